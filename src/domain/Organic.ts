@@ -1,0 +1,106 @@
+import { Schema } from "effect"
+import { decodeHTML } from "entities"
+import { getDomain } from "tldts"
+import { normalizeWhitespace } from "./text.ts"
+
+/** A row as an upstream gave it, after its adapter has checked that the three fields are strings. */
+export interface UpstreamRow {
+  readonly url: string
+  readonly title: string
+  readonly snippet: string
+}
+
+/** One organic result of the answer. */
+export const OrganicResult = Schema.Struct({
+  position: Schema.Int.annotate({ description: "1-based rank within the answered page, after de-duplication" }),
+  title: Schema.String,
+  url: Schema.String,
+  domain: Schema.String.annotate({
+    description: "Registrable domain of url, or the hostname when it has no public suffix"
+  }),
+  snippet: Schema.String.annotate({ description: "The engine's description; empty when it gave none" })
+}).annotate({ identifier: "OrganicResult" })
+export type OrganicResult = typeof OrganicResult.Type
+
+const trackingParameter = /^(?:utm_.*|gclid|fbclid)$/i
+
+/** The absolute http(s) URL that `text` is, if it is one. */
+const parseWebUrl = (text: string): URL | undefined => {
+  if (!/^https?:\/\//i.test(text)) return undefined
+  const url = URL.parse(text)
+  return url !== null && url.hostname !== "" ? url : undefined
+}
+
+/**
+ * What two URLs have in common when they are the same result (R12): scheme and host in lower case and the default port
+ * dropped (the URL parser does both, and writes an empty path as `/`), no fragment, no tracking parameters. The other
+ * parameters are compared as written: re-encoding them would make different addresses equal.
+ */
+const identity = (url: URL): string => {
+  const parameters = url.search
+    .slice(1)
+    .split("&")
+    .filter((parameter) => parameter !== "" && !trackingParameter.test(parameter.split("=", 1)[0] ?? ""))
+  const credentials = url.username === "" ? "" : `${url.username}:${url.password}@`
+  return `${url.protocol}//${credentials}${url.host}${url.pathname}?${parameters.join("&")}`
+}
+
+/** The identity by which results are de-duplicated; undefined when `text` is no absolute http(s) URL. */
+export const urlIdentity = (text: string): string | undefined => {
+  const url = parseWebUrl(text)
+  return url === undefined ? undefined : identity(url)
+}
+
+/** Registrable domain of a hostname, or the hostname itself when it has no public suffix. */
+export const registrableDomain = (hostname: string): string =>
+  getDomain(hostname, { allowPrivateDomains: false }) ?? hostname.replace(/^\[|\]$/g, "")
+
+/** Elements whose content is not text. */
+const opaqueElement = /<(script|style|template|noscript|iframe|svg)\b[^>]*>[\s\S]*?<\/\1\s*>/gi
+
+/**
+ * Tags of HTML's own elements and comments. Any other `<word>` is left alone: in a title such as
+ * "Array<string> explained" it is text, and dropping it would lose what the page is about.
+ */
+const tag =
+  /<!--[\s\S]*?-->|<!doctype[^>]*>|<\/?(?:a|abbr|acronym|address|article|aside|audio|b|base|bdi|bdo|big|blockquote|body|br|button|canvas|caption|center|cite|code|col|colgroup|data|datalist|dd|del|details|dfn|dialog|dir|div|dl|dt|em|embed|fieldset|figcaption|figure|font|footer|form|frame|frameset|h[1-6]|head|header|hgroup|hr|html|i|iframe|img|input|ins|kbd|label|legend|li|link|main|map|mark|marquee|menu|meta|meter|nav|nobr|noscript|object|ol|optgroup|option|output|p|param|picture|pre|progress|q|rp|rt|ruby|s|samp|script|search|section|select|slot|small|source|span|strike|strong|style|sub|summary|sup|svg|table|tbody|td|template|textarea|tfoot|th|thead|time|title|tr|track|tt|u|ul|var|video|wbr)(?:\s[^<>]*)?\/?>/gi
+
+/** Elements that end a word where they stand; the others (`<b>`, `<em>`, …) may stand inside one. */
+const wordBreak = /^<\/?(?:br|p|div|li|ul|ol|td|th|tr|table|h[1-6]|dd|dt|dl|hr|section|article|blockquote|pre)\b/i
+
+/** Upstream text beyond this many UTF-16 units is cut before it is read: the patterns above may be quadratic. */
+const maxTextUnits = 5_000
+
+/** Text as a person reads it: no tags, entities decoded once, whitespace collapsed (R12). */
+export const plainText = (html: string): string => {
+  const bounded = html.slice(0, maxTextUnits).toWellFormed()
+  const text = bounded.includes("<")
+    ? bounded.replace(opaqueElement, " ").replace(tag, (match) => (wordBreak.test(match) ? " " : ""))
+    : bounded
+  return normalizeWhitespace((text.includes("&") ? decodeHTML(text) : text).replaceAll("\0", " "))
+}
+
+/**
+ * The organic results of an answer (R12): rows without an absolute http(s) URL dropped, duplicates dropped with the
+ * first one kept as the engine gave it, cut to `num`, then numbered.
+ */
+export const rank = (rows: Iterable<UpstreamRow>, num: number): ReadonlyArray<OrganicResult> => {
+  const seen = new Set<string>()
+  const results: Array<OrganicResult> = []
+  for (const row of rows) {
+    if (results.length === num) break
+    const url = parseWebUrl(row.url)
+    if (url === undefined) continue
+    const key = identity(url)
+    if (seen.has(key)) continue
+    seen.add(key)
+    results.push({
+      position: results.length + 1,
+      title: plainText(row.title),
+      url: row.url,
+      domain: registrableDomain(url.hostname),
+      snippet: plainText(row.snippet)
+    })
+  }
+  return results
+}

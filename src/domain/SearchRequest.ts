@@ -1,0 +1,195 @@
+import { Result, Schema, SchemaIssue, SchemaTransformation } from "effect"
+import { InvalidRequest, type Issue, UnsupportedGeo, UnsupportedParameter } from "./errors.ts"
+import { defaultGeo, defaultLocale, defaultLocales, geos, parseGeo } from "./Geo.ts"
+import { Safe, Target, type TargetRules, targetRules } from "./Target.ts"
+import { codePointLength, cutCodePoints, isCarriable, normalizeWhitespace } from "./text.ts"
+
+/**
+ * What a search is, and the only place where input becomes one: `GET /v1/query`, each row of `POST /v1/bulk` and the
+ * tools of `/mcp` all come through `parse`.
+ */
+
+/** A search as it is run: every default filled in, everything normalised and allowed by its target. */
+export interface SearchRequest {
+  readonly target: Target
+  readonly query: string
+  readonly geo: string
+  readonly locale: string
+  /** 1-based. */
+  readonly page: number
+  /** Most results wanted. */
+  readonly num: number
+  readonly safe: Safe
+  /** Attribution label; undefined when the caller gave none and the principal's default applies (R11). */
+  readonly source: string | undefined
+}
+
+const wholeNumber = (maximum: number): string => `must be a whole number from 1 to ${maximum}`
+
+export const maxQueryCodePoints = 400
+export const maxSourceCodePoints = 32
+export const maxPage = 5
+export const maxNum = 20
+export const defaultNum = 10
+
+const carriable = Schema.makeFilter(
+  (text: string) => isCarriable(text) || "must not hold a NUL character or a lone surrogate"
+)
+
+export const QueryText = Schema.String.annotate({ message: "must be a string" })
+  .pipe(Schema.decode(SchemaTransformation.transform({ decode: normalizeWhitespace, encode: (text) => text })))
+  .check(
+    carriable,
+    Schema.makeFilter((text) => {
+      const length = codePointLength(text)
+      return (
+        (length >= 1 && length <= maxQueryCodePoints) ||
+        `must have 1 to ${maxQueryCodePoints} characters after whitespace is collapsed, not ${length}`
+      )
+    })
+  )
+
+export const GeoText = Schema.String.annotate({ message: "must be a string" })
+
+export const Locale = Schema.String.annotate({ message: "must be a string" })
+  .check(Schema.isPattern(/^[a-z]{2}-[a-z]{2}$/i, { message: "must be a language and a region as in en-us" }))
+  .pipe(
+    Schema.decode(
+      SchemaTransformation.transform({ decode: (text: string) => text.toLowerCase(), encode: (text) => text })
+    )
+  )
+
+export const Source = Schema.String.annotate({ message: "must be a string" })
+  .check(carriable)
+  .pipe(
+    Schema.decode(
+      SchemaTransformation.transform({
+        decode: (text: string) => cutCodePoints(text, maxSourceCodePoints),
+        encode: (text) => text
+      })
+    )
+  )
+
+/** `num` in a JSON body: a JSON number (R5). */
+export const Num = Schema.Number.annotate({ message: wholeNumber(maxNum) }).check(
+  Schema.isInt({ message: wholeNumber(maxNum) }),
+  Schema.isBetween({ minimum: 1, maximum: maxNum }, { message: wholeNumber(maxNum) })
+)
+
+/** Plain decimal digits in a query string: no sign, no fraction, no exponent (R5). */
+const digits = (minimum: number, maximum: number, message: string) =>
+  Schema.String.annotate({ message })
+    .check(
+      Schema.makeFilter((text) => {
+        const value = /^[0-9]+$/.test(text) ? Number(text) : Number.NaN
+        return (value >= minimum && value <= maximum) || message
+      })
+    )
+    .pipe(Schema.decodeTo(Schema.Number, SchemaTransformation.numberFromString))
+
+const NumDigits = digits(1, maxNum, wholeNumber(maxNum))
+
+/** What lies above 5 is refused with the target in view (R7). */
+const PageDigits = digits(1, Number.POSITIVE_INFINITY, wholeNumber(maxPage))
+
+/** The fields of one search as they arrived. */
+export type RawSearch = Readonly<Record<string, unknown>>
+
+/** A field's value, or what is wrong with it. */
+type Reader<A> = (input: unknown) => Result.Result<A, string>
+
+const issueMessage = SchemaIssue.makeFormatterStandardSchemaV1()
+
+const reader = <A>(schema: Schema.ConstraintDecoder<A>): Reader<A> => {
+  const decode = Schema.decodeUnknownResult(schema)
+  return (input) =>
+    Result.mapError(decode(input), (error) => issueMessage(error.issue).issues[0]?.message ?? "is not valid")
+}
+
+/** How the fields that differ between the wire's forms of a search are read. */
+export interface SearchForm {
+  readonly num: Reader<number>
+  readonly page: Reader<number>
+  readonly safe: Reader<Safe>
+  /** Says why a search that is valid in itself is not served in this form. */
+  readonly refuse: (raw: RawSearch) => string | undefined
+}
+
+/** `GET /v1/query`: every field is text. */
+export const queryStringForm: SearchForm = {
+  num: reader(NumDigits),
+  page: reader(PageDigits),
+  safe: reader(Safe),
+  refuse: () => undefined
+}
+
+const readQuery = reader(QueryText)
+const readTarget = reader(Target)
+const readGeo = reader(GeoText)
+const readLocale = reader(Locale)
+const readSource = reader(Source)
+
+/**
+ * Turns raw fields into a search, in the two stages of R6: every field on its own with all failures together, then
+ * the country, then what the target serves. Fields outside the table are ignored (R4).
+ */
+export const parse = (
+  raw: RawSearch,
+  form: SearchForm
+): Result.Result<SearchRequest, InvalidRequest | UnsupportedGeo | UnsupportedParameter> => {
+  const issues: Array<Issue> = []
+  const read = <A, B>(name: string, reader: Reader<A>, absent: B): A | B => {
+    const input = raw[name]
+    if (input === undefined) return absent
+    const value = reader(input)
+    if (Result.isSuccess(value)) return value.success
+    issues.push({ field: name, message: Array.isArray(input) ? "must be one value, not several" : value.failure })
+    return absent
+  }
+
+  const query = read("query", readQuery, undefined)
+  const target = read("target", readTarget, "alpha_search")
+  const geoText = read("geo", readGeo, defaultGeo)
+  const locale = read("locale", readLocale, undefined)
+  const page = read("page", form.page, 1)
+  const num = read("num", form.num, defaultNum)
+  const safe = read("safe", form.safe, "off")
+  const source = read("source", readSource, undefined)
+  const rules = targetRules[target]
+
+  if (raw.query === undefined) issues.unshift({ field: "query", message: "is required" })
+  if (page > maxPage && rules.highPageIsInvalid) issues.push({ field: "page", message: wholeNumber(maxPage) })
+  if (query === undefined || issues.length > 0) return Result.fail(InvalidRequest.fromIssues(issues))
+
+  const geo = parseGeo(geoText)
+  if (geo === undefined) return Result.fail(unsupportedGeo(geoText))
+
+  const refusal = form.refuse(raw) ?? unserved(target, rules, page, num, safe)
+  if (refusal !== undefined) return Result.fail(new UnsupportedParameter({ message: refusal }))
+
+  return Result.succeed({
+    target,
+    query,
+    geo,
+    locale: locale ?? defaultLocales.get(geo) ?? defaultLocale(geo),
+    page,
+    num,
+    safe,
+    source
+  })
+}
+
+const unsupportedGeo = (text: string): UnsupportedGeo =>
+  new UnsupportedGeo({
+    message: `geo ${JSON.stringify(cutCodePoints(text, 32))} is not supported; details lists the supported country codes.`,
+    details: geos
+  })
+
+const unserved = (target: Target, rules: TargetRules, page: number, num: number, safe: Safe): string | undefined => {
+  if (page > rules.maxPage) {
+    return `${target} does not serve page ${page}; it accepts page ${rules.maxPage === 1 ? "1 only" : `1 to ${rules.maxPage}`}.`
+  }
+  if (num > rules.maxNum) return `${target} does not serve num ${num}; it accepts num 1 to ${rules.maxNum}.`
+  if (safe !== "off" && !rules.safe) return `${target} does not serve safe ${safe}; it accepts safe off only.`
+  return undefined
+}

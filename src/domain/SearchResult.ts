@@ -1,0 +1,21 @@
+import { Schema } from "effect"
+import { OrganicResult } from "./Organic.ts"
+import { Target } from "./Target.ts"
+
+/** The fields of a single-search body; a served bulk row has them too. */
+export const searchResultFields = {
+  id: Schema.String.annotate({ description: "qry_ and 32 hex characters: the query's id in the log" }),
+  target: Target,
+  query: Schema.String.annotate({ description: "The query as run, after whitespace normalisation" }),
+  geo: Schema.String.annotate({ description: "ISO 3166-1 alpha-2 code, lowercase" }),
+  locale: Schema.String.annotate({ description: "Language and region, lowercase: xx-yy" }),
+  page: Schema.Int.annotate({ description: "The page answered" }),
+  results: Schema.Struct({
+    organic: Schema.Array(OrganicResult).annotate({
+      description: "In rank order; may be empty, and holds fewer than num when the page does"
+    })
+  })
+}
+
+export const SearchResult = Schema.Struct(searchResultFields).annotate({ identifier: "SearchResult" })
+export type SearchResult = typeof SearchResult.Type

@@ -1,0 +1,19 @@
+/** Unicode White_Space, U+200B and U+FEFF (R10). JavaScript's `\s` lacks U+0085 and U+200B. */
+const whitespace = /[\p{White_Space}\u200B\uFEFF]+/gu
+
+/** Trimmed, with every run of whitespace collapsed to one space. */
+export const normalizeWhitespace = (text: string): string => text.replace(whitespace, " ").trim()
+
+/** Length in Unicode code points. */
+export const codePointLength = (text: string): number => {
+  let length = 0
+  for (const _ of text) length++
+  return length
+}
+
+/** The first `count` code points of `text`. */
+export const cutCodePoints = (text: string, count: number): string =>
+  text.length <= count ? text : Array.from(text).slice(0, count).join("")
+
+/** Postgres and the engines cannot carry a NUL or a lone surrogate (R10). */
+export const isCarriable = (text: string): boolean => text.isWellFormed() && !text.includes("\0")

@@ -1,0 +1,38 @@
+import { Context, Data, type Effect } from "effect"
+import type { Account } from "../domain/Account.ts"
+import type { NotFound } from "../domain/errors.ts"
+import type { Plan } from "../domain/Plan.ts"
+
+/** What an operator decides about an account. */
+export interface PlanChoice {
+  readonly plan: Plan
+  /** Searches a period allows; the plan's own figure when undefined. Required for `custom`. */
+  readonly quota?: number | undefined
+  /** The plan's own figure when undefined. */
+  readonly concurrency?: number | undefined
+  /** Start of the subscription in Unix milliseconds; calendar months apply when undefined. */
+  readonly cycleStart?: number | undefined
+}
+
+/** The choice is not possible; the message says why and what to do. */
+export class AccountRefused extends Data.TaggedError("AccountRefused")<{ readonly message: string }> {}
+
+/** Accounts: who they are and what their plan is. What they spend is the `Ledger`'s. */
+export class Accounts extends Context.Service<
+  Accounts,
+  {
+    /**
+     * Makes an account. The trial grant belongs to the email address for life: an address that claimed it before gets
+     * what is left of it (R32).
+     */
+    readonly create: (choice: PlanChoice & { readonly email: string }) => Effect.Effect<Account, AccountRefused>
+    readonly byId: (id: string) => Effect.Effect<Account, NotFound>
+    /** `email` in any letter case. */
+    readonly byEmail: (email: string) => Effect.Effect<Account, NotFound>
+    /**
+     * Changes the plan from now on. Inside a running cycle what was used stays used (R31): the cycle's quota becomes
+     * the new plan's, or what is already used where that is more.
+     */
+    readonly setPlan: (id: string, choice: PlanChoice) => Effect.Effect<Account, NotFound | AccountRefused>
+  }
+>()("quarry/services/Accounts") {}

@@ -1,0 +1,11 @@
+import { Context, Duration } from "effect"
+
+/** Bounds on time that an operator can set. */
+export const Limits = Context.Reference<{
+  /** All attempts of one search at its providers together. */
+  readonly providerTimeout: Duration.Duration
+  /** All rows of one bulk request together. */
+  readonly bulkBudget: Duration.Duration
+}>("quarry/services/Limits", {
+  defaultValue: () => ({ providerTimeout: Duration.seconds(15), bulkBudget: Duration.seconds(60) })
+})

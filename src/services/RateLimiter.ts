@@ -1,0 +1,28 @@
+import { Context, type Effect } from "effect"
+import type { RateLimit } from "../domain/Principal.ts"
+
+export interface RateLimitDecision {
+  readonly admitted: boolean
+  /** Requests a rolling minute admits. */
+  readonly limit: number
+  /** How many more would be admitted now. */
+  readonly remaining: number
+  /** Unix second, rounded up, at which the oldest counted request leaves the window. */
+  readonly resetAtSeconds: number
+  /** Whole seconds until then, at least 1. */
+  readonly retryAfterSeconds: number
+}
+
+export const windowMs = 60_000
+
+/**
+ * An exact rolling window of 60 seconds (R27): a request is admitted when fewer than `limit` were admitted in the 60
+ * seconds before it. Refused requests are not counted. Never fails: without its store it limits by itself (R28).
+ */
+export class RateLimiter extends Context.Service<
+  RateLimiter,
+  {
+    /** Counts one request of a credential, or refuses it. */
+    readonly hit: (rate: RateLimit) => Effect.Effect<RateLimitDecision>
+  }
+>()("quarry/services/RateLimiter") {}
