@@ -1,0 +1,153 @@
+import { geos } from "../domain/Geo.ts"
+import { defaultNum, maxNum, maxPage, maxQueryCodePoints, maxSourceCodePoints } from "../domain/SearchRequest.ts"
+import { safeLevels, targets } from "../domain/Target.ts"
+
+/**
+ * What the generated document cannot know: the query parameters' rules (they are text to `HttpApi`), the headers that
+ * middleware sets, and which credentials are accepted. Everything else comes from the API's declaration.
+ */
+
+interface Json {
+  [key: string]: unknown
+}
+
+const parameter = (name: string, required: boolean, description: string, schema: Json): Json => ({
+  name,
+  in: "query",
+  required,
+  description,
+  schema
+})
+
+const searchParameters: ReadonlyArray<Json> = [
+  parameter(
+    "query",
+    true,
+    "What to search for. Surrounding whitespace is trimmed and runs of it collapse to one space before the length check.",
+    { type: "string", minLength: 1, maxLength: maxQueryCodePoints }
+  ),
+  parameter("target", false, "The search target.", { type: "string", enum: targets, default: targets[0] }),
+  parameter("geo", false, "Country (ISO 3166-1 alpha-2, either letter case).", {
+    type: "string",
+    enum: geos,
+    default: "us"
+  }),
+  parameter("locale", false, "Language and region as xx-yy, either letter case. Derived from geo when absent.", {
+    type: "string",
+    pattern: "^[A-Za-z]{2}-[A-Za-z]{2}$"
+  }),
+  parameter("page", false, "Result page, subject to what the target serves.", {
+    type: "integer",
+    minimum: 1,
+    maximum: maxPage,
+    default: 1
+  }),
+  parameter("num", false, "Most results wanted, subject to what the target serves.", {
+    type: "integer",
+    minimum: 1,
+    maximum: maxNum,
+    default: defaultNum
+  }),
+  parameter("safe", false, "Safe-search level, subject to what the target serves.", {
+    type: "string",
+    enum: safeLevels,
+    default: "off"
+  }),
+  parameter(
+    "source",
+    false,
+    `Attribution label, stored with the query cut to ${maxSourceCodePoints} characters. Never changes results or cost.`,
+    { type: "string" }
+  )
+]
+
+const integer = (description: string): Json => ({ description, schema: { type: "integer" } })
+
+const headers: { readonly [name: string]: Json } = {
+  "X-Request-Id": {
+    description: "Id of this request: the caller's own when it sent a UUID, else a new one.",
+    schema: { type: "string", format: "uuid" }
+  },
+  "X-RateLimit-Limit": integer("Requests a rolling minute admits."),
+  "X-RateLimit-Remaining": integer("Requests left after this one."),
+  "X-RateLimit-Reset": integer("Unix second at which the oldest counted request leaves the window."),
+  "Retry-After": integer("Whole seconds until a request can be admitted again, at least 1."),
+  "X-Credits-Used": integer("Credits charged by this response."),
+  "X-Quota-Limit": integer("Requests the quota allows."),
+  "X-Quota-Used": integer("Credits spent inside the quota as the request arrived."),
+  "X-Quota-Remaining": integer("Quota left as the request arrived."),
+  "X-Credits-Balance": integer("Pack credits left after this response."),
+  "X-Quota-Reset": integer("Unix second at which the quota resets; absent on the trial.")
+}
+
+const rateLimitHeaders = ["X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset"]
+const quotaHeaders = [
+  "X-Credits-Used",
+  "X-Quota-Limit",
+  "X-Quota-Used",
+  "X-Quota-Remaining",
+  "X-Credits-Balance",
+  "X-Quota-Reset"
+]
+
+/** Operations that spend credits. */
+const spends: ReadonlySet<string> = new Set(["query", "bulk"])
+
+/** The headers of a response: a 401 and a 500 know no credential, a 400 has spent nothing (R1). */
+export const responseHeaders = (operationId: string, status: string): ReadonlyArray<string> => [
+  "X-Request-Id",
+  ...(status === "401" || status === "500" ? [] : rateLimitHeaders),
+  ...(status === "429" ? ["Retry-After"] : []),
+  ...(spends.has(operationId) && ["200", "402", "502", "504"].includes(status) ? quotaHeaders : [])
+]
+
+const reference = (name: string): Json => ({ $ref: `#/components/headers/${name}` })
+
+const isObject = (value: unknown): value is Json => typeof value === "object" && value !== null
+
+/**
+ * Response objects may gain fields within a version, so clients must not be told to reject them; and the bounds of a
+ * JavaScript integer are no rule of ours.
+ */
+const relax = (value: unknown): unknown => {
+  if (Array.isArray(value)) return value.map(relax)
+  if (!isObject(value)) return value
+  const entries = Object.entries(value).filter(
+    ([key, item]) =>
+      !(key === "additionalProperties" && item === false) &&
+      !((key === "minimum" || key === "maximum") && Math.abs(Number(item)) === Number.MAX_SAFE_INTEGER)
+  )
+  return Object.fromEntries(entries.map(([key, item]) => [key, relax(item)]))
+}
+
+const completeOperation = (operation: Json): void => {
+  const id = String(operation.operationId)
+  operation.security = [{ apiKey: [] }]
+  if (id === "query") operation.parameters = searchParameters
+  for (const [status, response] of Object.entries(isObject(operation.responses) ? operation.responses : {})) {
+    if (!isObject(response)) continue
+    response.headers = Object.fromEntries(responseHeaders(id, status).map((name) => [name, reference(name)]))
+  }
+}
+
+/** Adds to the generated document what the declaration does not hold. */
+export const completeDocument = (generated: Json): Json => {
+  const document = relax(generated) as Json // `relax` keeps an object an object.
+  for (const path of Object.values(isObject(document.paths) ? document.paths : {})) {
+    for (const operation of Object.values(isObject(path) ? path : {})) {
+      if (isObject(operation)) completeOperation(operation)
+    }
+  }
+  document.components = {
+    ...(isObject(document.components) ? document.components : {}),
+    headers,
+    securitySchemes: {
+      apiKey: {
+        type: "http",
+        scheme: "bearer",
+        description: "A secret API key: sk_live_… or sk_test_…"
+      }
+    }
+  }
+  return document
+}
