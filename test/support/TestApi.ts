@@ -1,5 +1,5 @@
-import { Effect } from "effect"
-import { HttpEffect, HttpRouter } from "effect/http"
+import { Effect, type Scope } from "effect"
+import { HttpEffect, HttpRouter, type HttpServerRequest } from "effect/http"
 import * as Routes from "../../src/http/Routes.ts"
 
 /** An answer of the service, read to its end. */
@@ -25,7 +25,9 @@ export const make = Effect.gen(function* () {
   const app = yield* HttpRouter.toHttpEffect(Routes.layer).pipe(
     Effect.provideService(HttpRouter.RouterConfig, Routes.routerConfig)
   )
-  const handler = HttpEffect.toWebHandlerWith(yield* Effect.context<never>())(app)
+  const handler = HttpEffect.toWebHandlerWith<never, HttpServerRequest.HttpServerRequest | Scope.Scope>(
+    yield* Effect.context<never>()
+  )(app)
 
   const send: TestApi["send"] = (method, path, init) =>
     Effect.promise(async (signal) => {
