@@ -1,16 +1,13 @@
 import { Layer } from "effect"
-import * as ByteSize from "effect/ByteSize"
 import { HttpIncomingMessage } from "effect/http"
 import { HttpApiBuilder, HttpApiScalar } from "effect/http-api"
 import { Api } from "./Api.ts"
+import { maxBodyBytes } from "./body.ts"
 import * as account from "./handlers/account.ts"
 import * as search from "./handlers/search.ts"
 import * as Authentication from "./middleware/Authentication.ts"
 import * as Edge from "./middleware/Edge.ts"
 import * as RateLimiting from "./middleware/RateLimiting.ts"
-
-/** The largest request body that is read. */
-export const maxBodyBytes = ByteSize.mebibytes(1)
 
 /** An address that is not listed is not found (R3): no second spelling of one that is. */
 export const routerConfig = { ignoreTrailingSlash: false, ignoreDuplicateSlashes: false, caseSensitive: true }

@@ -1,4 +1,4 @@
-import { geos } from "../domain/Geo.ts"
+import { defaultGeo, geos } from "../domain/Geo.ts"
 import { defaultNum, maxNum, maxPage, maxQueryCodePoints, maxSourceCodePoints } from "../domain/SearchRequest.ts"
 import { safeLevels, targets } from "../domain/Target.ts"
 
@@ -11,55 +11,60 @@ interface Json {
   [key: string]: unknown
 }
 
-const parameter = (name: string, required: boolean, description: string, schema: Json): Json => ({
-  name,
-  in: "query",
-  required,
-  description,
-  schema
-})
-
-const searchParameters: ReadonlyArray<Json> = [
-  parameter(
-    "query",
-    true,
-    "What to search for. Surrounding whitespace is trimmed and runs of it collapse to one space before the length check.",
-    { type: "string", minLength: 1, maxLength: maxQueryCodePoints }
-  ),
-  parameter("target", false, "The search target.", { type: "string", enum: targets, default: targets[0] }),
-  parameter("geo", false, "Country (ISO 3166-1 alpha-2, either letter case).", {
+/** What each field of a search takes, in a query string and in a row of a batch. */
+const searchFields: { readonly [name: string]: Json } = {
+  query: {
+    type: "string",
+    minLength: 1,
+    maxLength: maxQueryCodePoints,
+    description:
+      "What to search for. Surrounding whitespace is trimmed and runs of it collapse to one space before the length check."
+  },
+  target: { type: "string", enum: targets, default: targets[0], description: "The search target." },
+  geo: {
     type: "string",
     enum: geos,
-    default: "us"
-  }),
-  parameter("locale", false, "Language and region as xx-yy, either letter case. Derived from geo when absent.", {
+    default: defaultGeo,
+    description: "Country (ISO 3166-1 alpha-2), in either letter case."
+  },
+  locale: {
     type: "string",
-    pattern: "^[A-Za-z]{2}-[A-Za-z]{2}$"
-  }),
-  parameter("page", false, "Result page, subject to what the target serves.", {
+    pattern: "^[A-Za-z]{2}-[A-Za-z]{2}$",
+    description: "Language and region as xx-yy, in either letter case. Derived from geo when absent."
+  },
+  page: {
     type: "integer",
     minimum: 1,
     maximum: maxPage,
-    default: 1
-  }),
-  parameter("num", false, "Most results wanted, subject to what the target serves.", {
+    default: 1,
+    description: "Result page, subject to what the target serves."
+  },
+  num: {
     type: "integer",
     minimum: 1,
     maximum: maxNum,
-    default: defaultNum
-  }),
-  parameter("safe", false, "Safe-search level, subject to what the target serves.", {
+    default: defaultNum,
+    description: "Most results wanted, subject to what the target serves."
+  },
+  safe: {
     type: "string",
     enum: safeLevels,
-    default: "off"
-  }),
-  parameter(
-    "source",
-    false,
-    `Attribution label, stored with the query cut to ${maxSourceCodePoints} characters. Never changes results or cost.`,
-    { type: "string" }
-  )
-]
+    default: "off",
+    description: "Safe-search level, subject to what the target serves."
+  },
+  source: {
+    type: "string",
+    description: `Attribution label, stored with the query cut to ${maxSourceCodePoints} characters. Never changes results or cost.`
+  }
+}
+
+const searchParameters = Object.entries(searchFields).map(([name, { description, ...schema }]) => ({
+  name,
+  in: "query",
+  required: name === "query",
+  description,
+  schema
+}))
 
 const integer = (description: string): Json => ({ description, schema: { type: "integer" } })
 
@@ -130,6 +135,20 @@ const completeOperation = (operation: Json): void => {
   }
 }
 
+/** Gives the rows of a batch the rules that their schemas lose where only the encoded side is shown. */
+const completeRows = (schemas: Json): void => {
+  const { BulkRequest, BulkRow } = schemas
+  if (!isObject(BulkRequest) || !isObject(BulkRow)) return
+  const complete = (properties: unknown): Json =>
+    Object.fromEntries(
+      Object.entries(isObject(properties) ? properties : {}).map(([name, own]) => [name, searchFields[name] ?? own])
+    )
+  BulkRow.properties = complete(BulkRow.properties)
+  BulkRequest.properties = complete(BulkRequest.properties)
+  const { queries } = BulkRequest.properties as Json // `complete` answers an object.
+  if (isObject(queries)) queries.items = { anyOf: [searchFields.query, { $ref: "#/components/schemas/BulkRow" }] }
+}
+
 /** Adds to the generated document what the declaration does not hold. */
 export const completeDocument = (generated: Json): Json => {
   const document = relax(generated) as Json // `relax` keeps an object an object.
@@ -138,6 +157,7 @@ export const completeDocument = (generated: Json): Json => {
       if (isObject(operation)) completeOperation(operation)
     }
   }
+  if (isObject(document.components) && isObject(document.components.schemas)) completeRows(document.components.schemas)
   document.components = {
     ...(isObject(document.components) ? document.components : {}),
     headers,

@@ -1,5 +1,7 @@
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
+import { BulkRequest } from "../../domain/BulkRequest.ts"
+import { BulkResult } from "../../domain/BulkResult.ts"
 import { SearchResult } from "../../domain/SearchResult.ts"
 import {
   InternalError,
@@ -49,6 +51,21 @@ export class SearchGroup extends HttpApiGroup.make("search")
         identifier: "query",
         summary: "Run one search",
         description: "Runs one search and answers its organic results. Costs one credit when answered 200, 502 or 504."
+      })
+    )
+  )
+  .add(
+    HttpApiEndpoint.post("bulk", "/v1/bulk", {
+      payload: BulkRequest,
+      success: BulkResult,
+      error: [InvalidRequest, QuotaExceeded, InternalError]
+    }).annotateMerge(
+      OpenApi.annotations({
+        identifier: "bulk",
+        summary: "Run up to 50 searches",
+        description:
+          "Runs the rows side by side inside one 60-second budget. A row that fails is an error row and never a failed " +
+          "request. Costs one credit for each row dispatched to a provider."
       })
     )
   )

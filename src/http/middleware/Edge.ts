@@ -1,15 +1,12 @@
 import { Cause, Clock, Effect, Layer } from "effect"
 import { HttpEffect, HttpRouter, HttpServerError, HttpServerRequest, HttpServerResponse } from "effect/http"
-import { InvalidRequest, internalError, NotFound } from "../../domain/errors.ts"
+import { internalError, NotFound } from "../../domain/errors.ts"
 import { Ids } from "../../services/Ids.ts"
+import { unreadable } from "../body.ts"
 import { undeclaredResponse } from "../errors.ts"
 import { isRequestId, RequestId } from "../RequestId.ts"
 
 const notFound = new NotFound({ message: "There is nothing at this address. GET /openapi.json lists what there is." })
-
-const tooLarge = InvalidRequest.whole("the body is larger than 1 MiB")
-
-const unreadable = InvalidRequest.whole("the body could not be read")
 
 /** The envelope for what no endpoint answered: unknown route, unreadable body, defect. */
 const rescue = (cause: Cause.Cause<unknown>): Effect.Effect<HttpServerResponse.HttpServerResponse> => {
@@ -17,11 +14,7 @@ const rescue = (cause: Cause.Cause<unknown>): Effect.Effect<HttpServerResponse.H
     const failure = reason._tag === "Fail" ? reason.error : reason._tag === "Die" ? reason.defect : undefined
     if (!HttpServerError.isHttpServerError(failure)) continue
     if (failure.reason._tag === "RouteNotFound") return undeclaredResponse(notFound)
-    if (failure.reason._tag === "RequestParseError") {
-      return undeclaredResponse(
-        /maxBytes|too large|exceeded/i.test(String(failure.reason.cause)) ? tooLarge : unreadable
-      )
-    }
+    if (failure.reason._tag === "RequestParseError") return undeclaredResponse(unreadable)
   }
   return Effect.andThen(Effect.logError("Request failed", cause), undeclaredResponse(internalError))
 }
