@@ -41,10 +41,12 @@ describe("errors", () => {
   }
 
   it("are those of the specification's table and no others", () => {
-    const classes = Object.values(errors).filter((value) => typeof value === "function" && value !== errors.Issue)
+    const classes: ReadonlyArray<unknown> = Object.values(errors).filter(
+      (value) => typeof value === "function" && value !== errors.Issue
+    )
     assert.sameMembers(
       classes,
-      table.map(([, error]) => error.constructor)
+      table.map(([, error]): unknown => error.constructor)
     )
   })
 })
