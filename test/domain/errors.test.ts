@@ -41,7 +41,7 @@ describe("errors", () => {
   }
 
   it("are those of the specification's table and no others", () => {
-    const classes: ReadonlyArray<unknown> = Object.values(errors).filter(
+    const classes: Array<unknown> = Object.values(errors).filter(
       (value) => typeof value === "function" && value !== errors.Issue
     )
     assert.sameMembers(
