@@ -96,11 +96,11 @@ const PageDigits = digits(1, Number.POSITIVE_INFINITY, wholeNumber(maxPage))
 export type RawSearch = Readonly<Record<string, unknown>>
 
 /** A field's value, or what is wrong with it. */
-type Reader<A> = (input: unknown) => Result.Result<A, string>
+export type Reader<A> = (input: unknown) => Result.Result<A, string>
 
 const issueMessage = SchemaIssue.makeFormatterStandardSchemaV1()
 
-const reader = <A>(schema: Schema.ConstraintDecoder<A>): Reader<A> => {
+export const reader = <A>(schema: Schema.ConstraintDecoder<A>): Reader<A> => {
   const decode = Schema.decodeUnknownResult(schema)
   return (input) =>
     Result.mapError(decode(input), (error) => issueMessage(error.issue).issues[0]?.message ?? "is not valid")
@@ -123,20 +123,35 @@ export const queryStringForm: SearchForm = {
   refuse: () => undefined
 }
 
+/**
+ * A row of `POST /v1/bulk`: fields are JSON values. Bulk serves page 1 with safe off, and says so instead of running
+ * another search than the one asked for (R17).
+ */
+export const bulkRowForm: SearchForm = {
+  num: reader(Num),
+  page: () => Result.succeed(1),
+  safe: () => Result.succeed("off"),
+  refuse: ({ page, safe }) => {
+    if (page !== undefined && page !== 1) return "Bulk serves page 1 only; leave page out or use GET /v1/query."
+    if (safe !== undefined && safe !== "off") return "Bulk serves safe off only; leave safe out or use GET /v1/query."
+    return undefined
+  }
+}
+
 const readQuery = reader(QueryText)
 const readTarget = reader(Target)
 const readGeo = reader(GeoText)
 const readLocale = reader(Locale)
 const readSource = reader(Source)
 
+/** Why a search was refused before it cost anything. */
+export type SearchRefused = InvalidRequest | UnsupportedGeo | UnsupportedParameter
+
 /**
  * Turns raw fields into a search, in the two stages of R6: every field on its own with all failures together, then
  * the country, then what the target serves. Fields outside the table are ignored (R4).
  */
-export const parse = (
-  raw: RawSearch,
-  form: SearchForm
-): Result.Result<SearchRequest, InvalidRequest | UnsupportedGeo | UnsupportedParameter> => {
+export const parse = (raw: RawSearch, form: SearchForm): Result.Result<SearchRequest, SearchRefused> => {
   const issues: Array<Issue> = []
   const read = <A, B>(name: string, reader: Reader<A>, absent: B): A | B => {
     const input = raw[name]

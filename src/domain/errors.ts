@@ -1,4 +1,5 @@
 import { Schema } from "effect"
+import { Plan } from "./Plan.ts"
 
 /**
  * The API's errors as values. Each `_tag` is the code clients see; status and envelope are given to them in one place,
@@ -47,7 +48,7 @@ export class Unauthorized extends Schema.TaggedError<Unauthorized>()("unauthoriz
 /** Period quota and pack balance do not cover the request. The figures are those of the moment of refusal. */
 export class QuotaExceeded extends Schema.TaggedError<QuotaExceeded>()("quota_exceeded", {
   message: Schema.String,
-  plan: Schema.String,
+  plan: Plan,
   /** Requests the quota allows in the period. */
   quota: Schema.Int,
   /** Credits spent inside that quota. */
