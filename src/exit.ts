@@ -1,13 +1,19 @@
 import { Cause, Console, Effect, Exit } from "effect"
 import { CliError } from "effect/cli"
 import { Refused } from "./cli/Output.ts"
+import { NotFound } from "./domain/errors.ts"
+import { DocumentFileError } from "./layers/DocumentFile.ts"
 import { explain } from "./layers/StartFailure.ts"
+import { AccountRefused } from "./services/Accounts.ts"
 
 const isUsage = (cause: Cause.Cause<unknown>): boolean => CliError.isCliError(Cause.squash(cause))
 
+const refusals = [Refused, NotFound, AccountRefused, DocumentFileError]
+
 const messageOf = (cause: Cause.Cause<unknown>): string | undefined => {
   const error = Cause.squash(cause)
-  return error instanceof Refused ? error.message : explain(cause)
+  const refused = error instanceof Error && refusals.some((Refusal) => error instanceof Refusal)
+  return refused ? error.message : explain(cause)
 }
 
 /**

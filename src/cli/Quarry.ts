@@ -12,7 +12,7 @@ import { documents } from "./documents.ts"
 import { key } from "./key.ts"
 import { ledger } from "./ledger.ts"
 import { migrate } from "./migrate.ts"
-import { Json, presenter, Refused } from "./Output.ts"
+import { Json, presenter } from "./Output.ts"
 
 /** What the commands stand on. Each is opened only for a command that needs it, after its flags are found valid. */
 export interface Foundations<E, R> {
@@ -39,9 +39,6 @@ export const make = <E, R>({ database, settings, storage }: Foundations<E, R>) =
   const run = Command.runWith(quarry, { version: "0.1.0" })
   return (args: ReadonlyArray<string>) =>
     run(args).pipe(
-      Effect.catchTag(["not_found", "AccountRefused", "DocumentFileError"], ({ message }) =>
-        Effect.fail(new Refused({ message }))
-      ),
       Effect.provide(CliConfig.layer({ builtIns: [GlobalFlag.Help, GlobalFlag.Version] })),
       Effect.provide(CliOutput.layerPresenter(presenter))
     )

@@ -1,5 +1,6 @@
 import { Cause, Data, Predicate } from "effect"
 import { SqlError } from "effect/sql"
+import { StorageUnavailable } from "./sql/DirectoryLock.ts"
 
 /** The process cannot start for a reason that the operator can remove; the message says which, in plain words. */
 export class StartFailure extends Data.TaggedError("StartFailure")<{ readonly message: string }> {}
@@ -25,7 +26,7 @@ const explainSql = ({ reason }: SqlError.SqlError): string | undefined => {
 }
 
 const explainError = (error: unknown): string | undefined => {
-  if (error instanceof StartFailure) return error.message
+  if (error instanceof StartFailure || error instanceof StorageUnavailable) return error.message
   if (SqlError.isSqlError(error)) return explainSql(error)
   if (codeOf(error) === "EADDRINUSE")
     return `${innermost(error)}. Another process has that port: set PORT or ADMIN_PORT.`
