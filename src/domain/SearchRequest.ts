@@ -173,6 +173,7 @@ export const parse = (raw: RawSearch, form: SearchForm): Result.Result<SearchReq
   const rules = targetRules[target]
 
   if (raw.query === undefined) issues.unshift({ field: "query", message: "is required" })
+  // With an unknown target the default's rules stand in: no target serves such a page, so naming it too is right.
   if (page > maxPage && rules.highPageIsInvalid) issues.push({ field: "page", message: wholeNumber(maxPage) })
   if (query === undefined || issues.length > 0) return Result.fail(InvalidRequest.fromIssues(issues))
 
@@ -200,11 +201,10 @@ const unsupportedGeo = (text: string): UnsupportedGeo =>
     details: geos
   })
 
+/** The values sent are not repeated: a page of 400 digits would be told back as Infinity. */
 const unserved = (target: Target, rules: TargetRules, page: number, num: number, safe: Safe): string | undefined => {
-  if (page > rules.maxPage) {
-    return `${target} does not serve page ${page}; it accepts page ${rules.maxPage === 1 ? "1 only" : `1 to ${rules.maxPage}`}.`
-  }
-  if (num > rules.maxNum) return `${target} does not serve num ${num}; it accepts num 1 to ${rules.maxNum}.`
-  if (safe !== "off" && !rules.safe) return `${target} does not serve safe ${safe}; it accepts safe off only.`
+  if (page > rules.maxPage) return `${target} accepts page ${rules.maxPage === 1 ? "1 only" : `1 to ${rules.maxPage}`}.`
+  if (num > rules.maxNum) return `${target} accepts num 1 to ${rules.maxNum}.`
+  if (safe !== "off" && !rules.safe) return `${target} accepts safe off only.`
   return undefined
 }
