@@ -26,7 +26,6 @@ export interface Foundations<E, R> {
 export const make = <E, R>({ database, settings, storage }: Foundations<E, R>) => {
   const quarry = Command.make("quarry").pipe(
     Command.withDescription("Operate a Quarry: a web-search API"),
-    Command.withGlobalFlags([Json]),
     Command.withSubcommands([
       account.pipe(Command.provide(storage)),
       key.pipe(Command.provide(storage)),
@@ -34,7 +33,8 @@ export const make = <E, R>({ database, settings, storage }: Foundations<E, R>) =
       ledger.pipe(Command.provide(storage)),
       migrate.pipe(Command.provide(database)),
       config.pipe(Command.provide(settings))
-    ])
+    ]),
+    Command.withGlobalFlags([Json])
   )
   const run = Command.runWith(quarry, { version: "0.1.0" })
   return (args: ReadonlyArray<string>) =>
