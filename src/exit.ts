@@ -23,7 +23,7 @@ const messageOf = (cause: Cause.Cause<unknown>): string | undefined => {
 export const complain = (cause: Cause.Cause<unknown>): Effect.Effect<void> =>
   Cause.hasInterruptsOnly(cause) || isUsage(cause)
     ? Effect.void
-    : Console.error(`quarry: ${messageOf(cause) ?? Cause.pretty(cause)}`)
+    : Console.error((messageOf(cause) ?? Cause.pretty(cause)).replaceAll(/^/gm, "quarry: "))
 
 /** 0 done, stopped by a signal included; 1 refused; 2 usage. */
 export const codeOf = (exit: Exit.Exit<unknown, unknown>): number => {

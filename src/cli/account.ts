@@ -43,7 +43,7 @@ const choiceFlags = {
     Flag.withDescription("Start of the subscription in ISO 8601; calendar months by default"),
     Flag.filterMap(
       (text) => (isoTime.test(text) ? Option.map(DateTime.make(text), DateTime.toEpochMillis) : Option.none()),
-      (text) => `${JSON.stringify(text)} is no ISO 8601 date or time such as 2026-01-31 or 2026-01-31T08:00:00Z`
+      () => "an ISO 8601 date or time such as 2026-01-31 or 2026-01-31T08:00:00Z"
     ),
     Flag.optional
   )

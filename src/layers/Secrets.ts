@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto"
 import { Context, Effect, FileSystem, Layer, Path, type PlatformError, Redacted, Schema } from "effect"
 import { AppConfig } from "./Config.ts"
-import { StartFailure } from "./StartFailure.ts"
+import { innermost, StartFailure } from "./StartFailure.ts"
 
 /** The two secrets that a deployment signs and digests with. */
 export interface SecretValues {
@@ -63,7 +63,7 @@ const kept = Effect.fnUntraced(function* (dataDir: string) {
 })
 
 const unusable = (dataDir: string) => (error: PlatformError.PlatformError) =>
-  new StartFailure({ message: `DATA_DIR ${dataDir} cannot be used: ${error.message}` })
+  new StartFailure({ message: `DATA_DIR ${dataDir} cannot be used: ${innermost(error)}` })
 
 /** The secrets in force: those of the environment, else those of the embedded store. */
 export class Secrets extends Context.Service<Secrets, SecretValues>()("quarry/layers/Secrets") {

@@ -8,7 +8,7 @@ export class StartFailure extends Data.TaggedError("StartFailure")<{ readonly me
 const codeOf = (error: unknown): unknown => (Predicate.hasProperty(error, "code") ? error.code : undefined)
 
 /** The most telling text of a chain of causes: drivers wrap what the operating system said in general phrases. */
-const innermost = (error: unknown): string => {
+export const innermost = (error: unknown): string => {
   if (Predicate.hasProperty(error, "cause") && error.cause !== undefined) return innermost(error.cause)
   return error instanceof Error ? error.message : String(error)
 }
@@ -21,7 +21,7 @@ const explainSql = ({ reason }: SqlError.SqlError): string | undefined => {
     case "AuthorizationError":
       return `The database refuses the credentials in DATABASE_URL (${innermost(reason)}).`
     default:
-      return undefined
+      return reason.operation === "connect" ? `The database refuses the connection: ${innermost(reason)}.` : undefined
   }
 }
 
