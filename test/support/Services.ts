@@ -4,13 +4,6 @@ import type { Account } from "../../src/domain/Account.ts"
 import type { KeyMode } from "../../src/domain/ApiKey.ts"
 import type { UpstreamRow } from "../../src/domain/Organic.ts"
 import type { Principal } from "../../src/domain/Principal.ts"
-import type { SearchRequest } from "../../src/domain/SearchRequest.ts"
-import * as Ids from "../../src/layers/Ids.ts"
-import * as AccountsMemory from "../../src/layers/memory/AccountsMemory.ts"
-import * as KeyStoreMemory from "../../src/layers/memory/KeyStoreMemory.ts"
-import * as LedgerMemory from "../../src/layers/memory/LedgerMemory.ts"
-import { MemoryStore } from "../../src/layers/memory/MemoryStore.ts"
-import * as QueryLogMemory from "../../src/layers/memory/QueryLogMemory.ts"
 import * as RateLimiterMemory from "../../src/layers/memory/RateLimiterMemory.ts"
 import * as ResultCacheMemory from "../../src/layers/memory/ResultCacheMemory.ts"
 import { Accounts, type PlanChoice } from "../../src/services/Accounts.ts"
@@ -19,13 +12,8 @@ import { KeyStore } from "../../src/services/KeyStore.ts"
 import { Ledger } from "../../src/services/Ledger.ts"
 import { type Found, Providers } from "../../src/services/Providers.ts"
 import { Search } from "../../src/services/Search.ts"
-
-const store = Layer.mergeAll(
-  LedgerMemory.layer(),
-  AccountsMemory.layer,
-  KeyStoreMemory.layer,
-  QueryLogMemory.layer
-).pipe(Layer.provideMerge(MemoryStore.layer), Layer.provideMerge(Ids.layer))
+import * as MemoryStorage from "./MemoryStorage.ts"
+import { searchRequest } from "./requests.ts"
 
 /** Every service, in memory and on the test's clock, over the providers of the test. */
 export const services = (
@@ -36,7 +24,7 @@ export const services = (
   Layer.mergeAll(Search.layer, Bulk.layer).pipe(
     Layer.provideMerge(
       Layer.mergeAll(
-        ledger.pipe(Layer.provideMerge(store)),
+        ledger.pipe(Layer.provideMerge(MemoryStorage.layer)),
         RateLimiterMemory.layer(),
         ResultCacheMemory.layer({ ttl: Duration.seconds(cache.ttlSeconds), capacity: 10_000 }),
         providers,
@@ -62,16 +50,7 @@ export const found = (count: number): Found => ({
   )
 })
 
-export const aRequest: SearchRequest = {
-  target: "alpha_search",
-  query: "css grid",
-  geo: "us",
-  locale: "en-us",
-  page: 1,
-  num: 10,
-  safe: "off",
-  source: undefined
-}
+export const aRequest = searchRequest({ query: "css grid" })
 
 export interface Caller {
   readonly account: Account
