@@ -3,18 +3,24 @@ import { FetchHttpClient, Headers, HttpClient, HttpClientRequest, type HttpClien
 import type { UpstreamRow } from "../../domain/Organic.ts"
 import type { SearchRequest } from "../../domain/SearchRequest.ts"
 import { cutCodePoints } from "../../domain/text.ts"
-import { type Provider, Refusal, type RefusalReason } from "../../services/Provider.ts"
+import { Refusal, type RefusalReason } from "../../services/Provider.ts"
+import { define, type Engines, SecretHeaders, WebAddress } from "./ProviderType.ts"
 
-export interface SearXNGOptions {
-  /** As in the provider file. */
-  readonly name: string
+const pageSizeRule = { message: "must be a whole number from 5 to 100" }
+
+const Options = Schema.Struct({
   /** Address of the instance, without `/search`. */
-  readonly url: string
+  url: WebAddress,
   /** Sent with every request, for an instance behind a proxy that asks for credentials. */
-  readonly headers?: Readonly<Record<string, Redacted.Redacted>> | undefined
-  /** Rows the engine gives on a page; the API can neither set nor tell it. */
-  readonly pageSize?: number | undefined
-}
+  headers: Schema.optionalKey(SecretHeaders),
+  /** Rows the engines give on a page; the API can neither set nor tell it. */
+  pageSize: Schema.optionalKey(
+    Schema.Number.annotate(pageSizeRule).check(
+      Schema.isInt(pageSizeRule),
+      Schema.isBetween({ minimum: 5, maximum: 100 }, pageSizeRule)
+    )
+  )
+})
 
 const defaultPageSize = 10
 
@@ -161,8 +167,9 @@ const readPage = (text: string, engine: string | undefined, hasEngine: Effect.Ef
  * would carry the instance's credentials elsewhere.
  */
 export const make = (
-  options: SearXNGOptions
-): Effect.Effect<(engine: string | undefined) => Provider, never, HttpClient.HttpClient> =>
+  instance: string,
+  options: typeof Options.Type
+): Effect.Effect<Engines, never, HttpClient.HttpClient> =>
   Effect.gen(function* () {
     const client = yield* HttpClient.HttpClient
     const base = options.url.replace(/\/+$/, "")
@@ -203,7 +210,7 @@ export const make = (
     )
 
     return (engine) => {
-      const name = engine === undefined ? options.name : `${options.name}/${engine}`
+      const name = engine === undefined ? instance : `${instance}/${engine}`
       const hasEngine =
         engine === undefined
           ? Effect.succeed(true)
@@ -252,3 +259,5 @@ export const make = (
       }
     }
   })
+
+export const type = define({ options: Options, hasEngines: true, make })

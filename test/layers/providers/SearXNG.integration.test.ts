@@ -17,11 +17,10 @@ const search = (
 ) =>
   Effect.gen(function* () {
     const { received, url } = yield* serve(respond)
-    const instance = yield* SearXNG.make({
-      name: "meta",
+    const instance = yield* SearXNG.make("meta", {
       url: `${url}/`,
       headers: { authorization: Redacted.make(secret), "x-proxy-key": Redacted.make("hunter2") },
-      pageSize: options?.pageSize
+      ...(options?.pageSize === undefined ? {} : { pageSize: options.pageSize })
     })
     const provider = instance(options && "engine" in options ? options.engine : "google")
     const outcome = yield* Effect.result(provider.search(searchRequest(fields)))
@@ -364,7 +363,7 @@ const suite = (client: Layer.Layer<HttpClient.HttpClient>) => {
       Effect.gen(function* () {
         const { close, url } = yield* serve(json({}))
         yield* close
-        const instance = yield* SearXNG.make({ name: "meta", url })
+        const instance = yield* SearXNG.make("meta", { url })
         const refusal = yield* Effect.flip(instance("google").search(searchRequest())).pipe(Effect.orDie)
         assert.strictEqual(refusal.reason, "unreachable")
       })
