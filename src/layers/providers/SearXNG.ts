@@ -95,6 +95,34 @@ const engineFailure = (text: string): RefusalReason => {
   return "unreachable"
 }
 
+/**
+ * Remembers that an engine failed. SearXNG says so when it leaves out an engine that it has suspended after a failure;
+ * searx, from which it stems, says nothing and answers an empty page, which must not pass for "no results" (R14). So
+ * after a failure an empty page is not believed until the engine gives rows again or the suspension must have ended.
+ */
+const makeSuspension = () => {
+  let last: { readonly refusal: Refusal; readonly until: number } | undefined
+  return {
+    failed: (refusal: Refusal) =>
+      Effect.map(Clock.currentTimeMillis, (now) => {
+        last = { refusal, until: now + (suspensionMs[refusal.reason] ?? 0) }
+      }),
+    believe: (rows: ReadonlyArray<UpstreamRow>) =>
+      Effect.flatMap(Clock.currentTimeMillis, (now) => {
+        if (rows.length > 0 || (last !== undefined && last.until <= now)) last = undefined
+        return last === undefined ? Effect.succeed(rows) : Effect.fail(last.refusal)
+      })
+  }
+}
+
+/** The longest that an engine is suspended after a failure, by default. */
+const suspensionMs: { readonly [R in RefusalReason]?: number } = {
+  blocked: 24 * 3_600_000,
+  rate_limited: 3_600_000,
+  timeout: 120_000,
+  unreachable: 120_000
+}
+
 /** Milliseconds of a Retry-After header in either of its forms (RFC 9110, 10.2.3). */
 const retryAfterMs = (header: string | undefined, now: number): number | undefined => {
   if (header === undefined) return undefined
@@ -211,6 +239,7 @@ export const make = (
 
     return (engine) => {
       const name = engine === undefined ? instance : `${instance}/${engine}`
+      const suspension = makeSuspension()
       const hasEngine =
         engine === undefined
           ? Effect.succeed(true)
@@ -225,7 +254,10 @@ export const make = (
           pageno: String(page),
           language: language(request.locale),
           safesearch: safesearch[request.safe]
-        }).pipe(Effect.flatMap((text) => readPage(text, engine, hasEngine)))
+        }).pipe(
+          Effect.flatMap((text) => Effect.tapError(readPage(text, engine, hasEngine), suspension.failed)),
+          Effect.flatMap(suspension.believe)
+        )
 
       /** The rows of the pages after the first, up to one that fails. */
       const fetchFollowing = Effect.fnUntraced(function* (request: SearchRequest, pages: ReadonlyArray<number>) {

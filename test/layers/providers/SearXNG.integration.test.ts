@@ -252,6 +252,29 @@ const suite = (client: Layer.Layer<HttpClient.HttpClient>) => {
       })
     )
 
+    promise("R14: no rows is a refusal while the engine may be suspended for its last failure", () =>
+      Effect.gen(function* () {
+        const answers = [
+          answer({}),
+          answer({ unresponsive_engines: [["google", "CAPTCHA"]] }),
+          answer({}),
+          answer({ results: [row(1)] }),
+          answer({})
+        ]
+        const { url } = yield* serve((received, response) =>
+          json(received.path === "/search" ? answers.shift() : {})(received, response)
+        )
+        const google = (yield* SearXNG.make("meta", { url }))("google")
+        const outcomes = yield* Effect.forEach(Array.from(answers), () =>
+          Effect.match(google.search(searchRequest()), {
+            onSuccess: ({ length }) => length,
+            onFailure: ({ reason }) => reason
+          })
+        )
+        assert.deepStrictEqual(outcomes, [0, "blocked", "blocked", 1, 0])
+      })
+    )
+
     promise("R14: no rows is an empty page when the instance hides its engines", () =>
       Effect.gen(function* () {
         const { rows } = yield* found((received, response) =>
