@@ -105,7 +105,8 @@ const makeSuspension = () => {
   return {
     failed: (refusal: Refusal) =>
       Effect.map(Clock.currentTimeMillis, (now) => {
-        last = { refusal, until: now + (suspensionMs[refusal.reason] ?? 0) }
+        const ms = suspensionMs[refusal.reason]
+        if (ms !== undefined) last = { refusal, until: now + ms }
       }),
     believe: (rows: ReadonlyArray<UpstreamRow>) =>
       Effect.flatMap(Clock.currentTimeMillis, (now) => {
