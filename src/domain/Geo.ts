@@ -14,6 +14,8 @@ export const defaultGeo = "us"
 
 /** The supported code that `text` spells in either letter case (R8), if there is one. */
 export const parseGeo = (text: string): string | undefined => {
+  // Unicode has letters outside ASCII whose lower case is inside it: U+212A and "e" would otherwise spell Kenya.
+  if (!/^[A-Za-z]{2}$/.test(text)) return undefined
   const code = text.toLowerCase()
   return supported.has(code) ? code : undefined
 }

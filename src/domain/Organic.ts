@@ -24,9 +24,12 @@ export type OrganicResult = typeof OrganicResult.Type
 
 const trackingParameter = /^(?:utm_.*|gclid|fbclid)$/i
 
-/** The absolute http(s) URL that `text` is, if it is one. */
+/**
+ * The absolute http(s) URL that `text` is, if it is one. The URL parser would delete tabs and line breaks and replace
+ * lone surrogates, but clients are given `text`, where they split headers and lines: such text is no URL.
+ */
 const parseWebUrl = (text: string): URL | undefined => {
-  if (!/^https?:\/\//i.test(text)) return undefined
+  if (!/^https?:\/\//i.test(text) || /\p{Cc}/u.test(text) || !text.isWellFormed()) return undefined
   const url = URL.parse(text)
   return url !== null && url.hostname !== "" ? url : undefined
 }
@@ -40,7 +43,7 @@ const identity = (url: URL): string => {
   const parameters = url.search
     .slice(1)
     .split("&")
-    .filter((parameter) => parameter !== "" && !trackingParameter.test(parameter.split("=", 1)[0] ?? ""))
+    .filter((parameter) => !trackingParameter.test(parameter.split("=", 1)[0] ?? ""))
   const credentials = url.username === "" ? "" : `${url.username}:${url.password}@`
   return `${url.protocol}//${credentials}${url.host}${url.pathname}?${parameters.join("&")}`
 }
@@ -51,19 +54,28 @@ export const urlIdentity = (text: string): string | undefined => {
   return url === undefined ? undefined : identity(url)
 }
 
-/** Registrable domain of a hostname, or the hostname itself when it has no public suffix. */
-export const registrableDomain = (hostname: string): string =>
-  getDomain(hostname, { allowPrivateDomains: false }) ?? hostname.replace(/^\[|\]$/g, "")
+/**
+ * Registrable domain of a hostname, or the hostname itself when it has none: an IP address, a single label, a public
+ * suffix. As in the URL Standard, private suffixes count, because alice.github.io and bob.github.io are two publishers,
+ * and IDNs stay in the ASCII form of the URL. IPv6 brackets and the root's dot are left out. Hostnames that URLs allow
+ * and DNS does not still have the domain they end in.
+ */
+export const registrableDomain = (hostname: string): string => {
+  const name = hostname.replace(/^\[|\]$|\.$/g, "")
+  // With `extractHostname` off tldts takes the name as it is, valid in DNS or not.
+  return getDomain(name, { allowPrivateDomains: true, extractHostname: false }) ?? name
+}
 
 /** Elements whose content is not text. */
 const opaqueElement = /<(script|style|template|noscript|iframe|svg)\b[^>]*>[\s\S]*?<\/\1\s*>/gi
 
 /**
  * Tags of HTML's own elements and comments. Any other `<word>` is left alone: in a title such as
- * "Array<string> explained" it is text, and dropping it would lose what the page is about.
+ * "Array<string> explained" it is text, and dropping it would lose what the page is about. A `>` inside a quoted
+ * attribute ends no tag; a quote that is never closed quotes nothing.
  */
 const tag =
-  /<!--[\s\S]*?-->|<!doctype[^>]*>|<\/?(?:a|abbr|acronym|address|article|aside|audio|b|base|bdi|bdo|big|blockquote|body|br|button|canvas|caption|center|cite|code|col|colgroup|data|datalist|dd|del|details|dfn|dialog|dir|div|dl|dt|em|embed|fieldset|figcaption|figure|font|footer|form|frame|frameset|h[1-6]|head|header|hgroup|hr|html|i|iframe|img|input|ins|kbd|label|legend|li|link|main|map|mark|marquee|menu|meta|meter|nav|nobr|noscript|object|ol|optgroup|option|output|p|param|picture|pre|progress|q|rp|rt|ruby|s|samp|script|search|section|select|slot|small|source|span|strike|strong|style|sub|summary|sup|svg|table|tbody|td|template|textarea|tfoot|th|thead|time|title|tr|track|tt|u|ul|var|video|wbr)(?:\s[^<>]*)?\/?>/gi
+  /<!--[\s\S]*?-->|<!doctype[^>]*>|<\/?(?:a|abbr|acronym|address|article|aside|audio|b|base|bdi|bdo|big|blockquote|body|br|button|canvas|caption|center|cite|code|col|colgroup|data|datalist|dd|del|details|dfn|dialog|dir|div|dl|dt|em|embed|fieldset|figcaption|figure|font|footer|form|frame|frameset|h[1-6]|head|header|hgroup|hr|html|i|iframe|img|input|ins|kbd|label|legend|li|link|main|map|mark|marquee|menu|meta|meter|nav|nobr|noscript|object|ol|optgroup|option|output|p|param|picture|pre|progress|q|rp|rt|ruby|s|samp|script|search|section|select|slot|small|source|span|strike|strong|style|sub|summary|sup|svg|table|tbody|td|template|textarea|tfoot|th|thead|time|title|tr|track|tt|u|ul|var|video|wbr)(?:\s(?:[^<>"']|"[^"]*"|'[^']*')*|\s[^<>]*)?\/?>/gi
 
 /** Elements that end a word where they stand; the others (`<b>`, `<em>`, …) may stand inside one. */
 const wordBreak = /^<\/?(?:br|p|div|li|ul|ol|td|th|tr|table|h[1-6]|dd|dt|dl|hr|section|article|blockquote|pre)\b/i

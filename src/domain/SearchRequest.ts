@@ -96,11 +96,11 @@ const PageDigits = digits(1, Number.POSITIVE_INFINITY, wholeNumber(maxPage))
 export type RawSearch = Readonly<Record<string, unknown>>
 
 /** A field's value, or what is wrong with it. */
-type Reader<A> = (input: unknown) => Result.Result<A, string>
+export type Reader<A> = (input: unknown) => Result.Result<A, string>
 
 const issueMessage = SchemaIssue.makeFormatterStandardSchemaV1()
 
-const reader = <A>(schema: Schema.ConstraintDecoder<A>): Reader<A> => {
+export const reader = <A>(schema: Schema.ConstraintDecoder<A>): Reader<A> => {
   const decode = Schema.decodeUnknownResult(schema)
   return (input) =>
     Result.mapError(decode(input), (error) => issueMessage(error.issue).issues[0]?.message ?? "is not valid")
@@ -123,20 +123,35 @@ export const queryStringForm: SearchForm = {
   refuse: () => undefined
 }
 
+/**
+ * A row of `POST /v1/bulk`: fields are JSON values. Bulk serves page 1 with safe off, and says so instead of running
+ * another search than the one asked for (R17).
+ */
+export const bulkRowForm: SearchForm = {
+  num: reader(Num),
+  page: () => Result.succeed(1),
+  safe: () => Result.succeed("off"),
+  refuse: ({ page, safe }) => {
+    if (page !== undefined && page !== 1) return "Bulk serves page 1 only; leave page out or use GET /v1/query."
+    if (safe !== undefined && safe !== "off") return "Bulk serves safe off only; leave safe out or use GET /v1/query."
+    return undefined
+  }
+}
+
 const readQuery = reader(QueryText)
 const readTarget = reader(Target)
 const readGeo = reader(GeoText)
 const readLocale = reader(Locale)
 const readSource = reader(Source)
 
+/** Why a search was refused before it cost anything. */
+export type SearchRefused = InvalidRequest | UnsupportedGeo | UnsupportedParameter
+
 /**
  * Turns raw fields into a search, in the two stages of R6: every field on its own with all failures together, then
  * the country, then what the target serves. Fields outside the table are ignored (R4).
  */
-export const parse = (
-  raw: RawSearch,
-  form: SearchForm
-): Result.Result<SearchRequest, InvalidRequest | UnsupportedGeo | UnsupportedParameter> => {
+export const parse = (raw: RawSearch, form: SearchForm): Result.Result<SearchRequest, SearchRefused> => {
   const issues: Array<Issue> = []
   const read = <A, B>(name: string, reader: Reader<A>, absent: B): A | B => {
     const input = raw[name]
@@ -158,6 +173,7 @@ export const parse = (
   const rules = targetRules[target]
 
   if (raw.query === undefined) issues.unshift({ field: "query", message: "is required" })
+  // With an unknown target the default's rules stand in: no target serves such a page, so naming it too is right.
   if (page > maxPage && rules.highPageIsInvalid) issues.push({ field: "page", message: wholeNumber(maxPage) })
   if (query === undefined || issues.length > 0) return Result.fail(InvalidRequest.fromIssues(issues))
 
@@ -185,11 +201,10 @@ const unsupportedGeo = (text: string): UnsupportedGeo =>
     details: geos
   })
 
+/** The values sent are not repeated: a page of 400 digits would be told back as Infinity. */
 const unserved = (target: Target, rules: TargetRules, page: number, num: number, safe: Safe): string | undefined => {
-  if (page > rules.maxPage) {
-    return `${target} does not serve page ${page}; it accepts page ${rules.maxPage === 1 ? "1 only" : `1 to ${rules.maxPage}`}.`
-  }
-  if (num > rules.maxNum) return `${target} does not serve num ${num}; it accepts num 1 to ${rules.maxNum}.`
-  if (safe !== "off" && !rules.safe) return `${target} does not serve safe ${safe}; it accepts safe off only.`
+  if (page > rules.maxPage) return `${target} accepts page ${rules.maxPage === 1 ? "1 only" : `1 to ${rules.maxPage}`}.`
+  if (num > rules.maxNum) return `${target} accepts num 1 to ${rules.maxNum}.`
+  if (safe !== "off" && !rules.safe) return `${target} accepts safe off only.`
   return undefined
 }

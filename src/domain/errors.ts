@@ -1,4 +1,6 @@
 import { Schema } from "effect"
+import { type Allowance, remaining } from "./Account.ts"
+import { Plan } from "./Plan.ts"
 
 /**
  * The API's errors as values. Each `_tag` is the code clients see; status and envelope are given to them in one place,
@@ -47,7 +49,7 @@ export class Unauthorized extends Schema.TaggedError<Unauthorized>()("unauthoriz
 /** Period quota and pack balance do not cover the request. The figures are those of the moment of refusal. */
 export class QuotaExceeded extends Schema.TaggedError<QuotaExceeded>()("quota_exceeded", {
   message: Schema.String,
-  plan: Schema.String,
+  plan: Plan,
   /** Requests the quota allows in the period. */
   quota: Schema.Int,
   /** Credits spent inside that quota. */
@@ -58,7 +60,21 @@ export class QuotaExceeded extends Schema.TaggedError<QuotaExceeded>()("quota_ex
   balance: Schema.Int,
   /** Unix milliseconds at which the quota resets; null on the trial. */
   resetsAt: Schema.NullOr(Schema.Number)
-}) {}
+}) {
+  static of(allowance: Allowance, credits: number): QuotaExceeded {
+    const left = remaining(allowance)
+    const needs = credits === 1 ? "1 credit" : `${credits} credits`
+    return new QuotaExceeded({
+      message: `This needs ${needs}; ${left} of the quota and ${allowance.balance} pack credits are left.`,
+      plan: allowance.plan,
+      quota: allowance.quota ?? Number.MAX_SAFE_INTEGER,
+      creditsUsed: allowance.used,
+      remaining: left,
+      balance: allowance.balance,
+      resetsAt: allowance.resetsAt ?? null
+    })
+  }
+}
 
 export class NotFound extends Schema.TaggedError<NotFound>()("not_found", {
   message: Schema.String

@@ -1,7 +1,7 @@
-import { Context, Data, type Effect } from "effect"
+import { Context, Data, Effect } from "effect"
 import type { Account } from "../domain/Account.ts"
 import type { NotFound } from "../domain/errors.ts"
-import type { Plan } from "../domain/Plan.ts"
+import { type Plan, planTerms } from "../domain/Plan.ts"
 
 /** What an operator decides about an account. */
 export interface PlanChoice {
@@ -15,7 +15,11 @@ export interface PlanChoice {
 }
 
 /** The choice is not possible; the message says why and what to do. */
-export class AccountRefused extends Data.TaggedError("AccountRefused")<{ readonly message: string }> {}
+export class AccountRefused extends Data.TaggedError("AccountRefused")<{ readonly message: string }> {
+  static taken(email: string): AccountRefused {
+    return new AccountRefused({ message: `There is an account for ${email} already: use it, or give another address.` })
+  }
+}
 
 /** Accounts: who they are and what their plan is. What they spend is the `Ledger`'s. */
 export class Accounts extends Context.Service<
@@ -36,3 +40,26 @@ export class Accounts extends Context.Service<
     readonly setPlan: (id: string, choice: PlanChoice) => Effect.Effect<Account, NotFound | AccountRefused>
   }
 >()("quarry/services/Accounts") {}
+
+const maxConcurrency = 10_000
+
+/** The figures a choice comes to, or why it is not possible. */
+export const termsOf = (
+  choice: PlanChoice
+): Effect.Effect<{ readonly quota: number; readonly concurrency: number }, AccountRefused> => {
+  const quota = choice.quota ?? planTerms[choice.plan].quota
+  const concurrency = choice.concurrency ?? planTerms[choice.plan].concurrency
+  const refuse = (message: string) => Effect.fail(new AccountRefused({ message }))
+  if (quota === undefined) return refuse(`The plan ${choice.plan} has no quota of its own: give one.`)
+  if (!Number.isSafeInteger(quota) || quota < 0) return refuse("The quota must be a whole number, 0 or more.")
+  if (!Number.isInteger(concurrency) || concurrency < 1 || concurrency > maxConcurrency) {
+    return refuse(`The concurrency must be a whole number from 1 to ${maxConcurrency}.`)
+  }
+  return Effect.succeed({ quota, concurrency })
+}
+
+/** The trial is an address's: an account without one cannot be on it. */
+export const addressForTrial = (plan: Plan, email: string): Effect.Effect<void, AccountRefused> =>
+  plan === "trial" && email === ""
+    ? Effect.fail(new AccountRefused({ message: "The trial belongs to an email address: give one." }))
+    : Effect.void

@@ -1,0 +1,40 @@
+import { Schema } from "effect"
+import { searchResultFields } from "./SearchResult.ts"
+
+/** Codes a row can fail with. */
+export const rowErrors = [
+  "invalid_request",
+  "unsupported_geo",
+  "unsupported_parameter",
+  "upstream_error",
+  "upstream_timeout",
+  "internal_error"
+] as const
+
+export const ServedRow = Schema.Struct({ status: Schema.Literal("ok"), ...searchResultFields }).annotate({
+  identifier: "ServedRow",
+  description: "A row that was answered"
+})
+export type ServedRow = typeof ServedRow.Type
+
+export const ErrorRow = Schema.Struct({
+  status: Schema.Literal("error"),
+  error: Schema.Literals(rowErrors),
+  message: Schema.String
+}).annotate({ identifier: "ErrorRow", description: "A row that was rejected or failed" })
+export type ErrorRow = typeof ErrorRow.Type
+
+export type RowResult = ServedRow | ErrorRow
+
+export const BulkResult = Schema.Struct({
+  batch_id: Schema.String.annotate({
+    description: "bat_ and 32 hex characters; every row's log entry carries it"
+  }),
+  total: Schema.Int.annotate({ description: "Number of input rows" }),
+  succeeded: Schema.Int.annotate({ description: "Rows with status ok" }),
+  failed: Schema.Int.annotate({ description: "Rows with status error" }),
+  results: Schema.Array(Schema.Union([ServedRow, ErrorRow])).annotate({
+    description: "One entry per input row, in input order"
+  })
+}).annotate({ identifier: "BulkResult" })
+export type BulkResult = typeof BulkResult.Type

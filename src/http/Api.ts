@@ -1,0 +1,17 @@
+import { HttpApi, OpenApi } from "effect/http-api"
+import { AccountGroup } from "./groups/AccountGroup.ts"
+import { SearchGroup } from "./groups/SearchGroup.ts"
+import { completeDocument } from "./openapi.ts"
+
+/** The public API: definition only, so that a client can import it without the server. */
+export class Api extends HttpApi.make("quarry")
+  .add(SearchGroup)
+  .add(AccountGroup)
+  .annotateMerge(
+    OpenApi.annotations({
+      title: "Quarry",
+      version: "1",
+      description: "Web search over six targets, answered as JSON.",
+      transform: completeDocument
+    })
+  ) {}

@@ -1,0 +1,22 @@
+import { Context } from "effect"
+import { HttpApiMiddleware } from "effect/http-api"
+import type { Principal } from "../domain/Principal.ts"
+import { RateLimited, Unauthorized } from "./errors.ts"
+
+/** Who is calling, once a credential has been accepted. */
+export class CurrentPrincipal extends Context.Service<CurrentPrincipal, Principal>()("quarry/http/CurrentPrincipal") {}
+
+/**
+ * Judges the credential that a request presents (R22). Not declared with `security` schemes: those are tried one after
+ * the other, so that an invalid credential would fall through to the next. The document names them instead.
+ */
+export class Authentication extends HttpApiMiddleware.Service<Authentication, { provides: CurrentPrincipal }>()(
+  "quarry/http/Authentication",
+  { error: Unauthorized }
+) {}
+
+/** Counts the request against its credential's rolling minute, before anything of it is decoded (R1). */
+export class RateLimiting extends HttpApiMiddleware.Service<RateLimiting, { requires: CurrentPrincipal }>()(
+  "quarry/http/RateLimiting",
+  { error: RateLimited }
+) {}

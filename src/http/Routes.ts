@@ -1,0 +1,24 @@
+import { Layer } from "effect"
+import { HttpIncomingMessage } from "effect/http"
+import { HttpApiBuilder, HttpApiScalar } from "effect/http-api"
+import { Api } from "./Api.ts"
+import { maxBodyBytes } from "./body.ts"
+import * as account from "./handlers/account.ts"
+import * as search from "./handlers/search.ts"
+import * as Authentication from "./middleware/Authentication.ts"
+import * as Edge from "./middleware/Edge.ts"
+import * as RateLimiting from "./middleware/RateLimiting.ts"
+
+/** An address that is not listed is not found (R3): no second spelling of one that is. */
+export const routerConfig = { ignoreTrailingSlash: false, ignoreDuplicateSlashes: false, caseSensitive: true }
+
+const handlers = Layer.mergeAll(search.layer, account.layer).pipe(
+  Layer.provide([Authentication.layer, RateLimiting.layer])
+)
+
+/** Every route of the public listener behind its edge. Requires the services and an `HttpRouter`. */
+export const layer = Layer.mergeAll(
+  HttpApiBuilder.layer(Api, { openapiPath: "/openapi.json" }).pipe(Layer.provide(handlers)),
+  HttpApiScalar.layer(Api, { path: "/docs" }),
+  Edge.layer
+).pipe(Layer.provide(Layer.succeed(HttpIncomingMessage.MaxBodySize, maxBodyBytes)))

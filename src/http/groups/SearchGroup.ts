@@ -1,0 +1,74 @@
+import { Schema } from "effect"
+import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
+import { BulkRequest } from "../../domain/BulkRequest.ts"
+import { BulkResult } from "../../domain/BulkResult.ts"
+import { SearchResult } from "../../domain/SearchResult.ts"
+import {
+  InternalError,
+  InvalidRequest,
+  QuotaExceeded,
+  UnsupportedGeo,
+  UnsupportedParameter,
+  UpstreamError,
+  UpstreamTimeout
+} from "../errors.ts"
+import { Authentication, RateLimiting } from "../Middleware.ts"
+
+/** A query-string value as it arrives: a list when the parameter is repeated. */
+const Parameter = Schema.optionalKey(Schema.Union([Schema.String, Schema.Array(Schema.String)]))
+
+/**
+ * The parameters are taken as text: what they must be is said once, in `domain/SearchRequest.ts`, for this route and
+ * for each row of a batch. The document shows those rules.
+ */
+export const SearchParameters = Schema.Struct({
+  query: Parameter,
+  target: Parameter,
+  geo: Parameter,
+  locale: Parameter,
+  page: Parameter,
+  num: Parameter,
+  safe: Parameter,
+  source: Parameter
+})
+
+export class SearchGroup extends HttpApiGroup.make("search")
+  .add(
+    HttpApiEndpoint.get("query", "/v1/query", {
+      query: SearchParameters,
+      success: SearchResult,
+      error: [
+        InvalidRequest,
+        UnsupportedGeo,
+        UnsupportedParameter,
+        QuotaExceeded,
+        InternalError,
+        UpstreamError,
+        UpstreamTimeout
+      ]
+    }).annotateMerge(
+      OpenApi.annotations({
+        identifier: "query",
+        summary: "Run one search",
+        description: "Runs one search and answers its organic results. Costs one credit when answered 200, 502 or 504."
+      })
+    )
+  )
+  .add(
+    HttpApiEndpoint.post("bulk", "/v1/bulk", {
+      payload: BulkRequest,
+      success: BulkResult,
+      error: [InvalidRequest, QuotaExceeded, InternalError]
+    }).annotateMerge(
+      OpenApi.annotations({
+        identifier: "bulk",
+        summary: "Run up to 50 searches",
+        description:
+          "Runs the rows side by side inside one 60-second budget. A row that fails is an error row and never a failed " +
+          "request. Costs one credit for each row dispatched to a provider."
+      })
+    )
+  )
+  .middleware(RateLimiting)
+  .middleware(Authentication)
+  .annotateMerge(OpenApi.annotations({ title: "Search", description: "Web searches" })) {}

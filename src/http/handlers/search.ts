@@ -1,0 +1,46 @@
+import { Effect } from "effect"
+import { HttpApiBuilder } from "effect/http-api"
+import { parseBulk } from "../../domain/BulkRequest.ts"
+import type { QuotaExceeded } from "../../domain/errors.ts"
+import { parse, queryStringForm } from "../../domain/SearchRequest.ts"
+import { Bulk } from "../../services/Bulk.ts"
+import { Search } from "../../services/Search.ts"
+import { Api } from "../Api.ts"
+import { readJson } from "../body.ts"
+import { quotaHeaders, refusalHeaders, setHeaders } from "../headers.ts"
+import { CurrentPrincipal } from "../Middleware.ts"
+
+export const layer = HttpApiBuilder.group(
+  Api,
+  "search",
+  Effect.fn(function* (handlers) {
+    const search = yield* Search
+
+    const bulk = yield* Bulk
+
+    return handlers
+      .handle(
+        "query",
+        Effect.fnUntraced(function* ({ query }) {
+          const request = yield* Effect.fromResult(parse(query, queryStringForm))
+          const { answer, receipt } = yield* tellRefusal(search.run(yield* CurrentPrincipal, request))
+          yield* setHeaders(quotaHeaders(receipt))
+          return yield* Effect.fromResult(answer)
+        })
+      )
+      .handleRaw(
+        "bulk",
+        // Raw, because the declared body is stricter than what is taken: a row that is wrong fails by itself (R16).
+        Effect.fnUntraced(function* ({ request }) {
+          const rows = yield* Effect.fromResult(parseBulk(yield* readJson(request)))
+          const { receipt, result } = yield* tellRefusal(bulk.run(yield* CurrentPrincipal, rows))
+          yield* setHeaders(quotaHeaders(receipt))
+          return result
+        })
+      )
+  })
+)
+
+/** A refusal carries the quota headers too. */
+const tellRefusal = <A>(run: Effect.Effect<A, QuotaExceeded>) =>
+  Effect.tapError(run, (error) => setHeaders(refusalHeaders(error)))

@@ -1,0 +1,49 @@
+import { Effect } from "effect"
+import { HttpEffect, type HttpServerRequest, HttpServerResponse } from "effect/http"
+import { type Allowance, remaining } from "../domain/Account.ts"
+import type { QuotaExceeded } from "../domain/errors.ts"
+import type { RateLimitDecision } from "../services/RateLimiter.ts"
+import type { Receipt } from "../services/Search.ts"
+
+/** Sets headers on whatever response this request ends with, except on a 500, which carries `X-Request-Id` only (R1). */
+export const setHeaders = (
+  headers: Readonly<Record<string, string>>
+): Effect.Effect<void, never, HttpServerRequest.HttpServerRequest> =>
+  HttpEffect.appendPreResponseHandler((_request, response) =>
+    Effect.succeed(response.status === 500 ? response : HttpServerResponse.setHeaders(response, headers))
+  )
+
+export const rateLimitHeaders = (decision: RateLimitDecision): Readonly<Record<string, string>> => ({
+  "x-ratelimit-limit": String(decision.limit),
+  "x-ratelimit-remaining": String(decision.remaining),
+  "x-ratelimit-reset": String(decision.resetAtSeconds),
+  ...(decision.admitted ? {} : { "retry-after": String(decision.retryAfterSeconds) })
+})
+
+const seconds = (millis: number): string => String(Math.ceil(millis / 1000))
+
+/** What a response cost and what the account could spend. Nothing but the cost where no quota applies (R23). */
+export const quotaHeaders = ({ balance, before, creditsUsed }: Receipt): Readonly<Record<string, string>> =>
+  before.quota === undefined
+    ? { "x-credits-used": String(creditsUsed) }
+    : {
+        "x-credits-used": String(creditsUsed),
+        "x-quota-limit": String(before.quota),
+        "x-quota-used": String(before.used),
+        "x-quota-remaining": String(remaining(before)),
+        "x-credits-balance": String(balance),
+        ...(before.resetsAt === undefined ? {} : { "x-quota-reset": seconds(before.resetsAt) })
+      }
+
+/** The quota headers of a refusal: nothing was spent. */
+export const refusalHeaders = (error: QuotaExceeded): Readonly<Record<string, string>> => {
+  const before: Allowance = {
+    plan: error.plan,
+    quota: error.quota,
+    used: error.creditsUsed,
+    balance: error.balance,
+    periodStart: undefined,
+    resetsAt: error.resetsAt ?? undefined
+  }
+  return quotaHeaders({ creditsUsed: 0, before, balance: error.balance })
+}

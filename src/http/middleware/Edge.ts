@@ -1,0 +1,59 @@
+import { Cause, Clock, Effect, Layer } from "effect"
+import { HttpEffect, HttpRouter, HttpServerError, HttpServerRequest, HttpServerResponse } from "effect/http"
+import { internalError, NotFound } from "../../domain/errors.ts"
+import { Ids } from "../../services/Ids.ts"
+import { unreadable } from "../body.ts"
+import { undeclaredResponse } from "../errors.ts"
+import { isRequestId, RequestId } from "../RequestId.ts"
+
+const notFound = new NotFound({ message: "There is nothing at this address. GET /openapi.json lists what there is." })
+
+/** The envelope for what no endpoint answered: unknown route, unreadable body, defect. */
+const rescue = (cause: Cause.Cause<unknown>): Effect.Effect<HttpServerResponse.HttpServerResponse> => {
+  for (const reason of cause.reasons) {
+    const failure = reason._tag === "Fail" ? reason.error : reason._tag === "Die" ? reason.defect : undefined
+    if (!HttpServerError.isHttpServerError(failure)) continue
+    if (failure.reason._tag === "RouteNotFound") return undeclaredResponse(notFound)
+    if (failure.reason._tag === "RequestParseError") return undeclaredResponse(unreadable)
+  }
+  return Effect.andThen(Effect.logError("Request failed", cause), undeclaredResponse(internalError))
+}
+
+/**
+ * The outermost middleware: gives each request its id (R2), turns what nobody declared into the envelope, and writes
+ * the access log. HEAD is not offered, and the router would otherwise run a search for it (R3).
+ */
+const edge = Effect.fnUntraced(function* <E, R>(
+  ids: Ids["Service"],
+  app: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>
+) {
+  const request = yield* HttpServerRequest.HttpServerRequest
+  const sent = request.headers["x-request-id"]
+  const id = sent !== undefined && isRequestId(sent) ? sent : yield* ids.requestId
+  yield* HttpEffect.appendPreResponseHandler((_request, response) =>
+    Effect.succeed(HttpServerResponse.setHeader(response, "x-request-id", id))
+  )
+  const startedAt = yield* Clock.currentTimeMillis
+  const response = yield* (request.method === "HEAD" ? undeclaredResponse(notFound) : app).pipe(
+    Effect.catchCause((cause) => (Cause.hasInterruptsOnly(cause) ? Effect.failCause(cause) : rescue(cause))),
+    Effect.provideService(RequestId, id),
+    Effect.annotateLogs({ request_id: id })
+  )
+  yield* Effect.logInfo(`${request.method} ${pathOf(request.url)} ${response.status}`).pipe(
+    Effect.annotateLogs({
+      request_id: id,
+      method: request.method,
+      path: pathOf(request.url),
+      status: response.status,
+      duration_ms: (yield* Clock.currentTimeMillis) - startedAt
+    })
+  )
+  return response
+})
+
+/** Without the query string, which holds what people search for; cut, because callers choose its length. */
+const pathOf = (url: string): string => url.split("?", 1).join("").slice(0, 256)
+
+export const layer = Layer.unwrap(
+  Effect.map(Ids, (ids) => HttpRouter.middleware((app) => edge(ids, app), { global: true }))
+)

@@ -1,0 +1,26 @@
+import { Effect, Layer } from "effect"
+import { RateLimited } from "../../domain/errors.ts"
+import { rateLimitOf } from "../../domain/Principal.ts"
+import { RateLimiter } from "../../services/RateLimiter.ts"
+import { rateLimitHeaders, setHeaders } from "../headers.ts"
+import { CurrentPrincipal, RateLimiting } from "../Middleware.ts"
+
+export const layer = Layer.effect(
+  RateLimiting,
+  Effect.gen(function* () {
+    const limiter = yield* RateLimiter
+
+    const admit = Effect.fn("RateLimiting.admit")(function* () {
+      const decision = yield* limiter.hit(rateLimitOf(yield* CurrentPrincipal))
+      yield* setHeaders(rateLimitHeaders(decision))
+      if (!decision.admitted) {
+        return yield* new RateLimited({
+          message: `The limit of ${decision.limit} requests per minute is spent. Try again in ${decision.retryAfterSeconds} s.`,
+          retryAfterSeconds: decision.retryAfterSeconds
+        })
+      }
+    })
+
+    return (httpEffect) => Effect.andThen(admit(), httpEffect)
+  })
+)

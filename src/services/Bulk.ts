@@ -1,0 +1,209 @@
+import { Clock, Context, Duration, Effect, Exit, Fiber, Layer, Result } from "effect"
+import type { BulkRows } from "../domain/BulkRequest.ts"
+import type { BulkResult, ErrorRow, RowResult } from "../domain/BulkResult.ts"
+import { internalError, type QuotaExceeded, UpstreamTimeout } from "../domain/errors.ts"
+import type { Principal } from "../domain/Principal.ts"
+import type { QueryRecord } from "../domain/QueryRecord.ts"
+import type { SearchRequest } from "../domain/SearchRequest.ts"
+import { type Dispatched, makeDispatch, toRecord, toResult } from "./Dispatch.ts"
+import { Ids } from "./Ids.ts"
+import { Ledger } from "./Ledger.ts"
+import { Limits } from "./Limits.ts"
+import { cacheKey } from "./ResultCache.ts"
+import type { Receipt } from "./Search.ts"
+
+export interface BulkServed {
+  readonly result: BulkResult
+  readonly receipt: Receipt
+}
+
+/** A batch of 50 rows of up to 6 seconds each fits into the budget with no fewer (R20). */
+const minConcurrency = 5
+
+/** Many searches from credits to answers, inside one time budget. */
+export class Bulk extends Context.Service<
+  Bulk,
+  {
+    /**
+     * Reserves a credit for each valid row, runs them side by side, and settles once: rows that were dispatched are
+     * charged and logged, the rest of the hold goes back. A caller that goes away stops the rows that have not started
+     * and no others (R21).
+     */
+    readonly run: (principal: Principal, rows: BulkRows) => Effect.Effect<BulkServed, QuotaExceeded>
+  }
+>()("quarry/services/Bulk") {
+  static readonly layer = Layer.effect(
+    Bulk,
+    Effect.gen(function* () {
+      const ledger = yield* Ledger
+      const ids = yield* Ids
+      const dispatch = yield* makeDispatch
+      const { bulkBudget } = yield* Limits
+      const scope = yield* Effect.scope
+
+      /** Identical rows share an answer whether or not there is a result cache; a failure is not shared (R15). */
+      const dispatchOnce = Effect.fnUntraced(function* (batch: Batch, request: SearchRequest) {
+        const key = cacheKey(request)
+        const known = batch.answers.get(key)
+        if (known !== undefined) return known
+        const dispatched = yield* dispatch(request)
+        if (Result.isSuccess(dispatched.found)) {
+          const found = Result.succeed({ ...dispatched.found.success, cached: true })
+          batch.answers.set(key, { found, durationMs: 0 })
+        }
+        return dispatched
+      })
+
+      /** Takes rows one by one, so that a row that nobody has taken when the batch stops was never dispatched. */
+      const work = Effect.fnUntraced(function* (batch: Batch) {
+        for (let row = batch.waiting.shift(); row !== undefined && !batch.stopped; row = batch.waiting.shift()) {
+          row.state = { _tag: "running", since: yield* Clock.currentTimeMillis }
+          const exit = yield* Effect.exit(dispatchOnce(batch, row.request))
+          row.state = { _tag: "done", exit }
+          if (Exit.isFailure(exit) && Exit.hasDies(exit)) yield* Effect.logError("Row failed", exit.cause)
+        }
+      })
+
+      /**
+       * Runs the rows until all are done or the budget ends, and answers how each then stands. What still runs is cut
+       * off without waiting for it: a provider that ignores its cancellation must not hold the answer back.
+       */
+      const runRows = Effect.fnUntraced(function* (batch: Batch, rows: ReadonlyArray<Row>, concurrency: number) {
+        const workers = yield* Effect.all(
+          Array.from({ length: Math.min(concurrency, rows.length) }, () => work(batch)),
+          { concurrency: "unbounded", discard: true }
+        ).pipe(Effect.interruptible, Effect.forkIn(scope))
+        const waited = yield* Effect.exit(Effect.interruptible(Effect.timeoutOption(Fiber.await(workers), bulkBudget)))
+        batch.stopped = true
+        const states = rows.map((row) => row.state)
+        yield* Effect.forkIn(Fiber.interrupt(workers), scope)
+        // Cut off by the shutdown of the process instead of the budget: what runs was not the provider's delay.
+        return Exit.isSuccess(waited) ? states : states.map((state) => (state._tag === "running" ? unstarted : state))
+      })
+
+      const settled = Effect.fnUntraced(function* (principal: Principal, rows: BulkRows, batch: Batch) {
+        const started: ReadonlyArray<Row> = rows.flatMap((row) =>
+          Result.isSuccess(row) ? [{ request: row.success, state: unstarted }] : []
+        )
+        batch.waiting.push(...started)
+        if (started.length === 0) {
+          const before = yield* ledger.allowance(principal.account)
+          return {
+            result: toBulkResult(batch.id, rows, []),
+            receipt: { creditsUsed: 0, before, balance: before.balance }
+          }
+        }
+        const hold = yield* ledger.reserve(principal.account, started.length)
+        const states = yield* runRows(batch, started, Math.max(principal.account.concurrency, minConcurrency))
+        const now = yield* Clock.currentTimeMillis
+        const ends: Array<RowEnd> = []
+        for (const [index, { request }] of started.entries()) {
+          const came = outcomeOf(states[index] ?? unstarted, now, bulkBudget)
+          ends.push(
+            "found" in came
+              ? toRowEnd(toRecord(principal, request, yield* ids.make("qry_"), came, batch.id), came)
+              : { result: came, record: undefined }
+          )
+        }
+        const records = ends.flatMap(({ record }) => (record === undefined ? [] : [record]))
+        const { balance, charged } = yield* Effect.orDie(ledger.settle(hold, records))
+        return {
+          result: toBulkResult(batch.id, rows, ends),
+          receipt: { creditsUsed: charged, before: hold.before, balance }
+        }
+      }, Effect.uninterruptible)
+
+      // In a fiber of its own, as a single search is: the caller's interruption ends the wait, and here also the
+      // giving out of rows.
+      const run = Effect.fn("Bulk.run")(function* (principal: Principal, rows: BulkRows) {
+        const batch: Batch = { id: yield* ids.make("bat_"), answers: new Map(), waiting: [], stopped: false }
+        const fiber = yield* Effect.forkIn(settled(principal, rows, batch), scope)
+        return yield* Fiber.join(fiber).pipe(
+          Effect.onInterrupt(() =>
+            Effect.sync(() => {
+              batch.stopped = true
+            })
+          )
+        )
+      })
+
+      return Bulk.of({ run })
+    })
+  )
+}
+
+interface Batch {
+  readonly id: string
+  /** Answers of this batch by search. */
+  readonly answers: Map<string, Dispatched>
+  /** Rows that no worker has taken. */
+  readonly waiting: Array<Row>
+  /** Whether no further row may start. */
+  stopped: boolean
+}
+
+interface Row {
+  readonly request: SearchRequest
+  state: RowState
+}
+
+type RowState =
+  | { readonly _tag: "unstarted" }
+  | { readonly _tag: "running"; readonly since: number }
+  | { readonly _tag: "done"; readonly exit: Exit.Exit<Dispatched> }
+
+const unstarted: RowState = { _tag: "unstarted" }
+
+/** How a row ended: what the caller sees, and the log entry when it was dispatched. */
+interface RowEnd {
+  readonly result: RowResult
+  readonly record: QueryRecord | undefined
+}
+
+const errorRow = (error: { readonly _tag: ErrorRow["error"]; readonly message: string }): ErrorRow => ({
+  status: "error",
+  error: error._tag,
+  message: error.message
+})
+
+/** What came of a row at the batch's end: something dispatched, which is charged, or the error of a row that was not. */
+const outcomeOf = (state: RowState, nowMillis: number, budget: Duration.Duration): Dispatched | ErrorRow => {
+  const within = Duration.format(budget)
+  switch (state._tag) {
+    case "unstarted":
+      return errorRow(
+        new UpstreamTimeout({
+          message: `The batch's ${within} ended before this row was started. It was not charged; send it again.`
+        })
+      )
+    case "running":
+      return {
+        found: Result.fail(
+          new UpstreamTimeout({ message: `The search provider did not answer before the batch's ${within} ended.` })
+        ),
+        durationMs: nowMillis - state.since
+      }
+    case "done":
+      return Exit.isSuccess(state.exit) ? state.exit.value : errorRow(internalError)
+  }
+}
+
+const toRowEnd = (record: QueryRecord, { found }: Dispatched): RowEnd => ({
+  record,
+  result: Result.match(found, {
+    onSuccess: ({ organic }): RowResult => ({ status: "ok", ...toResult(record, organic) }),
+    onFailure: errorRow
+  })
+})
+
+/** The rows in input order: those that ran in the order of `ends`, the others with what was wrong with them. */
+const toBulkResult = (batchId: string, rows: BulkRows, ends: ReadonlyArray<RowEnd>): BulkResult => {
+  const ran = ends.values()
+  const results = rows.flatMap((row): ReadonlyArray<RowResult> => {
+    if (Result.isFailure(row)) return [errorRow(row.failure)]
+    const end = ran.next().value
+    return end === undefined ? [] : [end.result]
+  })
+  const succeeded = results.filter(({ status }) => status === "ok").length
+  return { batch_id: batchId, total: rows.length, succeeded, failed: results.length - succeeded, results }
+}

@@ -1,0 +1,77 @@
+import { Clock, Duration, Effect, Result } from "effect"
+import { type UpstreamError, UpstreamTimeout } from "../domain/errors.ts"
+import { type OrganicResult, rank } from "../domain/Organic.ts"
+import { defaultSource, type Principal } from "../domain/Principal.ts"
+import type { QueryRecord } from "../domain/QueryRecord.ts"
+import type { SearchRequest } from "../domain/SearchRequest.ts"
+import type { SearchResult } from "../domain/SearchResult.ts"
+import { Limits } from "./Limits.ts"
+import { Providers } from "./Providers.ts"
+import { ResultCache } from "./ResultCache.ts"
+
+/** What came of asking the providers for one search. */
+export interface Dispatched {
+  readonly found: Result.Result<
+    { readonly organic: ReadonlyArray<OrganicResult>; readonly provider: string; readonly cached: boolean },
+    UpstreamError | UpstreamTimeout
+  >
+  readonly durationMs: number
+}
+
+/** Asks the cache or the providers, within the search's own time budget. */
+export const makeDispatch = Effect.gen(function* () {
+  const providers = yield* Providers
+  const cache = yield* ResultCache
+  const { providerTimeout } = yield* Limits
+
+  return Effect.fnUntraced(function* (request: SearchRequest): Effect.fn.Return<Dispatched> {
+    const startedAt = yield* Clock.currentTimeMillis
+    const found = yield* cache.get(request, providers.search(request)).pipe(
+      // A search that joined another's call must not wait longer than its own budget (R15).
+      Effect.timeoutOrElse({ duration: providerTimeout, orElse: () => Effect.fail(timedOut(providerTimeout)) }),
+      Effect.result
+    )
+    return {
+      found: Result.map(found, ({ cached, provider, rows }) => ({
+        organic: rank(rows, request.num),
+        provider,
+        cached
+      })),
+      durationMs: (yield* Clock.currentTimeMillis) - startedAt
+    }
+  })
+})
+
+const timedOut = (budget: Duration.Duration): UpstreamTimeout =>
+  new UpstreamTimeout({ message: `The search provider did not answer within ${Duration.format(budget)}.` })
+
+/** The log entry of a dispatched search. It costs one credit whatever came of it. */
+export const toRecord = (
+  principal: Principal,
+  request: SearchRequest,
+  id: string,
+  { durationMs, found }: Dispatched,
+  batchId?: string
+): QueryRecord => ({
+  id,
+  accountId: principal.account.id,
+  keyId: principal.key.id,
+  batchId,
+  request: { ...request, source: request.source ?? defaultSource(principal) },
+  outcome: Result.isSuccess(found) ? "ok" : found.failure._tag,
+  credits: 1,
+  cached: Result.isSuccess(found) && found.success.cached,
+  provider: Result.isSuccess(found) ? found.success.provider : undefined,
+  resultCount: Result.isSuccess(found) ? found.success.organic.length : 0,
+  durationMs
+})
+
+export const toResult = ({ id, request }: QueryRecord, organic: ReadonlyArray<OrganicResult>): SearchResult => ({
+  id,
+  target: request.target,
+  query: request.query,
+  geo: request.geo,
+  locale: request.locale,
+  page: request.page,
+  results: { organic }
+})

@@ -1,0 +1,58 @@
+import { assert, describe, it } from "@effect/vitest"
+import * as fc from "fast-check"
+import { codePointLength, cutCodePoints, isCarriable, normalizeWhitespace } from "../../src/domain/text.ts"
+
+const anyText = fc.string({
+  unit: fc.oneof(
+    fc.string({ unit: "binary", minLength: 1, maxLength: 1 }),
+    fc.constantFrom(" ", "\u200b", "\ufeff", "\u0085", "\0", "\ud800", "\udc00")
+  )
+})
+
+describe("R10: whitespace", () => {
+  it("is every code point with White_Space, U+200B and U+FEFF, and no other", () => {
+    for (let codePoint = 0; codePoint <= 0x10ffff; codePoint++) {
+      const character = String.fromCodePoint(codePoint)
+      const space = /\p{White_Space}/u.test(character) || codePoint === 0x200b || codePoint === 0xfeff
+      if ((normalizeWhitespace(character) === "") !== space) assert.fail(`U+${codePoint.toString(16)}`)
+    }
+  })
+
+  it("normalising is idempotent, leaves single inner spaces only and drops nothing else", () => {
+    const spaces = /[\p{White_Space}\u200b\ufeff]/gu
+    fc.assert(
+      fc.property(anyText, (text) => {
+        const once = normalizeWhitespace(text)
+        assert.strictEqual(normalizeWhitespace(once), once)
+        assert.notMatch(once, /^ | $| {2}/)
+        assert.strictEqual(once.replaceAll(" ", ""), text.replace(spaces, ""))
+      })
+    )
+  })
+})
+
+describe("code points", () => {
+  it("are counted, not UTF-16 units", () => {
+    assert.strictEqual(codePointLength(""), 0)
+    assert.strictEqual(codePointLength("a😀é"), 3)
+    fc.assert(fc.property(anyText, (text) => codePointLength(text) === Array.from(text).length))
+  })
+
+  it("R11: a cut text is the beginning, of at most that many, with no pair halved", () => {
+    fc.assert(
+      fc.property(anyText, fc.nat(20), (text, count) => {
+        const cut = cutCodePoints(text, count)
+        assert.isTrue(text.startsWith(cut))
+        assert.strictEqual(codePointLength(cut), Math.min(count, codePointLength(text)))
+        assert.isTrue(cut.isWellFormed() || !text.isWellFormed())
+      })
+    )
+  })
+})
+
+describe("R10: what Postgres and the engines cannot carry", () => {
+  it("is a NUL or a lone surrogate, anywhere", () => {
+    for (const text of ["\0", "a\0", "\ud800", "a\udc00b", "\udc00\ud800"]) assert.isFalse(isCarriable(text))
+    for (const text of ["", "a", "😀", "\u0001", "\ufffd", "\uffff"]) assert.isTrue(isCarriable(text))
+  })
+})
