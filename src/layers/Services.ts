@@ -19,14 +19,20 @@ const cache = Layer.unwrap(
   Effect.map(AppConfig, ({ cacheSize, cacheTtl }) => ResultCacheMemory.layer({ ttl: cacheTtl, capacity: cacheSize }))
 )
 
-const providers = Layer.unwrap(
-  Effect.map(AppConfig, ({ quarryProviders, searxngEngines, searxngUrl }) => {
-    if (quarryProviders !== undefined) return ProviderFile.layer({ _tag: "file", path: quarryProviders })
-    if (searxngUrl !== undefined)
-      return ProviderFile.layer({ _tag: "searxng", url: searxngUrl, engines: searxngEngines })
-    return ProviderFile.layer({ _tag: "index" })
-  })
-).pipe(Layer.provide(FetchHttpClient.layer))
+/** The provider file wins over its short form; without either the built-in index serves every target. */
+const sourceOf = ({
+  quarryProviders,
+  searxngEngines,
+  searxngUrl
+}: AppConfig["Service"]): ProviderFile.ProviderSource => {
+  if (quarryProviders !== undefined) return { _tag: "file", path: quarryProviders }
+  if (searxngUrl === undefined) return { _tag: "index" }
+  return { _tag: "searxng", url: searxngUrl, engines: searxngEngines }
+}
+
+const providers = Layer.unwrap(Effect.map(AppConfig, (config) => ProviderFile.layer(sourceOf(config)))).pipe(
+  Layer.provide(FetchHttpClient.layer)
+)
 
 /** Everything the public listener stands on, chosen by the settings. */
 export const layer = Layer.mergeAll(Search.layer, Bulk.layer).pipe(

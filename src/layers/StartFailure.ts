@@ -26,10 +26,11 @@ const explainSql = ({ reason }: SqlError.SqlError): string | undefined => {
   }
 }
 
-const messages = [StartFailure, StorageUnavailable, ProviderFileInvalid]
+/** Failures whose message was written for the operator. */
+const plain = [StartFailure, StorageUnavailable, ProviderFileInvalid]
 
 const explainError = (error: unknown): string | undefined => {
-  if (error instanceof Error && messages.some((Failure) => error instanceof Failure)) return error.message
+  if (error instanceof Error && plain.some((Failure) => error instanceof Failure)) return error.message
   if (SqlError.isSqlError(error)) return explainSql(error)
   if (codeOf(error) === "EADDRINUSE")
     return `${innermost(error)}. Another process has that port: set PORT or ADMIN_PORT.`
