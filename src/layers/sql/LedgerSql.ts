@@ -26,6 +26,11 @@ const defaultSweepInterval = Duration.seconds(10)
 const maxSweptAccounts = 500
 const maxBatch = 256
 const maxPerAccount = 64
+/**
+ * How long a settlement is sent again while the database is away: whoever is told that a search failed must not have
+ * been charged for it (I4), and a lost answer does not tell. Shorter than a lease, and than the drain of a shutdown.
+ */
+const settlePatience = Duration.seconds(60)
 /** A request finds its period ended once; the rest is room for a plan that is changed at the same time. */
 const maxReserveAttempts = 5
 
@@ -146,6 +151,7 @@ export const layer = (options: LedgerOptions = {}): Layer.Layer<Ledger, never, S
         ownerOf: (ending) => ending.hold.accountId,
         maxBatch,
         maxPerOwner: maxPerAccount,
+        patience: settlePatience,
         run: Effect.fnUntraced(function* (batch) {
           // A release leaves no entry to tell that it happened: sent again, it finds its hold gone, as it should be.
           const releasedBefore = batch.map((entry) => entry.sent && entry.charge === 0)

@@ -1,16 +1,28 @@
 import { Effect, Layer, Schedule } from "effect"
-import { Migrator, SqlClient, type SqlError } from "effect/sql"
+import { Migrator, SqlClient, SqlError } from "effect/sql"
 import { storage } from "./migrations/0001_storage.ts"
 import { documents } from "./migrations/0002_documents.ts"
+import { lockTimeouts } from "./migrations/0005_lock_timeouts.ts"
+import { unlimited } from "./StatementLimit.ts"
 
 /** Months of the query log that have their partitions made ahead of time, the current one included. */
 const monthsAhead = 3
 
+/**
+ * On a large database a change may take as long as it takes, but it must not wait for a table that others use:
+ * everybody else would wait behind it. It is tried again instead, with the run.
+ */
+const change = <E, R>(migration: Effect.Effect<void, E, R>) =>
+  Effect.flatMap(SqlClient.SqlClient, (sql) =>
+    unlimited(sql, Effect.andThen(sql`set local lock_timeout = '2s'`, migration))
+  )
+
 const migrate = Migrator.make({})({
   table: "quarry_migrations",
   loader: Migrator.fromRecord({
-    "0001_storage": storage,
-    "0002_documents": documents
+    "0001_storage": change(storage),
+    "0002_documents": change(documents),
+    "0005_lock_timeouts": change(lockTimeouts)
   })
 })
 
@@ -20,7 +32,7 @@ export const makePartitions = (sql: SqlClient.SqlClient) =>
 
 /**
  * Brings the database to the present schema. Replicas may start at once: the migrator holds the lock on its own table
- * for as long as it works, and one that waited longer than the statement timeout for it tries again.
+ * for as long as it works, and one that waited longer than a timeout, for it or for a table in use, tries again.
  */
 export const run: Effect.Effect<
   ReadonlyArray<readonly [id: number, name: string]>,
@@ -35,7 +47,10 @@ export const run: Effect.Effect<
   Effect.retry({
     schedule: Schedule.spaced("1 second"),
     times: 30,
-    while: (error) => error._tag === "SqlError" && error.isRetryable && error.reason._tag !== "ConnectionError"
+    while: (error) => {
+      const failure = error._tag === "SqlError" ? error : error.cause
+      return SqlError.isSqlError(failure) && failure.isRetryable && failure.reason._tag !== "ConnectionError"
+    }
   })
 )
 

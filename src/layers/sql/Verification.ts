@@ -1,6 +1,7 @@
 import { Effect } from "effect"
 import type { SqlClient, SqlError } from "effect/sql"
 import type { Discrepancy } from "../../services/Ledger.ts"
+import { unlimited } from "./StatementLimit.ts"
 
 interface Row {
   readonly account_id: string
@@ -16,7 +17,9 @@ interface Row {
 export const discrepancies = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient
 ): Effect.fn.Return<ReadonlyArray<Discrepancy>, SqlError.SqlError> {
-  const rows = yield* sql<Row>`
+  const rows = yield* unlimited(
+    sql,
+    sql<Row>`
     with entry_quota as (
       select allowance_id, sum(quota_credits) as credits from ledger_entries where allowance_id is not null group by 1
     ), held_quota as (
@@ -56,6 +59,7 @@ export const discrepancies = Effect.fnUntraced(function* (
     where charged <> logged
     group by 1
     order by 1, 2`
+  )
   return rows.map((row) => ({
     accountId: row.account_id,
     what: row.what,
