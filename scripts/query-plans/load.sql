@@ -23,6 +23,9 @@ insert into wallets (account_id) select id from accounts;
 insert into allowances (scope, period_start, period_end, quota)
   select id, now() - interval '6 months', now() + interval '1 year', quota from accounts;
 update accounts a set allowance_id = l.id from allowances l where l.scope = a.id;
+insert into api_keys (id, account_id, label, mode, digest, hint, created_at)
+  select 'key_' || md5(id), id, 'key', 'live', sha256(('key' || split_part(email, '@', 1))::bytea), 'sk_live_', created_at
+  from accounts;
 
 create temp table numbered as
   select row_number() over () - 1 as n, id, allowance_id from (select id, allowance_id from accounts order by email) as t;

@@ -16,6 +16,8 @@ const functions = [
 export const lockTimeouts = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   for (const name of functions) yield* sql`alter function ${sql.literal(name)} set lock_timeout = '2s'`
+  // As the functions beside it do: holds come and go, and what is gone is still read by whoever reads the whole table.
+  yield* sql`alter function ledger_sweep(integer) set enable_seqscan = off`
   for (const name of ["queries_make_partitions(timestamptz, integer)", "queries_drop_before(timestamptz)"]) {
     yield* sql`alter function ${sql.literal(name)} set lock_timeout = '500ms'`
   }
