@@ -53,37 +53,32 @@ const fallbacks = Metric.counter("quarry.limiter.fallbacks", {
 })
 
 /** Limits over all replicas, and in this process alone while Redis is away (R28). */
-export const layer = (options?: {
-  /** What the keys begin with. */
-  readonly prefix?: string
-}): Layer.Layer<RateLimiter, never, RedisConnection> =>
-  Layer.effect(
-    RateLimiter,
-    Effect.gen(function* () {
-      const connection = yield* RedisConnection
-      const inProcess = yield* RateLimiter
-      const prefix = options?.prefix ?? "quarry"
+export const layer: Layer.Layer<RateLimiter, never, RedisConnection> = Layer.effect(
+  RateLimiter,
+  Effect.gen(function* () {
+    const connection = yield* RedisConnection
+    const inProcess = yield* RateLimiter
 
-      yield* Effect.forkScoped(Stream.runForEach(connection.away, (away) => Metric.update(local, away ? 1 : 0)))
+    yield* Effect.forkScoped(Stream.runForEach(connection.away, (away) => Metric.update(local, away ? 1 : 0)))
 
-      return RateLimiter.of({
-        hit: ({ credential, limit }) =>
-          Effect.matchEffect(
-            connection.run((client) => count(client, `${prefix}:rl:{${credential}}`, limit)),
-            {
-              onSuccess: ([admitted, counted, oldestMicros, nowMicros]) =>
-                Effect.succeed(
-                  decisionFrom({
-                    admitted: admitted === 1,
-                    limit,
-                    counted,
-                    oldestMs: oldestMicros / 1000,
-                    nowMs: nowMicros / 1000
-                  })
-                ),
-              onFailure: () => Effect.andThen(Metric.update(fallbacks, 1), inProcess.hit({ credential, limit }))
-            }
-          )
-      })
+    return RateLimiter.of({
+      hit: ({ credential, limit }) =>
+        Effect.matchEffect(
+          connection.run((client) => count(client, `quarry:rl:{${credential}}`, limit)),
+          {
+            onSuccess: ([admitted, counted, oldestMicros, nowMicros]) =>
+              Effect.succeed(
+                decisionFrom({
+                  admitted: admitted === 1,
+                  limit,
+                  counted,
+                  oldestMs: oldestMicros / 1000,
+                  nowMs: nowMicros / 1000
+                })
+              ),
+            onFailure: () => Effect.andThen(Metric.update(fallbacks, 1), inProcess.hit({ credential, limit }))
+          }
+        )
     })
-  ).pipe(Layer.provide(RateLimiterMemory.layer()))
+  })
+).pipe(Layer.provide(RateLimiterMemory.layer()))

@@ -3,12 +3,6 @@ import { Duration, Effect, Layer, Option, Schema } from "effect"
 import { ResultCache, type ResultStore } from "../../services/ResultCache.ts"
 import { RedisConnection } from "./RedisConnection.ts"
 
-interface Options {
-  readonly ttl: Duration.Duration
-  /** What the keys begin with. */
-  readonly prefix?: string
-}
-
 /** A larger answer is not kept: a few of them would push out thousands, and delay the commands behind them. */
 const maxValueBytes = 262_144
 
@@ -22,11 +16,11 @@ const encode = Schema.encodeSync(Value)
 /** What does not decode is no answer: others write to Redis too, and a replica of another version may have. */
 const decode = Schema.decodeUnknownOption(Value)
 
-const makeStore = (options: Options): Effect.Effect<ResultStore, never, RedisConnection> =>
+const makeStore = (options: { readonly ttl: Duration.Duration }): Effect.Effect<ResultStore, never, RedisConnection> =>
   Effect.gen(function* () {
     const connection = yield* RedisConnection
     const ttlMs = Math.ceil(Duration.toMillis(options.ttl))
-    const keyOf = (key: string): string => `${options.prefix ?? "quarry"}:rc:${hash("sha256", key, "base64url")}`
+    const keyOf = (key: string): string => `quarry:rc:${hash("sha256", key, "base64url")}`
 
     return {
       get: (key) =>
@@ -49,5 +43,5 @@ const makeStore = (options: Options): Effect.Effect<ResultStore, never, RedisCon
   })
 
 /** Keeps answers for all replicas. While Redis is away none is kept or found, and no search fails or waits for it. */
-export const layer = (options: Options): Layer.Layer<ResultCache, never, RedisConnection> =>
+export const layer = (options: { readonly ttl: Duration.Duration }): Layer.Layer<ResultCache, never, RedisConnection> =>
   Layer.effect(ResultCache, Effect.flatMap(makeStore(options), ResultCache.make))
