@@ -1,7 +1,8 @@
 import { type ChildProcess, execFile, spawn, spawnSync } from "node:child_process"
+import { randomUUID } from "node:crypto"
 import { once } from "node:events"
-import { mkdtemp, rm } from "node:fs/promises"
-import { connect, createServer } from "node:net"
+import { mkdir, rm } from "node:fs/promises"
+import { connect, createServer, type Server, type Socket } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { setTimeout as sleep } from "node:timers/promises"
@@ -44,29 +45,28 @@ const until = async (ready: () => Promise<boolean>): Promise<void> => {
 /** A Redis server of a test's own, which the test may stop, freeze and start again on the same port. */
 export class RedisServer {
   readonly port: number
+  private readonly password: string
   private readonly args: ReadonlyArray<string>
   private process: ChildProcess | undefined
 
-  private constructor(port: number, args: ReadonlyArray<string>) {
+  private constructor(port: number, password: string, args: ReadonlyArray<string>) {
     this.port = port
-    this.args = args
+    this.password = password
+    this.args = ["--port", String(port), "--requirepass", password, "--save", "", "--appendonly", "no", ...args]
   }
 
-  static async make(...args: ReadonlyArray<string>): Promise<RedisServer> {
-    return new RedisServer(await freePort(), args)
+  /** An empty password is none. */
+  static async make(password = "", ...args: ReadonlyArray<string>): Promise<RedisServer> {
+    return new RedisServer(await freePort(), password, args)
   }
 
-  get address(): string {
-    return `redis://127.0.0.1:${this.port}`
-  }
-
-  get url(): Redacted.Redacted {
-    return Redacted.make(this.address)
+  /** The server's URL, or one with a password that is not the server's. */
+  url(password = this.password): Redacted.Redacted {
+    return Redacted.make(`redis://:${encodeURIComponent(password)}@127.0.0.1:${this.port}`)
   }
 
   async start(): Promise<void> {
-    const fixed = ["--port", String(this.port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no"]
-    this.process = spawn("redis-server", [...fixed, ...this.args], { stdio: "ignore" })
+    this.process = spawn("redis-server", ["--bind", "127.0.0.1", ...this.args], { stdio: "ignore" })
     await until(() => answersPing(this.port))
   }
 
@@ -85,7 +85,49 @@ export class RedisServer {
   }
 
   async cli(...args: ReadonlyArray<string>): Promise<string> {
-    return (await promisify(execFile)("redis-cli", ["-p", String(this.port), ...args])).stdout
+    const login = this.password === "" ? [] : ["--no-auth-warning", "-a", this.password]
+    return (await promisify(execFile)("redis-cli", ["-p", String(this.port), ...login, ...args])).stdout
+  }
+}
+
+/** An address whose connections lead to a server that the test may change, and may fall silent. */
+export class RedisRoute {
+  private readonly port: number
+  target: RedisServer
+  private readonly listener: Server
+  private sockets: ReadonlyArray<Socket> = []
+
+  private constructor(listener: Server, port: number, target: RedisServer) {
+    this.listener = listener
+    this.port = port
+    this.target = target
+    listener.on("connection", (client) => {
+      const upstream = connect(this.target.port, "127.0.0.1")
+      for (const socket of [client, upstream]) socket.on("error", () => socket.destroy())
+      client.pipe(upstream).pipe(client)
+      this.sockets = [...this.sockets, client, upstream]
+    })
+  }
+
+  static async make(target: RedisServer): Promise<RedisRoute> {
+    const port = await freePort()
+    const listener = createServer().listen(port, "127.0.0.1")
+    await once(listener, "listening")
+    return new RedisRoute(listener, port, target)
+  }
+
+  url(): Redacted.Redacted {
+    return Redacted.make(`redis://127.0.0.1:${this.port}`)
+  }
+
+  /** What the connections so far carry is lost from now on, and nobody is told. */
+  silence(): void {
+    for (const socket of this.sockets) socket.unpipe()
+  }
+
+  close(): void {
+    for (const socket of this.sockets) socket.destroy()
+    this.listener.close()
   }
 }
 
@@ -100,20 +142,27 @@ export class RedisCluster {
   }
 
   static async make(): Promise<RedisCluster> {
-    const directory = await mkdtemp(join(tmpdir(), "quarry-redis-"))
+    const directory = join(tmpdir(), `quarry-redis-${randomUUID()}`)
     const nodes: Array<RedisServer> = []
     for (const name of ["a", "b", "c"]) {
       const clustered = ["--cluster-enabled", "yes", "--cluster-config-file", `${name}.conf`, "--dir", directory]
-      nodes.push(await RedisServer.make(...clustered, "--cluster-port", String(await freePort())))
+      nodes.push(await RedisServer.make("p@ss:w,rd", ...clustered, "--cluster-port", String(await freePort())))
     }
     return new RedisCluster(nodes, directory)
   }
 
-  get url(): Redacted.Redacted {
-    return Redacted.make(this.nodes.map(({ address }) => address).join(","))
+  /** Two of the three: the cluster itself tells of the third. */
+  url(): Redacted.Redacted {
+    return Redacted.make(
+      this.nodes
+        .slice(0, 2)
+        .map((node) => Redacted.value(node.url()))
+        .join(",")
+    )
   }
 
   async start(): Promise<void> {
+    await mkdir(this.directory)
     await Promise.all(this.nodes.map((node) => node.start()))
     const addresses = this.nodes.map(({ port }) => `127.0.0.1:${port}`)
     await this.nodes[0]?.cli("--cluster", "create", ...addresses, "--cluster-yes")

@@ -5,11 +5,11 @@ import * as RateLimiterMemory from "../memory/RateLimiterMemory.ts"
 import { type RedisClient, RedisConnection } from "./RedisConnection.ts"
 
 /**
- * Counts one request (R27). The log is a list of the admitted requests' times in Unix microseconds of the store's
- * clock, oldest first, so that it never holds more than `limit` of them. A clock that was set back must not disorder
- * it, so no time is earlier than the last; a step back by more than a window begins a new log, for else the credential
- * would be refused until the clock has caught up. `%.0f` because Lua's own conversion keeps 14 digits of 16.
- * The key lives a second longer than its last entry counts: expiry is in whole milliseconds of a coarser clock.
+ * Counts one request (R27). The log is a list of when the admitted requests came, oldest first, in Unix microseconds of
+ * the store's clock; it never holds more than `limit`. A clock that was set back must not disorder it, so none came
+ * before the last one; a step back by more than a window begins a new log, for else the credential would be refused
+ * until the clock has caught up. `%.0f` because Lua's own conversion keeps 14 of the 16 digits. The key lives a second
+ * longer than its last entry counts, because expiry is in whole milliseconds.
  */
 export const script = `
 local log, limit, window = KEYS[1], tonumber(ARGV[1]), tonumber(ARGV[2])

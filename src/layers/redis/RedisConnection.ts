@@ -11,7 +11,7 @@ import {
   type Stream,
   SubscriptionRef
 } from "effect"
-import { Cluster, Redis, type RedisOptions } from "ioredis"
+import { Cluster, Redis } from "ioredis"
 
 export type RedisClient = Redis | Cluster
 
@@ -33,54 +33,55 @@ const silentMs = 1_000
 const retryDelayMs = (times: number): number => Math.min(times * 50, 500)
 
 /**
- * Nothing waits inside the client: a command is sent at once or fails, and is never sent a second time, because a
- * request counted twice could refuse a later one.
+ * Nothing waits inside the client: a command is sent at once or fails, and is not sent again over a later connection,
+ * because a request counted twice could refuse another.
  */
-const connectionOptions = {
-  lazyConnect: true,
-  enableOfflineQueue: false,
-  autoResendUnfulfilledCommands: false,
-  maxRetriesPerRequest: 0,
-  connectTimeout: startMs,
-  socketTimeout: silentMs,
-  retryStrategy: retryDelayMs,
-  // A primary that became a replica keeps its connections: only a new one finds the primary behind the address.
-  reconnectOnError: (error) => error.message.startsWith("READONLY")
-} satisfies RedisOptions
+const nodeOptions = { maxRetriesPerRequest: 0, connectTimeout: startMs, socketTimeout: silentMs }
+const clientOptions = { lazyConnect: true, enableOfflineQueue: false }
 
-const clusterOf = (addresses: ReadonlyArray<string>): Cluster => {
+const single = (address: string): Redis =>
+  new Redis(address, {
+    ...nodeOptions,
+    ...clientOptions,
+    retryStrategy: retryDelayMs,
+    // A primary that became a replica keeps its connections: only a new one finds the primary behind the address.
+    reconnectOnError: (error) => error.message.startsWith("READONLY")
+  })
+
+const cluster = (addresses: ReadonlyArray<string>): Cluster => {
   const { password, protocol, username } = new URL(addresses[0] ?? "")
+  const login = { username: decodeURIComponent(username), password: decodeURIComponent(password) }
   return new Cluster([...addresses], {
-    lazyConnect: true,
-    enableOfflineQueue: false,
+    ...clientOptions,
     clusterRetryStrategy: retryDelayMs,
     clusterNodeRetryStrategy: retryDelayMs,
     retryDelayOnFailover: 0,
     retryDelayOnClusterDown: 0,
     slotsRefreshInterval: 1_000,
-    // Nodes that the cluster tells of come without credentials. With TLS they are named as their certificates are.
-    redisOptions: {
-      maxRetriesPerRequest: 0,
-      autoResendUnfulfilledCommands: false,
-      connectTimeout: startMs,
-      socketTimeout: silentMs,
-      username: decodeURIComponent(username),
-      password: decodeURIComponent(password),
-      ...(protocol === "rediss:" ? { tls: {} } : undefined)
-    },
-    ...(protocol === "rediss:" ? { dnsLookup: (host, found) => found(null, host) } : undefined)
+    // The nodes that a cluster names come without a login, and with TLS they are named as their certificates are.
+    ...(protocol === "rediss:"
+      ? { redisOptions: { ...nodeOptions, ...login, tls: {} }, dnsLookup: (host, found) => found(null, host) }
+      : { redisOptions: { ...nodeOptions, ...login } })
   })
 }
+
+const noConnection = "no connection"
 
 /** Never the error itself: the client hangs the failed command on it, and that of a login holds the password. */
 const messageOf = (error: unknown): string => {
   if (!(error instanceof Error)) return "no reason given"
+  if (error.name === "MaxRetriesPerRequestError") return noConnection
   return error.message || ("code" in error ? String(error.code) : error.name)
 }
 
-/** A write, so that a full, read-only or loading Redis is away too; in a cluster every primary must answer. */
-const ping = async (client: RedisClient): Promise<void> => {
-  if (client instanceof Cluster) await Promise.all(client.nodes("master").map((node) => node.ping()))
+/** A node that has just joined answers, and refuses every key for some seconds. */
+const assertInCluster = async (node: Redis): Promise<void> => {
+  if (!(await node.cluster("INFO")).includes("cluster_state:ok")) throw new Error("the cluster is down")
+}
+
+/** A write, so that a full, read-only or loading Redis is away too; in a cluster every primary must be well. */
+const probe = async (client: RedisClient): Promise<void> => {
+  if (client instanceof Cluster) await Promise.all(client.nodes("master").map(assertInCluster))
   await client.set("quarry:probe", "", "PX", 1_000)
 }
 
@@ -118,14 +119,15 @@ export class RedisConnection extends Context.Service<
           .split(",")
           .map((address) => address.trim())
         const client = yield* Effect.acquireRelease(
-          Effect.sync(() =>
-            addresses.length > 1 ? clusterOf(addresses) : new Redis(addresses[0] ?? "", connectionOptions)
-          ),
+          Effect.sync(() => (addresses.length > 1 ? cluster(addresses) : single(addresses[0] ?? ""))),
           (client) => Effect.sync(() => client.disconnect())
         )
-        let connectionError: string | undefined
+        let connectionError = noConnection
         client.on("error", (error) => {
           connectionError = messageOf(error)
+        })
+        client.on("ready", () => {
+          connectionError = noConnection
         })
 
         /**
@@ -145,8 +147,7 @@ export class RedisConnection extends Context.Service<
               },
               (error) => {
                 clearTimeout(timer)
-                const reason = client.status === "ready" ? undefined : connectionError
-                resume(Effect.fail(reason ?? messageOf(error)))
+                resume(Effect.fail(client.status === "ready" ? messageOf(error) : connectionError))
               }
             )
             return Effect.sync(() => clearTimeout(timer))
@@ -168,7 +169,7 @@ export class RedisConnection extends Context.Service<
           yield* Effect.logWarning(`Redis is away (${away}): this process does without it until it is back.`)
           yield* SubscriptionRef.set(changes, true)
           yield* Effect.sleep(probeEveryMs)
-          yield* Effect.retry(attempt(ping), Schedule.spaced(probeEveryMs))
+          yield* Effect.retry(attempt(probe), Schedule.spaced(probeEveryMs))
           opened.closeUnsafe()
           away = undefined
           yield* SubscriptionRef.set(changes, false)
@@ -177,7 +178,7 @@ export class RedisConnection extends Context.Service<
         })
 
         yield* start(client)
-        yield* Effect.catch(attempt(ping), (reason) => Effect.sync(() => open(reason)))
+        yield* Effect.catch(attempt(probe), (reason) => Effect.sync(() => open(reason)))
         yield* Effect.forkScoped(Effect.forever(watch))
 
         const gone = Effect.fail(new RedisAway())

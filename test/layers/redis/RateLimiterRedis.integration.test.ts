@@ -33,7 +33,7 @@ describeWithRedis("RateLimiterRedis on one Redis", () => {
   beforeAll(() => server.start())
   afterAll(() => server.stop())
 
-  conformance("Redis", [server], RedisConnection.layer({ url: server.url }))
+  conformance("Redis", [server], RedisConnection.layer({ url: server.url() }))
 
   it.live("R27: replicas together admit exactly `limit`", () =>
     Effect.gen(function* () {
@@ -42,7 +42,7 @@ describeWithRedis("RateLimiterRedis on one Redis", () => {
         return yield* Effect.forEach(Array.from({ length: 200 }), () => hit({ credential: "shared", limit: 100 }), {
           concurrency: 25
         })
-      }).pipe(Effect.provide(Layer.provide(layer, RedisConnection.layer({ url: server.url })), { local: true }))
+      }).pipe(Effect.provide(Layer.provide(layer, RedisConnection.layer({ url: server.url() })), { local: true }))
       const decisions = (yield* Effect.all([replica, replica, replica, replica], { concurrency: 4 })).flat()
       assert.strictEqual(decisions.length, 800)
       assert.strictEqual(decisions.filter(({ admitted }) => admitted).length, 100)
@@ -141,7 +141,7 @@ describeWithRedis("RateLimiterRedis on a Redis Cluster", () => {
   beforeAll(() => cluster.start())
   afterAll(() => cluster.stop())
 
-  conformance("Redis Cluster", cluster.nodes, RedisConnection.layer({ url: cluster.url }))
+  conformance("Redis Cluster", cluster.nodes, RedisConnection.layer({ url: cluster.url() }))
 
   it.live("spreads the credentials over the nodes", () =>
     Effect.gen(function* () {
@@ -154,6 +154,6 @@ describeWithRedis("RateLimiterRedis on a Redis Cluster", () => {
         30
       )
       for (const count of counts) assert.isAbove(count, 0)
-    }).pipe(Effect.provide(Layer.provide(layer, RedisConnection.layer({ url: cluster.url }))))
+    }).pipe(Effect.provide(Layer.provide(layer, RedisConnection.layer({ url: cluster.url() }))))
   )
 })
