@@ -1,0 +1,249 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from "node:http"
+import type { AddressInfo } from "node:net"
+import type { Duplex } from "node:stream"
+import { NodeHttpServer } from "@effect/platform-node"
+import { type Context, Deferred, Duration, Effect, Fiber, Scope } from "effect"
+import { HttpServerError, HttpServerRequest, HttpServerResponse } from "effect/http"
+import { InvalidRequest, internalError, NotFound } from "../domain/errors.ts"
+import { Ids } from "../services/Ids.ts"
+import { Readiness } from "../services/Readiness.ts"
+import { type Undeclared, undeclared } from "./errors.ts"
+import { countRefused } from "./metrics.ts"
+import { isRequestId, RequestId } from "./RequestId.ts"
+
+/** What the listener and each of its connections may take: sizes in bytes, times in milliseconds. */
+export interface ListenerLimits {
+  readonly maxConnections: number
+  readonly maxRequestsInFlight: number
+  readonly maxHeaderBytes: number
+  readonly headersTimeoutMs: number
+  readonly requestTimeoutMs: number
+  readonly keepAliveTimeoutMs: number
+  readonly inactivityTimeoutMs: number
+  readonly lingerMs: number
+}
+
+export interface ListenerOptions {
+  readonly host: string
+  readonly port: number
+  /** How long requests that were accepted may take after the listener has been told to stop. */
+  readonly drain: Duration.Duration
+  readonly limits: ListenerLimits
+}
+
+type App = Effect.Effect<
+  HttpServerResponse.HttpServerResponse,
+  unknown,
+  HttpServerRequest.HttpServerRequest | Scope.Scope
+>
+
+const malformed = InvalidRequest.whole("it is no well-formed HTTP request")
+const headersTooLarge = InvalidRequest.whole("its headers are too large")
+const tooSlow = InvalidRequest.whole("it did not arrive in time")
+const hostMismatch = InvalidRequest.whole("it must have exactly one Host header")
+const noTunnel = new NotFound({ message: "This is no proxy: CONNECT is not served." })
+
+/** What Node's parser and timers refuse, by the code of their error. */
+const refusals: Readonly<Record<string, Undeclared>> = {
+  HPE_HEADER_OVERFLOW: headersTooLarge,
+  ERR_HTTP_REQUEST_TIMEOUT: tooSlow
+}
+
+/** The id that the answer to `request` carries (R2). */
+const answerId = (ids: Ids["Service"], sent: unknown): Effect.Effect<string> =>
+  typeof sent === "string" && isRequestId(sent) ? Effect.succeed(sent) : ids.requestId
+
+/** The envelope for a request that never reaches the routes, logged and counted as those are that do. */
+const refusal = Effect.fnUntraced(function* (ids: Ids["Service"], error: Undeclared, sentId: unknown) {
+  const id = yield* answerId(ids, sentId)
+  const { body, status } = yield* Effect.provideService(undeclared(error), RequestId, id)
+  yield* Effect.logInfo(`Refused a request: ${error.message}`).pipe(Effect.annotateLogs({ request_id: id, status }))
+  yield* countRefused(status)
+  return { id, status, body }
+})
+
+/** Answers every request with `error`. */
+const refuseAll = (ids: Ids["Service"], error: Undeclared, headers: Readonly<Record<string, string>>): App =>
+  Effect.gen(function* () {
+    const request = yield* HttpServerRequest.HttpServerRequest
+    const { body, id, status } = yield* refusal(ids, error, request.headers["x-request-id"])
+    return HttpServerResponse.jsonUnsafe(body, { status, headers: { ...headers, "x-request-id": id } })
+  })
+
+/** A request with two hosts is read in two ways by two parties, one of which may be a cache or an access check. */
+const hasOneHost = (request: IncomingMessage): boolean => {
+  const hosts = request.headersDistinct.host?.length ?? 0
+  return hosts === 1 || (hosts === 0 && request.httpVersion === "1.0")
+}
+
+/** Open connections with the requests on each that are not answered yet, in the order of their arrival. */
+type Connections = Map<Duplex, Set<ServerResponse>>
+
+/** Follows each connection and request to its end, whichever side ends it. */
+const track = (server: Server, connections: Connections): void => {
+  server.on("connection", (socket) => {
+    const open = new Set<ServerResponse>()
+    connections.set(socket, open)
+    socket.once("close", () => {
+      connections.delete(socket)
+      // Node tells only the response whose turn it is; those pipelined behind it would run on for nobody.
+      for (const response of open) response.emit("close")
+    })
+  })
+}
+
+const listen = (server: Server, options: ListenerOptions) =>
+  Effect.callback<AddressInfo, HttpServerError.ServeError>((resume) => {
+    const onError = (cause: Error) => resume(Effect.fail(new HttpServerError.ServeError({ cause })))
+    server.once("error", onError)
+    server.listen(options.port, options.host, () => {
+      server.off("error", onError)
+      resume(Effect.succeed(server.address() as AddressInfo)) // It listens on a port and not on a pipe.
+    })
+  })
+
+const makeServer = (limits: ListenerLimits): Server => {
+  const server = createServer({
+    maxHeaderSize: limits.maxHeaderBytes,
+    headersTimeout: limits.headersTimeoutMs,
+    requestTimeout: limits.requestTimeoutMs,
+    keepAliveTimeout: limits.keepAliveTimeoutMs,
+    // How late the two timeouts above may strike; Node's default of 30 s would double them.
+    connectionsCheckingInterval: Math.min(1000, limits.headersTimeoutMs),
+    // Node's own refusal has no envelope; `hasOneHost` refuses instead.
+    requireHostHeader: false
+  })
+  server.maxConnections = limits.maxConnections
+  server.timeout = limits.inactivityTimeoutMs
+  return server
+}
+
+/**
+ * Serves `app` until the scope closes, then drains: readiness fails first, connections without a request are closed,
+ * accepted requests are answered, and what still runs after `drain` is cut off. Every refusal carries the envelope and
+ * a request id, also of what never becomes a request. `NodeHttpServer.layer` is not used, because Node's `close` leaves
+ * connections open that were busy when it was called, and unused ones too.
+ */
+export const serve = Effect.fnUntraced(function* (app: App, options: ListenerOptions) {
+  const { limits } = options
+  const ids = yield* Ids
+  const readiness = yield* Readiness
+  const scope = yield* Scope.fork(yield* Effect.scope, "parallel")
+  const run = runIn(yield* Effect.context<never>(), scope)
+  const handle = yield* NodeHttpServer.makeHandler(app, { scope })
+  const shed = yield* NodeHttpServer.makeHandler(refuseAll(ids, internalError, {}), { scope })
+  const refuseHost = yield* NodeHttpServer.makeHandler(refuseAll(ids, hostMismatch, { connection: "close" }), { scope })
+
+  const server = makeServer(limits)
+  const connections: Connections = new Map()
+  let inFlight = 0
+  let draining = false
+  track(server, connections)
+
+  const onRequest = (request: IncomingMessage, response: ServerResponse): void => {
+    const open = connections.get(request.socket)
+    open?.add(response)
+    inFlight++
+    response.once("close", () => {
+      open?.delete(response)
+      inFlight--
+      // An answer whose headers were under way when the drain began has not announced the close.
+      if (draining && open?.size === 0) request.socket.end()
+    })
+    if (draining) response.shouldKeepAlive = false
+    if (!hasOneHost(request)) refuseHost(request, response)
+    else if (inFlight > limits.maxRequestsInFlight) shed(request, response)
+    else handle(request, response)
+  }
+
+  /** Answers on a bare socket, and destroys it a moment later: at once, what was sent could be lost to a reset. */
+  const refuseSocket = Effect.fnUntraced(function* (socket: Duplex, error: Undeclared, sentId?: unknown) {
+    const { body, id, status } = yield* refusal(ids, error, sentId)
+    socket.end(toMessage(status, id, JSON.stringify(body)))
+    yield* Effect.sleep(limits.lingerMs)
+    socket.destroy()
+  })
+
+  const refused = new WeakSet<Duplex>()
+
+  const onClientError = (error: NodeJS.ErrnoException, socket: Duplex): void => {
+    // The parser complains again of each further piece.
+    if (refused.has(socket)) return
+    const [first, ...others] = connections.get(socket) ?? []
+    const last = others.at(-1) ?? first
+    if (last?.req.complete) {
+      // What came after whole requests is refused by closing behind their answers.
+      last.shouldKeepAlive = false
+    } else if (error.code === "ECONNRESET" || !socket.writable || others.length > 0 || first?.headersSent) {
+      socket.destroy()
+    } else {
+      refused.add(socket)
+      run(refuseSocket(socket, refusals[error.code ?? ""] ?? malformed, first?.req.headers["x-request-id"]))
+    }
+  }
+
+  const onConnect = (request: IncomingMessage, socket: Duplex): void => {
+    socket.on("error", () => socket.destroy()).resume()
+    run(refuseSocket(socket, noTunnel, request.headers["x-request-id"]))
+  }
+
+  const closed = yield* Deferred.make<void>()
+
+  const stopAccepting = Effect.sync(() => {
+    draining = true
+    server.close(() => Deferred.doneUnsafe(closed, Effect.void))
+    for (const [socket, open] of connections) {
+      const last = [...open].at(-1)
+      if (last === undefined) socket.destroy()
+      else last.shouldKeepAlive = false
+    }
+  })
+
+  /** Node stops checking its timeouts when it closes, and one slow sender would hold the drain to its end. */
+  const cutSlowSenders = Effect.sync(() => {
+    for (const [socket, open] of connections) {
+      if ([...open].some(({ req }) => !req.complete)) socket.destroy()
+    }
+  }).pipe(Effect.delay(limits.requestTimeoutMs))
+
+  const drain = Effect.gen(function* () {
+    yield* readiness.setListener("draining")
+    yield* stopAccepting
+    const slow = yield* Effect.forkChild(Effect.interruptible(cutSlowSenders))
+    const ended = yield* Effect.timeoutOption(Effect.interruptible(Deferred.await(closed)), options.drain)
+    yield* Fiber.interrupt(slow)
+    if (ended._tag === "Some") return
+    yield* Effect.logWarning(`Cutting off ${inFlight} requests after ${Duration.format(options.drain)}`)
+    for (const socket of connections.keys()) socket.destroy()
+    yield* Deferred.await(closed)
+  })
+
+  server.on("request", onRequest)
+  // Any expectation but 100-continue may be ignored (RFC 9110, 10.1.1), and Node's 417 is not ours (R3).
+  server.on("checkExpectation", onRequest)
+  server.on("clientError", onClientError)
+  server.on("connect", onConnect)
+  const address = yield* listen(server, options)
+  yield* Effect.addFinalizer(() => drain)
+  yield* readiness.setListener("serving")
+  return address
+})
+
+/** Starts effects of callbacks; the scope ends those that outlive it. */
+const runIn = (context: Context.Context<never>, scope: Scope.Scope) => {
+  const fork = Effect.runForkWith(context)
+  return (effect: Effect.Effect<void>): void => {
+    Fiber.runIn(fork(effect), scope)
+  }
+}
+
+const toMessage = (status: number, id: string, body: string): string =>
+  [
+    `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
+    "content-type: application/json",
+    `content-length: ${Buffer.byteLength(body)}`,
+    `x-request-id: ${id}`,
+    "connection: close",
+    "",
+    body
+  ].join("\r\n")
