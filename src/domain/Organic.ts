@@ -43,7 +43,7 @@ const identity = (url: URL): string => {
   const parameters = url.search
     .slice(1)
     .split("&")
-    .filter((parameter) => parameter !== "" && !trackingParameter.test(parameter.split("=", 1)[0] ?? ""))
+    .filter((parameter) => !trackingParameter.test(parameter.split("=", 1)[0] ?? ""))
   const credentials = url.username === "" ? "" : `${url.username}:${url.password}@`
   return `${url.protocol}//${credentials}${url.host}${url.pathname}?${parameters.join("&")}`
 }
@@ -62,7 +62,8 @@ export const urlIdentity = (text: string): string | undefined => {
  */
 export const registrableDomain = (hostname: string): string => {
   const name = hostname.replace(/^\[|\]$|\.$/g, "")
-  return getDomain(name, { allowPrivateDomains: true, extractHostname: false, validateHostname: false }) ?? name
+  // With `extractHostname` off tldts takes the name as it is, valid in DNS or not.
+  return getDomain(name, { allowPrivateDomains: true, extractHostname: false }) ?? name
 }
 
 /** Elements whose content is not text. */
@@ -70,7 +71,8 @@ const opaqueElement = /<(script|style|template|noscript|iframe|svg)\b[^>]*>[\s\S
 
 /**
  * Tags of HTML's own elements and comments. Any other `<word>` is left alone: in a title such as
- * "Array<string> explained" it is text, and dropping it would lose what the page is about. A `>` inside a quoted attribute ends no tag; a quote that is never closed quotes nothing.
+ * "Array<string> explained" it is text, and dropping it would lose what the page is about. A `>` inside a quoted
+ * attribute ends no tag; a quote that is never closed quotes nothing.
  */
 const tag =
   /<!--[\s\S]*?-->|<!doctype[^>]*>|<\/?(?:a|abbr|acronym|address|article|aside|audio|b|base|bdi|bdo|big|blockquote|body|br|button|canvas|caption|center|cite|code|col|colgroup|data|datalist|dd|del|details|dfn|dialog|dir|div|dl|dt|em|embed|fieldset|figcaption|figure|font|footer|form|frame|frameset|h[1-6]|head|header|hgroup|hr|html|i|iframe|img|input|ins|kbd|label|legend|li|link|main|map|mark|marquee|menu|meta|meter|nav|nobr|noscript|object|ol|optgroup|option|output|p|param|picture|pre|progress|q|rp|rt|ruby|s|samp|script|search|section|select|slot|small|source|span|strike|strong|style|sub|summary|sup|svg|table|tbody|td|template|textarea|tfoot|th|thead|time|title|tr|track|tt|u|ul|var|video|wbr)(?:\s(?:[^<>"']|"[^"]*"|'[^']*')*|\s[^<>]*)?\/?>/gi

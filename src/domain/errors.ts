@@ -1,4 +1,5 @@
 import { Schema } from "effect"
+import { type Allowance, remaining } from "./Account.ts"
 import { Plan } from "./Plan.ts"
 
 /**
@@ -59,7 +60,21 @@ export class QuotaExceeded extends Schema.TaggedError<QuotaExceeded>()("quota_ex
   balance: Schema.Int,
   /** Unix milliseconds at which the quota resets; null on the trial. */
   resetsAt: Schema.NullOr(Schema.Number)
-}) {}
+}) {
+  static of(allowance: Allowance, credits: number): QuotaExceeded {
+    const left = remaining(allowance)
+    const needs = credits === 1 ? "1 credit" : `${credits} credits`
+    return new QuotaExceeded({
+      message: `This needs ${needs}; ${left} of the quota and ${allowance.balance} pack credits are left.`,
+      plan: allowance.plan,
+      quota: allowance.quota ?? Number.MAX_SAFE_INTEGER,
+      creditsUsed: allowance.used,
+      remaining: left,
+      balance: allowance.balance,
+      resetsAt: allowance.resetsAt ?? null
+    })
+  }
+}
 
 export class NotFound extends Schema.TaggedError<NotFound>()("not_found", {
   message: Schema.String

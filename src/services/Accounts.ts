@@ -1,7 +1,7 @@
-import { Context, Data, type Effect } from "effect"
+import { Context, Data, Effect } from "effect"
 import type { Account } from "../domain/Account.ts"
 import type { NotFound } from "../domain/errors.ts"
-import type { Plan } from "../domain/Plan.ts"
+import { type Plan, planTerms } from "../domain/Plan.ts"
 
 /** What an operator decides about an account. */
 export interface PlanChoice {
@@ -36,3 +36,20 @@ export class Accounts extends Context.Service<
     readonly setPlan: (id: string, choice: PlanChoice) => Effect.Effect<Account, NotFound | AccountRefused>
   }
 >()("quarry/services/Accounts") {}
+
+/** The figures a choice comes to, or why it is not possible. */
+export const termsOf = (
+  choice: PlanChoice
+): Effect.Effect<{ readonly quota: number; readonly concurrency: number }, AccountRefused> => {
+  const quota = choice.quota ?? planTerms[choice.plan].quota
+  const concurrency = choice.concurrency ?? planTerms[choice.plan].concurrency
+  const refuse = (message: string) => Effect.fail(new AccountRefused({ message }))
+  if (quota === undefined) return refuse(`The plan ${choice.plan} has no quota of its own: give one.`)
+  if (!Number.isSafeInteger(quota) || quota < 0) return refuse("The quota must be a whole number, 0 or more.")
+  if (!Number.isInteger(concurrency) || concurrency < 1 || concurrency > maxConcurrency) {
+    return refuse(`The concurrency must be a whole number from 1 to ${maxConcurrency}.`)
+  }
+  return Effect.succeed({ quota, concurrency })
+}
+
+const maxConcurrency = 10_000

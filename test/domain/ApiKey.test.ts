@@ -7,6 +7,12 @@ const alphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz
 const fromBase62 = (text: string): bigint =>
   Array.from(text).reduce((sum, character) => sum * 62n + BigInt(alphabet.indexOf(character)), 0n)
 
+const toBase62 = (value: number): string => {
+  let text = ""
+  for (let rest = value; text.length < 6; rest = Math.floor(rest / 62)) text = (alphabet[rest % 62] ?? "") + text
+  return text
+}
+
 const mode = fc.constantFrom(...keyModes)
 const entropy = fc.uint8Array({ minLength: 32, maxLength: 32 })
 const zeros = new Uint8Array(32)
@@ -111,6 +117,23 @@ describe("what cannot be a secret", () => {
   ]) {
     it(`is ${JSON.stringify(text.slice(0, 20))}, ${text.length} characters`, () => assert.isFalse(isSecret(text)))
   }
+
+  it("has the right checksum over the wrong shape", () => {
+    const withChecksum = (body: string) => body + toBase62(crc32(body))
+    const body = "a".repeat(43)
+    assert.isTrue(isSecret(withChecksum(`sk_live_${body}`)))
+    for (const wrong of [
+      "",
+      "sk_live_",
+      `sk_live_${body}a`,
+      `sk_live_${body.slice(1)}`,
+      `sk_prod_${body}`,
+      `pk_live_${body}`
+    ]) {
+      assert.isFalse(isSecret(withChecksum(wrong)), wrong)
+    }
+    assert.isFalse(isSecret(withChecksum(`sk_live_${"-".repeat(43)}`)))
+  })
 
   it("is any other text, however long", () => {
     fc.assert(fc.property(fc.string(), (text) => !isSecret(text)))

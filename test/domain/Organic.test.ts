@@ -34,6 +34,8 @@ describe("R12: the same result", () => {
     ["any utm_ parameter", "https://example.com/a", "https://example.com/a?utm_anything=x&utm_=y&utm_term"],
     ["gclid", "https://example.com/a?b=1", "https://example.com/a?gclid=x&b=1"],
     ["fbclid", "https://example.com/a?b=1", "https://example.com/a?b=1&fbclid=x"],
+    ["an empty query", "https://example.com/a", "https://example.com/a?"],
+    ["tracking in upper case", "https://example.com/a", "https://example.com/a?UTM_Source=x&GCLID=y"],
     ["tracking between others", "https://example.com/a?b=1&c=2", "https://example.com/a?b=1&utm_medium=x&c=2"],
     ["everything at once", "https://example.com", "HTTPS://Example.COM:443/?gclid=1&utm_id=2&fbclid=3#x"]
   ]
@@ -55,6 +57,7 @@ describe("R12: the same result", () => {
     ["query", "https://example.com/?q=1", "https://example.com/?q=2"],
     ["case of the query", "https://example.com/?q=a", "https://example.com/?q=A"],
     ["order of parameters", "https://example.com/?a=1&b=2", "https://example.com/?b=2&a=1"],
+    ["an empty parameter", "https://example.com/?q=1", "https://example.com/?q=1&"],
     ["encoding of a value", "https://example.com/?q=a+b", "https://example.com/?q=a%20b"],
     ["a name that only begins with gclid", "https://example.com/", "https://example.com/?gclid2=1"],
     ["a name that only ends with fbclid", "https://example.com/", "https://example.com/?xfbclid=1"],

@@ -1,0 +1,148 @@
+import { createHash } from "node:crypto"
+import { Clock, Effect, Layer } from "effect"
+import { SqlClient } from "effect/sql"
+import type { Account } from "../../domain/Account.ts"
+import { NotFound } from "../../domain/errors.ts"
+import { normalizeEmail, type Plan, periodAt } from "../../domain/Plan.ts"
+import { AccountRefused, Accounts, type PlanChoice, termsOf } from "../../services/Accounts.ts"
+import { Ids } from "../../services/Ids.ts"
+import { retryTransient } from "./Transient.ts"
+
+export interface AccountRow {
+  readonly id: string
+  readonly email: string
+  readonly plan: Plan
+  readonly quota: bigint | null
+  readonly concurrency: number
+  readonly cycle_start: Date | null
+  readonly created_at: Date
+}
+
+export const toAccount = (row: AccountRow): Account => ({
+  id: row.id,
+  email: row.email,
+  plan: row.plan,
+  quota: row.quota === null ? undefined : Number(row.quota),
+  concurrency: row.concurrency,
+  cycleStart: row.cycle_start?.getTime(),
+  createdAt: row.created_at.getTime()
+})
+
+const toDate = (millis: number | undefined): Date | null => (millis === undefined ? null : new Date(millis))
+
+/** The scope of an address's trial: a digest, so that the grant outlives the account without keeping the address. */
+const trialScope = (email: string): string => `trial:${createHash("sha256").update(email).digest("hex")}`
+
+/** Accounts in Postgres or PGlite. */
+export const layer: Layer.Layer<Accounts, never, SqlClient.SqlClient | Ids> = Layer.effect(
+  Accounts,
+  Effect.gen(function* () {
+    const sql = yield* SqlClient.SqlClient
+    const ids = yield* Ids
+
+    /**
+     * Points the account at the allowance of its plan's running period. One that is there already keeps what was used
+     * of it (R31, R32), and its quota is never set below that; without `quota` it keeps its quota too.
+     */
+    const enterPeriod = Effect.fnUntraced(function* (account: Account, quota: number | undefined) {
+      const period = periodAt(account.plan, account.cycleStart, yield* Clock.currentTimeMillis)
+      if (period === undefined && account.email === "") {
+        return yield* new AccountRefused({ message: "The trial belongs to an email address: give one." })
+      }
+      const scope = period === undefined ? trialScope(account.email) : account.id
+      yield* sql`
+        with entered as (
+          insert into allowances as l (scope, period_start, period_end, quota)
+          values (
+            ${scope}, ${new Date(period?.start ?? 0)}, ${toDate(period?.end)}::timestamptz, ${account.quota ?? null}::bigint
+          )
+          on conflict (scope, period_start) do update
+            set quota = case when ${quota ?? null}::bigint is null then l.quota else greatest(${quota ?? null}::bigint, l.used) end
+          returning id
+        )
+        update accounts set allowance_id = entered.id from entered where accounts.id = ${account.id}`
+    })
+
+    const create = Effect.fn("Accounts.create")(
+      function* (choice: PlanChoice & { readonly email: string }) {
+        const { concurrency, quota } = yield* termsOf(choice)
+        const account: Account = {
+          id: yield* ids.make("acc_"),
+          email: normalizeEmail(choice.email),
+          plan: choice.plan,
+          quota,
+          concurrency,
+          cycleStart: choice.cycleStart,
+          createdAt: yield* Clock.currentTimeMillis
+        }
+        const inserted = yield* sql`
+          insert into accounts (id, email, plan, quota, concurrency, cycle_start, created_at)
+          values (
+            ${account.id}, ${account.email}, ${account.plan}, ${quota}, ${concurrency},
+            ${toDate(account.cycleStart)}::timestamptz, ${new Date(account.createdAt)}
+          )
+          on conflict do nothing
+          returning id`
+        if (inserted.length === 0) {
+          return yield* new AccountRefused({
+            message: `There is an account for ${account.email} already: show it, or choose another address.`
+          })
+        }
+        yield* sql`insert into wallets (account_id) values (${account.id})`
+        yield* enterPeriod(account, choice.quota)
+        return account
+      },
+      sql.withTransaction,
+      Effect.catchTag("SqlError", Effect.die)
+    )
+
+    const setPlan = Effect.fn("Accounts.setPlan")(
+      function* (id: string, choice: PlanChoice) {
+        const { concurrency, quota } = yield* termsOf(choice)
+        yield* sql`select from wallets where account_id = ${id} for update`
+        const rows = yield* sql<AccountRow>`
+          update accounts set plan = ${choice.plan}, quota = ${quota}, concurrency = ${concurrency},
+            cycle_start = ${toDate(choice.cycleStart)}::timestamptz
+          where id = ${id} and deleted_at is null
+          returning *`
+        const account = toAccount(yield* first(rows, id))
+        yield* enterPeriod(account, quota)
+        return account
+      },
+      sql.withTransaction,
+      Effect.catchTag("SqlError", Effect.die)
+    )
+
+    return Accounts.of({
+      create,
+      setPlan,
+      byId: Effect.fn("Accounts.byId")(
+        function* (id) {
+          const rows = yield* retryTransient(
+            sql<AccountRow>`select * from accounts where id = ${id} and deleted_at is null`
+          )
+          return toAccount(yield* first(rows, id))
+        },
+        Effect.catchTag("SqlError", Effect.die)
+      ),
+      byEmail: Effect.fn("Accounts.byEmail")(
+        function* (email) {
+          const address = normalizeEmail(email)
+          const rows = yield* retryTransient(
+            sql<AccountRow>`
+              select * from accounts where email = ${address} and email <> '' and deleted_at is null`
+          )
+          return toAccount(yield* first(rows, address))
+        },
+        Effect.catchTag("SqlError", Effect.die)
+      )
+    })
+  })
+)
+
+const first = <Row>(rows: ReadonlyArray<Row>, what: string): Effect.Effect<Row, NotFound> => {
+  const row = rows[0]
+  return row === undefined
+    ? Effect.fail(new NotFound({ message: `There is no account ${what}.` }))
+    : Effect.succeed(row)
+}

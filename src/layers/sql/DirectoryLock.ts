@@ -1,0 +1,92 @@
+import { linkSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { Data, Effect, type Scope } from "effect"
+
+/** The embedded store cannot be opened; the message says why and what to do. */
+export class StorageUnavailable extends Data.TaggedError("StorageUnavailable")<{ readonly message: string }> {}
+
+const lockName = "quarry.pid"
+
+/**
+ * Makes this process the only one in a data directory for the life of the scope: two on one embedded database silently
+ * lose rows. The lock of a process that died is taken over.
+ */
+export const lockDirectory = (dataDir: string): Effect.Effect<void, StorageUnavailable, Scope.Scope> => {
+  const path = join(dataDir, lockName)
+  return Effect.acquireRelease(
+    Effect.suspend(() => {
+      const holder = claim(dataDir, path)
+      return holder === undefined
+        ? Effect.void
+        : Effect.fail(
+            new StorageUnavailable({
+              message:
+                `The data directory ${dataDir} is in use by process ${holder}. Stop that process first, ` +
+                "set DATA_DIR to another directory, or use a Postgres server (DATABASE_URL) for several processes."
+            })
+          )
+    }),
+    () => Effect.sync(() => rmSync(path, { force: true }))
+  )
+}
+
+/** Undefined when the lock is ours now, else the pid of the process that holds it. */
+const claim = (dataDir: string, path: string): string | undefined => {
+  mkdirSync(dataDir, { recursive: true })
+  const mine = signature(process.pid)
+  for (;;) {
+    try {
+      writeFileSync(path, mine, { flag: "wx" })
+      return undefined
+    } catch (error) {
+      if (!isCode(error, "EEXIST")) throw error
+    }
+    const theirs = read(path)
+    if (theirs === undefined) continue
+    const [pid = ""] = theirs.split(" ")
+    if (isAlive(theirs, Number(pid))) return pid
+    removeStale(path, theirs)
+  }
+}
+
+/** Two processes may find the same stale lock: whoever moves away a fresh one by mistake puts it back. */
+const removeStale = (path: string, stale: string): void => {
+  const aside = `${path}.${process.pid}`
+  try {
+    renameSync(path, aside)
+    if (read(aside) !== stale) linkSync(aside, path)
+  } catch (error) {
+    if (!isCode(error, "ENOENT") && !isCode(error, "EEXIST")) throw error
+  } finally {
+    rmSync(aside, { force: true })
+  }
+}
+
+/** Pids are used again, soon so in containers: where the system tells when a process started, that is part of its name. */
+const signature = (pid: number): string => {
+  const stat = read(`/proc/${pid}/stat`)
+  const startedAt = stat?.slice(stat.lastIndexOf(")") + 2).split(" ")[19]
+  return startedAt === undefined ? `${pid}` : `${pid} ${startedAt}`
+}
+
+const isAlive = (theirs: string, pid: number): boolean => {
+  if (!Number.isInteger(pid) || pid <= 0) return false
+  try {
+    process.kill(pid, 0)
+  } catch (error) {
+    if (!isCode(error, "EPERM")) return false
+  }
+  return signature(pid) === theirs
+}
+
+const read = (path: string): string | undefined => {
+  try {
+    return readFileSync(path, "utf8")
+  } catch (error) {
+    if (isCode(error, "ENOENT")) return undefined
+    throw error
+  }
+}
+
+const isCode = (error: unknown, code: string): boolean =>
+  error instanceof Error && "code" in error && error.code === code

@@ -1,0 +1,166 @@
+import { createHmac } from "node:crypto"
+import { Cache, Clock, Duration, Effect, Exit, Layer, Redacted } from "effect"
+import { SqlClient } from "effect/sql"
+import { type ApiKey, isSecret, type KeyMode, makeSecret, secretHint } from "../../domain/ApiKey.ts"
+import { NotFound, type Unauthorized, unauthorized } from "../../domain/errors.ts"
+import type { KeyPrincipal } from "../../domain/Principal.ts"
+import { Ids } from "../../services/Ids.ts"
+import { KeyStore } from "../../services/KeyStore.ts"
+import { type AccountRow, toAccount } from "./AccountsSql.ts"
+import { retryTransient } from "./Transient.ts"
+
+export interface KeyStoreOptions {
+  /** The key of the digests: without it a copy of the database cannot be searched for guessed secrets. */
+  readonly pepper: Redacted.Redacted
+}
+
+/** How old an answer of `authenticate` may be. */
+const maxAge = Duration.seconds(10)
+const maxCachedDigests = 10_000
+/** A key's last use is written down at most this often. */
+const lastUsedStepMs = 60_000
+
+interface KeyRow {
+  readonly id: string
+  readonly account_id: string
+  readonly label: string
+  readonly mode: KeyMode
+  readonly digest: Uint8Array
+  readonly hint: string
+  readonly created_at: Date
+  readonly last_used_at: Date | null
+  readonly revoked_at: Date | null
+}
+
+interface PrincipalRow extends AccountRow {
+  readonly key_id: string
+  readonly label: string
+  readonly mode: KeyMode
+  readonly last_used_at: Date | null
+}
+
+/** API keys in Postgres or PGlite, with the answers of the last seconds in process. */
+export const layer = (options: KeyStoreOptions): Layer.Layer<KeyStore, never, SqlClient.SqlClient | Ids> =>
+  Layer.effect(
+    KeyStore,
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const ids = yield* Ids
+      const scope = yield* Effect.scope
+
+      const digestOf = (secret: string): Buffer =>
+        createHmac("sha256", Redacted.value(options.pepper)).update(secret).digest()
+
+      // Beside the request: a failure to write it down costs nothing but a stale date.
+      const touch = (keyId: string, now: number) =>
+        sql`
+          update api_keys set last_used_at = ${new Date(now)}
+          where id = ${keyId} and (last_used_at is null or last_used_at <= ${new Date(now - lastUsedStepMs)})
+        `.pipe(
+          Effect.catchCause((cause) => Effect.logDebug("A key's last use could not be written down.", cause)),
+          Effect.forkIn(scope)
+        )
+
+      const lookup = Effect.fn("KeyStore.lookup")(function* (
+        digest: string
+      ): Effect.fn.Return<KeyPrincipal, Unauthorized> {
+        const [row] = yield* Effect.orDie(
+          retryTransient(sql<PrincipalRow>`
+              select a.*, k.id as key_id, k.label, k.mode, k.last_used_at
+              from api_keys k join accounts a on a.id = k.account_id
+              where k.digest = ${Buffer.from(digest, "base64")} and k.revoked_at is null and a.deleted_at is null`)
+        )
+        if (row === undefined) return yield* unauthorized
+        const now = yield* Clock.currentTimeMillis
+        if (row.last_used_at === null || row.last_used_at.getTime() <= now - lastUsedStepMs) {
+          yield* touch(row.key_id, now)
+        }
+        return {
+          _tag: "key",
+          account: toAccount(row),
+          key: { id: row.key_id, label: row.label, mode: row.mode }
+        }
+      })
+
+      // Answers are kept, refusals too, but not the failure to get one.
+      const answers = yield* Cache.makeWith(lookup, {
+        capacity: maxCachedDigests,
+        timeToLive: (exit) => (Exit.isSuccess(exit) || !Exit.hasDies(exit) ? maxAge : Duration.zero)
+      })
+
+      const issue = Effect.fnUntraced(function* (accountId: string, label: string, mode: KeyMode) {
+        const secret = makeSecret(mode, yield* ids.entropy(32))
+        const now = new Date(yield* Clock.currentTimeMillis)
+        const rows = yield* sql<KeyRow>`
+          insert into api_keys (id, account_id, label, mode, digest, hint, created_at)
+          select ${yield* ids.make("key_")}, id, ${label}, ${mode}, ${digestOf(secret)}, ${secretHint(secret)}, ${now}
+          from accounts where id = ${accountId} and deleted_at is null
+          returning *`
+        const key = yield* first(rows, `There is no account ${accountId}.`)
+        return { key: toApiKey(key), secret: Redacted.make(secret) }
+      })
+
+      const end = Effect.fnUntraced(function* (id: string) {
+        const now = new Date(yield* Clock.currentTimeMillis)
+        const rows = yield* sql<KeyRow>`
+          update api_keys set revoked_at = ${now} where id = ${id} and revoked_at is null returning *`
+        return yield* first(rows, `There is no active key ${id}.`)
+      })
+
+      // This process need not wait for the answer to age.
+      const forget = (key: KeyRow) => Cache.invalidate(answers, Buffer.from(key.digest).toString("base64"))
+
+      return KeyStore.of({
+        authenticate: (secret) => {
+          const text = Redacted.value(secret)
+          return isSecret(text) ? Cache.get(answers, digestOf(text).toString("base64")) : Effect.fail(unauthorized)
+        },
+        create: Effect.fn("KeyStore.create")(
+          (accountId, { label, mode }) => issue(accountId, label, mode),
+          Effect.catchTag("SqlError", Effect.die)
+        ),
+        list: Effect.fn("KeyStore.list")(function* (accountId) {
+          const rows = yield* retryTransient(
+            sql<KeyRow>`select * from api_keys where account_id = ${accountId} order by created_at desc, id`
+          )
+          return rows.map(toApiKey)
+        }, Effect.orDie),
+        revoke: Effect.fn("KeyStore.revoke")(
+          function* (id) {
+            const key = yield* end(id)
+            yield* forget(key)
+            return toApiKey(key)
+          },
+          Effect.catchTag("SqlError", Effect.die)
+        ),
+        rotate: Effect.fn("KeyStore.rotate")(
+          function* (id) {
+            const [old, issued] = yield* sql.withTransaction(
+              Effect.flatMap(end(id), (key) =>
+                Effect.map(issue(key.account_id, key.label, key.mode), (issued) => [key, issued] as const)
+              )
+            )
+            yield* forget(old)
+            return issued
+          },
+          Effect.catchTag("SqlError", Effect.die)
+        )
+      })
+    })
+  )
+
+const toApiKey = (row: KeyRow): ApiKey => ({
+  id: row.id,
+  accountId: row.account_id,
+  label: row.label,
+  mode: row.mode,
+  hint: row.hint,
+  createdAt: row.created_at.getTime(),
+  lastUsedAt: row.last_used_at?.getTime(),
+  revokedAt: row.revoked_at?.getTime()
+})
+
+const first = <Row>(rows: ReadonlyArray<Row>, message: string): Effect.Effect<Row, NotFound> => {
+  const row = rows[0]
+  return row === undefined ? Effect.fail(new NotFound({ message })) : Effect.succeed(row)
+}

@@ -1,0 +1,147 @@
+import { existsSync, mkdirSync, readdirSync } from "node:fs"
+import { join } from "node:path"
+import { Duplex } from "node:stream"
+import { PgClient } from "@effect/sql-pg"
+import { PGlite } from "@electric-sql/pglite"
+import { Duration, Effect, Layer, type Scope } from "effect"
+import type { SqlClient, SqlError } from "effect/sql"
+import { lockDirectory, StorageUnavailable } from "./DirectoryLock.ts"
+
+export interface PgliteOptions {
+  /** Where the data is kept; in memory only when undefined. One process at a time. */
+  readonly dataDir: string | undefined
+}
+
+/** The client of a Postgres that runs inside this process, on one connection. */
+export const layer = (
+  options: PgliteOptions
+): Layer.Layer<PgClient.PgClient | SqlClient.SqlClient, StorageUnavailable | SqlError.SqlError> =>
+  Layer.unwrap(
+    Effect.map(open(options.dataDir), (database) =>
+      PgClient.layer({
+        stream: () => new Connection(database),
+        ssl: false,
+        username: "postgres",
+        database: "postgres",
+        applicationName: "quarry",
+        // The database serves one session, and opening it again would only drop its prepared statements.
+        maxConnections: 1,
+        minConnections: 1,
+        idleTimeout: Duration.infinity
+      })
+    )
+  )
+
+const open = Effect.fnUntraced(function* (
+  dataDir: string | undefined
+): Effect.fn.Return<PGlite, StorageUnavailable, Scope.Scope> {
+  if (dataDir !== undefined) yield* lockDirectory(dataDir)
+  return yield* Effect.acquireRelease(
+    dataDir === undefined ? start(undefined, "the in-memory database") : openDirectory(dataDir),
+    (database) => Effect.promise(() => database.close()).pipe(Effect.ignoreCause)
+  )
+})
+
+const openDirectory = (dataDir: string): Effect.Effect<PGlite, StorageUnavailable> =>
+  Effect.suspend(() => {
+    const directory = join(dataDir, "postgres")
+    mkdirSync(directory, { recursive: true })
+    const foreign = readdirSync(directory).length > 0 && !existsSync(join(directory, "PG_VERSION"))
+    return foreign ? Effect.fail(unusable(directory, "it holds files but no database")) : start(directory, directory)
+  })
+
+const start = (directory: string | undefined, name: string): Effect.Effect<PGlite, StorageUnavailable> =>
+  Effect.tryPromise({
+    try: () => (directory === undefined ? PGlite.create() : PGlite.create(directory)),
+    catch: (cause) => unusable(name, cause instanceof Error ? cause.message : String(cause))
+  })
+
+const unusable = (directory: string, reason: string): StorageUnavailable =>
+  new StorageUnavailable({
+    message:
+      `The database in ${directory} cannot be opened: ${reason}. ` +
+      "Restore the directory from a backup, move it away to start empty, or set DATA_DIR to another one."
+  })
+
+const sslRequest = 80877103
+const cancelRequest = 80877102
+
+const message = (type: string, body: Buffer = Buffer.alloc(0)): Buffer => {
+  const head = Buffer.alloc(5)
+  head.write(type, 0, "latin1")
+  head.writeInt32BE(body.length + 4, 1)
+  return Buffer.concat([head, body])
+}
+
+const query = (text: string): Buffer => message("Q", Buffer.from(`${text}\0`))
+
+const greeting = Buffer.concat([
+  message("R", Buffer.from([0, 0, 0, 0])),
+  message("S", Buffer.from("client_encoding\0UTF8\0")),
+  message("K", Buffer.from([0, 0, 0, 1, 0, 0, 0, 1])),
+  message("Z", Buffer.from("I"))
+])
+
+/** Leaves nothing of the session before: the connection it belonged to may have broken off anywhere. */
+const reset = [message("S"), query("ROLLBACK"), query("DISCARD ALL")]
+
+/**
+ * One connection as the client sees it: the start of the protocol is answered here, whole messages after it are the
+ * database's. There is nothing to cancel, because a statement is finished before anything else is heard.
+ */
+class Connection extends Duplex {
+  readonly #database: PGlite
+  #unread: Buffer = Buffer.alloc(0)
+  #started = false
+
+  constructor(database: PGlite) {
+    super()
+    this.#database = database
+  }
+
+  override _read(): void {}
+
+  override _write(chunk: Buffer, _encoding: BufferEncoding, done: (error?: Error | null) => void): void {
+    this.#unread = this.#unread.length === 0 ? chunk : Buffer.concat([this.#unread, chunk])
+    this.#advance().then(() => done(), done)
+  }
+
+  override _final(done: (error?: Error | null) => void): void {
+    this.push(null)
+    done()
+  }
+
+  async #advance(): Promise<void> {
+    if (!this.#started && !(await this.#start())) return
+    let end = 0
+    while (this.#unread.length >= end + 5) {
+      const next = end + 1 + this.#unread.readInt32BE(end + 1)
+      if (next > this.#unread.length || this.#unread[end] === 0x58) break
+      end = next
+    }
+    if (end === 0) return
+    const whole = this.#unread.subarray(0, end)
+    this.#unread = this.#unread.subarray(end)
+    this.push(await this.#execute(whole))
+  }
+
+  /** Whether the startup message is through. */
+  async #start(): Promise<boolean> {
+    if (this.#unread.length < 8 || this.#unread.length < this.#unread.readInt32BE(0)) return false
+    const code = this.#unread.readInt32BE(4)
+    this.#unread = this.#unread.subarray(this.#unread.readInt32BE(0))
+    if (code === sslRequest) this.push("N")
+    else if (code === cancelRequest) this.push(null)
+    else {
+      for (const part of reset) await this.#execute(part)
+      this.push(greeting)
+      this.#started = true
+    }
+    return this.#started
+  }
+
+  /** The database does one thing at a time, also when two connections overlap while one replaces the other. */
+  #execute(messages: Uint8Array): Promise<Uint8Array> {
+    return this.#database.runExclusive(() => this.#database.execProtocolRaw(messages))
+  }
+}
