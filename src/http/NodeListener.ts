@@ -8,7 +8,7 @@ import { InvalidRequest, internalError, NotFound } from "../domain/errors.ts"
 import { Ids } from "../services/Ids.ts"
 import { Readiness } from "../services/Readiness.ts"
 import { type Undeclared, undeclared } from "./errors.ts"
-import { countRefused } from "./metrics.ts"
+import { countDropped, countRefused } from "./metrics.ts"
 import { isRequestId, RequestId } from "./RequestId.ts"
 
 /** What the listener and each of its connections may take: sizes in bytes, times in milliseconds. */
@@ -148,7 +148,7 @@ export const serve = Effect.fnUntraced(function* (app: App, options: ListenerOpt
       open?.delete(response)
       inFlight--
       // An answer whose headers were under way when the drain began has not announced the close.
-      if (draining && open?.size === 0) request.socket.end()
+      if (draining && open?.size === 0) request.socket.destroySoon()
     })
     if (draining) response.shouldKeepAlive = false
     if (!hasOneHost(request)) refuseHost(request, response)
@@ -164,22 +164,25 @@ export const serve = Effect.fnUntraced(function* (app: App, options: ListenerOpt
     socket.destroy()
   })
 
-  const refused = new WeakSet<Duplex>()
+  const refuseBytes = (error: NodeJS.ErrnoException, socket: Duplex, sentId?: unknown): void => {
+    // Ended already: an answer before said that the connection closes.
+    if (socket.writableEnded) return
+    if (error.code === "ECONNRESET" || !socket.writable) socket.destroy()
+    else run(refuseSocket(socket, refusals[error.code ?? ""] ?? malformed, sentId))
+  }
+
+  const broken = new WeakSet<Duplex>()
 
   const onClientError = (error: NodeJS.ErrnoException, socket: Duplex): void => {
     // The parser complains again of each further piece.
-    if (refused.has(socket)) return
+    if (broken.has(socket)) return
+    broken.add(socket)
     const [first, ...others] = connections.get(socket) ?? []
     const last = others.at(-1) ?? first
-    if (last?.req.complete) {
-      // What came after whole requests is refused by closing behind their answers.
-      last.shouldKeepAlive = false
-    } else if (error.code === "ECONNRESET" || !socket.writable || others.length > 0 || first?.headersSent) {
-      socket.destroy()
-    } else {
-      refused.add(socket)
-      run(refuseSocket(socket, refusals[error.code ?? ""] ?? malformed, first?.req.headers["x-request-id"]))
-    }
+    // What came behind whole requests is refused behind their answers.
+    if (last?.req.complete) last.once("close", () => refuseBytes(error, socket))
+    else if (others.length > 0 || first?.headersSent) socket.destroy()
+    else refuseBytes(error, socket, first?.req.headers["x-request-id"])
   }
 
   const onConnect = (request: IncomingMessage, socket: Duplex): void => {
@@ -223,6 +226,7 @@ export const serve = Effect.fnUntraced(function* (app: App, options: ListenerOpt
   server.on("checkExpectation", onRequest)
   server.on("clientError", onClientError)
   server.on("connect", onConnect)
+  server.on("drop", () => run(countDropped))
   const address = yield* listen(server, options)
   yield* Effect.addFinalizer(() => drain)
   yield* readiness.setListener("serving")

@@ -11,6 +11,11 @@ const durationSeconds = Metric.histogram("quarry.http.request.duration.seconds",
   boundaries: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15, 30, 60]
 })
 
+const dropped = Metric.counter("quarry.http.connections.dropped.total", {
+  description: "Connections closed because as many were open as may be",
+  incremental: true
+})
+
 /** What requests are counted under that no route has answered: callers choose paths, and must not choose series. */
 export const unmatched = "unmatched"
 
@@ -30,3 +35,5 @@ export const measureRequest = (route: string, status: number, durationMs: number
     countRequest(route, status),
     Metric.update(Metric.withAttributes(durationSeconds, { route }), durationMs / 1000)
   )
+
+export const countDropped: Effect.Effect<void> = Metric.update(dropped, 1)

@@ -5,6 +5,9 @@ const signals = ["SIGTERM", "SIGINT"] as const
 /** What a shell expects of a process that a signal ended. */
 const exitCode = { SIGTERM: 143, SIGINT: 130 } as const
 
+/** What an orderly end needs even where requests are to be cut off at once. */
+const minGrace = Duration.seconds(1)
+
 /**
  * Bounds a shutdown, which the first SIGTERM or SIGINT starts by interrupting the main fiber. When `grace` has passed,
  * or at a second signal, the process ends at once: a finalizer that hangs on a dead database must not keep an
@@ -18,10 +21,13 @@ export const layer = (options: { readonly grace: Duration.Duration }): Layer.Lay
         const onSignal = (signal: (typeof signals)[number]): void => {
           if (stopping) process.exit(exitCode[signal])
           stopping = true
-          setTimeout(() => {
-            process.stderr.write(`quarry: the shutdown took longer than ${Duration.format(options.grace)}\n`)
-            process.exit(1)
-          }, Duration.toMillis(options.grace)).unref()
+          setTimeout(
+            () => {
+              process.stderr.write(`quarry: the shutdown took longer than ${Duration.format(options.grace)}\n`)
+              process.exit(1)
+            },
+            Duration.toMillis(Duration.max(options.grace, minGrace))
+          ).unref()
         }
         for (const signal of signals) process.on(signal, onSignal)
         return onSignal

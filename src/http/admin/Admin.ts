@@ -1,6 +1,6 @@
 import { createServer } from "node:http"
 import { NodeHttpServer } from "@effect/platform-node"
-import { Effect, Layer } from "effect"
+import { Cause, Effect, Layer } from "effect"
 import { HttpRouter, HttpServerError, HttpServerResponse } from "effect/http"
 import { PrometheusMetrics } from "effect/observability"
 import { Readiness } from "../../services/Readiness.ts"
@@ -28,13 +28,14 @@ const routes = HttpRouter.use(
   })
 )
 
+/** The router fails where there is nothing, and the server would answer that without a body. */
 const notFound = HttpRouter.middleware(
   (app) =>
-    Effect.catchIf(
-      app,
-      (error) => HttpServerError.isHttpServerError(error) && error.reason._tag === "RouteNotFound",
-      () => Effect.succeed(json(404, { error: "not_found" }))
-    ),
+    Effect.catchCause(app, (cause) => {
+      const error = Cause.squash(cause)
+      const missing = HttpServerError.isHttpServerError(error) && error.reason._tag === "RouteNotFound"
+      return missing ? Effect.succeed(json(404, { error: "not_found" })) : Effect.failCause(cause)
+    }),
   { global: true }
 )
 
