@@ -6,6 +6,8 @@ export default defineConfig({
     testTimeout: 30_000,
     hookTimeout: 60_000,
     // Two cores are the machine this must pass on, and every embedded database takes 400 MB.
-    maxWorkers: 2
+    maxWorkers: 2,
+    // What the service logs matters only where a test fails.
+    silent: "passed-only"
   }
 })

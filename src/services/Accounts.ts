@@ -15,7 +15,11 @@ export interface PlanChoice {
 }
 
 /** The choice is not possible; the message says why and what to do. */
-export class AccountRefused extends Data.TaggedError("AccountRefused")<{ readonly message: string }> {}
+export class AccountRefused extends Data.TaggedError("AccountRefused")<{ readonly message: string }> {
+  static taken(email: string): AccountRefused {
+    return new AccountRefused({ message: `There is an account for ${email} already: use it, or give another address.` })
+  }
+}
 
 /** Accounts: who they are and what their plan is. What they spend is the `Ledger`'s. */
 export class Accounts extends Context.Service<
@@ -37,6 +41,8 @@ export class Accounts extends Context.Service<
   }
 >()("quarry/services/Accounts") {}
 
+const maxConcurrency = 10_000
+
 /** The figures a choice comes to, or why it is not possible. */
 export const termsOf = (
   choice: PlanChoice
@@ -52,4 +58,8 @@ export const termsOf = (
   return Effect.succeed({ quota, concurrency })
 }
 
-const maxConcurrency = 10_000
+/** The trial is an address's: an account without one cannot be on it. */
+export const addressForTrial = (plan: Plan, email: string): Effect.Effect<void, AccountRefused> =>
+  plan === "trial" && email === ""
+    ? Effect.fail(new AccountRefused({ message: "The trial belongs to an email address: give one." }))
+    : Effect.void

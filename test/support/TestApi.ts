@@ -43,5 +43,6 @@ export const make = Effect.gen(function* () {
       }
     })
 
-  return { send, get: (path, headers) => send("GET", path, headers === undefined ? {} : { headers }) } satisfies TestApi
+  const api: TestApi = { send, get: (path, headers = {}) => send("GET", path, { headers }) }
+  return api
 })

@@ -4,7 +4,7 @@ import { SqlClient } from "effect/sql"
 import type { Account } from "../../domain/Account.ts"
 import { NotFound } from "../../domain/errors.ts"
 import { normalizeEmail, type Plan, periodAt } from "../../domain/Plan.ts"
-import { AccountRefused, Accounts, type PlanChoice, termsOf } from "../../services/Accounts.ts"
+import { AccountRefused, Accounts, addressForTrial, type PlanChoice, termsOf } from "../../services/Accounts.ts"
 import { Ids } from "../../services/Ids.ts"
 import { retryTransient } from "./Transient.ts"
 
@@ -46,9 +46,7 @@ export const layer: Layer.Layer<Accounts, never, SqlClient.SqlClient | Ids> = La
      */
     const enterPeriod = Effect.fnUntraced(function* (account: Account, quota: number | undefined) {
       const period = periodAt(account.plan, account.cycleStart, yield* Clock.currentTimeMillis)
-      if (period === undefined && account.email === "") {
-        return yield* new AccountRefused({ message: "The trial belongs to an email address: give one." })
-      }
+      yield* addressForTrial(account.plan, account.email)
       const scope = period === undefined ? trialScope(account.email) : account.id
       yield* sql`
         with entered as (
@@ -83,11 +81,7 @@ export const layer: Layer.Layer<Accounts, never, SqlClient.SqlClient | Ids> = La
           )
           on conflict do nothing
           returning id`
-        if (inserted.length === 0) {
-          return yield* new AccountRefused({
-            message: `There is an account for ${account.email} already: show it, or choose another address.`
-          })
-        }
+        if (inserted.length === 0) return yield* AccountRefused.taken(account.email)
         yield* sql`insert into wallets (account_id) values (${account.id})`
         yield* enterPeriod(account, choice.quota)
         return account

@@ -21,7 +21,7 @@ export const layer = (
   PgClient.layer({
     url: options.url,
     maxConnections: options.poolSize,
-    idleTimeout: Duration.minutes(5),
+    idleTimeout: Duration.infinity,
     applicationName: "quarry",
     prepare: options.prepare ?? true,
     startupParameters: { statement_timeout: String(options.statementTimeoutMs ?? defaultStatementTimeoutMs) }

@@ -61,7 +61,9 @@ export const layer = (options: QueryLogOptions = {}): Layer.Layer<QueryLog, neve
         }, Effect.orDie),
         recent: Effect.fn("QueryLog.recent")(function* (accountId, limit) {
           const rows = yield* retryTransient(
-            sql<Row>`select * from queries where account_id = ${accountId} order by created_at desc limit ${limit}`
+            sql<Row>`
+              select * from queries where account_id = ${accountId}
+              order by created_at desc, ordinal desc limit ${limit}`
           )
           return rows.map(toLogged)
         }, Effect.orDie)

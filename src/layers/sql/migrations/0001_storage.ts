@@ -83,6 +83,7 @@ export const storage = Effect.gen(function* () {
     create trigger ledger_entries_append_only before update or delete or truncate on ledger_entries
     for each statement execute function ledger_refuse_change()`
 
+  yield* sql`create sequence queries_ordinal cache 100`
   yield* sql`
     create table queries (
       id text not null,
@@ -104,8 +105,9 @@ export const storage = Effect.gen(function* () {
       provider text,
       result_count integer not null,
       duration_ms bigint not null,
-      -- Not now(): the rows of one batch keep the order they were written in.
       created_at timestamptz not null default clock_timestamp(),
+      -- Tells apart what a coarse clock does not: the rows of one batch keep the order they were written in.
+      ordinal bigint not null default nextval('queries_ordinal'),
       primary key (id, created_at)
     ) partition by range (created_at)`
   yield* sql`create index queries_account on queries (account_id, created_at desc)`

@@ -1,0 +1,54 @@
+import { Console, Data, Effect } from "effect"
+import { CliOutput, Flag, GlobalFlag } from "effect/cli"
+
+/** `--json`, on every command. */
+export const Json = GlobalFlag.Setting("json")({
+  flag: Flag.Boolean("json").pipe(
+    Flag.withDescription("Print one JSON object on stdout and nothing else there"),
+    Flag.withDefault(false)
+  )
+})
+
+/** The command was understood and is refused; the message says why. */
+export class Refused extends Data.TaggedError("Refused")<{ readonly message: string }> {}
+
+/** Prints a command's result: the object on one line with `--json`, else the lines for a person. */
+export const print = (json: object, lines: ReadonlyArray<string>) =>
+  Effect.flatMap(Json, (asJson) => Console.log(asJson ? JSON.stringify(json) : lines.join("\n")))
+
+/** Unix milliseconds as an ISO 8601 time in UTC; null where there is none. */
+export const time = (millis: number | undefined): string | null =>
+  millis === undefined ? null : new Date(millis).toISOString()
+
+/** Rows in columns as wide as their widest cell. */
+export const table = (rows: ReadonlyArray<ReadonlyArray<string>>): ReadonlyArray<string> => {
+  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => (row[column] ?? "").length)))
+  return rows.map((row) =>
+    row
+      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+      .join("  ")
+      .trimEnd()
+  )
+}
+
+/**
+ * Keeps stdout for results: help that nobody asked for, which is how a mistyped command ends, goes to stderr with its
+ * errors, so that a script never reads it as an answer.
+ */
+export const presenter: CliOutput.Presenter = {
+  present: (event) =>
+    Effect.gen(function* () {
+      const formatter = CliOutput.defaultFormatter()
+      switch (event._tag) {
+        case "Version":
+          return yield* Console.log(formatter.formatVersion(event.name, event.version))
+        case "Help": {
+          const write = event.reason === "Requested" ? Console.log : Console.error
+          return yield* write(formatter.formatHelpDoc(event.helpDoc))
+        }
+        case "InvalidInvocation":
+          yield* Console.error(formatter.formatErrors(event.errors).trimStart())
+          return yield* Console.error(`\nSee: ${event.commandPath.join(" ")} --help`)
+      }
+    })
+}

@@ -1,0 +1,45 @@
+import { Effect, type Layer } from "effect"
+import { CliConfig, CliOutput, Command, GlobalFlag } from "effect/cli"
+import type { SqlClient } from "effect/sql"
+import type { AppConfig } from "../layers/Config.ts"
+import type { Accounts } from "../services/Accounts.ts"
+import type { DocumentIndex } from "../services/DocumentIndex.ts"
+import type { KeyStore } from "../services/KeyStore.ts"
+import type { Ledger } from "../services/Ledger.ts"
+import { account } from "./account.ts"
+import { config } from "./config.ts"
+import { documents } from "./documents.ts"
+import { key } from "./key.ts"
+import { ledger } from "./ledger.ts"
+import { migrate } from "./migrate.ts"
+import { Json, presenter } from "./Output.ts"
+
+/** What the commands stand on. Each is opened only for a command that needs it, after its flags are found valid. */
+export interface Foundations<E, R> {
+  readonly settings: Layer.Layer<AppConfig, E, R>
+  /** The database as it is, migrated or not. */
+  readonly database: Layer.Layer<SqlClient.SqlClient, E, R>
+  readonly storage: Layer.Layer<Accounts | DocumentIndex | KeyStore | Ledger, E, R>
+}
+
+/** The operator CLI: runs the command that the arguments spell. */
+export const make = <E, R>({ database, settings, storage }: Foundations<E, R>) => {
+  const quarry = Command.make("quarry").pipe(
+    Command.withDescription("Operate a Quarry: a web-search API"),
+    Command.withSubcommands([
+      account.pipe(Command.provide(storage)),
+      key.pipe(Command.provide(storage)),
+      documents.pipe(Command.provide(storage)),
+      ledger.pipe(Command.provide(storage)),
+      migrate.pipe(Command.provide(database)),
+      config.pipe(Command.provide(settings))
+    ]),
+    Command.withGlobalFlags([Json])
+  )
+  const run = Command.runWith(quarry, { version: "0.1.0" })
+  return (args: ReadonlyArray<string>) =>
+    run(args).pipe(
+      Effect.provide(CliConfig.layer({ builtIns: [GlobalFlag.Help, GlobalFlag.Version] })),
+      Effect.provide(CliOutput.layerPresenter(presenter))
+    )
+}

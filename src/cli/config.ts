@@ -1,0 +1,16 @@
+import { Effect } from "effect"
+import { Command } from "effect/cli"
+import { AppConfig, describe } from "../layers/Config.ts"
+import { print } from "./Output.ts"
+
+export const config = Command.make(
+  "config",
+  {},
+  Effect.fn(function* () {
+    const settings = describe(yield* AppConfig)
+    yield* print(
+      settings,
+      Object.entries(settings).map(([name, value]) => (value === null ? `# ${name} is not set` : `${name}=${value}`))
+    )
+  })
+).pipe(Command.withDescription("Print the settings in force, secrets redacted"))

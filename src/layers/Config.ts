@@ -1,0 +1,273 @@
+import {
+  Config,
+  ConfigProvider,
+  Context,
+  Duration,
+  Effect,
+  Layer,
+  type LogLevel,
+  Option,
+  Redacted,
+  Result
+} from "effect"
+import { constantCase } from "effect/String"
+import { plans } from "../domain/Plan.ts"
+import { type Target, targets } from "../domain/Target.ts"
+import { StartFailure } from "./StartFailure.ts"
+
+/** The value a variable's text stands for; undefined where it stands for none. */
+type Reader<A> = (text: string) => A | undefined
+
+const anyText: Reader<string> = (text) => text
+
+const secretText: Reader<Redacted.Redacted> = Redacted.make
+
+const oneOf =
+  <const A extends string>(...values: ReadonlyArray<A>): Reader<A> =>
+  (text) =>
+    values.find((value) => value === text)
+
+const whole =
+  (minimum: number, maximum: number): Reader<number> =>
+  (text) => {
+    const value = /^[0-9]{1,15}$/.test(text) ? Number(text) : Number.NaN
+    return value >= minimum && value <= maximum ? value : undefined
+  }
+
+const duration =
+  (minimumText: Duration.Input, maximumText: Duration.Input): Reader<Duration.Duration> =>
+  (text) => {
+    const minimum = Duration.fromInputUnsafe(minimumText)
+    const maximum = Duration.fromInputUnsafe(maximumText)
+    // Every text is tried: the input type wants a template literal, and what is not one gives None.
+    const value = text === "0" ? Duration.zero : Option.getOrUndefined(Duration.fromInput(text as Duration.Input))
+    return value !== undefined && Duration.between(value, { minimum, maximum }) ? value : undefined
+  }
+
+const address = (protocols: ReadonlyArray<string>, text: string): boolean =>
+  URL.canParse(text) && protocols.includes(new URL(text).protocol)
+
+const webAddress: Reader<string> = (text) => (address(["http:", "https:"], text) ? text.replace(/\/+$/, "") : undefined)
+
+const postgresAddress: Reader<Redacted.Redacted> = (text) =>
+  address(["postgres:", "postgresql:"], text) ? Redacted.make(text) : undefined
+
+const redisAddresses: Reader<Redacted.Redacted> = (text) =>
+  text.split(",").every((node) => address(["redis:", "rediss:"], node.trim())) ? Redacted.make(text) : undefined
+
+/** Two during rotation. */
+const proxySecrets: Reader<ReadonlyArray<Redacted.Redacted>> = (text) => {
+  const secrets = text.split(",").map((secret) => secret.trim())
+  return secrets.length <= 2 && secrets.every((secret) => secret !== "")
+    ? secrets.map((it) => Redacted.make(it))
+    : undefined
+}
+
+type Engines = { readonly [T in Target]: string }
+
+const defaultEngines: Engines = {
+  alpha_search: "google",
+  beta_search: "bing",
+  gamma_search: "duckduckgo",
+  delta_search: "brave",
+  epsilon_search: "yandex",
+  zeta_search: "mojeek"
+}
+
+/** Targets that are not named keep their default engine. */
+const engines: Reader<Engines> = (text) => {
+  const named = text.split(",").map((pair) => /^\s*([a-z_]+)\s*=\s*([^=]*\S)\s*$/.exec(pair))
+  if (!named.every((pair) => targets.some((target) => target === pair?.[1]))) return undefined
+  return { ...defaultEngines, ...Object.fromEntries(named.map((pair) => [pair?.[1], pair?.[2]])) }
+}
+
+const logLevels: ReadonlyArray<LogLevel.Severity> = ["Trace", "Debug", "Info", "Warn", "Error", "Fatal"]
+
+const logLevel: Reader<LogLevel.Severity> = (text) =>
+  logLevels.find((level) => level.toLowerCase() === text.toLowerCase())
+
+/** Reads one variable; fails with the line that tells the operator what is wrong with it. */
+const setting = <A, const F>(
+  name: string,
+  read: Reader<A>,
+  options: { readonly takes: string; readonly fallback: F; readonly secret?: boolean }
+): Effect.Effect<A | F, string> =>
+  Effect.gen(function* () {
+    // The names are flat and the sources in use are the environment and records, neither of which fails to load.
+    const text = Option.getOrElse(yield* Effect.orDie(Config.option(Config.String(name))), () => "")
+    // Compose files and CI pass variables that are not set as empty ones.
+    if (text === "") return options.fallback
+    const value = read(text)
+    if (value !== undefined) return value
+    const got = options.secret ? "a value that is not shown" : JSON.stringify(text)
+    return yield* Effect.fail(`${name}: got ${got}; takes ${options.takes}.`)
+  })
+
+const port = "a port number from 1 to 65535"
+
+/**
+ * Every variable of the environment, with its default. The bounds on time are those that credits survive: a hold's
+ * lease must outlast the longest request and the drain together.
+ */
+const settings = {
+  host: setting("HOST", anyText, { takes: "a host name or address", fallback: "127.0.0.1" }),
+  port: setting("PORT", whole(1, 65_535), { takes: port, fallback: 3000 }),
+  adminHost: setting("ADMIN_HOST", anyText, { takes: "a host name or address", fallback: "127.0.0.1" }),
+  adminPort: setting("ADMIN_PORT", whole(0, 65_535), {
+    takes: `${port}, or 0 for no private listener`,
+    fallback: 9464
+  }),
+  baseUrl: setting("BASE_URL", webAddress, {
+    takes: "an http(s) address such as https://api.example",
+    fallback: undefined
+  }),
+  databaseUrl: setting("DATABASE_URL", postgresAddress, {
+    takes: "postgres://user:password@host:port/database",
+    fallback: undefined,
+    secret: true
+  }),
+  dataDir: setting("DATA_DIR", anyText, { takes: "a directory, or memory: to keep nothing", fallback: ".quarry" }),
+  databasePoolSize: setting("DATABASE_POOL_SIZE", whole(1, 1000), {
+    takes: "a whole number of connections from 1 to 1000",
+    fallback: 10
+  }),
+  redisUrl: setting("REDIS_URL", redisAddresses, {
+    takes: "redis://host:port, or several separated by commas for Redis Cluster",
+    fallback: undefined,
+    secret: true
+  }),
+  authSecret: setting("AUTH_SECRET", secretText, { takes: "a random text", fallback: undefined, secret: true }),
+  keyPepper: setting("KEY_PEPPER", secretText, { takes: "a random text", fallback: undefined, secret: true }),
+  quarryProviders: setting("QUARRY_PROVIDERS", anyText, { takes: "the path of a JSON file", fallback: undefined }),
+  searxngUrl: setting("SEARXNG_URL", webAddress, {
+    takes: "the http(s) address of a SearXNG",
+    fallback: undefined,
+    secret: true
+  }),
+  searxngEngines: setting("SEARXNG_ENGINES", engines, {
+    takes: `target=engine pairs separated by commas, the targets being ${targets.join(", ")}`,
+    fallback: defaultEngines
+  }),
+  providerTimeout: setting("PROVIDER_TIMEOUT", duration("1 milli", "60 seconds"), {
+    takes: "a duration from 1 millisecond to 60 seconds, such as 15 seconds",
+    fallback: Duration.seconds(15)
+  }),
+  bulkBudget: setting("BULK_BUDGET", duration("1 milli", "60 seconds"), {
+    takes: "a duration from 1 millisecond to 60 seconds",
+    fallback: Duration.seconds(60)
+  }),
+  cacheTtl: setting("CACHE_TTL", duration(0, "7 days"), {
+    takes: "a duration up to 7 days, such as 5 minutes; 0 turns the result cache off",
+    fallback: Duration.minutes(5)
+  }),
+  cacheSize: setting("CACHE_SIZE", whole(0, 1_000_000), {
+    takes: "a whole number of searches up to 1000000; 0 turns the result cache off",
+    fallback: 10_000
+  }),
+  demoOrigin: setting("DEMO_ORIGIN", anyText, { takes: "the value of X-Demo-Origin", fallback: undefined }),
+  marketplaceProxySecret: setting("MARKETPLACE_PROXY_SECRET", proxySecrets, {
+    takes: "one secret, or two separated by a comma",
+    fallback: undefined,
+    secret: true
+  }),
+  marketplacePlan: setting("MARKETPLACE_PLAN", oneOf(...plans), { takes: plans.join(", "), fallback: undefined }),
+  trustedProxyHops: setting("TRUSTED_PROXY_HOPS", whole(0, 100), {
+    takes: "a whole number of proxies from 0 to 100",
+    fallback: 0
+  }),
+  queryLogRetention: setting("QUERY_LOG_RETENTION", duration("1 day", "3650 days"), {
+    takes: "a duration from 1 day to 3650 days, such as 90 days",
+    fallback: Duration.days(90)
+  }),
+  logLevel: setting("LOG_LEVEL", logLevel, { takes: logLevels.join(", ").toLowerCase(), fallback: "Info" }),
+  logFormat: setting("LOG_FORMAT", oneOf("pretty", "json"), { takes: "pretty or json", fallback: undefined }),
+  shutdownGrace: setting("SHUTDOWN_GRACE", duration(0, "10 minutes"), {
+    takes: "a duration up to 10 minutes, such as 75 seconds",
+    fallback: Duration.seconds(75)
+  }),
+  billingProvider: setting("BILLING_PROVIDER", oneOf("polar"), { takes: "polar", fallback: undefined })
+}
+
+type Settings = { readonly [K in keyof typeof settings]: Effect.Success<(typeof settings)[K]> }
+
+/** What one variable on its own cannot tell. */
+const contradictions = (values: Settings): ReadonlyArray<string> => {
+  if (values.databaseUrl === undefined) return []
+  const missing = { AUTH_SECRET: values.authSecret, KEY_PEPPER: values.keyPepper }
+  return Object.entries(missing).flatMap(([name, value]) =>
+    value === undefined
+      ? [`${name}: not set; DATABASE_URL requires it, the same for every replica. Make one: openssl rand -base64 32`]
+      : []
+  )
+}
+
+const read = Effect.gen(function* () {
+  const results = yield* Effect.all(settings, { mode: "result" })
+  const values = Result.all(results)
+  const problems = Result.isSuccess(values)
+    ? contradictions(values.success)
+    : Object.values<Result.Result<unknown, string>>(results).flatMap((result) =>
+        Result.isFailure(result) ? [result.failure] : []
+      )
+  if (Result.isFailure(values) || problems.length > 0) {
+    return yield* new StartFailure({ message: problems.join("\n") })
+  }
+  return { ...values.success, baseUrl: values.success.baseUrl ?? `http://localhost:${values.success.port}` }
+})
+
+/** The settings in force, read from the environment once, at the start. Field names are the variables' names. */
+export class AppConfig extends Context.Service<AppConfig, Effect.Success<typeof read>>()("quarry/layers/AppConfig") {
+  static readonly layer: Layer.Layer<AppConfig, StartFailure> = Layer.effect(AppConfig, read)
+
+  /** The defaults, on a store that keeps nothing. */
+  static readonly layerTest = (overrides: Partial<AppConfig["Service"]> = {}): Layer.Layer<AppConfig> =>
+    Layer.effect(
+      AppConfig,
+      Effect.map(read, (defaults) => ({ ...defaults, dataDir: "memory:", ...overrides }))
+    ).pipe(Layer.orDie, Layer.provide(ConfigProvider.layer(ConfigProvider.fromUnknown({}))))
+}
+
+const redacted = "<redacted>"
+
+/** An address without what opens it: the password before the host, and anything in the query that may be one. */
+const withoutPassword = (text: string): string => {
+  const url = new URL(text)
+  if (url.password !== "") url.password = "redacted"
+  for (const name of url.searchParams.keys())
+    if (/pass|secret|token|key/i.test(name)) url.searchParams.set(name, "redacted")
+  return url.href.replaceAll(/(?<=:)redacted(?=@)|(?<==)redacted/g, redacted)
+}
+
+const unitsMs = { day: 86_400_000, hour: 3_600_000, minute: 60_000, second: 1000, milli: 1 }
+
+/** In the form that a variable takes. */
+const durationText = (value: Duration.Duration): string => {
+  const ms = Duration.toMillis(value)
+  const [unit, unitMs] = Object.entries(unitsMs).find(([, unitMs]) => ms % unitMs === 0) ?? ["milli", 1]
+  return ms === 0 ? "0" : `${ms / unitMs} ${unit}${ms === unitMs ? "" : "s"}`
+}
+
+const addressNames: ReadonlySet<string> = new Set(["databaseUrl", "redisUrl", "searxngUrl"])
+
+const show = (name: string, value: Settings[keyof Settings]): string | number | null => {
+  if (value === undefined) return null
+  if (typeof value === "number") return value
+  if (addressNames.has(name)) {
+    const text = Redacted.isRedacted(value) ? String(Redacted.value(value)) : String(value)
+    return text
+      .split(",")
+      .map((part) => withoutPassword(part.trim()))
+      .join(",")
+  }
+  if (typeof value === "string") return name === "logLevel" ? value.toLowerCase() : value
+  if (Redacted.isRedacted(value)) return redacted
+  if (Duration.isDuration(value)) return durationText(value)
+  if (Array.isArray(value)) return value.map(() => redacted).join(",")
+  return Object.entries(value)
+    .map(([target, engine]) => `${target}=${engine}`)
+    .join(",")
+}
+
+/** The settings by the names of their variables, secrets and passwords in addresses redacted; null is unset. */
+export const describe = (config: AppConfig["Service"]): Readonly<Record<string, string | number | null>> =>
+  Object.fromEntries(Object.entries(config).map(([name, value]) => [constantCase(name), show(name, value)]))

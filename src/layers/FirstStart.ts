@@ -1,0 +1,71 @@
+import { fileURLToPath } from "node:url"
+import { Console, Context, Effect, FileSystem, Layer, Redacted } from "effect"
+import { Accounts } from "../services/Accounts.ts"
+import { DocumentIndex } from "../services/DocumentIndex.ts"
+import { KeyStore } from "../services/KeyStore.ts"
+import { AppConfig } from "./Config.ts"
+import * as DocumentFile from "./DocumentFile.ts"
+
+const developerEmail = "developer@localhost"
+const starterIndex = fileURLToPath(new URL("../../data/starter-index.jsonl.gz", import.meta.url))
+
+/**
+ * What a store needs before anybody can search: on the embedded default the first start makes a developer account with
+ * one live key and fills the index, so that the printed `curl` line works at once.
+ */
+export class FirstStart extends Context.Service<
+  FirstStart,
+  {
+    /** The key made by this start, to be shown this once; undefined on every later start and on Postgres. */
+    readonly secret: Redacted.Redacted | undefined
+  }
+>()("quarry/layers/FirstStart") {
+  static readonly layer = Layer.effect(
+    FirstStart,
+    Effect.gen(function* () {
+      if ((yield* AppConfig).databaseUrl !== undefined) return { secret: undefined }
+      const accounts = yield* Accounts
+      const keys = yield* KeyStore
+      const account = yield* accounts
+        .byEmail(developerEmail)
+        .pipe(Effect.catchTag("not_found", () => accounts.create({ email: developerEmail, plan: "business" })))
+      // The key comes last: a first start that was cut short left no key, and the next one finishes its work.
+      if ((yield* keys.list(account.id)).length > 0) return { secret: undefined }
+      yield* fillIndex
+      const { secret } = yield* keys.create(account.id, { label: "developer", mode: "live" })
+      return { secret }
+    }).pipe(Effect.orDie)
+  )
+}
+
+const fillIndex = Effect.gen(function* () {
+  const index = yield* DocumentIndex
+  const files = yield* FileSystem.FileSystem
+  if ((yield* index.stats).documents > 0 || !(yield* files.exists(starterIndex))) return
+  yield* index.load(DocumentFile.read(starterIndex), undefined)
+})
+
+/** Tells on stdout that the service is up, once it listens. */
+export const announce: Effect.Effect<void, never, AppConfig | FirstStart> = Effect.gen(function* () {
+  const { baseUrl, databaseUrl, dataDir } = yield* AppConfig
+  const { secret } = yield* FirstStart
+  yield* Console.log(`Quarry listens at ${baseUrl}`)
+  if (databaseUrl === undefined) {
+    const kept = dataDir === "memory:" ? "nothing is kept" : `data is kept in ${dataDir}, without fsync`
+    yield* Effect.logWarning(
+      `Trial storage: ${kept}. It survives a killed process, but not a power cut. Set DATABASE_URL for production.`
+    )
+  }
+  if (secret === undefined) return
+  yield* Console.log(
+    [
+      "",
+      "An account for you to develop with. Its API key is shown this once:",
+      `  ${Redacted.value(secret)}`,
+      "",
+      "Try it:",
+      `  curl -H 'Authorization: Bearer ${Redacted.value(secret)}' '${baseUrl}/v1/query?query=http+caching'`,
+      ""
+    ].join("\n")
+  )
+})

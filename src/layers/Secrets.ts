@@ -1,0 +1,90 @@
+import { randomBytes } from "node:crypto"
+import { Context, Effect, FileSystem, Layer, Path, type PlatformError, Redacted, Schema } from "effect"
+import { AppConfig } from "./Config.ts"
+import { innermost, StartFailure } from "./StartFailure.ts"
+
+/** The two secrets that a deployment signs and digests with. */
+export interface SecretValues {
+  readonly authSecret: Redacted.Redacted
+  readonly keyPepper: Redacted.Redacted
+}
+
+const fileName = "secrets.json"
+
+const File = Schema.fromJsonString(
+  Schema.Struct({ authSecret: Schema.NonEmptyString, keyPepper: Schema.NonEmptyString })
+)
+type File = typeof File.Type
+
+const makeSecrets = Effect.sync(
+  (): File => ({ authSecret: randomBytes(32).toString("base64"), keyPepper: randomBytes(32).toString("base64") })
+)
+
+/** Left by operating systems in directories that are otherwise empty. */
+const isForeign = (name: string): boolean =>
+  !name.startsWith(fileName) && !name.startsWith(".") && name !== "lost+found"
+
+/**
+ * The secrets of an embedded store: made at its first start and kept beside it, readable by its owner alone. They go
+ * with the data, because without its pepper every key of the store is void. So a directory that holds something but no
+ * secrets is refused: it is somebody else's, or has lost them.
+ */
+const kept = Effect.fnUntraced(function* (dataDir: string) {
+  const files = yield* FileSystem.FileSystem
+  const file = (yield* Path.Path).join(dataDir, fileName)
+
+  const read = Effect.flatMap(files.readFileString(file), Schema.decodeUnknownEffect(File)).pipe(
+    Effect.catchTag("SchemaError", () =>
+      Effect.fail(
+        new StartFailure({ message: `DATA_DIR ${dataDir} is damaged: ${fileName} is not readable. Restore a backup.` })
+      )
+    )
+  )
+
+  /** A link, unlike a rename, never replaces what another first start put there in the meantime. */
+  const create = Effect.gen(function* () {
+    yield* files.makeDirectory(dataDir, { recursive: true, mode: 0o700 })
+    if ((yield* files.readDirectory(dataDir)).some(isForeign)) {
+      return yield* new StartFailure({
+        message: `DATA_DIR ${dataDir} is not a Quarry store: it holds files but no ${fileName}. Name an empty directory, or restore ${fileName} from a backup.`
+      })
+    }
+    const draft = `${file}.${randomBytes(8).toString("hex")}`
+    const text = yield* Effect.orDie(Schema.encodeEffect(File)(yield* makeSecrets))
+    yield* files.writeFileString(draft, text, { flag: "wx", mode: 0o600 })
+    yield* files.link(draft, file).pipe(
+      Effect.catchReason("PlatformError", "AlreadyExists", () => Effect.void),
+      Effect.ensuring(Effect.ignore(files.remove(draft)))
+    )
+  })
+
+  if (!(yield* files.exists(file))) yield* create
+  return yield* read
+})
+
+const unusable = (dataDir: string) => (error: PlatformError.PlatformError) =>
+  new StartFailure({ message: `DATA_DIR ${dataDir} cannot be used: ${innermost(error)}` })
+
+/** The secrets in force: those of the environment, else those of the embedded store. */
+export class Secrets extends Context.Service<Secrets, SecretValues>()("quarry/layers/Secrets") {
+  static readonly layer: Layer.Layer<Secrets, StartFailure, AppConfig | FileSystem.FileSystem | Path.Path> =
+    Layer.effect(
+      Secrets,
+      Effect.gen(function* () {
+        const { authSecret, dataDir, databaseUrl, keyPepper } = yield* AppConfig
+        if (authSecret !== undefined && keyPepper !== undefined && databaseUrl !== undefined) {
+          return { authSecret, keyPepper }
+        }
+        const own =
+          dataDir === "memory:"
+            ? yield* makeSecrets
+            : yield* kept(dataDir).pipe(
+                Effect.catchTag("PlatformError", (error) => Effect.fail(unusable(dataDir)(error)))
+              )
+        return {
+          authSecret: authSecret ?? Redacted.make(own.authSecret),
+          keyPepper: keyPepper ?? Redacted.make(own.keyPepper)
+        }
+      })
+    )
+}

@@ -1,0 +1,53 @@
+import { Cause, Data, Predicate } from "effect"
+import { SqlError } from "effect/sql"
+import { StorageUnavailable } from "./sql/DirectoryLock.ts"
+
+/** The process cannot start for a reason that the operator can remove; the message says which, in plain words. */
+export class StartFailure extends Data.TaggedError("StartFailure")<{ readonly message: string }> {}
+
+const codeOf = (error: unknown): unknown => (Predicate.hasProperty(error, "code") ? error.code : undefined)
+
+/** The most telling text of a chain of causes: drivers wrap what the operating system said in general phrases. */
+export const innermost = (error: unknown): string => {
+  if (Predicate.hasProperty(error, "cause") && error.cause !== undefined) return innermost(error.cause)
+  return error instanceof Error ? error.message : String(error)
+}
+
+const explainSql = ({ reason }: SqlError.SqlError): string | undefined => {
+  switch (reason._tag) {
+    case "ConnectionError":
+      return `The database cannot be reached (${innermost(reason)}). Check DATABASE_URL and that the server is up.`
+    case "AuthenticationError":
+    case "AuthorizationError":
+      return `The database refuses the credentials in DATABASE_URL (${innermost(reason)}).`
+    default:
+      return reason.operation === "connect" ? `The database refuses the connection: ${innermost(reason)}.` : undefined
+  }
+}
+
+const explainError = (error: unknown): string | undefined => {
+  if (error instanceof StartFailure || error instanceof StorageUnavailable) return error.message
+  if (SqlError.isSqlError(error)) return explainSql(error)
+  if (codeOf(error) === "EADDRINUSE")
+    return `${innermost(error)}. Another process has that port: set PORT or ADMIN_PORT.`
+  if (codeOf(error) === "EACCES" && Predicate.hasProperty(error, "syscall") && error.syscall === "listen") {
+    return `${innermost(error)}. Ports below 1024 need privileges: set PORT or ADMIN_PORT.`
+  }
+  return Predicate.hasProperty(error, "cause") ? explainError(error.cause) : undefined
+}
+
+/**
+ * What an operator should read when a start ended with `cause`; undefined when it is a fault of ours, which deserves
+ * the whole cause. Defects are read too, because storage failures become defects at the seam of their layers.
+ */
+export const explain = (cause: Cause.Cause<unknown>): string | undefined => {
+  for (const reason of cause.reasons) {
+    const message = Cause.isFailReason(reason)
+      ? explainError(reason.error)
+      : Cause.isDieReason(reason)
+        ? explainError(reason.defect)
+        : undefined
+    if (message !== undefined) return message
+  }
+  return undefined
+}

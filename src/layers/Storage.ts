@@ -1,0 +1,40 @@
+import { Effect, Layer } from "effect"
+import { AppConfig } from "./Config.ts"
+import * as Ids from "./Ids.ts"
+import { Secrets } from "./Secrets.ts"
+import * as AccountsSql from "./sql/AccountsSql.ts"
+import * as DocumentIndexSql from "./sql/DocumentIndexSql.ts"
+import * as KeyStoreSql from "./sql/KeyStoreSql.ts"
+import * as LedgerSql from "./sql/LedgerSql.ts"
+import * as Migrations from "./sql/Migrations.ts"
+import * as Pglite from "./sql/Pglite.ts"
+import * as Postgres from "./sql/Postgres.ts"
+import * as QueryLogSql from "./sql/QueryLogSql.ts"
+
+/**
+ * The database that the settings name, as it is: a Postgres server, or the one embedded in this process. The embedded
+ * one is opened after the secrets, which find out whether the directory is a store at all.
+ */
+export const database = Layer.unwrap(
+  Effect.gen(function* () {
+    const { databasePoolSize, databaseUrl, dataDir } = yield* AppConfig
+    if (databaseUrl !== undefined) return Postgres.layer({ url: databaseUrl, poolSize: databasePoolSize })
+    yield* Secrets
+    return Pglite.layer({ dataDir: dataDir === "memory:" ? undefined : dataDir })
+  })
+).pipe(Layer.provideMerge(Secrets.layer))
+
+const keyStore = Layer.unwrap(Effect.map(Secrets, ({ keyPepper }) => KeyStoreSql.layer({ pepper: keyPepper })))
+
+const queryLog = Layer.unwrap(
+  Effect.map(AppConfig, ({ queryLogRetention }) => QueryLogSql.layer({ retention: queryLogRetention }))
+)
+
+/** Everything that is kept, on the database brought to the present schema. */
+export const layer = Layer.mergeAll(
+  AccountsSql.layer,
+  keyStore,
+  LedgerSql.layer(),
+  DocumentIndexSql.layer,
+  queryLog
+).pipe(Layer.provideMerge(Migrations.layer), Layer.provide(database), Layer.provide(Ids.layer))

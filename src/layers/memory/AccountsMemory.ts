@@ -1,0 +1,61 @@
+import { Clock, Effect, Layer } from "effect"
+import type { Account } from "../../domain/Account.ts"
+import { NotFound } from "../../domain/errors.ts"
+import { normalizeEmail } from "../../domain/Plan.ts"
+import { AccountRefused, Accounts, addressForTrial, termsOf } from "../../services/Accounts.ts"
+import { Ids } from "../../services/Ids.ts"
+import { enterPeriod, MemoryStore } from "./MemoryStore.ts"
+
+/** Accounts without a database. */
+export const layer: Layer.Layer<Accounts, never, MemoryStore | Ids> = Layer.effect(
+  Accounts,
+  Effect.gen(function* () {
+    const store = yield* MemoryStore
+    const ids = yield* Ids
+
+    const byEmail = (address: string) =>
+      [...store.accounts.values()].find(({ account }) => address !== "" && account.email === address)
+
+    const found = <A>(value: A | undefined, what: string): Effect.Effect<A, NotFound> =>
+      value === undefined
+        ? Effect.fail(new NotFound({ message: `There is no account ${what}.` }))
+        : Effect.succeed(value)
+
+    /** What was used stays used (R31, R32), and no quota is set below it. */
+    const enter = (account: Account, now: number, quota: number | undefined) => {
+      const { allowance, isNew } = enterPeriod(store, account, now)
+      if (!isNew && quota !== undefined) allowance.quota = Math.max(quota, allowance.used)
+      return allowance
+    }
+
+    return Accounts.of({
+      create: Effect.fnUntraced(function* (choice) {
+        const { concurrency, quota } = yield* termsOf(choice)
+        const email = normalizeEmail(choice.email)
+        yield* addressForTrial(choice.plan, email)
+        const id = yield* ids.make("acc_")
+        const now = yield* Clock.currentTimeMillis
+        if (byEmail(email) !== undefined) return yield* AccountRefused.taken(email)
+        const { cycleStart, plan } = choice
+        const account: Account = { id, email, plan, quota, concurrency, cycleStart, createdAt: now }
+        store.accounts.set(id, { account, allowance: enter(account, now, choice.quota), balance: 0 })
+        return account
+      }),
+      byId: (id) => Effect.map(found(store.accounts.get(id), id), ({ account }) => account),
+      byEmail: (email) => {
+        const address = normalizeEmail(email)
+        return Effect.map(found(byEmail(address), address), ({ account }) => account)
+      },
+      setPlan: Effect.fnUntraced(function* (id, choice) {
+        const { concurrency, quota } = yield* termsOf(choice)
+        const stored = yield* found(store.accounts.get(id), id)
+        yield* addressForTrial(choice.plan, stored.account.email)
+        const { cycleStart, plan } = choice
+        const now = yield* Clock.currentTimeMillis
+        stored.account = { ...stored.account, plan, quota, concurrency, cycleStart }
+        stored.allowance = enter(stored.account, now, quota)
+        return stored.account
+      })
+    })
+  })
+)

@@ -1,0 +1,71 @@
+import { Clock, Effect, Layer, Redacted } from "effect"
+import { type ApiKey, isSecret, type KeyMode, makeSecret, secretHint } from "../../domain/ApiKey.ts"
+import { NotFound, unauthorized } from "../../domain/errors.ts"
+import { Ids } from "../../services/Ids.ts"
+import { KeyStore } from "../../services/KeyStore.ts"
+import { MemoryStore } from "./MemoryStore.ts"
+
+/** A key's last use is written down at most this often. */
+const lastUsedStepMs = 60_000
+
+/** API keys without a database, and without answers kept from before. */
+export const layer: Layer.Layer<KeyStore, never, MemoryStore | Ids> = Layer.effect(
+  KeyStore,
+  Effect.gen(function* () {
+    const store = yield* MemoryStore
+    const ids = yield* Ids
+
+    const issue = Effect.fnUntraced(function* (accountId: string, label: string, mode: KeyMode) {
+      if (!store.accounts.has(accountId)) {
+        return yield* new NotFound({ message: `There is no account ${accountId}.` })
+      }
+      const secret = makeSecret(mode, yield* ids.entropy(32))
+      const key: ApiKey = {
+        id: yield* ids.make("key_"),
+        accountId,
+        label,
+        mode,
+        hint: secretHint(secret),
+        createdAt: yield* Clock.currentTimeMillis,
+        lastUsedAt: undefined,
+        revokedAt: undefined
+      }
+      store.keys.set(secret, key)
+      return { key, secret: Redacted.make(secret) }
+    })
+
+    const revoke = Effect.fnUntraced(function* (id: string) {
+      const now = yield* Clock.currentTimeMillis
+      for (const [secret, key] of store.keys) {
+        if (key.id !== id || key.revokedAt !== undefined) continue
+        const revoked = { ...key, revokedAt: now }
+        store.keys.set(secret, revoked)
+        return revoked
+      }
+      return yield* new NotFound({ message: `There is no active key ${id}.` })
+    })
+
+    return KeyStore.of({
+      authenticate: Effect.fnUntraced(function* (secret) {
+        const text = Redacted.value(secret)
+        const key = isSecret(text) ? store.keys.get(text) : undefined
+        const stored = key === undefined ? undefined : store.accounts.get(key.accountId)
+        if (key === undefined || stored === undefined || key.revokedAt !== undefined) return yield* unauthorized
+        const now = yield* Clock.currentTimeMillis
+        if (key.lastUsedAt === undefined || key.lastUsedAt <= now - lastUsedStepMs) {
+          store.keys.set(text, { ...key, lastUsedAt: now })
+        }
+        return { _tag: "key", account: stored.account, key: { id: key.id, label: key.label, mode: key.mode } }
+      }),
+      create: (accountId, { label, mode }) => issue(accountId, label, mode),
+      list: (accountId) =>
+        Effect.sync(() =>
+          [...store.keys.values()]
+            .filter((key) => key.accountId === accountId)
+            .sort((a, b) => b.createdAt - a.createdAt)
+        ),
+      revoke,
+      rotate: (id) => Effect.flatMap(revoke(id), ({ accountId, label, mode }) => issue(accountId, label, mode))
+    })
+  })
+)

@@ -1,0 +1,141 @@
+import { Effect, Layer, Schema, Stream } from "effect"
+import { SqlClient, SqlSchema } from "effect/sql"
+import type { SearchRequest } from "../../domain/SearchRequest.ts"
+import { Target } from "../../domain/Target.ts"
+import { type Document, DocumentIndex } from "../../services/DocumentIndex.ts"
+
+/** Documents one statement writes. */
+const batchSize = 500
+
+/** Titles and descriptions are cut to this many UTF-16 units: Postgres indexes at most 1 MB of words in a document. */
+const maxTextUnits = 20_000
+
+/** Text that Postgres can carry, whatever the loaded file held. */
+const storable = (text: string): string => text.slice(0, maxTextUnits).toWellFormed().replaceAll("\0", " ")
+
+/** The last of the documents with the same address: one statement cannot write a row twice. */
+const lastOfEach = (documents: ReadonlyArray<Document>): ReadonlyArray<Document> => [
+  ...new Map(documents.map((document) => [document.url, document])).values()
+]
+
+const Row = Schema.Struct({ url: Schema.String, title: Schema.String, snippet: Schema.String })
+
+const Search = Schema.Struct({
+  query: Schema.String,
+  target: Schema.String,
+  language: Schema.String,
+  limit: Schema.Int,
+  offset: Schema.Int
+})
+
+const Stats = Schema.Struct({ target: Schema.NullOr(Target), documents: Schema.Int })
+
+/** The index in Postgres full-text search; `migrations/0002_documents.ts` has the tables and how words are cut. */
+export const layer: Layer.Layer<DocumentIndex, never, SqlClient.SqlClient> = Layer.effect(
+  DocumentIndex,
+  Effect.gen(function* () {
+    const sql = yield* SqlClient.SqlClient
+
+    const write = Effect.fnUntraced(function* (batch: ReadonlyArray<Document>, target: Target | undefined) {
+      const documents = lastOfEach(batch)
+      const column = (read: (document: Document) => string | null) => documents.map(read)
+      yield* sql`
+        insert into documents (target, url, title, description, language)
+        select ${target ?? null}::text, * from unnest(
+          ${column(({ url }) => storable(url))}::text[],
+          ${column(({ title }) => storable(title))}::text[],
+          ${column(({ description }) => storable(description))}::text[],
+          ${column(({ language }) => language ?? null)}::text[]
+        )
+        on conflict (md5(url), coalesce(target, '')) do update
+        set title = excluded.title, description = excluded.description, language = excluded.language`
+      return documents.length
+    }, Effect.orDie)
+
+    /**
+     * All words of the query, as a person types them in a search box: quoted phrases, `-word`, `or`. Where no document
+     * has them, any of the words or a word that begins with one, still without those excluded. A query of stop words
+     * only looks for them in titles; one that only excludes finds nothing.
+     *
+     * Best first: a title that is the query itself, then words in the title before words in the description, in the
+     * language asked for before none and others. The address decides what is equal, so that pages do not overlap.
+     */
+    const find = SqlSchema.findAll({
+      Request: Search,
+      Result: Row,
+      execute: ({ language, limit, offset, query, target }) => sql`
+        with input as (
+          select words, regexp_replace(words, excluded, ' ', 'g') as positive, (
+            select websearch_to_tsquery('english', string_agg(part[1], ' '))
+            from regexp_matches(words, excluded, 'g') as part
+          ) as exclusions
+          from (select documents_words(${query}::text) as words, '(?:^|\\s)(-(?:"[^"]*(?:"|$)|\\S+))' as excluded) as text
+        ), parsed as (
+          select lower(btrim(words)) as key, all_words, (
+            select string_agg(
+              '''' || lexeme || '''' || case when char_length(lexeme) >= 3 then ':*' else '' end, ' | '
+            )::tsquery
+            from unnest(case when positive_english = '' then to_tsvector('simple', positive) else positive_english end)
+          ) && coalesce(exclusions, '') as any_word
+          from (
+            select *,
+              to_tsvector('english', positive) as positive_english,
+              case when numnode(english) > 0 then english else websearch_to_tsquery('simple', words) end as all_words
+            from (select *, websearch_to_tsquery('english', words) as english from input) as input
+          ) as input
+        ), chosen as (
+          select key, case
+            when querytree(all_words) not in ('', 'T') and exists (
+              select from documents
+              where search @@ all_words and (target is null or target = ${target}::text)
+            ) then all_words
+            else any_word
+          end as query
+          from parsed
+        )
+        select url, title, description as snippet
+        from documents, chosen
+        where search @@ query and (target is null or target = ${target}::text)
+        order by
+          (title_key = key) desc,
+          ts_rank_cd('{0.1, 0.2, 0.5, 1.0}', search, query)
+            * case when language = ${language}::text then 1.0 when language is null then 0.9 else 0.5 end desc,
+          char_length(title),
+          url
+        limit ${limit}::int offset ${offset}::int`
+    })
+
+    const stats = SqlSchema.findAll({
+      Request: Schema.Void,
+      Result: Stats,
+      execute: () => sql`select target, count(*)::int as documents from documents group by target`
+    })
+
+    return DocumentIndex.of({
+      load: (documents, target) =>
+        documents.pipe(
+          Stream.grouped(batchSize),
+          Stream.mapEffect((batch) => write(batch, target)),
+          Stream.runFold(
+            () => 0,
+            (sum, written) => sum + written
+          ),
+          // No autovacuum runs on the embedded database, and without figures the planner reads the whole table.
+          Effect.tap(() => Effect.orDie(sql`analyze documents`))
+        ),
+      search: Effect.fn("DocumentIndex.search")(
+        ({ locale, num, page, query, target }: SearchRequest) =>
+          find({ query, target, language: locale.slice(0, 2), limit: num, offset: (page - 1) * num }),
+        Effect.orDie
+      ),
+      stats: Effect.map(Effect.orDie(stats()), (rows) => ({
+        documents: rows.reduce((sum, row) => sum + row.documents, 0),
+        byTarget: Object.fromEntries(rows.flatMap((row) => (row.target === null ? [] : [[row.target, row.documents]])))
+      })),
+      clear: sql`with gone as (delete from documents returning 1) select count(*)::int as count from gone`.pipe(
+        Effect.map(([row]) => row?.count as number),
+        Effect.orDie
+      )
+    })
+  })
+)

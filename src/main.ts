@@ -1,0 +1,24 @@
+import { NodeRuntime, NodeServices } from "@effect/platform-node"
+import { Effect, Layer } from "effect"
+import { codeOf, complain } from "./exit.ts"
+import * as HttpServer from "./http/Server.ts"
+import { AppConfig } from "./layers/Config.ts"
+import { announce, FirstStart } from "./layers/FirstStart.ts"
+import * as Logging from "./layers/Logging.ts"
+import * as Services from "./layers/Services.ts"
+
+const listener = Layer.unwrap(
+  Effect.map(AppConfig, ({ host, port, shutdownGrace }) => HttpServer.layer({ host, port, grace: shutdownGrace }))
+)
+
+Layer.effectDiscard(announce).pipe(
+  Layer.provide(listener),
+  Layer.provide(FirstStart.layer),
+  Layer.provide(Services.layer),
+  Layer.provide(Logging.layer("stdout")),
+  Layer.provide(AppConfig.layer),
+  Layer.provide(NodeServices.layer),
+  Layer.launch,
+  Effect.tapCause(complain),
+  NodeRuntime.runMain({ disableErrorReporting: true, teardown: (exit, end) => end(codeOf(exit)) })
+)

@@ -1,0 +1,118 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { found, providing, services } from "../support/Services.ts"
+import * as TestApi from "../support/TestApi.ts"
+
+const layer = services(providing(() => Effect.succeed(found(1))))
+
+const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
+
+const assertNotFound = (answer: TestApi.Answer) => {
+  assert.strictEqual(answer.status, 404)
+  assert.strictEqual(answer.json.error, "not_found")
+  assert.strictEqual(answer.json.request_id, answer.headers.get("x-request-id"))
+  assert.isNull(answer.headers.get("x-ratelimit-limit"))
+}
+
+describe("R2: X-Request-Id", () => {
+  const echoed = [
+    "6ba7b810-9dad-11d1-80b4-00c04fd430c8",
+    "F47AC10B-58CC-4372-A567-0E02B2C3D479",
+    "0190f3b6-7c3e-7abc-8def-0123456789ab",
+    "00000000-0000-0000-0000-000000000000",
+    "ffffffff-FFFF-ffff-ffff-ffffffffffff"
+  ]
+  for (const id of echoed) {
+    it.effect(`echoes ${id} exactly as sent`, () =>
+      Effect.gen(function* () {
+        const api = yield* TestApi.make
+        const answer = yield* api.get("/v1/query", { "x-request-id": id })
+        assert.strictEqual(answer.headers.get("x-request-id"), id)
+        assert.strictEqual(answer.json.request_id, id)
+      }).pipe(Effect.provide(layer))
+    )
+  }
+
+  const replaced: ReadonlyArray<readonly [string, string]> = [
+    ["an empty value", ""],
+    ["text", "hello"],
+    ["two values", "6ba7b810-9dad-11d1-80b4-00c04fd430c8, 6ba7b810-9dad-11d1-80b4-00c04fd430c8"],
+    ["a UUID in braces", "{6ba7b810-9dad-11d1-80b4-00c04fd430c8}"],
+    ["a UUID without hyphens", "6ba7b8109dad11d180b400c04fd430c8"],
+    ["200 kB", "x".repeat(200_000)]
+  ]
+  for (const [name, id] of replaced) {
+    it.effect(`replaces ${name} by a new UUID`, () =>
+      Effect.gen(function* () {
+        const api = yield* TestApi.make
+        const one = yield* api.get("/v1/query", { "x-request-id": id })
+        const two = yield* api.get("/v1/query", { "x-request-id": id })
+        assert.match(one.headers.get("x-request-id") ?? "", uuid)
+        assert.notStrictEqual(one.headers.get("x-request-id"), two.headers.get("x-request-id"))
+      }).pipe(Effect.provide(layer))
+    )
+  }
+
+  for (const path of ["/openapi.json", "/docs", "/", "/v1/nothing", "/v1/query", "/v1/me", "/v1/bulk", "/mcp"]) {
+    it.effect(`is on every response of ${path}`, () =>
+      Effect.gen(function* () {
+        const api = yield* TestApi.make
+        for (const method of ["GET", "POST", "DELETE"]) {
+          assert.match((yield* api.send(method, path)).headers.get("x-request-id") ?? "", uuid)
+        }
+      }).pipe(Effect.provide(layer))
+    )
+  }
+})
+
+describe("R3: what is not listed is 404 not_found", () => {
+  const unlisted: ReadonlyArray<readonly [string, string]> = [
+    ["GET", "/"],
+    ["GET", "/v1"],
+    ["GET", "/v2/query?query=a"],
+    ["GET", "/v1/query/"],
+    ["GET", "//v1/query"],
+    ["GET", "/V1/query"],
+    ["GET", "/v1/query/x"],
+    ["GET", "/v1/%ZZ"],
+    ["GET", "/v1/bulk"],
+    ["GET", "/metrics"],
+    ["GET", "/healthz"],
+    ["POST", "/v1/query?query=a"],
+    ["PUT", "/v1/bulk"],
+    ["PATCH", "/v1/me"],
+    ["DELETE", "/v1/query"],
+    ["OPTIONS", "/v1/query"],
+    ["POST", "/openapi.json"]
+  ]
+  for (const [method, path] of unlisted) {
+    it.effect(`${method} ${path}`, () =>
+      Effect.gen(function* () {
+        const api = yield* TestApi.make
+        assertNotFound(yield* api.send(method, path))
+      }).pipe(Effect.provide(layer))
+    )
+  }
+
+  it.effect("HEAD of a known path runs nothing", () =>
+    Effect.gen(function* () {
+      const api = yield* TestApi.make
+      const answer = yield* api.send("HEAD", "/v1/query?query=a")
+      assert.strictEqual(answer.status, 404)
+      assert.strictEqual(answer.text, "")
+    }).pipe(Effect.provide(layer))
+  )
+})
+
+describe("GET /docs", () => {
+  it.effect("is served whole from the package: no script, style or font of another host", () =>
+    Effect.gen(function* () {
+      const api = yield* TestApi.make
+      const answer = yield* api.get("/docs")
+      assert.strictEqual(answer.status, 200)
+      assert.match(answer.headers.get("content-type") ?? "", /^text\/html/)
+      assert.notMatch(answer.text, /<(?:script|link)[^>]+(?:src|href)="https?:/i)
+      assert.include(answer.text, "/v1/query")
+    }).pipe(Effect.provide(layer))
+  )
+})

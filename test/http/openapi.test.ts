@@ -1,0 +1,176 @@
+import { readFileSync } from "node:fs"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { OpenApi } from "effect/http-api"
+import { UpstreamError, UpstreamTimeout } from "../../src/domain/errors.ts"
+import { Api } from "../../src/http/Api.ts"
+import { aCaller, found, providing, services } from "../support/Services.ts"
+import * as TestApi from "../support/TestApi.ts"
+
+interface Json {
+  readonly [key: string]: Json
+}
+
+// The document as it was read, to be looked into; every look is an assertion.
+const committed = JSON.parse(readFileSync(new URL("../../openapi.json", import.meta.url), "utf8")) as Json
+
+const at = (value: unknown, ...path: ReadonlyArray<string>): Json =>
+  path.reduce<Json>((node, key) => {
+    const next = node[key]
+    assert.isDefined(next, path.join("."))
+    return next as Json
+  }, value as Json)
+
+const resolve = (schema: Json): Json => {
+  const reference = schema.$ref as unknown
+  return typeof reference === "string" ? at(committed, ...reference.slice(2).split("/")) : schema
+}
+
+/** The parts of JSON Schema that the document uses. */
+interface DocumentSchema {
+  readonly anyOf?: ReadonlyArray<DocumentSchema>
+  readonly enum?: ReadonlyArray<unknown>
+  readonly items?: DocumentSchema
+  readonly properties?: Readonly<Record<string, DocumentSchema>>
+  readonly required?: ReadonlyArray<string>
+  readonly type?: string
+}
+
+/** Says where a value is not what a schema of the document allows. */
+const mismatch = (value: unknown, given: unknown, path = "$"): string | undefined => {
+  const schema: DocumentSchema = resolve(given as Json)
+  if (schema.anyOf !== undefined) {
+    const all = schema.anyOf.map((option) => mismatch(value, option, path))
+    return all.some((one) => one === undefined) ? undefined : all.join(" and ")
+  }
+  if (schema.enum !== undefined && !schema.enum.includes(value)) return `${path}: ${value} is none of ${schema.enum}`
+  switch (schema.type) {
+    case "object":
+      return typeof value === "object" && value !== null ? objectMismatch(value, schema, path) : `${path}: no object`
+    case "array":
+      if (!Array.isArray(value)) return `${path}: no array`
+      return value.map((item, i) => mismatch(item, schema.items, `${path}[${i}]`)).find((wrong) => wrong !== undefined)
+    case "integer":
+      return Number.isInteger(value) ? undefined : `${path}: no integer`
+    case "null":
+      return value === null ? undefined : `${path}: not null`
+    default:
+      return typeof value === schema.type ? undefined : `${path}: no ${schema.type}`
+  }
+}
+
+const objectMismatch = (value: object, schema: DocumentSchema, path: string): string | undefined => {
+  const missing = (schema.required ?? []).find((key) => !(key in value))
+  if (missing !== undefined) return `${path}.${missing}: missing`
+  return Object.entries(value)
+    .map(([key, item]) => {
+      const property = schema.properties?.[key]
+      return property === undefined ? `${path}.${key}: not documented` : mismatch(item, property, `${path}.${key}`)
+    })
+    .find((wrong) => wrong !== undefined)
+}
+
+/** Whether an answer has the body and exactly the headers that the document gives its status. */
+const assertDocumented = (answer: TestApi.Answer, path: string, method: string) => {
+  const response = at(committed, "paths", path, method, "responses", String(answer.status))
+  assert.isUndefined(mismatch(answer.json, at(response, "content", "application/json", "schema")))
+  const documented = Object.keys(at(response, "headers")).map((name) => name.toLowerCase())
+  const sent = [...answer.headers.keys()].filter((name) => name.startsWith("x-") || name === "retry-after")
+  assert.sameMembers(sent, documented)
+}
+
+describe("the API description", () => {
+  it("is the committed file: `npm run openapi` writes it", () => {
+    assert.deepStrictEqual(JSON.parse(JSON.stringify(OpenApi.fromApi(Api))), committed)
+  })
+
+  it.effect("is served at /openapi.json without a credential", () =>
+    Effect.gen(function* () {
+      const api = yield* TestApi.make
+      assert.deepStrictEqual((yield* api.get("/openapi.json")).json, committed)
+    }).pipe(Effect.provide(services(providing(() => Effect.succeed(found(1))))))
+  )
+
+  it("is OpenAPI 3.1 and has every operation with its id, statuses and security", () => {
+    assert.match(String(committed.openapi), /^3\.1\./)
+    const operations = Object.entries(at(committed, "paths")).flatMap(([path, methods]) =>
+      Object.entries(methods).map(([method, operation]) => [
+        `${method} ${path}`,
+        Object.keys(at(operation, "responses")).join(" ")
+      ])
+    )
+    assert.deepStrictEqual(Object.fromEntries(operations), {
+      "get /v1/query": "200 400 401 402 429 500 502 504",
+      "post /v1/bulk": "200 400 401 402 429 500",
+      "get /v1/me": "200 401 429 500"
+    })
+    assert.deepStrictEqual(at(committed, "paths", "/v1/query", "get").security as unknown, [{ apiKey: [] }])
+  })
+
+  it("gives each query parameter its type, bounds and default", () => {
+    const parameters = at(committed, "paths", "/v1/query", "get", "parameters") as unknown as ReadonlyArray<Json>
+    const table = parameters.map(({ name, required, schema }) => {
+      const { default: fallback, maximum, maxLength, minimum, minLength, type } = schema as Record<string, unknown>
+      return [name, required, type, minimum ?? minLength, maximum ?? maxLength, fallback]
+    })
+    assert.deepStrictEqual(table as unknown, [
+      ["query", true, "string", 1, 400, undefined],
+      ["target", false, "string", undefined, undefined, "alpha_search"],
+      ["geo", false, "string", undefined, undefined, "us"],
+      ["locale", false, "string", undefined, undefined, undefined],
+      ["page", false, "integer", 1, 5, 1],
+      ["num", false, "integer", 1, 20, 10],
+      ["safe", false, "string", undefined, undefined, "off"],
+      ["source", false, "string", undefined, undefined, undefined]
+    ])
+  })
+
+  it("has no reference that leads nowhere", () => {
+    const references = [...JSON.stringify(committed).matchAll(/"\$ref":"#\/([^"]+)"/g)].map(([, path]) => path ?? "")
+    assert.isNotEmpty(references)
+    for (const path of references) at(committed, ...path.split("/"))
+  })
+
+  it.effect("says what the service does: body and headers of every status", () =>
+    Effect.gen(function* () {
+      const api = yield* TestApi.make
+      const caller = yield* aCaller({ plan: "custom", quota: 4, concurrency: 1 })
+      const search = (query: string) => api.get(`/v1/query?${query}`, caller.auth)
+      const bulk = (body: string, headers = caller.auth) =>
+        api.send("POST", "/v1/bulk", { body, headers: { ...headers, "content-type": "application/json" } })
+      const check = (answer: TestApi.Answer, status: number, path: string, method: string) => {
+        assert.strictEqual(answer.status, status)
+        assertDocumented(answer, path, method)
+      }
+      check(yield* search("query=a"), 200, "/v1/query", "get")
+      check(yield* search("query="), 400, "/v1/query", "get")
+      check(yield* search("query=a&geo=zz"), 400, "/v1/query", "get")
+      check(yield* search("query=a&target=beta_search&page=2"), 400, "/v1/query", "get")
+      check(yield* search("query=fail"), 502, "/v1/query", "get")
+      check(yield* search("query=late"), 504, "/v1/query", "get")
+      check(yield* search("query=boom"), 500, "/v1/query", "get")
+      check(yield* api.get("/v1/query"), 401, "/v1/query", "get")
+      check(yield* bulk('{"queries":["a",""]}'), 200, "/v1/bulk", "post")
+      check(yield* search("query=a"), 402, "/v1/query", "get")
+      check(yield* bulk('{"queries":["a"]}'), 402, "/v1/bulk", "post")
+      check(yield* bulk("{}"), 400, "/v1/bulk", "post")
+      check(yield* bulk("{}", { authorization: "Bearer x" }), 401, "/v1/bulk", "post")
+      check(yield* api.get("/v1/me", caller.auth), 200, "/v1/me", "get")
+      check(yield* api.get("/v1/me"), 401, "/v1/me", "get")
+      for (let i = 0; i < 60; i++) yield* api.get("/v1/me", caller.auth)
+      check(yield* search("query=a"), 429, "/v1/query", "get")
+      check(yield* bulk("{}"), 429, "/v1/bulk", "post")
+      check(yield* api.get("/v1/me", caller.auth), 429, "/v1/me", "get")
+    }).pipe(
+      Effect.provide(
+        services(
+          providing(({ query }) => {
+            if (query === "fail") return Effect.fail(new UpstreamError({ message: "no" }))
+            if (query === "late") return Effect.fail(new UpstreamTimeout({ message: "late" }))
+            return query === "boom" ? Effect.die("boom") : Effect.succeed(found(3))
+          })
+        )
+      )
+    )
+  )
+})

@@ -1,0 +1,140 @@
+import { assert, type Vitest } from "@effect/vitest"
+import { Effect, Result } from "effect"
+import { TestClock } from "effect/testing"
+import { Accounts } from "../../src/services/Accounts.ts"
+import type { Ids } from "../../src/services/Ids.ts"
+import { Ledger } from "../../src/services/Ledger.ts"
+import { Backdoor } from "../support/Backdoor.ts"
+import { discrepanciesOf, makeAccount, makeEmail, makeRecords } from "../support/searches.ts"
+
+const cycleStart = Date.parse("2026-01-31T08:00:00Z")
+
+/** What any store of accounts promises. */
+export const accountsConformance = (it: Vitest.MethodsNonLive<Accounts | Backdoor | Ids | Ledger>): void => {
+  it.effect("an account is found by its id and by its address in any letter case", () =>
+    Effect.gen(function* () {
+      const accounts = yield* Accounts
+      const email = yield* makeEmail
+      const account = yield* accounts.create({ email: `  ${email.toUpperCase()} `, plan: "growth", cycleStart })
+      assert.match(account.id, /^acc_[0-9a-f]{32}$/)
+      assert.deepInclude(account, { email, plan: "growth", quota: 75_000, concurrency: 5, cycleStart })
+      assert.deepStrictEqual(yield* accounts.byId(account.id), account)
+      assert.deepStrictEqual(yield* accounts.byEmail(email.toUpperCase()), account)
+      assert.strictEqual((yield* Effect.flip(accounts.byId("acc_none")))._tag, "not_found")
+      assert.strictEqual((yield* Effect.flip(accounts.byEmail("")))._tag, "not_found")
+    })
+  )
+
+  it.effect("an address has one account, however many are asked for at once", () =>
+    Effect.gen(function* () {
+      const accounts = yield* Accounts
+      const email = yield* makeEmail
+      const results = yield* Effect.all(
+        Array.from({ length: 8 }, () => Effect.result(accounts.create({ email, plan: "trial" }))),
+        { concurrency: "unbounded" }
+      )
+      assert.strictEqual(results.filter(Result.isSuccess).length, 1)
+      for (const { failure } of results.filter(Result.isFailure)) assert.strictEqual(failure._tag, "AccountRefused")
+    })
+  )
+
+  it.effect("accounts without an address do not stand in each other's way, but get no trial", () =>
+    Effect.gen(function* () {
+      const accounts = yield* Accounts
+      yield* accounts.create({ email: "", plan: "starter" })
+      const account = yield* accounts.create({ email: " ", plan: "starter" })
+      assert.strictEqual((yield* Effect.flip(accounts.create({ email: "", plan: "trial" })))._tag, "AccountRefused")
+      const refusal = yield* Effect.flip(accounts.setPlan(account.id, { plan: "trial" }))
+      assert.strictEqual(refusal._tag, "AccountRefused")
+      assert.strictEqual((yield* accounts.byId(account.id)).plan, "starter")
+    })
+  )
+
+  it.effect("a custom plan needs a quota, and figures must be possible", () =>
+    Effect.gen(function* () {
+      const accounts = yield* Accounts
+      const email = yield* makeEmail
+      const refusal = yield* Effect.flip(accounts.create({ email, plan: "custom" }))
+      assert.include(refusal.message, "quota")
+      yield* Effect.flip(accounts.create({ email, plan: "custom", quota: -1 }))
+      yield* Effect.flip(accounts.create({ email, plan: "custom", quota: 1.5 }))
+      yield* Effect.flip(accounts.create({ email, plan: "starter", concurrency: 0 }))
+      const account = yield* accounts.create({ email, plan: "custom", quota: 5_000_000_000, concurrency: 50 })
+      assert.deepInclude(account, { quota: 5_000_000_000, concurrency: 50, cycleStart: undefined })
+    })
+  )
+
+  it.effect("R32: the trial grant is the address's, also after its account was deleted", () =>
+    Effect.gen(function* () {
+      const accounts = yield* Accounts
+      const ledger = yield* Ledger
+      const email = yield* makeEmail
+      const first = yield* accounts.create({ email, plan: "trial" })
+      const hold = yield* ledger.reserve(first, 70)
+      yield* ledger.settle(hold, yield* makeRecords(first, 70))
+      yield* (yield* Backdoor).deleteAccount(first.id)
+      const second = yield* accounts.create({ email: email.toUpperCase(), plan: "trial" })
+      assert.notStrictEqual(second.id, first.id)
+      assert.deepInclude(yield* ledger.allowance(second), { quota: 100, used: 70 })
+      yield* ledger.reserve(second, 30)
+      assert.strictEqual((yield* Effect.flip(ledger.reserve(second, 1)))._tag, "quota_exceeded")
+    })
+  )
+
+  it.effect("R31: a plan change inside a cycle keeps what was used", () =>
+    Effect.gen(function* () {
+      yield* TestClock.setTime(Date.parse("2026-02-10T00:00:00Z"))
+      const accounts = yield* Accounts
+      const ledger = yield* Ledger
+      const account = yield* makeAccount({ plan: "growth", cycleStart })
+      yield* ledger.reserve(account, 6_000)
+      const changed = yield* accounts.setPlan(account.id, { plan: "business", cycleStart })
+      assert.deepStrictEqual(changed, { ...account, plan: "business", quota: 200_000, concurrency: 10 })
+      assert.deepStrictEqual(yield* accounts.byId(account.id), changed)
+      assert.deepInclude(yield* ledger.allowance(changed), {
+        plan: "business",
+        quota: 200_000,
+        used: 6_000,
+        periodStart: cycleStart,
+        resetsAt: Date.parse("2026-02-28T08:00:00Z")
+      })
+    })
+  )
+
+  it.effect("R31, I1: a smaller plan's quota is not below what is used, until the next cycle", () =>
+    Effect.gen(function* () {
+      yield* TestClock.setTime(Date.parse("2026-02-10T00:00:00Z"))
+      const accounts = yield* Accounts
+      const ledger = yield* Ledger
+      const account = yield* makeAccount({ plan: "growth", cycleStart }, 10)
+      yield* ledger.reserve(account, 6_000)
+      const changed = yield* accounts.setPlan(account.id, { plan: "starter", cycleStart })
+      assert.deepInclude(yield* ledger.allowance(changed), { quota: 6_000, used: 6_000, balance: 10 })
+      assert.deepInclude(yield* ledger.reserve(changed, 1), { fromQuota: 0, fromBalance: 1 })
+      yield* TestClock.setTime(Date.parse("2026-03-01T00:00:00Z"))
+      assert.deepInclude(yield* ledger.allowance(changed), { quota: 5_000, used: 0, balance: 9 })
+      assert.deepStrictEqual(yield* discrepanciesOf(account), [])
+    })
+  )
+
+  it.effect("a trial that becomes a subscription and a trial again has what was left of it", () =>
+    Effect.gen(function* () {
+      yield* TestClock.setTime(Date.parse("2026-02-10T00:00:00Z"))
+      const accounts = yield* Accounts
+      const ledger = yield* Ledger
+      const account = yield* makeAccount({ plan: "trial" }, 10)
+      yield* ledger.reserve(account, 40)
+      const paid = yield* accounts.setPlan(account.id, { plan: "starter" })
+      assert.deepInclude(yield* ledger.allowance(paid), { quota: 5_000, used: 0, balance: 10 })
+      const trial = yield* accounts.setPlan(account.id, { plan: "trial" })
+      assert.deepInclude(yield* ledger.allowance(trial), { quota: 100, used: 40, balance: 10, resetsAt: undefined })
+    })
+  )
+
+  it.effect("the plan of an unknown account cannot be set", () =>
+    Effect.gen(function* () {
+      const refusal = yield* Effect.flip((yield* Accounts).setPlan("acc_none", { plan: "starter" }))
+      assert.strictEqual(refusal._tag, "not_found")
+    })
+  )
+}

@@ -1,0 +1,85 @@
+import { Duration, Effect, Layer, Redacted } from "effect"
+import { HttpServer } from "effect/http"
+import type { Account } from "../../src/domain/Account.ts"
+import type { KeyMode } from "../../src/domain/ApiKey.ts"
+import type { UpstreamRow } from "../../src/domain/Organic.ts"
+import type { Principal } from "../../src/domain/Principal.ts"
+import * as RateLimiterMemory from "../../src/layers/memory/RateLimiterMemory.ts"
+import * as ResultCacheMemory from "../../src/layers/memory/ResultCacheMemory.ts"
+import { Accounts, type PlanChoice } from "../../src/services/Accounts.ts"
+import { Bulk } from "../../src/services/Bulk.ts"
+import { KeyStore } from "../../src/services/KeyStore.ts"
+import { Ledger } from "../../src/services/Ledger.ts"
+import { type Found, Providers } from "../../src/services/Providers.ts"
+import { Search } from "../../src/services/Search.ts"
+import * as MemoryStorage from "./MemoryStorage.ts"
+import { searchRequest } from "./requests.ts"
+
+/** Every service, in memory and on the test's clock, over the providers of the test. */
+export const services = (
+  providers: Layer.Layer<Providers>,
+  cache: { readonly ttlSeconds: number } = { ttlSeconds: 300 },
+  ledger: Layer.Layer<Ledger, never, Ledger> = Layer.effect(Ledger, Ledger)
+) =>
+  Layer.mergeAll(Search.layer, Bulk.layer).pipe(
+    Layer.provideMerge(
+      Layer.mergeAll(
+        ledger.pipe(Layer.provideMerge(MemoryStorage.layer)),
+        RateLimiterMemory.layer(),
+        ResultCacheMemory.layer({ ttl: Duration.seconds(cache.ttlSeconds), capacity: 10_000 }),
+        providers,
+        HttpServer.layerServices
+      )
+    )
+  )
+
+/** Providers that answer by a rule of the test. */
+export const providing = (search: Providers["Service"]["search"]): Layer.Layer<Providers> =>
+  Layer.succeed(Providers, { search })
+
+/** `count` rows of one provider. */
+export const found = (count: number): Found => ({
+  provider: "test",
+  rows: Array.from(
+    { length: count },
+    (_, index): UpstreamRow => ({
+      url: `https://www.example.com/${index + 1}`,
+      title: `Title ${index + 1}`,
+      snippet: `Snippet ${index + 1}`
+    })
+  )
+})
+
+export const aRequest = searchRequest({ query: "css grid" })
+
+export interface Caller {
+  readonly account: Account
+  readonly principal: Principal
+  readonly secret: string
+  /** The headers that present the key. */
+  readonly auth: Record<string, string>
+}
+
+let callers = 0
+
+/** One more key of an account. */
+export const aKeyOf = Effect.fnUntraced(function* ({ account }: Pick<Caller, "account">, mode: KeyMode) {
+  const { key, secret } = yield* Effect.flatMap(KeyStore, (keys) => keys.create(account.id, { label: "test", mode }))
+  const text = Redacted.value(secret)
+  const principal: Principal = { _tag: "key", account, key: { id: key.id, label: key.label, mode: key.mode } }
+  return { account, principal, secret: text, auth: { authorization: `Bearer ${text}` } } satisfies Caller
+}, Effect.orDie)
+
+/** An account of its own with one live key. */
+export const aCaller = Effect.fnUntraced(function* (choice: PlanChoice) {
+  const account = yield* Effect.flatMap(Accounts, (accounts) =>
+    accounts.create({ ...choice, email: `caller${++callers}@example.com` })
+  )
+  return yield* aKeyOf({ account }, "live")
+}, Effect.orDie)
+
+/** A principal with an account of its own. */
+export const aPrincipal = Effect.map(
+  Effect.suspend(() => aCaller({ plan: "trial" })),
+  ({ principal }) => principal
+)

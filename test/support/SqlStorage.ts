@@ -1,0 +1,49 @@
+import { Duration, Effect, Layer, Redacted } from "effect"
+import { SqlClient } from "effect/sql"
+import * as Ids from "../../src/layers/Ids.ts"
+import * as AccountsSql from "../../src/layers/sql/AccountsSql.ts"
+import * as KeyStoreSql from "../../src/layers/sql/KeyStoreSql.ts"
+import * as LedgerSql from "../../src/layers/sql/LedgerSql.ts"
+import * as Migrations from "../../src/layers/sql/Migrations.ts"
+import * as QueryLogSql from "../../src/layers/sql/QueryLogSql.ts"
+import { Backdoor } from "./Backdoor.ts"
+
+const backdoor = Layer.effect(
+  Backdoor,
+  Effect.gen(function* () {
+    const sql = yield* SqlClient.SqlClient
+    const run = (effect: Effect.Effect<unknown, unknown>) => Effect.orDie(Effect.asVoid(effect))
+    return Backdoor.of({
+      expireHolds: (accountId) =>
+        run(sql`update holds set expires_at = clock_timestamp() where account_id = ${accountId}`),
+      deleteAccount: (accountId) =>
+        run(sql`update accounts set deleted_at = now(), email = '' where id = ${accountId}`),
+      damage: (accountId, what) => {
+        if (what === "balance")
+          return run(sql`update wallets set balance = balance + 1 where account_id = ${accountId}`)
+        if (what === "allowance") {
+          return run(sql`
+            update allowances set used = used + 1
+            where id = (select allowance_id from accounts where id = ${accountId})`)
+        }
+        return run(sql`
+          delete from queries
+          where id = (select id from queries where account_id = ${accountId} and credits > 0 limit 1)`)
+      }
+    })
+  })
+)
+
+/** The storage services of one replica. Nothing is swept unless a test asks for it. */
+export const replica = () =>
+  Layer.mergeAll(
+    AccountsSql.layer,
+    KeyStoreSql.layer({ pepper: Redacted.make("a pepper for tests") }),
+    LedgerSql.layer({ sweepInterval: Duration.infinity }),
+    QueryLogSql.layer(),
+    backdoor
+  ).pipe(Layer.provideMerge(Ids.layer))
+
+/** Every storage service over one migrated database. */
+export const layer = <E, R>(database: Layer.Layer<SqlClient.SqlClient, E, R>) =>
+  replica().pipe(Layer.provideMerge(Layer.provideMerge(Migrations.layer, database)))
