@@ -9,6 +9,7 @@ import * as RateLimiterMemory from "./memory/RateLimiterMemory.ts"
 import * as ResultCacheMemory from "./memory/ResultCacheMemory.ts"
 import * as Index from "./providers/Index.ts"
 import * as Storage from "./Storage.ts"
+import * as DatabaseReadiness from "./sql/DatabaseReadiness.ts"
 
 const limits = Layer.effect(
   Limits,
@@ -33,8 +34,10 @@ const providers = Layer.unwrap(
   )
 )
 
+const readiness = DatabaseReadiness.layer.pipe(Layer.provide(Storage.database))
+
 /** Everything the public listener stands on, chosen by the settings. */
-export const layer = Layer.mergeAll(Search.layer, Bulk.layer).pipe(
+export const layer = Layer.mergeAll(Search.layer, Bulk.layer, readiness).pipe(
   Layer.provide([cache, providers]),
   Layer.provide(limits),
   Layer.provideMerge([Storage.layer, RateLimiterMemory.layer(), Ids.layer])
