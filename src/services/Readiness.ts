@@ -1,4 +1,4 @@
-import { Cause, Context, Duration, Effect, Layer, type Scope } from "effect"
+import { Context, Duration, Effect, Exit, Fiber, Layer, Option, type Scope } from "effect"
 
 /** Where the public listener stands. Requests are welcome while it is `serving` only. */
 export type ListenerState = "starting" | "serving" | "draining"
@@ -27,10 +27,15 @@ export class Readiness extends Context.Service<
     const checks = new Map<string, Effect.Effect<unknown, unknown>>()
     let listener: ListenerState = "starting"
 
+    // In a fiber of its own, whose interruption is not waited for: a driver may take seconds to cancel a statement.
     const run = Effect.fnUntraced(function* (name: string, check: Effect.Effect<unknown, unknown>) {
-      const exit = yield* Effect.exit(Effect.timeoutOption(check, checkTimeout))
-      if (exit._tag === "Success") return exit.value._tag === "Some" ? "ok" : "timeout"
-      yield* Effect.logWarning(`Readiness check ${name} failed`, Cause.squash(exit.cause))
+      const fiber = yield* Effect.forkDetach(check)
+      const exit = yield* Effect.timeoutOption(Fiber.await(fiber), checkTimeout).pipe(
+        Effect.ensuring(Effect.sync(() => fiber.interruptUnsafe()))
+      )
+      if (Option.isNone(exit)) return "timeout"
+      if (Exit.isSuccess(exit.value)) return "ok"
+      yield* Effect.logWarning(`Readiness check ${name} failed`, exit.value.cause)
       return "failed"
     })
 

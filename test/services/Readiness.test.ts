@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Exit, Fiber, Scope } from "effect"
+import { Deferred, Effect, Exit, Fiber, Scope } from "effect"
 import { TestClock } from "effect/testing"
 import { Readiness } from "../../src/services/Readiness.ts"
 
@@ -40,6 +40,23 @@ describe("Readiness", () => {
       assert.isUndefined(report.pollUnsafe())
       yield* TestClock.adjust("1 millis")
       assert.deepInclude(yield* Fiber.join(report), { ready: false, checks: { database: "timeout" } })
+    }).pipe(Effect.provide(Readiness.layer))
+  )
+
+  it.effect("does not wait for a check that is slow to stop", () =>
+    Effect.gen(function* () {
+      const readiness = yield* Readiness
+      const stopping = yield* Deferred.make<void>()
+      yield* readiness.add(
+        "database",
+        Effect.onInterrupt(Effect.never, () =>
+          Effect.andThen(Deferred.succeed(stopping, undefined), Effect.sleep("1 hour"))
+        )
+      )
+      const report = yield* Effect.forkChild(readiness.report)
+      yield* TestClock.adjust("1 second")
+      assert.deepInclude(yield* Fiber.join(report), { checks: { database: "timeout" } })
+      yield* Deferred.await(stopping)
     }).pipe(Effect.provide(Readiness.layer))
   )
 
