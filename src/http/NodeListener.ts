@@ -79,16 +79,10 @@ const hasOneHost = (request: IncomingMessage): boolean => {
 /** Open connections with the requests on each that are not answered yet, in the order of their arrival. */
 type Connections = Map<Duplex, Set<ServerResponse>>
 
-/** Follows each connection and request to its end, whichever side ends it. */
 const track = (server: Server, connections: Connections): void => {
   server.on("connection", (socket) => {
-    const open = new Set<ServerResponse>()
-    connections.set(socket, open)
-    socket.once("close", () => {
-      connections.delete(socket)
-      // Node tells only the response whose turn it is; those pipelined behind it would run on for nobody.
-      for (const response of open) response.emit("close")
-    })
+    connections.set(socket, new Set())
+    socket.once("close", () => connections.delete(socket))
   })
 }
 
@@ -147,10 +141,9 @@ export const serve = Effect.fnUntraced(function* (app: App, options: ListenerOpt
     response.once("close", () => {
       open?.delete(response)
       inFlight--
-      // An answer whose headers were under way when the drain began has not announced the close.
+      // An answer whose headers were sent before the drain began has not announced the close.
       if (draining && open?.size === 0) request.socket.destroySoon()
     })
-    if (draining) response.shouldKeepAlive = false
     if (!hasOneHost(request)) refuseHost(request, response)
     else if (inFlight > limits.maxRequestsInFlight) shed(request, response)
     else handle(request, response)

@@ -50,6 +50,7 @@ describe("what Node's parser refuses is answered 400 with the envelope, and the 
       "a Transfer-Encoding that does not end in chunked",
       "POST /v1/bulk HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked, gzip\r\n\r\n"
     ],
+    ["headers far above the limit", `GET / HTTP/1.1\r\nHost: a\r\nX-A: ${"a".repeat(8 * 1024 * 1024)}\r\n\r\n`],
     ["headers above the limit", `GET / HTTP/1.1\r\nHost: a\r\nX-A: ${"a".repeat(300 * 1024)}\r\n\r\n`]
   ]
 
@@ -247,6 +248,13 @@ describe("slow and large senders", () => {
     })
   )
 
+  it.live("a connection on which nothing moves any more is closed", () =>
+    Effect.gen(function* () {
+      const { port } = yield* Listener.start({ limits: { inactivityTimeoutMs: 200 }, during: () => Effect.never })
+      assert.deepStrictEqual(yield* exchange(port, search("css grid")), [])
+    })
+  )
+
   it.live("a search that takes longer than a request may is not cut off", () =>
     Effect.gen(function* () {
       const { port } = yield* Listener.start({ limits, during: () => Effect.sleep(900) })
@@ -376,6 +384,23 @@ describe("stopping", () => {
       const [response] = yield* busy.closed
       assert.strictEqual(response?.status, 200)
       assert.strictEqual(response?.headers.connection, "close")
+      yield* Fiber.join(stopping).pipe(Effect.timeout("500 millis"))
+    })
+  )
+
+  it.live("an answer that is under way is sent to its end, and its connection closed", () =>
+    Effect.gen(function* () {
+      const { port, stop } = yield* Listener.start()
+      const slow = yield* connect(port)
+      yield* slow.pause
+      yield* slow.send("GET /docs HTTP/1.1\r\nHost: a\r\n\r\n")
+      yield* Effect.sleep(300)
+      const stopping = yield* Effect.forkChild(stop)
+      yield* Effect.sleep(50)
+      yield* slow.resume
+      const [response] = yield* slow.closed.pipe(Effect.timeout("2 seconds"))
+      assert.deepInclude(response, { status: 200 })
+      assert.strictEqual(Buffer.byteLength(response?.text ?? ""), Number(response?.headers["content-length"]))
       yield* Fiber.join(stopping).pipe(Effect.timeout("500 millis"))
     })
   )

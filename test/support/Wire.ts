@@ -74,6 +74,8 @@ export const connect = (port: number) =>
             return responses.length >= count || socket.closed ? responses : undefined
           }),
         closed: when(() => (socket.closed ? parse(received) : undefined)),
+        pause: Effect.sync(() => void socket.pause()),
+        resume: Effect.sync(() => void socket.resume()),
         raw: () => received.toString("latin1"),
         abort: Effect.sync(() => void socket.resetAndDestroy())
       }
@@ -87,6 +89,9 @@ export interface Connection {
   readonly responses: (count: number) => Effect.Effect<ReadonlyArray<WireResponse>>
   /** Waits until the connection has closed, and answers what came. */
   readonly closed: Effect.Effect<ReadonlyArray<WireResponse>>
+  /** Stops reading, until `resume`. */
+  readonly pause: Effect.Effect<void>
+  readonly resume: Effect.Effect<void>
   readonly raw: () => string
   /** Resets the connection. */
   readonly abort: Effect.Effect<void>
