@@ -1,8 +1,8 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from "node:http"
-import type { AddressInfo } from "node:net"
+import { type AddressInfo, Server as NetServer } from "node:net"
 import type { Duplex } from "node:stream"
 import { NodeHttpServer } from "@effect/platform-node"
-import { type Context, Deferred, Duration, Effect, Fiber, Scope } from "effect"
+import { type Context, Deferred, Duration, Effect, Fiber, Option, Scope } from "effect"
 import { HttpServerError, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { InvalidRequest, internalError, NotFound } from "../domain/errors.ts"
 import { Ids } from "../services/Ids.ts"
@@ -31,7 +31,7 @@ export interface ListenerOptions {
   readonly limits: ListenerLimits
 }
 
-type App = Effect.Effect<
+export type App = Effect.Effect<
   HttpServerResponse.HttpServerResponse,
   unknown,
   HttpServerRequest.HttpServerRequest | Scope.Scope
@@ -86,6 +86,11 @@ const track = (server: Server, connections: Connections): void => {
   })
 }
 
+/** Closes the connection when what was written has been sent. */
+const closeFlushed = (socket: Duplex): void => {
+  socket.end(() => socket.destroy())
+}
+
 const listen = (server: Server, options: ListenerOptions) =>
   Effect.callback<AddressInfo, HttpServerError.ServeError>((resume) => {
     const onError = (cause: Error) => resume(Effect.fail(new HttpServerError.ServeError({ cause })))
@@ -115,8 +120,8 @@ const makeServer = (limits: ListenerLimits): Server => {
 /**
  * Serves `app` until the scope closes, then drains: readiness fails first, connections without a request are closed,
  * accepted requests are answered, and what still runs after `drain` is cut off. Every refusal carries the envelope and
- * a request id, also of what never becomes a request. `NodeHttpServer.layer` is not used, because Node's `close` leaves
- * connections open that were busy when it was called, and unused ones too.
+ * a request id, also of what never becomes a request. `NodeHttpServer.layer` is not used, because its shutdown leaves
+ * connections open that were busy or unused when it began, and it answers upgrades and expectations by itself.
  */
 export const serve = Effect.fnUntraced(function* (app: App, options: ListenerOptions) {
   const { limits } = options
@@ -142,7 +147,7 @@ export const serve = Effect.fnUntraced(function* (app: App, options: ListenerOpt
       open?.delete(response)
       inFlight--
       // An answer whose headers were sent before the drain began has not announced the close.
-      if (draining && open?.size === 0) request.socket.destroySoon()
+      if (draining && open?.size === 0) closeFlushed(request.socket)
     })
     if (!hasOneHost(request)) refuseHost(request, response)
     else if (inFlight > limits.maxRequestsInFlight) shed(request, response)
@@ -187,31 +192,27 @@ export const serve = Effect.fnUntraced(function* (app: App, options: ListenerOpt
 
   const stopAccepting = Effect.sync(() => {
     draining = true
-    server.close(() => Deferred.doneUnsafe(closed, Effect.void))
+    // Not the HTTP server's own `close`: it cuts off answers that are not flushed yet, and stops its timeouts, so that
+    // one slow sender would hold the drain to its end.
+    NetServer.prototype.close.call(server, () => Deferred.doneUnsafe(closed, Effect.void))
     for (const [socket, open] of connections) {
       const last = [...open].at(-1)
-      if (last === undefined) socket.destroy()
+      if (last === undefined) closeFlushed(socket)
       else last.shouldKeepAlive = false
     }
   })
 
-  /** Node stops checking its timeouts when it closes, and one slow sender would hold the drain to its end. */
-  const cutSlowSenders = Effect.sync(() => {
-    for (const [socket, open] of connections) {
-      if ([...open].some(({ req }) => !req.complete)) socket.destroy()
-    }
-  }).pipe(Effect.delay(limits.requestTimeoutMs))
-
   const drain = Effect.gen(function* () {
     yield* readiness.setListener("draining")
     yield* stopAccepting
-    const slow = yield* Effect.forkChild(Effect.interruptible(cutSlowSenders))
     const ended = yield* Effect.timeoutOption(Effect.interruptible(Deferred.await(closed)), options.drain)
-    yield* Fiber.interrupt(slow)
-    if (ended._tag === "Some") return
-    yield* Effect.logWarning(`Cutting off ${inFlight} requests after ${Duration.format(options.drain)}`)
-    for (const socket of connections.keys()) socket.destroy()
-    yield* Deferred.await(closed)
+    if (Option.isNone(ended)) {
+      yield* Effect.logWarning(`Cutting off ${inFlight} requests after ${Duration.format(options.drain)}`)
+      for (const socket of connections.keys()) socket.destroy()
+      yield* Deferred.await(closed)
+    }
+    // Nothing is open any more: this ends its timers.
+    server.close()
   })
 
   server.on("request", onRequest)

@@ -1,13 +1,15 @@
 import { NodeHttpServer } from "@effect/platform-node"
 import { Context, Duration, Effect, Exit, Layer, References, Scope } from "effect"
 import type { SearchRequest } from "../../src/domain/SearchRequest.ts"
-import type { ListenerLimits } from "../../src/http/NodeListener.ts"
+import { type App, type ListenerLimits, serve } from "../../src/http/NodeListener.ts"
 import * as Server from "../../src/http/Server.ts"
 import { Readiness } from "../../src/services/Readiness.ts"
 import * as StubServices from "./StubServices.ts"
 
 /** The public listener on a free port of the loopback, over stub services. It stops with the scope, or before. */
 export const start = Effect.fnUntraced(function* (options?: {
+  /** Served instead of the routes. */
+  readonly app?: App
   readonly during?: (request: SearchRequest) => Effect.Effect<void>
   readonly grace?: Duration.Duration
   readonly limits?: Partial<ListenerLimits>
@@ -17,12 +19,15 @@ export const start = Effect.fnUntraced(function* (options?: {
   )
   const scope = yield* Scope.make()
   const stop = Scope.close(scope, Exit.void)
-  const { port } = yield* Server.make({
+  const settings = {
     host: "127.0.0.1",
     port: 0,
     grace: options?.grace ?? Duration.seconds(5),
-    limits: options?.limits ?? {}
-  }).pipe(
+    limits: { ...Server.limits, ...options?.limits }
+  }
+  const listening =
+    options?.app === undefined ? Server.make(settings) : serve(options.app, { ...settings, drain: settings.grace })
+  const { port } = yield* listening.pipe(
     Scope.provide(scope),
     Effect.provideContext(context),
     Effect.provideService(References.MinimumLogLevel, "None")
