@@ -45,13 +45,14 @@ export const connect = (port: number) =>
       const socket = connectSocket({ host: "127.0.0.1", port, allowHalfOpen: false }, () =>
         resume(Effect.succeed(connection))
       )
-      let received = Buffer.alloc(0)
+      const chunks: Array<Buffer> = []
+      const received = () => Buffer.concat(chunks)
       const waiting = new Set<() => void>()
       const changed = () => {
         for (const look of [...waiting]) look()
       }
       socket.on("data", (chunk) => {
-        received = Buffer.concat([received, chunk])
+        chunks.push(chunk)
         changed()
       })
       socket.on("error", changed).on("close", changed)
@@ -70,13 +71,13 @@ export const connect = (port: number) =>
         send: (bytes) => Effect.sync(() => void socket.write(bytes)),
         responses: (count) =>
           when(() => {
-            const responses = parse(received)
+            const responses = parse(received())
             return responses.length >= count || socket.closed ? responses : undefined
           }),
-        closed: when(() => (socket.closed ? parse(received) : undefined)),
+        closed: when(() => (socket.closed ? parse(received()) : undefined)),
         pause: Effect.sync(() => void socket.pause()),
         resume: Effect.sync(() => void socket.resume()),
-        raw: () => received.toString("latin1"),
+        raw: () => received().toString("latin1"),
         abort: Effect.sync(() => void socket.resetAndDestroy())
       }
     }),
