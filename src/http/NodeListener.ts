@@ -76,19 +76,22 @@ const hasOneHost = (request: IncomingMessage): boolean => {
   return hosts === 1 || (hosts === 0 && request.httpVersion === "1.0")
 }
 
-/** Open connections with the requests on each that are not answered yet, in the order of their arrival. */
-type Connections = Map<Duplex, Set<ServerResponse>>
+interface Connection {
+  /** Requests that are not answered yet, in the order of their arrival. */
+  readonly open: Set<ServerResponse>
+  /** The response to the request that came last, sent or not. */
+  latest: ServerResponse | undefined
+}
+
+type Connections = Map<Duplex, Connection>
+
+const unused: Connection = { open: new Set(), latest: undefined }
 
 const track = (server: Server, connections: Connections): void => {
   server.on("connection", (socket) => {
-    connections.set(socket, new Set())
+    connections.set(socket, { open: new Set(), latest: undefined })
     socket.once("close", () => connections.delete(socket))
   })
-}
-
-/** Closes the connection when what was written has been sent. */
-const closeFlushed = (socket: Duplex): void => {
-  socket.end(() => socket.destroy())
 }
 
 const listen = (server: Server, options: ListenerOptions) =>
@@ -140,14 +143,15 @@ export const serve = Effect.fnUntraced(function* (app: App, options: ListenerOpt
   track(server, connections)
 
   const onRequest = (request: IncomingMessage, response: ServerResponse): void => {
-    const open = connections.get(request.socket)
-    open?.add(response)
+    const connection = connections.get(request.socket)
+    connection?.open.add(response)
+    if (connection !== undefined) connection.latest = response
     inFlight++
     response.once("close", () => {
-      open?.delete(response)
+      connection?.open.delete(response)
       inFlight--
       // An answer whose headers were sent before the drain began has not announced the close.
-      if (draining && open?.size === 0) closeFlushed(request.socket)
+      if (draining && connection?.open.size === 0) request.socket.destroy()
     })
     if (!hasOneHost(request)) refuseHost(request, response)
     else if (inFlight > limits.maxRequestsInFlight) shed(request, response)
@@ -175,12 +179,14 @@ export const serve = Effect.fnUntraced(function* (app: App, options: ListenerOpt
     // The parser complains again of each further piece.
     if (broken.has(socket)) return
     broken.add(socket)
-    const [first, ...others] = connections.get(socket) ?? []
-    const last = others.at(-1) ?? first
-    // What came behind whole requests is refused behind their answers.
-    if (last?.req.complete) last.once("close", () => refuseBytes(error, socket))
-    else if (others.length > 0 || first?.headersSent) socket.destroy()
-    else refuseBytes(error, socket, first?.req.headers["x-request-id"])
+    const { latest, open } = connections.get(socket) ?? unused
+    if (latest?.req.complete === false) {
+      // Its own bytes are broken or late. Answered already, or with others before it, it can only be cut off.
+      if (latest.headersSent || open.size > 1) socket.destroy()
+      else refuseBytes(error, socket, latest.req.headers["x-request-id"])
+    } else if (latest !== undefined && open.has(latest)) {
+      latest.once("close", () => refuseBytes(error, socket))
+    } else refuseBytes(error, socket)
   }
 
   const onConnect = (request: IncomingMessage, socket: Duplex): void => {
@@ -195,10 +201,9 @@ export const serve = Effect.fnUntraced(function* (app: App, options: ListenerOpt
     // Not the HTTP server's own `close`: it cuts off answers that are not flushed yet, and stops its timeouts, so that
     // one slow sender would hold the drain to its end.
     NetServer.prototype.close.call(server, () => Deferred.doneUnsafe(closed, Effect.void))
-    for (const [socket, open] of connections) {
-      const last = [...open].at(-1)
-      if (last === undefined) closeFlushed(socket)
-      else last.shouldKeepAlive = false
+    for (const [socket, { latest, open }] of connections) {
+      if (open.size === 0) socket.destroy()
+      else if (latest !== undefined) latest.shouldKeepAlive = false
     }
   })
 

@@ -287,6 +287,22 @@ describe("slow and large senders", () => {
   )
 })
 
+describe("a body that stalls behind its answer", () => {
+  it.live("is cut off without a second answer", () =>
+    Effect.gen(function* () {
+      const { port } = yield* Listener.start({ limits: { headersTimeoutMs: 200, requestTimeoutMs: 200 } })
+      const responses = yield* exchange(
+        port,
+        "POST /v1/bulk HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer wrong\r\nContent-Length: 100\r\n\r\n{"
+      )
+      assert.deepStrictEqual(
+        responses.map(({ status }) => status),
+        [401]
+      )
+    })
+  )
+})
+
 describe("more than the listener takes", () => {
   it.live("a request above the cap is answered internal_error at once, and the others are served", () =>
     Effect.gen(function* () {
