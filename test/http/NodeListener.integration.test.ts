@@ -303,6 +303,25 @@ describe("a body that stalls behind its answer", () => {
   )
 })
 
+describe("a broken body for which no refusal can be given", () => {
+  const broken = "Transfer-Encoding: chunked"
+
+  it.live("cuts the connection when an answer is due before it", () =>
+    Effect.gen(function* () {
+      const { port } = yield* Listener.start({ during: () => Effect.never })
+      const post = `POST /v1/bulk HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${secret}\r\n${broken}\r\n\r\nzz\r\n`
+      assert.deepStrictEqual(yield* exchange(port, search("css grid") + post), [])
+    })
+  )
+
+  it.live("I4: cuts the connection when a search runs that may be charged", () =>
+    Effect.gen(function* () {
+      const { port } = yield* Listener.start({ during: () => Effect.never })
+      assert.deepStrictEqual(yield* exchange(port, `${search("css grid", [broken])}zz\r\n`), [])
+    })
+  )
+})
+
 describe("more than the listener takes", () => {
   it.live("a request above the cap is answered internal_error at once, and the others are served", () =>
     Effect.gen(function* () {
