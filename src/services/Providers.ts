@@ -1,10 +1,10 @@
-import { Clock, Context, Duration, Effect, Layer } from "effect"
+import { Clock, Context, Duration, Effect, Layer, Result } from "effect"
 import { UpstreamError, UpstreamTimeout } from "../domain/errors.ts"
 import type { UpstreamRow } from "../domain/Organic.ts"
 import type { SearchRequest } from "../domain/SearchRequest.ts"
 import { type Target, targets } from "../domain/Target.ts"
 import { Limits } from "./Limits.ts"
-import { type Provider, Refusal } from "./Provider.ts"
+import type { Provider } from "./Provider.ts"
 
 export interface Found {
   /** Name of the provider that answered. */
@@ -37,31 +37,37 @@ export class Providers extends Context.Service<
           }
         }
 
-        /** One provider with its share of what is left: a provider that hangs must leave time for those after it. */
+        /**
+         * One provider with its share of what is left: a provider that hangs must leave time for those after it.
+         * Undefined when its share ran out, which is not the same as a provider that says its engine timed out.
+         */
         const attempt = (provider: Provider, request: SearchRequest, shareMs: number) =>
-          provider.search(request).pipe(
-            Effect.timeoutOrElse({
-              duration: shareMs,
-              orElse: () => Effect.fail(new Refusal({ reason: "timeout", message: `no answer in ${shareMs} ms` }))
-            }),
-            Effect.withSpan("Provider.search", { attributes: { "quarry.provider": provider.name } })
-          )
+          provider
+            .search(request)
+            .pipe(
+              Effect.timeoutOrElse({ duration: shareMs, orElse: () => Effect.succeed(undefined) }),
+              Effect.withSpan("Provider.search", { attributes: { "quarry.provider": provider.name } })
+            )
 
         const search = Effect.fn("Providers.search")(function* (request: SearchRequest) {
           const providers = table[request.target]
           const deadline = (yield* Clock.currentTimeMillis) + budgetMs
+          const refused = (provider: Provider, why: string) =>
+            Effect.logWarning(`Provider ${provider.name} refused ${request.target}: ${why}`)
+
           for (const [index, provider] of providers.entries()) {
             const leftMs = deadline - (yield* Clock.currentTimeMillis)
-            if (leftMs <= 0) break
-            const outcome = yield* Effect.result(attempt(provider, request, leftMs / (providers.length - index)))
-            if (outcome._tag === "Success") return { provider: provider.name, rows: outcome.success }
-            const { message, reason } = outcome.failure
-            yield* Effect.logWarning(`Provider ${provider.name} refused ${request.target}: ${reason} (${message})`)
-          }
-          if ((yield* Clock.currentTimeMillis) >= deadline) {
-            return yield* new UpstreamTimeout({
-              message: `The search provider did not answer within ${Duration.format(providerTimeout)}.`
-            })
+            const shareMs = Math.ceil(leftMs / (providers.length - index))
+            const outcome = yield* Effect.result(attempt(provider, request, shareMs))
+            if (Result.isFailure(outcome)) {
+              yield* refused(provider, `${outcome.failure.reason} (${outcome.failure.message})`)
+            } else if (outcome.success !== undefined) {
+              return { provider: provider.name, rows: outcome.success }
+            } else {
+              yield* refused(provider, `timeout (no answer in ${shareMs} ms)`)
+              // The last one's share is all that was left. The clock is not asked, as a timer may ring a little early.
+              if (index === providers.length - 1) return yield* timedOut(providerTimeout)
+            }
           }
           return yield* new UpstreamError({
             message: "The search provider could not be reached or gave no usable answer."
@@ -72,3 +78,6 @@ export class Providers extends Context.Service<
       })
     )
 }
+
+const timedOut = (budget: Duration.Duration): UpstreamTimeout =>
+  new UpstreamTimeout({ message: `The search provider did not answer within ${Duration.format(budget)}.` })

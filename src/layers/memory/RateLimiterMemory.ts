@@ -1,14 +1,11 @@
 import { Clock, Effect, Layer } from "effect"
-import { type RateLimitDecision, RateLimiter, windowMs } from "../../services/RateLimiter.ts"
+import { decisionFrom, type RateLimitDecision, RateLimiter, windowMs } from "../../services/RateLimiter.ts"
 
 /**
- * Credentials remembered at once. Beyond it the one seen longest ago is forgotten and starts with an empty window:
+ * Credentials remembered at once. Beyond it those seen longest ago are forgotten and start with an empty window:
  * whoever makes up new addresses can only push out the idle, and no caller is ever refused for the limiter's own sake.
  */
-const defaultMaxCredentials = 100_000
-
-/** Idle credentials looked for on each hit. Two, so that they leave faster than new ones can arrive. */
-const sweptPerHit = 2
+const defaultMaxCredentials = 200_000
 
 /** The times of the counted requests, oldest first, in a ring that grows up to the most requests a window admits. */
 class RollingLog {
@@ -22,11 +19,6 @@ class RollingLog {
 
   get oldest(): number | undefined {
     return this.count === 0 ? undefined : this.at(0)
-  }
-
-  /** Whether every counted request has left the window. */
-  isIdle(now: number): boolean {
-    return this.count === 0 || this.at(this.count - 1) + windowMs <= now
   }
 
   forget(now: number): void {
@@ -49,34 +41,36 @@ class RollingLog {
 /** Limits in this process alone: for one replica, and for each of several while their store is unreachable (R28). */
 export const layer = (options?: { readonly maxCredentials?: number }): Layer.Layer<RateLimiter> =>
   Layer.sync(RateLimiter, () => {
-    const maxCredentials = options?.maxCredentials ?? defaultMaxCredentials
-    /** In the order in which they were last seen, which is that of a Map whose entries are put back on each hit. */
-    const logs = new Map<string, RollingLog>()
+    const maxInGeneration = (options?.maxCredentials ?? defaultMaxCredentials) / 2
+    // Credentials seen in this generation and in the one before. A generation is at least a window long, unless there
+    // are too many of them: what falls out after two holds no counted request any more.
+    let recent = new Map<string, RollingLog>()
+    let older = new Map<string, RollingLog>()
+    let turnsAt = 0
 
-    const sweep = (now: number): void => {
-      let left = sweptPerHit
-      for (const [credential, log] of logs) {
-        if (left-- === 0 || (!log.isIdle(now) && logs.size <= maxCredentials)) return
-        logs.delete(credential)
-      }
+    const logOf = (credential: string, now: number): RollingLog => {
+      if (now >= turnsAt) turn(now)
+      const found = recent.get(credential)
+      if (found !== undefined) return found
+      const log = older.get(credential) ?? new RollingLog()
+      if (recent.size >= maxInGeneration) turn(now)
+      older.delete(credential)
+      recent.set(credential, log)
+      return log
+    }
+
+    const turn = (now: number): void => {
+      older = recent
+      recent = new Map()
+      turnsAt = now + windowMs
     }
 
     const decide = (credential: string, limit: number, now: number): RateLimitDecision => {
-      const log = logs.get(credential) ?? new RollingLog()
-      logs.delete(credential)
-      logs.set(credential, log)
+      const log = logOf(credential, now)
       log.forget(now)
       const admitted = log.count < limit
       if (admitted) log.add(now)
-      sweep(now)
-      const leavesAt = (log.oldest ?? now) + windowMs
-      return {
-        admitted,
-        limit,
-        remaining: Math.max(0, limit - log.count),
-        resetAtSeconds: Math.ceil(leavesAt / 1000),
-        retryAfterSeconds: Math.max(1, Math.ceil((leavesAt - now) / 1000))
-      }
+      return decisionFrom({ admitted, limit, counted: log.count, oldestMs: log.oldest ?? now, nowMs: now })
     }
 
     return RateLimiter.of({

@@ -1,7 +1,11 @@
-import { Effect } from "effect"
+import { Effect, Schema } from "effect"
 import { DocumentIndex } from "../../services/DocumentIndex.ts"
-import type { Provider } from "../../services/Provider.ts"
+import { define } from "./ProviderType.ts"
 
 /** The built-in index as a provider. It refuses nothing: where its store fails, so does everything else. */
-export const make = (name: string): Effect.Effect<Provider, never, DocumentIndex> =>
-  Effect.map(DocumentIndex, ({ search }) => ({ name, search }))
+export const type = define({
+  options: Schema.Record(Schema.String, Schema.Never.annotate({ message: "is not allowed here" })),
+  hasEngines: false,
+  make: (name) =>
+    Effect.map(DocumentIndex, ({ search }) => () => ({ name, search }))
+})

@@ -3,18 +3,24 @@ import { FetchHttpClient, Headers, HttpClient, HttpClientRequest, type HttpClien
 import type { UpstreamRow } from "../../domain/Organic.ts"
 import type { SearchRequest } from "../../domain/SearchRequest.ts"
 import { cutCodePoints } from "../../domain/text.ts"
-import { type Provider, Refusal, type RefusalReason } from "../../services/Provider.ts"
+import { Refusal, type RefusalReason } from "../../services/Provider.ts"
+import { define, type Engines, SecretHeaders, WebAddress } from "./ProviderType.ts"
 
-export interface SearXNGOptions {
-  /** As in the provider file. */
-  readonly name: string
+const pageSizeRule = { message: "must be a whole number from 5 to 100" }
+
+const Options = Schema.Struct({
   /** Address of the instance, without `/search`. */
-  readonly url: string
+  url: WebAddress,
   /** Sent with every request, for an instance behind a proxy that asks for credentials. */
-  readonly headers?: Readonly<Record<string, Redacted.Redacted>> | undefined
-  /** Rows the engine gives on a page; the API can neither set nor tell it. */
-  readonly pageSize?: number | undefined
-}
+  headers: Schema.optionalKey(SecretHeaders),
+  /** Rows the engines give on a page; the API can neither set nor tell it. */
+  pageSize: Schema.optionalKey(
+    Schema.Number.annotate(pageSizeRule).check(
+      Schema.isInt(pageSizeRule),
+      Schema.isBetween({ minimum: 5, maximum: 100 }, pageSizeRule)
+    )
+  )
+})
 
 const defaultPageSize = 10
 
@@ -89,6 +95,35 @@ const engineFailure = (text: string): RefusalReason => {
   return "unreachable"
 }
 
+/**
+ * Remembers that an engine failed. SearXNG says so when it leaves out an engine that it has suspended after a failure;
+ * searx, from which it stems, says nothing and answers an empty page, which must not pass for "no results" (R14). So
+ * after a failure an empty page is not believed until the engine gives rows again or the suspension must have ended.
+ */
+const makeSuspension = () => {
+  let last: { readonly refusal: Refusal; readonly until: number } | undefined
+  return {
+    failed: (refusal: Refusal) =>
+      Effect.map(Clock.currentTimeMillis, (now) => {
+        const ms = suspensionMs[refusal.reason]
+        if (ms !== undefined) last = { refusal, until: now + ms }
+      }),
+    believe: (rows: ReadonlyArray<UpstreamRow>) =>
+      Effect.flatMap(Clock.currentTimeMillis, (now) => {
+        if (rows.length > 0 || (last !== undefined && last.until <= now)) last = undefined
+        return last === undefined ? Effect.succeed(rows) : Effect.fail(last.refusal)
+      })
+  }
+}
+
+/** The longest that an engine is suspended after a failure, by default. */
+const suspensionMs: { readonly [R in RefusalReason]?: number } = {
+  blocked: 24 * 3_600_000,
+  rate_limited: 3_600_000,
+  timeout: 120_000,
+  unreachable: 120_000
+}
+
 /** Milliseconds of a Retry-After header in either of its forms (RFC 9110, 10.2.3). */
 const retryAfterMs = (header: string | undefined, now: number): number | undefined => {
   if (header === undefined) return undefined
@@ -161,8 +196,9 @@ const readPage = (text: string, engine: string | undefined, hasEngine: Effect.Ef
  * would carry the instance's credentials elsewhere.
  */
 export const make = (
-  options: SearXNGOptions
-): Effect.Effect<(engine: string | undefined) => Provider, never, HttpClient.HttpClient> =>
+  instance: string,
+  options: typeof Options.Type
+): Effect.Effect<Engines, never, HttpClient.HttpClient> =>
   Effect.gen(function* () {
     const client = yield* HttpClient.HttpClient
     const base = options.url.replace(/\/+$/, "")
@@ -203,7 +239,8 @@ export const make = (
     )
 
     return (engine) => {
-      const name = engine === undefined ? options.name : `${options.name}/${engine}`
+      const name = engine === undefined ? instance : `${instance}/${engine}`
+      const suspension = makeSuspension()
       const hasEngine =
         engine === undefined
           ? Effect.succeed(true)
@@ -218,7 +255,10 @@ export const make = (
           pageno: String(page),
           language: language(request.locale),
           safesearch: safesearch[request.safe]
-        }).pipe(Effect.flatMap((text) => readPage(text, engine, hasEngine)))
+        }).pipe(
+          Effect.flatMap((text) => Effect.tapError(readPage(text, engine, hasEngine), suspension.failed)),
+          Effect.flatMap(suspension.believe)
+        )
 
       /** The rows of the pages after the first, up to one that fails. */
       const fetchFollowing = Effect.fnUntraced(function* (request: SearchRequest, pages: ReadonlyArray<number>) {
@@ -252,3 +292,5 @@ export const make = (
       }
     }
   })
+
+export const type = define({ options: Options, hasEngines: true, make })

@@ -38,15 +38,15 @@ export const layer: Layer.Layer<DocumentIndex, never, SqlClient.SqlClient> = Lay
 
     const write = Effect.fnUntraced(function* (batch: ReadonlyArray<Document>, target: Target | undefined) {
       const documents = lastOfEach(batch)
-      const column = (read: (document: Document) => string | null) => documents.map(read)
+      const column = (read: (document: Document) => string) => documents.map((document) => storable(read(document)))
       yield* sql`
         insert into documents (target, url, title, description, language)
-        select ${target ?? null}::text, * from unnest(
-          ${column(({ url }) => storable(url))}::text[],
-          ${column(({ title }) => storable(title))}::text[],
-          ${column(({ description }) => storable(description))}::text[],
-          ${column(({ language }) => language ?? null)}::text[]
-        )
+        select ${target ?? null}::text, url, title, description, nullif(language, '') from unnest(
+          ${column(({ url }) => url)}::text[],
+          ${column(({ title }) => title)}::text[],
+          ${column(({ description }) => description)}::text[],
+          ${column(({ language }) => language ?? "")}::text[]
+        ) as document (url, title, description, language)
         on conflict (md5(url), coalesce(target, '')) do update
         set title = excluded.title, description = excluded.description, language = excluded.language`
       return documents.length

@@ -22,6 +22,8 @@ export const layer = (
     url: options.url,
     maxConnections: options.poolSize,
     idleTimeout: Duration.infinity,
+    // What stands between may forget a silent connection, and the next statement would wait for nothing.
+    keepAlive: Duration.seconds(30),
     applicationName: "quarry",
     prepare: options.prepare ?? true,
     startupParameters: { statement_timeout: String(options.statementTimeoutMs ?? defaultStatementTimeoutMs) }

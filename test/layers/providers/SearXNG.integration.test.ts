@@ -17,11 +17,10 @@ const search = (
 ) =>
   Effect.gen(function* () {
     const { received, url } = yield* serve(respond)
-    const instance = yield* SearXNG.make({
-      name: "meta",
+    const instance = yield* SearXNG.make("meta", {
       url: `${url}/`,
       headers: { authorization: Redacted.make(secret), "x-proxy-key": Redacted.make("hunter2") },
-      pageSize: options?.pageSize
+      ...(options?.pageSize === undefined ? {} : { pageSize: options.pageSize })
     })
     const provider = instance(options && "engine" in options ? options.engine : "google")
     const outcome = yield* Effect.result(provider.search(searchRequest(fields)))
@@ -253,6 +252,29 @@ const suite = (client: Layer.Layer<HttpClient.HttpClient>) => {
       })
     )
 
+    promise("R14: no rows is a refusal while the engine may be suspended for its last failure", () =>
+      Effect.gen(function* () {
+        const answers = [
+          answer({}),
+          answer({ unresponsive_engines: [["google", "CAPTCHA"]] }),
+          answer({}),
+          answer({ results: [row(1)] }),
+          answer({})
+        ]
+        const { url } = yield* serve((received, response) =>
+          json(received.path === "/search" ? answers.shift() : {})(received, response)
+        )
+        const google = (yield* SearXNG.make("meta", { url }))("google")
+        const outcomes = yield* Effect.forEach(Array.from(answers), () =>
+          Effect.match(google.search(searchRequest()), {
+            onSuccess: ({ length }) => length,
+            onFailure: ({ reason }) => reason
+          })
+        )
+        assert.deepStrictEqual(outcomes, [0, "blocked", "blocked", 1, 0])
+      })
+    )
+
     promise("R14: no rows is an empty page when the instance hides its engines", () =>
       Effect.gen(function* () {
         const { rows } = yield* found((received, response) =>
@@ -364,7 +386,7 @@ const suite = (client: Layer.Layer<HttpClient.HttpClient>) => {
       Effect.gen(function* () {
         const { close, url } = yield* serve(json({}))
         yield* close
-        const instance = yield* SearXNG.make({ name: "meta", url })
+        const instance = yield* SearXNG.make("meta", { url })
         const refusal = yield* Effect.flip(instance("google").search(searchRequest())).pipe(Effect.orDie)
         assert.strictEqual(refusal.reason, "unreachable")
       })

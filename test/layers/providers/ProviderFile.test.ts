@@ -1,0 +1,285 @@
+import { assert, describe, it } from "@effect/vitest"
+import { ConfigProvider, Effect, FileSystem, Layer } from "effect"
+import { HttpClient, HttpClientResponse } from "effect/http"
+import { type Target, targets } from "../../../src/domain/Target.ts"
+import { type ProviderSource, table } from "../../../src/layers/providers/ProviderFile.ts"
+import { DocumentIndex } from "../../../src/services/DocumentIndex.ts"
+import type { ProviderTable } from "../../../src/services/Providers.ts"
+import { searchRequest } from "../../support/requests.ts"
+import { answer, row } from "../../support/SearXNGServer.ts"
+
+const environment = { SEARXNG_AUTH: "c2VjcmV0", EMPTY: "", LINES: "a\nb" }
+
+/** A SearXNG that answers every search with the authorization it was sent, in place of the network. */
+const upstream = Layer.succeed(
+  HttpClient.HttpClient,
+  HttpClient.make((request, url) => {
+    const engine = url.searchParams.get("engines") ?? "default"
+    const title = `${url.origin} ${engine} ${request.headers.authorization}`
+    return Effect.succeed(
+      HttpClientResponse.fromWeb(request, Response.json(answer({ results: [{ ...row(1, engine), title }] })))
+    )
+  })
+)
+
+const index = Layer.mock(DocumentIndex, {
+  search: () => Effect.succeed([{ url: "https://index.test/", title: "from the index", snippet: "" }])
+})
+
+const files = (content: string) =>
+  FileSystem.layerNoop({
+    readFileString: (path) => (path === "providers.json" ? Effect.succeed(content) : Effect.die("another file"))
+  })
+
+const read = (source: ProviderSource, content = "") =>
+  table(source).pipe(
+    Effect.provide(
+      Layer.mergeAll(
+        upstream,
+        index,
+        files(content),
+        ConfigProvider.layer(ConfigProvider.fromEnv({ env: environment }))
+      )
+    )
+  )
+
+const file = { _tag: "file", path: "providers.json" } as const
+
+const readFile = (content: unknown) => read(file, typeof content === "string" ? content : JSON.stringify(content))
+
+const names = (table: ProviderTable) =>
+  Object.fromEntries(targets.map((target) => [target, table[target].map(({ name }) => name)]))
+
+/** The title of what the target's provider finds. */
+const title = (table: ProviderTable, target: Target, place = 0) =>
+  Effect.gen(function* () {
+    const rows = yield* table[target][place]?.search(searchRequest({ target })) ?? Effect.succeed([])
+    return rows[0]?.title
+  })
+
+const targetsOf = (alpha: unknown) => ({ alpha_search: alpha })
+
+describe("ProviderFile", () => {
+  it.effect("reads providers and, for each target, their failover order", () =>
+    Effect.gen(function* () {
+      const table = yield* readFile({
+        providers: {
+          meta: {
+            type: "searxng",
+            url: "http://127.0.0.1:8888",
+            headers: { authorization: `Basic \${SEARXNG_AUTH}` },
+            pageSize: 20
+          },
+          own: { type: "index" }
+        },
+        targets: {
+          alpha_search: [{ provider: "meta", engine: "google cse" }, { provider: "own" }],
+          beta_search: [{ provider: "meta" }],
+          zeta_search: [{ provider: "own" }]
+        }
+      })
+      assert.deepStrictEqual(names(table), {
+        alpha_search: ["meta/google cse", "own"],
+        beta_search: ["meta"],
+        gamma_search: [],
+        delta_search: [],
+        epsilon_search: [],
+        zeta_search: ["own"]
+      })
+      assert.strictEqual(yield* title(table, "alpha_search"), "http://127.0.0.1:8888 google cse Basic c2VjcmV0")
+      assert.strictEqual(yield* title(table, "alpha_search", 1), "from the index")
+    })
+  )
+
+  const engines: { readonly [T in Target]: string } = {
+    alpha_search: "google",
+    beta_search: "bing",
+    gamma_search: "duckduckgo",
+    delta_search: "brave",
+    epsilon_search: "yandex",
+    zeta_search: "google cse"
+  }
+
+  it.effect("the short form is one SearXNG for all targets", () =>
+    Effect.gen(function* () {
+      const table = yield* read({ _tag: "searxng", url: "https://searx.test/base", engines })
+      for (const target of targets) {
+        assert.strictEqual(yield* title(table, target), `https://searx.test ${engines[target]} undefined`)
+        assert.deepStrictEqual(names(table)[target], [`searxng/${engines[target]}`])
+      }
+    })
+  )
+
+  it.effect("without any setting the built-in index serves all targets", () =>
+    Effect.gen(function* () {
+      const table = yield* read({ _tag: "index" })
+      for (const target of targets) assert.strictEqual(yield* title(table, target), "from the index")
+    })
+  )
+
+  const meta = { type: "searxng", url: "http://127.0.0.1:8888" }
+  const withMeta = (fields: object) => ({ providers: { meta: { ...meta, ...fields } }, targets: {} })
+  const cases: ReadonlyArray<readonly [string, unknown, string]> = [
+    ["text that is no JSON", '{ "apiKey": hunter2 }', "QUARRY_PROVIDERS (providers.json): is not JSON"],
+    [
+      "JSON with a comma too many",
+      '{ "a": "hunter2", }',
+      "QUARRY_PROVIDERS (providers.json): is not JSON at position 18 (line 1 column 19)"
+    ],
+    ["a list", [], "QUARRY_PROVIDERS (providers.json): must be an object with providers and targets"],
+    ["no targets", { providers: {} }, "QUARRY_PROVIDERS (providers.json): targets is missing"],
+    [
+      "an unknown part",
+      { providers: {}, targets: {}, extra: "hunter2" },
+      "QUARRY_PROVIDERS (providers.json): extra is not allowed here"
+    ],
+    [
+      "a provider that is no object",
+      { providers: { a: "hunter2" }, targets: {} },
+      "QUARRY_PROVIDERS (providers.json): providers.a must be an object"
+    ],
+    [
+      "a provider without a type",
+      { providers: { a: {} }, targets: {} },
+      "QUARRY_PROVIDERS (providers.json): providers.a.type must be one of searxng, index"
+    ],
+    [
+      "an unknown type",
+      { providers: { a: { type: "toString" } }, targets: {} },
+      "QUARRY_PROVIDERS (providers.json): providers.a.type must be one of searxng, index"
+    ],
+    [
+      "a missing option",
+      { providers: { a: { type: "searxng" } }, targets: {} },
+      "QUARRY_PROVIDERS (providers.json): providers.a.url is missing"
+    ],
+    [
+      "an unknown option",
+      withMeta({ apiKey: "hunter2" }),
+      "QUARRY_PROVIDERS (providers.json): providers.meta.apiKey is not allowed here"
+    ],
+    [
+      "an option of an index",
+      { providers: { own: { type: "index", url: "hunter2" } }, targets: {} },
+      "QUARRY_PROVIDERS (providers.json): providers.own.url is not allowed here"
+    ],
+    ...["ftp://a.test", "127.0.0.1:8888", "http://u:hunter2@a.test", "http://a.test/?key=hunter2"].map(
+      (url) =>
+        [
+          `the address ${url}`,
+          withMeta({ url }),
+          "QUARRY_PROVIDERS (providers.json): providers.meta.url must be an http(s) address without user, password, query and fragment"
+        ] as const
+    ),
+    [
+      "an address that is no text",
+      withMeta({ url: 1 }),
+      "QUARRY_PROVIDERS (providers.json): providers.meta.url must be a string"
+    ],
+    [
+      "a page size of 0",
+      withMeta({ pageSize: 0 }),
+      "QUARRY_PROVIDERS (providers.json): providers.meta.pageSize must be a whole number from 5 to 100"
+    ],
+    [
+      "a page size in words",
+      withMeta({ pageSize: "ten" }),
+      "QUARRY_PROVIDERS (providers.json): providers.meta.pageSize must be a whole number from 5 to 100"
+    ],
+    [
+      "headers that are a list",
+      withMeta({ headers: ["hunter2"] }),
+      "QUARRY_PROVIDERS (providers.json): providers.meta.headers must be an object of header names and values"
+    ],
+    [
+      "a header that is no text",
+      withMeta({ headers: { a: 1 } }),
+      "QUARRY_PROVIDERS (providers.json): providers.meta.headers.a must be a string"
+    ],
+    [
+      "a header with a line break",
+      withMeta({ headers: { a: `\${LINES}` } }),
+      "QUARRY_PROVIDERS (providers.json): providers.meta.headers.a must hold printable ASCII characters only"
+    ],
+    [
+      "a header name with a space",
+      withMeta({ headers: { "a b": "hunter2" } }),
+      "QUARRY_PROVIDERS (providers.json): providers.meta.headers.a b is not allowed here"
+    ],
+    [
+      "an unset variable",
+      withMeta({ headers: { a: `x \${NOT_THERE}` } }),
+      "QUARRY_PROVIDERS (providers.json): providers.meta.headers.a names the environment variable NOT_THERE, which is not set"
+    ],
+    [
+      "an empty variable",
+      withMeta({ headers: { a: `\${EMPTY}` } }),
+      "QUARRY_PROVIDERS (providers.json): providers.meta.headers.a names the environment variable EMPTY, which is not set"
+    ],
+    [
+      "a variable without a name",
+      withMeta({ headers: { a: `\${}` } }),
+      "QUARRY_PROVIDERS (providers.json): providers.meta.headers.a names the environment variable , which is not set"
+    ],
+    [
+      "an unknown target",
+      { providers: {}, targets: { omega_search: [] } },
+      `QUARRY_PROVIDERS (providers.json): targets.omega_search is not a target; there are ${targets.join(", ")}`
+    ],
+    [
+      "a target that is no list",
+      { providers: {}, targets: targetsOf({}) },
+      "QUARRY_PROVIDERS (providers.json): targets.alpha_search must be a list of providers"
+    ],
+    [
+      "a target with a bare name",
+      { providers: {}, targets: targetsOf(["a"]) },
+      "QUARRY_PROVIDERS (providers.json): targets.alpha_search.0 must be an object"
+    ],
+    [
+      "an unknown provider",
+      { providers: { meta }, targets: targetsOf([{ provider: "meta" }, { provider: "mta" }]) },
+      "QUARRY_PROVIDERS (providers.json): targets.alpha_search.1 names the provider mta, which is not there; there are meta"
+    ],
+    [
+      "an engine of an index",
+      { providers: { own: { type: "index" } }, targets: targetsOf([{ provider: "own", engine: "google" }]) },
+      "QUARRY_PROVIDERS (providers.json): targets.alpha_search.0 names an engine of the provider own, which has none to choose from"
+    ],
+    [
+      "two engines at once",
+      { providers: { meta }, targets: targetsOf([{ provider: "meta", engine: "google,bing" }]) },
+      "QUARRY_PROVIDERS (providers.json): targets.alpha_search.0.engine must be the name of one engine"
+    ]
+  ]
+  for (const [what, content, message] of cases) {
+    it.effect(`refuses ${what} in one line`, () =>
+      Effect.gen(function* () {
+        const error = yield* Effect.flip(readFile(content)).pipe(Effect.orDie)
+        assert.strictEqual(error._tag, "ProviderFileInvalid")
+        assert.strictEqual(error.message, message)
+        assert.notInclude(error.message, "hunter2")
+      })
+    )
+  }
+
+  it.effect("refuses an address with credentials in the short form", () =>
+    Effect.gen(function* () {
+      const source = { _tag: "searxng", url: "http://user:hunter2@a.test", engines } as const
+      const error = yield* Effect.flip(read(source)).pipe(Effect.orDie)
+      assert.match(error.message, /^SEARXNG_URL must be an http\(s\) address without user/)
+      assert.notInclude(error.message, "hunter2")
+    })
+  )
+
+  it.effect("says that a file cannot be read", () =>
+    Effect.gen(function* () {
+      const error = yield* table(file).pipe(
+        Effect.flip,
+        Effect.orDie,
+        Effect.provide(Layer.mergeAll(upstream, index, FileSystem.layerNoop({})))
+      )
+      assert.strictEqual(error.message, "QUARRY_PROVIDERS (providers.json): cannot be read (NotFound)")
+    })
+  )
+})

@@ -1,0 +1,171 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Deferred, Effect, Exit, Fiber } from "effect"
+import { SqlError } from "effect/sql"
+import { TestClock } from "effect/testing"
+import { makeGroupCommit } from "../../../src/layers/sql/GroupCommit.ts"
+
+interface Entry {
+  readonly owner: string
+  readonly n: number
+}
+
+const entries = (owner: string, count: number): ReadonlyArray<Entry> =>
+  Array.from({ length: count }, (_, n) => ({ owner, n }))
+
+const failure = (reason: SqlError.SqlErrorReason) => new SqlError.SqlError({ reason })
+const props = { cause: undefined, message: "made up", operation: "query" }
+
+/** A group commit whose first batch waits until the gate opens, and what it was given to send. */
+const make = Effect.fnUntraced(function* (
+  fail: (batch: ReadonlyArray<Entry>, attempt: number) => SqlError.SqlError | undefined = () => undefined
+) {
+  const gate = yield* Deferred.make<void>()
+  const sent: Array<ReadonlyArray<Entry>> = []
+  const submit = yield* makeGroupCommit<Entry, string>({
+    maxBatch: 10,
+    maxPerOwner: 4,
+    ownerOf: ({ owner }) => owner,
+    run: Effect.fnUntraced(function* (batch) {
+      sent.push(batch)
+      yield* Deferred.await(gate)
+      const error = fail(batch, sent.length)
+      if (error !== undefined) return yield* error
+      return batch.map(({ n, owner }) => `${owner}${n}`)
+    })
+  })
+  const all = (wanted: ReadonlyArray<Entry>) =>
+    Effect.forkChild(Effect.forEach(wanted, (entry) => Effect.exit(submit(entry)), { concurrency: "unbounded" }))
+  return { submit, all, sent, open: Deferred.succeed(gate, undefined) }
+})
+
+describe("GroupCommit", () => {
+  it.effect("what arrives while a batch is on the wire forms the next, and each entry gets its own answer", () =>
+    Effect.gen(function* () {
+      const { all, open, sent } = yield* make()
+      const first = yield* all(entries("a", 1))
+      yield* Effect.yieldNow
+      yield* Effect.yieldNow
+      assert.strictEqual(sent.length, 1)
+      const rest = yield* all([...entries("b", 3), ...entries("c", 2)])
+      yield* TestClock.adjust(0)
+      assert.strictEqual(sent.length, 1)
+      yield* open
+      assert.deepStrictEqual(yield* Fiber.join(first), [Exit.succeed("a0")])
+      assert.deepStrictEqual(yield* Fiber.join(rest), ["b0", "b1", "b2", "c0", "c1"].map(Exit.succeed))
+      assert.deepStrictEqual(
+        sent.map((batch) => batch.length),
+        [1, 5]
+      )
+    })
+  )
+
+  it.effect("the flood of one owner does not starve the others, and each owner's order is kept", () =>
+    Effect.gen(function* () {
+      const { all, open, sent } = yield* make()
+      const first = yield* all(entries("z", 1))
+      yield* TestClock.adjust(0)
+      const rest = yield* all([...entries("flood", 20), ...entries("b", 3), ...entries("c", 2), ...entries("d", 4)])
+      yield* TestClock.adjust(0)
+      yield* open
+      yield* Fiber.join(first)
+      yield* Fiber.join(rest)
+      const owners = sent.slice(1).map((batch) => batch.map(({ owner }) => owner).join(" "))
+      assert.strictEqual(owners[0], "flood flood flood flood b b b c c d")
+      assert.strictEqual(owners[1], "flood flood flood flood d d d")
+      const flood = sent.flat().filter(({ owner }) => owner === "flood")
+      assert.deepStrictEqual(flood, entries("flood", 20))
+      assert.isAtMost(Math.max(...sent.map((batch) => batch.length)), 10)
+    })
+  )
+
+  it.effect("an entry that the database refuses fails alone", () =>
+    Effect.gen(function* () {
+      const refuse = (batch: ReadonlyArray<Entry>) =>
+        batch.some(({ n }) => n === 2) ? failure(new SqlError.ConstraintError(props)) : undefined
+      const { all, open, sent } = yield* make(refuse)
+      const fiber = yield* all(entries("a", 4))
+      yield* open
+      const exits = yield* Fiber.join(fiber)
+      assert.deepStrictEqual(exits.map(Exit.isSuccess), [true, true, false, true])
+      assert.deepStrictEqual(
+        sent.map((batch) => batch.length),
+        [4, 1, 1, 1, 1]
+      )
+    })
+  )
+
+  it.effect.each([
+    new SqlError.ConnectionError(props),
+    new SqlError.DeadlockError(props),
+    new SqlError.SerializationError(props),
+    new SqlError.UnknownError({ ...props, cause: { code: "57P01" } })
+  ])("a batch is sent again after %s", (reason) =>
+    Effect.gen(function* () {
+      const { all, open, sent } = yield* make((_, attempt) => (attempt < 3 ? failure(reason) : undefined))
+      const fiber = yield* all(entries("a", 2))
+      yield* open
+      yield* TestClock.adjust("1 second")
+      assert.deepStrictEqual(yield* Fiber.join(fiber), ["a0", "a1"].map(Exit.succeed))
+      assert.deepStrictEqual(
+        sent.map((batch) => batch.length),
+        [2, 2, 2]
+      )
+    })
+  )
+
+  it.effect("a database that is gone is not asked for each entry", () =>
+    Effect.gen(function* () {
+      const { all, open, sent } = yield* make(() => failure(new SqlError.ConnectionError(props)))
+      const fiber = yield* all(entries("a", 4))
+      yield* open
+      yield* TestClock.adjust("1 minute")
+      const exits = yield* Fiber.join(fiber)
+      assert.isTrue(exits.every((exit) => Exit.isFailure(exit) && Exit.hasDies(exit)))
+      assert.deepStrictEqual(
+        sent.map((batch) => batch.length),
+        [4, 4, 4, 4, 4]
+      )
+    })
+  )
+
+  it.effect("an interrupted caller's entry is dropped when it waits and carried out when it was sent", () =>
+    Effect.gen(function* () {
+      const { open, sent, submit } = yield* make()
+      const onTheWire = yield* Effect.forkChild(submit({ owner: "a", n: 0 }))
+      yield* TestClock.adjust(0)
+      const waiting = yield* Effect.forkChild(submit({ owner: "a", n: 1 }))
+      const staying = yield* Effect.forkChild(submit({ owner: "a", n: 2 }))
+      yield* TestClock.adjust(0)
+      yield* Fiber.interrupt(onTheWire)
+      yield* Fiber.interrupt(waiting)
+      yield* open
+      assert.strictEqual(yield* Fiber.join(staying), "a2")
+      assert.deepStrictEqual(sent, [[{ owner: "a", n: 0 }], [{ owner: "a", n: 2 }]])
+    })
+  )
+
+  it.effect("the scope ends only when everything is sent", () =>
+    Effect.gen(function* () {
+      const sent: Array<number> = []
+      const fiber = yield* Effect.scoped(
+        Effect.gen(function* () {
+          const submit = yield* makeGroupCommit<Entry, true>({
+            maxBatch: 10,
+            maxPerOwner: 1,
+            ownerOf: ({ owner }) => owner,
+            run: (batch) =>
+              Effect.as(
+                Effect.yieldNow,
+                batch.map(({ n }) => (sent.push(n) > 0) as true)
+              )
+          })
+          const fiber = yield* Effect.forkDetach(Effect.forEach(entries("a", 5), submit, { concurrency: "unbounded" }))
+          yield* TestClock.adjust(0)
+          return fiber
+        })
+      )
+      yield* Fiber.join(fiber)
+      assert.deepStrictEqual(sent, [0, 1, 2, 3, 4])
+    })
+  )
+})

@@ -1,0 +1,274 @@
+import { assert, it } from "@effect/vitest"
+import { Effect, Exit, Layer, Redacted, Result } from "effect"
+import { SqlClient } from "effect/sql"
+import { TestClock } from "effect/testing"
+import * as Ids from "../../../src/layers/Ids.ts"
+import * as KeyStoreSql from "../../../src/layers/sql/KeyStoreSql.ts"
+import * as Migrations from "../../../src/layers/sql/Migrations.ts"
+import * as PostgresSql from "../../../src/layers/sql/Postgres.ts"
+import { Accounts } from "../../../src/services/Accounts.ts"
+import { KeyStore } from "../../../src/services/KeyStore.ts"
+import { Ledger } from "../../../src/services/Ledger.ts"
+import { QueryLog } from "../../../src/services/QueryLog.ts"
+import { Backdoor } from "../../support/Backdoor.ts"
+import { describeWithPostgres, freshDatabase } from "../../support/Postgres.ts"
+import * as SqlStorage from "../../support/SqlStorage.ts"
+import { makeAccount, makeRecord, makeRecords } from "../../support/searches.ts"
+
+/** Replicas, each with a pool of its own, on one new database. */
+const replicas = Effect.fnUntraced(function* (count: number) {
+  const { url } = yield* freshDatabase
+  const build = Layer.build(SqlStorage.layer(PostgresSql.layer({ url, poolSize: 4 })).pipe(Layer.fresh))
+  return yield* Effect.all(
+    Array.from({ length: count }, () => build),
+    { concurrency: "unbounded" }
+  )
+})
+
+const two = Effect.flatMap(replicas(2), ([one, other]) =>
+  one === undefined || other === undefined ? Effect.die("two were asked for") : Effect.succeed([one, other] as const)
+)
+
+describeWithPostgres("LedgerSql with several replicas", () => {
+  it.effect("replicas that start at once migrate a new database once", () =>
+    Effect.gen(function* () {
+      const contexts = yield* replicas(4)
+      for (const context of contexts) {
+        assert.deepStrictEqual(yield* Effect.provide(Migrations.run, context), [])
+      }
+    })
+  )
+
+  it.effect("R29, I1: concurrent requests on two replicas take exactly what there is", () =>
+    Effect.gen(function* () {
+      const [one, other] = yield* two
+      yield* Effect.gen(function* () {
+        const account = yield* makeAccount({ plan: "trial" }, 30)
+        const reserve = Effect.flatMap(Ledger, (ledger) => Effect.result(ledger.reserve(account, 1)))
+        const results = yield* Effect.forEach(
+          Array.from({ length: 200 }, (_, index) => (index % 2 === 0 ? one : other)),
+          (replica) => Effect.provide(reserve, replica),
+          { concurrency: "unbounded" }
+        )
+        assert.strictEqual(results.filter(Result.isSuccess).length, 130)
+        const ledger = yield* Ledger
+        assert.deepInclude(yield* ledger.allowance(account), { used: 100, balance: 0 })
+        assert.deepStrictEqual(yield* ledger.verify, [])
+      }).pipe(Effect.provide(one))
+    })
+  )
+
+  it.effect("I1, I2, I3: the books agree after many searches of many accounts on two replicas, swept meanwhile", () =>
+    Effect.gen(function* () {
+      const [one, other] = yield* two
+      yield* Effect.gen(function* () {
+        const accounts = yield* Effect.forEach(Array.from({ length: 12 }), (_, index) =>
+          makeAccount({ plan: "custom", quota: index * 5 }, index * 3)
+        )
+        const search = Effect.fnUntraced(function* (index: number) {
+          const account = accounts[(index * 7) % accounts.length] ?? assert.fail("there are accounts")
+          const ledger = yield* Ledger
+          const wanted = 1 + (index % 4)
+          const hold = yield* Effect.result(ledger.reserve(account, wanted))
+          if (Result.isFailure(hold)) return 0
+          if (index % 9 === 0) yield* (yield* Backdoor).expireHolds(account.id)
+          if (index % 11 === 0) yield* ledger.sweep
+          const records = yield* makeRecords(account, index % (wanted + 1))
+          const settled = yield* Effect.result(ledger.settle(hold.success, records))
+          return Result.isSuccess(settled) ? settled.success.charged : 0
+        })
+        const charged = yield* Effect.forEach(
+          Array.from({ length: 600 }, (_, index) => index),
+          (index) => Effect.provide(search(index), index % 2 === 0 ? one : other),
+          { concurrency: 64 }
+        )
+        const ledger = yield* Ledger
+        assert.deepStrictEqual(yield* ledger.verify, [])
+        const sql = yield* SqlClient.SqlClient
+        const [total] = yield* sql<{ readonly logged: number; readonly held: number }>`
+          select (select count(*)::int from queries) as logged, (select count(*)::int from holds) as held`
+        assert.deepStrictEqual(total, { logged: charged.reduce((sum, credits) => sum + credits, 0), held: 0 })
+      }).pipe(Effect.provide(one))
+    })
+  )
+
+  it.effect("R29, I3: two sweepers at once give back each hold once", () =>
+    Effect.gen(function* () {
+      const [one, other] = yield* two
+      yield* Effect.gen(function* () {
+        const ledger = yield* Ledger
+        const backdoor = yield* Backdoor
+        const accounts = yield* Effect.forEach(Array.from({ length: 20 }), () =>
+          makeAccount({ plan: "custom", quota: 3 }, 4)
+        )
+        for (const account of accounts) {
+          yield* ledger.reserve(account, 2)
+          yield* ledger.reserve(account, 3)
+          yield* backdoor.expireHolds(account.id)
+        }
+        const sweep = Effect.flatMap(Ledger, ({ sweep }) => sweep)
+        const swept = yield* Effect.all([sweep, Effect.provide(sweep, other), sweep, Effect.provide(sweep, other)], {
+          concurrency: "unbounded"
+        })
+        assert.strictEqual(
+          swept.reduce((sum, count) => sum + count, 0),
+          40
+        )
+        for (const account of accounts) {
+          assert.deepInclude(yield* ledger.allowance(account), { used: 0, balance: 4 })
+        }
+        assert.deepStrictEqual(yield* ledger.verify, [])
+      }).pipe(Effect.provide(one))
+    })
+  )
+
+  it.effect("a record that the database refuses does not fail its neighbours", () =>
+    Effect.gen(function* () {
+      const [one] = yield* two
+      yield* Effect.gen(function* () {
+        const ledger = yield* Ledger
+        const account = yield* makeAccount({ plan: "trial" })
+        const exits = yield* Effect.forEach(
+          ["fine", "a NUL \0 in it", "fine too"],
+          Effect.fnUntraced(function* (query) {
+            const hold = yield* ledger.reserve(account, 1)
+            return yield* Effect.exit(ledger.settle(hold, [yield* makeRecord(account, query)]))
+          }),
+          { concurrency: "unbounded" }
+        )
+        assert.deepStrictEqual(exits.map(Exit.isSuccess), [true, false, true])
+        const logged = yield* (yield* QueryLog).recent(account.id, 10)
+        assert.deepStrictEqual(logged.map(({ request }) => request.query).sort(), ["fine", "fine too"])
+        assert.deepStrictEqual(yield* ledger.verify, [])
+      }).pipe(Effect.provide(one))
+    })
+  )
+
+  it.live("a broken connection costs a retry and no credit", () =>
+    Effect.gen(function* () {
+      const [one, other] = yield* two
+      yield* Effect.gen(function* () {
+        const ledger = yield* Ledger
+        const account = yield* makeAccount({ plan: "trial" })
+        yield* ledger.reserve(account, 1)
+        yield* Effect.provide(
+          Effect.flatMap(
+            SqlClient.SqlClient,
+            (sql) => sql`
+              select pg_terminate_backend(pid) from pg_stat_activity
+              where datname = current_database() and pid <> pg_backend_pid()`
+          ),
+          other
+        )
+        yield* ledger.reserve(account, 1)
+        assert.deepInclude(yield* ledger.allowance(account), { used: 2 })
+      }).pipe(Effect.provide(one))
+    })
+  )
+
+  it.effect("I6: the ledger's entries can be neither changed nor removed", () =>
+    Effect.gen(function* () {
+      const [one] = yield* two
+      yield* Effect.gen(function* () {
+        yield* makeAccount({ plan: "trial" }, 10)
+        const sql = yield* SqlClient.SqlClient
+        for (const statement of [
+          sql`update ledger_entries set balance_credits = 0`,
+          sql`delete from ledger_entries`,
+          sql`truncate ledger_entries`
+        ]) {
+          const error = yield* Effect.flip(statement)
+          assert.include(String(error.reason.cause), "append-only")
+        }
+      }).pipe(Effect.provide(one))
+    })
+  )
+
+  it.effect("the log has partitions ahead, and retention drops whole months of it without upsetting the books", () =>
+    Effect.gen(function* () {
+      const [one] = yield* two
+      yield* Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        const ledger = yield* Ledger
+        const account = yield* makeAccount({ plan: "trial" })
+        yield* ledger.settle(yield* ledger.reserve(account, 1), [yield* makeRecord(account)])
+        const partitions = sql<{ readonly name: string }>`
+          select relname as name from pg_inherits join pg_class on pg_class.oid = inhrelid
+          where inhparent = 'queries'::regclass order by 1`
+        assert.strictEqual((yield* partitions).length, 4)
+        assert.deepStrictEqual(yield* sql`select id from queries_default`, [])
+        yield* sql`select queries_drop_before(now() + interval '1 month')`
+        assert.strictEqual((yield* partitions).length, 3)
+        assert.deepStrictEqual(yield* (yield* QueryLog).recent(account.id, 10), [])
+        assert.deepStrictEqual(yield* ledger.verify, [])
+        yield* ledger.settle(yield* ledger.reserve(account, 1), [yield* makeRecord(account)])
+        assert.strictEqual((yield* sql`select id from queries_default`).length, 1)
+      }).pipe(Effect.provide(one))
+    })
+  )
+
+  it.effect("a revocation on one replica takes effect on the other within 10 seconds", () =>
+    Effect.gen(function* () {
+      const [one, other] = yield* two
+      yield* Effect.gen(function* () {
+        const keys = yield* KeyStore
+        const account = yield* makeAccount({ plan: "starter" })
+        const { key, secret } = yield* keys.create(account.id, { label: "CI", mode: "live" })
+        const elsewhere = Effect.provide(
+          Effect.flatMap(KeyStore, (store) => store.authenticate(secret)),
+          other
+        )
+        assert.strictEqual((yield* elsewhere).key.id, key.id)
+        yield* keys.revoke(key.id)
+        assert.strictEqual((yield* Effect.flip(keys.authenticate(secret)))._tag, "unauthorized")
+        yield* TestClock.adjust("9 seconds")
+        assert.strictEqual((yield* elsewhere).key.id, key.id)
+        yield* TestClock.adjust("1 second")
+        assert.strictEqual((yield* Effect.flip(elsewhere))._tag, "unauthorized")
+      }).pipe(Effect.provide(one))
+    })
+  )
+
+  it.effect("a copy of the database opens nothing without the pepper", () =>
+    Effect.gen(function* () {
+      const [one] = yield* two
+      yield* Effect.gen(function* () {
+        const keys = yield* KeyStore
+        const { secret } = yield* keys.create((yield* makeAccount({ plan: "starter" })).id, {
+          label: "CI",
+          mode: "live"
+        })
+        const sql = yield* SqlClient.SqlClient
+        const [row] = yield* sql<{ readonly text: string }>`select api_keys::text as text from api_keys`
+        assert.notInclude(row?.text, Redacted.value(secret))
+        const refusal = yield* Effect.flatMap(KeyStore, (store) => Effect.flip(store.authenticate(secret))).pipe(
+          Effect.provide(KeyStoreSql.layer({ pepper: Redacted.make("another") }).pipe(Layer.provide(Ids.layer)))
+        )
+        assert.strictEqual(refusal._tag, "unauthorized")
+      }).pipe(Effect.provide(one))
+    })
+  )
+
+  it.effect("R32: an address that is created and deleted on two replicas has one grant", () =>
+    Effect.gen(function* () {
+      const [one, other] = yield* two
+      const claim = Effect.fnUntraced(function* (): Effect.fn.Return<number, never, Accounts | Backdoor | Ledger> {
+        const accounts = yield* Accounts
+        const created = yield* Effect.result(accounts.create({ email: "one@example.com", plan: "trial" }))
+        if (Result.isFailure(created)) return 0
+        const taken = yield* Effect.result((yield* Ledger).reserve(created.success, 60))
+        yield* (yield* Backdoor).deleteAccount(created.success.id)
+        return Result.isSuccess(taken) ? 60 : 0
+      })
+      const taken = yield* Effect.forEach(
+        Array.from({ length: 20 }, (_, index) => (index % 2 === 0 ? one : other)),
+        (replica) => Effect.provide(claim(), replica),
+        { concurrency: "unbounded" }
+      )
+      assert.strictEqual(
+        taken.reduce((sum, credits) => sum + credits, 0),
+        60
+      )
+    })
+  )
+})
