@@ -12,6 +12,7 @@ import * as RateLimiterRedis from "./redis/RateLimiterRedis.ts"
 import { RedisConnection } from "./redis/RedisConnection.ts"
 import * as ResultCacheRedis from "./redis/ResultCacheRedis.ts"
 import * as Storage from "./Storage.ts"
+import * as DatabaseReadiness from "./sql/DatabaseReadiness.ts"
 
 const limits = Layer.effect(
   Limits,
@@ -47,8 +48,10 @@ const providers = Layer.unwrap(Effect.map(AppConfig, (config) => ProviderFile.la
   Layer.provide(FetchHttpClient.layer)
 )
 
+const readiness = DatabaseReadiness.layer.pipe(Layer.provide(Storage.database))
+
 /** Everything the public listener stands on, chosen by the settings. */
-export const layer = Layer.mergeAll(Search.layer, Bulk.layer).pipe(
+export const layer = Layer.mergeAll(Search.layer, Bulk.layer, readiness).pipe(
   Layer.provide(providers),
   Layer.provide(limits),
   Layer.provideMerge([Storage.layer, shared, Ids.layer])
