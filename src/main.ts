@@ -20,12 +20,11 @@ const admin = Layer.unwrap(
 
 const signals = Layer.unwrap(Effect.map(AppConfig, ({ shutdownGrace }) => Signals.layer({ grace: shutdownGrace })))
 
-// What stands lower starts earlier and ends later: the private listener outlives the drain of the public one, and a
-// store that is in use is told before a port that is.
+// What stands lower starts earlier and ends later: the private listener tells of the public one's start and drain.
 Layer.effectDiscard(announce).pipe(
   Layer.provide(listener),
-  Layer.provide(admin),
   Layer.provide(FirstStart.layer),
+  Layer.provide(admin),
   Layer.provide(Services.layer),
   Layer.provide(Readiness.layer),
   Layer.provide(signals),

@@ -21,8 +21,8 @@ export interface Spawned {
 }
 
 /**
- * A process of this checkout, with nothing of the test's own environment but the path, and without a private listener
- * unless asked for. Killed with the scope.
+ * A process of this checkout, with nothing of the test's own environment but the path, and no private listener unless
+ * the test gives it a port. Killed with the scope.
  */
 export const spawned = (file: "src/main.ts" | "src/cli.ts", args: ReadonlyArray<string>, env: Record<string, string>) =>
   Effect.acquireRelease(
