@@ -20,10 +20,11 @@ const messageOf = (cause: Cause.Cause<unknown>): string | undefined => {
  * Says on stderr why the process ends: in plain words where the operator can do something about it, with the whole
  * cause where the fault is ours. Usage errors have been shown already, with the help.
  */
-export const complain = (cause: Cause.Cause<unknown>): Effect.Effect<void> =>
-  Cause.hasInterruptsOnly(cause) || isUsage(cause)
-    ? Effect.void
-    : Console.error((messageOf(cause) ?? Cause.pretty(cause)).replaceAll(/^/gm, "quarry: "))
+export const complain = (cause: Cause.Cause<unknown>): Effect.Effect<void> => {
+  if (Cause.hasInterruptsOnly(cause) || isUsage(cause)) return Effect.void
+  const message = messageOf(cause)
+  return Console.error(message === undefined ? Cause.pretty(cause) : message.replaceAll(/^/gm, "quarry: "))
+}
 
 /** 0 done, stopped by a signal included; 1 refused; 2 usage. */
 export const codeOf = (exit: Exit.Exit<unknown, unknown>): number => {

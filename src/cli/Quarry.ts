@@ -27,10 +27,10 @@ export const make = <E, R>({ database, settings, storage }: Foundations<E, R>) =
   const quarry = Command.make("quarry").pipe(
     Command.withDescription("Operate a Quarry: a web-search API"),
     Command.withSubcommands([
-      account.pipe(Command.provide(storage)),
-      key.pipe(Command.provide(storage)),
-      documents.pipe(Command.provide(storage)),
-      ledger.pipe(Command.provide(storage)),
+      account(storage),
+      key(storage),
+      documents(storage),
+      ledger(storage),
       migrate.pipe(Command.provide(database)),
       config.pipe(Command.provide(settings))
     ]),

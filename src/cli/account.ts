@@ -1,4 +1,4 @@
-import { DateTime, Effect, Option, Schema } from "effect"
+import { DateTime, Effect, type Layer, Option, Schema } from "effect"
 import { CliError, Command, Flag } from "effect/cli"
 import { type Account, type Allowance, remaining } from "../domain/Account.ts"
 import { normalizeEmail, type Plan, plans } from "../domain/Plan.ts"
@@ -160,7 +160,13 @@ const grant = Command.make(
   })
 ).pipe(Command.withDescription("Add pack credits to an account"))
 
-export const account = Command.make("account").pipe(
-  Command.withDescription("Accounts, their plans and their credits"),
-  Command.withSubcommands([create, show, setPlan, grant])
-)
+export const account = <E, R>(storage: Layer.Layer<Accounts | Ledger, E, R>) =>
+  Command.make("account").pipe(
+    Command.withDescription("Accounts, their plans and their credits"),
+    Command.withSubcommands([
+      create.pipe(Command.provide(storage)),
+      show.pipe(Command.provide(storage)),
+      setPlan.pipe(Command.provide(storage)),
+      grant.pipe(Command.provide(storage))
+    ])
+  )

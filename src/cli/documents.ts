@@ -1,4 +1,4 @@
-import { Effect, Option, Stdio, Stream } from "effect"
+import { Effect, type Layer, Option, Stdio, Stream } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { targets } from "../domain/Target.ts"
 import * as DocumentFile from "../layers/DocumentFile.ts"
@@ -62,7 +62,12 @@ const clear = Command.make(
   })
 ).pipe(Command.withDescription("Remove every document"))
 
-export const documents = Command.make("index").pipe(
-  Command.withDescription("Documents of the built-in index"),
-  Command.withSubcommands([load, stats, clear])
-)
+export const documents = <E, R>(storage: Layer.Layer<DocumentIndex, E, R>) =>
+  Command.make("index").pipe(
+    Command.withDescription("Documents of the built-in index"),
+    Command.withSubcommands([
+      load.pipe(Command.provide(storage)),
+      stats.pipe(Command.provide(storage)),
+      clear.pipe(Command.provide(storage))
+    ])
+  )

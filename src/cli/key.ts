@@ -1,4 +1,4 @@
-import { Effect, Redacted, Schema } from "effect"
+import { Effect, type Layer, Redacted, Schema } from "effect"
 import { Command, Flag } from "effect/cli"
 import { type ApiKey, keyModes } from "../domain/ApiKey.ts"
 import { type IssuedKey, KeyStore } from "../services/KeyStore.ts"
@@ -94,7 +94,13 @@ const rotate = Command.make(
   })
 ).pipe(Command.withDescription("Revoke a key and make one in its place; its secret is printed this once"))
 
-export const key = Command.make("key").pipe(
-  Command.withDescription("API keys"),
-  Command.withSubcommands([create, list, revoke, rotate])
-)
+export const key = <E, R>(storage: Layer.Layer<KeyStore, E, R>) =>
+  Command.make("key").pipe(
+    Command.withDescription("API keys"),
+    Command.withSubcommands([
+      create.pipe(Command.provide(storage)),
+      list.pipe(Command.provide(storage)),
+      revoke.pipe(Command.provide(storage)),
+      rotate.pipe(Command.provide(storage))
+    ])
+  )

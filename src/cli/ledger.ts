@@ -1,4 +1,4 @@
-import { Effect } from "effect"
+import { Effect, type Layer } from "effect"
 import { Command } from "effect/cli"
 import { Ledger } from "../services/Ledger.ts"
 import { print, Refused, table } from "./Output.ts"
@@ -29,7 +29,8 @@ const verify = Command.make(
   })
 ).pipe(Command.withDescription("Recompute every account from its records"))
 
-export const ledger = Command.make("ledger").pipe(
-  Command.withDescription("The record of credits"),
-  Command.withSubcommands([verify])
-)
+export const ledger = <E, R>(storage: Layer.Layer<Ledger, E, R>) =>
+  Command.make("ledger").pipe(
+    Command.withDescription("The record of credits"),
+    Command.withSubcommands([verify.pipe(Command.provide(storage))])
+  )

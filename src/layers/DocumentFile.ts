@@ -2,6 +2,7 @@ import { createGunzip } from "node:zlib"
 import { NodeStream } from "@effect/platform-node"
 import { Data, Effect, FileSystem, Schema, SchemaIssue, Stream } from "effect"
 import { Document } from "../services/DocumentIndex.ts"
+import { innermost } from "./StartFailure.ts"
 
 /** The file cannot be read, or a line of it is no document. */
 export class DocumentFileError extends Data.TaggedError("DocumentFileError")<{ readonly message: string }> {}
@@ -27,7 +28,7 @@ export const read = (path: string): Stream.Stream<Document, DocumentFileError, F
   const bytes = Stream.unwrap(Effect.map(FileSystem.FileSystem, (files) => files.stream(path)))
   const plain = path.endsWith(".gz") ? NodeStream.pipeThroughDuplex(bytes, { evaluate: () => createGunzip() }) : bytes
   return plain.pipe(
-    Stream.mapError((error) => new DocumentFileError({ message: `${path} cannot be read: ${error.message}` })),
+    Stream.mapError((error) => new DocumentFileError({ message: `${path} cannot be read: ${innermost(error)}` })),
     Stream.decodeText(),
     Stream.splitLines,
     Stream.zipWithIndex,

@@ -1,13 +1,13 @@
 import { Effect, Layer } from "effect"
+import { FetchHttpClient } from "effect/http"
 import { Bulk } from "../services/Bulk.ts"
 import { Limits } from "../services/Limits.ts"
-import { Providers } from "../services/Providers.ts"
 import { Search } from "../services/Search.ts"
 import { AppConfig } from "./Config.ts"
 import * as Ids from "./Ids.ts"
 import * as RateLimiterMemory from "./memory/RateLimiterMemory.ts"
 import * as ResultCacheMemory from "./memory/ResultCacheMemory.ts"
-import * as Index from "./providers/Index.ts"
+import * as ProviderFile from "./providers/ProviderFile.ts"
 import * as Storage from "./Storage.ts"
 
 const limits = Layer.effect(
@@ -19,18 +19,20 @@ const cache = Layer.unwrap(
   Effect.map(AppConfig, ({ cacheSize, cacheTtl }) => ResultCacheMemory.layer({ ttl: cacheTtl, capacity: cacheSize }))
 )
 
-/** Without a provider file the built-in index serves every target. */
-const providers = Layer.unwrap(
-  Effect.map(Index.make("index"), (index) =>
-    Providers.layer({
-      alpha_search: [index],
-      beta_search: [index],
-      gamma_search: [index],
-      delta_search: [index],
-      epsilon_search: [index],
-      zeta_search: [index]
-    })
-  )
+/** The provider file wins over its short form; without either the built-in index serves every target. */
+const sourceOf = ({
+  quarryProviders,
+  searxngEngines,
+  searxngUrl
+}: AppConfig["Service"]): ProviderFile.ProviderSource => {
+  if (quarryProviders !== undefined) return { _tag: "file", path: quarryProviders }
+  if (searxngUrl === undefined) return { _tag: "index" }
+  const engines = Object.entries(searxngEngines).map(([target, engine]) => `${target}=${engine}`)
+  return { _tag: "searxng", url: searxngUrl, engines: engines.join(",") }
+}
+
+const providers = Layer.unwrap(Effect.map(AppConfig, (config) => ProviderFile.layer(sourceOf(config)))).pipe(
+  Layer.provide(FetchHttpClient.layer)
 )
 
 /** Everything the public listener stands on, chosen by the settings. */

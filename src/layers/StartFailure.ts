@@ -1,5 +1,6 @@
 import { Cause, Data, Predicate } from "effect"
 import { SqlError } from "effect/sql"
+import { ProviderFileInvalid } from "./providers/ProviderFile.ts"
 import { StorageUnavailable } from "./sql/DirectoryLock.ts"
 
 /** The process cannot start for a reason that the operator can remove; the message says which, in plain words. */
@@ -25,8 +26,11 @@ const explainSql = ({ reason }: SqlError.SqlError): string | undefined => {
   }
 }
 
+/** Failures whose message was written for the operator. */
+const plain = [StartFailure, StorageUnavailable, ProviderFileInvalid]
+
 const explainError = (error: unknown): string | undefined => {
-  if (error instanceof StartFailure || error instanceof StorageUnavailable) return error.message
+  if (error instanceof Error && plain.some((Failure) => error instanceof Failure)) return error.message
   if (SqlError.isSqlError(error)) return explainSql(error)
   if (codeOf(error) === "EADDRINUSE")
     return `${innermost(error)}. Another process has that port: set PORT or ADMIN_PORT.`

@@ -1,0 +1,236 @@
+import { NodeServices } from "@effect/platform-node"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Layer, Redacted, Stream } from "effect"
+import { SqlClient } from "effect/sql"
+import { TestConsole } from "effect/testing"
+import * as Quarry from "../../src/cli/Quarry.ts"
+import type { Account } from "../../src/domain/Account.ts"
+import { NotFound } from "../../src/domain/errors.ts"
+import { codeOf, complain } from "../../src/exit.ts"
+import { AppConfig } from "../../src/layers/Config.ts"
+import { AccountRefused, Accounts } from "../../src/services/Accounts.ts"
+import { DocumentIndex } from "../../src/services/DocumentIndex.ts"
+import { KeyStore } from "../../src/services/KeyStore.ts"
+import { type Discrepancy, Ledger } from "../../src/services/Ledger.ts"
+
+const account: Account = {
+  id: "acc_1",
+  email: "a@b.example",
+  plan: "growth",
+  quota: 75_000,
+  concurrency: 5,
+  cycleStart: Date.UTC(2026, 0, 31),
+  createdAt: 0
+}
+
+const key = {
+  id: "key_1",
+  accountId: "acc_1",
+  label: "ci",
+  mode: "test" as const,
+  hint: "sk_test_0123…wxyz",
+  createdAt: 0,
+  lastUsedAt: undefined,
+  revokedAt: undefined
+}
+
+const issued = { key, secret: Redacted.make("sk_test_secret") }
+
+const unknown = () => Effect.fail(new NotFound({ message: "There is no such thing." }))
+
+const storage = (discrepancies: ReadonlyArray<Discrepancy>) =>
+  Layer.mergeAll(
+    Layer.mock(Accounts, {
+      create: (choice) =>
+        choice.plan === "custom" && choice.quota === undefined
+          ? Effect.fail(new AccountRefused({ message: "custom needs a quota" }))
+          : Effect.succeed({ ...account, ...choice, quota: choice.quota, concurrency: choice.concurrency ?? 5 }),
+      byId: (id) => (id === account.id ? Effect.succeed(account) : unknown()),
+      byEmail: () => Effect.succeed(account),
+      setPlan: (_, choice) =>
+        Effect.succeed({ ...account, plan: choice.plan, quota: choice.quota, cycleStart: choice.cycleStart })
+    }),
+    Layer.mock(KeyStore, {
+      create: (_, { label, mode }) => Effect.succeed({ ...issued, key: { ...key, label, mode } }),
+      list: () => Effect.succeed([key]),
+      revoke: (id) => (id === key.id ? Effect.succeed({ ...key, revokedAt: 1000 }) : unknown()),
+      rotate: () => Effect.succeed(issued)
+    }),
+    Layer.mock(Ledger, {
+      allowance: () =>
+        Effect.succeed({ plan: "growth", quota: 75_000, used: 5, balance: 7, periodStart: 0, resetsAt: 1000 }),
+      grant: (_, credits) => Effect.succeed(credits + 7),
+      verify: Effect.succeed(discrepancies)
+    }),
+    Layer.mock(DocumentIndex, {
+      load: (documents) => Stream.runCount(documents),
+      stats: Effect.succeed({ documents: 3, byTarget: { beta_search: 1 } }),
+      clear: Effect.succeed(3)
+    })
+  )
+
+/** Runs a command line; what it printed and the exit code of the process. */
+const quarry = (args: ReadonlyArray<string>, foundations: { readonly storage?: ReturnType<typeof storage> } = {}) =>
+  Effect.gen(function* () {
+    const run = Quarry.make({
+      settings: AppConfig.layerTest({ keyPepper: Redacted.make("hunter2") }),
+      database: Layer.effect(SqlClient.SqlClient, Effect.die(new Error("no command here needs it"))),
+      storage: foundations.storage ?? storage([])
+    })
+    const exit = yield* Effect.exit(Effect.tapCause(run(args), complain))
+    const lines = (all: ReadonlyArray<unknown>) => all.map(String)
+    return { code: codeOf(exit), out: lines(yield* TestConsole.logLines), err: lines(yield* TestConsole.errorLines) }
+  }).pipe(Effect.provide([TestConsole.layer, NodeServices.layer]))
+
+const words = (line: string) => line.split(" ")
+
+describe("quarry --json", () => {
+  it.effect.each([
+    ["account create --email A@B.example --plan growth", { account_id: "acc_1", email: "a@b.example", plan: "growth" }],
+    [
+      "account show --id acc_1",
+      {
+        account_id: "acc_1",
+        email: "a@b.example",
+        plan: "growth",
+        quota: 75_000,
+        concurrency: 5,
+        cycle_start: "2026-01-31T00:00:00.000Z",
+        created_at: "1970-01-01T00:00:00.000Z",
+        allowance: {
+          quota: 75_000,
+          used: 5,
+          remaining: 74_995,
+          period_start: "1970-01-01T00:00:00.000Z",
+          resets_at: "1970-01-01T00:00:01.000Z"
+        },
+        balance: 7
+      }
+    ],
+    [
+      "account set-plan --id acc_1 --plan custom --quota 9 --cycle-start 2026-02-01T01:00:00+01:00",
+      {
+        account_id: "acc_1",
+        email: "a@b.example",
+        plan: "custom",
+        quota: 9,
+        concurrency: 5,
+        cycle_start: "2026-02-01T00:00:00.000Z",
+        created_at: "1970-01-01T00:00:00.000Z"
+      }
+    ],
+    ["account grant --id acc_1 --credits 10 --reason refund", { balance: 17 }],
+    [
+      "key create --account acc_1 --name ci --mode test",
+      { id: "key_1", secret: "sk_test_secret", label: "ci", mode: "test" }
+    ],
+    ["key create --account acc_1 --name ci", { id: "key_1", secret: "sk_test_secret", label: "ci", mode: "live" }],
+    ["key rotate --id key_1", { id: "key_1", secret: "sk_test_secret", label: "ci", mode: "test" }],
+    ["index stats", { documents: 3, by_target: { beta_search: 1 } }],
+    ["index clear", { removed: 3 }],
+    ["index load data/starter-index.jsonl.gz", { loaded: 17_383 }],
+    ["ledger verify", { ok: true, discrepancies: [] }]
+  ] as const)("%s prints one object on one line", ([line, expected]) =>
+    Effect.gen(function* () {
+      const { code, err, out } = yield* quarry([...words(line), "--json"])
+      assert.deepStrictEqual(out, [JSON.stringify(expected)])
+      assert.deepStrictEqual({ code, err }, { code: 0, err: [] })
+    })
+  )
+
+  it.effect.each(["key list --account acc_1", "key revoke --id key_1"])("%s shows no secret", (line) =>
+    Effect.gen(function* () {
+      const { code, out } = yield* quarry(["--json", ...words(line)])
+      assert.deepStrictEqual({ code, lines: out.length }, { code: 0, lines: 1 })
+      assert.notInclude(out[0], "sk_test_secret")
+      assert.include(out[0], key.hint)
+    })
+  )
+
+  it.effect("config prints every setting, secrets redacted", () =>
+    Effect.gen(function* () {
+      const { out } = yield* quarry(["config", "--json"])
+      assert.strictEqual(JSON.parse(out.join()).KEY_PEPPER, "<redacted>")
+      assert.notInclude((yield* quarry(["config"])).out.join(), "hunter2")
+    })
+  )
+
+  it.effect("a ledger that disagrees is exit 1 with the list on stdout", () =>
+    Effect.gen(function* () {
+      const wrong = storage([{ accountId: "acc_1", what: "used", expected: 1, found: 2 }])
+      const { code, err, out } = yield* quarry(["ledger", "verify", "--json"], { storage: wrong })
+      assert.strictEqual(code, 1)
+      assert.deepStrictEqual(JSON.parse(out.join()), {
+        ok: false,
+        discrepancies: [{ account_id: "acc_1", what: "used", expected: 1, found: 2 }]
+      })
+      assert.match(err.join(), /does not add up/)
+    })
+  )
+})
+
+describe("quarry", () => {
+  it.effect.each([
+    ["account show --id acc_2", /^quarry: There is no such thing\.$/],
+    ["account create --email a@b.example --plan custom", /^quarry: custom needs a quota$/],
+    ["key revoke --id key_2", /^quarry: There is no such thing\.$/],
+    ["index load package.json", /^quarry: .*package\.json line 1: \S+/]
+  ] as const)("%s is refused: exit 1, one line on stderr, nothing on stdout", ([line, message]) =>
+    Effect.gen(function* () {
+      const { code, err, out } = yield* quarry([...words(line), "--json"])
+      assert.deepStrictEqual({ code, out, lines: err.length }, { code: 1, out: [], lines: 1 })
+      assert.match(err.join(), message)
+      assert.notMatch(err.join(), /\n/)
+    })
+  )
+
+  /** What must not be opened for a command line that is not valid. */
+  const closed = Layer.unwrap(
+    Effect.sync((): ReturnType<typeof storage> => {
+      throw new Error("the storage was opened")
+    })
+  )
+
+  it.effect.each([
+    "frobnicate",
+    "account",
+    "account create",
+    "account create --email",
+    "account create --email nobody",
+    "account create --email a@b.example --frob",
+    "account create --email a@b.example --plan gold",
+    "account create --email a@b.example --quota -1",
+    "account create --email a@b.example --quota 1.5",
+    "account create --email a@b.example --concurrency 0",
+    "account create --email a@b.example --cycle-start tomorrow",
+    "account create --email a@b.example --cycle-start 2026-01-31T08:00:00",
+    "account create --email a@b.example --cycle-start 2026-13-31",
+    "account show",
+    "account show --id acc_1 --email a@b.example",
+    "account set-plan --id acc_1",
+    "account grant --id acc_1 --credits 0 --reason x",
+    "account grant --id acc_1 --credits ten --reason x",
+    "account grant --id acc_1 --credits 10",
+    "key create --account acc_1",
+    "key create --account acc_1 --name n --mode prod",
+    "key list",
+    "key revoke key_1",
+    "index load",
+    "index load nowhere.jsonl",
+    "index load package.json --target omega_search"
+  ])("%s is a usage error: exit 2, stderr only, storage untouched", (line) =>
+    Effect.gen(function* () {
+      const { code, err, out } = yield* quarry([...words(line), "--json"], { storage: closed })
+      assert.deepStrictEqual({ code, out }, { code: 2, out: [] }, err.join("\n"))
+      assert.notStrictEqual(err.join("").trim(), "")
+    })
+  )
+
+  it.effect("--help is an answer: exit 0, on stdout", () =>
+    Effect.gen(function* () {
+      const { code, err, out } = yield* quarry(["key", "create", "--help"], { storage: closed })
+      assert.deepStrictEqual({ code, err }, { code: 0, err: [] })
+      assert.include(out.join("\n"), "--name")
+    })
+  )
+})

@@ -1,0 +1,82 @@
+import { writeFile } from "node:fs/promises"
+import { join } from "node:path"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { spawned, temporaryDirectory } from "../support/Spawned.ts"
+
+const timeout = 120_000
+
+/** Runs the CLI to its end. */
+const quarry = (env: Record<string, string>, ...args: ReadonlyArray<string>) =>
+  Effect.flatMap(spawned("src/cli.ts", args, env), ({ ended }) => ended)
+
+/** The one object that a command prints with `--json`. */
+const json = (env: Record<string, string>, ...args: ReadonlyArray<string>) =>
+  Effect.map(quarry(env, ...args, "--json"), ({ code, stderr, stdout }) => {
+    assert.deepStrictEqual({ code, stderr }, { code: 0, stderr: "" }, args.join(" "))
+    assert.match(stdout, /^\{[^\n]*\}\n$/)
+    return JSON.parse(stdout)
+  })
+
+describe("quarry on the embedded store", () => {
+  it.live(
+    "makes an account, gives it credits and keys, fills the index, and its ledger adds up",
+    () =>
+      Effect.gen(function* () {
+        const directory = yield* temporaryDirectory
+        const env = { DATA_DIR: join(directory, "store") }
+        const file = join(directory, "pages.jsonl")
+        const page = { url: "https://example.org/", title: "Example", description: "An example page" }
+        yield* Effect.promise(() => writeFile(file, `${JSON.stringify(page)}\n`))
+
+        const created = yield* json(env, "account", "create", "--email", "Ops@Example.org", "--plan", "starter")
+        assert.strictEqual(created.email, "ops@example.org")
+        const id = created.account_id
+        assert.deepStrictEqual(yield* json(env, "account", "grant", "--id", id, "--credits", "7", "--reason", "test"), {
+          balance: 7
+        })
+        const changed = yield* json(env, "account", "set-plan", "--id", id, "--plan", "custom", "--quota", "50")
+        assert.deepStrictEqual([changed.plan, changed.quota], ["custom", 50])
+        const shown = yield* json(env, "account", "show", "--email", "ops@example.ORG")
+        assert.deepStrictEqual([shown.account_id, shown.balance, shown.allowance.quota], [id, 7, 50])
+
+        const key = yield* json(env, "key", "create", "--account", id, "--name", "ci", "--mode", "test")
+        assert.match(key.secret, /^sk_test_/)
+        const next = yield* json(env, "key", "rotate", "--id", key.id)
+        assert.notStrictEqual(next.secret, key.secret)
+        assert.notStrictEqual((yield* json(env, "key", "revoke", "--id", next.id)).revoked_at, null)
+        const list = yield* json(env, "key", "list", "--account", id)
+        assert.strictEqual(list.keys.length, 2)
+        assert.notInclude(JSON.stringify(list), key.secret)
+
+        assert.deepStrictEqual(yield* json(env, "index", "load", file, "--target", "beta_search"), { loaded: 1 })
+        assert.deepStrictEqual(yield* json(env, "index", "stats"), { documents: 1, by_target: { beta_search: 1 } })
+        assert.deepStrictEqual(yield* json(env, "index", "clear"), { removed: 1 })
+        assert.deepStrictEqual(yield* json(env, "ledger", "verify"), { ok: true, discrepancies: [] })
+        assert.deepStrictEqual(yield* json(env, "migrate"), { applied: [] })
+      }),
+    timeout
+  )
+
+  it.live("a refusal is exit 1 with one line, a mistyped command exit 2; neither writes to stdout", () =>
+    Effect.gen(function* () {
+      const env = { DATA_DIR: "memory:" }
+      const refused = yield* quarry(env, "account", "show", "--id", "acc_none", "--json")
+      assert.deepStrictEqual([refused.code, refused.stdout], [1, ""])
+      assert.match(refused.stderr, /^quarry: [^\n]*acc_none[^\n]*\n$/)
+      const mistyped = yield* quarry(env, "account", "shwo", "--json")
+      assert.deepStrictEqual([mistyped.code, mistyped.stdout], [2, ""])
+      assert.match(mistyped.stderr, /shwo/)
+    })
+  )
+
+  it.live("a database that is down is one line without the password", () =>
+    Effect.gen(function* () {
+      const DATABASE_URL = "postgres://quarry:hunter2@127.0.0.1:1/quarry"
+      const { code, stderr } = yield* quarry({ DATABASE_URL, AUTH_SECRET: "a", KEY_PEPPER: "k" }, "index", "stats")
+      assert.strictEqual(code, 1)
+      assert.match(stderr, /^quarry: The database cannot be reached \([^\n]*127\.0\.0\.1:1\)[^\n]*\n$/)
+      assert.notInclude(stderr, "hunter2")
+    })
+  )
+})

@@ -1,0 +1,79 @@
+import { join } from "node:path"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { freePort, spawned, temporaryDirectory } from "../support/Spawned.ts"
+
+const timeout = 120_000
+
+const listens = "Quarry listens at "
+
+const start = (env: Record<string, string>) => spawned("src/main.ts", [], { LOG_FORMAT: "json", ...env })
+
+describe("npm start on the embedded default", () => {
+  it.live(
+    "the first start prints a curl line that answers; later ones keep the data and print no secret",
+    () =>
+      Effect.gen(function* () {
+        const DATA_DIR = join(yield* temporaryDirectory, "store")
+        const env = { DATA_DIR, PORT: `${yield* freePort}` }
+
+        const first = yield* start(env)
+        const greeting = yield* first.said("curl")
+        assert.include(greeting, `${listens}http://localhost:${env.PORT}\n`)
+        assert.include(greeting, "Trial storage")
+        const [, secret, address] = /curl -H 'Authorization: Bearer (sk_live_\w+)' '(\S+)'/.exec(greeting) ?? []
+        const search = Effect.promise(async () => {
+          const response = await fetch(`${address}`, { headers: { authorization: `Bearer ${secret}` } })
+          return { status: response.status, text: await response.text() }
+        })
+        const answers = Effect.map(search, ({ status, text }) => {
+          assert.strictEqual(status, 200)
+          assert.include(text, '"position":1')
+        })
+        yield* answers
+
+        const other = yield* Effect.flatMap(start({ DATA_DIR, PORT: `${yield* freePort}` }), ({ ended }) => ended)
+        assert.strictEqual(other.code, 1)
+        assert.match(other.stderr, new RegExp(`^quarry: [^\\n]*in use by process ${first.pid}[^\\n]*\\n$`))
+
+        first.kill("SIGKILL")
+        yield* first.ended
+
+        const second = yield* start(env)
+        yield* second.said(listens)
+        yield* answers
+        second.kill("SIGTERM")
+        const { code, stderr, stdout } = yield* second.ended
+        assert.deepStrictEqual([code, stderr], [0, ""])
+        assert.notInclude(stdout, "sk_live_")
+      }),
+    timeout
+  )
+
+  it.live(
+    "a port in use is one line and exit 1; an interrupt is exit 0",
+    () =>
+      Effect.gen(function* () {
+        const env = { DATA_DIR: "memory:", PORT: `${yield* freePort}` }
+        const first = yield* start(env)
+        yield* first.said(listens)
+        const second = yield* Effect.flatMap(start(env), ({ ended }) => ended)
+        assert.strictEqual(second.code, 1)
+        assert.match(second.stderr, new RegExp(`^quarry: [^\\n]*EADDRINUSE[^\\n]*${env.PORT}[^\\n]*\\n$`))
+        first.kill("SIGINT")
+        assert.strictEqual((yield* first.ended).code, 0)
+      }),
+    timeout
+  )
+
+  it.live("wrong settings are listed and nothing starts", () =>
+    Effect.gen(function* () {
+      const { code, stderr, stdout } = yield* Effect.flatMap(
+        start({ PORT: "http", CACHE_TTL: "soon" }),
+        (it) => it.ended
+      )
+      assert.deepStrictEqual([code, stdout], [1, ""])
+      assert.match(stderr, /^quarry: PORT: got "http"; takes [^\n]*\nquarry: CACHE_TTL: got "soon"; takes [^\n]*\n$/)
+    })
+  )
+})

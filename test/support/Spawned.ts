@@ -1,0 +1,72 @@
+import { type ChildProcess, spawn } from "node:child_process"
+import { mkdtemp, rm } from "node:fs/promises"
+import { createServer } from "node:net"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { Effect } from "effect"
+
+/** What a process said until it ended. */
+export interface Ended {
+  readonly code: number | null
+  readonly stdout: string
+  readonly stderr: string
+}
+
+export interface Spawned {
+  readonly pid: number
+  /** What it has said on stdout so far, once that holds `text` or the process has ended. */
+  readonly said: (text: string) => Effect.Effect<string>
+  readonly kill: (signal: NodeJS.Signals) => void
+  readonly ended: Effect.Effect<Ended>
+}
+
+/** A process of this checkout, with nothing of the test's own environment but the path. Killed with the scope. */
+export const spawned = (file: "src/main.ts" | "src/cli.ts", args: ReadonlyArray<string>, env: Record<string, string>) =>
+  Effect.acquireRelease(
+    Effect.sync(() => {
+      const child = spawn(process.execPath, [file, ...args], { env: { PATH: process.env.PATH, ...env } })
+      return { child, spawned: watch(child) }
+    }),
+    ({ child, spawned }) =>
+      Effect.andThen(
+        Effect.sync(() => child.kill("SIGKILL")),
+        spawned.ended
+      )
+  ).pipe(Effect.map(({ spawned }) => spawned))
+
+const watch = (child: ChildProcess): Spawned => {
+  const output = { stdout: "", stderr: "" }
+  child.stdout?.setEncoding("utf8").on("data", (text: string) => (output.stdout += text))
+  child.stderr?.setEncoding("utf8").on("data", (text: string) => (output.stderr += text))
+  const ended = new Promise<Ended>((resolve) => child.on("close", (code) => resolve({ code, ...output })))
+  const said = (text: string) =>
+    new Promise<string>((resolve) => {
+      const look = () => output.stdout.includes(text) && resolve(output.stdout)
+      child.stdout?.on("data", look)
+      child.on("close", () => resolve(output.stdout))
+      look()
+    })
+  return {
+    pid: child.pid ?? -1,
+    said: (text) => Effect.promise(() => said(text)),
+    kill: (signal) => void child.kill(signal),
+    ended: Effect.promise(() => ended)
+  }
+}
+
+/** A directory of its own that is removed with the scope. */
+export const temporaryDirectory = Effect.acquireRelease(
+  Effect.promise(() => mkdtemp(join(tmpdir(), "quarry-"))),
+  (path) => Effect.promise(() => rm(path, { recursive: true, force: true }))
+)
+
+/** A port that nobody listens on at the moment. */
+export const freePort = Effect.promise(
+  () =>
+    new Promise<number>((resolve) => {
+      const server = createServer().listen(0, "127.0.0.1", () => {
+        const address = server.address()
+        server.close(() => resolve(typeof address === "object" && address !== null ? address.port : 0))
+      })
+    })
+)
