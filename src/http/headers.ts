@@ -2,8 +2,8 @@ import { Effect } from "effect"
 import { HttpEffect, type HttpServerRequest, HttpServerResponse } from "effect/http"
 import { type Allowance, remaining } from "../domain/Account.ts"
 import type { QuotaExceeded } from "../domain/errors.ts"
+import type { Receipt } from "../services/Metering.ts"
 import type { RateLimitDecision } from "../services/RateLimiter.ts"
-import type { Receipt } from "../services/Search.ts"
 
 /** Sets headers on whatever response this request ends with, except on a 500, which carries `X-Request-Id` only (R1). */
 export const setHeaders = (
@@ -22,9 +22,9 @@ export const rateLimitHeaders = (decision: RateLimitDecision): Readonly<Record<s
 
 const seconds = (millis: number): string => String(Math.ceil(millis / 1000))
 
-/** What a response cost and what the account could spend. Nothing but the cost where no quota applies (R23). */
+/** What a response cost and what the account could spend. Nothing but the cost where no quota applies (R23, R24). */
 export const quotaHeaders = ({ balance, before, creditsUsed }: Receipt): Readonly<Record<string, string>> =>
-  before.quota === undefined
+  before?.quota === undefined
     ? { "x-credits-used": String(creditsUsed) }
     : {
         "x-credits-used": String(creditsUsed),

@@ -27,8 +27,7 @@ const sourceOf = ({
 }: AppConfig["Service"]): ProviderFile.ProviderSource => {
   if (quarryProviders !== undefined) return { _tag: "file", path: quarryProviders }
   if (searxngUrl === undefined) return { _tag: "index" }
-  const engines = Object.entries(searxngEngines).map(([target, engine]) => `${target}=${engine}`)
-  return { _tag: "searxng", url: searxngUrl, engines: engines.join(",") }
+  return { _tag: "searxng", url: searxngUrl, engines: searxngEngines }
 }
 
 const providers = Layer.unwrap(Effect.map(AppConfig, (config) => ProviderFile.layer(sourceOf(config)))).pipe(

@@ -7,10 +7,9 @@ import type { QueryRecord } from "../domain/QueryRecord.ts"
 import type { SearchRequest } from "../domain/SearchRequest.ts"
 import { type Dispatched, makeDispatch, toRecord, toResult } from "./Dispatch.ts"
 import { Ids } from "./Ids.ts"
-import { Ledger } from "./Ledger.ts"
 import { Limits } from "./Limits.ts"
+import { makeMetering, type Receipt } from "./Metering.ts"
 import { cacheKey } from "./ResultCache.ts"
-import type { Receipt } from "./Search.ts"
 
 export interface BulkServed {
   readonly result: BulkResult
@@ -19,6 +18,9 @@ export interface BulkServed {
 
 /** A batch of 50 rows of up to 6 seconds each fits into the budget with no fewer (R20). */
 const minConcurrency = 5
+
+const concurrencyOf = (principal: Principal): number =>
+  principal._tag === "demo" ? minConcurrency : Math.max(principal.account.concurrency, minConcurrency)
 
 /** Many searches from credits to answers, inside one time budget. */
 export class Bulk extends Context.Service<
@@ -35,7 +37,7 @@ export class Bulk extends Context.Service<
   static readonly layer = Layer.effect(
     Bulk,
     Effect.gen(function* () {
-      const ledger = yield* Ledger
+      const metering = yield* makeMetering
       const ids = yield* Ids
       const dispatch = yield* makeDispatch
       const { bulkBudget } = yield* Limits
@@ -87,14 +89,10 @@ export class Bulk extends Context.Service<
         )
         batch.waiting.push(...started)
         if (started.length === 0) {
-          const before = yield* ledger.allowance(principal.account)
-          return {
-            result: toBulkResult(batch.id, rows, []),
-            receipt: { creditsUsed: 0, before, balance: before.balance }
-          }
+          return { result: toBulkResult(batch.id, rows, []), receipt: yield* metering.nothing(principal) }
         }
-        const hold = yield* ledger.reserve(principal.account, started.length)
-        const states = yield* runRows(batch, started, Math.max(principal.account.concurrency, minConcurrency))
+        const metered = yield* metering.reserve(principal, started.length)
+        const states = yield* runRows(batch, started, concurrencyOf(principal))
         const now = yield* Clock.currentTimeMillis
         const ends: Array<RowEnd> = []
         for (const [index, { request }] of started.entries()) {
@@ -106,11 +104,7 @@ export class Bulk extends Context.Service<
           )
         }
         const records = ends.flatMap(({ record }) => (record === undefined ? [] : [record]))
-        const { balance, charged } = yield* Effect.orDie(ledger.settle(hold, records))
-        return {
-          result: toBulkResult(batch.id, rows, ends),
-          receipt: { creditsUsed: charged, before: hold.before, balance }
-        }
+        return { result: toBulkResult(batch.id, rows, ends), receipt: yield* metered.settle(records) }
       }, Effect.uninterruptible)
 
       // In a fiber of its own, as a single search is: the caller's interruption ends the wait, and here also the

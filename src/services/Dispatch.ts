@@ -45,7 +45,7 @@ export const makeDispatch = Effect.gen(function* () {
 const timedOut = (budget: Duration.Duration): UpstreamTimeout =>
   new UpstreamTimeout({ message: `The search provider did not answer within ${Duration.format(budget)}.` })
 
-/** The log entry of a dispatched search. It costs one credit whatever came of it. */
+/** The log entry of a dispatched search. It costs one credit whatever came of it, and none in the demo (R24). */
 export const toRecord = (
   principal: Principal,
   request: SearchRequest,
@@ -54,12 +54,12 @@ export const toRecord = (
   batchId?: string
 ): QueryRecord => ({
   id,
-  accountId: principal.account.id,
-  keyId: principal.key.id,
+  accountId: principal._tag === "demo" ? undefined : principal.account.id,
+  keyId: principal._tag === "key" ? principal.key.id : undefined,
   batchId,
   request: { ...request, source: request.source ?? defaultSource(principal) },
   outcome: Result.isSuccess(found) ? "ok" : found.failure._tag,
-  credits: 1,
+  credits: principal._tag === "demo" ? 0 : 1,
   cached: Result.isSuccess(found) && found.success.cached,
   provider: Result.isSuccess(found) ? found.success.provider : undefined,
   resultCount: Result.isSuccess(found) ? found.success.organic.length : 0,

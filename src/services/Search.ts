@@ -1,21 +1,11 @@
 import { Context, Effect, Exit, Fiber, Layer, Result } from "effect"
-import type { Allowance } from "../domain/Account.ts"
 import type { QuotaExceeded, UpstreamError, UpstreamTimeout } from "../domain/errors.ts"
 import type { Principal } from "../domain/Principal.ts"
 import type { SearchRequest } from "../domain/SearchRequest.ts"
 import type { SearchResult } from "../domain/SearchResult.ts"
 import { makeDispatch, toRecord, toResult } from "./Dispatch.ts"
 import { Ids } from "./Ids.ts"
-import { Ledger } from "./Ledger.ts"
-
-/** What a response cost, and what the account could spend around it. */
-export interface Receipt {
-  readonly creditsUsed: number
-  /** As the request arrived. */
-  readonly before: Allowance
-  /** Pack credits left after the response. */
-  readonly balance: number
-}
+import { makeMetering, type Receipt } from "./Metering.ts"
 
 /** A search that was dispatched: answered or failed upstream, it was charged and logged either way. */
 export interface Served {
@@ -37,25 +27,21 @@ export class Search extends Context.Service<
   static readonly layer = Layer.effect(
     Search,
     Effect.gen(function* () {
-      const ledger = yield* Ledger
+      const metering = yield* makeMetering
       const ids = yield* Ids
       const dispatch = yield* makeDispatch
       const scope = yield* Effect.scope
 
       const charged = Effect.fnUntraced(function* (principal: Principal, request: SearchRequest) {
-        const hold = yield* ledger.reserve(principal.account, 1)
+        const metered = yield* metering.reserve(principal, 1)
         const exit = yield* Effect.exit(Effect.interruptible(dispatch(request)))
         if (Exit.isFailure(exit)) {
-          yield* Effect.orDie(ledger.settle(hold, []))
+          yield* metered.settle([])
           return yield* Effect.failCause(exit.cause)
         }
-        const dispatched = exit.value
-        const record = toRecord(principal, request, yield* ids.make("qry_"), dispatched)
-        const { balance, charged } = yield* Effect.orDie(ledger.settle(hold, [record]))
-        return {
-          answer: Result.map(dispatched.found, ({ organic }) => toResult(record, organic)),
-          receipt: { creditsUsed: charged, before: hold.before, balance }
-        }
+        const record = toRecord(principal, request, yield* ids.make("qry_"), exit.value)
+        const receipt = yield* metered.settle([record])
+        return { answer: Result.map(exit.value.found, ({ organic }) => toResult(record, organic)), receipt }
       }, Effect.uninterruptible)
 
       // In a fiber of its own: the caller's interruption ends the wait and not the search.

@@ -35,8 +35,10 @@ if (!reachable && process.env.QUARRY_REQUIRE_SERVICES === "1") {
   throw new Error(`QUARRY_REQUIRE_SERVICES=1, but there is no Postgres at ${url}`)
 }
 
+const howToGetIt = "needs Postgres 15 or later, its address in QUARRY_TEST_DATABASE_URL"
+
 /** A group of tests that needs a Postgres server, and says so when it is skipped for want of one. */
 export const describeWithPostgres = (name: string, tests: () => void): void => {
-  const title = reachable ? name : `${name} (skipped: needs Postgres 15+, its address in QUARRY_TEST_DATABASE_URL)`
-  describe.skipIf(!reachable)(title, tests)
+  if (!reachable) console.warn(`Skipped: ${name} (${howToGetIt})`)
+  describe.skipIf(!reachable)(reachable ? name : `${name} (${howToGetIt})`, tests)
 }

@@ -20,8 +20,8 @@ export class ProviderFileInvalid extends Data.TaggedError("ProviderFileInvalid")
 /** Where the operator says which providers serve which targets. */
 export type ProviderSource =
   | { readonly _tag: "file"; readonly path: string }
-  /** One SearXNG for all targets; `engines` as in `alpha_search=google,beta_search=bing`. */
-  | { readonly _tag: "searxng"; readonly url: string; readonly engines: string | undefined }
+  /** One SearXNG for all targets, each with its engine. */
+  | { readonly _tag: "searxng"; readonly url: string; readonly engines: { readonly [T in Target]: string } }
   /** The built-in index for all targets. */
   | { readonly _tag: "index" }
 
@@ -125,32 +125,7 @@ const tableOf = <E>(
     zeta_search: list("zeta_search")
   })
 
-const defaultEngines: { [T in Target]: string } = {
-  alpha_search: "google",
-  beta_search: "bing",
-  gamma_search: "duckduckgo",
-  delta_search: "brave",
-  epsilon_search: "yandex",
-  zeta_search: "mojeek"
-}
-
-/** `alpha_search=google,beta_search=bing`; a target left out keeps its default engine. */
-const parseEngines = Effect.fnUntraced(function* (list: string) {
-  const engines = { ...defaultEngines }
-  for (const entry of list.split(",").filter((entry) => entry.trim() !== "")) {
-    const [name = "", engine = ""] = entry.split("=", 2).map((part) => part.trim())
-    const target = targets.find((target) => target === name)
-    if (target === undefined || engine === "") {
-      const problem = `must be a list as in alpha_search=google,beta_search=bing; the targets are ${listed(targets)}`
-      return yield* invalid("SEARXNG_ENGINES", problem)
-    }
-    engines[target] = engine
-  }
-  return engines
-})
-
-const fromShortForm = Effect.fnUntraced(function* (url: string, list: string) {
-  const engines = yield* parseEngines(list)
+const fromShortForm = Effect.fnUntraced(function* (url: string, engines: { readonly [T in Target]: string }) {
   const instance = yield* SearXNG.type
     .make("searxng", { url })
     .pipe(Effect.mapError(({ problem }) => new EntryInvalid({ path: "SEARXNG_URL", problem })))
@@ -178,7 +153,7 @@ export const table = (
     case "index":
       return fromIndex.pipe(inPlace())
     case "searxng":
-      return fromShortForm(source.url, source.engines ?? "").pipe(inPlace())
+      return fromShortForm(source.url, source.engines).pipe(inPlace())
     case "file":
       return Effect.gen(function* () {
         const files = yield* FileSystem.FileSystem
@@ -190,7 +165,7 @@ export const table = (
           catch: (error) => new EntryInvalid({ path: "", problem: `is not JSON ${jsonPosition(error)}`.trim() })
         })
         return yield* fromFile(yield* decodeFile("", json))
-      }).pipe(inPlace(source.path))
+      }).pipe(inPlace(`QUARRY_PROVIDERS (${source.path})`))
   }
 }
 

@@ -53,7 +53,8 @@ const openDirectory = (dataDir: string): Effect.Effect<PGlite, StorageUnavailabl
 const start = (directory: string | undefined, name: string): Effect.Effect<PGlite, StorageUnavailable> =>
   Effect.tryPromise({
     try: () => (directory === undefined ? PGlite.create() : PGlite.create(directory)),
-    catch: (cause) => unusable(name, cause instanceof Error ? cause.message : String(cause))
+    // What the database says of it is an abort without a reason, for whichever of these it is.
+    catch: () => unusable(name, "its files are damaged, incomplete or of another version")
   })
 
 const unusable = (directory: string, reason: string): StorageUnavailable =>

@@ -1,12 +1,20 @@
-import { describe } from "@effect/vitest"
-import { Effect, Layer } from "effect"
+import { Layer } from "effect"
 import * as DocumentIndexSql from "../../../src/layers/sql/DocumentIndexSql.ts"
 import { documents } from "../../../src/layers/sql/migrations/0002_documents.ts"
-import { layer as postgres, postgresMissing } from "../../support/TemporaryPostgres.ts"
+import * as Pglite from "../../../src/layers/sql/Pglite.ts"
+import { describeWithPostgres, layer as postgres } from "../../support/Postgres.ts"
 import { documentIndexConformance } from "../DocumentIndex.conformance.ts"
 
-const migrated = Layer.effectDiscard(Effect.orDie(documents)).pipe(Layer.provideMerge(postgres))
+const migrated = Layer.effectDiscard(documents)
 
-describe.skipIf(postgresMissing !== undefined)(`Postgres server ${postgresMissing ?? ""}`, () => {
-  documentIndexConformance("Postgres", Layer.provide(DocumentIndexSql.layer, migrated))
-})
+documentIndexConformance(
+  "PGlite",
+  DocumentIndexSql.layer.pipe(Layer.provide(migrated), Layer.provide(Pglite.layer({ dataDir: undefined })), Layer.orDie)
+)
+
+describeWithPostgres("Postgres", () =>
+  documentIndexConformance(
+    "Postgres",
+    DocumentIndexSql.layer.pipe(Layer.provide(migrated), Layer.provide(postgres), Layer.orDie)
+  )
+)

@@ -1,0 +1,61 @@
+import { Effect } from "effect"
+import type { Allowance } from "../domain/Account.ts"
+import type { QuotaExceeded } from "../domain/errors.ts"
+import type { Principal } from "../domain/Principal.ts"
+import type { QueryRecord } from "../domain/QueryRecord.ts"
+import { Ledger } from "./Ledger.ts"
+import { QueryLog } from "./QueryLog.ts"
+
+/** What a response cost, and what the account could spend around it. */
+export interface Receipt {
+  readonly creditsUsed: number
+  /** As the request arrived; undefined where no account pays. */
+  readonly before: Allowance | undefined
+  /** Pack credits left after the response. */
+  readonly balance: number
+}
+
+/** Searches that may run: their credits are held, and `settle` ends the hold, once. */
+export interface Metered {
+  /** Charges and logs what was dispatched and gives the rest back. */
+  readonly settle: (records: ReadonlyArray<QueryRecord>) => Effect.Effect<Receipt>
+}
+
+/** How the principals pay: accounts through the ledger, the demo not at all. */
+export const makeMetering = Effect.gen(function* () {
+  const ledger = yield* Ledger
+  const queryLog = yield* QueryLog
+
+  const free: Metered = {
+    settle: (records) => Effect.as(queryLog.append(records), { creditsUsed: 0, before: undefined, balance: 0 })
+  }
+
+  /** Takes the credits of `searches`, or refuses them all. */
+  const reserve = Effect.fnUntraced(function* (
+    principal: Principal,
+    searches: number
+  ): Effect.fn.Return<Metered, QuotaExceeded> {
+    if (principal._tag === "demo") return free
+    const hold = yield* ledger.reserve(principal.account, searches)
+    return {
+      settle: (records) =>
+        ledger.settle(hold, records).pipe(
+          Effect.map(({ balance, charged }) => ({ creditsUsed: charged, before: hold.before, balance })),
+          // The sweeper has given the credits back already: nothing was charged, and the request is a fault of ours.
+          Effect.orDie
+        )
+    }
+  })
+
+  /** The receipt of a request that ran nothing. */
+  const nothing = (principal: Principal): Effect.Effect<Receipt> =>
+    principal._tag === "demo"
+      ? free.settle([])
+      : Effect.map(ledger.allowance(principal.account), (before) => ({
+          creditsUsed: 0,
+          before,
+          balance: before.balance
+        }))
+
+  return { reserve, nothing }
+})

@@ -1,0 +1,21 @@
+import { Context, type Effect, type Redacted } from "effect"
+import type { Unauthorized } from "../domain/errors.ts"
+import type { SessionPrincipal } from "../domain/Principal.ts"
+
+/** Sign-in and its sessions. Which library does it is the layer's business. */
+export class Sessions extends Context.Service<
+  Sessions,
+  {
+    /** Name of the session cookie: with the prefix `__Secure-` where clients use https. */
+    readonly cookieName: string
+    /**
+     * Who a session cookie's value belongs to. Unknown, expired, forged and ended sessions fail alike, and an ended one
+     * at once on every replica.
+     */
+    readonly authenticate: (cookie: Redacted.Redacted) => Effect.Effect<SessionPrincipal, Unauthorized>
+    /** Answers a request to `/api/auth/*`. */
+    readonly handle: (request: Request) => Effect.Effect<Response>
+    /** Removes the person behind an account: sessions, sign-ins and address. */
+    readonly forget: (accountId: string) => Effect.Effect<void>
+  }
+>()("quarry/services/Sessions") {}

@@ -1,0 +1,113 @@
+import { spawn } from "node:child_process"
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Fiber } from "effect"
+import { SqlClient } from "effect/sql"
+import * as Pglite from "../../../src/layers/sql/Pglite.ts"
+
+const temporaryDirectory = Effect.acquireRelease(
+  Effect.sync(() => mkdtempSync(join(tmpdir(), "quarry-test-"))),
+  (path) => Effect.sync(() => rmSync(path, { recursive: true, force: true }))
+)
+
+/** A process that does nothing until the scope ends. */
+const idleProcess = Effect.map(
+  Effect.acquireRelease(
+    Effect.sync(() => spawn(process.execPath, ["-e", "setInterval(() => {}, 1000)"], { stdio: "ignore" })),
+    (child) => Effect.sync(() => child.kill("SIGKILL"))
+  ),
+  (child) => child.pid ?? assert.fail("the process did not start")
+)
+
+const open = <A, E>(dataDir: string, use: (sql: SqlClient.SqlClient) => Effect.Effect<A, E>) =>
+  Effect.flatMap(SqlClient.SqlClient, use).pipe(Effect.provide(Pglite.layer({ dataDir }), { local: true }))
+
+const refusal = (dataDir: string) =>
+  Effect.map(Effect.flip(open(dataDir, (sql) => sql`select 1`)), (error) =>
+    error._tag === "StorageUnavailable" ? error.message : assert.fail(String(error))
+  )
+
+describe("Pglite", () => {
+  it.live("keeps data, and takes over the lock of a process that died", () =>
+    Effect.gen(function* () {
+      const dataDir = yield* temporaryDirectory
+      yield* open(dataDir, (sql) =>
+        Effect.andThen(sql`create table kept (n integer)`, sql`insert into kept values (7)`)
+      )
+      writeFileSync(join(dataDir, "quarry.pid"), "4194304 1")
+      assert.deepStrictEqual(yield* open(dataDir, (sql) => sql`select n from kept`), [{ n: 7 }])
+    })
+  )
+
+  it.live("one process at a time: the second is told who holds the directory", () =>
+    Effect.gen(function* () {
+      const dataDir = yield* temporaryDirectory
+      const message = yield* open(dataDir, () => refusal(dataDir))
+      assert.include(message, `process ${process.pid}`)
+      assert.include(message, "DATA_DIR")
+    })
+  )
+
+  // Elsewhere the system does not say when a process started.
+  it.live.skipIf(!existsSync("/proc/self/stat"))("a pid that now belongs to another process holds nothing", () =>
+    Effect.gen(function* () {
+      const dataDir = yield* temporaryDirectory
+      const pid = yield* idleProcess
+      writeFileSync(join(dataDir, "quarry.pid"), `${pid} 1`)
+      assert.deepStrictEqual(yield* open(dataDir, (sql) => sql`select 1 as n`), [{ n: 1 }])
+    })
+  )
+
+  it.live("a directory with something else in it is left alone, with one message", () =>
+    Effect.gen(function* () {
+      const dataDir = yield* temporaryDirectory
+      mkdirSync(join(dataDir, "postgres"))
+      writeFileSync(join(dataDir, "postgres", "letter.txt"), "not a database")
+      const message = yield* refusal(dataDir)
+      assert.include(message, join(dataDir, "postgres"))
+      assert.include(message, "move it away")
+      assert.strictEqual(message.split("\n").length, 1)
+    })
+  )
+
+  it.live("a damaged directory is refused with one message", () =>
+    Effect.gen(function* () {
+      const dataDir = yield* temporaryDirectory
+      yield* open(dataDir, (sql) => sql`select 1`)
+      rmSync(join(dataDir, "postgres", "global"), { recursive: true })
+      const message = yield* refusal(dataDir)
+      assert.include(message, "Restore the directory")
+      assert.strictEqual(message.split("\n").length, 1)
+    })
+  )
+
+  it.live("transactions, parallel statements and interrupted ones share the one connection", () =>
+    Effect.gen(function* () {
+      const dataDir = yield* temporaryDirectory
+      yield* open(
+        dataDir,
+        Effect.fnUntraced(function* (sql) {
+          yield* sql`create table counted (n integer)`
+          yield* Effect.forEach(
+            Array.from({ length: 50 }, (_, n) => n),
+            (n) =>
+              sql
+                .withTransaction(
+                  Effect.andThen(sql`insert into counted values (${n})`, n % 5 ? Effect.void : Effect.fail(n))
+                )
+                .pipe(Effect.ignore),
+            { concurrency: "unbounded" }
+          )
+          const slow = yield* Effect.forkChild(sql`select count(*) from generate_series(1, 300000)`)
+          yield* Effect.yieldNow
+          yield* Fiber.interrupt(slow)
+          const failed = yield* Effect.flip(sql`select nothing from nowhere`)
+          assert.strictEqual(failed.reason._tag, "SqlSyntaxError")
+          assert.deepStrictEqual(yield* sql`select count(*)::int as n from counted`, [{ n: 40 }])
+        })
+      )
+    })
+  )
+})
