@@ -105,7 +105,10 @@ export const disconnect: Scenario = {
     for (let round = 1; round <= rounds; round++) {
       const done = yield* Effect.forEach(Array.from({ length: clientsOfRound }), () => leaver, { concurrency: atOnce })
       const answer = yield* steady
-      if (answer.status !== 200) yield* findings.violation(`after round ${round} a search is answered ${answer.status}`)
+      if (answer.status !== 200)
+        yield* findings.violation(
+          `after round ${round} a search is answered ${answer.status ?? answer.error}: ${replica.said.slice(-5).join("\n")}`
+        )
       const midway = done.filter(({ read }) => read > 0).length
       yield* findings.note(
         `round ${round}: ${done.filter(({ whole }) => !whole).length} left inside the request, ${midway} inside the answer; ` +
@@ -113,13 +116,14 @@ export const disconnect: Scenario = {
       )
     }
     yield* Audit.holdsEnd(store)
+    if (!replica.isRunning())
+      return yield* findings.violation(`the process has ended: ${replica.said.slice(-5).join("\n")}`)
     const filesAfter = yield* Effect.sync(() => openFiles(replica.pid)).pipe(
       Effect.repeat({ until: (n) => n <= filesBefore + spareFiles, schedule: Schedule.spaced("500 millis") }),
       Effect.timeoutOrElse({ duration: idleMs, orElse: () => Effect.sync(() => openFiles(replica.pid)) })
     )
     yield* findings.note(`${filesBefore} files were open before, ${filesAfter} are after`)
     if (filesAfter > filesBefore + spareFiles) yield* findings.violation("files stay open")
-    if (!replica.isRunning()) yield* findings.violation("the process has ended")
     yield* Audit.audit(store, [customer], answers)
   })
 }
