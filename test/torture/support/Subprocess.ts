@@ -31,7 +31,10 @@ export const start = (
           options.onLine?.(String(error))
           resolve(null)
         })
-        child.on("close", (code, signal) => resolve(code ?? signal))
+        child.on("close", (code, signal) => {
+          options.onLine?.(`ended with ${code ?? signal}`)
+          resolve(code ?? signal)
+        })
       })
       return {
         pid: child.pid ?? -1,
