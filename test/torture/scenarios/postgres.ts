@@ -2,6 +2,7 @@ import { Effect, Random } from "effect"
 import type { Scenario } from "../Scenario.ts"
 import * as Audit from "../support/Audit.ts"
 import type { Answer } from "../support/Client.ts"
+import { complaints } from "../support/complaints.ts"
 import { Findings } from "../support/Findings.ts"
 import * as Load from "../support/Load.ts"
 import * as PostgresServer from "../support/PostgresServer.ts"
@@ -58,6 +59,7 @@ export const postgres: Scenario = {
     if (short) yield* Audit.endLeases(store)
     yield* Audit.holdsEnd(store)
     yield* Audit.audit(store, customers, answers)
+    for (const complaint of complaints(replicas)) yield* findings.note(`replicas said: ${complaint}`)
     for (const { isRunning } of replicas) if (!isRunning()) yield* findings.violation("a replica has ended")
   })
 }
