@@ -1,4 +1,4 @@
-import { Effect, Layer } from "effect"
+import { Duration, Effect, Layer } from "effect"
 import { FetchHttpClient } from "effect/http"
 import { Bulk } from "../services/Bulk.ts"
 import { Limits } from "../services/Limits.ts"
@@ -8,15 +8,29 @@ import * as Ids from "./Ids.ts"
 import * as RateLimiterMemory from "./memory/RateLimiterMemory.ts"
 import * as ResultCacheMemory from "./memory/ResultCacheMemory.ts"
 import * as ProviderFile from "./providers/ProviderFile.ts"
+import * as RateLimiterRedis from "./redis/RateLimiterRedis.ts"
+import { RedisConnection } from "./redis/RedisConnection.ts"
+import * as ResultCacheRedis from "./redis/ResultCacheRedis.ts"
 import * as Storage from "./Storage.ts"
+import * as DatabaseReadiness from "./sql/DatabaseReadiness.ts"
 
 const limits = Layer.effect(
   Limits,
   Effect.map(AppConfig, ({ bulkBudget, providerTimeout }) => ({ bulkBudget, providerTimeout }))
 )
 
-const cache = Layer.unwrap(
-  Effect.map(AppConfig, ({ cacheSize, cacheTtl }) => ResultCacheMemory.layer({ ttl: cacheTtl, capacity: cacheSize }))
+/** What the requests share: over all replicas through Redis where there is one, else within this process. */
+const shared = Layer.unwrap(
+  Effect.map(AppConfig, ({ cacheSize, cacheTtl, redisUrl }) => {
+    if (redisUrl === undefined) {
+      return Layer.mergeAll(RateLimiterMemory.layer(), ResultCacheMemory.layer({ ttl: cacheTtl, capacity: cacheSize }))
+    }
+    // How many answers Redis keeps is its own `maxmemory`; a size of 0 still turns the cache off.
+    const ttl = cacheSize === 0 ? Duration.zero : cacheTtl
+    return Layer.mergeAll(RateLimiterRedis.layer, ResultCacheRedis.layer({ ttl })).pipe(
+      Layer.provide(RedisConnection.layer({ url: redisUrl }))
+    )
+  })
 )
 
 /** The provider file wins over its short form; without either the built-in index serves every target. */
@@ -34,9 +48,11 @@ const providers = Layer.unwrap(Effect.map(AppConfig, (config) => ProviderFile.la
   Layer.provide(FetchHttpClient.layer)
 )
 
+const readiness = DatabaseReadiness.layer.pipe(Layer.provide(Storage.database))
+
 /** Everything the public listener stands on, chosen by the settings. */
-export const layer = Layer.mergeAll(Search.layer, Bulk.layer).pipe(
-  Layer.provide([cache, providers]),
+export const layer = Layer.mergeAll(Search.layer, Bulk.layer, readiness).pipe(
+  Layer.provide(providers),
   Layer.provide(limits),
-  Layer.provideMerge([Storage.layer, RateLimiterMemory.layer(), Ids.layer])
+  Layer.provideMerge([Storage.layer, shared, Ids.layer])
 )

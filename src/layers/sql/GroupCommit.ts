@@ -1,6 +1,6 @@
 import { Array as Arr, Cause, Deferred, type Duration, Effect, Exit, Result, type Scope, Semaphore } from "effect"
 import type { SqlError } from "effect/sql"
-import { isTransient, retryTransient, retryUntilAnswered } from "./Transient.ts"
+import { isTransient, retryTransient, retryUntilKnown } from "./Transient.ts"
 
 export interface GroupCommitOptions<Entry, Answer> {
   /** Carries the entries in one round trip and answers each, in their order. It may run twice for the same entries. */
@@ -11,11 +11,8 @@ export interface GroupCommitOptions<Entry, Answer> {
   readonly maxBatch: number
   /** Entries of one owner in one batch at most, so that the flood of one does not starve the others. */
   readonly maxPerOwner: number
-  /**
-   * How long entries are sent again while the database is away, where it matters that their outcome is known. A few
-   * quick times when undefined.
-   */
-  readonly patience?: Duration.Duration | undefined
+  /** How long a batch is sent again whose answer was lost; a few times when undefined. */
+  readonly uncertainty?: Duration.Duration | undefined
 }
 
 interface Waiting<Entry, Answer> {
@@ -47,6 +44,7 @@ export const makeGroupCommit = Effect.fnUntraced(function* <Entry, Answer>(
   options: GroupCommitOptions<Entry, Answer>
 ): Effect.fn.Return<(entry: Entry) => Effect.Effect<Answer>, never, Scope.Scope> {
   const scope = yield* Effect.scope
+  const retry = options.uncertainty === undefined ? retryTransient : retryUntilKnown(options.uncertainty)
   const lines = new Map<string, Array<Waiting<Entry, Answer>>>()
   const apart = new Map<string, Apart<Entry, Answer>>()
   const permits = yield* Semaphore.make(maxSentApart)
@@ -67,23 +65,7 @@ export const makeGroupCommit = Effect.fnUntraced(function* <Entry, Answer>(
     return batch
   }
 
-  const attempt = (batch: Batch<Entry, Answer>) => options.run(Arr.map(batch, (item) => item.entry))
-
-  /** Sends a batch together with others' entries: it does not stay for a lock. */
-  const send = (batch: Batch<Entry, Answer>) =>
-    Effect.exit(
-      options.patience === undefined
-        ? retryTransient(attempt(batch))
-        : retryUntilAnswered(attempt(batch), options.patience, (error) => !isLockTimeout(error))
-    )
-
-  /** Sends a batch of an owner apart: it holds up nobody else. */
-  const sendApart = (batch: Batch<Entry, Answer>) => {
-    const attempted = permits.withPermit(attempt(batch))
-    return Effect.exit(
-      options.patience === undefined ? retryTransient(attempted) : retryUntilAnswered(attempted, options.patience)
-    )
-  }
+  const send = (batch: Batch<Entry, Answer>) => Effect.exit(retry(options.run(Arr.map(batch, (item) => item.entry))))
 
   const conclude = (batch: Batch<Entry, Answer>, exit: Outcome<Answer>): Effect.Effect<void> =>
     Exit.isFailure(exit) && batch.length > 1 && !failedFor(exit, isTheDatabases)
@@ -125,7 +107,7 @@ export const makeGroupCommit = Effect.fnUntraced(function* <Entry, Answer>(
     while (own.line.length > 0) {
       const batch = own.line.splice(0, options.maxPerOwner).filter((item) => !item.abandoned)
       if (!Arr.isArrayNonEmpty(batch)) continue
-      const exit = yield* sendApart(batch)
+      const exit = yield* permits.withPermit(send(batch))
       yield* conclude(batch, exit)
       if (failedFor(exit, isLockTimeout)) continue
       apart.delete(owner)

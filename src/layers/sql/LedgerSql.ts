@@ -26,11 +26,6 @@ const defaultSweepInterval = Duration.seconds(10)
 const maxSweptAccounts = 500
 const maxBatch = 256
 const maxPerAccount = 64
-/**
- * How long a settlement is sent again while the database is away: whoever is told that a search failed must not have
- * been charged for it (I4), and a lost answer does not tell. Shorter than a lease, and than the drain of a shutdown.
- */
-const settlePatience = Duration.seconds(60)
 /** A request finds its period ended once; the rest is room for a plan that is changed at the same time. */
 const maxReserveAttempts = 5
 
@@ -80,7 +75,8 @@ export const layer = (options: LedgerOptions = {}): Layer.Layer<Ledger, never, S
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const ids = yield* Ids
-      const leaseMs = Duration.toMillis(options.lease ?? defaultLease)
+      const lease = options.lease ?? defaultLease
+      const leaseMs = Duration.toMillis(lease)
 
       const submitReservation = yield* makeGroupCommit<Reservation, ReserveRow>({
         ownerOf: (reservation) => reservation.accountId,
@@ -151,7 +147,9 @@ export const layer = (options: LedgerOptions = {}): Layer.Layer<Ledger, never, S
         ownerOf: (ending) => ending.hold.accountId,
         maxBatch,
         maxPerOwner: maxPerAccount,
-        patience: settlePatience,
+        // A connection that is lost while the database commits leaves open whether the search was charged, and an
+        // error would tell the caller that it was not (I4). After the lease the hold is gone either way.
+        uncertainty: lease,
         run: Effect.fnUntraced(function* (batch) {
           // A release leaves no entry to tell that it happened: sent again, it finds its hold gone, as it should be.
           const releasedBefore = batch.map((entry) => entry.sent && entry.charge === 0)

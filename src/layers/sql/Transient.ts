@@ -8,12 +8,18 @@ import { Unanswered } from "./StatementLimit.ts"
  */
 const goingAway: ReadonlySet<unknown> = new Set(["57P01", "57P02", "57P03", "53300", "25006"])
 
-/** Whether the statement may well succeed when it is sent again: a lost connection, a deadlock, a serialization failure. */
-export const isTransient = ({ reason }: SqlError.SqlError): boolean => {
+/** The whole of a statement's time went by. Whether it was carried out is not known, as after a lost connection. */
+const isUnanswered = ({ reason }: SqlError.SqlError): boolean => reason.cause instanceof Unanswered
+
+/**
+ * Whether the statement may well succeed when it is sent again: a lost connection, a deadlock, a serialization failure.
+ * What waited for as long as a statement may take has waited long enough.
+ */
+export const isTransient = (error: SqlError.SqlError): boolean => {
+  const { reason } = error
   switch (reason._tag) {
     case "ConnectionError":
-      // Whoever waited for the whole limit has waited long enough.
-      return !(reason.cause instanceof Unanswered)
+      return !isUnanswered(error)
     case "DeadlockError":
     case "SerializationError":
       return true
@@ -34,18 +40,16 @@ const briefly = Schedule.upTo(backoff, { times: maxRetries, duration: maxRetryTi
 export const retryTransient = <A, R>(effect: Effect.Effect<A, SqlError.SqlError, R>) =>
   Effect.retry(effect, { schedule: briefly, while: isTransient })
 
-const maxBackoff = Schedule.spaced("1 second")
+const maxPause = Schedule.spaced("500 millis")
 
 /**
- * Sends again, for as long as `patience`, what may have been carried out without an answer: giving up would say that it
- * was not. As above, it must be one that may run twice.
+ * Sends again what failed in passing until the database tells how it ended, for as long as given. For statements whose
+ * caller must not be told that they failed when they did not: a lost connection leaves open whether they were committed.
  */
-export const retryUntilAnswered = <A, R>(
-  effect: Effect.Effect<A, SqlError.SqlError, R>,
-  patience: Duration.Duration,
-  provided: (error: SqlError.SqlError) => boolean = () => true
-) =>
-  Effect.retry(effect, {
-    schedule: Schedule.upTo(Schedule.min([backoff, maxBackoff]), { duration: patience }),
-    while: (error) => (isTransient(error) || error.isRetryable) && provided(error)
-  })
+export const retryUntilKnown =
+  (duration: Duration.Duration) =>
+  <A, R>(effect: Effect.Effect<A, SqlError.SqlError, R>) =>
+    Effect.retry(effect, {
+      schedule: Schedule.min([backoff, maxPause]).pipe(Schedule.upTo({ duration })),
+      while: (error) => isTransient(error) || isUnanswered(error)
+    })

@@ -1,5 +1,5 @@
 import { assert, it } from "@effect/vitest"
-import { Effect, type Layer } from "effect"
+import { Clock, Effect, Fiber, type Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import * as Migrations from "../../../src/layers/sql/Migrations.ts"
 import * as Postgres from "../../../src/layers/sql/Postgres.ts"
