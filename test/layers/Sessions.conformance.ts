@@ -228,6 +228,48 @@ export const sessionsConformance = (it: Vitest.MethodsNonLive<Services>): void =
     })
   )
 
+  it.effect(
+    "a sign-in at GitHub takes over the account of an address that GitHub has verified, and keeps no token",
+    () =>
+      Effect.gen(function* () {
+        const replica = yield* makeReplica({ github: providerClient })
+        const email = yield* makeEmail
+        const account = yield* (yield* Accounts).create({ email, plan: "growth" })
+        const browser = yield* signInAtGitHub(replica, { email, verified: true })
+        assert.deepStrictEqual((yield* browser.whoAmI(replica)).account, account)
+        assert.strictEqual((yield* makeBrowser().signUp(replica, email)).status, 422)
+        const again = yield* signInAtGitHub(replica, { email, verified: true })
+        assert.strictEqual((yield* again.whoAmI(replica)).account.id, account.id)
+        assert.notInclude(yield* dumpOf, accessToken)
+      })
+  )
+
+  it.effect("an address that GitHub has not verified, or that somebody else signed up with, opens nothing", () =>
+    Effect.gen(function* () {
+      const replica = yield* makeReplica({ github: providerClient })
+      const unverified = yield* signInAtGitHub(replica, { email: yield* makeEmail, verified: false })
+      yield* refused(unverified, replica)
+      const { account, browser, email } = yield* aPerson(replica)
+      const owner = yield* signInAtGitHub(replica, { email, verified: true })
+      yield* refused(owner, replica)
+      assert.strictEqual((yield* browser.whoAmI(replica)).account.id, account.id)
+    })
+  )
+
+  it.effect("an answer from a provider that this browser did not ask for signs nobody in", () =>
+    Effect.gen(function* () {
+      const replica = yield* makeReplica({ github: providerClient })
+      const victim = makeBrowser()
+      const { state } = yield* askGitHub(replica, makeBrowser())
+      const answer = yield* victim.get(replica, `/callback/github?code=a-code&state=${state}`)
+      assert.include(answer.headers.get("location"), "error=state_mismatch")
+      yield* refused(victim, replica)
+      for (const provider of ["google", "gitlab"]) {
+        assert.strictEqual((yield* makeBrowser().post(replica, "/sign-in/social", { provider })).status >= 400, true)
+      }
+    })
+  )
+
   it.effect("a sign-up that fails half-way leaves nothing that blocks the next", () =>
     Effect.gen(function* () {
       const accounts = yield* Accounts
@@ -451,6 +493,39 @@ const makeBrowserWith = (cookies: ReadonlyMap<string, string>) => {
   for (const [name, value] of cookies) browser.cookies.set(name, value)
   return browser
 }
+
+const providerClient = { clientId: "a-client", clientSecret: Redacted.make("a client's secret") }
+const accessToken = "gho_an_access_token_of_github"
+
+/** The address that a browser is sent to when it asks to sign in at GitHub. */
+const askGitHub = Effect.fnUntraced(function* (replica: Replica, browser: ReturnType<typeof makeBrowser>) {
+  const { json } = yield* browser.post(replica, "/sign-in/social", { provider: "github", callbackURL: "/dashboard" })
+  const url = new URL(json.url)
+  assert.strictEqual(url.origin, "https://github.com")
+  assert.strictEqual(url.searchParams.get("redirect_uri"), `${replica.baseUrl}/api/auth/callback/github`)
+  return { state: url.searchParams.get("state") }
+})
+
+/** A browser that comes back from a GitHub that says this about its person. */
+const signInAtGitHub = Effect.fnUntraced(function* (
+  replica: Replica,
+  { email, verified }: { readonly email: string; readonly verified: boolean }
+) {
+  const browser = makeBrowser()
+  const { state } = yield* askGitHub(replica, browser)
+  const person = { id: email, login: "person", name: "A Person", email, avatar_url: "https://github.test/a.png" }
+  const answers: Record<string, unknown> = {
+    "https://github.com/login/oauth/access_token": { access_token: accessToken, token_type: "bearer", scope: "" },
+    "https://api.github.com/user": person,
+    "https://api.github.com/user/emails": [{ email, primary: true, verified }]
+  }
+  const { fetch } = globalThis
+  globalThis.fetch = async (input) => Response.json(answers[String(input)])
+  yield* browser
+    .get(replica, `/callback/github?code=a-code&state=${state}`)
+    .pipe(Effect.ensuring(Effect.sync(() => Object.assign(globalThis, { fetch }))))
+  return browser
+})
 
 /** What the library would answer, and ways to spell what is offered differently. */
 const unoffered = [

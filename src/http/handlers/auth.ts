@@ -1,6 +1,7 @@
 import { Effect, Layer } from "effect"
-import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
+import { HttpIncomingMessage, HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { Sessions } from "../../services/Sessions.ts"
+import { maxBodyBytes } from "../body.ts"
 import { clientAddress } from "../clientAddress.ts"
 import { undeclaredResponse } from "../errors.ts"
 
@@ -13,7 +14,10 @@ export const layer = Layer.unwrap(
       Effect.gen(function* () {
         const request = yield* HttpServerRequest.HttpServerRequest
         const { headers, method } = request
-        const body = method === "GET" ? "" : yield* request.text
+        const body =
+          method === "GET"
+            ? ""
+            : yield* Effect.provideService(request.text, HttpIncomingMessage.MaxBodySize, maxBodyBytes)
         // The host is nobody's: which one a client wrote into its request decides nothing.
         const url = new URL(request.url, "http://quarry.invalid")
         const sent = new Request(url, { method, headers, body: body === "" ? null : body })

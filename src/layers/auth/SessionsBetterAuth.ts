@@ -1,7 +1,9 @@
+import { AsyncLocalStorage } from "node:async_hooks"
 import type { BetterAuthOptions } from "better-auth"
 import { APIError, createAuthMiddleware } from "better-auth/api"
+import { hashPassword } from "better-auth/crypto"
 import { betterAuth } from "better-auth/minimal"
-import { Duration, Effect, Layer, Redacted } from "effect"
+import { Duration, Effect, Layer, Predicate, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
 import { NotFound, unauthorized } from "../../domain/errors.ts"
 import type { Accounts } from "../../services/Accounts.ts"
@@ -36,6 +38,7 @@ const limits = {
   link: Duration.hours(1),
   /** For an answer, with the calls to an identity provider in it. */
   answer: Duration.seconds(30),
+  passwordCharacters: 128,
   nameCharacters: 100,
   emailCharacters: 254,
   userAgentCharacters: 256
@@ -43,6 +46,13 @@ const limits = {
 
 /** Carries the client's address to the library; what a client sends under this name is replaced. */
 const clientHeader = "x-quarry-client"
+
+/**
+ * Hashes made ahead, by password, for as long as one request. The library hashes a new person's password inside the
+ * transaction that makes them, and a tenth of a second of work would keep a connection, the embedded database's only
+ * one, from everybody else.
+ */
+const hashedAhead = new AsyncLocalStorage<Map<string, string>>()
 
 /** Where links in emails lead when the page that asked for them named no page. */
 const landing = "/dashboard"
@@ -104,7 +114,7 @@ export const layer = (
         counted.headers.delete(clientHeader)
         if (client !== undefined) counted.headers.set(clientHeader, client.split("/", 1).join(""))
         const response = yield* bridge
-          .serve(() => auth.handler(counted))
+          .serve(() => hashedAhead.run(new Map(), () => auth.handler(counted)))
           .pipe(
             Effect.timeoutOrElse({
               duration: limits.answer,
@@ -146,6 +156,8 @@ const configure = Effect.fnUntraced(function* (options: SessionsOptions, bridge:
     runFork(Effect.forkIn(emails.send({ to, subject, text: lines.join("\n\n") }), scope))
   }
 
+  const confirm = (userId: string) => sql`update auth_users set email_verified = true where id = ${userId}`
+
   /** Those that nobody came back to. Skips what another sign-in removes, so that two cannot wait for each other. */
   const expireSessions = sql`
     delete from auth_sessions
@@ -176,7 +188,11 @@ const configure = Effect.fnUntraced(function* (options: SessionsOptions, bridge:
     emailAndPassword: {
       enabled: true,
       requireEmailVerification: emails.delivers,
+      maxPasswordLength: limits.passwordCharacters,
+      password: { hash: async (password) => hashedAhead.getStore()?.get(password) ?? hashPassword(password) },
       revokeSessionsOnPasswordReset: true,
+      // Who opened the link reads the address's emails, and whoever signed up with it before has lost the password.
+      onPasswordReset: ({ user }) => bridge.run(Effect.asVoid(confirm(user.id))),
       resetPasswordTokenExpiresIn: Duration.toSeconds(limits.link),
       sendResetPassword: ({ token, url, user }) =>
         send(user.email, "Choose a new password for Quarry", [
@@ -216,14 +232,7 @@ const configure = Effect.fnUntraced(function* (options: SessionsOptions, bridge:
         void bridge.run(levels[level](`Sign-in: ${message}`))
       }
     },
-    hooks: {
-      before: createAuthMiddleware(async (context) =>
-        // Whoever changes a password may do it because somebody else knows the old one.
-        context.path === "/change-password"
-          ? { context: { body: { ...context.body, revokeOtherSessions: true } } }
-          : undefined
-      )
-    },
+    hooks: { before: createAuthMiddleware(before) },
     databaseHooks: {
       user: {
         create: {
@@ -258,3 +267,15 @@ const provider = ({ clientId, clientSecret }: ProviderClient) => ({
   disableIdTokenSignIn: true,
   requireEmailVerification: true
 })
+
+/** What happens before the library looks at a request. */
+const before = async ({ body, path }: { readonly body?: unknown; readonly path?: string }) => {
+  if (!Predicate.isObject(body)) return undefined
+  // Whoever changes a password may do it because somebody else knows the old one.
+  if (path === "/change-password") return { context: { body: { ...body, revokeOtherSessions: true } } }
+  const password = Predicate.hasProperty(body, "password") ? body.password : undefined
+  if (path === "/sign-up/email" && Predicate.isString(password) && password.length <= limits.passwordCharacters) {
+    hashedAhead.getStore()?.set(password, await hashPassword(password))
+  }
+  return undefined
+}
