@@ -2,12 +2,12 @@ import { DateTime, Effect, type Layer, Option, Schema } from "effect"
 import { CliError, Command, Flag } from "effect/cli"
 import { type Account, type Allowance, remaining } from "../domain/Account.ts"
 import { normalizeEmail, type Plan, plans } from "../domain/Plan.ts"
-import { Accounts } from "../services/Accounts.ts"
+import { Accounts, maxConcurrency } from "../services/Accounts.ts"
 import { Ledger } from "../services/Ledger.ts"
 import { print, table, time } from "./Output.ts"
 
 /** Figures beyond these are typing mistakes. */
-const limits = { emailCharacters: 254, credits: 1_000_000_000, concurrency: 1000, reasonCharacters: 500 }
+const limits = { emailCharacters: 254, credits: 1_000_000_000, reasonCharacters: 500 }
 
 const Email = Schema.String.check(
   Schema.isPattern(/^\s*[^\s@]+@[^\s@]+\s*$/, { message: "must be an email address" }),
@@ -36,11 +36,11 @@ const choiceFlags = {
   ),
   concurrency: Flag.Int("concurrency").pipe(
     Flag.withDescription("Searches one request runs side by side; the plan's own figure by default"),
-    Flag.withSchema(between(1, limits.concurrency)),
+    Flag.withSchema(between(1, maxConcurrency)),
     Flag.optional
   ),
   cycleStart: Flag.String("cycle-start").pipe(
-    Flag.withDescription("Start of the subscription in ISO 8601; calendar months by default"),
+    Flag.withDescription("Start of the subscription in ISO 8601; calendar months, or the present cycle, by default"),
     Flag.filterMap(
       (text) => (isoTime.test(text) ? Option.map(DateTime.make(text), DateTime.toEpochMillis) : Option.none()),
       () => "an ISO 8601 date or time such as 2026-01-31 or 2026-01-31T08:00:00Z"

@@ -1,27 +1,38 @@
-import { Effect, Layer, type Redacted } from "effect"
+import { Duration, Effect, Layer } from "effect"
 import { FetchHttpClient } from "effect/http"
 import { Bulk } from "../services/Bulk.ts"
 import { Limits } from "../services/Limits.ts"
 import { Search } from "../services/Search.ts"
 import { TrustedProxies } from "../services/TrustedProxies.ts"
-import * as EmailsLog from "./auth/EmailsLog.ts"
-import * as EmailsSmtp from "./auth/EmailsSmtp.ts"
-import * as SessionsBetterAuth from "./auth/SessionsBetterAuth.ts"
 import { AppConfig } from "./Config.ts"
 import * as Ids from "./Ids.ts"
 import * as RateLimiterMemory from "./memory/RateLimiterMemory.ts"
 import * as ResultCacheMemory from "./memory/ResultCacheMemory.ts"
 import * as ProviderFile from "./providers/ProviderFile.ts"
-import { Secrets } from "./Secrets.ts"
+import * as RateLimiterRedis from "./redis/RateLimiterRedis.ts"
+import { RedisConnection } from "./redis/RedisConnection.ts"
+import * as ResultCacheRedis from "./redis/ResultCacheRedis.ts"
+import * as SignIn from "./SignIn.ts"
 import * as Storage from "./Storage.ts"
+import * as DatabaseReadiness from "./sql/DatabaseReadiness.ts"
 
 const limits = Layer.effect(
   Limits,
   Effect.map(AppConfig, ({ bulkBudget, providerTimeout }) => ({ bulkBudget, providerTimeout }))
 )
 
-const cache = Layer.unwrap(
-  Effect.map(AppConfig, ({ cacheSize, cacheTtl }) => ResultCacheMemory.layer({ ttl: cacheTtl, capacity: cacheSize }))
+/** What the requests share: over all replicas through Redis where there is one, else within this process. */
+const shared = Layer.unwrap(
+  Effect.map(AppConfig, ({ cacheSize, cacheTtl, redisUrl }) => {
+    if (redisUrl === undefined) {
+      return Layer.mergeAll(RateLimiterMemory.layer(), ResultCacheMemory.layer({ ttl: cacheTtl, capacity: cacheSize }))
+    }
+    // How many answers Redis keeps is its own `maxmemory`; a size of 0 still turns the cache off.
+    const ttl = cacheSize === 0 ? Duration.zero : cacheTtl
+    return Layer.mergeAll(RateLimiterRedis.layer, ResultCacheRedis.layer({ ttl })).pipe(
+      Layer.provide(RedisConnection.layer({ url: redisUrl }))
+    )
+  })
 )
 
 /** The provider file wins over its short form; without either the built-in index serves every target. */
@@ -39,38 +50,16 @@ const providers = Layer.unwrap(Effect.map(AppConfig, (config) => ProviderFile.la
   Layer.provide(FetchHttpClient.layer)
 )
 
-const emails = Layer.unwrap(
-  Effect.map(AppConfig, ({ emailFrom, smtpUrl }) =>
-    smtpUrl === undefined || emailFrom === undefined
-      ? EmailsLog.layer
-      : EmailsSmtp.layer({ url: smtpUrl, from: emailFrom })
-  )
-)
-
-const providerClient = (clientId: string | undefined, clientSecret: Redacted.Redacted | undefined) =>
-  clientId === undefined || clientSecret === undefined ? undefined : { clientId, clientSecret }
-
-const sessions = Layer.unwrap(
-  Effect.gen(function* () {
-    const config = yield* AppConfig
-    const { authSecret } = yield* Secrets
-    return SessionsBetterAuth.layer({
-      baseUrl: config.baseUrl,
-      secret: authSecret,
-      google: providerClient(config.googleClientId, config.googleClientSecret),
-      github: providerClient(config.githubClientId, config.githubClientSecret)
-    })
-  })
-).pipe(Layer.provide(emails))
-
 const trustedProxies = Layer.effect(
   TrustedProxies,
   Effect.map(AppConfig, ({ trustedProxyHops }) => trustedProxyHops)
 )
 
+const readiness = DatabaseReadiness.layer.pipe(Layer.provide(Storage.database))
+
 /** Everything the public listener stands on, chosen by the settings. */
-export const layer = Layer.mergeAll(Search.layer, Bulk.layer, sessions).pipe(
-  Layer.provide([cache, providers]),
+export const layer = Layer.mergeAll(Search.layer, Bulk.layer, SignIn.layer, readiness).pipe(
+  Layer.provide(providers),
   Layer.provide(limits),
-  Layer.provideMerge([Storage.layer, RateLimiterMemory.layer(), Ids.layer, trustedProxies])
+  Layer.provideMerge([Storage.layer, shared, Ids.layer, trustedProxies])
 )

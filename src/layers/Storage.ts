@@ -37,4 +37,4 @@ export const layer = Layer.mergeAll(
   LedgerSql.layer(),
   DocumentIndexSql.layer,
   queryLog
-).pipe(Layer.provideMerge(Migrations.layer), Layer.provideMerge(database), Layer.provide(Ids.layer))
+).pipe(Layer.provideMerge(Migrations.layer), Layer.provide(database), Layer.provide(Ids.layer))

@@ -10,7 +10,10 @@ export interface PlanChoice {
   readonly quota?: number | undefined
   /** The plan's own figure when undefined. */
   readonly concurrency?: number | undefined
-  /** Start of the subscription in Unix milliseconds; calendar months apply when undefined. */
+  /**
+   * Start of the subscription in Unix milliseconds. When undefined, calendar months apply, and a change of plan keeps
+   * the cycle that is running.
+   */
   readonly cycleStart?: number | undefined
 }
 
@@ -41,7 +44,8 @@ export class Accounts extends Context.Service<
   }
 >()("quarry/services/Accounts") {}
 
-const maxConcurrency = 10_000
+/** Figures beyond it are typing mistakes. */
+export const maxConcurrency = 10_000
 
 /** The figures a choice comes to, or why it is not possible. */
 export const termsOf = (

@@ -88,7 +88,7 @@ export const accountsConformance = (it: Vitest.MethodsNonLive<Accounts | Backdoo
       const ledger = yield* Ledger
       const account = yield* makeAccount({ plan: "growth", cycleStart })
       yield* ledger.reserve(account, 6_000)
-      const changed = yield* accounts.setPlan(account.id, { plan: "business", cycleStart })
+      const changed = yield* accounts.setPlan(account.id, { plan: "business" })
       assert.deepStrictEqual(changed, { ...account, plan: "business", quota: 200_000, concurrency: 10 })
       assert.deepStrictEqual(yield* accounts.byId(account.id), changed)
       assert.deepInclude(yield* ledger.allowance(changed), {

@@ -50,7 +50,8 @@ export const layer: Layer.Layer<Accounts, never, MemoryStore | Ids> = Layer.effe
         const { concurrency, quota } = yield* termsOf(choice)
         const stored = yield* found(store.accounts.get(id), id)
         yield* addressForTrial(choice.plan, stored.account.email)
-        const { cycleStart, plan } = choice
+        const { plan } = choice
+        const cycleStart = plan === "trial" ? undefined : (choice.cycleStart ?? stored.account.cycleStart)
         const now = yield* Clock.currentTimeMillis
         stored.account = { ...stored.account, plan, quota, concurrency, cycleStart }
         stored.allowance = enter(stored.account, now, quota)

@@ -96,7 +96,8 @@ export const layer: Layer.Layer<Accounts, never, SqlClient.SqlClient | Ids> = La
         yield* sql`select from wallets where account_id = ${id} for update`
         const rows = yield* sql<AccountRow>`
           update accounts set plan = ${choice.plan}, quota = ${quota}, concurrency = ${concurrency},
-            cycle_start = ${toDate(choice.cycleStart)}::timestamptz
+            cycle_start = case when ${choice.plan} = 'trial' then null
+              else coalesce(${toDate(choice.cycleStart)}::timestamptz, cycle_start) end
           where id = ${id} and deleted_at is null
           returning *`
         const account = toAccount(yield* first(rows, id))
