@@ -57,6 +57,13 @@ const postgresAddress: Reader<Redacted.Redacted> = (text) =>
 const redisAddresses: Reader<Redacted.Redacted> = (text) =>
   text.split(",").every((node) => address(["redis:", "rediss:"], node.trim())) ? Redacted.make(text) : undefined
 
+const smtpAddress: Reader<Redacted.Redacted> = (text) =>
+  address(["smtp:", "smtps:"], text) ? Redacted.make(text) : undefined
+
+/** An address with or without a name: `Quarry <quarry@example.com>`. */
+const sender: Reader<string> = (text) =>
+  /^[^\s@<>]+@[^\s@<>]+$|^[^<>\r\n]*<[^\s@<>]+@[^\s@<>]+>$/.test(text) ? text : undefined
+
 /** Two during rotation. */
 const proxySecrets: Reader<ReadonlyArray<Redacted.Redacted>> = (text) => {
   const secrets = text.split(",").map((secret) => secret.trim())
@@ -181,6 +188,27 @@ const settings = {
     secret: true
   }),
   marketplacePlan: setting("MARKETPLACE_PLAN", oneOf(...plans), { takes: plans.join(", "), fallback: undefined }),
+  googleClientId: setting("GOOGLE_CLIENT_ID", anyText, { takes: "the client's id", fallback: undefined }),
+  googleClientSecret: setting("GOOGLE_CLIENT_SECRET", secretText, {
+    takes: "the client's secret",
+    fallback: undefined,
+    secret: true
+  }),
+  githubClientId: setting("GITHUB_CLIENT_ID", anyText, { takes: "the client's id", fallback: undefined }),
+  githubClientSecret: setting("GITHUB_CLIENT_SECRET", secretText, {
+    takes: "the client's secret",
+    fallback: undefined,
+    secret: true
+  }),
+  smtpUrl: setting("SMTP_URL", smtpAddress, {
+    takes: "smtp://user:password@host:port, or smtps://",
+    fallback: undefined,
+    secret: true
+  }),
+  emailFrom: setting("EMAIL_FROM", sender, {
+    takes: "an address such as Quarry <quarry@example.com>",
+    fallback: undefined
+  }),
   trustedProxyHops: setting("TRUSTED_PROXY_HOPS", whole(0, 100), {
     takes: "a whole number of proxies from 0 to 100",
     fallback: 0
@@ -200,15 +228,29 @@ const settings = {
 
 type Settings = { readonly [K in keyof typeof settings]: Effect.Success<(typeof settings)[K]> }
 
+/** Variables that mean nothing without each other. */
+const pairs = [
+  ["googleClientId", "googleClientSecret"],
+  ["githubClientId", "githubClientSecret"],
+  ["smtpUrl", "emailFrom"]
+] as const
+
 /** What one variable on its own cannot tell. */
 const contradictions = (values: Settings): ReadonlyArray<string> => {
-  if (values.databaseUrl === undefined) return []
+  const halves = pairs.flatMap(([one, other]) => {
+    if ((values[one] === undefined) === (values[other] === undefined)) return []
+    const [set, unset] = values[one] === undefined ? [other, one] : [one, other]
+    return [`${constantCase(unset)}: not set; ${constantCase(set)} requires it.`]
+  })
+  if (values.databaseUrl === undefined) return halves
   const missing = { AUTH_SECRET: values.authSecret, KEY_PEPPER: values.keyPepper }
-  return Object.entries(missing).flatMap(([name, value]) =>
-    value === undefined
-      ? [`${name}: not set; DATABASE_URL requires it, the same for every replica. Make one: openssl rand -base64 32`]
-      : []
-  )
+  return Object.entries(missing)
+    .flatMap(([name, value]) =>
+      value === undefined
+        ? [`${name}: not set; DATABASE_URL requires it, the same for every replica. Make one: openssl rand -base64 32`]
+        : []
+    )
+    .concat(halves)
 }
 
 const read = Effect.gen(function* () {
@@ -257,7 +299,7 @@ const durationText = (value: Duration.Duration): string => {
   return ms === 0 ? "0" : `${ms / unitMs} ${unit}${ms === unitMs ? "" : "s"}`
 }
 
-const addressNames: ReadonlySet<string> = new Set(["databaseUrl", "redisUrl", "searxngUrl"])
+const addressNames: ReadonlySet<string> = new Set(["databaseUrl", "redisUrl", "searxngUrl", "smtpUrl"])
 
 type Shown = string | number | boolean | null
 

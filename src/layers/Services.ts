@@ -3,6 +3,7 @@ import { FetchHttpClient } from "effect/http"
 import { Bulk } from "../services/Bulk.ts"
 import { Limits } from "../services/Limits.ts"
 import { Search } from "../services/Search.ts"
+import { TrustedProxies } from "../services/TrustedProxies.ts"
 import { AppConfig } from "./Config.ts"
 import * as Ids from "./Ids.ts"
 import * as RateLimiterMemory from "./memory/RateLimiterMemory.ts"
@@ -11,6 +12,7 @@ import * as ProviderFile from "./providers/ProviderFile.ts"
 import * as RateLimiterRedis from "./redis/RateLimiterRedis.ts"
 import { RedisConnection } from "./redis/RedisConnection.ts"
 import * as ResultCacheRedis from "./redis/ResultCacheRedis.ts"
+import * as SignIn from "./SignIn.ts"
 import * as Storage from "./Storage.ts"
 import * as DatabaseReadiness from "./sql/DatabaseReadiness.ts"
 
@@ -48,11 +50,16 @@ const providers = Layer.unwrap(Effect.map(AppConfig, (config) => ProviderFile.la
   Layer.provide(FetchHttpClient.layer)
 )
 
+const trustedProxies = Layer.effect(
+  TrustedProxies,
+  Effect.map(AppConfig, ({ trustedProxyHops }) => trustedProxyHops)
+)
+
 const readiness = DatabaseReadiness.layer.pipe(Layer.provide(Storage.database))
 
 /** Everything the public listener stands on, chosen by the settings. */
-export const layer = Layer.mergeAll(Search.layer, Bulk.layer, readiness).pipe(
+export const layer = Layer.mergeAll(Search.layer, Bulk.layer, SignIn.layer, readiness).pipe(
   Layer.provide(providers),
   Layer.provide(limits),
-  Layer.provideMerge([Storage.layer, shared, Ids.layer])
+  Layer.provideMerge([Storage.layer, shared, Ids.layer, trustedProxies])
 )

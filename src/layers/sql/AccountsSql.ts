@@ -99,7 +99,7 @@ export const layer: Layer.Layer<Accounts, never, SqlClient.SqlClient | Ids> = La
             cycle_start = case when ${choice.plan} = 'trial' then null
               else coalesce(${toDate(choice.cycleStart)}::timestamptz, cycle_start) end
           where id = ${id} and deleted_at is null
-          returning id, email, plan, quota, concurrency, cycle_start, created_at`
+          returning *`
         const account = toAccount(yield* first(rows, id))
         yield* enterPeriod(account, quota)
         return account

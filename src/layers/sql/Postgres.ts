@@ -2,7 +2,7 @@ import { PgClient } from "@effect/sql-pg"
 import { Duration, Effect, Layer, Predicate, Redacted } from "effect"
 import { Reactivity } from "effect/reactivity"
 import { SqlClient, type SqlConnection, SqlError } from "effect/sql"
-import { limitedAcquirer } from "./StatementLimit.ts"
+import { limitedAcquirer, unprepared } from "./StatementLimit.ts"
 
 export interface PostgresOptions {
   readonly url: Redacted.Redacted
@@ -57,12 +57,13 @@ export const layer = (options: PostgresOptions): Layer.Layer<SqlClient.SqlClient
     Effect.gen(function* () {
       const pool = yield* connect(options)
       const limit = Duration.sum(options.statementTimeout ?? defaultStatementTimeout, timeoutGrace)
+      const acquirer = limitedAcquirer(pool.reserve, limit)
       return yield* SqlClient.make({
-        acquirer: limitedAcquirer(pool.reserve, limit),
+        acquirer,
+        transactionAcquirer: Effect.map(acquirer, unprepared),
         compiler: PgClient.makeCompiler(),
         driver: "pg",
         spanAttributes: spanAttributes(options.url),
-        prepareTransactionControls: true,
         commit,
         releaseSavepoint: (name) => `RELEASE SAVEPOINT ${name}`
       })

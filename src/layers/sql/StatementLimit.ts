@@ -44,6 +44,16 @@ export const limitedAcquirer = (acquirer: SqlConnection.Acquirer, limit: Duratio
   Effect.map(within(limit, "no free connection to the database")(acquirer), (connection) => limited(connection, limit))
 
 /**
+ * A connection that prepares nothing. A prepared statement fails once after a column was added to what it reads; the
+ * client prepares it again, but not inside a transaction, which has failed by then.
+ */
+export const unprepared = (connection: SqlConnection.Connection): SqlConnection.Connection => ({
+  ...connection,
+  execute: connection.executeUnprepared,
+  executeValues: connection.executeValuesUnprepared
+})
+
+/**
  * Runs statements that may take minutes (a migration, the whole of the books) in a transaction without a timeout on
  * either side. Transaction settings are what a pooler keeps apart for its clients.
  */

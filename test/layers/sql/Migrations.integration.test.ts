@@ -26,6 +26,8 @@ const useAll = Effect.gen(function* () {
   const account = yield* makeAccount({ plan: "starter" }, 5)
   yield* accounts.byEmail(account.email)
   yield* accounts.setPlan(account.id, { plan: "growth" })
+  const { key: first } = yield* keys.create(account.id, { label: "CI", mode: "live" })
+  yield* keys.rotate(first.id)
   const { key, secret } = yield* keys.create(account.id, { label: "CI", mode: "live" })
   yield* keys.authenticate(secret)
   yield* keys.list(account.id)
