@@ -20,12 +20,12 @@ const admin = Layer.unwrap(
 
 const signals = Layer.unwrap(Effect.map(AppConfig, ({ shutdownGrace }) => Signals.layer({ grace: shutdownGrace })))
 
-// What stands lower starts earlier and ends later: the private listener tells of the start and of the drain.
+// What stands lower starts earlier and ends later: the private listener tells of the public one's start and drain.
 Layer.effectDiscard(announce).pipe(
   Layer.provide(listener),
   Layer.provide(FirstStart.layer),
-  Layer.provide(Services.layer),
   Layer.provide(admin),
+  Layer.provide(Services.layer),
   Layer.provide(Readiness.layer),
   Layer.provide(signals),
   Layer.provide(Logging.layer("stdout")),

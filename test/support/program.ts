@@ -43,8 +43,8 @@ const program = Effect.gen(function* () {
   const announce = Layer.effectDiscard(Effect.sync(() => console.log(JSON.stringify(ports))))
   return yield* announce.pipe(
     Layer.provide(Server.layer({ host: "127.0.0.1", port: ports.public, grace })),
-    Layer.provide(storage),
     Layer.provide(Admin.layer({ host: "127.0.0.1", port: ports.admin })),
+    Layer.provide(storage),
     Layer.provide(services),
     Layer.provide(Signals.layer({ grace })),
     Layer.launch
