@@ -228,6 +228,23 @@ export const sessionsConformance = (it: Vitest.MethodsNonLive<Services>): void =
     })
   )
 
+  it.effect("whoever signed up with somebody else's address loses it to the owner's new password", () =>
+    Effect.gen(function* () {
+      const replica = yield* makeReplica({ delivers: true })
+      const email = yield* makeEmail
+      const account = yield* (yield* Accounts).create({ email, plan: "growth" })
+      yield* makeBrowser().signUp(replica, email)
+      yield* replica.nextLink
+      const owner = makeBrowser()
+      yield* owner.post(replica, "/request-password-reset", { email })
+      const { token } = yield* replica.nextLink
+      yield* owner.post(replica, "/reset-password", { token, newPassword: "the owner's own" })
+      assert.strictEqual((yield* makeBrowser().signIn(replica, email)).status, 401)
+      assert.strictEqual((yield* owner.signIn(replica, email, "the owner's own")).status, 200)
+      assert.deepStrictEqual((yield* owner.whoAmI(replica)).account, account)
+    })
+  )
+
   it.effect(
     "a sign-in at GitHub takes over the account of an address that GitHub has verified, and keeps no token",
     () =>

@@ -111,8 +111,7 @@ export const layer = (
           return yield* new NotFound({ message: "Nothing about signing in is at this address." })
         }
         const counted = new Request(request)
-        counted.headers.delete(clientHeader)
-        if (client !== undefined) counted.headers.set(clientHeader, client.split("/", 1).join(""))
+        counted.headers.set(clientHeader, (client ?? "").split("/", 1).join(""))
         const response = yield* bridge
           .serve(() => hashedAhead.run(new Map(), () => auth.handler(counted)))
           .pipe(
