@@ -34,6 +34,8 @@ const whole =
     return value >= minimum && value <= maximum ? value : undefined
   }
 
+const truth: Reader<boolean> = (text) => (text === "true" ? true : text === "false" ? false : undefined)
+
 const duration =
   (minimumText: Duration.Input, maximumText: Duration.Input): Reader<Duration.Duration> =>
   (text) => {
@@ -137,6 +139,14 @@ const settings = {
   databasePoolSize: setting("DATABASE_POOL_SIZE", whole(1, 1000), {
     takes: "a whole number of connections from 1 to 1000",
     fallback: 10
+  }),
+  databaseStatementTimeout: setting("DATABASE_STATEMENT_TIMEOUT", duration("100 millis", "60 seconds"), {
+    takes: "a duration from 100 milliseconds to 60 seconds, such as 10 seconds",
+    fallback: Duration.seconds(10)
+  }),
+  databasePrepare: setting("DATABASE_PREPARE", truth, {
+    takes: "true, or false behind a transaction pooler",
+    fallback: true
   }),
   redisUrl: setting("REDIS_URL", redisAddresses, {
     takes: "redis://host:port, or several separated by commas for Redis Cluster",
@@ -291,9 +301,11 @@ const durationText = (value: Duration.Duration): string => {
 
 const addressNames: ReadonlySet<string> = new Set(["databaseUrl", "redisUrl", "searxngUrl", "smtpUrl"])
 
-const show = (name: string, value: Settings[keyof Settings]): string | number | null => {
+type Shown = string | number | boolean | null
+
+const show = (name: string, value: Settings[keyof Settings]): Shown => {
   if (value === undefined) return null
-  if (typeof value === "number") return value
+  if (typeof value === "number" || typeof value === "boolean") return value
   if (addressNames.has(name)) {
     const text = Redacted.isRedacted(value) ? String(Redacted.value(value)) : String(value)
     return text
@@ -311,5 +323,5 @@ const show = (name: string, value: Settings[keyof Settings]): string | number | 
 }
 
 /** The settings by the names of their variables, secrets and passwords in addresses redacted; null is unset. */
-export const describe = (config: AppConfig["Service"]): Readonly<Record<string, string | number | null>> =>
+export const describe = (config: AppConfig["Service"]): Readonly<Record<string, Shown>> =>
   Object.fromEntries(Object.entries(config).map(([name, value]) => [constantCase(name), show(name, value)]))

@@ -23,6 +23,8 @@ const contract = {
   DATABASE_URL: null,
   DATA_DIR: ".quarry",
   DATABASE_POOL_SIZE: 10,
+  DATABASE_STATEMENT_TIMEOUT: "10 seconds",
+  DATABASE_PREPARE: true,
   REDIS_URL: null,
   AUTH_SECRET: null,
   KEY_PEPPER: null,
