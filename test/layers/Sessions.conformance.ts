@@ -278,6 +278,7 @@ export const sessionsConformance = (it: Vitest.MethodsNonLive<Services>): void =
       const replica = yield* makeReplica({ github: providerClient })
       const victim = makeBrowser()
       const { state } = yield* askGitHub(replica, makeBrowser())
+      assert.notInclude(yield* dumpOf, state)
       const answer = yield* victim.get(replica, `/callback/github?code=a-code&state=${state}`)
       assert.include(answer.headers.get("location"), "error=state_mismatch")
       yield* refused(victim, replica)
@@ -528,7 +529,7 @@ const askGitHub = Effect.fnUntraced(function* (replica: Replica, browser: Return
   const url = new URL(json.url)
   assert.strictEqual(url.origin, "https://github.com")
   assert.strictEqual(url.searchParams.get("redirect_uri"), `${replica.baseUrl}/api/auth/callback/github`)
-  return { state: url.searchParams.get("state") }
+  return { state: url.searchParams.get("state") ?? assert.fail("no state") }
 })
 
 /** A browser that comes back from a GitHub that says this about its person. */

@@ -174,6 +174,9 @@ const configure = Effect.fnUntraced(function* (options: SessionsOptions, bridge:
     verification: tables.verification,
     account: {
       ...tables.account,
+      // Encrypted in the browser that asked, which is the only one to come back with it. In the database it would be as
+      // large as a client likes.
+      storeStateStrategy: "cookie",
       // A person who signs in by a provider and by password is one person, once both have proven the address.
       accountLinking: { enabled: true, requireLocalEmailVerified: true }
     },
