@@ -73,6 +73,8 @@ describe("/api/auth", () => {
         ["GET", "/api/auth/unknown"],
         ["POST", "/api/auth/unknown/more"],
         ["HEAD", "/api/auth/get-session"],
+        ["PUT", "/api/auth/get-session"],
+        ["OPTIONS", "/api/auth/get-session"],
         ["GET", "/api/authority"]
       ] as const) {
         const answer = yield* api.send(method, path)

@@ -278,7 +278,7 @@ export const sessionsConformance = (it: Vitest.MethodsNonLive<Services>): void =
       )
       const email = yield* makeEmail
       const exit = yield* Effect.exit(makeBrowser().signUp(broken, email))
-      assert.strictEqual(exit._tag, "Failure")
+      assert.include(String(exit), "the disk is full")
       assert.notInclude(yield* dumpOf, email)
       const whole = yield* makeReplica()
       const browser = makeBrowser()
@@ -317,6 +317,7 @@ export const sessionsConformance = (it: Vitest.MethodsNonLive<Services>): void =
         `${flip(token)}.${signature}`,
         `${token}.${otherSignature}`,
         `${token}.${signature.slice(0, -1)}`,
+        `${token}.${respelt(signature)}`,
         `${token}.${signature}=`,
         `${cookie} `,
         `${cookie}\n`,
@@ -486,6 +487,13 @@ export const sessionsConformance = (it: Vitest.MethodsNonLive<Services>): void =
       yield* browser.whoAmI(replica)
     })
   )
+}
+
+/** Another text for the same bytes: the last two bits of a SHA-256 in base64 are not looked at. */
+const respelt = (signature: string): string => {
+  const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
+  const last = alphabet.indexOf(signature.at(-2) ?? "")
+  return `${signature.slice(0, -2)}${alphabet[last ^ 1]}=`
 }
 
 const makeBrowserWith = (cookies: ReadonlyMap<string, string>) => {

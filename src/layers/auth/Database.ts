@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from "node:async_hooks"
 import { Cause, type Context, Effect, Exit } from "effect"
-import { SqlClient, type SqlError } from "effect/sql"
+import { SqlClient, SqlError } from "effect/sql"
 import {
   type CompiledQuery,
   type DatabaseConnection,
@@ -14,8 +14,8 @@ import {
 /** What a request's promises run their effects with. */
 interface Current {
   readonly context: Context.Context<never>
-  /** Of the database. The library swallows some, and answers a sign-out that ended nothing as if it had. */
-  readonly failures: Array<SqlError.SqlError>
+  /** Faults on our side. The library swallows some, and answers a sign-out that ended nothing as if it had. */
+  readonly faults: Array<unknown>
 }
 
 /**
@@ -25,14 +25,15 @@ interface Current {
 export interface Bridge {
   readonly run: <A, E>(effect: Effect.Effect<A, E>) => Promise<A>
   readonly transaction: <A>(body: () => Promise<A>) => Promise<A>
-  /** Dies when the database failed, whatever the promise came to. */
+  /** Dies of the first fault on our side, whatever the promise came to. */
   readonly serve: <A>(body: () => Promise<A>) => Effect.Effect<A>
   readonly database: Kysely<unknown>
 }
 
-const valueIn = <A, E>(exit: Exit.Exit<A, E>): A => {
-  if (Exit.isSuccess(exit)) return exit.value
-  throw Cause.squash(exit.cause)
+/** A row that is there already is an answer, which the library goes on from; other database errors and defects are not. */
+const isFault = (cause: Cause.Cause<unknown>): boolean => {
+  const error = Cause.squash(cause)
+  return SqlError.isSqlError(error) ? error.reason._tag !== "UniqueViolation" : Cause.hasDies(cause)
 }
 
 export const makeBridge: Effect.Effect<Bridge, never, SqlClient.SqlClient> = Effect.gen(function* () {
@@ -40,34 +41,34 @@ export const makeBridge: Effect.Effect<Bridge, never, SqlClient.SqlClient> = Eff
   const base = yield* Effect.context<never>()
   const current = new AsyncLocalStorage<Current>()
 
-  const run: Bridge["run"] = async (effect) =>
-    valueIn(await Effect.runPromiseExitWith(current.getStore()?.context ?? base)(effect))
+  const run: Bridge["run"] = async (effect) => {
+    const store = current.getStore()
+    const exit = await Effect.runPromiseExitWith(store?.context ?? base)(effect)
+    if (Exit.isSuccess(exit)) return exit.value
+    const error = Cause.squash(exit.cause)
+    if (isFault(exit.cause)) store?.faults.push(error)
+    throw error
+  }
 
   const transaction: Bridge["transaction"] = (body) =>
     run(
       sql.withTransaction(
         Effect.flatMap(Effect.context<never>(), (context) => {
-          const failures = current.getStore()?.failures ?? []
-          return Effect.tryPromise({ try: () => current.run({ context, failures }, body), catch: (error) => error })
+          const faults = current.getStore()?.faults ?? []
+          return Effect.tryPromise({ try: () => current.run({ context, faults }, body), catch: (error) => error })
         })
       )
     )
 
   const serve: Bridge["serve"] = Effect.fnUntraced(function* (body) {
-    const store: Current = { context: yield* Effect.context<never>(), failures: [] }
+    const store: Current = { context: yield* Effect.context<never>(), faults: [] }
     const value = yield* Effect.promise(() => current.run(store, body))
-    return store.failures.length > 0 ? yield* Effect.die(store.failures[0]) : value
+    return store.faults.length > 0 ? yield* Effect.die(store.faults[0]) : value
   })
-
-  /** A row that is there already is an answer, which the library goes on from. */
-  const note = (error: SqlError.SqlError) =>
-    Effect.sync(() => {
-      if (error.reason._tag !== "UniqueViolation") current.getStore()?.failures.push(error)
-    })
 
   const database = kyselyOver(({ parameters, sql: text }) =>
     // The client's own result on Postgres, which its interface leaves open.
-    run(Effect.tapError(sql.unsafe(text, parameters).raw as Effect.Effect<RawResult, SqlError.SqlError>, note))
+    run(sql.unsafe(text, parameters).raw as Effect.Effect<RawResult, SqlError.SqlError>)
   )
 
   return { run, transaction, serve, database }

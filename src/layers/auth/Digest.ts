@@ -16,6 +16,7 @@ export const tokenOf = (secret: Redacted.Redacted, cookie: Redacted.Redacted): s
   const value = Redacted.value(cookie).replaceAll(/%2[BF]|%3D/gi, decodeURIComponent)
   const [, token, signature] = signedToken.exec(value) ?? []
   if (token === undefined || signature === undefined) return undefined
-  const expected = createHmac("sha256", Redacted.value(secret)).update(token).digest()
-  return timingSafeEqual(expected, Buffer.from(signature, "base64")) ? token : undefined
+  // As text: several texts decode to the same bytes.
+  const expected = createHmac("sha256", Redacted.value(secret)).update(token).digest("base64")
+  return timingSafeEqual(Buffer.from(expected), Buffer.from(signature)) ? token : undefined
 }

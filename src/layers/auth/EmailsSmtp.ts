@@ -1,4 +1,4 @@
-import { Effect, Layer, Redacted } from "effect"
+import { Effect, Layer, Predicate, Redacted } from "effect"
 import { createTransport } from "nodemailer"
 import { Emails } from "../../services/Emails.ts"
 
@@ -10,6 +10,9 @@ export interface SmtpOptions {
 
 /** For a mail server to be reached, to greet, and to say anything at all. */
 const timeoutMs = 10_000
+
+/** Such as EAUTH. What a server says beside it may quote the message, whose link must not be in the log. */
+const codeOf = (error: unknown): unknown => (Predicate.hasProperty(error, "code") ? error.code : "no reason given")
 
 /** Emails over SMTP, each on a connection of its own: they are rare, and an idle one would be found dead. */
 export const layer = ({ from, url }: SmtpOptions): Layer.Layer<Emails> =>
@@ -23,9 +26,8 @@ export const layer = ({ from, url }: SmtpOptions): Layer.Layer<Emails> =>
     return Emails.of({
       delivers: true,
       send: (email) =>
-        Effect.tryPromise(() => transport.sendMail({ from, ...email })).pipe(
-          // What the server says may quote the message, and the message holds a link that must not be in the log.
-          Effect.catch(() => Effect.logError(`An email was not sent: ${email.subject}. Does SMTP_URL still work?`)),
+        Effect.tryPromise({ try: () => transport.sendMail({ from, ...email }), catch: codeOf }).pipe(
+          Effect.catch((code) => Effect.logError(`An email was not sent (${code}): ${email.subject}`)),
           Effect.withSpan("Emails.send")
         )
     })
