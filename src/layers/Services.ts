@@ -1,10 +1,12 @@
+import { NodeHttpClient } from "@effect/platform-node"
 import { Effect, Layer } from "effect"
-import { FetchHttpClient } from "effect/http"
 import { Bulk } from "../services/Bulk.ts"
 import { Limits } from "../services/Limits.ts"
+import { ProviderStates } from "../services/ProviderStates.ts"
 import { Search } from "../services/Search.ts"
 import { AppConfig } from "./Config.ts"
 import * as Ids from "./Ids.ts"
+import * as PacerMemory from "./memory/PacerMemory.ts"
 import * as RateLimiterMemory from "./memory/RateLimiterMemory.ts"
 import * as ResultCacheMemory from "./memory/ResultCacheMemory.ts"
 import * as ProviderFile from "./providers/ProviderFile.ts"
@@ -31,7 +33,7 @@ const sourceOf = ({
 }
 
 const providers = Layer.unwrap(Effect.map(AppConfig, (config) => ProviderFile.layer(sourceOf(config)))).pipe(
-  Layer.provide(FetchHttpClient.layer)
+  Layer.provide([NodeHttpClient.layerUndici, PacerMemory.layer, ProviderStates.layer])
 )
 
 /** Everything the public listener stands on, chosen by the settings. */

@@ -1,9 +1,10 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Cause, Clock, Duration, Effect, Exit, Fiber } from "effect"
+import { Cause, Clock, Duration, Effect, Exit, Fiber, Layer } from "effect"
 import { TestClock } from "effect/testing"
 import { targets } from "../../src/domain/Target.ts"
 import { Limits } from "../../src/services/Limits.ts"
 import { type Provider, Refusal, type RefusalReason } from "../../src/services/Provider.ts"
+import { ProviderStates } from "../../src/services/ProviderStates.ts"
 import { Providers, type ProviderTable } from "../../src/services/Providers.ts"
 import { searchRequest } from "../support/requests.ts"
 
@@ -47,7 +48,7 @@ const search = (alpha: ReadonlyArray<Provider>, fields?: Parameters<typeof searc
     )
     yield* TestClock.adjust("1 minute")
     return yield* Fiber.join(fiber)
-  }).pipe(Effect.provide(Providers.layer(tableOf(alpha))))
+  }).pipe(Effect.provide(Layer.provide(Providers.layer(tableOf(alpha)), ProviderStates.layer)))
 
 const found = (alpha: ReadonlyArray<Provider>, fields?: Parameters<typeof searchRequest>[0]) =>
   Effect.map(search(alpha, fields), ({ afterMs, exit }) => {
@@ -82,7 +83,8 @@ describe("Providers", () => {
     "unreachable",
     "malformed",
     "timeout",
-    "unserved"
+    "unserved",
+    "busy"
   ]
   for (const reason of reasons) {
     it.effect(`R14: goes on to the next provider when one refuses as ${reason}`, () =>
