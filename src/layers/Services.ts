@@ -1,8 +1,7 @@
 import { NodeHttpClient } from "@effect/platform-node"
-import { Effect, Layer } from "effect"
+import { Duration, Effect, Layer } from "effect"
 import { Bulk } from "../services/Bulk.ts"
 import { Limits } from "../services/Limits.ts"
-import { ProviderStates } from "../services/ProviderStates.ts"
 import { Search } from "../services/Search.ts"
 import { AppConfig } from "./Config.ts"
 import * as Ids from "./Ids.ts"
@@ -10,15 +9,34 @@ import * as PacerMemory from "./memory/PacerMemory.ts"
 import * as RateLimiterMemory from "./memory/RateLimiterMemory.ts"
 import * as ResultCacheMemory from "./memory/ResultCacheMemory.ts"
 import * as ProviderFile from "./providers/ProviderFile.ts"
+import * as PacerRedis from "./redis/PacerRedis.ts"
+import * as RateLimiterRedis from "./redis/RateLimiterRedis.ts"
+import { RedisConnection } from "./redis/RedisConnection.ts"
+import * as ResultCacheRedis from "./redis/ResultCacheRedis.ts"
 import * as Storage from "./Storage.ts"
+import * as DatabaseReadiness from "./sql/DatabaseReadiness.ts"
 
 const limits = Layer.effect(
   Limits,
   Effect.map(AppConfig, ({ bulkBudget, providerTimeout }) => ({ bulkBudget, providerTimeout }))
 )
 
-const cache = Layer.unwrap(
-  Effect.map(AppConfig, ({ cacheSize, cacheTtl }) => ResultCacheMemory.layer({ ttl: cacheTtl, capacity: cacheSize }))
+/** What the requests share: over all replicas through Redis where there is one, else within this process. */
+const shared = Layer.unwrap(
+  Effect.map(AppConfig, ({ cacheSize, cacheTtl, redisUrl }) => {
+    if (redisUrl === undefined) {
+      return Layer.mergeAll(
+        RateLimiterMemory.layer(),
+        ResultCacheMemory.layer({ ttl: cacheTtl, capacity: cacheSize }),
+        PacerMemory.layer
+      )
+    }
+    // How many answers Redis keeps is its own `maxmemory`; a size of 0 still turns the cache off.
+    const ttl = cacheSize === 0 ? Duration.zero : cacheTtl
+    return Layer.mergeAll(RateLimiterRedis.layer, ResultCacheRedis.layer({ ttl }), PacerRedis.layer).pipe(
+      Layer.provide(RedisConnection.layer({ url: redisUrl }))
+    )
+  })
 )
 
 /** The provider file wins over its short form; without either the built-in index serves every target. */
@@ -33,12 +51,14 @@ const sourceOf = ({
 }
 
 const providers = Layer.unwrap(Effect.map(AppConfig, (config) => ProviderFile.layer(sourceOf(config)))).pipe(
-  Layer.provide([NodeHttpClient.layerUndici, PacerMemory.layer, ProviderStates.layer])
+  Layer.provide(NodeHttpClient.layerUndici)
 )
 
+const readiness = DatabaseReadiness.layer.pipe(Layer.provide(Storage.database))
+
 /** Everything the public listener stands on, chosen by the settings. */
-export const layer = Layer.mergeAll(Search.layer, Bulk.layer).pipe(
-  Layer.provide([cache, providers]),
+export const layer = Layer.mergeAll(Search.layer, Bulk.layer, readiness).pipe(
+  Layer.provide(providers),
   Layer.provide(limits),
-  Layer.provideMerge([Storage.layer, RateLimiterMemory.layer(), Ids.layer])
+  Layer.provideMerge([Storage.layer, shared, Ids.layer])
 )

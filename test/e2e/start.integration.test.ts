@@ -15,7 +15,7 @@ describe("npm start on the embedded default", () => {
     () =>
       Effect.gen(function* () {
         const DATA_DIR = join(yield* temporaryDirectory, "store")
-        const env = { DATA_DIR, PORT: `${yield* freePort}` }
+        const env = { DATA_DIR, PORT: `${yield* freePort}`, ADMIN_PORT: `${yield* freePort}` }
 
         const first = yield* start(env)
         const greeting = yield* first.said("curl")
@@ -31,6 +31,8 @@ describe("npm start on the embedded default", () => {
           assert.include(text, '"position":1')
         })
         yield* answers
+        const ready = yield* Effect.promise(() => fetch(`http://127.0.0.1:${env.ADMIN_PORT}/readyz`))
+        assert.strictEqual(ready.status, 200)
 
         const other = yield* Effect.flatMap(start({ DATA_DIR, PORT: `${yield* freePort}` }), ({ ended }) => ended)
         assert.strictEqual(other.code, 1)

@@ -20,11 +20,16 @@ export interface Spawned {
   readonly ended: Effect.Effect<Ended>
 }
 
-/** A process of this checkout, with nothing of the test's own environment but the path. Killed with the scope. */
+/**
+ * A process of this checkout, with nothing of the test's own environment but the path, and no private listener unless
+ * the test gives it a port. Killed with the scope.
+ */
 export const spawned = (file: "src/main.ts" | "src/cli.ts", args: ReadonlyArray<string>, env: Record<string, string>) =>
   Effect.acquireRelease(
     Effect.sync(() => {
-      const child = spawn(process.execPath, [file, ...args], { env: { PATH: process.env.PATH, ...env } })
+      const child = spawn(process.execPath, [file, ...args], {
+        env: { PATH: process.env.PATH, ADMIN_PORT: "0", ...env }
+      })
       return { child, spawned: watch(child) }
     }),
     ({ child, spawned }) =>

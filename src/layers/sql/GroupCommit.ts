@@ -1,6 +1,6 @@
-import { Array as Arr, Cause, Deferred, Effect, Exit, Result, type Scope } from "effect"
+import { Array as Arr, Cause, Deferred, type Duration, Effect, Exit, Result, type Scope } from "effect"
 import type { SqlError } from "effect/sql"
-import { isTransient, retryTransient } from "./Transient.ts"
+import { isTransient, retryTransient, retryUntilKnown } from "./Transient.ts"
 
 export interface GroupCommitOptions<Entry, Answer> {
   /** Carries the entries in one round trip and answers each, in their order. It may run twice for the same entries. */
@@ -11,6 +11,8 @@ export interface GroupCommitOptions<Entry, Answer> {
   readonly maxBatch: number
   /** Entries of one owner in one batch at most, so that the flood of one does not starve the others. */
   readonly maxPerOwner: number
+  /** How long a batch is sent again whose answer was lost; a few times when undefined. */
+  readonly uncertainty?: Duration.Duration | undefined
 }
 
 interface Waiting<Entry, Answer> {
@@ -30,6 +32,7 @@ export const makeGroupCommit = Effect.fnUntraced(function* <Entry, Answer>(
   options: GroupCommitOptions<Entry, Answer>
 ): Effect.fn.Return<(entry: Entry) => Effect.Effect<Answer>, never, Scope.Scope> {
   const scope = yield* Effect.scope
+  const retry = options.uncertainty === undefined ? retryTransient : retryUntilKnown(options.uncertainty)
   const lines = new Map<string, Array<Waiting<Entry, Answer>>>()
   let sending = false
 
@@ -57,7 +60,7 @@ export const makeGroupCommit = Effect.fnUntraced(function* <Entry, Answer>(
 
   const send = (batch: Arr.NonEmptyReadonlyArray<Waiting<Entry, Answer>>): Effect.Effect<void> =>
     options.run(Arr.map(batch, (item) => item.entry)).pipe(
-      retryTransient,
+      retry,
       Effect.exit,
       Effect.flatMap((exit) => {
         if (Exit.isFailure(exit) && batch.length > 1 && mayBeOneEntrysFault(exit.cause)) {
