@@ -7,7 +7,8 @@ import * as SearXNG from "../../../src/layers/providers/SearXNG.ts"
 import type { Pacer } from "../../../src/services/Pacer.ts"
 import type { Refusal } from "../../../src/services/Provider.ts"
 import { searchRequest } from "../../support/requests.ts"
-import { type Answer, answer, json, row, rows, serve, text } from "../../support/SearXNGServer.ts"
+import { answer, row, rows } from "../../support/SearXNGServer.ts"
+import { type Answer, json, serve, text } from "../../support/UpstreamServer.ts"
 
 const secret = "Basic c2VjcmV0OnNlY3JldA=="
 
