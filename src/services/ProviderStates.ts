@@ -50,6 +50,8 @@ class Latencies {
   }
 }
 
+const timeout = (message: string) => new Refusal({ reason: "timeout", message })
+
 /** A provider with what is known of it. */
 export class Tracked {
   readonly provider: Provider
@@ -98,11 +100,20 @@ export class Tracked {
       this.breaker.succeeded()
       return Effect.void
     }
-    const refusal = Exit.isSuccess(exit)
-      ? new Refusal({ reason: "timeout", message: `no answer in ${withinMs} ms` })
-      : Option.getOrUndefined(Cause.findErrorOption(exit.cause))
-    // Interrupted, as the loser of a hedge is, or a bug: it says nothing about the provider.
-    if (refusal === undefined) return Effect.void
+    if (Exit.isSuccess(exit)) return this.refused(timeout(`no answer in ${withinMs} ms`), now)
+    // Interrupted or a bug: neither says anything about the provider.
+    return Option.match(Cause.findErrorOption(exit.cause), {
+      onNone: () => Effect.void,
+      onSome: (refusal) => this.refused(refusal, now)
+    })
+  }
+
+  /** Another provider answered while this one, asked before it, still owes its answer. */
+  readonly overtaken: Effect.Effect<void> = Effect.flatMap(Clock.currentTimeMillis, (now) =>
+    this.refused(timeout("another provider, asked later, answered before it"), now)
+  )
+
+  private refused(refusal: Refusal, now: number): Effect.Effect<void> {
     const { message, reason } = refusal
     this.refusals += 1
     this.lastRefusal = { at: now, reason, message }

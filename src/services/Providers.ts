@@ -133,9 +133,13 @@ export class Providers extends Context.Service<
             const shareMs = Math.ceil(leftMs / (others.length + 1))
             const over = Latch.makeUnsafe(false)
             const slow = Effect.sleep(Math.min(first.slowMs ?? shareMs, shareMs))
+            const beside = overlapping(others, request, deadline).pipe(
+              // While its own attempt runs nobody has told of it, and the end of this race interrupts it.
+              Effect.tap(() => (Latch.isOpen(over) ? Effect.void : first.overtaken))
+            )
             return yield* Effect.race(
               Effect.tapError(own, () => over.open),
-              Effect.andThen(Effect.raceFirst(over.await, slow), overlapping(others, request, deadline))
+              Effect.andThen(Effect.raceFirst(over.await, slow), beside)
             )
           })
 

@@ -24,7 +24,7 @@ export const options = {
 const defaultConcurrency = 256
 
 /** How far from its turn a call may leave. Later than that, as after a busy process, it takes another turn. */
-const maxLatenessMs = 50
+const maxLatenessMs = 150
 
 /** Lets a call go to the provider when it is its turn, or refuses it as `busy` when that would take too long. */
 export type Gate = <A, E, R>(call: Effect.Effect<A, E, R>) => Effect.Effect<A, E | Refusal, Exclude<R, Scope.Scope>>
