@@ -50,7 +50,8 @@ const sourceOf = ({
   return { _tag: "searxng", url: searxngUrl, engines: searxngEngines }
 }
 
-const providers = Layer.unwrap(Effect.map(AppConfig, (config) => ProviderFile.layer(sourceOf(config)))).pipe(
+/** The providers that the settings name. */
+export const providers = Layer.unwrap(Effect.map(AppConfig, (config) => ProviderFile.layer(sourceOf(config)))).pipe(
   Layer.provide(NodeHttpClient.layerUndici)
 )
 

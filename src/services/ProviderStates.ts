@@ -1,4 +1,4 @@
-import { Cause, Clock, Context, Effect, Exit, Layer, Option } from "effect"
+import { Cause, Clock, Context, Effect, Exit, Layer, Option, Result } from "effect"
 import type { Capabilities } from "../domain/Capabilities.ts"
 import type { UpstreamRow } from "../domain/Organic.ts"
 import type { SearchRequest } from "../domain/SearchRequest.ts"
@@ -21,8 +21,19 @@ export interface ProviderState {
   readonly capabilities: Capabilities | undefined
 }
 
+/** What came of one search at a provider. */
+export interface Checked {
+  readonly state: ProviderState
+  /** Undefined when it refused. */
+  readonly rows: number | undefined
+  readonly refusal: Refusal | undefined
+  readonly durationMs: number
+}
+
 /** Answers that percentiles are told from: enough for a p95, few enough to follow a provider that slows down. */
 const maxSamples = 128
+
+const maxConcurrentChecks = 8
 
 /** Fewer do not tell what is slow for a provider. */
 const minHedgeSamples = 20
@@ -146,10 +157,25 @@ export class ProviderStates extends Context.Service<
     /** The same for the same provider. */
     readonly track: (provider: Provider) => Effect.Effect<Tracked>
     readonly all: Effect.Effect<ReadonlyArray<ProviderState>>
+    /** Asks each for itself, open or not. */
+    readonly check: (request: SearchRequest, withinMs: number) => Effect.Effect<ReadonlyArray<Checked>>
   }
 >()("quarry/services/ProviderStates") {
   static readonly layer = Layer.sync(ProviderStates, () => {
     const tracked = new Map<Provider, Tracked>()
+    const checkOne = Effect.fnUntraced(function* (it: Tracked, request: SearchRequest, withinMs: number) {
+      const startedAt = yield* Clock.currentTimeMillis
+      const outcome = yield* Effect.result(it.ask(request, withinMs))
+      const now = yield* Clock.currentTimeMillis
+      const rows = Result.isSuccess(outcome) ? Option.getOrUndefined(outcome.success) : undefined
+      const refusal = Result.isFailure(outcome) ? outcome.failure : timeout(`no answer in ${withinMs} ms`)
+      return {
+        state: it.state(now),
+        rows: rows?.length,
+        refusal: rows === undefined ? refusal : undefined,
+        durationMs: now - startedAt
+      }
+    })
     return ProviderStates.of({
       track: (provider) =>
         Effect.sync(() => {
@@ -157,7 +183,13 @@ export class ProviderStates extends Context.Service<
           tracked.set(provider, known)
           return known
         }),
-      all: Effect.map(Clock.currentTimeMillis, (now) => Array.from(tracked.values(), (it) => it.state(now)))
+      all: Effect.map(Clock.currentTimeMillis, (now) => Array.from(tracked.values(), (it) => it.state(now))),
+      check: (request, withinMs) =>
+        Effect.suspend(() =>
+          Effect.forEach(Array.from(tracked.values()), (it) => checkOne(it, request, withinMs), {
+            concurrency: maxConcurrentChecks
+          })
+        )
     })
   })
 }
