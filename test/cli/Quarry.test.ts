@@ -129,7 +129,7 @@ describe("quarry providers check", () => {
     Effect.gen(function* () {
       const { code, err, out } = yield* quarry(words("providers check --json"), { refusals: [refusal] })
       assert.deepStrictEqual([code, err], [1, ["quarry: 1 of 3 providers gave no answer."]])
-      const { ok, providers } = JSON.parse(out[0] ?? "")
+      const { ok, providers } = JSON.parse(out.at(-1) ?? "")
       assert.deepStrictEqual([ok, providers.length], [false, 3])
       assert.deepStrictEqual(providers[2], {
         provider: "bad0",

@@ -196,12 +196,14 @@ const fromShortForm = Effect.fnUntraced(function* (url: string, engines: { reado
     // Whoever gives the address alone has nowhere to say so, and no credential is sent.
     .make("searxng", { url, insecure: true })
     .pipe(Effect.mapError(({ problem }) => new EntryInvalid({ path: "SEARXNG_URL", problem })))
-  return yield* tableOf((target) => Effect.succeed([instance(engines[target])]))
+  const provider = shared(instance)
+  return yield* tableOf((target) => Effect.succeed([provider(engines[target])]))
 })
 
-const fromIndex = Effect.flatMap(Index.type.make("index", {}), (index) =>
-  tableOf(() => Effect.succeed([index(undefined)]))
-)
+const fromIndex = Effect.flatMap(Index.type.make("index", {}), (index) => {
+  const provider = shared(index)
+  return tableOf(() => Effect.succeed([provider(undefined)]))
+})
 
 /** Where in a text `JSON.parse` stumbled; the rest of its message quotes the text. */
 const jsonPosition = (error: unknown): string =>

@@ -78,7 +78,7 @@ const safesearch = { off: "0", moderate: "1", strict: "2" } as const
  * unreachable, on which the next provider is tried just as well.
  */
 const engineFailure = (text: string): RefusalReason => {
-  if (/captcha|access denied|suspended/i.test(text)) return "blocked"
+  if (/captcha|access denied|blocked|suspended/i.test(text)) return "blocked"
   if (/too many requests/i.test(text)) return "rate_limited"
   if (/time ?out/i.test(text)) return "timeout"
   return "unreachable"

@@ -116,6 +116,8 @@ describe("ProviderFile", () => {
     Effect.gen(function* () {
       const table = yield* read({ _tag: "index" })
       for (const target of targets) assert.strictEqual(yield* title(table, target), "from the index")
+      // What is known of it is known once.
+      assert.strictEqual(new Set(targets.map((target) => table[target][0])).size, 1)
     })
   )
 

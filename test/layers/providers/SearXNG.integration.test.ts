@@ -312,6 +312,7 @@ describe("SearXNG", () => {
       ...(
         [
           ["CAPTCHA", "blocked"],
+          ["blocked", "blocked"],
           ["access denied", "blocked"],
           ["Suspended: CAPTCHA", "blocked"],
           ["Suspended: access denied", "blocked"],
