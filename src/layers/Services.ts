@@ -1,14 +1,16 @@
+import { NodeHttpClient } from "@effect/platform-node"
 import { Duration, Effect, Layer } from "effect"
-import { FetchHttpClient } from "effect/http"
 import { Bulk } from "../services/Bulk.ts"
 import { Limits } from "../services/Limits.ts"
 import { Search } from "../services/Search.ts"
 import { TrustedProxies } from "../services/TrustedProxies.ts"
 import { AppConfig } from "./Config.ts"
 import * as Ids from "./Ids.ts"
+import * as PacerMemory from "./memory/PacerMemory.ts"
 import * as RateLimiterMemory from "./memory/RateLimiterMemory.ts"
 import * as ResultCacheMemory from "./memory/ResultCacheMemory.ts"
 import * as ProviderFile from "./providers/ProviderFile.ts"
+import * as PacerRedis from "./redis/PacerRedis.ts"
 import * as RateLimiterRedis from "./redis/RateLimiterRedis.ts"
 import { RedisConnection } from "./redis/RedisConnection.ts"
 import * as ResultCacheRedis from "./redis/ResultCacheRedis.ts"
@@ -25,11 +27,15 @@ const limits = Layer.effect(
 const shared = Layer.unwrap(
   Effect.map(AppConfig, ({ cacheSize, cacheTtl, redisUrl }) => {
     if (redisUrl === undefined) {
-      return Layer.mergeAll(RateLimiterMemory.layer(), ResultCacheMemory.layer({ ttl: cacheTtl, capacity: cacheSize }))
+      return Layer.mergeAll(
+        RateLimiterMemory.layer(),
+        ResultCacheMemory.layer({ ttl: cacheTtl, capacity: cacheSize }),
+        PacerMemory.layer
+      )
     }
     // How many answers Redis keeps is its own `maxmemory`; a size of 0 still turns the cache off.
     const ttl = cacheSize === 0 ? Duration.zero : cacheTtl
-    return Layer.mergeAll(RateLimiterRedis.layer, ResultCacheRedis.layer({ ttl })).pipe(
+    return Layer.mergeAll(RateLimiterRedis.layer, ResultCacheRedis.layer({ ttl }), PacerRedis.layer).pipe(
       Layer.provide(RedisConnection.layer({ url: redisUrl }))
     )
   })
@@ -46,8 +52,9 @@ const sourceOf = ({
   return { _tag: "searxng", url: searxngUrl, engines: searxngEngines }
 }
 
-const providers = Layer.unwrap(Effect.map(AppConfig, (config) => ProviderFile.layer(sourceOf(config)))).pipe(
-  Layer.provide(FetchHttpClient.layer)
+/** The providers that the settings name. */
+export const providers = Layer.unwrap(Effect.map(AppConfig, (config) => ProviderFile.layer(sourceOf(config)))).pipe(
+  Layer.provide(NodeHttpClient.layerUndici)
 )
 
 const trustedProxies = Layer.effect(

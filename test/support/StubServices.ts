@@ -6,6 +6,7 @@ import * as Ids from "../../src/layers/Ids.ts"
 import { Bulk } from "../../src/services/Bulk.ts"
 import { KeyStore } from "../../src/services/KeyStore.ts"
 import { Ledger } from "../../src/services/Ledger.ts"
+import { ProviderStates } from "../../src/services/ProviderStates.ts"
 import { RateLimiter } from "../../src/services/RateLimiter.ts"
 import { Readiness } from "../../src/services/Readiness.ts"
 import { Search } from "../../src/services/Search.ts"
@@ -67,5 +68,6 @@ export const layer = (during: (request: SearchRequest) => Effect.Effect<void>) =
     }),
     Layer.mock(Sessions, { cookieName: "quarry.session_token" }),
     Ids.layer,
-    Readiness.layer
+    Readiness.layer,
+    ProviderStates.layer
   )
