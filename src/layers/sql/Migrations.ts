@@ -2,6 +2,7 @@ import { Effect, Layer, Schedule } from "effect"
 import { Migrator, SqlClient, type SqlError } from "effect/sql"
 import { storage } from "./migrations/0001_storage.ts"
 import { documents } from "./migrations/0002_documents.ts"
+import { callers } from "./migrations/0004_callers.ts"
 
 /** Months of the query log that have their partitions made ahead of time, the current one included. */
 const monthsAhead = 3
@@ -10,7 +11,8 @@ const migrate = Migrator.make({})({
   table: "quarry_migrations",
   loader: Migrator.fromRecord({
     "0001_storage": storage,
-    "0002_documents": documents
+    "0002_documents": documents,
+    "0004_callers": callers
   })
 })
 
