@@ -11,7 +11,7 @@ import {
   Result
 } from "effect"
 import { constantCase } from "effect/String"
-import { plans } from "../domain/Plan.ts"
+import { paidPlans } from "../domain/Plan.ts"
 import { type Target, targets } from "../domain/Target.ts"
 import { StartFailure } from "./StartFailure.ts"
 
@@ -170,7 +170,10 @@ const settings = {
     fallback: undefined,
     secret: true
   }),
-  marketplacePlan: setting("MARKETPLACE_PLAN", oneOf(...plans), { takes: plans.join(", "), fallback: undefined }),
+  marketplacePlan: setting("MARKETPLACE_PLAN", oneOf(...paidPlans), {
+    takes: `${paidPlans.join(", ")} (the trial belongs to an email address, and subscribers have none)`,
+    fallback: undefined
+  }),
   trustedProxyHops: setting("TRUSTED_PROXY_HOPS", whole(0, 100), {
     takes: "a whole number of proxies from 0 to 100",
     fallback: 0
