@@ -220,7 +220,7 @@ describe("the API description", () => {
       const api = yield* TestApi.make
       const { account, auth } = yield* aCaller({ plan: "trial" })
       const cookie = yield* Effect.flatMap(SignedIn, (signedIn) => signedIn.cookie(account))
-      const headers = { cookie, origin: "http://quarry.test" }
+      const headers = { cookie, origin: "http://quarry.test", "content-type": "application/json" }
       yield* api.get("/v1/query?query=a", auth)
       const check = Effect.fnUntraced(function* (status: number, method: string, path: string, body?: string) {
         const init = body === undefined ? { headers } : { headers, body }
