@@ -85,7 +85,7 @@ const parameters: { readonly [operationId: string]: { readonly [name: string]: J
   query: searchFields,
   usage: {
     from: moment("First moment counted; the begin of the running period when absent, 30 days ago on the trial"),
-    to: moment("First moment not counted; now when absent"),
+    to: moment("First moment not counted; the end of the running hour when absent"),
     granularity: { type: "string", enum: granularities, default: "day", description: "Stretch of one entry in UTC." },
     group_by: { type: "string", enum: groupings, description: "Counts each target or key by itself." }
   },

@@ -9,8 +9,10 @@ import { Api } from "../Api.ts"
 import { currentAccount } from "../Middleware.ts"
 import { toMoment, toMomentOrNull } from "../wire.ts"
 
+const hourMs = 3_600_000
+
 /** The trial has no period; its usage is shown over the last 30 days. */
-const trialWindowMs = 30 * 24 * 3_600_000
+const trialWindowMs = 30 * 24 * hourMs
 
 export const layer = HttpApiBuilder.group(
   Api,
@@ -26,8 +28,10 @@ export const layer = HttpApiBuilder.group(
           const account = yield* currentAccount
           const allowance = yield* ledger.allowance(account)
           const now = yield* Clock.currentTimeMillis
-          const from = allowance.periodStart ?? now - trialWindowMs
-          const asked = yield* Effect.fromResult(parseUsage(query, { from, to: now }))
+          // The whole of the running hour: entries carry the store's time, which may be a little ahead of ours.
+          const to = (Math.floor(now / hourMs) + 1) * hourMs
+          const from = allowance.periodStart ?? to - trialWindowMs
+          const asked = yield* Effect.fromResult(parseUsage(query, { from, to }))
           const series = yield* queryLog.usage(account.id, asked)
           return {
             plan: allowance.plan,
