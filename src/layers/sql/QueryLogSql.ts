@@ -17,7 +17,7 @@ export interface QueryLogOptions {
 const defaultRetention = Duration.days(90)
 const maintenanceInterval = Duration.hours(12)
 /** Entries that one page looks at: a filter that few pass must not hold a connection for a walk through the whole log. */
-const maxExamined = 50_000
+const maxExamined = 25_000
 /** Entries that one statement erases. */
 const eraseStep = 5_000
 /** How long after an account's end its log is looked at again. */
