@@ -5,7 +5,9 @@ import { Api } from "./Api.ts"
 import { maxBodyBytes } from "./body.ts"
 import * as account from "./handlers/account.ts"
 import * as auth from "./handlers/auth.ts"
+import * as keys from "./handlers/keys.ts"
 import * as search from "./handlers/search.ts"
+import * as usage from "./handlers/usage.ts"
 import * as Authentication from "./middleware/Authentication.ts"
 import * as Edge from "./middleware/Edge.ts"
 import * as RateLimiting from "./middleware/RateLimiting.ts"
@@ -13,7 +15,7 @@ import * as RateLimiting from "./middleware/RateLimiting.ts"
 /** An address that is not listed is not found (R3): no second spelling of one that is. */
 export const routerConfig = { ignoreTrailingSlash: false, ignoreDuplicateSlashes: false, caseSensitive: true }
 
-const handlers = Layer.mergeAll(search.layer, account.layer).pipe(
+const handlers = Layer.mergeAll(search.layer, account.layer, usage.layer, keys.layer).pipe(
   Layer.provide([Authentication.layer, RateLimiting.layer])
 )
 

@@ -11,7 +11,7 @@ import {
   Result
 } from "effect"
 import { constantCase } from "effect/String"
-import { plans } from "../domain/Plan.ts"
+import { paidPlans } from "../domain/Plan.ts"
 import { type Target, targets } from "../domain/Target.ts"
 import { StartFailure } from "./StartFailure.ts"
 
@@ -187,7 +187,10 @@ const settings = {
     fallback: undefined,
     secret: true
   }),
-  marketplacePlan: setting("MARKETPLACE_PLAN", oneOf(...plans), { takes: plans.join(", "), fallback: undefined }),
+  marketplacePlan: setting("MARKETPLACE_PLAN", oneOf(...paidPlans), {
+    takes: `${paidPlans.join(", ")} (the trial belongs to an email address, and subscribers have none)`,
+    fallback: undefined
+  }),
   googleClientId: setting("GOOGLE_CLIENT_ID", anyText, { takes: "the client's id", fallback: undefined }),
   googleClientSecret: setting("GOOGLE_CLIENT_SECRET", secretText, {
     takes: "the client's secret",

@@ -1,9 +1,12 @@
 import { NodeHttpClient } from "@effect/platform-node"
 import { Duration, Effect, Layer } from "effect"
+import { AccountRemoval } from "../services/AccountRemoval.ts"
 import { Bulk } from "../services/Bulk.ts"
+import { Credentials } from "../services/Credentials.ts"
+import { Deployment } from "../services/Deployment.ts"
 import { Limits } from "../services/Limits.ts"
 import { Search } from "../services/Search.ts"
-import { TrustedProxies } from "../services/TrustedProxies.ts"
+import * as MarketplaceProxy from "./auth/MarketplaceProxy.ts"
 import { AppConfig } from "./Config.ts"
 import * as Ids from "./Ids.ts"
 import * as PacerMemory from "./memory/PacerMemory.ts"
@@ -57,16 +60,31 @@ export const providers = Layer.unwrap(Effect.map(AppConfig, (config) => Provider
   Layer.provide(NodeHttpClient.layerUndici)
 )
 
-const trustedProxies = Layer.effect(
-  TrustedProxies,
-  Effect.map(AppConfig, ({ trustedProxyHops }) => trustedProxyHops)
-)
-
 const readiness = DatabaseReadiness.layer.pipe(Layer.provide(Storage.database))
 
+const deployment = Layer.effect(
+  Deployment,
+  Effect.map(AppConfig, ({ baseUrl, demoOrigin, trustedProxyHops }) => ({
+    origin: new URL(baseUrl).origin,
+    demoOrigin,
+    trustedProxyHops
+  }))
+)
+
+const marketplace = Layer.unwrap(
+  Effect.map(AppConfig, ({ marketplacePlan, marketplaceProxySecret }) =>
+    MarketplaceProxy.layer({ secrets: marketplaceProxySecret ?? [], plan: marketplacePlan })
+  )
+)
+
+const callers = Layer.mergeAll(Credentials.layer, AccountRemoval.layer).pipe(
+  Layer.provide(marketplace),
+  Layer.provideMerge([SignIn.layer, deployment])
+)
+
 /** Everything the public listener stands on, chosen by the settings. */
-export const layer = Layer.mergeAll(Search.layer, Bulk.layer, SignIn.layer, readiness).pipe(
+export const layer = Layer.mergeAll(Search.layer, Bulk.layer, callers, readiness).pipe(
   Layer.provide(providers),
   Layer.provide(limits),
-  Layer.provideMerge([Storage.layer, shared, Ids.layer, trustedProxies])
+  Layer.provideMerge([Storage.layer, shared, Ids.layer])
 )
