@@ -13,6 +13,7 @@ import * as Ids from "./Ids.ts"
 import * as RateLimiterMemory from "./memory/RateLimiterMemory.ts"
 import * as ResultCacheMemory from "./memory/ResultCacheMemory.ts"
 import * as ProviderFile from "./providers/ProviderFile.ts"
+import * as SecretHeaders from "./SecretHeaders.ts"
 import * as Storage from "./Storage.ts"
 
 const limits = Layer.effect(
@@ -67,5 +68,5 @@ const callers = Layer.mergeAll(Credentials.layer, AccountRemoval.layer).pipe(
 export const layer = Layer.mergeAll(Search.layer, Bulk.layer, callers).pipe(
   Layer.provide([cache, providers]),
   Layer.provide(limits),
-  Layer.provideMerge([Storage.layer, RateLimiterMemory.layer(), Ids.layer])
+  Layer.provideMerge([Storage.layer, RateLimiterMemory.layer(), Ids.layer, SecretHeaders.layer])
 )

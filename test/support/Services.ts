@@ -24,7 +24,7 @@ import * as MemoryStorage from "./MemoryStorage.ts"
 import { searchRequest } from "./requests.ts"
 
 export const demoOrigin = "https://www.quarry.test"
-export const marketplaceSecret = "the proxy's secret"
+export const marketplaceSecret = "the-secret-of-the-marketplace-proxy"
 
 /** What stands in front of every service: sessions in memory, a marketplace on the growth plan, one trusted proxy. */
 const admission = Layer.mergeAll(Credentials.layer, AccountRemoval.layer).pipe(
