@@ -4,6 +4,7 @@ import { HttpApiBuilder, HttpApiScalar } from "effect/http-api"
 import { Api } from "./Api.ts"
 import { maxBodyBytes } from "./body.ts"
 import * as account from "./handlers/account.ts"
+import * as auth from "./handlers/auth.ts"
 import * as keys from "./handlers/keys.ts"
 import * as search from "./handlers/search.ts"
 import * as usage from "./handlers/usage.ts"
@@ -22,5 +23,6 @@ const handlers = Layer.mergeAll(search.layer, account.layer, usage.layer, keys.l
 export const layer = Layer.mergeAll(
   HttpApiBuilder.layer(Api, { openapiPath: "/openapi.json" }).pipe(Layer.provide(handlers)),
   HttpApiScalar.layer(Api, { path: "/docs" }),
+  auth.layer,
   Edge.layer
 ).pipe(Layer.provide(Layer.succeed(HttpIncomingMessage.MaxBodySize, maxBodyBytes)))

@@ -1,13 +1,15 @@
-import { randomUUID } from "node:crypto"
-import { createServer, type Server, STATUS_CODES } from "node:http"
-import type { Duplex } from "node:stream"
 import { NodeHttpServer } from "@effect/platform-node"
-import { type Duration, Layer } from "effect"
+import { Duration, Effect, Layer } from "effect"
 import { HttpRouter } from "effect/http"
+import { type ListenerLimits, serve } from "./NodeListener.ts"
 import * as Routes from "./Routes.ts"
 
-/** What a connection may take: sizes in bytes, times in milliseconds. */
-const limits = {
+/** What the public listener and its connections may take. */
+export const limits: ListenerLimits = {
+  /** Those above it are closed unanswered: an answer costs more than a refusal may. */
+  maxConnections: 8192,
+  /** Those above it are answered `internal_error` at once. Each may hold a body of 1 MiB and an upstream call. */
+  maxRequestsInFlight: 1024,
   /** Request line and headers together. Generous, because an oversized `X-Request-Id` is replaced and not refused (R2). */
   maxHeaderBytes: 256 * 1024,
   /** For the headers of a request to arrive. */
@@ -15,48 +17,38 @@ const limits = {
   /** For a whole request to arrive. */
   requestTimeoutMs: 30_000,
   /** For the next request on an idle connection: longer than the 60 s of common load balancers, which close first. */
-  keepAliveTimeoutMs: 65_000
+  keepAliveTimeoutMs: 65_000,
+  /** Without a byte in either direction, as with a client that does not read. Longer than the longest batch. */
+  inactivityTimeoutMs: 120_000,
+  /** For a client to read a refusal before its connection is destroyed. */
+  lingerMs: 500
 }
 
-/** Answers what Node's own parser refuses: there is no request then, so the envelope is written by hand. */
-const answerUnparsable = (error: NodeJS.ErrnoException, socket: Duplex): void => {
-  if (error.code === "ECONNRESET" || !socket.writable) {
-    socket.destroy()
-    return
-  }
-  const id = randomUUID()
-  const body = JSON.stringify({
-    error: "invalid_request",
-    message: "The request is not valid: it is no well-formed HTTP request",
-    request_id: id,
-    issues: [{ field: "", message: "it is no well-formed HTTP request" }]
+export interface ServerOptions {
+  readonly host: string
+  readonly port: number
+  /** How long a shutdown may take altogether. */
+  readonly grace: Duration.Duration
+  readonly limits?: Partial<ListenerLimits>
+}
+
+/** What the layers below the listener get of the grace: to settle, to export, to close the database. */
+const closingReserve = (grace: Duration.Duration): Duration.Duration =>
+  Duration.min(Duration.seconds(5), Duration.times(grace, 0.2))
+
+/** Starts the public listener and answers where it listens. It fails when the address cannot be bound. */
+export const make = Effect.fnUntraced(function* ({ grace, host, port, ...options }: ServerOptions) {
+  const app = yield* HttpRouter.toHttpEffect(Routes.layer).pipe(
+    Effect.provideService(HttpRouter.RouterConfig, Routes.routerConfig)
+  )
+  return yield* serve(app, {
+    host,
+    port,
+    drain: Duration.subtract(grace, closingReserve(grace)),
+    limits: { ...limits, ...options.limits }
   })
-  socket.end(
-    `HTTP/1.1 400 ${STATUS_CODES[400]}\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\n` +
-      `x-request-id: ${id}\r\nconnection: close\r\n\r\n${body}`
-  )
-}
+})
 
-export const makeNodeServer = (): Server =>
-  createServer({
-    maxHeaderSize: limits.maxHeaderBytes,
-    headersTimeout: limits.headersTimeoutMs,
-    requestTimeout: limits.requestTimeoutMs,
-    keepAliveTimeout: limits.keepAliveTimeoutMs
-  }).on("clientError", answerUnparsable)
-
-/** The public listener. Requires the services; fails when the address cannot be bound. */
-export const layer = (options: { readonly host: string; readonly port: number; readonly grace: Duration.Duration }) =>
-  HttpRouter.serve(Routes.layer, {
-    disableLogger: true,
-    disableListenLog: true,
-    routerConfig: Routes.routerConfig
-  }).pipe(
-    Layer.provide(
-      NodeHttpServer.layer(makeNodeServer, {
-        host: options.host,
-        port: options.port,
-        gracefulShutdownTimeout: options.grace
-      })
-    )
-  )
+/** The public listener. Requires the services. */
+export const layer = (options: ServerOptions) =>
+  Layer.effectDiscard(make(options)).pipe(Layer.provide(NodeHttpServer.layerHttpServices))

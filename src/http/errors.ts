@@ -129,17 +129,18 @@ export const InternalError = plain(500, "internal_error", "InternalError", domai
 export const UpstreamError = plain(502, "upstream_error", "UpstreamError", domain.UpstreamError)
 export const UpstreamTimeout = plain(504, "upstream_timeout", "UpstreamTimeout", domain.UpstreamTimeout)
 
-/** What the edge answers with when no endpoint has. */
+/** What is answered when no endpoint has. */
 const Undeclared = Schema.Union([InvalidRequest, NotFound, InternalError])
+export type Undeclared = typeof Undeclared.Type
 
 const encodeUndeclared = Schema.encodeEffect(Undeclared)
 
 const statusOf = { invalid_request: 400, not_found: 404, internal_error: 500 } as const
 
+/** Status and envelope of an error that no endpoint has answered with. */
+export const undeclared = (error: Undeclared) =>
+  Effect.map(Effect.orDie(encodeUndeclared(error)), (body) => ({ status: statusOf[error._tag], body }))
+
 /** The response to a request that no endpoint has answered. */
-export const undeclaredResponse = (
-  error: typeof Undeclared.Type
-): Effect.Effect<HttpServerResponse.HttpServerResponse> =>
-  Effect.map(Effect.orDie(encodeUndeclared(error)), (body) =>
-    HttpServerResponse.jsonUnsafe(body, { status: statusOf[error._tag] })
-  )
+export const undeclaredResponse = (error: Undeclared): Effect.Effect<HttpServerResponse.HttpServerResponse> =>
+  Effect.map(undeclared(error), ({ body, status }) => HttpServerResponse.jsonUnsafe(body, { status }))

@@ -1,28 +1,49 @@
-import { Effect, Layer } from "effect"
-import { FetchHttpClient } from "effect/http"
+import { NodeHttpClient } from "@effect/platform-node"
+import { Duration, Effect, Layer } from "effect"
 import { AccountRemoval } from "../services/AccountRemoval.ts"
 import { Bulk } from "../services/Bulk.ts"
 import { Credentials } from "../services/Credentials.ts"
 import { Deployment } from "../services/Deployment.ts"
 import { Limits } from "../services/Limits.ts"
 import { Search } from "../services/Search.ts"
+import { TrustedProxies } from "../services/TrustedProxies.ts"
 import * as MarketplaceProxy from "./auth/MarketplaceProxy.ts"
-import * as NoSessions from "./auth/NoSessions.ts"
 import { AppConfig } from "./Config.ts"
 import * as Ids from "./Ids.ts"
+import * as PacerMemory from "./memory/PacerMemory.ts"
 import * as RateLimiterMemory from "./memory/RateLimiterMemory.ts"
 import * as ResultCacheMemory from "./memory/ResultCacheMemory.ts"
 import * as ProviderFile from "./providers/ProviderFile.ts"
+import * as PacerRedis from "./redis/PacerRedis.ts"
+import * as RateLimiterRedis from "./redis/RateLimiterRedis.ts"
+import { RedisConnection } from "./redis/RedisConnection.ts"
+import * as ResultCacheRedis from "./redis/ResultCacheRedis.ts"
 import * as SecretHeaders from "./SecretHeaders.ts"
+import * as SignIn from "./SignIn.ts"
 import * as Storage from "./Storage.ts"
+import * as DatabaseReadiness from "./sql/DatabaseReadiness.ts"
 
 const limits = Layer.effect(
   Limits,
   Effect.map(AppConfig, ({ bulkBudget, providerTimeout }) => ({ bulkBudget, providerTimeout }))
 )
 
-const cache = Layer.unwrap(
-  Effect.map(AppConfig, ({ cacheSize, cacheTtl }) => ResultCacheMemory.layer({ ttl: cacheTtl, capacity: cacheSize }))
+/** What the requests share: over all replicas through Redis where there is one, else within this process. */
+const shared = Layer.unwrap(
+  Effect.map(AppConfig, ({ cacheSize, cacheTtl, redisUrl }) => {
+    if (redisUrl === undefined) {
+      return Layer.mergeAll(
+        RateLimiterMemory.layer(),
+        ResultCacheMemory.layer({ ttl: cacheTtl, capacity: cacheSize }),
+        PacerMemory.layer
+      )
+    }
+    // How many answers Redis keeps is its own `maxmemory`; a size of 0 still turns the cache off.
+    const ttl = cacheSize === 0 ? Duration.zero : cacheTtl
+    return Layer.mergeAll(RateLimiterRedis.layer, ResultCacheRedis.layer({ ttl }), PacerRedis.layer).pipe(
+      Layer.provide(RedisConnection.layer({ url: redisUrl }))
+    )
+  })
 )
 
 /** The provider file wins over its short form; without either the built-in index serves every target. */
@@ -36,21 +57,14 @@ const sourceOf = ({
   return { _tag: "searxng", url: searxngUrl, engines: searxngEngines }
 }
 
-const providers = Layer.unwrap(Effect.map(AppConfig, (config) => ProviderFile.layer(sourceOf(config)))).pipe(
-  Layer.provide(FetchHttpClient.layer)
-)
-
-const sessions = Layer.unwrap(
-  Effect.map(AppConfig, ({ baseUrl }) => NoSessions.layer({ secure: baseUrl.startsWith("https:") }))
+/** The providers that the settings name. */
+export const providers = Layer.unwrap(Effect.map(AppConfig, (config) => ProviderFile.layer(sourceOf(config)))).pipe(
+  Layer.provide(NodeHttpClient.layerUndici)
 )
 
 const deployment = Layer.effect(
   Deployment,
-  Effect.map(AppConfig, ({ baseUrl, demoOrigin, trustedProxyHops }) => ({
-    origin: new URL(baseUrl).origin,
-    demoOrigin,
-    trustedProxyHops
-  }))
+  Effect.map(AppConfig, ({ baseUrl, demoOrigin }) => ({ origin: new URL(baseUrl).origin, demoOrigin }))
 )
 
 const marketplace = Layer.unwrap(
@@ -61,12 +75,19 @@ const marketplace = Layer.unwrap(
 
 const callers = Layer.mergeAll(Credentials.layer, AccountRemoval.layer).pipe(
   Layer.provide(marketplace),
-  Layer.provideMerge([sessions, deployment])
+  Layer.provideMerge([SignIn.layer, deployment])
 )
 
+const trustedProxies = Layer.effect(
+  TrustedProxies,
+  Effect.map(AppConfig, ({ trustedProxyHops }) => trustedProxyHops)
+)
+
+const readiness = DatabaseReadiness.layer.pipe(Layer.provide(Storage.database))
+
 /** Everything the public listener stands on, chosen by the settings. */
-export const layer = Layer.mergeAll(Search.layer, Bulk.layer, callers).pipe(
-  Layer.provide([cache, providers]),
+export const layer = Layer.mergeAll(Search.layer, Bulk.layer, callers, readiness).pipe(
+  Layer.provide(providers),
   Layer.provide(limits),
-  Layer.provideMerge([Storage.layer, RateLimiterMemory.layer(), Ids.layer, SecretHeaders.layer])
+  Layer.provideMerge([Storage.layer, shared, Ids.layer, trustedProxies, SecretHeaders.layer])
 )

@@ -15,6 +15,25 @@ export interface RateLimitDecision {
 
 export const windowMs = 60_000
 
+/** The decision about a request, told from what its window holds after it. */
+export const decisionFrom = (window: {
+  readonly admitted: boolean
+  readonly limit: number
+  readonly counted: number
+  /** Unix time of the oldest counted request; that of now when there is none. */
+  readonly oldestMs: number
+  readonly nowMs: number
+}): RateLimitDecision => {
+  const leavesAtMs = window.oldestMs + windowMs
+  return {
+    admitted: window.admitted,
+    limit: window.limit,
+    remaining: Math.max(0, window.limit - window.counted),
+    resetAtSeconds: Math.ceil(leavesAtMs / 1000),
+    retryAfterSeconds: Math.max(1, Math.ceil((leavesAtMs - window.nowMs) / 1000))
+  }
+}
+
 /**
  * An exact rolling window of 60 seconds (R27): a request is admitted when fewer than `limit` were admitted in the 60
  * seconds before it. Refused requests are not counted. Never fails: without its store it limits by itself (R28).

@@ -1,3 +1,4 @@
+import { mkdirSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
@@ -15,7 +16,7 @@ describe("npm start on the embedded default", () => {
     () =>
       Effect.gen(function* () {
         const DATA_DIR = join(yield* temporaryDirectory, "store")
-        const env = { DATA_DIR, PORT: `${yield* freePort}` }
+        const env = { DATA_DIR, PORT: `${yield* freePort}`, ADMIN_PORT: `${yield* freePort}` }
 
         const first = yield* start(env)
         const greeting = yield* first.said("curl")
@@ -31,6 +32,8 @@ describe("npm start on the embedded default", () => {
           assert.include(text, '"position":1')
         })
         yield* answers
+        const ready = yield* Effect.promise(() => fetch(`http://127.0.0.1:${env.ADMIN_PORT}/readyz`))
+        assert.strictEqual(ready.status, 200)
 
         const other = yield* Effect.flatMap(start({ DATA_DIR, PORT: `${yield* freePort}` }), ({ ended }) => ended)
         assert.strictEqual(other.code, 1)
@@ -64,6 +67,21 @@ describe("npm start on the embedded default", () => {
         assert.strictEqual((yield* first.ended).code, 0)
       }),
     timeout
+  )
+
+  it.live.each(["/proc/nope", "/dev/null", "/dev/null/below", "damaged"])(
+    "a data directory that cannot be used is one line and exit 1: %s",
+    (name) =>
+      Effect.gen(function* () {
+        const damaged = join(yield* temporaryDirectory, "store")
+        mkdirSync(damaged)
+        writeFileSync(join(damaged, "secrets.json"), '{"authSecret":')
+        const DATA_DIR = name === "damaged" ? damaged : name
+        const { code, stderr, stdout } = yield* Effect.flatMap(start({ DATA_DIR }), (it) => it.ended)
+        assert.deepStrictEqual([code, stdout], [1, ""])
+        assert.match(stderr, /^quarry: DATA_DIR [^\n]*\n$/)
+        assert.include(stderr, DATA_DIR)
+      })
   )
 
   it.live("wrong settings are listed and nothing starts", () =>

@@ -1,5 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Cause, Data, Deferred, Effect, Exit, Fiber, type Layer } from "effect"
+import { Cause, Data, Deferred, Effect, Exit, Fiber, type Layer, Option } from "effect"
+import { TestClock } from "effect/testing"
 import type { Found } from "../../src/services/Providers.ts"
 import { type Cached, ResultCache } from "../../src/services/ResultCache.ts"
 import { searchRequest } from "../support/requests.ts"
@@ -32,10 +33,18 @@ const makeUpstream = Effect.gen(function* () {
 })
 
 /** Lets every fiber that can run do so. */
-const settle = Effect.forEach(Array.from({ length: 20 }), () => Effect.yieldNow, { discard: true })
+export const yieldToOthers = Effect.forEach(Array.from({ length: 20 }), () => Effect.yieldNow, { discard: true })
 
 /** What every layer of the result cache promises (R15) inside one process. */
-export const resultCacheConformance = (name: string, layer: Layer.Layer<ResultCache>): void => {
+export const resultCacheConformance = (
+  name: string,
+  options: {
+    readonly layer: Layer.Layer<ResultCache>
+    /** Lets every search get to its lookup, or to its end. */
+    readonly settle: Effect.Effect<void>
+  }
+): void => {
+  const { layer, settle } = options
   let tests = 0
   /** A search of its own for each test: a shared store remembers those of others. */
   const promise = (title: string, body: (query: string) => Effect.Effect<void, Failed | Cached, ResultCache>) =>
@@ -152,9 +161,28 @@ export const resultCacheConformance = (name: string, layer: Layer.Layer<ResultCa
         const waiting = yield* Effect.forEach([1, 2], () => Effect.forkChild(get))
         yield* settle
         yield* Fiber.interruptAll(waiting)
+        yield* settle
         assert.strictEqual(upstream.interrupted(), 1)
         const next = yield* Effect.forkChild(get)
         yield* settle
+        yield* upstream.answer(2)
+        assert.strictEqual((yield* Fiber.join(next)).provider, "run 2")
+      })
+    )
+
+    promise("R15: a lookup that cannot be cancelled holds nobody back who has stopped waiting", (query) =>
+      Effect.gen(function* () {
+        const cache = yield* ResultCache
+        const upstream = yield* makeUpstream
+        const stubborn = cache.get(searchRequest({ query }), Effect.uninterruptible(upstream.lookup))
+        const impatient = yield* Effect.forkChild(Effect.timeoutOption(stubborn, "15 seconds"))
+        yield* settle
+        yield* TestClock.adjust("15 seconds")
+        assert.deepStrictEqual(yield* Fiber.join(impatient), Option.none())
+        const next = yield* Effect.forkChild(cache.get(searchRequest({ query }), upstream.lookup))
+        yield* settle
+        assert.strictEqual(upstream.runs(), 2)
+        yield* upstream.answer(1)
         yield* upstream.answer(2)
         assert.strictEqual((yield* Fiber.join(next)).provider, "run 2")
       })

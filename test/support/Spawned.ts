@@ -1,9 +1,9 @@
 import { type ChildProcess, spawn } from "node:child_process"
 import { mkdtemp, rm } from "node:fs/promises"
-import { createServer } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { Effect } from "effect"
+import { freePort as findPort } from "./freePort.ts"
 
 /** What a process said until it ended. */
 export interface Ended {
@@ -20,11 +20,16 @@ export interface Spawned {
   readonly ended: Effect.Effect<Ended>
 }
 
-/** A process of this checkout, with nothing of the test's own environment but the path. Killed with the scope. */
+/**
+ * A process of this checkout, with nothing of the test's own environment but the path, and no private listener unless
+ * the test gives it a port. Killed with the scope.
+ */
 export const spawned = (file: "src/main.ts" | "src/cli.ts", args: ReadonlyArray<string>, env: Record<string, string>) =>
   Effect.acquireRelease(
     Effect.sync(() => {
-      const child = spawn(process.execPath, [file, ...args], { env: { PATH: process.env.PATH, ...env } })
+      const child = spawn(process.execPath, [file, ...args], {
+        env: { PATH: process.env.PATH, ADMIN_PORT: "0", ...env }
+      })
       return { child, spawned: watch(child) }
     }),
     ({ child, spawned }) =>
@@ -60,13 +65,5 @@ export const temporaryDirectory = Effect.acquireRelease(
   (path) => Effect.promise(() => rm(path, { recursive: true, force: true }))
 )
 
-/** A port that nobody listens on at the moment. */
-export const freePort = Effect.promise(
-  () =>
-    new Promise<number>((resolve) => {
-      const server = createServer().listen(0, "127.0.0.1", () => {
-        const address = server.address()
-        server.close(() => resolve(typeof address === "object" && address !== null ? address.port : 0))
-      })
-    })
-)
+/** A port on loopback that nobody listens on. */
+export const freePort = Effect.promise(findPort)

@@ -4,6 +4,7 @@ import { internalError, NotFound } from "../../domain/errors.ts"
 import { Ids } from "../../services/Ids.ts"
 import { unreadable } from "../body.ts"
 import { undeclaredResponse } from "../errors.ts"
+import { matchedRoute, measureRequest, unmatched } from "../metrics.ts"
 import { isRequestId, RequestId } from "../RequestId.ts"
 
 const notFound = new NotFound({ message: "There is nothing at this address. GET /openapi.json lists what there is." })
@@ -34,18 +35,26 @@ const edge = Effect.fnUntraced(function* <E, R>(
     Effect.succeed(HttpServerResponse.setHeader(response, "x-request-id", id))
   )
   const startedAt = yield* Clock.currentTimeMillis
-  const response = yield* (request.method === "HEAD" ? undeclaredResponse(notFound) : app).pipe(
+  let route = unmatched
+  const noteRoute = Effect.map(matchedRoute, (matched) => {
+    route = matched
+  })
+  const response = yield* (
+    request.method === "HEAD" ? undeclaredResponse(notFound) : Effect.ensuring(app, noteRoute)
+  ).pipe(
     Effect.catchCause((cause) => (Cause.hasInterruptsOnly(cause) ? Effect.failCause(cause) : rescue(cause))),
     Effect.provideService(RequestId, id),
     Effect.annotateLogs({ request_id: id })
   )
+  const durationMs = (yield* Clock.currentTimeMillis) - startedAt
+  yield* measureRequest(route, response.status, durationMs)
   yield* Effect.logInfo(`${request.method} ${pathOf(request.url)} ${response.status}`).pipe(
     Effect.annotateLogs({
       request_id: id,
       method: request.method,
       path: pathOf(request.url),
       status: response.status,
-      duration_ms: (yield* Clock.currentTimeMillis) - startedAt
+      duration_ms: durationMs
     })
   )
   return response

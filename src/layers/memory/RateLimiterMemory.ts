@@ -1,5 +1,5 @@
 import { Clock, Effect, Layer } from "effect"
-import { type RateLimitDecision, RateLimiter, windowMs } from "../../services/RateLimiter.ts"
+import { decisionFrom, type RateLimitDecision, RateLimiter, windowMs } from "../../services/RateLimiter.ts"
 
 /**
  * Credentials remembered at once. Beyond it those seen longest ago are forgotten and start with an empty window:
@@ -70,14 +70,7 @@ export const layer = (options?: { readonly maxCredentials?: number }): Layer.Lay
       log.forget(now)
       const admitted = log.count < limit
       if (admitted) log.add(now)
-      const leavesAt = (log.oldest ?? now) + windowMs
-      return {
-        admitted,
-        limit,
-        remaining: Math.max(0, limit - log.count),
-        resetAtSeconds: Math.ceil(leavesAt / 1000),
-        retryAfterSeconds: Math.max(1, Math.ceil((leavesAt - now) / 1000))
-      }
+      return decisionFrom({ admitted, limit, counted: log.count, oldestMs: log.oldest ?? now, nowMs: now })
     }
 
     return RateLimiter.of({

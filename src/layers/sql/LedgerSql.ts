@@ -75,7 +75,8 @@ export const layer = (options: LedgerOptions = {}): Layer.Layer<Ledger, never, S
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const ids = yield* Ids
-      const leaseMs = Duration.toMillis(options.lease ?? defaultLease)
+      const lease = options.lease ?? defaultLease
+      const leaseMs = Duration.toMillis(lease)
 
       const submitReservation = yield* makeGroupCommit<Reservation, ReserveRow>({
         ownerOf: (reservation) => reservation.accountId,
@@ -146,6 +147,9 @@ export const layer = (options: LedgerOptions = {}): Layer.Layer<Ledger, never, S
         ownerOf: (ending) => ending.hold.accountId,
         maxBatch,
         maxPerOwner: maxPerAccount,
+        // A connection that is lost while the database commits leaves open whether the search was charged, and an
+        // error would tell the caller that it was not (I4). After the lease the hold is gone either way.
+        uncertainty: lease,
         run: Effect.fnUntraced(function* (batch) {
           // A release leaves no entry to tell that it happened: sent again, it finds its hold gone, as it should be.
           const releasedBefore = batch.map((entry) => entry.sent && entry.charge === 0)

@@ -22,6 +22,8 @@ const maxExamined = 25_000
 const eraseStep = 5_000
 /** How long after an account's end its log is looked at again. */
 const eraseAgainFor = Duration.days(7)
+/** A month that somebody reads (`ledger verify`) is in nobody's way, and waits to be dropped. */
+const maintenanceRetry = Schedule.upTo(Schedule.spaced("1 minute"), { times: 30 })
 
 interface Row {
   readonly id: string
@@ -173,6 +175,7 @@ export const layer = (options: QueryLogOptions = {}): Layer.Layer<QueryLog, neve
           sql`select queries_drop_before(clock_timestamp() - ${retentionMs}::bigint * interval '1 millisecond')`
         ),
         Effect.andThen(eraseLeftovers),
+        Effect.retry(maintenanceRetry),
         Effect.catchCause((cause) => Effect.logWarning("The query log's months could not be maintained.", cause)),
         Effect.repeat(Schedule.spaced(maintenanceInterval)),
         Effect.forkScoped

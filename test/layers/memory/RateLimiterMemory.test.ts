@@ -9,7 +9,8 @@ import { rateLimiterConformance } from "../RateLimiter.conformance.ts"
 rateLimiterConformance("memory", {
   layer: layer(),
   elapse: (ms) => TestClock.adjust(ms),
-  now: Clock.currentTimeMillis
+  now: Clock.currentTimeMillis,
+  slackMs: 0
 })
 
 /** R27 word for word, over all requests admitted so far. */

@@ -4,11 +4,11 @@ import { TestClock } from "effect/testing"
 import { layer } from "../../../src/layers/memory/ResultCacheMemory.ts"
 import { ResultCache } from "../../../src/services/ResultCache.ts"
 import { searchRequest } from "../../support/requests.ts"
-import { resultCacheConformance } from "../ResultCache.conformance.ts"
+import { resultCacheConformance, yieldToOthers } from "../ResultCache.conformance.ts"
 
 const ttl = Duration.minutes(5)
 
-resultCacheConformance("memory", layer({ ttl, capacity: 100 }))
+resultCacheConformance("memory", { layer: layer({ ttl, capacity: 100 }), settle: yieldToOthers })
 
 /** Whether a search was answered from the cache. */
 const cached = (query: string) =>

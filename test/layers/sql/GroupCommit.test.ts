@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Deferred, Effect, Exit, Fiber } from "effect"
+import { Deferred, Duration, Effect, Exit, Fiber } from "effect"
 import { SqlError } from "effect/sql"
 import { TestClock } from "effect/testing"
 import { makeGroupCommit } from "../../../src/layers/sql/GroupCommit.ts"
@@ -17,13 +17,15 @@ const props = { cause: undefined, message: "made up", operation: "query" }
 
 /** A group commit whose first batch waits until the gate opens, and what it was given to send. */
 const make = Effect.fnUntraced(function* (
-  fail: (batch: ReadonlyArray<Entry>, attempt: number) => SqlError.SqlError | undefined = () => undefined
+  fail: (batch: ReadonlyArray<Entry>, attempt: number) => SqlError.SqlError | undefined = () => undefined,
+  uncertainty?: Duration.Duration
 ) {
   const gate = yield* Deferred.make<void>()
   const sent: Array<ReadonlyArray<Entry>> = []
   const submit = yield* makeGroupCommit<Entry, string>({
     maxBatch: 10,
     maxPerOwner: 4,
+    uncertainty,
     ownerOf: ({ owner }) => owner,
     run: Effect.fnUntraced(function* (batch) {
       sent.push(batch)
@@ -125,6 +127,57 @@ describe("GroupCommit", () => {
         sent.map((batch) => batch.length),
         [4, 4, 4, 4, 4]
       )
+    })
+  )
+
+  it.effect("an owner whose rows stay locked fails alone, and the others wait for it once", () =>
+    Effect.gen(function* () {
+      let locked = true
+      const wait = failure(new SqlError.LockTimeoutError(props))
+      const { all, open, sent } = yield* make((batch) =>
+        locked && batch.some(({ owner }) => owner === "stuck") ? wait : undefined
+      )
+      yield* open
+      const first = yield* all([...entries("stuck", 2), ...entries("free", 2)])
+      assert.deepStrictEqual((yield* Fiber.join(first)).map(Exit.isSuccess), [false, false, true, true])
+      sent.length = 0
+      const second = yield* all([...entries("stuck", 6), ...entries("free", 2)])
+      assert.deepStrictEqual((yield* Fiber.join(second)).map(Exit.isSuccess).slice(6), [true, true])
+      for (const batch of sent) assert.strictEqual(new Set(batch.map(({ owner }) => owner)).size, 1)
+      locked = false
+      sent.length = 0
+      const third = yield* all(entries("stuck", 6))
+      assert.deepStrictEqual((yield* Fiber.join(third)).map(Exit.isSuccess), Array(6).fill(true))
+      const fourth = yield* all([...entries("free", 1), ...entries("stuck", 2)])
+      yield* Fiber.join(fourth)
+      const together = yield* all([...entries("free", 1), ...entries("x", 1), ...entries("stuck", 2)])
+      yield* Fiber.join(together)
+      assert.isTrue(sent.some((batch) => new Set(batch.map(({ owner }) => owner)).size > 1))
+    })
+  )
+
+  it.effect("I4: nobody is told of a failure while it is open whether the database committed", () =>
+    Effect.gen(function* () {
+      const lost = failure(new SqlError.ConnectionError(props))
+      let back = false
+      const { all, open } = yield* make(() => (back ? undefined : lost), Duration.seconds(100))
+      const fiber = yield* all(entries("a", 2))
+      yield* open
+      yield* TestClock.adjust("90 seconds")
+      assert.isUndefined(fiber.pollUnsafe())
+      back = true
+      yield* TestClock.adjust("1 second")
+      assert.deepStrictEqual(yield* Fiber.join(fiber), [Exit.succeed("a0"), Exit.succeed("a1")])
+    })
+  )
+
+  it.effect("a database that stays away is a defect when the time for it is over", () =>
+    Effect.gen(function* () {
+      const { all, open } = yield* make(() => failure(new SqlError.ConnectionError(props)), Duration.seconds(100))
+      const fiber = yield* all(entries("a", 1))
+      yield* open
+      yield* TestClock.adjust("101 seconds")
+      assert.isTrue((yield* Fiber.join(fiber)).every((exit) => Exit.isFailure(exit) && Exit.hasDies(exit)))
     })
   )
 

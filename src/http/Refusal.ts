@@ -1,0 +1,50 @@
+import { STATUS_CODES } from "node:http"
+import type { Duplex } from "node:stream"
+import { Effect } from "effect"
+import { HttpServerRequest, HttpServerResponse } from "effect/http"
+import { Ids } from "../services/Ids.ts"
+import { type Undeclared, undeclared } from "./errors.ts"
+import { countRefused } from "./metrics.ts"
+import { isRequestId, RequestId } from "./RequestId.ts"
+
+/** Refusals of what never reaches the routes: with the envelope and an id, logged and counted as any other answer. */
+export const make = Effect.gen(function* () {
+  const ids = yield* Ids
+
+  const refusal = Effect.fnUntraced(function* (error: Undeclared, sentId: unknown) {
+    const id = typeof sentId === "string" && isRequestId(sentId) ? sentId : yield* ids.requestId
+    const { body, status } = yield* Effect.provideService(undeclared(error), RequestId, id)
+    yield* Effect.logInfo(`Refused a request: ${error.message}`).pipe(Effect.annotateLogs({ request_id: id, status }))
+    yield* countRefused(status)
+    return { id, status, body }
+  })
+
+  /** Answers every request with `error`. */
+  const app = (error: Undeclared, headers: Readonly<Record<string, string>>) =>
+    Effect.gen(function* () {
+      const request = yield* HttpServerRequest.HttpServerRequest
+      const { body, id, status } = yield* refusal(error, request.headers["x-request-id"])
+      return HttpServerResponse.jsonUnsafe(body, { status, headers: { ...headers, "x-request-id": id } })
+    })
+
+  /** Answers on a bare socket, and destroys it `lingerMs` later: at once, a reset could overtake the answer. */
+  const onSocket = Effect.fnUntraced(function* (socket: Duplex, lingerMs: number, error: Undeclared, sentId: unknown) {
+    const { body, id, status } = yield* refusal(error, sentId)
+    socket.end(toMessage(status, id, JSON.stringify(body)))
+    yield* Effect.sleep(lingerMs)
+    socket.destroy()
+  })
+
+  return { app, onSocket }
+})
+
+const toMessage = (status: number, id: string, body: string): string =>
+  [
+    `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
+    "content-type: application/json",
+    `content-length: ${Buffer.byteLength(body)}`,
+    `x-request-id: ${id}`,
+    "connection: close",
+    "",
+    body
+  ].join("\r\n")

@@ -1,0 +1,66 @@
+import { createServer } from "node:http"
+import { NodeHttpServer } from "@effect/platform-node"
+import { Cause, Effect, Layer } from "effect"
+import { HttpRouter, HttpServerError, HttpServerResponse } from "effect/http"
+import { PrometheusMetrics } from "effect/observability"
+import { ProviderStates } from "../../services/ProviderStates.ts"
+import { Readiness } from "../../services/Readiness.ts"
+import * as ProcessMetrics from "./ProcessMetrics.ts"
+import { providerView } from "./providers.ts"
+
+const json = (status: number, body: unknown) => HttpServerResponse.jsonUnsafe(body, { status })
+
+const routes = HttpRouter.use(
+  Effect.fnUntraced(function* (router) {
+    const readiness = yield* Readiness
+    const states = yield* ProviderStates
+    const sampleProcess = yield* ProcessMetrics.make
+    yield* router.add("GET", "/healthz", json(200, { status: "up" }))
+    yield* router.add(
+      "GET",
+      "/readyz",
+      Effect.map(readiness.report, (report) => json(report.ready ? 200 : 503, report))
+    )
+    yield* router.add(
+      "GET",
+      "/providers",
+      Effect.map(states.all, (all) => json(200, { providers: all.map(providerView) }))
+    )
+    yield* router.add(
+      "GET",
+      "/metrics",
+      Effect.map(Effect.andThen(sampleProcess, PrometheusMetrics.format()), (text) =>
+        HttpServerResponse.text(text, { contentType: "text/plain; version=0.0.4; charset=utf-8" })
+      )
+    )
+  })
+)
+
+/** The router fails where there is nothing, and the server would answer that without a body. */
+const notFound = HttpRouter.middleware(
+  (app) =>
+    Effect.catchCause(app, (cause) => {
+      const error = Cause.squash(cause)
+      const missing = HttpServerError.isHttpServerError(error) && error.reason._tag === "RouteNotFound"
+      return missing ? Effect.succeed(json(404, { error: "not_found" })) : Effect.failCause(cause)
+    }),
+  { global: true }
+)
+
+export interface AdminOptions {
+  readonly host: string
+  /** 0 turns the listener off. */
+  readonly port: number
+}
+
+/**
+ * The private listener: liveness, readiness, providers and metrics (R34). Build it before the public listener, which then closes
+ * first, so that it tells of the drain.
+ */
+export const layer = ({ host, port }: AdminOptions) => (port === 0 ? Layer.empty : listener({ host, port }))
+
+/** With a port of 0, on one that the system chooses. */
+export const listener = (options: AdminOptions) =>
+  HttpRouter.serve(Layer.merge(routes, notFound), { disableLogger: true, disableListenLog: true }).pipe(
+    Layer.provideMerge(NodeHttpServer.layer(createServer, { ...options, gracefulShutdownTimeout: "1 second" }))
+  )

@@ -1,0 +1,84 @@
+import { hash } from "node:crypto"
+import { Effect, Layer, Metric, Stream } from "effect"
+import { decisionFrom, RateLimiter, windowMs } from "../../services/RateLimiter.ts"
+import * as RateLimiterMemory from "../memory/RateLimiterMemory.ts"
+import { type RedisClient, RedisConnection } from "./RedisConnection.ts"
+
+/**
+ * Counts one request (R27). The log is a list of when the admitted requests came, oldest first, in Unix microseconds of
+ * the store's clock; it never holds more than `limit`. A clock that was set back must not disorder it, so none came
+ * before the last one; a step back by more than a window begins a new log, for else the credential would be refused
+ * until the clock has caught up. `%.0f` because Lua's own conversion keeps 14 of the 16 digits. The key lives a second
+ * longer than its last entry counts, because expiry is in whole milliseconds.
+ */
+export const script = `
+local log, limit, window = KEYS[1], tonumber(ARGV[1]), tonumber(ARGV[2])
+local time = redis.call("TIME")
+local now = time[1] * 1000000 + time[2]
+local newest = tonumber(redis.call("LINDEX", log, -1) or now)
+if newest > now + window then redis.call("DEL", log) elseif newest > now then now = newest end
+local oldest = tonumber(redis.call("LINDEX", log, 0) or now)
+while oldest + window <= now do
+  redis.call("LPOP", log)
+  oldest = tonumber(redis.call("LINDEX", log, 0) or now)
+end
+local counted = redis.call("LLEN", log)
+if counted >= limit then return {0, counted, oldest, now} end
+redis.call("RPUSH", log, string.format("%.0f", now))
+redis.call("PEXPIRE", log, math.ceil(window / 1000) + 1000)
+return {1, counted + 1, oldest, now}
+`
+
+type Reply = readonly [admitted: 0 | 1, counted: number, oldestMicros: number, nowMicros: number]
+
+const digest = hash("sha1", script)
+
+/** One round trip, and a second one when Redis has not seen the script since it started. */
+const count = (client: RedisClient, key: string, limit: number): Promise<Reply> => {
+  const windowMicros = windowMs * 1000
+  // The casts hold because these four numbers are all that the script returns.
+  return client.evalsha(digest, 1, key, limit, windowMicros).catch((error: Error) => {
+    if (!error.message.startsWith("NOSCRIPT")) throw error
+    return client.eval(script, 1, key, limit, windowMicros)
+  }) as Promise<Reply>
+}
+
+const local = Metric.gauge("quarry.limiter.local", {
+  description: "1 while this process limits by itself because Redis is away, else 0"
+})
+
+const fallbacks = Metric.counter("quarry.limiter.fallbacks", {
+  description: "Requests counted in this process because Redis was away",
+  incremental: true
+})
+
+/** Limits over all replicas, and in this process alone while Redis is away (R28). */
+export const layer: Layer.Layer<RateLimiter, never, RedisConnection> = Layer.effect(
+  RateLimiter,
+  Effect.gen(function* () {
+    const connection = yield* RedisConnection
+    const inProcess = yield* RateLimiter
+
+    yield* Effect.forkScoped(Stream.runForEach(connection.away, (away) => Metric.update(local, away ? 1 : 0)))
+
+    return RateLimiter.of({
+      hit: ({ credential, limit }) =>
+        Effect.matchEffect(
+          connection.run((client) => count(client, `quarry:rl:{${credential}}`, limit)),
+          {
+            onSuccess: ([admitted, counted, oldestMicros, nowMicros]) =>
+              Effect.succeed(
+                decisionFrom({
+                  admitted: admitted === 1,
+                  limit,
+                  counted,
+                  oldestMs: oldestMicros / 1000,
+                  nowMs: nowMicros / 1000
+                })
+              ),
+            onFailure: () => Effect.andThen(Metric.update(fallbacks, 1), inProcess.hit({ credential, limit }))
+          }
+        )
+    })
+  })
+).pipe(Layer.provide(RateLimiterMemory.layer()))

@@ -1,0 +1,47 @@
+import { hash } from "node:crypto"
+import { Duration, Effect, Layer, Option, Schema } from "effect"
+import { ResultCache, type ResultStore } from "../../services/ResultCache.ts"
+import { RedisConnection } from "./RedisConnection.ts"
+
+/** A larger answer is not kept: a few of them would push out thousands, and delay the commands behind them. */
+const maxValueBytes = 262_144
+
+const Value = Schema.fromJsonString(
+  Schema.Struct({
+    provider: Schema.String,
+    rows: Schema.Array(Schema.Struct({ url: Schema.String, title: Schema.String, snippet: Schema.String }))
+  })
+)
+const encode = Schema.encodeSync(Value)
+/** What does not decode is no answer: others write to Redis too, and a replica of another version may have. */
+const decode = Schema.decodeUnknownOption(Value)
+
+const makeStore = (options: { readonly ttl: Duration.Duration }): Effect.Effect<ResultStore, never, RedisConnection> =>
+  Effect.gen(function* () {
+    const connection = yield* RedisConnection
+    const ttlMs = Math.ceil(Duration.toMillis(options.ttl))
+    const keyOf = (key: string): string => `quarry:rc:${hash("sha256", key, "base64url")}`
+
+    return {
+      get: (key) =>
+        connection
+          .run((client) => client.get(keyOf(key)))
+          .pipe(
+            Effect.map((text) => (text === null ? undefined : Option.getOrUndefined(decode(text)))),
+            Effect.orElseSucceed(() => undefined)
+          ),
+      set: (key, found) => {
+        if (ttlMs <= 0) return Effect.void
+        const text = encode(found)
+        if (Buffer.byteLength(text) > maxValueBytes) return Effect.void
+        // Nobody waits for it, and it is on its way before the next look for this key.
+        return connection
+          .run((client) => client.set(keyOf(key), text, "PX", ttlMs))
+          .pipe(Effect.ignore, Effect.forkDetach({ startImmediately: true }), Effect.asVoid)
+      }
+    }
+  })
+
+/** Keeps answers for all replicas. While Redis is away none is kept or found, and no search fails or waits for it. */
+export const layer = (options: { readonly ttl: Duration.Duration }): Layer.Layer<ResultCache, never, RedisConnection> =>
+  Layer.effect(ResultCache, Effect.flatMap(makeStore(options), ResultCache.make))

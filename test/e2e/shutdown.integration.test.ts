@@ -1,0 +1,107 @@
+import { spawn } from "node:child_process"
+import { once } from "node:events"
+import { createInterface } from "node:readline"
+import { assert, describe, it } from "@effect/vitest"
+import { Duration, Effect } from "effect"
+import { connect, search } from "../support/Wire.ts"
+
+/** Starts the program and waits until it listens. */
+const start = (graceMs: number, closingMs = 0) =>
+  Effect.acquireRelease(
+    Effect.promise(async () => {
+      const child = spawn(process.execPath, ["test/support/program.ts", String(graceMs), String(closingMs)], {
+        stdio: ["ignore", "pipe", "pipe"]
+      })
+      const exited = once(child, "exit").then(([code, signal]) => ({ code, signal }))
+      const lines: Array<string> = []
+      const output = createInterface({ input: child.stdout }).on("line", (line) => lines.push(line))
+      const [first] = await once(output, "line")
+      const ports: { readonly public: number; readonly admin: number } = JSON.parse(String(first))
+      return {
+        ports,
+        lines,
+        signal: (signal: "SIGTERM" | "SIGINT") => Effect.sync(() => child.kill(signal)),
+        exited: Effect.promise(() => exited),
+        child
+      }
+    }),
+    ({ child }) => Effect.sync(() => child.kill("SIGKILL"))
+  )
+
+const readiness = (port: number) =>
+  Effect.promise(async () => {
+    const response = await fetch(`http://127.0.0.1:${port}/readyz`)
+    return { status: response.status, ...JSON.parse(await response.text()) }
+  })
+
+const elapsed = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
+  Effect.map(Effect.timed(effect), ([duration, value]) => ({ ms: Duration.toMillis(duration), value }))
+
+describe("a process that is told to stop", () => {
+  for (const signal of ["SIGTERM", "SIGINT"] as const) {
+    it.live(
+      `${signal}: answers what it accepted, tells so on the private listener, closes its storage last, exits 0`,
+      () =>
+        Effect.gen(function* () {
+          const server = yield* start(10_000)
+          assert.deepInclude(yield* readiness(server.ports.admin), { status: 200, ready: true })
+          const idle = yield* connect(server.ports.public)
+          const busy = yield* connect(server.ports.public)
+          yield* busy.send(search("wait 1000"))
+          yield* Effect.sleep(200)
+          yield* server.signal(signal)
+          assert.deepStrictEqual(yield* idle.closed, [])
+          assert.deepInclude(yield* readiness(server.ports.admin), { status: 503, listener: "draining" })
+          const [response] = yield* busy.closed
+          assert.strictEqual(response?.status, 200)
+          assert.strictEqual(response?.headers.connection, "close")
+          assert.deepStrictEqual(yield* server.exited, { code: 0, signal: null })
+          assert.deepStrictEqual(
+            server.lines.filter((line) => /^(search|storage)/.test(line)),
+            ["search finished", "storage closed"]
+          )
+        })
+    )
+  }
+
+  it.live("cuts off what outlasts the grace, and exits 0 within it", () =>
+    Effect.gen(function* () {
+      const server = yield* start(1500)
+      const busy = yield* connect(server.ports.public)
+      yield* busy.send(search("wait 60000"))
+      yield* Effect.sleep(100)
+      yield* server.signal("SIGTERM")
+      const { ms, value } = yield* elapsed(server.exited)
+      assert.deepStrictEqual(value, { code: 0, signal: null })
+      assert.isBelow(ms, 1500)
+      assert.deepStrictEqual(yield* busy.closed, [])
+      assert.include(server.lines, "storage closed")
+    })
+  )
+
+  it.live("exits at once at a second signal, and not as if all were well", () =>
+    Effect.gen(function* () {
+      const server = yield* start(10_000)
+      const busy = yield* connect(server.ports.public)
+      yield* busy.send(search("wait 60000"))
+      yield* Effect.sleep(100)
+      yield* server.signal("SIGTERM")
+      yield* Effect.sleep(100)
+      yield* server.signal("SIGTERM")
+      const { ms, value } = yield* elapsed(server.exited)
+      assert.deepStrictEqual(value, { code: 143, signal: null })
+      assert.isBelow(ms, 500)
+    })
+  )
+
+  it.live("does not wait longer than the grace for a storage that does not close", () =>
+    Effect.gen(function* () {
+      const server = yield* start(1000, 60_000)
+      yield* server.signal("SIGTERM")
+      const { ms, value } = yield* elapsed(server.exited)
+      assert.deepStrictEqual(value, { code: 1, signal: null })
+      assert.isBelow(ms, 1500)
+      assert.notInclude(server.lines, "storage closed")
+    })
+  )
+})

@@ -1,0 +1,101 @@
+import { assert, describe, layer } from "@effect/vitest"
+import { Effect, Layer } from "effect"
+import { HttpServer } from "effect/http"
+import * as Admin from "../../../src/http/admin/Admin.ts"
+import { Refusal } from "../../../src/services/Provider.ts"
+import { ProviderStates } from "../../../src/services/ProviderStates.ts"
+import { Readiness } from "../../../src/services/Readiness.ts"
+import * as Listener from "../../support/Listener.ts"
+import { searchRequest } from "../../support/requests.ts"
+import { connect, search } from "../../support/Wire.ts"
+
+const admin = Admin.listener({ host: "127.0.0.1", port: 0 }).pipe(
+  Layer.provideMerge(Layer.merge(Readiness.layer, ProviderStates.layer))
+)
+
+const get = Effect.fnUntraced(function* (path: string) {
+  const { address } = yield* HttpServer.HttpServer
+  const port = "port" in address ? address.port : 0
+  return yield* Effect.promise(async () => {
+    const response = await fetch(`http://127.0.0.1:${port}${path}`)
+    return { status: response.status, type: response.headers.get("content-type"), text: await response.text() }
+  })
+})
+
+describe("the private listener", () => {
+  layer(admin, { excludeTestServices: true })((it) => {
+    it.effect("/healthz answers while the process is up", () =>
+      Effect.gen(function* () {
+        assert.deepInclude(yield* get("/healthz"), { status: 200, text: `{"status":"up"}` })
+      })
+    )
+
+    it.effect("/readyz says what is missing", () =>
+      Effect.gen(function* () {
+        const readiness = yield* Readiness
+        yield* readiness.setListener("serving")
+        assert.deepInclude(yield* get("/readyz"), {
+          status: 200,
+          text: `{"ready":true,"listener":"serving","checks":{}}`
+        })
+        yield* readiness.add("database", Effect.fail("gone"))
+        assert.deepInclude(yield* get("/readyz"), {
+          status: 503,
+          text: `{"ready":false,"listener":"serving","checks":{"database":"failed"}}`
+        })
+      })
+    )
+
+    it.effect("/metrics has the process, and requests by route and status, under no name that a caller chose", () =>
+      Effect.gen(function* () {
+        const { port } = yield* Listener.start()
+        const client = yield* connect(port)
+        yield* client.send(search("css grid"))
+        yield* client.send("GET /chosen-by-caller HTTP/1.1\r\nHost: a\r\n\r\n")
+        yield* client.send("not HTTP\r\n\r\n")
+        yield* client.closed
+        const { status, text, type } = yield* get("/metrics")
+        assert.strictEqual(status, 200)
+        assert.match(type ?? "", /^text\/plain; version=0\.0\.4/)
+        assert.match(text, /^quarry_http_requests_total\{route="\/v1\/query",status="200"\} 1$/m)
+        assert.match(text, /^quarry_http_requests_total\{route="unmatched",status="404"\} 1$/m)
+        assert.match(text, /^quarry_http_requests_total\{route="unmatched",status="400"\} 1$/m)
+        assert.match(text, /^quarry_http_request_duration_seconds_count\{route="\/v1\/query"\} 1$/m)
+        assert.match(text, /^quarry_process_memory_resident_bytes [1-9]\d{6,}$/m)
+        assert.match(text, /^quarry_process_event_loop_delay_max_seconds \d/m)
+        assert.notInclude(text, "chosen-by-caller")
+      })
+    )
+
+    it.effect("/providers tells how each provider and engine stands", () =>
+      Effect.gen(function* () {
+        const { track } = yield* ProviderStates
+        const refusal = new Refusal({ reason: "quota", message: "it answered 402" })
+        const answering = yield* track({ name: "meta/google cse", search: () => Effect.succeed([]) })
+        const refusing = yield* track({ name: "brave", search: () => Effect.fail(refusal) })
+        yield* answering.ask(searchRequest(), 1_000)
+        yield* Effect.ignore(refusing.ask(searchRequest(), 1_000))
+        const { providers } = JSON.parse((yield* get("/providers")).text)
+        assert.deepInclude(providers[0], {
+          provider: "meta",
+          engine: "google cse",
+          state: "closed",
+          retry_at: null,
+          answers: 1,
+          refusals: 0,
+          last_refusal: null
+        })
+        assert.isNumber(providers[0].latency_ms.p95)
+        assert.deepInclude(providers[1], { provider: "brave", engine: null, state: "open", last_success_at: null })
+        assert.deepInclude(providers[1].last_refusal, { reason: "quota", message: "it answered 402" })
+        assert.match(providers[1].retry_at, /^\d{4}-/)
+      })
+    )
+
+    it.effect("has nothing else", () =>
+      Effect.gen(function* () {
+        assert.deepInclude(yield* get("/v1/query"), { status: 404, text: `{"error":"not_found"}` })
+      })
+    )
+  })
+})

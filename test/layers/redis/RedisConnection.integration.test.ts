@@ -1,0 +1,292 @@
+import { afterAll, afterEach, assert, beforeAll, beforeEach, it } from "@effect/vitest"
+import { Duration, Effect, Fiber, Layer, Logger, Metric, type Redacted, Schedule } from "effect"
+import * as RateLimiterRedis from "../../../src/layers/redis/RateLimiterRedis.ts"
+import { RedisAway, RedisConnection } from "../../../src/layers/redis/RedisConnection.ts"
+import * as ResultCacheRedis from "../../../src/layers/redis/ResultCacheRedis.ts"
+import { RateLimiter } from "../../../src/services/RateLimiter.ts"
+import { ResultCache } from "../../../src/services/ResultCache.ts"
+import { describeWithRedis, RedisCluster, RedisRoute, RedisServer } from "../../support/RedisServer.ts"
+import { searchRequest } from "../../support/requests.ts"
+
+/** A request may wait 150 ms for a Redis that is away; the rest is for a machine that has other things to do. */
+const longestMs = 250
+
+/** A limit that nobody reaches: what is refused under it is refused because of Redis. */
+const unreachable = 1_000_000
+
+/** Runs `test` on services that use the Redis at `url`, with metrics of their own and the lines that they log. */
+const observe = <A>(
+  url: Redacted.Redacted,
+  test: (lines: Array<string>) => Effect.Effect<A, never, RateLimiter | ResultCache | RedisConnection>
+) => {
+  const lines: Array<string> = []
+  const services = Layer.mergeAll(RateLimiterRedis.layer, ResultCacheRedis.layer({ ttl: Duration.minutes(1) })).pipe(
+    Layer.provideMerge(RedisConnection.layer({ url })),
+    Layer.provideMerge(Logger.layer([Logger.make(({ message }) => lines.push(String(message)))]))
+  )
+  return test(lines).pipe(Effect.provide(services), Effect.provideService(Metric.MetricRegistry, new Map()))
+}
+
+const metric = (id: string) =>
+  Effect.map(Metric.snapshot, (metrics) => {
+    const state = metrics.find((it) => it.id === id)?.state
+    if (state === undefined) return undefined
+    return "value" in state ? state.value : "count" in state ? state.count : undefined
+  })
+
+/** Waits until the metric says whether limits are counted in this process. */
+const becomesLocal = (local: 0 | 1) =>
+  metric("quarry.limiter.local").pipe(
+    Effect.repeat({ until: (value) => value === local, schedule: Schedule.spaced(10) }),
+    Effect.timeout("10 seconds"),
+    Effect.orDie
+  )
+
+/** Limits and searches from several fibers without pause, and tells how long each took and what was refused. */
+const load = Effect.gen(function* () {
+  const limiter = yield* RateLimiter
+  const cache = yield* ResultCache
+  let longest = 0
+  let refused = 0
+  let uses = 0
+  const timed = <A>(use: Effect.Effect<A>) =>
+    Effect.suspend(() => {
+      const before = performance.now()
+      return Effect.tap(use, () => {
+        longest = Math.max(longest, performance.now() - before)
+        uses++
+        return Effect.void
+      })
+    })
+  const client = Effect.gen(function* () {
+    if (!(yield* timed(limiter.hit({ credential: "load", limit: unreachable }))).admitted) refused++
+    yield* timed(cache.get(searchRequest({ query: `load ${uses}` }), Effect.succeed({ provider: "p", rows: [] })))
+    yield* Effect.sleep(2)
+  })
+  const clients = yield* Effect.forkChild(
+    Effect.forEach(Array.from({ length: 8 }), () => Effect.forever(client), { concurrency: "unbounded" })
+  )
+  return Effect.as(
+    Fiber.interrupt(clients),
+    Effect.sync(() => ({ longest, refused }))
+  ).pipe(Effect.flatten)
+})
+
+/** Under load: Redis goes away by `fault` and comes back by `mend`. */
+const endures = (url: Redacted.Redacted, fault: () => void | Promise<void>, mend: () => void | Promise<void>) =>
+  observe(url, (lines) =>
+    Effect.gen(function* () {
+      const end = yield* load
+      yield* becomesLocal(0)
+      yield* Effect.sleep("200 millis")
+      yield* Effect.promise(async () => fault())
+      yield* becomesLocal(1)
+      // Longer than the client keeps a silent connection.
+      yield* Effect.sleep("1500 millis")
+      const fallbacks = Number(yield* metric("quarry.limiter.fallbacks"))
+      assert.isAbove(fallbacks, 10)
+      yield* Effect.promise(async () => mend())
+      yield* becomesLocal(0)
+      yield* Effect.sleep("200 millis")
+      const { longest, refused } = yield* end
+      assert.isAtMost(longest, longestMs)
+      assert.strictEqual(refused, 0)
+      assert.deepStrictEqual(
+        lines.map((line) => line.replace(/\(.*\)|after .*/, "…")),
+        ["Redis is away …: this process does without it until it is back.", "Redis is back …"]
+      )
+    })
+  )
+
+const server = await RedisServer.make()
+const secured = await RedisServer.make("the-secret")
+
+const successor = await RedisServer.make()
+
+const withRoute = <A>(test: (route: RedisRoute) => Effect.Effect<A>) =>
+  Effect.acquireUseRelease(
+    Effect.promise(() => RedisRoute.make(server)),
+    test,
+    (route) => Effect.sync(() => route.close())
+  )
+
+describeWithRedis("RedisConnection to one Redis", () => {
+  beforeEach(() => server.start())
+  afterEach(async () => {
+    await server.stop()
+    await successor.stop()
+  })
+
+  it.live("R28: goes without a Redis that was killed, and returns when it runs again", () =>
+    endures(
+      server.url(),
+      () => server.stop(),
+      () => server.start()
+    )
+  )
+
+  it.live("R28: goes without a Redis that is frozen, and returns when it is not", () =>
+    endures(
+      server.url(),
+      () => server.signal("SIGSTOP"),
+      () => server.signal("SIGCONT")
+    )
+  )
+
+  it.live("R28: goes without a Redis that takes no writes, and returns when it does", () =>
+    endures(
+      server.url(),
+      () => void server.cli("CONFIG", "SET", "maxmemory", "1"),
+      () => void server.cli("CONFIG", "SET", "maxmemory", "0")
+    )
+  )
+
+  it.live("R28: goes without a Redis behind a cut network, and returns over a connection of its own making", () =>
+    withRoute((route) =>
+      endures(
+        route.url(),
+        () => route.silence(),
+        () => undefined
+      )
+    )
+  )
+
+  it.live("R28: follows an address to its new primary when the old one has become a replica", () =>
+    withRoute((route) =>
+      endures(
+        route.url(),
+        () => void server.cli("REPLICAOF", "127.0.0.1", "1"),
+        async () => {
+          await successor.start()
+          route.target = successor
+        }
+      )
+    )
+  )
+
+  it.live("R28: is back within seconds of a restart, and counts in Redis again", () =>
+    observe(server.url(), () =>
+      Effect.gen(function* () {
+        const end = yield* load
+        yield* Effect.sleep("200 millis")
+        yield* Effect.promise(() => server.stop().then(() => server.start()))
+        yield* becomesLocal(0)
+        yield* Effect.sleep("500 millis")
+        const { longest, refused } = yield* end
+        assert.isAtMost(longest, longestMs)
+        assert.strictEqual(refused, 0)
+        assert.isAbove(Number(yield* Effect.promise(() => server.cli("LLEN", "quarry:rl:{load}"))), 10)
+      })
+    )
+  )
+
+  it.live("goes on with Redis when it was flushed, scripts and all, with windows that begin anew", () =>
+    observe(server.url(), (lines) =>
+      Effect.gen(function* () {
+        const { hit } = yield* RateLimiter
+        const admitted = Effect.map(hit({ credential: "flushed", limit: 1 }), ({ admitted }) => admitted)
+        assert.deepStrictEqual([yield* admitted, yield* admitted], [true, false])
+        yield* Effect.promise(() => server.cli("FLUSHALL"))
+        yield* Effect.promise(() => server.cli("SCRIPT", "FLUSH"))
+        assert.deepStrictEqual([yield* admitted, yield* admitted], [true, false])
+        assert.deepStrictEqual(lines, [])
+      })
+    )
+  )
+
+  it.live("R28: starts without Redis, limits by itself, and finds Redis when it comes up", () =>
+    Effect.gen(function* () {
+      yield* Effect.promise(() => server.stop())
+      yield* observe(server.url(), (lines) =>
+        Effect.gen(function* () {
+          yield* becomesLocal(1)
+          assert.match(lines[0] ?? "", /ECONNREFUSED/)
+          const { hit } = yield* RateLimiter
+          const admitted = Effect.map(hit({ credential: "early", limit: 1 }), ({ admitted }) => admitted)
+          assert.deepStrictEqual([yield* admitted, yield* admitted], [true, false])
+          assert.strictEqual(yield* metric("quarry.limiter.fallbacks"), 2)
+          yield* Effect.promise(() => server.start())
+          yield* becomesLocal(0)
+          assert.deepStrictEqual([yield* admitted, yield* admitted], [true, false])
+          assert.strictEqual(yield* metric("quarry.limiter.fallbacks"), 2)
+        })
+      )
+    })
+  )
+
+  it.live("asks nothing of a Redis that is away", () =>
+    observe(server.url(), () =>
+      Effect.gen(function* () {
+        const { run } = yield* RedisConnection
+        let asked = 0
+        const ask = run(() => {
+          asked++
+          return Promise.reject(new Error("away"))
+        })
+        for (let times = 0; times < 3; times++) assert.deepStrictEqual(yield* Effect.flip(ask), new RedisAway())
+        assert.strictEqual(asked, 1)
+      })
+    )
+  )
+
+  it.live("does not take Redis for slow when it was the process that was busy", () =>
+    observe(server.url(), () =>
+      Effect.gen(function* () {
+        const { run } = yield* RedisConnection
+        const answer = yield* Effect.forkChild(Effect.orDie(run((client) => client.ping())))
+        yield* Effect.yieldNow
+        const until = performance.now() + 300
+        while (performance.now() < until);
+        assert.strictEqual(yield* Fiber.join(answer), "PONG")
+      })
+    )
+  )
+})
+
+describeWithRedis("RedisConnection to a Redis with a password", () => {
+  beforeAll(() => secured.start())
+  afterAll(() => secured.stop())
+
+  it.live("signs in", () =>
+    observe(secured.url(), (lines) =>
+      Effect.gen(function* () {
+        const { run } = yield* RedisConnection
+        assert.strictEqual(yield* Effect.orDie(run((client) => client.ping())), "PONG")
+        assert.deepStrictEqual(lines, [])
+      })
+    )
+  )
+
+  it.live("says that a password is wrong, and never the password", () =>
+    observe(secured.url("mistaken"), (lines) =>
+      Effect.gen(function* () {
+        yield* becomesLocal(1)
+        assert.match(lines.join(), /WRONGPASS/)
+        assert.notInclude(lines.join(), "mistaken")
+      })
+    )
+  )
+})
+
+const cluster = await RedisCluster.make()
+
+describeWithRedis("RedisConnection to a Redis Cluster", () => {
+  beforeAll(() => cluster.start())
+  afterAll(() => cluster.stop())
+
+  it.live("R28: goes without a cluster of which a node is frozen, and returns when it is not", () =>
+    endures(
+      cluster.url(),
+      () => cluster.nodes[0]?.signal("SIGSTOP"),
+      () => cluster.nodes[0]?.signal("SIGCONT")
+    )
+  )
+
+  it.live("R28: goes without a cluster of which a node was killed, and returns when it runs again", () =>
+    endures(
+      cluster.url(),
+      () => cluster.nodes[1]?.stop(),
+      () => cluster.nodes[1]?.start()
+    )
+  )
+})

@@ -1,0 +1,123 @@
+import { setTimeout as sleep } from "node:timers/promises"
+import { afterAll, assert, beforeAll, beforeEach, it } from "@effect/vitest"
+import { Duration, Effect, Layer } from "effect"
+import { RedisConnection } from "../../../src/layers/redis/RedisConnection.ts"
+import { layer } from "../../../src/layers/redis/ResultCacheRedis.ts"
+import type { Found } from "../../../src/services/Providers.ts"
+import { ResultCache } from "../../../src/services/ResultCache.ts"
+import { describeWithRedis, RedisCluster, RedisServer } from "../../support/RedisServer.ts"
+import { searchRequest } from "../../support/requests.ts"
+import { resultCacheConformance } from "../ResultCache.conformance.ts"
+
+const ttl = Duration.minutes(5)
+
+/** The look into Redis comes before each lookup. */
+const settle = Effect.promise(() => sleep(40))
+
+const server = await RedisServer.make()
+
+/** A process of its own: nothing but Redis is shared with another. */
+const replica = (options?: { readonly ttl: Duration.Duration }) =>
+  Layer.provide(layer(options ?? { ttl }), RedisConnection.layer({ url: server.url() }))
+
+const found: Found = {
+  provider: "p",
+  rows: [{ url: "https://a.test/?q=é", title: 'quotes " and \u{1F600}', snippet: "lone \uD800 surrogate" }]
+}
+
+/** One search in a replica of its own, and whether its answer was there already. */
+const search = (query: string, answer: Found = found, options?: { readonly ttl: Duration.Duration }) =>
+  Effect.flatMap(ResultCache, (cache) => cache.get(searchRequest({ query }), Effect.succeed(answer))).pipe(
+    Effect.provide(replica(options), { local: true })
+  )
+
+const keys = Effect.promise(async () =>
+  (await server.cli("KEYS", "*")).split("\n").filter((key) => key.includes(":rc:"))
+)
+
+describeWithRedis("ResultCacheRedis on one Redis", () => {
+  beforeAll(() => server.start())
+  beforeEach(() => server.cli("FLUSHALL"))
+  afterAll(() => server.stop())
+
+  resultCacheConformance("Redis", { layer: replica(), settle })
+
+  it.live("R15: what one replica has looked up, another answers", () =>
+    Effect.gen(function* () {
+      assert.deepStrictEqual(yield* search("shared"), { ...found, cached: false })
+      assert.deepStrictEqual(yield* search("shared", { provider: "other", rows: [] }), { ...found, cached: true })
+    })
+  )
+
+  it.live("keeps an answer for its time, under a key that does not show the query", () =>
+    Effect.gen(function* () {
+      yield* search("secret plans")
+      const [key = "", ...others] = yield* keys
+      assert.match(key, /^quarry:rc:[\w-]{43}$/)
+      assert.deepStrictEqual(others, [])
+      const leftMs = Number(yield* Effect.promise(() => server.cli("PTTL", key)))
+      assert.isAtMost(leftMs, Duration.toMillis(ttl))
+      assert.isAbove(leftMs, Duration.toMillis(ttl) - 10_000)
+    })
+  )
+
+  it.live("keeps nothing when it keeps for no time", () =>
+    Effect.gen(function* () {
+      yield* search("unkept", found, { ttl: Duration.zero })
+      assert.deepStrictEqual(yield* keys, [])
+    })
+  )
+
+  it.live("keeps no answer above 256 KiB", () =>
+    Effect.gen(function* () {
+      const large = { provider: "p", rows: [{ url: "https://a.test/", title: "", snippet: "é".repeat(131_072) }] }
+      assert.isFalse((yield* search("large", large)).cached)
+      assert.deepStrictEqual(yield* keys, [])
+    })
+  )
+
+  for (const poison of [
+    "",
+    "not JSON",
+    "null",
+    '{"provider":"p"}',
+    '{"provider":"p","rows":[{"url":"https://a.test/","title":1,"snippet":""}]}'
+  ]) {
+    it.live(`takes what is no answer for none, and replaces it: ${JSON.stringify(poison)}`, () =>
+      Effect.gen(function* () {
+        yield* search("poisoned")
+        const [key = ""] = yield* keys
+        yield* Effect.promise(() => server.cli("SET", key, poison))
+        assert.deepStrictEqual(yield* search("poisoned"), { ...found, cached: false })
+        assert.deepStrictEqual(yield* search("poisoned"), { ...found, cached: true })
+      })
+    )
+  }
+
+  it.live("R28: is without answers while Redis is away, and fails no search", () =>
+    Effect.gen(function* () {
+      const cache = yield* ResultCache
+      const get = cache.get(searchRequest({ query: "frozen" }), Effect.succeed(found))
+      yield* get
+      server.signal("SIGSTOP")
+      const before = performance.now()
+      assert.isFalse((yield* get).cached)
+      const firstMs = performance.now() - before
+      for (let times = 0; times < 100; times++) assert.isFalse((yield* get).cached)
+      const othersMs = performance.now() - before - firstMs
+      server.signal("SIGCONT")
+      assert.isAtMost(firstMs, 250)
+      assert.isAtMost(othersMs, 250)
+    }).pipe(Effect.provide(replica()))
+  )
+})
+
+const cluster = await RedisCluster.make()
+
+describeWithRedis("ResultCacheRedis on a Redis Cluster", () => {
+  beforeAll(() => cluster.start())
+  afterAll(() => cluster.stop())
+
+  const connection = RedisConnection.layer({ url: cluster.url() })
+  resultCacheConformance("Redis Cluster", { layer: Layer.provide(layer({ ttl }), connection), settle })
+})

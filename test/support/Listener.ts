@@ -1,0 +1,37 @@
+import { NodeHttpServer } from "@effect/platform-node"
+import { Context, Duration, Effect, Exit, Layer, References, Scope } from "effect"
+import type { SearchRequest } from "../../src/domain/SearchRequest.ts"
+import { type App, type ListenerLimits, serve } from "../../src/http/NodeListener.ts"
+import * as Server from "../../src/http/Server.ts"
+import { Readiness } from "../../src/services/Readiness.ts"
+import * as StubServices from "./StubServices.ts"
+
+/** The public listener on a free port of the loopback, over stub services. It stops with the scope, or before. */
+export const start = Effect.fnUntraced(function* (options?: {
+  /** Served instead of the routes. */
+  readonly app?: App
+  readonly during?: (request: SearchRequest) => Effect.Effect<void>
+  readonly grace?: Duration.Duration
+  readonly limits?: Partial<ListenerLimits>
+}) {
+  const context = yield* Layer.build(
+    Layer.merge(StubServices.layer(options?.during ?? (() => Effect.void)), NodeHttpServer.layerHttpServices)
+  )
+  const scope = yield* Scope.make()
+  const stop = Scope.close(scope, Exit.void)
+  const settings = {
+    host: "127.0.0.1",
+    port: 0,
+    grace: options?.grace ?? Duration.seconds(5),
+    limits: { ...Server.limits, ...options?.limits }
+  }
+  const listening =
+    options?.app === undefined ? Server.make(settings) : serve(options.app, { ...settings, drain: settings.grace })
+  const { port } = yield* listening.pipe(
+    Scope.provide(scope),
+    Effect.provideContext(context),
+    Effect.provideService(References.MinimumLogLevel, "None")
+  )
+  yield* Effect.addFinalizer(() => stop)
+  return { port, stop, readiness: Context.get(context, Readiness) }
+})

@@ -1,0 +1,83 @@
+import { Effect, Layer, Redacted, Result } from "effect"
+import { unauthorized } from "../../src/domain/errors.ts"
+import type { KeyPrincipal } from "../../src/domain/Principal.ts"
+import type { SearchRequest } from "../../src/domain/SearchRequest.ts"
+import * as Ids from "../../src/layers/Ids.ts"
+import { AccountRemoval } from "../../src/services/AccountRemoval.ts"
+import { Bulk } from "../../src/services/Bulk.ts"
+import { Credentials } from "../../src/services/Credentials.ts"
+import { KeyStore } from "../../src/services/KeyStore.ts"
+import { Ledger } from "../../src/services/Ledger.ts"
+import { Marketplace } from "../../src/services/Marketplace.ts"
+import { ProviderStates } from "../../src/services/ProviderStates.ts"
+import { QueryLog } from "../../src/services/QueryLog.ts"
+import { RateLimiter } from "../../src/services/RateLimiter.ts"
+import { Readiness } from "../../src/services/Readiness.ts"
+import { Search } from "../../src/services/Search.ts"
+import { Sessions } from "../../src/services/Sessions.ts"
+
+/** The secret of the only key there is. */
+export const secret = "sk_live_stub"
+
+const principal: KeyPrincipal = {
+  _tag: "key",
+  account: {
+    id: "acc_stub",
+    email: "stub@example.test",
+    plan: "growth",
+    quota: 1000,
+    concurrency: 5,
+    cycleStart: undefined,
+    createdAt: 0
+  },
+  key: { id: "key_stub", label: "stub", mode: "live" }
+}
+
+const allowance = {
+  plan: "growth",
+  quota: 1000,
+  used: 0,
+  balance: 0,
+  periodStart: 0,
+  resetsAt: 1
+} as const
+
+const receipt = { creditsUsed: 1, before: allowance, balance: 0 }
+
+/** Services for tests of the listener: one key, no limits, and searches that find nothing after `during`. */
+export const layer = (during: (request: SearchRequest) => Effect.Effect<void>) =>
+  Layer.provideMerge(Credentials.layer, stubs(during))
+
+const stubs = (during: (request: SearchRequest) => Effect.Effect<void>) =>
+  Layer.mergeAll(
+    Layer.mock(KeyStore, {
+      authenticate: (presented) =>
+        Redacted.value(presented) === secret ? Effect.succeed(principal) : Effect.fail(unauthorized)
+    }),
+    Layer.mock(RateLimiter, {
+      hit: () =>
+        Effect.succeed({ admitted: true, limit: 1000, remaining: 999, resetAtSeconds: 1, retryAfterSeconds: 1 })
+    }),
+    Layer.mock(Ledger, { allowance: () => Effect.succeed(allowance) }),
+    Layer.mock(Bulk, {
+      run: () =>
+        Effect.succeed({
+          result: { batch_id: "bat_stub", total: 0, succeeded: 0, failed: 0, results: [] },
+          receipt
+        })
+    }),
+    Layer.mock(Search, {
+      run: (_, request) =>
+        Effect.as(during(request), {
+          answer: Result.succeed({ id: "qry_stub", ...request, results: { organic: [] } }),
+          receipt
+        })
+    }),
+    Layer.mock(Sessions, { cookieName: "quarry.session_token" }),
+    Layer.mock(Marketplace, {}),
+    Layer.mock(QueryLog, {}),
+    Layer.mock(AccountRemoval, {}),
+    Ids.layer,
+    Readiness.layer,
+    ProviderStates.layer
+  )

@@ -1,0 +1,110 @@
+import { connect as connectSocket } from "node:net"
+import { Effect } from "effect"
+import { secret } from "./StubServices.ts"
+
+/** A response as it stands on the wire. */
+export interface WireResponse {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+  readonly text: string
+  /** The body as JSON. */
+  // biome-ignore lint/suspicious/noExplicitAny: a test looks into bodies of every shape and asserts what it finds.
+  readonly json: any
+}
+
+/** The whole responses in `bytes`, one after the other. Bodies have a Content-Length, as all of this service do. */
+const parse = (bytes: Buffer): ReadonlyArray<WireResponse> => {
+  const end = bytes.indexOf("\r\n\r\n")
+  if (end < 0) return []
+  const [statusLine = "", ...lines] = bytes.subarray(0, end).toString("latin1").split("\r\n")
+  const headers: Record<string, string> = {}
+  for (const line of lines) {
+    const colon = line.indexOf(":")
+    headers[line.slice(0, colon).toLowerCase()] = line.slice(colon + 1).trim()
+  }
+  const status = Number(statusLine.split(" ")[1])
+  const bodyEnd = end + 4 + Number(headers["content-length"] ?? 0)
+  if (status === 100) return parse(bytes.subarray(end + 4))
+  if (bytes.length < bodyEnd) return []
+  const text = bytes.subarray(end + 4, bodyEnd).toString()
+  const response = {
+    status,
+    headers,
+    text,
+    get json() {
+      return JSON.parse(text)
+    }
+  }
+  return [response, ...parse(bytes.subarray(bodyEnd))]
+}
+
+/** A connection to the loopback that writes exactly the bytes it is given. */
+export const connect = (port: number) =>
+  Effect.acquireRelease(
+    Effect.callback<Connection>((resume) => {
+      const socket = connectSocket({ host: "127.0.0.1", port, allowHalfOpen: false }, () =>
+        resume(Effect.succeed(connection))
+      )
+      const chunks: Array<Buffer> = []
+      const received = () => Buffer.concat(chunks)
+      const waiting = new Set<() => void>()
+      const changed = () => {
+        for (const look of [...waiting]) look()
+      }
+      socket.on("data", (chunk) => {
+        chunks.push(chunk)
+        changed()
+      })
+      socket.on("error", changed).on("close", changed)
+      const when = <A>(what: () => A | undefined): Effect.Effect<A> =>
+        Effect.callback<A>((resume) => {
+          const look = () => {
+            const found = what()
+            if (found === undefined) return
+            waiting.delete(look)
+            resume(Effect.succeed(found))
+          }
+          waiting.add(look)
+          look()
+        })
+      const connection: Connection = {
+        send: (bytes) => Effect.sync(() => void socket.write(bytes)),
+        responses: (count) =>
+          when(() => {
+            const responses = parse(received())
+            return responses.length >= count || socket.closed ? responses : undefined
+          }),
+        closed: when(() => (socket.closed ? parse(received()) : undefined)),
+        pause: Effect.sync(() => void socket.pause()),
+        resume: Effect.sync(() => void socket.resume()),
+        raw: () => received().toString("latin1"),
+        abort: Effect.sync(() => void socket.resetAndDestroy())
+      }
+    }),
+    ({ abort }) => abort
+  )
+
+export interface Connection {
+  readonly send: (bytes: string | Uint8Array) => Effect.Effect<void>
+  /** Waits for `count` whole responses, or for what came before the connection closed. */
+  readonly responses: (count: number) => Effect.Effect<ReadonlyArray<WireResponse>>
+  /** Waits until the connection has closed, and answers what came. */
+  readonly closed: Effect.Effect<ReadonlyArray<WireResponse>>
+  /** Stops reading, until `resume`. */
+  readonly pause: Effect.Effect<void>
+  readonly resume: Effect.Effect<void>
+  readonly raw: () => string
+  /** Resets the connection. */
+  readonly abort: Effect.Effect<void>
+}
+
+/** A search by the stub's key, as bytes. */
+export const search = (query: string, headers: ReadonlyArray<string> = []): string =>
+  [
+    `GET /v1/query?target=alpha_search&query=${encodeURIComponent(query)} HTTP/1.1`,
+    "Host: quarry.test",
+    `Authorization: Bearer ${secret}`,
+    ...headers,
+    "",
+    ""
+  ].join("\r\n")

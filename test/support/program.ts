@@ -1,0 +1,49 @@
+import { NodeRuntime } from "@effect/platform-node"
+import { Cause, Duration, Effect, Exit, Layer } from "effect"
+import * as Admin from "../../src/http/admin/Admin.ts"
+import * as Server from "../../src/http/Server.ts"
+import * as Signals from "../../src/layers/Signals.ts"
+import { freePort } from "./freePort.ts"
+import * as StubServices from "./StubServices.ts"
+
+/*
+ * The process of `test/e2e/shutdown.integration.test.ts`: both listeners as the server composes them, over stub
+ * services. A search for `wait 500` takes 500 ms. Arguments: the grace and how long the storage takes to close, in
+ * milliseconds. It prints one JSON line with its ports, and one line when the storage closes.
+ */
+
+const [graceMs = 5000, closingMs = 0] = process.argv.slice(2).map(Number)
+const grace = Duration.millis(graceMs)
+
+const storage = Layer.effectDiscard(
+  Effect.addFinalizer(() =>
+    Effect.andThen(
+      Effect.sleep(closingMs),
+      Effect.sync(() => console.log("storage closed"))
+    )
+  )
+)
+
+const services = StubServices.layer(({ query }) =>
+  Effect.andThen(
+    Effect.sleep(Number(query.replace("wait ", ""))),
+    Effect.sync(() => console.log("search finished"))
+  )
+)
+
+const program = Effect.gen(function* () {
+  const ports = { public: yield* Effect.promise(freePort), admin: yield* Effect.promise(freePort) }
+  const announce = Layer.effectDiscard(Effect.sync(() => console.log(JSON.stringify(ports))))
+  return yield* announce.pipe(
+    Layer.provide(Server.layer({ host: "127.0.0.1", port: ports.public, grace })),
+    Layer.provide(Admin.layer({ host: "127.0.0.1", port: ports.admin })),
+    Layer.provide(storage),
+    Layer.provide(services),
+    Layer.provide(Signals.layer({ grace })),
+    Layer.launch
+  )
+})
+
+NodeRuntime.runMain(program, {
+  teardown: (exit, end) => end(Exit.isSuccess(exit) || Cause.hasInterruptsOnly(exit.cause) ? 0 : 1)
+})

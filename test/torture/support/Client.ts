@@ -1,0 +1,154 @@
+import { Agent, request as send } from "node:http"
+import { Effect } from "effect"
+
+/** One search that was asked for, alone or in a batch, by its query, which is unique in a run. */
+export interface Asked {
+  readonly query: string
+  /** What the caller was told of it; undefined when no whole answer came. */
+  readonly outcome: "ok" | "upstream_error" | "upstream_timeout" | "refused" | undefined
+}
+
+export interface Answer {
+  /** The status of a whole answer; undefined when the connection ended before. */
+  readonly status: number | undefined
+  /** What broke the connection, or the code of an error. */
+  readonly error: string | undefined
+  /** What the answer said it cost. */
+  readonly creditsUsed: number | undefined
+  readonly asked: ReadonlyArray<Asked>
+  readonly elapsedMs: number
+  /** On the monotonic clock of this process, in milliseconds. */
+  readonly startedAt: number
+  readonly endedAt: number
+}
+
+const outcomes = { ok: "ok", upstream_error: "upstream_error", upstream_timeout: "upstream_timeout" } as const
+
+const outcomeOf = (code: string): Asked["outcome"] =>
+  code in outcomes ? outcomes[code as keyof typeof outcomes] : "refused"
+
+interface Body {
+  readonly error?: string
+  readonly results?: ReadonlyArray<{ readonly status: string; readonly error?: string; readonly message?: string }>
+}
+
+/** A row of a batch that was told not to have been started was not dispatched. */
+const rowOutcome = (
+  row: { readonly status: string; readonly error?: string; readonly message?: string } | undefined
+) =>
+  row === undefined || /before this row was started/.test(row.message ?? "")
+    ? "refused"
+    : outcomeOf(row.error ?? row.status)
+
+/** The error of an answer that began and did not end. */
+export const cutOff = "the answer was cut off"
+
+const messageOf = (error: unknown): string => {
+  if (!(error instanceof Error)) return String(error)
+  return "code" in error ? String(error.code) : error.message
+}
+
+const since = (startedAt: number) => {
+  const endedAt = performance.now()
+  return { startedAt, endedAt, elapsedMs: endedAt - startedAt }
+}
+
+interface Received {
+  readonly status: number
+  readonly creditsUsed: number | undefined
+  readonly body: Body
+}
+
+export interface Client {
+  readonly search: (url: string, secret: string, query: string) => Effect.Effect<Answer>
+  readonly batch: (url: string, secret: string, queries: ReadonlyArray<string>) => Effect.Effect<Answer>
+}
+
+/** A client that keeps its connections, and one request on each at a time. */
+export const make = Effect.map(
+  Effect.acquireRelease(
+    Effect.sync(() => new Agent({ keepAlive: true, maxSockets: Number.POSITIVE_INFINITY })),
+    (agent) => Effect.sync(() => agent.destroy())
+  ),
+  (agent): Client => {
+    const exchange = (url: string, secret: string, body: string | undefined): Promise<Received> =>
+      new Promise((resolve, reject) => {
+        const request = send(url, {
+          agent,
+          method: body === undefined ? "GET" : "POST",
+          headers: {
+            authorization: `Bearer ${secret}`,
+            ...(body === undefined
+              ? {}
+              : { "content-type": "application/json", "content-length": Buffer.byteLength(body) })
+          }
+        })
+        request.on("error", reject).on("response", (response) => {
+          const chunks: Array<Buffer> = []
+          response.on("data", (chunk: Buffer) => chunks.push(chunk)).on("error", reject)
+          response.on("close", () => {
+            if (!response.complete) return reject(new Error(cutOff))
+            const used = response.headers["x-credits-used"]
+            resolve({
+              status: response.statusCode ?? 0,
+              creditsUsed: used === undefined ? undefined : Number(used),
+              body: JSON.parse(Buffer.concat(chunks).toString("utf8"))
+            })
+          })
+        })
+        request.end(body)
+      })
+
+    const ask = (
+      url: string,
+      secret: string,
+      body: string | undefined,
+      told: (received: Received) => ReadonlyArray<Asked>,
+      queries: ReadonlyArray<string>
+    ): Effect.Effect<Answer> =>
+      Effect.promise(async () => {
+        const startedAt = performance.now()
+        try {
+          const received = await exchange(url, secret, body)
+          return {
+            status: received.status,
+            error: received.body.error,
+            creditsUsed: received.creditsUsed,
+            asked: told(received),
+            ...since(startedAt)
+          }
+        } catch (error) {
+          return {
+            status: undefined,
+            error: messageOf(error),
+            creditsUsed: undefined,
+            asked: queries.map((query) => ({ query, outcome: undefined })),
+            ...since(startedAt)
+          }
+        }
+      })
+
+    return {
+      search: (url, secret, query) =>
+        ask(
+          `${url}/v1/query?query=${encodeURIComponent(query)}`,
+          secret,
+          undefined,
+          ({ body, status }) => [{ query, outcome: status === 200 ? "ok" : outcomeOf(body.error ?? "") }],
+          [query]
+        ),
+      batch: (url, secret, queries) =>
+        ask(
+          `${url}/v1/bulk`,
+          secret,
+          JSON.stringify({ queries }),
+          ({ body, status }) =>
+            queries.map((query, index) => ({
+              query,
+              outcome: status === 200 ? rowOutcome(body.results?.[index]) : "refused"
+            })),
+          queries
+        )
+    }
+  }
+)

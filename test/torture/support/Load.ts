@@ -1,0 +1,88 @@
+import { Clock, Effect, Fiber, Random } from "effect"
+import type { Answer, Client } from "./Client.ts"
+import type { Replica } from "./Replica.ts"
+import type { Customer } from "./Store.ts"
+
+export interface LoadOptions {
+  readonly client: Client
+  readonly customers: ReadonlyArray<Customer>
+  /** Who takes requests at the moment. */
+  readonly replicas: () => ReadonlyArray<Replica>
+  /** Callers that each have one request on its way at a time. */
+  readonly callers: number
+  /** The part of the requests that are batches. */
+  readonly batches: number
+  readonly rowsOfBatch?: number
+}
+
+/** A caller whose connection is refused waits that long, as clients do. */
+const pauseMs = 50
+
+/** How the engine is to answer: mostly soon, now and then with a failure, rarely never. */
+const manner = Effect.map(Random.next, (dice) => {
+  if (dice < 0.05) return "fail"
+  if (dice < 0.06) return "hang"
+  return `wait${Math.floor(dice * 100)}`
+})
+
+let asked = 0
+
+/** A query that no other search of this process has. */
+export const uniqueQuery = Effect.map(manner, (how) => `torture ${++asked} ${how}`)
+
+const pick = <A>(items: ReadonlyArray<A>): Effect.Effect<A | undefined> =>
+  items.length === 0
+    ? Effect.undefined
+    : Effect.map(Random.nextIntBetween(0, items.length, { halfOpen: true }), (n) => items[n])
+
+const onePause = Effect.sleep(pauseMs)
+
+/** Requests of every kind until it is stopped, which answers all that came of them. */
+export const start = Effect.fnUntraced(function* (options: LoadOptions) {
+  const answers: Array<Answer> = []
+  let stopped = false
+
+  const once = Effect.gen(function* () {
+    const replica = yield* pick(options.replicas())
+    const customer = yield* pick(options.customers)
+    if (replica === undefined || customer === undefined) return yield* onePause
+    const asBatch = (yield* Random.next) < options.batches
+    const answer = asBatch
+      ? yield* options.client.batch(
+          replica.url,
+          customer.secret,
+          yield* Effect.replicateEffect(uniqueQuery, options.rowsOfBatch ?? 50)
+        )
+      : yield* options.client.search(replica.url, customer.secret, yield* uniqueQuery)
+    answers.push(answer)
+    if (answer.status === undefined || answer.status === 500 || answer.status === 429) yield* onePause
+  })
+  const caller = Effect.whileLoop({ while: () => !stopped, body: () => once, step: () => {} })
+  const callers = yield* Effect.forkScoped(
+    Effect.forEach(Array.from({ length: options.callers }), () => caller, { concurrency: "unbounded", discard: true })
+  )
+
+  return {
+    /** What has been answered so far. */
+    answers: answers as ReadonlyArray<Answer>,
+    stop: Effect.suspend(() => {
+      stopped = true
+      return Effect.as(Fiber.join(callers), answers as ReadonlyArray<Answer>)
+    })
+  }
+})
+
+/** Milliseconds until a search is answered 200 again, asked for all the time; undefined when it never is. */
+export const recovery = Effect.fnUntraced(function* (
+  options: Pick<LoadOptions, "client"> & { readonly replica: Replica; readonly customer: Customer },
+  answers: Array<Answer>
+) {
+  const startedAt = yield* Clock.currentTimeMillis
+  while ((yield* Clock.currentTimeMillis) - startedAt < 60_000) {
+    const answer = yield* options.client.search(options.replica.url, options.customer.secret, `probe ${++asked} wait0`)
+    answers.push(answer)
+    if (answer.status === 200) return (yield* Clock.currentTimeMillis) - startedAt
+    yield* onePause
+  }
+  return undefined
+})

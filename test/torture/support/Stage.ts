@@ -1,0 +1,23 @@
+import { Effect, type Redacted } from "effect"
+import * as Client from "./Client.ts"
+import * as Engine from "./Engine.ts"
+import * as Replica from "./Replica.ts"
+import * as Store from "./Store.ts"
+
+/** A database, an engine and replicas that use both. Everything ends with the scope. */
+export const make = Effect.fnUntraced(function* (options: {
+  readonly replicas: number
+  readonly database?: Redacted.Redacted
+  readonly env?: Record<string, string>
+}) {
+  const database = options.database ?? (yield* Store.freshDatabase)
+  const store = yield* Store.open(database)
+  const engine = yield* Engine.start
+  const how: Replica.ReplicaOptions = { database, engine, ...(options.env === undefined ? {} : { env: options.env }) }
+  const replicas = yield* Effect.all(
+    Array.from({ length: options.replicas }, () => Replica.start(how)),
+    { concurrency: "unbounded" }
+  )
+  const client = yield* Client.make
+  return { store, engine, replicas, client, how }
+})

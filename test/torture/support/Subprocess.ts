@@ -1,0 +1,65 @@
+import { spawn } from "node:child_process"
+import { readdirSync, readFileSync } from "node:fs"
+import { createInterface } from "node:readline"
+import { Effect } from "effect"
+
+export interface Subprocess {
+  readonly pid: number
+  readonly signal: (name: NodeJS.Signals) => void
+  /** The exit code, or the signal that ended it. */
+  readonly ended: Effect.Effect<number | NodeJS.Signals | null>
+  readonly isRunning: () => boolean
+}
+
+/** A child process whose every line of output goes to `onLine`; killed with the scope, frozen or not. */
+export const start = (
+  command: string,
+  args: ReadonlyArray<string>,
+  options: { readonly env?: Record<string, string>; readonly onLine?: (line: string) => void } = {}
+) =>
+  Effect.acquireRelease(
+    Effect.sync((): Subprocess => {
+      const child = spawn(command, args, {
+        env: { PATH: process.env.PATH, ...options.env },
+        stdio: ["ignore", "pipe", "pipe"]
+      })
+      for (const stream of [child.stdout, child.stderr]) {
+        createInterface(stream).on("line", (line) => options.onLine?.(line))
+      }
+      const ended = new Promise<number | NodeJS.Signals | null>((resolve) => {
+        child.on("error", (error) => {
+          options.onLine?.(String(error))
+          resolve(null)
+        })
+        child.on("close", (code, signal) => {
+          options.onLine?.(`ended with ${code ?? signal}`)
+          resolve(code ?? signal)
+        })
+      })
+      return {
+        pid: child.pid ?? -1,
+        signal: (name) => void child.kill(name),
+        ended: Effect.promise(() => ended),
+        isRunning: () => child.exitCode === null && child.signalCode === null
+      }
+    }),
+    (it) =>
+      Effect.andThen(
+        Effect.sync(() => it.signal("SIGKILL")),
+        it.ended
+      )
+  )
+
+/** Open file descriptors of a process. */
+export const openFiles = (pid: number): number => readdirSync(`/proc/${pid}/fd`).length
+
+/** Clock ticks of /proc in a second, on every Linux that Node runs on. */
+const ticksPerSecond = 100
+
+/** Milliseconds of CPU that a process has used, in user and kernel mode. */
+export const cpuMs = (pid: number): number => {
+  const fields = readFileSync(`/proc/${pid}/stat`, "utf8")
+    .replace(/^.*\) /, "")
+    .split(" ")
+  return ((Number(fields[11]) + Number(fields[12])) * 1000) / ticksPerSecond
+}

@@ -1,0 +1,67 @@
+import { parseArgs } from "node:util"
+import { Console, Effect, Random } from "effect"
+import type { Scenario } from "./Scenario.ts"
+import { scenarios } from "./scenarios.ts"
+import { Findings } from "./support/Findings.ts"
+import * as Store from "./support/Store.ts"
+
+const usage = `npm run torture -- [--seed N] [--scenario NAME] [--rounds N] [--short]
+
+Starts servers of its own on the loopback, breaks them and what they stand on, and checks that every promise held.
+It needs Linux, Postgres with initdb and pg_ctl, and redis-server. QUARRY_TEST_DATABASE_URL names a Postgres on which it
+may make databases. --short ends leases by hand instead of waiting for them, and makes sizes small.
+
+${scenarios.map(({ name, promise, rounds }) => `${name.padEnd(12)} ${promise} (${rounds} rounds)`).join("\n")}`
+
+/** Runs one scenario and answers what it broke; a scenario that cannot go on has failed too. */
+export const run = (
+  scenario: Scenario,
+  options: { readonly seed: string; readonly rounds: number; readonly short: boolean }
+) =>
+  Effect.gen(function* () {
+    const findings = yield* Findings
+    yield* Console.log(`${scenario.name}: ${scenario.promise} (seed ${options.seed}, ${options.rounds} rounds)`)
+    const startedAt = performance.now()
+    yield* scenario.run(options).pipe(
+      Effect.scoped,
+      Effect.catchCause((cause) => findings.violation(`the scenario could not go on: ${cause}`))
+    )
+    const violations = yield* findings.violations
+    const seconds = Math.round((performance.now() - startedAt) / 1000)
+    yield* Console.log(
+      `  ${violations.length === 0 ? "held" : `BROKEN: ${violations.length} violations`} (${seconds} s)`
+    )
+    return violations
+  }).pipe(Random.withSeed(options.seed), Effect.provide(Findings.layer, { local: true }))
+
+const main = Effect.gen(function* () {
+  const { values } = parseArgs({
+    options: {
+      seed: { type: "string" },
+      scenario: { type: "string", multiple: true },
+      rounds: { type: "string" },
+      short: { type: "boolean", default: false },
+      help: { type: "boolean", default: false }
+    }
+  })
+  const chosen = scenarios.filter(({ name }) => values.scenario === undefined || values.scenario.includes(name))
+  if (values.help || chosen.length === 0) {
+    yield* Console.log(usage)
+    return chosen.length === 0 ? 2 : 0
+  }
+  if (!(yield* Store.reachable)) {
+    yield* Console.error("There is no Postgres; name one in QUARRY_TEST_DATABASE_URL.")
+    return 2
+  }
+  const seed = values.seed ?? String(yield* Random.nextIntBetween(1, 1_000_000))
+  let broken = 0
+  for (const scenario of chosen) {
+    const rounds = values.rounds === undefined ? scenario.rounds : Number(values.rounds)
+    broken += (yield* run(scenario, { seed, rounds, short: values.short })).length
+  }
+  return broken === 0 ? 0 : 1
+})
+
+if (import.meta.main) {
+  process.exitCode = await Effect.runPromise(main)
+}
