@@ -4,6 +4,7 @@ import { HttpApiBuilder, HttpApiScalar } from "effect/http-api"
 import { Api } from "./Api.ts"
 import { maxBodyBytes } from "./body.ts"
 import * as account from "./handlers/account.ts"
+import * as auth from "./handlers/auth.ts"
 import * as search from "./handlers/search.ts"
 import * as Authentication from "./middleware/Authentication.ts"
 import * as Edge from "./middleware/Edge.ts"
@@ -20,5 +21,6 @@ const handlers = Layer.mergeAll(search.layer, account.layer).pipe(
 export const layer = Layer.mergeAll(
   HttpApiBuilder.layer(Api, { openapiPath: "/openapi.json" }).pipe(Layer.provide(handlers)),
   HttpApiScalar.layer(Api, { path: "/docs" }),
+  auth.layer,
   Edge.layer
 ).pipe(Layer.provide(Layer.succeed(HttpIncomingMessage.MaxBodySize, maxBodyBytes)))

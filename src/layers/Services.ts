@@ -3,6 +3,7 @@ import { Duration, Effect, Layer } from "effect"
 import { Bulk } from "../services/Bulk.ts"
 import { Limits } from "../services/Limits.ts"
 import { Search } from "../services/Search.ts"
+import { TrustedProxies } from "../services/TrustedProxies.ts"
 import { AppConfig } from "./Config.ts"
 import * as Ids from "./Ids.ts"
 import * as PacerMemory from "./memory/PacerMemory.ts"
@@ -13,6 +14,7 @@ import * as PacerRedis from "./redis/PacerRedis.ts"
 import * as RateLimiterRedis from "./redis/RateLimiterRedis.ts"
 import { RedisConnection } from "./redis/RedisConnection.ts"
 import * as ResultCacheRedis from "./redis/ResultCacheRedis.ts"
+import * as SignIn from "./SignIn.ts"
 import * as Storage from "./Storage.ts"
 import * as DatabaseReadiness from "./sql/DatabaseReadiness.ts"
 
@@ -55,11 +57,16 @@ export const providers = Layer.unwrap(Effect.map(AppConfig, (config) => Provider
   Layer.provide(NodeHttpClient.layerUndici)
 )
 
+const trustedProxies = Layer.effect(
+  TrustedProxies,
+  Effect.map(AppConfig, ({ trustedProxyHops }) => trustedProxyHops)
+)
+
 const readiness = DatabaseReadiness.layer.pipe(Layer.provide(Storage.database))
 
 /** Everything the public listener stands on, chosen by the settings. */
-export const layer = Layer.mergeAll(Search.layer, Bulk.layer, readiness).pipe(
+export const layer = Layer.mergeAll(Search.layer, Bulk.layer, SignIn.layer, readiness).pipe(
   Layer.provide(providers),
   Layer.provide(limits),
-  Layer.provideMerge([Storage.layer, shared, Ids.layer])
+  Layer.provideMerge([Storage.layer, shared, Ids.layer, trustedProxies])
 )

@@ -17,7 +17,7 @@ if (!installed && process.env.QUARRY_REQUIRE_SERVICES === "1") {
 
 /** A group of tests that starts Redis servers, and says so when it is skipped for want of the program. */
 export const describeWithRedis = (name: string, tests: () => void): void => {
-  const title = installed ? name : `${name} (skipped: needs redis-server 7+ on the PATH)`
+  const title = installed ? name : `${name} (needs redis-server 7 or later on the PATH)`
   describe.skipIf(!installed)(title, tests)
 }
 

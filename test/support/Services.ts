@@ -12,6 +12,7 @@ import { KeyStore } from "../../src/services/KeyStore.ts"
 import { Ledger } from "../../src/services/Ledger.ts"
 import { type Found, Providers } from "../../src/services/Providers.ts"
 import { Search } from "../../src/services/Search.ts"
+import { Sessions } from "../../src/services/Sessions.ts"
 import * as MemoryStorage from "./MemoryStorage.ts"
 import { searchRequest } from "./requests.ts"
 
@@ -28,6 +29,7 @@ export const services = (
         RateLimiterMemory.layer(),
         ResultCacheMemory.layer({ ttl: Duration.seconds(cache.ttlSeconds), capacity: 10_000 }),
         providers,
+        Layer.mock(Sessions, { cookieName: "quarry.session_token" }),
         HttpServer.layerServices
       )
     )

@@ -10,6 +10,7 @@ import { ProviderStates } from "../../src/services/ProviderStates.ts"
 import { RateLimiter } from "../../src/services/RateLimiter.ts"
 import { Readiness } from "../../src/services/Readiness.ts"
 import { Search } from "../../src/services/Search.ts"
+import { Sessions } from "../../src/services/Sessions.ts"
 
 /** The secret of the only key there is. */
 export const secret = "sk_live_stub"
@@ -65,6 +66,7 @@ export const layer = (during: (request: SearchRequest) => Effect.Effect<void>) =
           receipt
         })
     }),
+    Layer.mock(Sessions, { cookieName: "quarry.session_token" }),
     Ids.layer,
     Readiness.layer,
     ProviderStates.layer

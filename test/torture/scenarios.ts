@@ -3,7 +3,8 @@ import { contention } from "./scenarios/contention.ts"
 import { disconnect } from "./scenarios/disconnect.ts"
 import { kill } from "./scenarios/kill.ts"
 import { postgres } from "./scenarios/postgres.ts"
+import { redis } from "./scenarios/redis.ts"
 import { sigterm } from "./scenarios/sigterm.ts"
 import { throughput } from "./scenarios/throughput.ts"
 
-export const scenarios: ReadonlyArray<Scenario> = [contention, kill, disconnect, postgres, sigterm, throughput]
+export const scenarios: ReadonlyArray<Scenario> = [contention, kill, disconnect, postgres, redis, sigterm, throughput]

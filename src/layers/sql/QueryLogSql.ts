@@ -14,6 +14,8 @@ export interface QueryLogOptions {
 
 const defaultRetention = Duration.days(90)
 const maintenanceInterval = Duration.hours(12)
+/** A month that somebody reads (`ledger verify`) is in nobody's way, and waits to be dropped. */
+const maintenanceRetry = Schedule.upTo(Schedule.spaced("1 minute"), { times: 30 })
 
 interface Row {
   readonly id: string
@@ -49,6 +51,7 @@ export const layer = (options: QueryLogOptions = {}): Layer.Layer<QueryLog, neve
         Effect.andThen(
           sql`select queries_drop_before(clock_timestamp() - ${retentionMs}::bigint * interval '1 millisecond')`
         ),
+        Effect.retry(maintenanceRetry),
         Effect.catchCause((cause) => Effect.logWarning("The query log's months could not be maintained.", cause)),
         Effect.repeat(Schedule.spaced(maintenanceInterval)),
         Effect.forkScoped

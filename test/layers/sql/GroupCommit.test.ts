@@ -130,6 +130,32 @@ describe("GroupCommit", () => {
     })
   )
 
+  it.effect("an owner whose rows stay locked fails alone, and the others wait for it once", () =>
+    Effect.gen(function* () {
+      let locked = true
+      const wait = failure(new SqlError.LockTimeoutError(props))
+      const { all, open, sent } = yield* make((batch) =>
+        locked && batch.some(({ owner }) => owner === "stuck") ? wait : undefined
+      )
+      yield* open
+      const first = yield* all([...entries("stuck", 2), ...entries("free", 2)])
+      assert.deepStrictEqual((yield* Fiber.join(first)).map(Exit.isSuccess), [false, false, true, true])
+      sent.length = 0
+      const second = yield* all([...entries("stuck", 6), ...entries("free", 2)])
+      assert.deepStrictEqual((yield* Fiber.join(second)).map(Exit.isSuccess).slice(6), [true, true])
+      for (const batch of sent) assert.strictEqual(new Set(batch.map(({ owner }) => owner)).size, 1)
+      locked = false
+      sent.length = 0
+      const third = yield* all(entries("stuck", 6))
+      assert.deepStrictEqual((yield* Fiber.join(third)).map(Exit.isSuccess), Array(6).fill(true))
+      const fourth = yield* all([...entries("free", 1), ...entries("stuck", 2)])
+      yield* Fiber.join(fourth)
+      const together = yield* all([...entries("free", 1), ...entries("x", 1), ...entries("stuck", 2)])
+      yield* Fiber.join(together)
+      assert.isTrue(sent.some((batch) => new Set(batch.map(({ owner }) => owner)).size > 1))
+    })
+  )
+
   it.effect("I4: nobody is told of a failure while it is open whether the database committed", () =>
     Effect.gen(function* () {
       const lost = failure(new SqlError.ConnectionError(props))

@@ -91,7 +91,15 @@ export const disconnect: Scenario = {
       })
       // It was told nothing that it could rely on: each search may be charged once, or not at all.
       const asked = queries.map((query) => ({ query, outcome: undefined }))
-      answers.push({ status: undefined, error: "left", creditsUsed: undefined, asked, elapsedMs: 0 })
+      answers.push({
+        status: undefined,
+        error: "left",
+        creditsUsed: undefined,
+        asked,
+        elapsedMs: 0,
+        startedAt: 0,
+        endedAt: 0
+      })
       return { whole, read }
     })
     const steady = Effect.gen(function* () {

@@ -1,6 +1,7 @@
 import { Effect, Exit, Random, Scope } from "effect"
 import type { Scenario } from "../Scenario.ts"
 import * as Audit from "../support/Audit.ts"
+import { cutOff } from "../support/Client.ts"
 import { Findings } from "../support/Findings.ts"
 import * as Load from "../support/Load.ts"
 import * as Replica from "../support/Replica.ts"
@@ -52,7 +53,8 @@ export const sigterm: Scenario = {
         (yield* store.sql<{ readonly query: string }>`select query from queries`).map(({ query }) => query)
       )
       const dropped = answers.filter(
-        ({ asked, status }) => status === undefined && asked.some(({ query }) => log.has(query))
+        ({ asked, error, status }) =>
+          status === undefined && (error === cutOff || asked.some(({ query }) => log.has(query)))
       )
       for (const { asked, error } of dropped) {
         yield* findings.violation(`round ${round}: accepted, but not answered (${error}): ${asked.length} searches`)

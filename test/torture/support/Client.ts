@@ -17,6 +17,9 @@ export interface Answer {
   readonly creditsUsed: number | undefined
   readonly asked: ReadonlyArray<Asked>
   readonly elapsedMs: number
+  /** On the monotonic clock of this process, in milliseconds. */
+  readonly startedAt: number
+  readonly endedAt: number
 }
 
 const outcomes = { ok: "ok", upstream_error: "upstream_error", upstream_timeout: "upstream_timeout" } as const
@@ -36,6 +39,19 @@ const rowOutcome = (
   row === undefined || /before this row was started/.test(row.message ?? "")
     ? "refused"
     : outcomeOf(row.error ?? row.status)
+
+/** The error of an answer that began and did not end. */
+export const cutOff = "the answer was cut off"
+
+const messageOf = (error: unknown): string => {
+  if (!(error instanceof Error)) return String(error)
+  return "code" in error ? String(error.code) : error.message
+}
+
+const since = (startedAt: number) => {
+  const endedAt = performance.now()
+  return { startedAt, endedAt, elapsedMs: endedAt - startedAt }
+}
 
 interface Received {
   readonly status: number
@@ -71,7 +87,7 @@ export const make = Effect.map(
           const chunks: Array<Buffer> = []
           response.on("data", (chunk: Buffer) => chunks.push(chunk)).on("error", reject)
           response.on("close", () => {
-            if (!response.complete) return reject(new Error("the answer was cut off"))
+            if (!response.complete) return reject(new Error(cutOff))
             const used = response.headers["x-credits-used"]
             resolve({
               status: response.statusCode ?? 0,
@@ -99,15 +115,15 @@ export const make = Effect.map(
             error: received.body.error,
             creditsUsed: received.creditsUsed,
             asked: told(received),
-            elapsedMs: performance.now() - startedAt
+            ...since(startedAt)
           }
         } catch (error) {
           return {
             status: undefined,
-            error: error instanceof Error && "code" in error ? String(error.code) : String(error),
+            error: messageOf(error),
             creditsUsed: undefined,
             asked: queries.map((query) => ({ query, outcome: undefined })),
-            elapsedMs: performance.now() - startedAt
+            ...since(startedAt)
           }
         }
       })

@@ -55,7 +55,7 @@ export const start = Effect.fnUntraced(function* (options: LoadOptions) {
         )
       : yield* options.client.search(replica.url, customer.secret, yield* uniqueQuery)
     answers.push(answer)
-    if (answer.status === undefined || answer.status === 500) yield* onePause
+    if (answer.status === undefined || answer.status === 500 || answer.status === 429) yield* onePause
   })
   const caller = Effect.whileLoop({ while: () => !stopped, body: () => once, step: () => {} })
   const callers = yield* Effect.forkScoped(

@@ -1,4 +1,5 @@
 import { execFile } from "node:child_process"
+import { existsSync, readdirSync } from "node:fs"
 import { chown, mkdtemp, readdir, readFile, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -15,6 +16,19 @@ export interface PostgresServer {
   readonly freeze: Effect.Effect<void>
   readonly thaw: Effect.Effect<void>
 }
+
+/** Debian keeps the server's programs off the PATH, a directory for each version. */
+const debianHome = "/usr/lib/postgresql"
+const homes = [
+  ...(process.env.PATH ?? "").split(":"),
+  ...(existsSync(debianHome) ? readdirSync(debianHome).map((version) => join(debianHome, version, "bin")) : [])
+]
+const home = homes.find((path) => existsSync(join(path, "initdb")) && existsSync(join(path, "pg_ctl")))
+
+/** Whether this machine can start servers. */
+export const installed = home !== undefined
+
+const program = (name: "initdb" | "pg_ctl"): string => join(home ?? "", name)
 
 const execute = (command: string, args: ReadonlyArray<string>): Promise<string> =>
   new Promise((resolve, reject) => {
@@ -65,14 +79,14 @@ export const start = Effect.gen(function* () {
     Effect.promise(async () => {
       const path = await mkdtemp(join(tmpdir(), "quarry-postgres-"))
       if (isRoot) await chown(path, ...(await ownerIds()))
-      await asOwner("initdb", ["--auth=trust", "--username=quarry", "--no-sync", "-D", path])
+      await asOwner(program("initdb"), ["--auth=trust", "--username=quarry", "--no-sync", "-D", path])
       return path
     }),
     (path) => Effect.promise(() => rm(path, { recursive: true, force: true }))
   )
   const settings = `-p ${port} -c listen_addresses=127.0.0.1 -c unix_socket_directories=${directory} -c max_connections=60`
   const control = (...args: ReadonlyArray<string>) =>
-    Effect.promise(() => asOwner("pg_ctl", ["-D", directory, "-w", "-l", join(directory, "log"), ...args]))
+    Effect.promise(() => asOwner(program("pg_ctl"), ["-D", directory, "-w", "-l", join(directory, "log"), ...args]))
   yield* Effect.acquireRelease(control("start", "-o", settings), () =>
     Effect.andThen(
       Effect.promise(() => signalAll(directory, "SIGCONT")),

@@ -1,0 +1,149 @@
+import { Effect, Random, Redacted, Schedule } from "effect"
+import { RedisServer } from "../../support/RedisServer.ts"
+import type { Scenario } from "../Scenario.ts"
+import * as Audit from "../support/Audit.ts"
+import type { Answer } from "../support/Client.ts"
+import { Findings } from "../support/Findings.ts"
+import * as Load from "../support/Load.ts"
+import type { Replica } from "../support/Replica.ts"
+import * as Stage from "../support/Stage.ts"
+import * as Store from "../support/Store.ts"
+
+const processes = 3
+const concurrency = 1
+/** Requests a minute of one key of that concurrency. */
+const limit = 60 * concurrency
+const windowMs = 60_000
+/** What a search may take beyond its engine's time while Redis is in trouble: 100 ms for Redis and a busy machine. */
+const slowMs = 1500
+const backMs = 15_000
+
+const faults = ["killed", "frozen", "flushed", "restarted"] as const
+
+/** A stretch of time in which Redis is up, every replica uses it, and it forgets nothing. */
+interface Calm {
+  readonly from: number
+  readonly to: number
+  /** Goes up whenever Redis has lost what it knew. */
+  readonly generation: number
+}
+
+/** Whether a replica limits by itself, by its own word. */
+const isLocal = ({ said }: Replica): boolean => {
+  const word = said.findLast((line) => /Redis is (away|back)/.test(line))
+  return word?.includes("Redis is away") === true
+}
+
+/** The most that were admitted in any rolling minute. */
+const busiestMinute = (admittedAt: ReadonlyArray<number>): number => {
+  const times = admittedAt.toSorted((one, other) => one - other)
+  let first = 0
+  let most = 0
+  for (const [index, time] of times.entries()) {
+    while ((times[first] ?? time) <= time - windowMs) first++
+    most = Math.max(most, index - first + 1)
+  }
+  return most
+}
+
+export const redis: Scenario = {
+  name: "redis",
+  promise:
+    "Redis killed, frozen, flushed and restarted under load: limits hold, nobody waits, every search is charged once",
+  rounds: 20,
+  run: Effect.fnUntraced(function* ({ rounds }) {
+    const findings = yield* Findings
+    const server = yield* Effect.acquireRelease(
+      Effect.promise(async () => {
+        const made = await RedisServer.make()
+        await made.start()
+        return made
+      }),
+      (made) => Effect.promise(() => made.stop())
+    )
+    const { client, replicas, store } = yield* Stage.make({
+      replicas: processes,
+      env: { REDIS_URL: Redacted.value(server.url()), LOG_LEVEL: "info" }
+    })
+    const free = yield* Effect.replicateEffect(Store.customer(store, { quota: 1_000_000 }), 2)
+    const limited = yield* Store.customer(store, { quota: 1_000_000, concurrency })
+    const common = { client, replicas: () => replicas }
+    const load = yield* Load.start({ ...common, customers: free, callers: 10, batches: 0.05, rowsOfBatch: 10 })
+    const flood = yield* Load.start({ ...common, customers: [limited], callers: 8, batches: 0 })
+
+    const allBack = Effect.sync(() => replicas.every((replica) => !isLocal(replica))).pipe(
+      Effect.repeat({ until: (it) => it, schedule: Schedule.spaced("50 millis") }),
+      Effect.timeoutOption(backMs)
+    )
+    const trouble: Record<(typeof faults)[number], Effect.Effect<void>> = {
+      killed: Effect.gen(function* () {
+        yield* Effect.promise(() => server.stop())
+        yield* Effect.sleep(yield* Random.nextIntBetween(300, 3000))
+        yield* Effect.promise(() => server.start())
+      }),
+      frozen: Effect.gen(function* () {
+        server.signal("SIGSTOP")
+        yield* Effect.sleep(yield* Random.nextIntBetween(300, 3000))
+        server.signal("SIGCONT")
+      }),
+      flushed: Effect.promise(() => server.cli("FLUSHALL")).pipe(Effect.asVoid),
+      restarted: Effect.promise(async () => {
+        await server.stop()
+        await server.start()
+      })
+    }
+
+    const calms: Array<Calm> = []
+    let generation = 0
+    for (let round = 1; round <= rounds; round++) {
+      const from = performance.now()
+      yield* Effect.sleep(yield* Random.nextIntBetween(500, 2500))
+      if (replicas.every((replica) => !isLocal(replica))) calms.push({ from, to: performance.now(), generation })
+      const fault = faults[yield* Random.nextIntBetween(0, faults.length - 1)] ?? "killed"
+      if (fault !== "frozen") generation++
+      const faultAt = performance.now()
+      yield* trouble[fault]
+      const endedAt = performance.now()
+      yield* Effect.sleep("300 millis")
+      if ((yield* allBack)._tag === "None")
+        yield* findings.violation(`round ${round} (${fault}): replicas do not go back`)
+      yield* findings.note(
+        `round ${round}: ${fault} for ${Math.round(endedAt - faultAt)} ms, ` +
+          `all back ${Math.round(performance.now() - endedAt)} ms later`
+      )
+    }
+    const answers = yield* load.stop
+    const flooded = yield* flood.stop
+    const admitted = flooded.filter(({ status }) => status !== 429)
+
+    const inside =
+      (calm: Calm) =>
+      ({ startedAt, endedAt }: Answer) =>
+        startedAt >= calm.from && endedAt <= calm.to
+    let most = 0
+    for (let n = 0; n <= generation; n++) {
+      const calm = calms.filter((it) => it.generation === n)
+      const times = admitted.filter((answer) => calm.some((it) => inside(it)(answer))).map(({ startedAt }) => startedAt)
+      most = Math.max(most, busiestMinute(times))
+    }
+    yield* findings.note(`while Redis was up at most ${most} of ${limit} were admitted in a minute`)
+    if (most > limit) yield* findings.violation(`${most} were admitted in a minute while Redis was up`)
+
+    // Each loss of what Redis knew begins its count anew, and each replica has a count of its own beside it.
+    const overall = busiestMinute(admitted.map(({ startedAt }) => startedAt))
+    const bound = limit * (processes + Math.min(generation, rounds) + 1)
+    yield* findings.note(`over all faults at most ${overall} in a minute, of ${bound} possible`)
+    if (overall > bound) yield* findings.violation(`${overall} were admitted in a minute`)
+
+    const refused = answers.filter(({ status }) => status !== 200 && status !== 502 && status !== 504)
+    if (refused.length > 0) yield* findings.violation(`a fault of Redis refused requests: ${Audit.tally(refused)}`)
+    const waits = [...answers, ...flooded].filter(({ asked, status }) => asked.length === 1 && status !== 504)
+    const slow = waits.filter(({ elapsedMs }) => elapsedMs > slowMs)
+    const longest = Math.round(waits.reduce((most, { elapsedMs }) => Math.max(most, elapsedMs), 0))
+    yield* findings.note(`the slowest search took ${longest} ms`)
+    if (slow.length > 0) yield* findings.violation(`${slow.length} searches waited longer than ${slowMs} ms`)
+
+    yield* Audit.holdsEnd(store)
+    yield* Audit.audit(store, [...free, limited], [...answers, ...flooded])
+  })
+}
