@@ -1,5 +1,6 @@
 import { execFileSync } from "node:child_process"
 import { writeFileSync } from "node:fs"
+import { availableParallelism } from "node:os"
 import { fileURLToPath } from "node:url"
 import { Clock, Console, Duration, Effect, Layer, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
@@ -119,11 +120,9 @@ const report = Effect.gen(function* () {
     Effect.provide(storage(emptyUrl), { local: true }),
     Effect.ensuring(Effect.sync(() => psql(url, "-qc", `drop database ${emptyUrl.pathname.slice(1)} with (force)`)))
   )
-  const [{ size, version } = { size: "", version: "" }] = yield* sql<{
-    readonly size: string
-    readonly version: string
-  }>`
-    select pg_size_pretty(pg_database_size(current_database())) as size, split_part(version(), ' (', 1) as version`
+  const [server] = yield* sql<Readonly<Record<"size" | "version" | "buffers" | "fsync", string>>>`
+    select pg_size_pretty(pg_database_size(current_database())) as size, split_part(version(), ' (', 1) as version,
+      current_setting('shared_buffers') as buffers, current_setting('fsync') as fsync`
   writeFileSync(
     document,
     [
@@ -132,7 +131,7 @@ const report = Effect.gen(function* () {
       "Written by `DATABASE_URL=postgres://… node scripts/query-plans.ts`; how the data is made is in",
       "`scripts/query-plans/load.sql`, what is asked in `explain.sql` beside it.",
       "",
-      `- ${version}; ${rows.toLocaleString("en")} charged searches of 10,000 accounts over six months, ${size} on disk.`,
+      `- ${server?.version} on ${availableParallelism()} cores, shared with the client, shared_buffers ${server?.buffers}, fsync ${server?.fsync}; ${rows.toLocaleString("en")} charged searches of 10,000 accounts over six months, ${server?.size} on disk.`,
       `- Reserve and settle pairs a second, ${accountCount} accounts, ${searchesInFlight} in flight: ${full} here, ${empty} on an empty log, ${beside} here while the books are verified over and over.`,
       `- \`ledger verify\`: ${verified.seconds} s, ${verified.value.length} discrepancies.`,
       "",

@@ -49,7 +49,7 @@ select l.quota, l.used, w.balance, a.plan, a.cycle_start, l.period_start, l.peri
 from accounts a join wallets w on w.account_id = a.id left join allowances l on l.id = a.allowance_id
 where a.id = :'hot' \g /dev/null
 
-\echo '## A key principal'
+\echo '## The principal of a key'
 select a.*, k.id as key_id, k.label, k.mode, k.last_used_at
 from api_keys k join accounts a on a.id = k.account_id
 where k.digest = sha256('key5') and k.revoked_at is null and a.deleted_at is null \g /dev/null

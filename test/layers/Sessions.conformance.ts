@@ -228,6 +228,23 @@ export const sessionsConformance = (it: Vitest.MethodsNonLive<Services>): void =
     })
   )
 
+  it.effect("whoever signed up with somebody else's address loses it to the owner's new password", () =>
+    Effect.gen(function* () {
+      const replica = yield* makeReplica({ delivers: true })
+      const email = yield* makeEmail
+      const account = yield* (yield* Accounts).create({ email, plan: "growth" })
+      yield* makeBrowser().signUp(replica, email)
+      yield* replica.nextLink
+      const owner = makeBrowser()
+      yield* owner.post(replica, "/request-password-reset", { email })
+      const { token } = yield* replica.nextLink
+      yield* owner.post(replica, "/reset-password", { token, newPassword: "the owner's own" })
+      assert.strictEqual((yield* makeBrowser().signIn(replica, email)).status, 401)
+      assert.strictEqual((yield* owner.signIn(replica, email, "the owner's own")).status, 200)
+      assert.deepStrictEqual((yield* owner.whoAmI(replica)).account, account)
+    })
+  )
+
   it.effect(
     "a sign-in at GitHub takes over the account of an address that GitHub has verified, and keeps no token",
     () =>
@@ -261,6 +278,7 @@ export const sessionsConformance = (it: Vitest.MethodsNonLive<Services>): void =
       const replica = yield* makeReplica({ github: providerClient })
       const victim = makeBrowser()
       const { state } = yield* askGitHub(replica, makeBrowser())
+      assert.notInclude(yield* dumpOf, state)
       const answer = yield* victim.get(replica, `/callback/github?code=a-code&state=${state}`)
       assert.include(answer.headers.get("location"), "error=state_mismatch")
       yield* refused(victim, replica)
@@ -511,7 +529,7 @@ const askGitHub = Effect.fnUntraced(function* (replica: Replica, browser: Return
   const url = new URL(json.url)
   assert.strictEqual(url.origin, "https://github.com")
   assert.strictEqual(url.searchParams.get("redirect_uri"), `${replica.baseUrl}/api/auth/callback/github`)
-  return { state: url.searchParams.get("state") }
+  return { state: url.searchParams.get("state") ?? assert.fail("no state") }
 })
 
 /** A browser that comes back from a GitHub that says this about its person. */

@@ -66,26 +66,26 @@ export const makeBridge: Effect.Effect<Bridge, never, SqlClient.SqlClient> = Eff
     return store.faults.length > 0 ? yield* Effect.die(store.faults[0]) : value
   })
 
-  const database = kyselyOver(({ parameters, sql: text }) =>
-    // The client's own result on Postgres, which its interface leaves open.
-    run(sql.unsafe(text, parameters).raw as Effect.Effect<RawResult, SqlError.SqlError>)
-  )
+  const database = kyselyOver((text, parameters) => run(sql.unsafe<object>(text, parameters)))
 
   return { run, transaction, serve, database }
 })
 
-interface RawResult {
-  // biome-ignore lint/suspicious/noExplicitAny: Kysely's caller says what the rows of its query are.
-  readonly rows: Array<any>
-  readonly rowCount: number
-}
+type Execute = (text: string, parameters: ReadonlyArray<unknown>) => Promise<ReadonlyArray<object>>
+
+/** A statement whose result has a row for each that it touches, which is how they are counted. */
+const counting = ({ query, sql }: CompiledQuery): string =>
+  (query.kind === "UpdateQueryNode" || query.kind === "DeleteQueryNode") && query.returning === undefined
+    ? `${sql} returning 1 as touched`
+    : sql
 
 /** Kysely for building statements. Connections and transactions are the SQL client's. */
-const kyselyOver = (execute: (query: CompiledQuery) => Promise<RawResult>): Kysely<unknown> => {
+const kyselyOver = (execute: Execute): Kysely<unknown> => {
   const connection: DatabaseConnection = {
-    executeQuery: async (query) => {
-      const { rowCount, rows } = await execute(query)
-      return { rows, numAffectedRows: BigInt(rowCount) }
+    executeQuery: async <Row>(compiled: CompiledQuery) => {
+      const rows = await execute(counting(compiled), compiled.parameters)
+      // What a query's rows are, its builder knows: Kysely takes it on trust from every driver.
+      return { rows: rows as Array<Row>, numAffectedRows: BigInt(rows.length) }
     },
     streamQuery: unsupported
   }

@@ -111,8 +111,7 @@ export const layer = (
           return yield* new NotFound({ message: "Nothing about signing in is at this address." })
         }
         const counted = new Request(request)
-        counted.headers.delete(clientHeader)
-        if (client !== undefined) counted.headers.set(clientHeader, client.split("/", 1).join(""))
+        counted.headers.set(clientHeader, (client ?? "").split("/", 1).join(""))
         const response = yield* bridge
           .serve(() => hashedAhead.run(new Map(), () => auth.handler(counted)))
           .pipe(
@@ -175,6 +174,9 @@ const configure = Effect.fnUntraced(function* (options: SessionsOptions, bridge:
     verification: tables.verification,
     account: {
       ...tables.account,
+      // Encrypted in the browser that asked, which is the only one to come back with it. In the database it would be as
+      // large as a client likes.
+      storeStateStrategy: "cookie",
       // A person who signs in by a provider and by password is one person, once both have proven the address.
       accountLinking: { enabled: true, requireLocalEmailVerified: true }
     },

@@ -48,7 +48,7 @@ export const signIn = Effect.gen(function* () {
   yield* sql`create index auth_sessions_user on auth_sessions (user_id)`
   yield* sql`create index auth_sessions_expires_at on auth_sessions (expires_at)`
 
-  // digest: of a single-use token that went out by email, or with a browser to a provider.
+  // digest: of a single-use token that went out by email. value: whose it is.
   yield* sql`
     create table auth_verifications (
       id text primary key,
