@@ -40,16 +40,18 @@ const make = Effect.fnUntraced(function* (
   return { submit, all, sent, open: Deferred.succeed(gate, undefined) }
 })
 
+/** Until every fiber waits for something; a batch goes out through several. */
+const allWait = Effect.replicateEffect(Effect.yieldNow, 20, { discard: true })
+
 describe("GroupCommit", () => {
   it.effect("what arrives while a batch is on the wire forms the next, and each entry gets its own answer", () =>
     Effect.gen(function* () {
       const { all, open, sent } = yield* make()
       const first = yield* all(entries("a", 1))
-      yield* Effect.yieldNow
-      yield* Effect.yieldNow
+      yield* allWait
       assert.strictEqual(sent.length, 1)
       const rest = yield* all([...entries("b", 3), ...entries("c", 2)])
-      yield* TestClock.adjust(0)
+      yield* allWait
       assert.strictEqual(sent.length, 1)
       yield* open
       assert.deepStrictEqual(yield* Fiber.join(first), [Exit.succeed("a0")])
@@ -65,9 +67,9 @@ describe("GroupCommit", () => {
     Effect.gen(function* () {
       const { all, open, sent } = yield* make()
       const first = yield* all(entries("z", 1))
-      yield* TestClock.adjust(0)
+      yield* allWait
       const rest = yield* all([...entries("flood", 20), ...entries("b", 3), ...entries("c", 2), ...entries("d", 4)])
-      yield* TestClock.adjust(0)
+      yield* allWait
       yield* open
       yield* Fiber.join(first)
       yield* Fiber.join(rest)
@@ -106,6 +108,7 @@ describe("GroupCommit", () => {
       const { all, open, sent } = yield* make((_, attempt) => (attempt < 3 ? failure(reason) : undefined))
       const fiber = yield* all(entries("a", 2))
       yield* open
+      yield* allWait
       yield* TestClock.adjust("1 second")
       assert.deepStrictEqual(yield* Fiber.join(fiber), ["a0", "a1"].map(Exit.succeed))
       assert.deepStrictEqual(
@@ -120,6 +123,7 @@ describe("GroupCommit", () => {
       const { all, open, sent } = yield* make(() => failure(new SqlError.ConnectionError(props)))
       const fiber = yield* all(entries("a", 4))
       yield* open
+      yield* allWait
       yield* TestClock.adjust("1 minute")
       const exits = yield* Fiber.join(fiber)
       assert.isTrue(exits.every((exit) => Exit.isFailure(exit) && Exit.hasDies(exit)))
@@ -137,6 +141,7 @@ describe("GroupCommit", () => {
       const { all, open } = yield* make(() => (back ? undefined : lost), Duration.seconds(100))
       const fiber = yield* all(entries("a", 2))
       yield* open
+      yield* allWait
       yield* TestClock.adjust("90 seconds")
       assert.isUndefined(fiber.pollUnsafe())
       back = true
@@ -150,8 +155,28 @@ describe("GroupCommit", () => {
       const { all, open } = yield* make(() => failure(new SqlError.ConnectionError(props)), Duration.seconds(100))
       const fiber = yield* all(entries("a", 1))
       yield* open
+      yield* allWait
       yield* TestClock.adjust("101 seconds")
       assert.isTrue((yield* Fiber.join(fiber)).every((exit) => Exit.isFailure(exit) && Exit.hasDies(exit)))
+    })
+  )
+
+  it.effect("a connection that leads nowhere is given up, and what it carried is sent again", () =>
+    Effect.gen(function* () {
+      let attempts = 0
+      const submit = yield* makeGroupCommit<Entry, string>({
+        maxBatch: 10,
+        maxPerOwner: 4,
+        uncertainty: Duration.seconds(100),
+        ownerOf: ({ owner }) => owner,
+        run: () => (++attempts === 1 ? Effect.never : Effect.succeed(["answered"]))
+      })
+      const fiber = yield* Effect.forkChild(submit({ owner: "a", n: 0 }))
+      yield* allWait
+      yield* TestClock.adjust("15 seconds")
+      yield* allWait
+      yield* TestClock.adjust("1 second")
+      assert.strictEqual(yield* Fiber.join(fiber), "answered")
     })
   )
 
@@ -159,10 +184,10 @@ describe("GroupCommit", () => {
     Effect.gen(function* () {
       const { open, sent, submit } = yield* make()
       const onTheWire = yield* Effect.forkChild(submit({ owner: "a", n: 0 }))
-      yield* TestClock.adjust(0)
+      yield* allWait
       const waiting = yield* Effect.forkChild(submit({ owner: "a", n: 1 }))
       const staying = yield* Effect.forkChild(submit({ owner: "a", n: 2 }))
-      yield* TestClock.adjust(0)
+      yield* allWait
       yield* Fiber.interrupt(onTheWire)
       yield* Fiber.interrupt(waiting)
       yield* open
@@ -187,7 +212,7 @@ describe("GroupCommit", () => {
               )
           })
           const fiber = yield* Effect.forkDetach(Effect.forEach(entries("a", 5), submit, { concurrency: "unbounded" }))
-          yield* TestClock.adjust(0)
+          yield* allWait
           return fiber
         })
       )
