@@ -25,8 +25,9 @@ const holds = (scenario: Scenario, rounds: number) =>
   )
 
 /** Tests that start servers of their own, and say so when they are skipped for want of the programs. */
-const describeWith = (name: string, isThere: boolean, tests: () => void): void =>
+const describeWith = (name: string, isThere: boolean, tests: () => void): void => {
   describe.skipIf(!isThere)(isThere ? name : `${name} (skipped: not on this machine)`, tests)
+}
 
 const hasRedis = spawnSync("redis-server", ["--version"]).status === 0
 
