@@ -16,8 +16,11 @@ const downMsMax = 3000
 const freezeMs = { short: 3000, full: 30_000 }
 /** From the database's return to the first search answered. */
 const recoveryMsMax = 10_000
-/** From the moment that connections carry nothing any more, as when a host dies: nobody says so. */
-const silenceMsMax = 60_000
+/**
+ * From the moment that connections carry nothing any more, as when a host dies: nobody says so, and each connection of
+ * the pool that is tried costs the time for an answer.
+ */
+const silenceMsMax = 110_000
 
 export const postgres: Scenario = {
   name: "postgres",
