@@ -8,6 +8,7 @@ export default defineConfig({
     // Two cores are the machine this must pass on, and every embedded database takes 400 MB.
     maxWorkers: 2,
     // What the service logs matters only where a test fails.
-    silent: "passed-only"
+    silent: "passed-only",
+    reporters: ["default", "./test/support/MissingServices.ts"]
   }
 })

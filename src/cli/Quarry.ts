@@ -6,6 +6,7 @@ import type { Accounts } from "../services/Accounts.ts"
 import type { DocumentIndex } from "../services/DocumentIndex.ts"
 import type { KeyStore } from "../services/KeyStore.ts"
 import type { Ledger } from "../services/Ledger.ts"
+import type { ProviderStates } from "../services/ProviderStates.ts"
 import { account } from "./account.ts"
 import { config } from "./config.ts"
 import { documents } from "./documents.ts"
@@ -13,17 +14,20 @@ import { key } from "./key.ts"
 import { ledger } from "./ledger.ts"
 import { migrate } from "./migrate.ts"
 import { Json, presenter } from "./Output.ts"
+import { providers as providersCommand } from "./providers.ts"
 
 /** What the commands stand on. Each is opened only for a command that needs it, after its flags are found valid. */
 export interface Foundations<E, R> {
   readonly settings: Layer.Layer<AppConfig, E, R>
   /** The database as it is, migrated or not. */
   readonly database: Layer.Layer<SqlClient.SqlClient, E, R>
+  /** The providers of the settings, which are connected to when they are asked. */
+  readonly providers: Layer.Layer<AppConfig | ProviderStates, E, R>
   readonly storage: Layer.Layer<Accounts | DocumentIndex | KeyStore | Ledger, E, R>
 }
 
 /** The operator CLI: runs the command that the arguments spell. */
-export const make = <E, R>({ database, settings, storage }: Foundations<E, R>) => {
+export const make = <E, R>({ database, providers, settings, storage }: Foundations<E, R>) => {
   const quarry = Command.make("quarry").pipe(
     Command.withDescription("Operate a Quarry: a web-search API"),
     Command.withSubcommands([
@@ -31,6 +35,7 @@ export const make = <E, R>({ database, settings, storage }: Foundations<E, R>) =
       key(storage),
       documents(storage),
       ledger(storage),
+      providersCommand(providers),
       migrate.pipe(Command.provide(database)),
       config.pipe(Command.provide(settings))
     ]),

@@ -33,6 +33,13 @@ export interface Allowance {
 export const remaining = (allowance: Allowance): number =>
   allowance.quota === undefined ? Number.MAX_SAFE_INTEGER : allowance.quota - allowance.used
 
+/**
+ * Remaining quota and pack balance together. Where usage is never refused it is the largest integer that every client
+ * reads exactly, 2^53 - 1, whatever was used: there is no figure to run out of.
+ */
+export const creditsAvailable = (allowance: Allowance): number =>
+  Math.min(remaining(allowance) + allowance.balance, Number.MAX_SAFE_INTEGER)
+
 /** How many of `credits` come from the quota and how many from the pack balance; undefined when they do not fit (R30). */
 export const split = (
   allowance: Allowance,

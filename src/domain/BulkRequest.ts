@@ -1,5 +1,6 @@
 import { Result, Schema } from "effect"
 import { InvalidRequest, type Issue } from "./errors.ts"
+import { reader } from "./fields.ts"
 import {
   bulkRowForm,
   GeoText,
@@ -8,7 +9,6 @@ import {
   parse,
   QueryText,
   type RawSearch,
-  reader,
   type SearchRefused,
   type SearchRequest,
   Source

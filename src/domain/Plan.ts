@@ -5,6 +5,10 @@ export const plans = ["trial", "starter", "growth", "business", "custom"] as con
 export const Plan = Schema.Literals(plans).annotate({ identifier: "Plan", description: "The account's plan" })
 export type Plan = typeof Plan.Type
 
+/** A plan with a period: the trial has none, and is an address's. */
+export type PaidPlan = Exclude<Plan, "trial">
+export const paidPlans = ["starter", "growth", "business", "custom"] as const satisfies ReadonlyArray<PaidPlan>
+
 export interface PlanTerms {
   /** Searches the plan's quota allows in a period; undefined where it is agreed per account. */
   readonly quota: number | undefined

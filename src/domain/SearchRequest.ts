@@ -1,8 +1,9 @@
-import { Result, Schema, SchemaIssue, SchemaTransformation } from "effect"
-import { InvalidRequest, type Issue, UnsupportedGeo, UnsupportedParameter } from "./errors.ts"
+import { Result, Schema, SchemaTransformation } from "effect"
+import { InvalidRequest, UnsupportedGeo, UnsupportedParameter } from "./errors.ts"
+import { carriable, digits, type RawFields, type Reader, reader, readFields, wholeNumber } from "./fields.ts"
 import { defaultGeo, defaultLocale, defaultLocales, geos, parseGeo } from "./Geo.ts"
 import { Safe, Target, type TargetRules, targetRules } from "./Target.ts"
-import { codePointLength, cutCodePoints, isCarriable, normalizeWhitespace } from "./text.ts"
+import { codePointLength, cutCodePoints, normalizeWhitespace } from "./text.ts"
 
 /**
  * What a search is, and the only place where input becomes one: `GET /v1/query`, each row of `POST /v1/bulk` and the
@@ -24,17 +25,11 @@ export interface SearchRequest {
   readonly source: string | undefined
 }
 
-const wholeNumber = (maximum: number): string => `must be a whole number from 1 to ${maximum}`
-
 export const maxQueryCodePoints = 400
 export const maxSourceCodePoints = 32
 export const maxPage = 5
 export const maxNum = 20
 export const defaultNum = 10
-
-const carriable = Schema.makeFilter(
-  (text: string) => isCarriable(text) || "must not hold a NUL character or a lone surrogate"
-)
 
 export const QueryText = Schema.String.annotate({ message: "must be a string" })
   .pipe(Schema.decode(SchemaTransformation.transform({ decode: normalizeWhitespace, encode: (text) => text })))
@@ -76,35 +71,13 @@ export const Num = Schema.Number.annotate({ message: wholeNumber(maxNum) }).chec
   Schema.isBetween({ minimum: 1, maximum: maxNum }, { message: wholeNumber(maxNum) })
 )
 
-/** Plain decimal digits in a query string: no sign, no fraction, no exponent (R5). */
-const digits = (minimum: number, maximum: number, message: string) =>
-  Schema.String.annotate({ message })
-    .check(
-      Schema.makeFilter((text) => {
-        const value = /^[0-9]+$/.test(text) ? Number(text) : Number.NaN
-        return (value >= minimum && value <= maximum) || message
-      })
-    )
-    .pipe(Schema.decodeTo(Schema.Number, SchemaTransformation.numberFromString))
-
 const NumDigits = digits(1, maxNum, wholeNumber(maxNum))
 
 /** What lies above 5 is refused with the target in view (R7). */
 const PageDigits = digits(1, Number.POSITIVE_INFINITY, wholeNumber(maxPage))
 
 /** The fields of one search as they arrived. */
-export type RawSearch = Readonly<Record<string, unknown>>
-
-/** A field's value, or what is wrong with it. */
-export type Reader<A> = (input: unknown) => Result.Result<A, string>
-
-const issueMessage = SchemaIssue.makeFormatterStandardSchemaV1()
-
-export const reader = <A>(schema: Schema.ConstraintDecoder<A>): Reader<A> => {
-  const decode = Schema.decodeUnknownResult(schema)
-  return (input) =>
-    Result.mapError(decode(input), (error) => issueMessage(error.issue).issues[0]?.message ?? "is not valid")
-}
+export type RawSearch = RawFields
 
 /** How the fields that differ between the wire's forms of a search are read. */
 export interface SearchForm {
@@ -152,16 +125,7 @@ export type SearchRefused = InvalidRequest | UnsupportedGeo | UnsupportedParamet
  * the country, then what the target serves. Fields outside the table are ignored (R4).
  */
 export const parse = (raw: RawSearch, form: SearchForm): Result.Result<SearchRequest, SearchRefused> => {
-  const issues: Array<Issue> = []
-  const read = <A, B>(name: string, reader: Reader<A>, absent: B): A | B => {
-    const input = raw[name]
-    if (input === undefined) return absent
-    const value = reader(input)
-    if (Result.isSuccess(value)) return value.success
-    issues.push({ field: name, message: Array.isArray(input) ? "must be one value, not several" : value.failure })
-    return absent
-  }
-
+  const { issues, read } = readFields(raw)
   const query = read("query", readQuery, undefined)
   const target = read("target", readTarget, "alpha_search")
   const geoText = read("geo", readGeo, defaultGeo)

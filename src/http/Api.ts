@@ -1,12 +1,16 @@
 import { HttpApi, OpenApi } from "effect/http-api"
 import { AccountGroup } from "./groups/AccountGroup.ts"
+import { KeysGroup } from "./groups/KeysGroup.ts"
 import { SearchGroup } from "./groups/SearchGroup.ts"
+import { UsageGroup } from "./groups/UsageGroup.ts"
 import { completeDocument } from "./openapi.ts"
 
 /** The public API: definition only, so that a client can import it without the server. */
 export class Api extends HttpApi.make("quarry")
   .add(SearchGroup)
   .add(AccountGroup)
+  .add(UsageGroup)
+  .add(KeysGroup)
   .annotateMerge(
     OpenApi.annotations({
       title: "Quarry",

@@ -4,7 +4,10 @@ import { HttpApiBuilder, HttpApiScalar } from "effect/http-api"
 import { Api } from "./Api.ts"
 import { maxBodyBytes } from "./body.ts"
 import * as account from "./handlers/account.ts"
+import * as auth from "./handlers/auth.ts"
+import * as keys from "./handlers/keys.ts"
 import * as search from "./handlers/search.ts"
+import * as usage from "./handlers/usage.ts"
 import * as Authentication from "./middleware/Authentication.ts"
 import * as Edge from "./middleware/Edge.ts"
 import * as RateLimiting from "./middleware/RateLimiting.ts"
@@ -12,7 +15,7 @@ import * as RateLimiting from "./middleware/RateLimiting.ts"
 /** An address that is not listed is not found (R3): no second spelling of one that is. */
 export const routerConfig = { ignoreTrailingSlash: false, ignoreDuplicateSlashes: false, caseSensitive: true }
 
-const handlers = Layer.mergeAll(search.layer, account.layer).pipe(
+const handlers = Layer.mergeAll(search.layer, account.layer, usage.layer, keys.layer).pipe(
   Layer.provide([Authentication.layer, RateLimiting.layer])
 )
 
@@ -20,5 +23,6 @@ const handlers = Layer.mergeAll(search.layer, account.layer).pipe(
 export const layer = Layer.mergeAll(
   HttpApiBuilder.layer(Api, { openapiPath: "/openapi.json" }).pipe(Layer.provide(handlers)),
   HttpApiScalar.layer(Api, { path: "/docs" }),
+  auth.layer,
   Edge.layer
 ).pipe(Layer.provide(Layer.succeed(HttpIncomingMessage.MaxBodySize, maxBodyBytes)))

@@ -1,6 +1,9 @@
 import { defaultGeo, geos } from "../domain/Geo.ts"
+import { defaultEntries, maxEntries } from "../domain/QueryHistory.ts"
+import { outcomes } from "../domain/QueryRecord.ts"
 import { defaultNum, maxNum, maxPage, maxQueryCodePoints, maxSourceCodePoints } from "../domain/SearchRequest.ts"
 import { safeLevels, targets } from "../domain/Target.ts"
+import { granularities, groupings } from "../domain/Usage.ts"
 
 /**
  * What the generated document cannot know: the query parameters' rules (they are text to `HttpApi`), the headers that
@@ -58,13 +61,48 @@ const searchFields: { readonly [name: string]: Json } = {
   }
 }
 
-const searchParameters = Object.entries(searchFields).map(([name, { description, ...schema }]) => ({
-  name,
-  in: "query",
-  required: name === "query",
-  description,
-  schema
-}))
+const parametersOf = (fields: { readonly [name: string]: Json }) =>
+  Object.entries(fields).map(([name, { description, ...schema }]) => ({
+    name,
+    in: "query",
+    required: name === "query",
+    description,
+    schema
+  }))
+
+const moment = (description: string): Json => ({ type: "string", description: `${description}, in ISO 8601.` })
+
+const limit: Json = {
+  type: "integer",
+  minimum: 1,
+  maximum: maxEntries,
+  default: defaultEntries,
+  description: "Most entries wanted."
+}
+
+/** The query parameters of each operation. */
+const parameters: { readonly [operationId: string]: { readonly [name: string]: Json } } = {
+  query: searchFields,
+  usage: {
+    from: moment("First moment counted; the begin of the running period when absent, 30 days ago on the trial"),
+    to: moment("First moment not counted; the end of the running hour when absent"),
+    granularity: { type: "string", enum: granularities, default: "day", description: "Stretch of one entry in UTC." },
+    group_by: { type: "string", enum: groupings, description: "Counts each target or key by itself." }
+  },
+  recentQueries: { limit },
+  queryHistory: {
+    target: { type: "string", enum: targets, description: "Searches of this target." },
+    status: { type: "string", enum: outcomes, description: "Searches that ended so." },
+    key: { type: "string", description: "Searches made with this key, by its id." },
+    batch: { type: "string", description: "Rows of this batch." },
+    source: { type: "string", description: "Searches with this attribution label." },
+    text: { type: "string", description: "Searches whose query holds this text, in any letter case." },
+    from: moment("First moment listed"),
+    to: moment("First moment not listed"),
+    cursor: { type: "string", description: "next_cursor of the page before." },
+    limit
+  }
+}
 
 const integer = (description: string): Json => ({ description, schema: { type: "integer" } })
 
@@ -78,7 +116,9 @@ const headers: { readonly [name: string]: Json } = {
   "X-RateLimit-Reset": integer("Unix second at which the oldest counted request leaves the window."),
   "Retry-After": integer("Whole seconds until a request can be admitted again, at least 1."),
   "X-Credits-Used": integer("Credits charged by this response."),
-  "X-Quota-Limit": integer("Requests the quota allows."),
+  "X-Quota-Limit": integer(
+    "Requests the quota allows. Absent, like the other quota headers, in the demo and for marketplace subscribers."
+  ),
   "X-Quota-Used": integer("Credits spent inside the quota as the request arrived."),
   "X-Quota-Remaining": integer("Quota left as the request arrived."),
   "X-Credits-Balance": integer("Pack credits left after this response."),
@@ -127,8 +167,8 @@ const relax = (value: unknown): unknown => {
 
 const completeOperation = (operation: Json): void => {
   const id = String(operation.operationId)
-  operation.security = [{ apiKey: [] }]
-  if (id === "query") operation.parameters = searchParameters
+  const own = parameters[id]
+  if (own !== undefined) operation.parameters = parametersOf(own)
   for (const [status, response] of Object.entries(isObject(operation.responses) ? operation.responses : {})) {
     if (!isObject(response)) continue
     response.headers = Object.fromEntries(responseHeaders(id, status).map((name) => [name, reference(name)]))
@@ -149,6 +189,41 @@ const completeRows = (schemas: Json): void => {
   if (isObject(queries)) queries.items = { anyOf: [searchFields.query, { $ref: "#/components/schemas/BulkRow" }] }
 }
 
+/** The credentials, by the names that `accepting` requires them by. */
+const securitySchemes: Json = {
+  apiKey: {
+    type: "http",
+    scheme: "bearer",
+    description: "A secret API key: sk_live_… or sk_test_…"
+  },
+  session: {
+    type: "apiKey",
+    in: "cookie",
+    name: "quarry.session_token",
+    description:
+      "The session of a signed-in person. Over https the name is __Secure-quarry.session_token. What changes something " +
+      "also takes an Origin or a Sec-Fetch-Site of this deployment, as browsers send it."
+  },
+  marketplaceSecret: {
+    type: "apiKey",
+    in: "header",
+    name: "X-Marketplace-Proxy-Secret",
+    description: "Set by the marketplace's proxy; integrators never send it."
+  },
+  marketplaceUser: {
+    type: "apiKey",
+    in: "header",
+    name: "X-Marketplace-User",
+    description: "The subscriber that the proxy calls for; integrators never send it."
+  },
+  demoOrigin: {
+    type: "apiKey",
+    in: "header",
+    name: "X-Demo-Origin",
+    description: "The deployment's demo origin. Refused together with an Authorization or a session."
+  }
+}
+
 /** Adds to the generated document what the declaration does not hold. */
 export const completeDocument = (generated: Json): Json => {
   const document = relax(generated) as Json // `relax` keeps an object an object.
@@ -161,13 +236,7 @@ export const completeDocument = (generated: Json): Json => {
   document.components = {
     ...(isObject(document.components) ? document.components : {}),
     headers,
-    securitySchemes: {
-      apiKey: {
-        type: "http",
-        scheme: "bearer",
-        description: "A secret API key: sk_live_… or sk_test_…"
-      }
-    }
+    securitySchemes
   }
   return document
 }

@@ -11,7 +11,7 @@ import {
   Result
 } from "effect"
 import { constantCase } from "effect/String"
-import { plans } from "../domain/Plan.ts"
+import { paidPlans } from "../domain/Plan.ts"
 import { type Target, targets } from "../domain/Target.ts"
 import { StartFailure } from "./StartFailure.ts"
 
@@ -34,6 +34,8 @@ const whole =
     return value >= minimum && value <= maximum ? value : undefined
   }
 
+const truth: Reader<boolean> = (text) => (text === "true" ? true : text === "false" ? false : undefined)
+
 const duration =
   (minimumText: Duration.Input, maximumText: Duration.Input): Reader<Duration.Duration> =>
   (text) => {
@@ -54,6 +56,13 @@ const postgresAddress: Reader<Redacted.Redacted> = (text) =>
 
 const redisAddresses: Reader<Redacted.Redacted> = (text) =>
   text.split(",").every((node) => address(["redis:", "rediss:"], node.trim())) ? Redacted.make(text) : undefined
+
+const smtpAddress: Reader<Redacted.Redacted> = (text) =>
+  address(["smtp:", "smtps:"], text) ? Redacted.make(text) : undefined
+
+/** An address with or without a name: `Quarry <quarry@example.com>`. */
+const sender: Reader<string> = (text) =>
+  /^[^\s@<>]+@[^\s@<>]+$|^[^<>\r\n]*<[^\s@<>]+@[^\s@<>]+>$/.test(text) ? text : undefined
 
 /** Two during rotation. */
 const proxySecrets: Reader<ReadonlyArray<Redacted.Redacted>> = (text) => {
@@ -131,6 +140,14 @@ const settings = {
     takes: "a whole number of connections from 1 to 1000",
     fallback: 10
   }),
+  databaseStatementTimeout: setting("DATABASE_STATEMENT_TIMEOUT", duration("100 millis", "60 seconds"), {
+    takes: "a duration from 100 milliseconds to 60 seconds, such as 10 seconds",
+    fallback: Duration.seconds(10)
+  }),
+  databasePrepare: setting("DATABASE_PREPARE", truth, {
+    takes: "true, or false behind a transaction pooler",
+    fallback: true
+  }),
   redisUrl: setting("REDIS_URL", redisAddresses, {
     takes: "redis://host:port, or several separated by commas for Redis Cluster",
     fallback: undefined,
@@ -170,7 +187,31 @@ const settings = {
     fallback: undefined,
     secret: true
   }),
-  marketplacePlan: setting("MARKETPLACE_PLAN", oneOf(...plans), { takes: plans.join(", "), fallback: undefined }),
+  marketplacePlan: setting("MARKETPLACE_PLAN", oneOf(...paidPlans), {
+    takes: `${paidPlans.join(", ")} (the trial belongs to an email address, and subscribers have none)`,
+    fallback: undefined
+  }),
+  googleClientId: setting("GOOGLE_CLIENT_ID", anyText, { takes: "the client's id", fallback: undefined }),
+  googleClientSecret: setting("GOOGLE_CLIENT_SECRET", secretText, {
+    takes: "the client's secret",
+    fallback: undefined,
+    secret: true
+  }),
+  githubClientId: setting("GITHUB_CLIENT_ID", anyText, { takes: "the client's id", fallback: undefined }),
+  githubClientSecret: setting("GITHUB_CLIENT_SECRET", secretText, {
+    takes: "the client's secret",
+    fallback: undefined,
+    secret: true
+  }),
+  smtpUrl: setting("SMTP_URL", smtpAddress, {
+    takes: "smtp://user:password@host:port, or smtps://",
+    fallback: undefined,
+    secret: true
+  }),
+  emailFrom: setting("EMAIL_FROM", sender, {
+    takes: "an address such as Quarry <quarry@example.com>",
+    fallback: undefined
+  }),
   trustedProxyHops: setting("TRUSTED_PROXY_HOPS", whole(0, 100), {
     takes: "a whole number of proxies from 0 to 100",
     fallback: 0
@@ -190,15 +231,29 @@ const settings = {
 
 type Settings = { readonly [K in keyof typeof settings]: Effect.Success<(typeof settings)[K]> }
 
+/** Variables that mean nothing without each other. */
+const pairs = [
+  ["googleClientId", "googleClientSecret"],
+  ["githubClientId", "githubClientSecret"],
+  ["smtpUrl", "emailFrom"]
+] as const
+
 /** What one variable on its own cannot tell. */
 const contradictions = (values: Settings): ReadonlyArray<string> => {
-  if (values.databaseUrl === undefined) return []
+  const halves = pairs.flatMap(([one, other]) => {
+    if ((values[one] === undefined) === (values[other] === undefined)) return []
+    const [set, unset] = values[one] === undefined ? [other, one] : [one, other]
+    return [`${constantCase(unset)}: not set; ${constantCase(set)} requires it.`]
+  })
+  if (values.databaseUrl === undefined) return halves
   const missing = { AUTH_SECRET: values.authSecret, KEY_PEPPER: values.keyPepper }
-  return Object.entries(missing).flatMap(([name, value]) =>
-    value === undefined
-      ? [`${name}: not set; DATABASE_URL requires it, the same for every replica. Make one: openssl rand -base64 32`]
-      : []
-  )
+  return Object.entries(missing)
+    .flatMap(([name, value]) =>
+      value === undefined
+        ? [`${name}: not set; DATABASE_URL requires it, the same for every replica. Make one: openssl rand -base64 32`]
+        : []
+    )
+    .concat(halves)
 }
 
 const read = Effect.gen(function* () {
@@ -247,11 +302,13 @@ const durationText = (value: Duration.Duration): string => {
   return ms === 0 ? "0" : `${ms / unitMs} ${unit}${ms === unitMs ? "" : "s"}`
 }
 
-const addressNames: ReadonlySet<string> = new Set(["databaseUrl", "redisUrl", "searxngUrl"])
+const addressNames: ReadonlySet<string> = new Set(["databaseUrl", "redisUrl", "searxngUrl", "smtpUrl"])
 
-const show = (name: string, value: Settings[keyof Settings]): string | number | null => {
+type Shown = string | number | boolean | null
+
+const show = (name: string, value: Settings[keyof Settings]): Shown => {
   if (value === undefined) return null
-  if (typeof value === "number") return value
+  if (typeof value === "number" || typeof value === "boolean") return value
   if (addressNames.has(name)) {
     const text = Redacted.isRedacted(value) ? String(Redacted.value(value)) : String(value)
     return text
@@ -269,5 +326,5 @@ const show = (name: string, value: Settings[keyof Settings]): string | number | 
 }
 
 /** The settings by the names of their variables, secrets and passwords in addresses redacted; null is unset. */
-export const describe = (config: AppConfig["Service"]): Readonly<Record<string, string | number | null>> =>
+export const describe = (config: AppConfig["Service"]): Readonly<Record<string, Shown>> =>
   Object.fromEntries(Object.entries(config).map(([name, value]) => [constantCase(name), show(name, value)]))

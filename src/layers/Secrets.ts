@@ -41,9 +41,19 @@ const kept = Effect.fnUntraced(function* (dataDir: string) {
     )
   )
 
+  /** Step by step: Node's own recursion never ends under a directory that takes no entries, such as /proc. */
+  const makeDirectory = (path: string): Effect.Effect<void, PlatformError.PlatformError, Path.Path> =>
+    Effect.gen(function* () {
+      if (yield* files.exists(path)) return
+      yield* makeDirectory((yield* Path.Path).dirname(path))
+      yield* files
+        .makeDirectory(path, { mode: 0o700 })
+        .pipe(Effect.catchReason("PlatformError", "AlreadyExists", () => Effect.void))
+    })
+
   /** A link, unlike a rename, never replaces what another first start put there in the meantime. */
   const create = Effect.gen(function* () {
-    yield* files.makeDirectory(dataDir, { recursive: true, mode: 0o700 })
+    yield* makeDirectory(dataDir)
     if ((yield* files.readDirectory(dataDir)).some(isForeign)) {
       return yield* new StartFailure({
         message: `DATA_DIR ${dataDir} is not a Quarry store: it holds files but no ${fileName}. Name an empty directory, or restore ${fileName} from a backup.`

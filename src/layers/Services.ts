@@ -1,16 +1,23 @@
+import { NodeHttpClient } from "@effect/platform-node"
 import { Duration, Effect, Layer } from "effect"
-import { FetchHttpClient } from "effect/http"
+import { AccountRemoval } from "../services/AccountRemoval.ts"
 import { Bulk } from "../services/Bulk.ts"
+import { Credentials } from "../services/Credentials.ts"
+import { Deployment } from "../services/Deployment.ts"
 import { Limits } from "../services/Limits.ts"
 import { Search } from "../services/Search.ts"
+import * as MarketplaceProxy from "./auth/MarketplaceProxy.ts"
 import { AppConfig } from "./Config.ts"
 import * as Ids from "./Ids.ts"
+import * as PacerMemory from "./memory/PacerMemory.ts"
 import * as RateLimiterMemory from "./memory/RateLimiterMemory.ts"
 import * as ResultCacheMemory from "./memory/ResultCacheMemory.ts"
 import * as ProviderFile from "./providers/ProviderFile.ts"
+import * as PacerRedis from "./redis/PacerRedis.ts"
 import * as RateLimiterRedis from "./redis/RateLimiterRedis.ts"
 import { RedisConnection } from "./redis/RedisConnection.ts"
 import * as ResultCacheRedis from "./redis/ResultCacheRedis.ts"
+import * as SignIn from "./SignIn.ts"
 import * as Storage from "./Storage.ts"
 import * as DatabaseReadiness from "./sql/DatabaseReadiness.ts"
 
@@ -23,11 +30,15 @@ const limits = Layer.effect(
 const shared = Layer.unwrap(
   Effect.map(AppConfig, ({ cacheSize, cacheTtl, redisUrl }) => {
     if (redisUrl === undefined) {
-      return Layer.mergeAll(RateLimiterMemory.layer(), ResultCacheMemory.layer({ ttl: cacheTtl, capacity: cacheSize }))
+      return Layer.mergeAll(
+        RateLimiterMemory.layer(),
+        ResultCacheMemory.layer({ ttl: cacheTtl, capacity: cacheSize }),
+        PacerMemory.layer
+      )
     }
     // How many answers Redis keeps is its own `maxmemory`; a size of 0 still turns the cache off.
     const ttl = cacheSize === 0 ? Duration.zero : cacheTtl
-    return Layer.mergeAll(RateLimiterRedis.layer, ResultCacheRedis.layer({ ttl })).pipe(
+    return Layer.mergeAll(RateLimiterRedis.layer, ResultCacheRedis.layer({ ttl }), PacerRedis.layer).pipe(
       Layer.provide(RedisConnection.layer({ url: redisUrl }))
     )
   })
@@ -44,14 +55,35 @@ const sourceOf = ({
   return { _tag: "searxng", url: searxngUrl, engines: searxngEngines }
 }
 
-const providers = Layer.unwrap(Effect.map(AppConfig, (config) => ProviderFile.layer(sourceOf(config)))).pipe(
-  Layer.provide(FetchHttpClient.layer)
+/** The providers that the settings name. */
+export const providers = Layer.unwrap(Effect.map(AppConfig, (config) => ProviderFile.layer(sourceOf(config)))).pipe(
+  Layer.provide(NodeHttpClient.layerUndici)
 )
 
 const readiness = DatabaseReadiness.layer.pipe(Layer.provide(Storage.database))
 
+const deployment = Layer.effect(
+  Deployment,
+  Effect.map(AppConfig, ({ baseUrl, demoOrigin, trustedProxyHops }) => ({
+    origin: new URL(baseUrl).origin,
+    demoOrigin,
+    trustedProxyHops
+  }))
+)
+
+const marketplace = Layer.unwrap(
+  Effect.map(AppConfig, ({ marketplacePlan, marketplaceProxySecret }) =>
+    MarketplaceProxy.layer({ secrets: marketplaceProxySecret ?? [], plan: marketplacePlan })
+  )
+)
+
+const callers = Layer.mergeAll(Credentials.layer, AccountRemoval.layer).pipe(
+  Layer.provide(marketplace),
+  Layer.provideMerge([SignIn.layer, deployment])
+)
+
 /** Everything the public listener stands on, chosen by the settings. */
-export const layer = Layer.mergeAll(Search.layer, Bulk.layer, readiness).pipe(
+export const layer = Layer.mergeAll(Search.layer, Bulk.layer, callers, readiness).pipe(
   Layer.provide(providers),
   Layer.provide(limits),
   Layer.provideMerge([Storage.layer, shared, Ids.layer])

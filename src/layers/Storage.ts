@@ -17,8 +17,15 @@ import * as QueryLogSql from "./sql/QueryLogSql.ts"
  */
 export const database = Layer.unwrap(
   Effect.gen(function* () {
-    const { databasePoolSize, databaseUrl, dataDir } = yield* AppConfig
-    if (databaseUrl !== undefined) return Postgres.layer({ url: databaseUrl, poolSize: databasePoolSize })
+    const { databasePoolSize, databasePrepare, databaseStatementTimeout, databaseUrl, dataDir } = yield* AppConfig
+    if (databaseUrl !== undefined) {
+      return Postgres.layer({
+        url: databaseUrl,
+        poolSize: databasePoolSize,
+        statementTimeout: databaseStatementTimeout,
+        prepare: databasePrepare
+      })
+    }
     yield* Secrets
     return Pglite.layer({ dataDir: dataDir === "memory:" ? undefined : dataDir })
   })

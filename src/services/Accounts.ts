@@ -1,7 +1,7 @@
 import { Context, Data, Effect } from "effect"
 import type { Account } from "../domain/Account.ts"
 import type { NotFound } from "../domain/errors.ts"
-import { type Plan, planTerms } from "../domain/Plan.ts"
+import { type PaidPlan, type Plan, planTerms } from "../domain/Plan.ts"
 
 /** What an operator decides about an account. */
 export interface PlanChoice {
@@ -22,6 +22,10 @@ export class AccountRefused extends Data.TaggedError("AccountRefused")<{ readonl
   static taken(email: string): AccountRefused {
     return new AccountRefused({ message: `There is an account for ${email} already: use it, or give another address.` })
   }
+
+  static readonly subscriber = new AccountRefused({
+    message: "The plan of a marketplace subscriber is the one in MARKETPLACE_PLAN."
+  })
 }
 
 /** Accounts: who they are and what their plan is. What they spend is the `Ledger`'s. */
@@ -41,6 +45,16 @@ export class Accounts extends Context.Service<
      * the new plan's, or what is already used where that is more.
      */
     readonly setPlan: (id: string, choice: PlanChoice) => Effect.Effect<Account, NotFound | AccountRefused>
+    /**
+     * The account of a marketplace subscriber, made on first sight: one for each subscriber over all replicas, without
+     * an address, on this plan, counted by UTC calendar month and never refused (R23).
+     */
+    readonly ofSubscriber: (user: string, plan: PaidPlan) => Effect.Effect<Account>
+    /**
+     * Deletes the account: its address goes and its keys are revoked, at once. The books and the address's claim on its
+     * trial grant stay (R32).
+     */
+    readonly remove: (id: string) => Effect.Effect<void, NotFound>
   }
 >()("quarry/services/Accounts") {}
 

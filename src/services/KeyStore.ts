@@ -1,6 +1,6 @@
 import { Context, type Effect, type Redacted } from "effect"
 import type { ApiKey, KeyMode } from "../domain/ApiKey.ts"
-import type { NotFound, Unauthorized } from "../domain/errors.ts"
+import { InvalidRequest, NotFound, type Unauthorized } from "../domain/errors.ts"
 import type { KeyPrincipal } from "../domain/Principal.ts"
 
 /** A key whose secret is seen for the only time. */
@@ -18,15 +18,30 @@ export class KeyStore extends Context.Service<
      * old, so that revocation takes effect within that time and a busy key costs no look-up for each request.
      */
     readonly authenticate: (secret: Redacted.Redacted) => Effect.Effect<KeyPrincipal, Unauthorized>
+    /** Fails with `InvalidRequest` when the account has `maxActiveKeys` already. */
     readonly create: (
       accountId: string,
       options: { readonly label: string; readonly mode: KeyMode }
-    ) => Effect.Effect<IssuedKey, NotFound>
-    /** The account's keys, revoked ones included, newest first. */
+    ) => Effect.Effect<IssuedKey, NotFound | InvalidRequest>
+    /** The account's active keys and the `maxRevokedListed` that were revoked last, newest first. */
     readonly list: (accountId: string) => Effect.Effect<ReadonlyArray<ApiKey>>
     /** Fails for an unknown or already revoked key. */
     readonly revoke: (id: string) => Effect.Effect<ApiKey, NotFound>
     /** Revokes the key and issues one with the same label and mode, in one transaction. */
     readonly rotate: (id: string) => Effect.Effect<IssuedKey, NotFound>
+    /** `revoke` for the account's holder: a key of another account fails as one that does not exist. */
+    readonly revokeOwn: (accountId: string, id: string) => Effect.Effect<ApiKey, NotFound>
+    /** `rotate` for the account's holder. */
+    readonly rotateOwn: (accountId: string, id: string) => Effect.Effect<IssuedKey, NotFound>
   }
 >()("quarry/services/KeyStore") {}
+
+export const maxActiveKeys = 50
+export const maxRevokedListed = 100
+
+export const tooManyKeys = InvalidRequest.whole(
+  `an account has at most ${maxActiveKeys} active API keys: revoke one that is no longer used`
+)
+
+/** Says nothing of the id: whether somebody else has such a key must not show. */
+export const noSuchKey = new NotFound({ message: "There is no such active API key on this account." })

@@ -1,4 +1,5 @@
-import { Data, type Effect } from "effect"
+import { Context, Data, type Effect } from "effect"
+import type { Capabilities } from "../domain/Capabilities.ts"
 import type { UpstreamRow } from "../domain/Organic.ts"
 import type { SearchRequest } from "../domain/SearchRequest.ts"
 
@@ -13,6 +14,7 @@ import type { SearchRequest } from "../domain/SearchRequest.ts"
  * - `malformed`: an answer that is not what the provider documents
  * - `timeout`: no answer within the attempt's share of the time
  * - `unserved`: the provider cannot serve this request
+ * - `busy`: nothing was sent, because the operator's own bounds on calls to the provider leave no turn in time
  */
 export type RefusalReason =
   | "blocked"
@@ -23,6 +25,7 @@ export type RefusalReason =
   | "malformed"
   | "timeout"
   | "unserved"
+  | "busy"
 
 /** An upstream refused. The message is for logs and holds no secret. */
 export class Refusal extends Data.TaggedError("Refusal")<{
@@ -31,10 +34,17 @@ export class Refusal extends Data.TaggedError("Refusal")<{
   readonly retryAfterMs?: number | undefined
 }> {}
 
+/** How long a call may wait for its turn when the operator bounds the calls to a provider. */
+export const maxQueueMs = Context.Reference<number>("quarry/services/Provider/maxQueueMs", {
+  defaultValue: () => 1_000
+})
+
 /** One upstream behind one target: a provider with the engine it is asked for. */
 export interface Provider {
   /** As in the provider file, with the engine when there is one: `meta/google`. */
   readonly name: string
+  /** What it can serve; everything when undefined. */
+  readonly capabilities?: Capabilities
   /**
    * The rows of the answered page in rank order: rows `(page - 1) * num + 1` to `page * num` of the upstream's list,
    * or a few more, which ranking cuts (R13). May be empty.

@@ -1,10 +1,12 @@
-import { Clock, Context, Duration, Effect, Layer, Result } from "effect"
+import { Clock, Context, Duration, Effect, Latch, Layer, Option, Result } from "effect"
+import { unserved } from "../domain/Capabilities.ts"
 import { UpstreamError, UpstreamTimeout } from "../domain/errors.ts"
 import type { UpstreamRow } from "../domain/Organic.ts"
 import type { SearchRequest } from "../domain/SearchRequest.ts"
 import { type Target, targets } from "../domain/Target.ts"
 import { Limits } from "./Limits.ts"
-import type { Provider } from "./Provider.ts"
+import { maxQueueMs, type Provider } from "./Provider.ts"
+import { ProviderStates, type Tracked } from "./ProviderStates.ts"
 
 export interface Found {
   /** Name of the provider that answered. */
@@ -12,8 +14,33 @@ export interface Found {
   readonly rows: ReadonlyArray<UpstreamRow>
 }
 
+type SearchFailed = UpstreamError | UpstreamTimeout
+
 /** For each target its providers in failover order. */
-export type ProviderTable = { readonly [T in Target]: ReadonlyArray<Provider> }
+export type ProviderTable = { readonly [T in Target]: ReadonlyArray<Provider> } & {
+  /** Targets of which the next provider is asked too when one takes longer than its slowest answers mostly do. */
+  readonly hedged?: ReadonlySet<Target>
+}
+
+/**
+ * The providers of a target that a search may be sent to, in order. Those that cannot serve it and those left out for
+ * what they last refused cost nothing. When none is left, those are asked of whom it is not known that asking is
+ * useless or does harm: an answer may come, where leaving them out is sure to give none.
+ */
+const candidatesFor = (
+  tracked: ReadonlyArray<Tracked>,
+  request: SearchRequest,
+  now: number
+): ReadonlyArray<Tracked> => {
+  const able = tracked.filter(
+    ({ provider }) => provider.capabilities === undefined || unserved(provider.capabilities, request) === undefined
+  )
+  const admitted = able.filter(({ breaker }) => breaker.admits(now))
+  return admitted.length > 0 ? admitted : able.filter(({ breaker }) => breaker.isLastResort)
+}
+
+/** Part of an attempt's time that it may wait for its turn at the provider: more when nobody comes after it. */
+const queueShare = { last: 0.8, others: 0.3 }
 
 /**
  * The engines behind the targets. A target's providers are asked in order until one answers; all attempts share one
@@ -25,59 +52,105 @@ export class Providers extends Context.Service<
     readonly search: (request: SearchRequest) => Effect.Effect<Found, UpstreamError | UpstreamTimeout>
   }
 >()("quarry/services/Providers") {
-  static readonly layer = (table: ProviderTable): Layer.Layer<Providers> =>
+  static readonly layer = (table: ProviderTable): Layer.Layer<Providers, never, ProviderStates> =>
     Layer.effect(
       Providers,
       Effect.gen(function* () {
         const { providerTimeout } = yield* Limits
+        const states = yield* ProviderStates
         const budgetMs = Duration.toMillis(providerTimeout)
+        const lists = new Map<Target, ReadonlyArray<Tracked>>()
         for (const target of targets) {
+          lists.set(target, yield* Effect.forEach(table[target], states.track))
           if (table[target].length === 0) {
             yield* Effect.logWarning(`No provider serves ${target}: it answers upstream_error to every search.`)
           }
         }
 
-        /**
-         * One provider with its share of what is left: a provider that hangs must leave time for those after it.
-         * Undefined when its share ran out, which is not the same as a provider that says its engine timed out.
-         */
-        const attempt = (provider: Provider, request: SearchRequest, shareMs: number) =>
-          provider
-            .search(request)
+        const timedOut = new UpstreamTimeout({
+          message: `The search provider did not answer within ${Duration.format(providerTimeout)}.`
+        })
+        const failed = new UpstreamError({
+          message: "The search provider could not be reached or gave no usable answer."
+        })
+
+        /** One provider within its share of the time. What it refused as goes to the log. */
+        const ask = Effect.fnUntraced(function* (
+          tracked: Tracked,
+          request: SearchRequest,
+          shareMs: number,
+          isLast: boolean
+        ): Effect.fn.Return<Found, SearchFailed> {
+          const { name } = tracked.provider
+          const outcome = yield* tracked
+            .ask(request, shareMs)
             .pipe(
-              Effect.timeoutOrElse({ duration: shareMs, orElse: () => Effect.succeed(undefined) }),
-              Effect.withSpan("Provider.search", { attributes: { "quarry.provider": provider.name } })
+              Effect.provideService(maxQueueMs, shareMs * (isLast ? queueShare.last : queueShare.others)),
+              Effect.withSpan("Provider.search", { attributes: { "quarry.provider": name } }),
+              Effect.result
             )
+          if (Result.isSuccess(outcome)) {
+            if (Option.isSome(outcome.success)) return { provider: name, rows: outcome.success.value }
+            yield* Effect.logWarning(`Provider ${name} gave ${request.target} no answer in ${shareMs} ms`)
+            return yield* timedOut
+          }
+          const { message, reason } = outcome.failure
+          yield* Effect.logWarning(`Provider ${name} refused ${request.target}: ${reason} (${message})`)
+          return yield* failed
+        })
+
+        /** One after the other. A provider that hangs must leave time for those after it. */
+        const oneByOne = Effect.fnUntraced(function* (
+          candidates: ReadonlyArray<Tracked>,
+          request: SearchRequest,
+          deadline: number
+        ) {
+          let lastWord: SearchFailed = failed
+          for (const [index, tracked] of candidates.entries()) {
+            const leftMs = deadline - (yield* Clock.currentTimeMillis)
+            const shareMs = Math.ceil(leftMs / (candidates.length - index))
+            const outcome = yield* Effect.result(ask(tracked, request, shareMs, index === candidates.length - 1))
+            if (Result.isSuccess(outcome)) return outcome.success
+            lastWord = outcome.failure
+          }
+          return yield* lastWord
+        })
+
+        /**
+         * The first, and beside it the others as soon as it has failed or takes longer than its slowest answers do. The
+         * first good answer wins, and what still runs is interrupted.
+         */
+        const overlapping = (
+          [first, ...others]: ReadonlyArray<Tracked>,
+          request: SearchRequest,
+          deadline: number
+        ): Effect.Effect<Found, SearchFailed> =>
+          Effect.gen(function* () {
+            if (first === undefined) return yield* failed
+            const leftMs = deadline - (yield* Clock.currentTimeMillis)
+            const own = ask(first, request, leftMs, others.length === 0)
+            if (others.length === 0) return yield* own
+            const shareMs = Math.ceil(leftMs / (others.length + 1))
+            const over = Latch.makeUnsafe(false)
+            const slow = Effect.sleep(Math.min(first.slowMs ?? shareMs, shareMs))
+            const beside = overlapping(others, request, deadline).pipe(
+              // While its own attempt runs nobody has told of it, and the end of this race interrupts it.
+              Effect.tap(() => (Latch.isOpen(over) ? Effect.void : first.overtaken))
+            )
+            return yield* Effect.race(
+              Effect.tapError(own, () => over.open),
+              Effect.andThen(Effect.raceFirst(over.await, slow), beside)
+            )
+          })
 
         const search = Effect.fn("Providers.search")(function* (request: SearchRequest) {
-          const providers = table[request.target]
-          const deadline = (yield* Clock.currentTimeMillis) + budgetMs
-          const refused = (provider: Provider, why: string) =>
-            Effect.logWarning(`Provider ${provider.name} refused ${request.target}: ${why}`)
-
-          for (const [index, provider] of providers.entries()) {
-            const leftMs = deadline - (yield* Clock.currentTimeMillis)
-            const shareMs = Math.ceil(leftMs / (providers.length - index))
-            const outcome = yield* Effect.result(attempt(provider, request, shareMs))
-            if (Result.isFailure(outcome)) {
-              yield* refused(provider, `${outcome.failure.reason} (${outcome.failure.message})`)
-            } else if (outcome.success !== undefined) {
-              return { provider: provider.name, rows: outcome.success }
-            } else {
-              yield* refused(provider, `timeout (no answer in ${shareMs} ms)`)
-              // The last one's share is all that was left. The clock is not asked, as a timer may ring a little early.
-              if (index === providers.length - 1) return yield* timedOut(providerTimeout)
-            }
-          }
-          return yield* new UpstreamError({
-            message: "The search provider could not be reached or gave no usable answer."
-          })
+          const now = yield* Clock.currentTimeMillis
+          const candidates = candidatesFor(lists.get(request.target) ?? [], request, now)
+          const attempts = table.hedged?.has(request.target) === true ? overlapping : oneByOne
+          return yield* attempts(candidates, request, now + budgetMs)
         })
 
         return Providers.of({ search })
       })
     )
 }
-
-const timedOut = (budget: Duration.Duration): UpstreamTimeout =>
-  new UpstreamTimeout({ message: `The search provider did not answer within ${Duration.format(budget)}.` })

@@ -5,6 +5,7 @@ import { SqlClient } from "effect/sql"
 import { TestConsole } from "effect/testing"
 import * as Quarry from "../../src/cli/Quarry.ts"
 import type { Account } from "../../src/domain/Account.ts"
+import type { Capabilities } from "../../src/domain/Capabilities.ts"
 import { NotFound } from "../../src/domain/errors.ts"
 import { codeOf, complain } from "../../src/exit.ts"
 import { AppConfig } from "../../src/layers/Config.ts"
@@ -12,6 +13,8 @@ import { AccountRefused, Accounts } from "../../src/services/Accounts.ts"
 import { DocumentIndex } from "../../src/services/DocumentIndex.ts"
 import { KeyStore } from "../../src/services/KeyStore.ts"
 import { type Discrepancy, Ledger } from "../../src/services/Ledger.ts"
+import { type Provider, Refusal } from "../../src/services/Provider.ts"
+import { ProviderStates } from "../../src/services/ProviderStates.ts"
 
 const account: Account = {
   id: "acc_1",
@@ -69,11 +72,34 @@ const storage = (discrepancies: ReadonlyArray<Discrepancy>) =>
     })
   )
 
+/** Two providers that answer, and one for each refusal. */
+const providers = (refusals: ReadonlyArray<Refusal>) => {
+  const capabilities: Capabilities = {
+    paging: { kind: "sized", maxPageSize: 20, maxPages: 10 },
+    safe: ["off", "strict"],
+    countries: ["us", "de"],
+    languages: "any"
+  }
+  const row = { url: "https://a.test/", title: "A", snippet: "" }
+  const all: ReadonlyArray<Provider> = [
+    { name: "meta/google", capabilities, search: () => Effect.succeed([row]) },
+    { name: "own", search: () => Effect.succeed([row, row]) },
+    ...refusals.map((refusal, index) => ({ name: `bad${index}`, search: () => Effect.fail(refusal) }))
+  ]
+  return Layer.effectDiscard(Effect.flatMap(ProviderStates, ({ track }) => Effect.forEach(all, track))).pipe(
+    Layer.provideMerge(Layer.merge(ProviderStates.layer, AppConfig.layerTest()))
+  )
+}
+
 /** Runs a command line; what it printed and the exit code of the process. */
-const quarry = (args: ReadonlyArray<string>, foundations: { readonly storage?: ReturnType<typeof storage> } = {}) =>
+const quarry = (
+  args: ReadonlyArray<string>,
+  foundations: { readonly storage?: ReturnType<typeof storage>; readonly refusals?: ReadonlyArray<Refusal> } = {}
+) =>
   Effect.gen(function* () {
     const run = Quarry.make({
       settings: AppConfig.layerTest({ keyPepper: Redacted.make("hunter2") }),
+      providers: providers(foundations.refusals ?? []),
       database: Layer.effect(SqlClient.SqlClient, Effect.die(new Error("no command here needs it"))),
       storage: foundations.storage ?? storage([])
     })
@@ -83,6 +109,40 @@ const quarry = (args: ReadonlyArray<string>, foundations: { readonly storage?: R
   }).pipe(Effect.provide([TestConsole.layer, NodeServices.layer]))
 
 const words = (line: string) => line.split(" ")
+
+describe("quarry providers check", () => {
+  const refusal = new Refusal({ reason: "unauthorized", message: "it answered 401" })
+
+  it.effect("prints what each provider and engine answered to a live search, and what it serves", () =>
+    Effect.gen(function* () {
+      const { code, out } = yield* quarry(words("providers check"))
+      assert.strictEqual(code, 0)
+      assert.deepStrictEqual(out.join("\n").split("\n"), [
+        "PROVIDER  ENGINE  RESULT  ROWS  MS  SERVES",
+        "meta      google  ok      1     0   pages up to 20, 10 pages; safe off/strict; 2 countries; any language",
+        "own       -       ok      2     0   everything"
+      ])
+    })
+  )
+
+  it.effect("fails, with all of them in its object, when one gave no answer", () =>
+    Effect.gen(function* () {
+      const { code, err, out } = yield* quarry(words("providers check --json"), { refusals: [refusal] })
+      assert.deepStrictEqual([code, err], [1, ["quarry: 1 of 3 providers gave no answer."]])
+      const { ok, providers } = JSON.parse(out.at(-1) ?? "")
+      assert.deepStrictEqual([ok, providers.length], [false, 3])
+      assert.deepStrictEqual(providers[2], {
+        provider: "bad0",
+        engine: null,
+        ok: false,
+        rows: null,
+        ms: 0,
+        refusal: { reason: "unauthorized", message: "it answered 401" },
+        serves: null
+      })
+    })
+  )
+})
 
 describe("quarry --json", () => {
   it.effect.each([

@@ -1,3 +1,4 @@
+import { mkdirSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
@@ -66,6 +67,21 @@ describe("npm start on the embedded default", () => {
         assert.strictEqual((yield* first.ended).code, 0)
       }),
     timeout
+  )
+
+  it.live.each(["/proc/nope", "/dev/null", "/dev/null/below", "damaged"])(
+    "a data directory that cannot be used is one line and exit 1: %s",
+    (name) =>
+      Effect.gen(function* () {
+        const damaged = join(yield* temporaryDirectory, "store")
+        mkdirSync(damaged)
+        writeFileSync(join(damaged, "secrets.json"), '{"authSecret":')
+        const DATA_DIR = name === "damaged" ? damaged : name
+        const { code, stderr, stdout } = yield* Effect.flatMap(start({ DATA_DIR }), (it) => it.ended)
+        assert.deepStrictEqual([code, stdout], [1, ""])
+        assert.match(stderr, /^quarry: DATA_DIR [^\n]*\n$/)
+        assert.include(stderr, DATA_DIR)
+      })
   )
 
   it.live("wrong settings are listed and nothing starts", () =>

@@ -26,7 +26,7 @@ const holds = (scenario: Scenario, rounds: number) =>
 
 /** Tests that start servers of their own, and say so when they are skipped for want of the programs. */
 const describeWith = (name: string, isThere: boolean, tests: () => void): void => {
-  describe.skipIf(!isThere)(isThere ? name : `${name} (skipped: not on this machine)`, tests)
+  describe.skipIf(!isThere)(isThere ? name : `${name} (needs its programs on the machine)`, tests)
 }
 
 const hasRedis = spawnSync("redis-server", ["--version"]).status === 0
@@ -37,6 +37,10 @@ describeWithPostgres("the whole service, broken on purpose", () => {
   holds(kill, 4)
   holds(disconnect, 2)
   holds(sigterm, 3)
-  describeWith("with a Postgres server of its own", PostgresServer.installed, () => holds(postgres, 4))
-  describeWith("with a Redis server of its own", hasRedis, () => holds(redis, 5))
+  describeWith("with a Postgres server of its own", PostgresServer.installed, () => {
+    holds(postgres, 4)
+  })
+  describeWith("with a Redis server of its own", hasRedis, () => {
+    holds(redis, 5)
+  })
 })

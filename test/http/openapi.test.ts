@@ -4,6 +4,7 @@ import { Effect } from "effect"
 import { OpenApi } from "effect/http-api"
 import { UpstreamError, UpstreamTimeout } from "../../src/domain/errors.ts"
 import { Api } from "../../src/http/Api.ts"
+import { SignedIn } from "../support/MemorySessions.ts"
 import { aCaller, found, providing, services } from "../support/Services.ts"
 import * as TestApi from "../support/TestApi.ts"
 
@@ -70,10 +71,18 @@ const objectMismatch = (value: object, schema: DocumentSchema, path: string): st
     .find((wrong) => wrong !== undefined)
 }
 
+/** The template of a path that holds a key's id. */
+const templateOf = (path: string): string =>
+  path
+    .split("?", 1)
+    .join("")
+    .replace(/key_[0-9a-f]{32}/, "{id}")
+
 /** Whether an answer has the body and exactly the headers that the document gives its status. */
 const assertDocumented = (answer: TestApi.Answer, path: string, method: string) => {
   const response = at(committed, "paths", path, method, "responses", String(answer.status))
-  assert.isUndefined(mismatch(answer.json, at(response, "content", "application/json", "schema")))
+  if (answer.status === 204) assert.strictEqual(answer.text, "")
+  else assert.isUndefined(mismatch(answer.json, at(response, "content", "application/json", "schema")))
   const documented = Object.keys(at(response, "headers")).map((name) => name.toLowerCase())
   const sent = [...answer.headers.keys()].filter((name) => name.startsWith("x-") || name === "retry-after")
   assert.sameMembers(sent, documented)
@@ -102,9 +111,41 @@ describe("the API description", () => {
     assert.deepStrictEqual(Object.fromEntries(operations), {
       "get /v1/query": "200 400 401 402 429 500 502 504",
       "post /v1/bulk": "200 400 401 402 429 500",
-      "get /v1/me": "200 401 429 500"
+      "get /v1/me": "200 401 429 500",
+      "get /v1/account/export": "200 401 429 500",
+      "delete /v1/account": "204 401 429 500",
+      "get /v1/usage": "200 400 401 429 500",
+      "get /v1/query/recent": "200 400 401 429 500",
+      "get /v1/query/history": "200 400 401 429 500",
+      "get /v1/api-keys": "200 401 429 500",
+      "post /v1/api-keys": "201 400 401 429 500",
+      "post /v1/api-keys/{id}/rotate": "200 401 404 429 500",
+      "delete /v1/api-keys/{id}": "204 401 404 429 500"
     })
-    assert.deepStrictEqual(at(committed, "paths", "/v1/query", "get").security as unknown, [{ apiKey: [] }])
+  })
+
+  it("R22: names the credentials that each operation accepts, and describes each", () => {
+    const key = { apiKey: [] }
+    const session = { session: [] }
+    const marketplace = { marketplaceSecret: [], marketplaceUser: [] }
+    const searches = [key, session, marketplace, { demoOrigin: [] }]
+    const accepted: Record<string, unknown> = {
+      "/v1/query": searches,
+      "/v1/bulk": searches,
+      "/v1/me": [key, session, marketplace]
+    }
+    for (const [path, methods] of Object.entries(at(committed, "paths"))) {
+      for (const operation of Object.values(methods)) {
+        assert.deepStrictEqual(operation.security as unknown, accepted[path] ?? [session], path)
+      }
+    }
+    assert.sameMembers(Object.keys(at(committed, "components", "securitySchemes")), [
+      "apiKey",
+      "session",
+      "marketplaceSecret",
+      "marketplaceUser",
+      "demoOrigin"
+    ])
   })
 
   it("gives each query parameter its type, bounds and default", () => {
@@ -172,5 +213,41 @@ describe("the API description", () => {
         )
       )
     )
+  )
+
+  it.effect("says what the dashboard's routes do: body and headers of every status", () =>
+    Effect.gen(function* () {
+      const api = yield* TestApi.make
+      const { account, auth } = yield* aCaller({ plan: "trial" })
+      const cookie = yield* Effect.flatMap(SignedIn, (signedIn) => signedIn.cookie(account))
+      const headers = { cookie, origin: "http://quarry.test", "content-type": "application/json" }
+      yield* api.get("/v1/query?query=a", auth)
+      const check = Effect.fnUntraced(function* (status: number, method: string, path: string, body?: string) {
+        const init = body === undefined ? { headers } : { headers, body }
+        const answer = yield* api.send(method.toUpperCase(), path, init)
+        assert.strictEqual(answer.status, status, `${method} ${path}`)
+        assertDocumented(answer, templateOf(path), method)
+        const refused = yield* api.send(method.toUpperCase(), path)
+        assert.strictEqual(refused.status, 401)
+        assertDocumented(refused, templateOf(path), method)
+        return answer
+      })
+      const missing = `key_${"0".repeat(32)}`
+      yield* check(200, "get", "/v1/usage?group_by=key")
+      yield* check(400, "get", "/v1/usage?granularity=week")
+      yield* check(200, "get", "/v1/query/recent")
+      yield* check(400, "get", "/v1/query/recent?limit=0")
+      yield* check(200, "get", "/v1/query/history?limit=1")
+      yield* check(400, "get", "/v1/query/history?cursor=x")
+      const issued = yield* check(201, "post", "/v1/api-keys", '{"name":"CI"}')
+      yield* check(400, "post", "/v1/api-keys", "{}")
+      const rotated = yield* check(200, "post", `/v1/api-keys/${issued.json.id}/rotate`)
+      yield* check(404, "post", `/v1/api-keys/${missing}/rotate`)
+      yield* check(200, "get", "/v1/api-keys")
+      yield* check(204, "delete", `/v1/api-keys/${rotated.json.id}`)
+      yield* check(404, "delete", `/v1/api-keys/${missing}`)
+      yield* check(200, "get", "/v1/account/export")
+      yield* check(204, "delete", "/v1/account")
+    }).pipe(Effect.provide(services(providing(() => Effect.succeed(found(1))))))
   )
 })

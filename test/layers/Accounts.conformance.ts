@@ -137,4 +137,70 @@ export const accountsConformance = (it: Vitest.MethodsNonLive<Accounts | Backdoo
       assert.strictEqual(refusal._tag, "not_found")
     })
   )
+
+  it.effect("R23: a subscriber has one account, however many see it first at once", () =>
+    Effect.gen(function* () {
+      const accounts = yield* Accounts
+      const user = yield* makeEmail
+      const seen = yield* Effect.all(
+        Array.from({ length: 16 }, () => accounts.ofSubscriber(user, "growth")),
+        { concurrency: "unbounded" }
+      )
+      for (const account of seen) assert.deepStrictEqual(account, seen[0])
+      const account = seen[0] ?? assert.fail("nobody was seen")
+      assert.deepInclude(account, {
+        email: "",
+        plan: "growth",
+        quota: undefined,
+        concurrency: 5,
+        cycleStart: undefined
+      })
+      assert.deepStrictEqual(yield* accounts.byId(account.id), account)
+      assert.notStrictEqual((yield* accounts.ofSubscriber(`${user}!`, "growth")).id, account.id)
+    })
+  )
+
+  it.effect("R23: a subscriber's usage is counted by UTC calendar month and never refused, also on another plan", () =>
+    Effect.gen(function* () {
+      yield* TestClock.setTime(Date.parse("2026-02-27T22:00:00Z"))
+      const accounts = yield* Accounts
+      const ledger = yield* Ledger
+      const user = yield* makeEmail
+      const account = yield* accounts.ofSubscriber(user, "starter")
+      yield* ledger.settle(yield* ledger.reserve(account, 3), yield* makeRecords(account, 3))
+      yield* ledger.reserve(account, 1_000_000)
+      const changed = yield* accounts.ofSubscriber(user, "business")
+      assert.deepStrictEqual(changed, { ...account, plan: "business", concurrency: 10 })
+      assert.deepStrictEqual(yield* ledger.allowance(changed), {
+        plan: "business",
+        quota: undefined,
+        used: 1_000_003,
+        balance: 0,
+        periodStart: Date.parse("2026-02-01T00:00:00Z"),
+        resetsAt: Date.parse("2026-03-01T00:00:00Z")
+      })
+      yield* TestClock.setTime(Date.parse("2026-03-01T00:00:00Z"))
+      assert.deepInclude(yield* ledger.allowance(changed), { quota: undefined, used: 0 })
+      assert.deepStrictEqual(yield* discrepanciesOf(account), [])
+      assert.strictEqual((yield* Effect.flip(accounts.setPlan(account.id, { plan: "starter" })))._tag, "AccountRefused")
+    })
+  )
+
+  it.effect("R32: a removed account is gone, and its address has what was left of its trial", () =>
+    Effect.gen(function* () {
+      const accounts = yield* Accounts
+      const ledger = yield* Ledger
+      const email = yield* makeEmail
+      const account = yield* accounts.create({ email, plan: "trial" })
+      yield* ledger.settle(yield* ledger.reserve(account, 40), yield* makeRecords(account, 40))
+      yield* accounts.remove(account.id)
+      assert.strictEqual((yield* Effect.flip(accounts.byId(account.id)))._tag, "not_found")
+      assert.strictEqual((yield* Effect.flip(accounts.byEmail(email)))._tag, "not_found")
+      assert.strictEqual((yield* Effect.flip(accounts.remove(account.id)))._tag, "not_found")
+      const again = yield* accounts.create({ email, plan: "trial" })
+      assert.notStrictEqual(again.id, account.id)
+      assert.deepInclude(yield* ledger.allowance(again), { quota: 100, used: 40 })
+      assert.deepStrictEqual(yield* discrepanciesOf(account), [])
+    })
+  )
 }

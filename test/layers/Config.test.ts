@@ -23,6 +23,8 @@ const contract = {
   DATABASE_URL: null,
   DATA_DIR: ".quarry",
   DATABASE_POOL_SIZE: 10,
+  DATABASE_STATEMENT_TIMEOUT: "10 seconds",
+  DATABASE_PREPARE: true,
   REDIS_URL: null,
   AUTH_SECRET: null,
   KEY_PEPPER: null,
@@ -37,6 +39,12 @@ const contract = {
   DEMO_ORIGIN: null,
   MARKETPLACE_PROXY_SECRET: null,
   MARKETPLACE_PLAN: null,
+  GOOGLE_CLIENT_ID: null,
+  GOOGLE_CLIENT_SECRET: null,
+  GITHUB_CLIENT_ID: null,
+  GITHUB_CLIENT_SECRET: null,
+  SMTP_URL: null,
+  EMAIL_FROM: null,
   TRUSTED_PROXY_HOPS: 0,
   QUERY_LOG_RETENTION: "90 days",
   LOG_LEVEL: "info",
@@ -115,6 +123,8 @@ describe("AppConfig", () => {
     ["CACHE_SIZE", "many"],
     ["MARKETPLACE_PLAN", "gold"],
     ["TRUSTED_PROXY_HOPS", "1.5"],
+    ["EMAIL_FROM", "Quarry"],
+    ["EMAIL_FROM", "Quarry <quarry@example.com>, victim@example.com"],
     ["QUERY_LOG_RETENTION", "1 hour"],
     ["SEARXNG_ENGINES", "google"],
     ["SEARXNG_ENGINES", "omega_search=google"],
@@ -128,7 +138,7 @@ describe("AppConfig", () => {
     })
   )
 
-  it.effect.each(["DATABASE_URL", "REDIS_URL", "SEARXNG_URL", "MARKETPLACE_PROXY_SECRET"] as const)(
+  it.effect.each(["DATABASE_URL", "REDIS_URL", "SEARXNG_URL", "SMTP_URL", "MARKETPLACE_PROXY_SECRET"] as const)(
     "a wrong %s is refused without being shown",
     (name) =>
       Effect.gen(function* () {
@@ -163,6 +173,17 @@ describe("AppConfig", () => {
     })
   )
 
+  it.effect.each([
+    ["GOOGLE_CLIENT_ID", "GOOGLE_CLIENT_SECRET", "x"],
+    ["GITHUB_CLIENT_SECRET", "GITHUB_CLIENT_ID", "x"],
+    ["SMTP_URL", "EMAIL_FROM", "smtp://mail:25"],
+    ["EMAIL_FROM", "SMTP_URL", "quarry@example.com"]
+  ] as const)("%s is refused without %s", ([set, unset, value]) =>
+    Effect.gen(function* () {
+      assert.strictEqual(yield* complaint({ [set]: value }), `${unset}: not set; ${set} requires it.`)
+    })
+  )
+
   it.effect("the rendered settings hold no secret and no password", () =>
     Effect.gen(function* () {
       const config = yield* load({
@@ -171,13 +192,18 @@ describe("AppConfig", () => {
         KEY_PEPPER: "hunter2",
         REDIS_URL: "redis://:hunter2@a:6379, redis://:hunter2@b:6379",
         SEARXNG_URL: "http://me:hunter2@searx:8888",
-        MARKETPLACE_PROXY_SECRET: "hunter2,hunter2b"
+        MARKETPLACE_PROXY_SECRET: "hunter2,hunter2b",
+        GITHUB_CLIENT_ID: "an-id",
+        GITHUB_CLIENT_SECRET: "hunter2",
+        SMTP_URL: "smtps://me:hunter2@mail:465",
+        EMAIL_FROM: "Quarry <quarry@example.com>"
       })
       const shown = describeSettings(config)
       assert.notInclude(JSON.stringify(shown), "hunter2")
       assert.strictEqual(shown.DATABASE_URL, "postgres://quarry:<redacted>@db:5432/quarry?sslpassword=<redacted>")
       assert.strictEqual(shown.REDIS_URL, "redis://:<redacted>@a:6379,redis://:<redacted>@b:6379")
       assert.strictEqual(shown.AUTH_SECRET, "<redacted>")
+      assert.strictEqual(shown.SMTP_URL, "smtps://me:<redacted>@mail:465")
       assert.strictEqual(shown.MARKETPLACE_PROXY_SECRET, "<redacted>,<redacted>")
     })
   )

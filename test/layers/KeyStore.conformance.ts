@@ -1,8 +1,8 @@
 import { assert, type Vitest } from "@effect/vitest"
-import { Effect, Redacted } from "effect"
+import { Effect, Redacted, Result } from "effect"
 import { TestClock } from "effect/testing"
 import { isSecret, makeSecret } from "../../src/domain/ApiKey.ts"
-import type { Accounts } from "../../src/services/Accounts.ts"
+import { Accounts } from "../../src/services/Accounts.ts"
 import { Ids } from "../../src/services/Ids.ts"
 import { KeyStore } from "../../src/services/KeyStore.ts"
 import type { Ledger } from "../../src/services/Ledger.ts"
@@ -98,6 +98,80 @@ export const keyStoreConformance = (it: Vitest.MethodsNonLive<Accounts | Backdoo
       assert.strictEqual((yield* Effect.flip(keys.authenticate(secret)))._tag, "unauthorized")
       const refusal = yield* Effect.flip(keys.create("acc_none", { label: "CI", mode: "live" }))
       assert.strictEqual(refusal._tag, "not_found")
+    })
+  )
+
+  it.effect("the holder of an account ends its keys and nobody else's: another's key is one that does not exist", () =>
+    Effect.gen(function* () {
+      const keys = yield* KeyStore
+      const account = yield* makeAccount({ plan: "starter" })
+      const other = yield* makeAccount({ plan: "starter" })
+      const { key, secret } = yield* keys.create(other.id, { label: "CI", mode: "live" })
+      const missing = yield* Effect.flip(keys.revokeOwn(account.id, `key_${"0".repeat(32)}`))
+      assert.strictEqual(missing._tag, "not_found")
+      assert.deepStrictEqual(yield* Effect.flip(keys.revokeOwn(account.id, key.id)), missing)
+      assert.deepStrictEqual(yield* Effect.flip(keys.rotateOwn(account.id, key.id)), missing)
+      assert.strictEqual((yield* keys.authenticate(secret)).key.id, key.id)
+      const rotated = yield* keys.rotateOwn(other.id, key.id)
+      assert.deepInclude(rotated.key, { accountId: other.id, label: "CI", mode: "live" })
+      assert.deepStrictEqual(yield* Effect.flip(keys.rotateOwn(other.id, key.id)), missing)
+      assert.isDefined((yield* keys.revokeOwn(other.id, rotated.key.id)).revokedAt)
+      assert.deepStrictEqual(yield* Effect.flip(keys.revokeOwn(other.id, rotated.key.id)), missing)
+    })
+  )
+
+  it.effect("an account has at most 50 active keys, also when they are asked for at once", () =>
+    Effect.gen(function* () {
+      const keys = yield* KeyStore
+      const account = yield* makeAccount({ plan: "starter" })
+      const create = keys.create(account.id, { label: "CI", mode: "live" })
+      const results = yield* Effect.all(
+        Array.from({ length: 60 }, () => Effect.result(create)),
+        { concurrency: "unbounded" }
+      )
+      assert.strictEqual(results.filter(Result.isSuccess).length, 50)
+      for (const { failure } of results.filter(Result.isFailure)) assert.strictEqual(failure._tag, "invalid_request")
+      const [first] = yield* keys.list(account.id)
+      const rotated = yield* keys.rotateOwn(account.id, first?.id ?? "")
+      assert.strictEqual((yield* Effect.flip(create))._tag, "invalid_request")
+      yield* keys.revokeOwn(account.id, rotated.key.id)
+      yield* create
+    })
+  )
+
+  it.effect("lists every active key and the 100 revoked last", () =>
+    Effect.gen(function* () {
+      const keys = yield* KeyStore
+      const account = yield* makeAccount({ plan: "starter" })
+      const old = yield* keys.create(account.id, { label: "old", mode: "live" })
+      const revoked: Array<string> = []
+      for (let n = 0; n < 101; n++) {
+        yield* TestClock.adjust("1 second")
+        const { key } = yield* keys.create(account.id, { label: "CI", mode: "live" })
+        yield* keys.revoke(key.id)
+        revoked.unshift(key.id)
+      }
+      const listed = yield* keys.list(account.id)
+      assert.deepStrictEqual(
+        listed.map(({ id }) => id),
+        [...revoked.slice(0, 100), old.key.id]
+      )
+    })
+  )
+
+  it.effect("the keys of a removed account are revoked and say nothing more of their owner", () =>
+    Effect.gen(function* () {
+      const keys = yield* KeyStore
+      const accounts = yield* Accounts
+      const account = yield* makeAccount({ plan: "starter" })
+      const { secret } = yield* keys.create(account.id, { label: "Ada's key", mode: "live" })
+      yield* keys.authenticate(secret)
+      yield* accounts.remove(account.id)
+      yield* TestClock.adjust("10 seconds")
+      assert.strictEqual((yield* Effect.flip(keys.authenticate(secret)))._tag, "unauthorized")
+      const [key] = yield* keys.list(account.id)
+      assert.isDefined(key?.revokedAt)
+      assert.deepInclude(key, { label: "", hint: "" })
     })
   )
 }

@@ -1,11 +1,13 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Cause, Clock, Duration, Effect, Exit, Fiber } from "effect"
+import { Cause, Clock, Duration, Effect, Exit, Fiber, Layer, Logger } from "effect"
 import { TestClock } from "effect/testing"
 import { targets } from "../../src/domain/Target.ts"
 import { Limits } from "../../src/services/Limits.ts"
 import { type Provider, Refusal, type RefusalReason } from "../../src/services/Provider.ts"
+import { ProviderStates } from "../../src/services/ProviderStates.ts"
 import { Providers, type ProviderTable } from "../../src/services/Providers.ts"
 import { searchRequest } from "../support/requests.ts"
+import { advance } from "../support/Time.ts"
 
 const row = { url: "https://example.test/", title: "T", snippet: "" }
 
@@ -47,7 +49,7 @@ const search = (alpha: ReadonlyArray<Provider>, fields?: Parameters<typeof searc
     )
     yield* TestClock.adjust("1 minute")
     return yield* Fiber.join(fiber)
-  }).pipe(Effect.provide(Providers.layer(tableOf(alpha))))
+  }).pipe(Effect.provide(Layer.provide(Providers.layer(tableOf(alpha)), ProviderStates.layer)))
 
 const found = (alpha: ReadonlyArray<Provider>, fields?: Parameters<typeof searchRequest>[0]) =>
   Effect.map(search(alpha, fields), ({ afterMs, exit }) => {
@@ -82,7 +84,8 @@ describe("Providers", () => {
     "unreachable",
     "malformed",
     "timeout",
-    "unserved"
+    "unserved",
+    "busy"
   ]
   for (const reason of reasons) {
     it.effect(`R14: goes on to the next provider when one refuses as ${reason}`, () =>
@@ -177,6 +180,203 @@ describe("Providers", () => {
       assert.deepStrictEqual([code, afterMs], ["upstream_timeout", 3_000])
     })
   )
+
+  /** Many searches one after the other over the same providers; `between` runs before each. */
+  const searches = (
+    alpha: ReadonlyArray<Provider>,
+    times: number,
+    options?: { readonly hedge?: boolean; readonly between?: Effect.Effect<void> }
+  ) =>
+    Effect.gen(function* () {
+      const providers = yield* Providers
+      const outcomes: Array<string> = []
+      for (let time = 0; time < times; time++) {
+        yield* options?.between ?? Effect.void
+        const startedAt = yield* Clock.currentTimeMillis
+        const fiber = yield* Effect.forkChild(
+          Effect.match(providers.search(searchRequest()), {
+            onSuccess: ({ provider }) => provider,
+            onFailure: ({ _tag }) => _tag
+          }).pipe(Effect.flatMap((what) => Effect.map(Clock.currentTimeMillis, (now) => `${what} ${now - startedAt}`)))
+        )
+        // Step by step, so that the next search starts soon after this one ended.
+        while (fiber.pollUnsafe() === undefined) yield* advance(10)
+        outcomes.push(yield* Fiber.join(fiber))
+      }
+      return { outcomes, states: yield* (yield* ProviderStates).all }
+    }).pipe(
+      Effect.provide(
+        Providers.layer({
+          ...tableOf(alpha),
+          hedged: new Set(options?.hedge === true ? (["alpha_search"] as const) : [])
+        }).pipe(Layer.provideMerge(ProviderStates.layer))
+      )
+    )
+
+  /** A provider by a script: each search takes the next step, and the last for ever. */
+  const scripted = (name: string, ...steps: ReadonlyArray<RefusalReason | number | "never">) => {
+    let asked = 0
+    const provider: Provider = {
+      name,
+      search: () =>
+        Effect.suspend(() => {
+          const step = steps[Math.min(asked++, steps.length - 1)]
+          if (step === "never") return Effect.never
+          if (typeof step === "number") return Effect.delay(Effect.succeed([row]), step)
+          return Effect.fail(new Refusal({ reason: step ?? "blocked", message: "no" }))
+        })
+    }
+    return { provider, asked: () => asked }
+  }
+
+  describe("a provider that keeps failing", () => {
+    it.effect("is no longer asked, costs no time, and every search is answered", () =>
+      Effect.gen(function* () {
+        const bad = scripted("bad", "never")
+        const { outcomes, states } = yield* searches([bad.provider, answers("good")], 20)
+        assert.deepStrictEqual(outcomes.slice(0, 3), Array(3).fill("good 7500"))
+        // A probe after the cool-down is the only cost from then on.
+        assert.deepStrictEqual(outcomes.slice(3), Array(17).fill("good 0"))
+        assert.strictEqual(bad.asked(), 3)
+        assert.deepInclude(states[0], { name: "bad", state: "open", refusals: 3, answers: 0 })
+        assert.strictEqual(states[0]?.lastRefusal?.reason, "timeout")
+        assert.deepInclude(states[1], { name: "good", state: "closed", answers: 20 })
+      })
+    )
+
+    it.effect("leaves its share of the time to the others", () =>
+      Effect.gen(function* () {
+        const open = scripted("open", "quota")
+        const { outcomes } = yield* searches([open.provider, delayed(14_000, answers("slow"))], 2)
+        assert.deepStrictEqual(outcomes, ["slow 14000", "slow 14000"])
+        assert.strictEqual(open.asked(), 1)
+      })
+    )
+
+    it.effect("is probed after its cool-down, and used again when it answers", () =>
+      Effect.gen(function* () {
+        const bad = scripted("bad", "quota", 0)
+        const { outcomes } = yield* searches([bad.provider, answers("good")], 4, { between: advance("2 minutes") })
+        assert.deepStrictEqual(outcomes, ["good 0", "good 0", "good 0", "bad 0"])
+      })
+    )
+
+    for (const reason of ["unreachable", "malformed", "timeout"] as const) {
+      it.effect(`is asked all the same when it is the only one and was ${reason}`, () =>
+        Effect.gen(function* () {
+          const only = scripted("only", ...Array<RefusalReason>(9).fill(reason), 0)
+          const { outcomes } = yield* searches([only.provider], 10)
+          assert.strictEqual(outcomes[9], "only 0")
+        })
+      )
+    }
+
+    for (const reason of ["quota", "rate_limited", "unauthorized"] as const) {
+      it.effect(`is left alone even when it is the only one, after ${reason}`, () =>
+        Effect.gen(function* () {
+          const only = scripted("only", reason, 0)
+          const { outcomes } = yield* searches([only.provider], 3)
+          assert.deepStrictEqual(outcomes, Array(3).fill("upstream_error 0"))
+          assert.strictEqual(only.asked(), 1)
+        })
+      )
+    }
+
+    it.effect("a refused key is said once and loudly", () =>
+      Effect.gen(function* () {
+        const levels: Array<string> = []
+        const logger = Logger.make(({ logLevel, message }) => {
+          if (String(message).includes("left out")) levels.push(logLevel)
+        })
+        yield* searches([scripted("bad", "unauthorized").provider, answers("good")], 5).pipe(
+          Effect.provide(Logger.layer([logger]))
+        )
+        assert.deepStrictEqual(levels, ["Error"])
+      })
+    )
+  })
+
+  it.effect("a provider that cannot serve the search is not asked, and takes no share of the time", () =>
+    Effect.gen(function* () {
+      const small: Provider = {
+        ...hangs("small"),
+        capabilities: { paging: { kind: "first", maxRows: 20 }, safe: ["off"], countries: "none", languages: "none" }
+      }
+      const slow = delayed(14_000, answers("slow"))
+      assert.strictEqual((yield* found([small, slow], { page: 3 })).provider, "slow")
+      assert.strictEqual((yield* found([small, slow], { safe: "strict" })).provider, "slow")
+      const { afterMs, code } = yield* failed([small], { page: 3 })
+      assert.deepStrictEqual([code, afterMs], ["upstream_error", 0])
+    })
+  )
+
+  describe("hedging", () => {
+    const usual = Array<number>(30).fill(100)
+
+    it.effect("asks the next provider when one takes longer than its p95; the first answer wins", () =>
+      Effect.gen(function* () {
+        const first = scripted("first", ...usual, 5_000)
+        const second = scripted("second", 200)
+        const { outcomes } = yield* searches([first.provider, second.provider], 31, { hedge: true })
+        assert.deepStrictEqual(outcomes.slice(0, 30), Array(30).fill("first 100"))
+        assert.strictEqual(outcomes[30], "second 300")
+        assert.strictEqual(second.asked(), 1)
+      })
+    )
+
+    it.effect("the one that was slow may still win", () =>
+      Effect.gen(function* () {
+        const first = scripted("first", ...usual, 250)
+        const { outcomes } = yield* searches([first.provider, scripted("second", 5_000).provider], 31, { hedge: true })
+        assert.strictEqual(outcomes[30], "first 250")
+      })
+    )
+
+    it.effect("the loser is interrupted; one that always loses is no longer waited for", () =>
+      Effect.gen(function* () {
+        let interrupted = 0
+        const loser: Provider = {
+          name: "loser",
+          search: () =>
+            Effect.onInterrupt(Effect.never, () =>
+              Effect.sync(() => {
+                interrupted += 1
+              })
+            )
+        }
+        const { outcomes, states } = yield* searches([loser, answers("winner")], 4, { hedge: true })
+        // Nothing is known of how long it takes, so it has its share of the time.
+        assert.deepStrictEqual(outcomes, [...Array(3).fill("winner 7500"), "winner 0"])
+        assert.deepStrictEqual([interrupted, states[0]?.refusals, states[0]?.state], [3, 3, "open"])
+      })
+    )
+
+    it.effect("a refusal is followed by the next provider at once", () =>
+      Effect.gen(function* () {
+        const { outcomes } = yield* searches([refuses("first"), refuses("second"), answers("third")], 1, {
+          hedge: true
+        })
+        assert.deepStrictEqual(outcomes, ["third 0"])
+      })
+    )
+
+    it.effect("ends in time, as refused or as timed out", () =>
+      Effect.gen(function* () {
+        const refused = yield* searches([refuses("first"), refuses("second")], 1, { hedge: true })
+        assert.deepStrictEqual(refused.outcomes, ["upstream_error 0"])
+        const hung = yield* searches([hangs("first"), hangs("second")], 1, { hedge: true })
+        assert.deepStrictEqual(hung.outcomes, ["upstream_timeout 15000"])
+      })
+    )
+
+    it.effect("without it the next provider waits", () =>
+      Effect.gen(function* () {
+        const first = scripted("first", ...usual, 5_000)
+        const { outcomes } = yield* searches([first.provider, answers("second")], 31)
+        assert.strictEqual(outcomes[30], "first 5000")
+      })
+    )
+  })
 
   it("every target has a place in the table", () => assert.sameMembers(Object.keys(tableOf([])), [...targets]))
 })

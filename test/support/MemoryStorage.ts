@@ -40,4 +40,4 @@ export const layer = Layer.mergeAll(
   LedgerMemory.layer(),
   QueryLogMemory.layer,
   backdoor
-).pipe(Layer.provide(MemoryStore.layer), Layer.provideMerge(Ids.layer))
+).pipe(Layer.provideMerge(Layer.merge(MemoryStore.layer, Ids.layer)))

@@ -9,6 +9,7 @@ import { setTimeout as sleep } from "node:timers/promises"
 import { promisify } from "node:util"
 import { describe } from "@effect/vitest"
 import { Redacted } from "effect"
+import { freePort } from "./freePort.ts"
 
 const installed = spawnSync("redis-server", ["--version"]).status === 0
 if (!installed && process.env.QUARRY_REQUIRE_SERVICES === "1") {
@@ -17,17 +18,8 @@ if (!installed && process.env.QUARRY_REQUIRE_SERVICES === "1") {
 
 /** A group of tests that starts Redis servers, and says so when it is skipped for want of the program. */
 export const describeWithRedis = (name: string, tests: () => void): void => {
-  const title = installed ? name : `${name} (skipped: needs redis-server 7+ on the PATH)`
+  const title = installed ? name : `${name} (needs redis-server 7 or later on the PATH)`
   describe.skipIf(!installed)(title, tests)
-}
-
-const freePort = async (): Promise<number> => {
-  const server = createServer().listen(0, "127.0.0.1")
-  await once(server, "listening")
-  const address = server.address()
-  server.close()
-  if (address === null || typeof address === "string") throw new Error("no port")
-  return address.port
 }
 
 const answersPing = (port: number): Promise<boolean> =>

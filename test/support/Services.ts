@@ -4,34 +4,69 @@ import type { Account } from "../../src/domain/Account.ts"
 import type { KeyMode } from "../../src/domain/ApiKey.ts"
 import type { UpstreamRow } from "../../src/domain/Organic.ts"
 import type { Principal } from "../../src/domain/Principal.ts"
+import * as MarketplaceProxy from "../../src/layers/auth/MarketplaceProxy.ts"
 import * as RateLimiterMemory from "../../src/layers/memory/RateLimiterMemory.ts"
 import * as ResultCacheMemory from "../../src/layers/memory/ResultCacheMemory.ts"
+import { AccountRemoval } from "../../src/services/AccountRemoval.ts"
 import { Accounts, type PlanChoice } from "../../src/services/Accounts.ts"
 import { Bulk } from "../../src/services/Bulk.ts"
+import { Credentials } from "../../src/services/Credentials.ts"
+import { Deployment } from "../../src/services/Deployment.ts"
+import type { Ids } from "../../src/services/Ids.ts"
 import { KeyStore } from "../../src/services/KeyStore.ts"
 import { Ledger } from "../../src/services/Ledger.ts"
 import { type Found, Providers } from "../../src/services/Providers.ts"
+import type { QueryLog } from "../../src/services/QueryLog.ts"
+import { RateLimiter } from "../../src/services/RateLimiter.ts"
 import { Search } from "../../src/services/Search.ts"
+import * as MemorySessions from "./MemorySessions.ts"
 import * as MemoryStorage from "./MemoryStorage.ts"
 import { searchRequest } from "./requests.ts"
 
-/** Every service, in memory and on the test's clock, over the providers of the test. */
-export const services = (
+export const demoOrigin = "https://www.quarry.test"
+export const marketplaceSecret = "the proxy's secret"
+
+/** What stands in front of every service: sessions in memory, a marketplace on the growth plan, one trusted proxy. */
+const admission = Layer.mergeAll(Credentials.layer, AccountRemoval.layer).pipe(
+  Layer.provide(MarketplaceProxy.layer({ secrets: [Redacted.make(marketplaceSecret)], plan: "growth" })),
+  Layer.provideMerge(
+    Layer.merge(
+      MemorySessions.layer,
+      Layer.succeed(Deployment, { origin: "http://quarry.test", demoOrigin, trustedProxyHops: 1 })
+    )
+  )
+)
+
+/** Every service over a storage, on the test's clock and with the providers of the test. */
+export const servicesOver = <S, E, R>(
+  storage: Layer.Layer<Accounts | Ids | KeyStore | Ledger | QueryLog | S, E, R>,
   providers: Layer.Layer<Providers>,
-  cache: { readonly ttlSeconds: number } = { ttlSeconds: 300 },
-  ledger: Layer.Layer<Ledger, never, Ledger> = Layer.effect(Ledger, Ledger)
+  options: { readonly cacheSeconds?: number; readonly limiter?: Layer.Layer<RateLimiter> } = {}
 ) =>
-  Layer.mergeAll(Search.layer, Bulk.layer).pipe(
+  Layer.mergeAll(Search.layer, Bulk.layer, admission).pipe(
     Layer.provideMerge(
       Layer.mergeAll(
-        ledger.pipe(Layer.provideMerge(MemoryStorage.layer)),
-        RateLimiterMemory.layer(),
-        ResultCacheMemory.layer({ ttl: Duration.seconds(cache.ttlSeconds), capacity: 10_000 }),
+        storage,
+        options.limiter ?? RateLimiterMemory.layer(),
+        ResultCacheMemory.layer({ ttl: Duration.seconds(options.cacheSeconds ?? 300), capacity: 10_000 }),
         providers,
         HttpServer.layerServices
       )
     )
   )
+
+/** Every service, in memory. */
+export const services = (
+  providers: Layer.Layer<Providers>,
+  cache: { readonly ttlSeconds: number } = { ttlSeconds: 300 },
+  ledger: Layer.Layer<Ledger, never, Ledger> = Layer.effect(Ledger, Ledger)
+) => servicesOver(ledger.pipe(Layer.provideMerge(MemoryStorage.layer)), providers, { cacheSeconds: cache.ttlSeconds })
+
+/** A limiter that admits everything: for tables of more requests than a minute admits. */
+export const unlimited = Layer.succeed(RateLimiter, {
+  hit: ({ limit }) =>
+    Effect.succeed({ admitted: true, limit, remaining: limit, resetAtSeconds: 60, retryAfterSeconds: 60 })
+})
 
 /** Providers that answer by a rule of the test. */
 export const providing = (search: Providers["Service"]["search"]): Layer.Layer<Providers> =>

@@ -1,14 +1,19 @@
-import { Effect, Layer, Redacted, Result } from "effect"
+import { Effect, Layer, Result } from "effect"
 import { unauthorized } from "../../src/domain/errors.ts"
 import type { KeyPrincipal } from "../../src/domain/Principal.ts"
 import type { SearchRequest } from "../../src/domain/SearchRequest.ts"
 import * as Ids from "../../src/layers/Ids.ts"
+import { AccountRemoval } from "../../src/services/AccountRemoval.ts"
 import { Bulk } from "../../src/services/Bulk.ts"
+import { Credentials } from "../../src/services/Credentials.ts"
 import { KeyStore } from "../../src/services/KeyStore.ts"
 import { Ledger } from "../../src/services/Ledger.ts"
+import { ProviderStates } from "../../src/services/ProviderStates.ts"
+import { QueryLog } from "../../src/services/QueryLog.ts"
 import { RateLimiter } from "../../src/services/RateLimiter.ts"
 import { Readiness } from "../../src/services/Readiness.ts"
 import { Search } from "../../src/services/Search.ts"
+import { Sessions } from "../../src/services/Sessions.ts"
 
 /** The secret of the only key there is. */
 export const secret = "sk_live_stub"
@@ -41,10 +46,13 @@ const receipt = { creditsUsed: 1, before: allowance, balance: 0 }
 /** Services for tests of the listener: one key, no limits, and searches that find nothing after `during`. */
 export const layer = (during: (request: SearchRequest) => Effect.Effect<void>) =>
   Layer.mergeAll(
-    Layer.mock(KeyStore, {
-      authenticate: (presented) =>
-        Redacted.value(presented) === secret ? Effect.succeed(principal) : Effect.fail(unauthorized)
+    Layer.mock(Credentials, {
+      authenticate: ({ authorization }) =>
+        authorization === `Bearer ${secret}` ? Effect.succeed(principal) : Effect.fail(unauthorized)
     }),
+    Layer.mock(KeyStore, {}),
+    Layer.mock(QueryLog, {}),
+    Layer.mock(AccountRemoval, {}),
     Layer.mock(RateLimiter, {
       hit: () =>
         Effect.succeed({ admitted: true, limit: 1000, remaining: 999, resetAtSeconds: 1, retryAfterSeconds: 1 })
@@ -64,6 +72,8 @@ export const layer = (during: (request: SearchRequest) => Effect.Effect<void>) =
           receipt
         })
     }),
+    Layer.mock(Sessions, { cookieName: "quarry.session_token" }),
     Ids.layer,
-    Readiness.layer
+    Readiness.layer,
+    ProviderStates.layer
   )

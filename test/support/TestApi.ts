@@ -46,3 +46,6 @@ export const make = Effect.gen(function* () {
   const api: TestApi = { send, get: (path, headers = {}) => send("GET", path, { headers }) }
   return api
 })
+
+/** What the listener stands on. */
+export type Services = Exclude<Effect.Services<typeof make>, Scope.Scope>

@@ -1,9 +1,9 @@
-import { createServer } from "node:net"
 import { NodeRuntime } from "@effect/platform-node"
 import { Cause, Duration, Effect, Exit, Layer } from "effect"
 import * as Admin from "../../src/http/admin/Admin.ts"
 import * as Server from "../../src/http/Server.ts"
 import * as Signals from "../../src/layers/Signals.ts"
+import { freePort } from "./freePort.ts"
 import * as StubServices from "./StubServices.ts"
 
 /*
@@ -14,13 +14,6 @@ import * as StubServices from "./StubServices.ts"
 
 const [graceMs = 5000, closingMs = 0] = process.argv.slice(2).map(Number)
 const grace = Duration.millis(graceMs)
-
-const freePort = Effect.callback<number>((resume) => {
-  const probe = createServer().listen(0, "127.0.0.1", () => {
-    const address = probe.address()
-    probe.close(() => resume(Effect.succeed(typeof address === "object" && address !== null ? address.port : 0)))
-  })
-})
 
 const storage = Layer.effectDiscard(
   Effect.addFinalizer(() =>
@@ -39,7 +32,7 @@ const services = StubServices.layer(({ query }) =>
 )
 
 const program = Effect.gen(function* () {
-  const ports = { public: yield* freePort, admin: yield* freePort }
+  const ports = { public: yield* Effect.promise(freePort), admin: yield* Effect.promise(freePort) }
   const announce = Layer.effectDiscard(Effect.sync(() => console.log(JSON.stringify(ports))))
   return yield* announce.pipe(
     Layer.provide(Server.layer({ host: "127.0.0.1", port: ports.public, grace })),

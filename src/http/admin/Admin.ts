@@ -3,20 +3,28 @@ import { NodeHttpServer } from "@effect/platform-node"
 import { Cause, Effect, Layer } from "effect"
 import { HttpRouter, HttpServerError, HttpServerResponse } from "effect/http"
 import { PrometheusMetrics } from "effect/observability"
+import { ProviderStates } from "../../services/ProviderStates.ts"
 import { Readiness } from "../../services/Readiness.ts"
 import * as ProcessMetrics from "./ProcessMetrics.ts"
+import { providerView } from "./providers.ts"
 
 const json = (status: number, body: unknown) => HttpServerResponse.jsonUnsafe(body, { status })
 
 const routes = HttpRouter.use(
   Effect.fnUntraced(function* (router) {
     const readiness = yield* Readiness
+    const states = yield* ProviderStates
     const sampleProcess = yield* ProcessMetrics.make
     yield* router.add("GET", "/healthz", json(200, { status: "up" }))
     yield* router.add(
       "GET",
       "/readyz",
       Effect.map(readiness.report, (report) => json(report.ready ? 200 : 503, report))
+    )
+    yield* router.add(
+      "GET",
+      "/providers",
+      Effect.map(states.all, (all) => json(200, { providers: all.map(providerView) }))
     )
     yield* router.add(
       "GET",
@@ -46,7 +54,7 @@ export interface AdminOptions {
 }
 
 /**
- * The private listener: liveness, readiness and metrics (R34). Build it before the public listener, which then closes
+ * The private listener: liveness, readiness, providers and metrics (R34). Build it before the public listener, which then closes
  * first, so that it tells of the drain.
  */
 export const layer = ({ host, port }: AdminOptions) => (port === 0 ? Layer.empty : listener({ host, port }))

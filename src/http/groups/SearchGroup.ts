@@ -3,6 +3,7 @@ import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import { BulkRequest } from "../../domain/BulkRequest.ts"
 import { BulkResult } from "../../domain/BulkResult.ts"
 import { SearchResult } from "../../domain/SearchResult.ts"
+import { accepting } from "../Callers.ts"
 import {
   InternalError,
   InvalidRequest,
@@ -13,9 +14,7 @@ import {
   UpstreamTimeout
 } from "../errors.ts"
 import { Authentication, RateLimiting } from "../Middleware.ts"
-
-/** A query-string value as it arrives: a list when the parameter is repeated. */
-const Parameter = Schema.optionalKey(Schema.Union([Schema.String, Schema.Array(Schema.String)]))
+import { Parameter } from "../parameters.ts"
 
 /**
  * The parameters are taken as text: what they must be is said once, in `domain/SearchRequest.ts`, for this route and
@@ -69,6 +68,7 @@ export class SearchGroup extends HttpApiGroup.make("search")
       })
     )
   )
+  .annotateEndpointsMerge(accepting("key", "session", "marketplace", "demo"))
   .middleware(RateLimiting)
   .middleware(Authentication)
   .annotateMerge(OpenApi.annotations({ title: "Search", description: "Web searches" })) {}

@@ -1,27 +1,39 @@
-import { Effect, Layer, Redacted } from "effect"
-import { HttpServerRequest } from "effect/http"
+import { Effect, Layer, Option } from "effect"
+import { type Headers, HttpServerRequest } from "effect/http"
+import { cookieValues } from "../../domain/Credential.ts"
 import { unauthorized } from "../../domain/errors.ts"
-import { KeyStore } from "../../services/KeyStore.ts"
+import { type Carried, Credentials } from "../../services/Credentials.ts"
+import { Deployment } from "../../services/Deployment.ts"
+import { Sessions } from "../../services/Sessions.ts"
+import { acceptedBy, ownPagesOnly } from "../Callers.ts"
 import { Authentication, CurrentPrincipal } from "../Middleware.ts"
 
-const bearer = /^Bearer +([^\s]+)$/i
+const carriedBy = ({ headers, peerAddress }: HttpServerRequest.HttpServerRequest, sessionCookie: string): Carried => ({
+  authorization: headers.authorization,
+  marketplaceSecret: headers["x-marketplace-proxy-secret"],
+  marketplaceUser: headers["x-marketplace-user"],
+  sessionCookies: cookieValues(headers.cookie, sessionCookie),
+  demoOrigin: headers["x-demo-origin"],
+  socketAddress: Option.getOrUndefined(peerAddress),
+  forwardedFor: headers["x-forwarded-for"]
+})
 
-/** Headers of other credentials: together with `Authorization` they are refused whatever their validity (R22). */
-const conflicting = ["x-demo-origin", "x-marketplace-proxy-secret", "x-marketplace-user"]
+/** Browsers name the page's origin themselves: no page can claim another's. The older header decides where both are. */
+const isOwnPage = (headers: Headers.Headers, origin: string): boolean =>
+  headers.origin === undefined ? headers["sec-fetch-site"] === "same-origin" : headers.origin === origin
 
 export const layer = Layer.effect(
   Authentication,
   Effect.gen(function* () {
-    const keys = yield* KeyStore
+    const credentials = yield* Credentials
+    const { cookieName } = yield* Sessions
+    const { origin } = yield* Deployment
 
-    const authenticate = Effect.fn("Authentication.authenticate")(function* () {
-      const { headers } = yield* HttpServerRequest.HttpServerRequest
-      const secret = bearer.exec(headers.authorization ?? "")?.[1]
-      if (secret === undefined || conflicting.some((name) => headers[name] !== undefined)) return yield* unauthorized
-      return yield* keys.authenticate(Redacted.make(secret))
+    return Effect.fnUntraced(function* (httpEffect, { endpoint }) {
+      const request = yield* HttpServerRequest.HttpServerRequest
+      if (ownPagesOnly(endpoint) && !isOwnPage(request.headers, origin)) return yield* unauthorized
+      const principal = yield* credentials.authenticate(carriedBy(request, cookieName), acceptedBy(endpoint))
+      return yield* Effect.provideService(httpEffect, CurrentPrincipal, principal)
     })
-
-    return (httpEffect) =>
-      Effect.flatMap(authenticate(), (it) => Effect.provideService(httpEffect, CurrentPrincipal, it))
   })
 )

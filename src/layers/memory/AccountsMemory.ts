@@ -1,7 +1,7 @@
 import { Clock, Effect, Layer } from "effect"
 import type { Account } from "../../domain/Account.ts"
 import { NotFound } from "../../domain/errors.ts"
-import { normalizeEmail } from "../../domain/Plan.ts"
+import { normalizeEmail, planTerms } from "../../domain/Plan.ts"
 import { AccountRefused, Accounts, addressForTrial, termsOf } from "../../services/Accounts.ts"
 import { Ids } from "../../services/Ids.ts"
 import { enterPeriod, MemoryStore } from "./MemoryStore.ts"
@@ -49,6 +49,7 @@ export const layer: Layer.Layer<Accounts, never, MemoryStore | Ids> = Layer.effe
       setPlan: Effect.fnUntraced(function* (id, choice) {
         const { concurrency, quota } = yield* termsOf(choice)
         const stored = yield* found(store.accounts.get(id), id)
+        if ([...store.subscribers.values()].includes(id)) return yield* AccountRefused.subscriber
         yield* addressForTrial(choice.plan, stored.account.email)
         const { plan } = choice
         const cycleStart = plan === "trial" ? undefined : (choice.cycleStart ?? stored.account.cycleStart)
@@ -56,6 +57,38 @@ export const layer: Layer.Layer<Accounts, never, MemoryStore | Ids> = Layer.effe
         stored.account = { ...stored.account, plan, quota, concurrency, cycleStart }
         stored.allowance = enter(stored.account, now, quota)
         return stored.account
+      }),
+      ofSubscriber: Effect.fnUntraced(function* (user, plan) {
+        const { concurrency } = planTerms[plan]
+        const made = yield* ids.make("acc_")
+        const now = yield* Clock.currentTimeMillis
+        const known = store.accounts.get(store.subscribers.get(user) ?? "")
+        if (known !== undefined) {
+          known.account = { ...known.account, plan, concurrency }
+          return known.account
+        }
+        const account: Account = {
+          id: made,
+          email: "",
+          plan,
+          quota: undefined,
+          concurrency,
+          cycleStart: undefined,
+          createdAt: now
+        }
+        store.subscribers.set(user, account.id)
+        store.accounts.set(account.id, { account, allowance: enter(account, now, undefined), balance: 0 })
+        return account
+      }),
+      remove: Effect.fnUntraced(function* (id) {
+        yield* found(store.accounts.get(id), id)
+        const now = yield* Clock.currentTimeMillis
+        store.accounts.delete(id)
+        for (const [user, account] of store.subscribers) if (account === id) store.subscribers.delete(user)
+        for (const [secret, key] of store.keys) {
+          if (key.accountId !== id) continue
+          store.keys.set(secret, { ...key, label: "", hint: "", revokedAt: key.revokedAt ?? now })
+        }
       })
     })
   })

@@ -2,7 +2,7 @@ import { Clock, Effect, Layer, Redacted } from "effect"
 import { type ApiKey, isSecret, type KeyMode, makeSecret, secretHint } from "../../domain/ApiKey.ts"
 import { NotFound, unauthorized } from "../../domain/errors.ts"
 import { Ids } from "../../services/Ids.ts"
-import { KeyStore } from "../../services/KeyStore.ts"
+import { KeyStore, maxActiveKeys, maxRevokedListed, noSuchKey, tooManyKeys } from "../../services/KeyStore.ts"
 import { MemoryStore } from "./MemoryStore.ts"
 
 /** A key's last use is written down at most this often. */
@@ -34,16 +34,22 @@ export const layer: Layer.Layer<KeyStore, never, MemoryStore | Ids> = Layer.effe
       return { key, secret: Redacted.make(secret) }
     })
 
-    const revoke = Effect.fnUntraced(function* (id: string) {
+    const revoke = Effect.fnUntraced(function* (id: string, refusal: NotFound, accountId?: string) {
       const now = yield* Clock.currentTimeMillis
       for (const [secret, key] of store.keys) {
         if (key.id !== id || key.revokedAt !== undefined) continue
+        if (accountId !== undefined && key.accountId !== accountId) continue
         const revoked = { ...key, revokedAt: now }
         store.keys.set(secret, revoked)
         return revoked
       }
-      return yield* new NotFound({ message: `There is no active key ${id}.` })
+      return yield* refusal
     })
+
+    const unknown = (id: string) => new NotFound({ message: `There is no active key ${id}.` })
+
+    /** One synchronous step after the other: nobody else is between the end of the old key and the new one. */
+    const replace = ({ accountId, label, mode }: ApiKey) => issue(accountId, label, mode)
 
     return KeyStore.of({
       authenticate: Effect.fnUntraced(function* (secret) {
@@ -57,15 +63,27 @@ export const layer: Layer.Layer<KeyStore, never, MemoryStore | Ids> = Layer.effe
         }
         return { _tag: "key", account: stored.account, key: { id: key.id, label: key.label, mode: key.mode } }
       }),
-      create: (accountId, { label, mode }) => issue(accountId, label, mode),
+      create: Effect.fnUntraced(function* (accountId, { label, mode }) {
+        const active = [...store.keys.values()].filter(
+          (key) => key.accountId === accountId && key.revokedAt === undefined
+        )
+        if (active.length >= maxActiveKeys) return yield* tooManyKeys
+        return yield* issue(accountId, label, mode)
+      }),
       list: (accountId) =>
-        Effect.sync(() =>
-          [...store.keys.values()]
-            .filter((key) => key.accountId === accountId)
-            .sort((a, b) => b.createdAt - a.createdAt)
-        ),
-      revoke,
-      rotate: (id) => Effect.flatMap(revoke(id), ({ accountId, label, mode }) => issue(accountId, label, mode))
+        Effect.sync(() => {
+          const own = [...store.keys.values()].filter((key) => key.accountId === accountId)
+          const revoked = own
+            .filter((key) => key.revokedAt !== undefined)
+            .sort((a, b) => (b.revokedAt ?? 0) - (a.revokedAt ?? 0))
+          return [...own.filter((key) => key.revokedAt === undefined), ...revoked.slice(0, maxRevokedListed)].sort(
+            (a, b) => b.createdAt - a.createdAt
+          )
+        }),
+      revoke: (id) => revoke(id, unknown(id)),
+      rotate: (id) => Effect.flatMap(revoke(id, unknown(id)), replace),
+      revokeOwn: (accountId, id) => revoke(id, noSuchKey, accountId),
+      rotateOwn: (accountId, id) => Effect.flatMap(revoke(id, noSuchKey, accountId), replace)
     })
   })
 )

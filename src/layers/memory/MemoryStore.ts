@@ -39,6 +39,8 @@ export class MemoryStore extends Context.Service<
   MemoryStore,
   {
     readonly accounts: Map<string, StoredAccount>
+    /** Ids of accounts by marketplace subscriber. */
+    readonly subscribers: Map<string, string>
     readonly allowances: Map<string, StoredAllowance>
     readonly holds: Map<string, StoredHold>
     readonly entries: Array<LedgerEntry>
@@ -50,6 +52,7 @@ export class MemoryStore extends Context.Service<
   static readonly layer = Layer.sync(MemoryStore, () =>
     MemoryStore.of({
       accounts: new Map(),
+      subscribers: new Map(),
       allowances: new Map(),
       holds: new Map(),
       entries: [],

@@ -2,15 +2,38 @@ import { Config, Data, Effect, FileSystem, Layer, Option, Record, Schema } from 
 import type { HttpClient } from "effect/http"
 import { type Target, targets } from "../../domain/Target.ts"
 import type { DocumentIndex } from "../../services/DocumentIndex.ts"
+import type { Pacer } from "../../services/Pacer.ts"
 import type { Provider } from "../../services/Provider.ts"
+import type { ProviderStates } from "../../services/ProviderStates.ts"
 import { Providers, type ProviderTable } from "../../services/Providers.ts"
+import * as Brave from "./Brave.ts"
+import * as Exa from "./Exa.ts"
 import * as Index from "./Index.ts"
-import { decode, type Engines, EntryInvalid, type ProviderType } from "./ProviderType.ts"
+import * as Kagi from "./Kagi.ts"
+import * as Marginalia from "./Marginalia.ts"
+import * as Mojeek from "./Mojeek.ts"
+import * as OpenSerp from "./OpenSerp.ts"
+import { decode, type EngineNames, type Engines, EntryInvalid, type ProviderType } from "./ProviderType.ts"
 import * as SearXNG from "./SearXNG.ts"
+import * as SerpApi from "./SerpApi.ts"
+import * as Serper from "./Serper.ts"
+import * as Tavily from "./Tavily.ts"
+
+/** What the providers stand on. */
+type Requirements = HttpClient.HttpClient | DocumentIndex | Pacer
 
 /** Every type of provider, by its name in the file. A new one is a file beside these and a line here. */
-const types: Readonly<Record<string, ProviderType<HttpClient.HttpClient | DocumentIndex>>> = {
+const types: Readonly<Record<string, ProviderType<Requirements>>> = {
   searxng: SearXNG.type,
+  brave: Brave.type,
+  serper: Serper.type,
+  serpapi: SerpApi.type,
+  mojeek: Mojeek.type,
+  marginalia: Marginalia.type,
+  openserp: OpenSerp.type,
+  kagi: Kagi.type,
+  tavily: Tavily.type,
+  exa: Exa.type,
   index: Index.type
 }
 
@@ -36,18 +59,35 @@ const Attempt = Schema.Struct({
   )
 }).annotate(anObject)
 
+const Attempts = Schema.Array(Attempt).annotate({ message: "must be a list of providers" })
+
+const AttemptsWith = Schema.Struct({
+  providers: Attempts,
+  /** Whether the next provider is asked too when one takes longer than it mostly does. */
+  hedge: Schema.optionalKey(Schema.Boolean.annotate({ message: "must be true or false" }))
+}).annotate({ message: "must be a list of providers, or an object with providers and hedge" })
+
 const File = Schema.Struct({
   providers: Schema.Record(Schema.String, Schema.Record(Schema.String, Schema.Unknown).annotate(anObject)).annotate(
     anObject
   ),
-  targets: Schema.Record(
-    Schema.String,
-    Schema.Array(Attempt).annotate({ message: "must be a list of providers" })
-  ).annotate(anObject)
+  targets: Schema.Record(Schema.String, Schema.Unknown).annotate(anObject)
 }).annotate({ message: "must be an object with providers and targets" })
 type File = typeof File.Type
 
 const decodeFile = decode(File)
+const decodeAttempts = decode(Attempts)
+const decodeAttemptsWith = decode(AttemptsWith)
+
+/** The two forms of a target: its list alone, or with options beside it. */
+const readTarget = (path: string, value: unknown) =>
+  Array.isArray(value)
+    ? Effect.map(decodeAttempts(path, value), (attempts) => ({ path, attempts, hedge: false }))
+    : Effect.map(decodeAttemptsWith(path, value), ({ hedge = false, providers }) => ({
+        path: `${path}.providers`,
+        attempts: providers,
+        hedge
+      }))
 
 const listed = (names: Iterable<string>): string => [...names].join(", ") || "none"
 
@@ -78,6 +118,16 @@ const interpolateAll = (path: string, value: unknown): Effect.Effect<unknown, En
   return Effect.all(Record.map(value as Record<string, unknown>, (item, key) => interpolateAll(`${path}.${key}`, item)))
 }
 
+/** The same provider for every target that names the engine: what is known of it is known once. */
+const shared = (engines: Engines): Engines => {
+  const made = new Map<string | undefined, Provider>()
+  return (engine) => {
+    const provider = made.get(engine) ?? engines(engine)
+    made.set(engine, provider)
+    return provider
+  }
+}
+
 const makeProvider = Effect.fnUntraced(function* (name: string, entry: Readonly<Record<string, unknown>>) {
   const { type: typeName, ...options } = entry
   const type = typeof typeName === "string" && Object.hasOwn(types, typeName) ? types[typeName] : undefined
@@ -85,7 +135,7 @@ const makeProvider = Effect.fnUntraced(function* (name: string, entry: Readonly<
     return yield* invalid(`providers.${name}.type`, `must be one of ${listed(Object.keys(types))}`)
   }
   const engines = yield* type.make(name, yield* interpolateAll(`providers.${name}`, options))
-  return { engines, hasEngines: type.hasEngines }
+  return { engines: shared(engines), engineNames: type.engines }
 })
 
 /** The table that the file describes. */
@@ -95,22 +145,38 @@ const fromFile = Effect.fnUntraced(function* ({ providers, targets: lists }: Fil
       return yield* invalid(`targets.${name}`, `is not a target; there are ${listed(targets)}`)
     }
   }
-  const made = new Map<string, { readonly engines: Engines; readonly hasEngines: boolean }>()
-  for (const [name, entry] of Object.entries(providers)) made.set(name, yield* makeProvider(name, entry))
+  const made = new Map<string, { readonly engines: Engines; readonly engineNames: EngineNames }>()
+  for (const [name, entry] of Object.entries(providers)) {
+    if (name.includes("/"))
+      return yield* invalid(`providers.${name}`, "has a slash in its name, which sets off engines")
+    made.set(name, yield* makeProvider(name, entry))
+  }
 
   const attempt = (path: string, { engine, provider }: typeof Attempt.Type): Effect.Effect<Provider, EntryInvalid> => {
     const found = made.get(provider)
     if (found === undefined) {
       return invalid(path, `names the provider ${provider}, which is not there; there are ${listed(made.keys())}`)
     }
-    if (engine !== undefined && !found.hasEngines) {
+    if (engine !== undefined && found.engineNames === "none") {
       return invalid(path, `names an engine of the provider ${provider}, which has none to choose from`)
+    }
+    if (engine !== undefined && found.engineNames !== "any" && !found.engineNames.includes(engine)) {
+      return invalid(
+        path,
+        `names the engine ${engine}, which ${provider} has not; there are ${listed(found.engineNames)}`
+      )
     }
     return Effect.succeed(found.engines(engine))
   }
-  return yield* tableOf((target) =>
-    Effect.forEach(lists[target] ?? [], (entry, index) => attempt(`targets.${target}.${index}`, entry))
+  const hedged = new Set<Target>()
+  const table = yield* tableOf(
+    Effect.fnUntraced(function* (target) {
+      const { attempts, hedge, path } = yield* readTarget(`targets.${target}`, lists[target] ?? [])
+      if (hedge) hedged.add(target)
+      return yield* Effect.forEach(attempts, (entry, index) => attempt(`${path}.${index}`, entry))
+    })
   )
+  return { ...table, hedged }
 })
 
 const tableOf = <E>(
@@ -127,14 +193,17 @@ const tableOf = <E>(
 
 const fromShortForm = Effect.fnUntraced(function* (url: string, engines: { readonly [T in Target]: string }) {
   const instance = yield* SearXNG.type
-    .make("searxng", { url })
+    // Whoever gives the address alone has nowhere to say so, and no credential is sent.
+    .make("searxng", { url, insecure: true })
     .pipe(Effect.mapError(({ problem }) => new EntryInvalid({ path: "SEARXNG_URL", problem })))
-  return yield* tableOf((target) => Effect.succeed([instance(engines[target])]))
+  const provider = shared(instance)
+  return yield* tableOf((target) => Effect.succeed([provider(engines[target])]))
 })
 
-const fromIndex = Effect.flatMap(Index.type.make("index", {}), (index) =>
-  tableOf(() => Effect.succeed([index(undefined)]))
-)
+const fromIndex = Effect.flatMap(Index.type.make("index", {}), (index) => {
+  const provider = shared(index)
+  return tableOf(() => Effect.succeed([provider(undefined)]))
+})
 
 /** Where in a text `JSON.parse` stumbled; the rest of its message quotes the text. */
 const jsonPosition = (error: unknown): string =>
@@ -143,7 +212,7 @@ const jsonPosition = (error: unknown): string =>
 /** The providers of each target. */
 export const table = (
   source: ProviderSource
-): Effect.Effect<ProviderTable, ProviderFileInvalid, DocumentIndex | FileSystem.FileSystem | HttpClient.HttpClient> => {
+): Effect.Effect<ProviderTable, ProviderFileInvalid, FileSystem.FileSystem | Requirements> => {
   const inPlace = (...place: ReadonlyArray<string>) =>
     Effect.mapError(
       ({ path, problem }: EntryInvalid) =>
@@ -172,5 +241,5 @@ export const table = (
 /** The search service over the providers the operator chose. */
 export const layer = (
   source: ProviderSource
-): Layer.Layer<Providers, ProviderFileInvalid, DocumentIndex | FileSystem.FileSystem | HttpClient.HttpClient> =>
+): Layer.Layer<Providers, ProviderFileInvalid, FileSystem.FileSystem | ProviderStates | Requirements> =>
   Layer.unwrap(Effect.map(table(source), Providers.layer))

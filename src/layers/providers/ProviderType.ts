@@ -10,10 +10,13 @@ export class EntryInvalid extends Data.TaggedError("EntryInvalid")<{
 /** A configured provider: gives the one for an engine that a target names, or for none. */
 export type Engines = (engine: string | undefined) => Provider
 
+/** Only some upstreams tell which engines they have. */
+export type EngineNames = "any" | "none" | ReadonlyArray<string>
+
 /** One type of provider that the provider file can name. */
 export interface ProviderType<R> {
-  /** Whether a target may name an engine of it. */
-  readonly hasEngines: boolean
+  /** The engines of it that a target may name. */
+  readonly engines: EngineNames
   /** `options` are the entry without its `type`. */
   readonly make: (name: string, options: unknown) => Effect.Effect<Engines, EntryInvalid, R>
 }
@@ -45,12 +48,12 @@ export const decode =
 
 export const define = <A, R>(type: {
   readonly options: Schema.ConstraintDecoder<A>
-  readonly hasEngines: boolean
+  readonly engines: EngineNames
   readonly make: (name: string, options: A) => Effect.Effect<Engines, never, R>
 }): ProviderType<R> => {
   const decodeOptions = decode(type.options)
   return {
-    hasEngines: type.hasEngines,
+    engines: type.engines,
     make: (name, options) =>
       Effect.flatMap(decodeOptions(`providers.${name}`, options), (options) => type.make(name, options))
   }
@@ -66,6 +69,31 @@ export const WebAddress = Schema.String.annotate({ message: "must be a string" }
   Schema.makeFilter(
     (text) => isWebAddress(text) || "must be an http(s) address without user, password, query and fragment"
   )
+)
+
+const isLoopback = (hostname: string): boolean =>
+  /^(127(\.\d+){3}|\[::1\]|(.+\.)?localhost)$/.test(hostname.replace(/\.$/, ""))
+
+/** Where an upstream is, and whether what is sent there may be read on the way. */
+export const address = {
+  url: WebAddress,
+  insecure: Schema.optionalKey(Schema.Boolean.annotate({ message: "must be true or false" }))
+}
+
+/** Refuses to send queries and credentials over a network in the clear unless the operator says so. */
+export const keptPrivate = Schema.makeFilter(
+  ({ insecure, url }: { readonly url?: string; readonly insecure?: boolean }) => {
+    const parsed = url === undefined ? null : URL.parse(url)
+    return (
+      parsed === null ||
+      parsed.protocol === "https:" ||
+      insecure === true ||
+      isLoopback(parsed.hostname) || {
+        path: ["url"],
+        issue: 'must begin with https, or "insecure": true must stand beside it'
+      }
+    )
+  }
 )
 
 /** Headers sent with every request; their values are secrets. */

@@ -1,16 +1,21 @@
-import { Clock, Effect, Option, Record, Redacted, Result, Schema, Stream } from "effect"
-import { FetchHttpClient, Headers, HttpClient, HttpClientRequest, type HttpClientResponse } from "effect/http"
+import { Clock, Effect, Option, Record, Redacted, Schema } from "effect"
+import { type HttpClient, HttpClientRequest } from "effect/http"
+import type { Capabilities, UpstreamCall } from "../../domain/Capabilities.ts"
 import type { UpstreamRow } from "../../domain/Organic.ts"
-import type { SearchRequest } from "../../domain/SearchRequest.ts"
 import { cutCodePoints } from "../../domain/text.ts"
+import type { Pacer } from "../../services/Pacer.ts"
 import { Refusal, type RefusalReason } from "../../services/Provider.ts"
-import { define, type Engines, SecretHeaders, WebAddress } from "./ProviderType.ts"
+import * as Gate from "./Gate.ts"
+import * as Paged from "./Paged.ts"
+import { address, define, type Engines, keptPrivate, SecretHeaders } from "./ProviderType.ts"
+import * as Upstream from "./Upstream.ts"
 
 const pageSizeRule = { message: "must be a whole number from 5 to 100" }
 
 const Options = Schema.Struct({
-  /** Address of the instance, without `/search`. */
-  url: WebAddress,
+  /** The instance, without `/search`. */
+  ...address,
+  ...Gate.options,
   /** Sent with every request, for an instance behind a proxy that asks for credentials. */
   headers: Schema.optionalKey(SecretHeaders),
   /** Rows the engines give on a page; the API can neither set nor tell it. */
@@ -20,15 +25,9 @@ const Options = Schema.Struct({
       Schema.isBetween({ minimum: 5, maximum: 100 }, pageSizeRule)
     )
   )
-})
+}).check(keptPrivate)
 
 const defaultPageSize = 10
-
-/** Pages of one search asked for at once, besides the first. */
-const maxConcurrentPages = 4
-
-/** The largest answer that is read. A page has some 10 kB; `/config` of an instance with all engines has the most. */
-const maxBodyBytes = 2 * 1024 * 1024
 
 /** How long it is believed which engines the instance has. */
 const enginesTtl = "10 minutes"
@@ -50,8 +49,8 @@ const Unresponsive = Schema.TupleWithRest(Schema.Tuple([Schema.String, Schema.St
 
 const Config = Schema.Struct({ engines: Schema.Array(Schema.Struct({ name: Schema.String })) })
 
-const decodeAnswer = Schema.decodeUnknownOption(Schema.fromJsonString(Answer))
-const decodeConfig = Schema.decodeUnknownOption(Schema.fromJsonString(Config))
+const decodeAnswer = Schema.decodeUnknownOption(Answer)
+const decodeConfig = Schema.decodeUnknownOption(Config)
 const decodeRow = Schema.decodeUnknownOption(Row)
 const decodeUnresponsive = Schema.decodeUnknownOption(Unresponsive)
 
@@ -74,22 +73,12 @@ const language = (locale: string): string => `${locale.slice(0, 2)}-${locale.sli
 
 const safesearch = { off: "0", moderate: "1", strict: "2" } as const
 
-/** The upstream pages that hold rows `(page - 1) * num + 1` to `page * num`, and how many rows of the first precede them. */
-export const upstreamPages = (
-  { num, page }: Pick<SearchRequest, "num" | "page">,
-  pageSize: number
-): { readonly first: number; readonly last: number; readonly skip: number } => {
-  const before = (page - 1) * num
-  const first = Math.floor(before / pageSize) + 1
-  return { first, last: Math.ceil((page * num) / pageSize), skip: before - (first - 1) * pageSize }
-}
-
 /**
  * What SearXNG's word for a failed engine means. It is asked for in English; what is not recognised counts as
  * unreachable, on which the next provider is tried just as well.
  */
 const engineFailure = (text: string): RefusalReason => {
-  if (/captcha|access denied|suspended/i.test(text)) return "blocked"
+  if (/captcha|access denied|blocked|suspended/i.test(text)) return "blocked"
   if (/too many requests/i.test(text)) return "rate_limited"
   if (/time ?out/i.test(text)) return "timeout"
   return "unreachable"
@@ -124,49 +113,29 @@ const suspensionMs: { readonly [R in RefusalReason]?: number } = {
   unreachable: 120_000
 }
 
-/** Milliseconds of a Retry-After header in either of its forms (RFC 9110, 10.2.3). */
-const retryAfterMs = (header: string | undefined, now: number): number | undefined => {
-  if (header === undefined) return undefined
-  const ms = /^\d+$/.test(header) ? Number(header) * 1000 : Date.parse(header) - now
-  return Number.isNaN(ms) ? undefined : Math.max(0, ms)
+const dialect: Upstream.Dialect = {
+  statuses: {
+    401: { reason: "unauthorized", why: "its headers in the provider file are not accepted" },
+    403: { reason: "malformed", why: "add json to search.formats in its settings.yml" },
+    429: {
+      reason: "rate_limited",
+      why: "its limiter allows 4 JSON requests an hour; add this address to its pass_ip"
+    }
+  }
 }
 
-/** Why an answer that is not 200 gives no rows. The body is never quoted: it may be a whole page of a proxy's. */
-const refuseStatus = ({ headers, status }: HttpClientResponse.HttpClientResponse) =>
-  Effect.gen(function* () {
-    if (status === 429) {
-      const after = retryAfterMs(headers["retry-after"], yield* Clock.currentTimeMillis)
-      const message = "429: its limiter allows 4 JSON requests an hour; add this address to its pass_ip"
-      return yield* new Refusal({ reason: "rate_limited", message, retryAfterMs: after })
-    }
-    if (status >= 500) return yield* refuse("unreachable", `it answered ${status}`)
-    if (status === 401) return yield* refuse("unauthorized", "401: its headers in the provider file are not accepted")
-    if (status === 403) return yield* refuse("malformed", "403: add json to search.formats in its settings.yml")
-    if (status >= 300 && status < 400) {
-      return yield* refuse("malformed", `it redirects (${status}), which is not followed; name its final address`)
-    }
-    return yield* refuse("malformed", `it answered ${status}`)
-  })
-
-const tooLarge = new Refusal({ reason: "malformed", message: `its answer is larger than ${maxBodyBytes} bytes` })
-
-/** The body as text, read no further than is allowed. */
-const boundedText = (response: HttpClientResponse.HttpClientResponse) =>
-  Effect.gen(function* () {
-    const chunks: Array<Uint8Array> = []
-    let bytes = 0
-    yield* Stream.runForEach(response.stream, (chunk) => {
-      bytes += chunk.length
-      chunks.push(chunk)
-      return bytes > maxBodyBytes ? Effect.fail(tooLarge) : Effect.void
-    })
-    return Buffer.concat(chunks).toString("utf8")
-  })
+const capabilities = (pageSize: number): Capabilities => ({
+  paging: { kind: "fixed", pageSize },
+  safe: ["off", "moderate", "strict"],
+  // The region of the language is all that it can be told of a country.
+  countries: "none",
+  languages: "any"
+})
 
 /** Rows of one upstream page; fails when there are none for another reason than that nothing was found (R14). */
-const readPage = (text: string, engine: string | undefined, hasEngine: Effect.Effect<boolean>) =>
+const readPage = (json: unknown, engine: string | undefined, hasEngine: Effect.Effect<boolean>) =>
   Effect.gen(function* () {
-    const answer = Option.getOrUndefined(decodeAnswer(text))
+    const answer = Option.getOrUndefined(decodeAnswer(json))
     if (answer === undefined) return yield* refuse("malformed", "its answer is not the documented JSON")
     const rows = answer.results.flatMap((row) => Option.toArray(decodeRow(row)))
     const isOurs = (row: typeof Row.Type) =>
@@ -191,106 +160,62 @@ const readPage = (text: string, engine: string | undefined, hasEngine: Effect.Ef
     return []
   })
 
-/**
- * A SearXNG instance: the function gives a provider for one of its engines. Redirects are not followed, because they
- * would carry the instance's credentials elsewhere.
- */
+/** A SearXNG instance: the function gives a provider for one of its engines. */
 export const make = (
   instance: string,
   options: typeof Options.Type
-): Effect.Effect<Engines, never, HttpClient.HttpClient> =>
+): Effect.Effect<Engines, never, HttpClient.HttpClient | Pacer> =>
   Effect.gen(function* () {
-    const client = yield* HttpClient.HttpClient
     const base = options.url.replace(/\/+$/, "")
-    const pageSize = options.pageSize ?? defaultPageSize
     const headers = Record.map(options.headers ?? {}, (value) => Redacted.value(value))
+    const ask = yield* Upstream.make({
+      gate: yield* Gate.make(instance, options),
+      secretHeaders: Object.keys(headers),
+      dialect
+    })
 
-    const fetchText = (path: string, urlParams: Readonly<Record<string, string | Redacted.Redacted>>) =>
-      Effect.gen(function* () {
-        const response = yield* client.execute(
-          HttpClientRequest.get(base + path, { urlParams, acceptJson: true }).pipe(
-            // The language of the words for failed engines.
-            HttpClientRequest.setHeader("accept-language", "en"),
-            HttpClientRequest.setHeaders(headers)
-          )
+    const get = (path: string, urlParams: Readonly<Record<string, string | Redacted.Redacted>>) =>
+      ask(
+        HttpClientRequest.get(base + path, { urlParams }).pipe(
+          // The language of the words for failed engines.
+          HttpClientRequest.setHeader("accept-language", "en"),
+          HttpClientRequest.setHeaders(headers)
         )
-        if (response.status !== 200) return yield* refuseStatus(response)
-        if (/html/i.test(response.headers["content-type"] ?? "")) {
-          return yield* refuse("malformed", "it answered HTML: is its address right?")
-        }
-        return yield* boundedText(response)
-      }).pipe(
-        Effect.catchTag("HttpClientError", (error) =>
-          refuse("unreachable", `the connection failed (${error.reason._tag})`)
-        ),
-        // Only fetch follows redirects unless told otherwise.
-        Effect.provideService(FetchHttpClient.RequestInit, { redirect: "manual" }),
-        // Spans show all headers but those named here.
-        Effect.updateService(Headers.CurrentRedactedNames, (names) => [...names, ...Object.keys(headers)])
       )
 
     /** Names of the instance's engines; undefined when it does not tell, as behind a proxy that hides `/config`. */
-    const engines = yield* fetchText("/config", {}).pipe(
-      Effect.map((text) =>
-        Option.getOrUndefined(Option.map(decodeConfig(text), ({ engines }) => new Set(engines.map(({ name }) => name))))
+    const engines = yield* get("/config", {}).pipe(
+      Effect.map((json) =>
+        Option.getOrUndefined(Option.map(decodeConfig(json), ({ engines }) => new Set(engines.map(({ name }) => name))))
       ),
       Effect.orElseSucceed(() => undefined),
       Effect.cachedWithTTL(enginesTtl)
     )
 
     return (engine) => {
-      const name = engine === undefined ? instance : `${instance}/${engine}`
       const suspension = makeSuspension()
       const hasEngine =
         engine === undefined
           ? Effect.succeed(true)
           : Effect.map(engines, (names) => names === undefined || names.has(engine))
 
-      const fetchPage = (request: SearchRequest, page: number) =>
-        fetchText("/search", {
+      const fetchPage = ({ locale, page, query, safe }: UpstreamCall) =>
+        get("/search", {
           // Redacted, so that spans and errors do not show what people search for.
-          q: Redacted.make(literalQuery(request.query)),
+          q: Redacted.make(literalQuery(query)),
           format: "json",
           ...(engine === undefined ? {} : { engines: engine }),
           pageno: String(page),
-          language: language(request.locale),
-          safesearch: safesearch[request.safe]
+          language: language(locale),
+          safesearch: safesearch[safe]
         }).pipe(
-          Effect.flatMap((text) => Effect.tapError(readPage(text, engine, hasEngine), suspension.failed)),
+          Effect.flatMap((json) => Effect.tapError(readPage(json, engine, hasEngine), suspension.failed)),
           Effect.flatMap(suspension.believe)
         )
 
-      /** The rows of the pages after the first, up to one that fails. */
-      const fetchFollowing = Effect.fnUntraced(function* (request: SearchRequest, pages: ReadonlyArray<number>) {
-        const answers = yield* Effect.forEach(pages, (page) => Effect.result(fetchPage(request, page)), {
-          concurrency: maxConcurrentPages
-        })
-        const rows: Array<UpstreamRow> = []
-        for (const [index, answer] of answers.entries()) {
-          if (Result.isFailure(answer)) {
-            const { message, reason } = answer.failure
-            yield* Effect.logWarning(`Provider ${name} refused page ${pages[index]}: ${reason} (${message})`)
-            break
-          }
-          rows.push(...answer.success)
-        }
-        return rows
-      })
-
-      return {
-        name,
-        // The pages the rows lie on are fetched side by side (R13). The first must succeed. A later one that fails ends
-        // the rows before it, as if the upstream had no more: what was found is an answer, and fewer is no error.
-        search: Effect.fnUntraced(function* (request) {
-          const { first, last, skip } = upstreamPages(request, pageSize)
-          const following = Array.from({ length: last - first }, (_, index) => first + 1 + index)
-          const [rows, more] = yield* Effect.all([fetchPage(request, first), fetchFollowing(request, following)], {
-            concurrency: 2
-          })
-          return [...rows.slice(skip), ...more]
-        })
-      }
+      const name = engine === undefined ? instance : `${instance}/${engine}`
+      return Paged.make(name, capabilities(options.pageSize ?? defaultPageSize), fetchPage)
     }
   })
 
-export const type = define({ options: Options, hasEngines: true, make })
+export const type = define({ options: Options, engines: "any", make })

@@ -3,7 +3,7 @@ import { Clock, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import type { Account } from "../../domain/Account.ts"
 import { NotFound } from "../../domain/errors.ts"
-import { normalizeEmail, type Plan, periodAt } from "../../domain/Plan.ts"
+import { normalizeEmail, type PaidPlan, type Plan, periodAt, planTerms } from "../../domain/Plan.ts"
 import { AccountRefused, Accounts, addressForTrial, type PlanChoice, termsOf } from "../../services/Accounts.ts"
 import { Ids } from "../../services/Ids.ts"
 import { retryTransient } from "./Transient.ts"
@@ -94,15 +94,74 @@ export const layer: Layer.Layer<Accounts, never, SqlClient.SqlClient | Ids> = La
       function* (id: string, choice: PlanChoice) {
         const { concurrency, quota } = yield* termsOf(choice)
         yield* sql`select from wallets where account_id = ${id} for update`
-        const rows = yield* sql<AccountRow>`
+        const rows = yield* sql<AccountRow & { readonly subscriber: boolean }>`
           update accounts set plan = ${choice.plan}, quota = ${quota}, concurrency = ${concurrency},
             cycle_start = case when ${choice.plan} = 'trial' then null
               else coalesce(${toDate(choice.cycleStart)}::timestamptz, cycle_start) end
           where id = ${id} and deleted_at is null
-          returning *`
-        const account = toAccount(yield* first(rows, id))
+          returning *, marketplace_user is not null as subscriber`
+        const row = yield* first(rows, id)
+        if (row.subscriber) return yield* AccountRefused.subscriber
+        const account = toAccount(row)
         yield* enterPeriod(account, quota)
         return account
+      },
+      sql.withTransaction,
+      Effect.catchTag("SqlError", Effect.die)
+    )
+
+    const subscriber = Effect.fnUntraced(function* (user: string) {
+      const [row] = yield* sql<AccountRow>`select * from accounts where marketplace_user = ${user}`
+      return row === undefined ? undefined : toAccount(row)
+    })
+
+    const subscribe = Effect.fnUntraced(function* (user: string, plan: PaidPlan) {
+      const createdAt = yield* Clock.currentTimeMillis
+      const account: Account = {
+        id: yield* ids.make("acc_"),
+        email: "",
+        plan,
+        quota: undefined,
+        concurrency: planTerms[plan].concurrency,
+        cycleStart: undefined,
+        createdAt
+      }
+      const inserted = yield* sql`
+        insert into accounts (id, email, plan, quota, concurrency, created_at, marketplace_user)
+        values (${account.id}, '', ${plan}, null, ${account.concurrency}, ${new Date(createdAt)}, ${user})
+        on conflict (marketplace_user) where marketplace_user is not null do nothing
+        returning id`
+      // Another request, here or on another replica, was the first to see this subscriber.
+      if (inserted.length === 0) return yield* subscriber(user)
+      yield* sql`insert into wallets (account_id) values (${account.id})`
+      return account
+    }, sql.withTransaction)
+
+    const ofSubscriber = Effect.fn("Accounts.ofSubscriber")(function* (user: string, plan: PaidPlan) {
+      const account =
+        (yield* retryTransient(subscriber(user))) ??
+        (yield* retryTransient(subscribe(user, plan))) ??
+        (yield* Effect.die(new Error("a marketplace subscriber's account was made and is not there")))
+      if (account.plan === plan) return account
+      // The operator has changed the mapping since: usage goes on being counted where it was.
+      const { concurrency } = planTerms[plan]
+      yield* retryTransient(
+        sql`update accounts set plan = ${plan}, concurrency = ${concurrency} where id = ${account.id}`
+      )
+      return { ...account, plan, concurrency }
+    }, Effect.orDie)
+
+    const remove = Effect.fn("Accounts.remove")(
+      function* (id: string) {
+        const now = new Date(yield* Clock.currentTimeMillis)
+        yield* sql`select from wallets where account_id = ${id} for update`
+        const rows = yield* sql`
+          update accounts set email = '', marketplace_user = null, deleted_at = ${now}
+          where id = ${id} and deleted_at is null
+          returning id`
+        yield* first(rows, id)
+        yield* sql`
+          update api_keys set revoked_at = coalesce(revoked_at, ${now}), label = '', hint = '' where account_id = ${id}`
       },
       sql.withTransaction,
       Effect.catchTag("SqlError", Effect.die)
@@ -111,6 +170,8 @@ export const layer: Layer.Layer<Accounts, never, SqlClient.SqlClient | Ids> = La
     return Accounts.of({
       create,
       setPlan,
+      ofSubscriber,
+      remove,
       byId: Effect.fn("Accounts.byId")(
         function* (id) {
           const rows = yield* retryTransient(

@@ -1,4 +1,4 @@
-import { Array as Arr, Cause, Deferred, type Duration, Effect, Exit, Result, type Scope } from "effect"
+import { Array as Arr, Cause, Deferred, type Duration, Effect, Exit, Result, type Scope, Semaphore } from "effect"
 import type { SqlError } from "effect/sql"
 import { isTransient, retryTransient, retryUntilKnown } from "./Transient.ts"
 
@@ -22,11 +22,23 @@ interface Waiting<Entry, Answer> {
   abandoned: boolean
 }
 
+/** The entries of an owner whose rows somebody else has locked. */
+interface Apart<Entry, Answer> {
+  readonly line: Array<Waiting<Entry, Answer>>
+  sending: boolean
+}
+
+/** Statements for owners apart that run at once: each may wait for a lock, and holds a connection while it does. */
+const maxSentApart = 2
+
 /**
  * Many small writes as few large ones: whatever arrives while one batch is on the wire forms the next, and nothing
  * waits when none is. Batches run in a fiber of the scope, which ends only when all is sent, so that no caller's
  * interruption stops the others' writes. An interrupted caller's entry is dropped when it has not been sent yet, and
  * carried out otherwise. A failure of the database is a defect of the entries it happened to.
+ *
+ * A batch that could not get its locks in time is sent again owner by owner, and an owner whose rows stay locked is
+ * sent apart from the others until they are free: the others wait for it once.
  */
 export const makeGroupCommit = Effect.fnUntraced(function* <Entry, Answer>(
   options: GroupCommitOptions<Entry, Answer>
@@ -34,14 +46,9 @@ export const makeGroupCommit = Effect.fnUntraced(function* <Entry, Answer>(
   const scope = yield* Effect.scope
   const retry = options.uncertainty === undefined ? retryTransient : retryUntilKnown(options.uncertainty)
   const lines = new Map<string, Array<Waiting<Entry, Answer>>>()
+  const apart = new Map<string, Apart<Entry, Answer>>()
+  const permits = yield* Semaphore.make(maxSentApart)
   let sending = false
-
-  const enqueue = (item: Waiting<Entry, Answer>): void => {
-    const owner = options.ownerOf(item.entry)
-    const line = lines.get(owner)
-    if (line === undefined) lines.set(owner, [item])
-    else line.push(item)
-  }
 
   /** The next batch: each owner's oldest entries. An owner with more of them goes to the end of the round. */
   const take = (): Array<Waiting<Entry, Answer>> => {
@@ -58,29 +65,65 @@ export const makeGroupCommit = Effect.fnUntraced(function* <Entry, Answer>(
     return batch
   }
 
-  const send = (batch: Arr.NonEmptyReadonlyArray<Waiting<Entry, Answer>>): Effect.Effect<void> =>
-    options.run(Arr.map(batch, (item) => item.entry)).pipe(
-      retry,
-      Effect.exit,
-      Effect.flatMap((exit) => {
-        if (Exit.isFailure(exit) && batch.length > 1 && mayBeOneEntrysFault(exit.cause)) {
-          return Effect.forEach(batch, (item) => send([item]), { discard: true })
-        }
-        return Effect.sync(() => {
+  const send = (batch: Batch<Entry, Answer>) => Effect.exit(retry(options.run(Arr.map(batch, (item) => item.entry))))
+
+  const conclude = (batch: Batch<Entry, Answer>, exit: Outcome<Answer>): Effect.Effect<void> =>
+    Exit.isFailure(exit) && batch.length > 1 && !failedFor(exit, isTheDatabases)
+      ? Effect.forEach(batch, (item) => Effect.flatMap(send([item]), (alone) => conclude([item], alone)), {
+          discard: true
+        })
+      : Effect.sync(() => {
           for (const [index, item] of batch.entries()) Deferred.doneUnsafe(item.answer, answerOf(exit, index))
         })
-      })
-    )
 
   // `sending` is cleared in the same synchronous step that saw nothing waiting: an entry that arrives right after it
   // starts a fiber of its own.
-  const drain = Effect.gen(function* () {
+  const drain: Effect.Effect<void> = Effect.gen(function* () {
     while (lines.size > 0) {
       const batch = take()
-      if (Arr.isArrayNonEmpty(batch)) yield* send(batch)
+      if (!Arr.isArrayNonEmpty(batch)) continue
+      const exit = yield* send(batch)
+      if (failedFor(exit, isLockTimeout)) yield* setApart(batch)
+      else yield* conclude(batch, exit)
     }
     sending = false
   }).pipe(Effect.uninterruptible)
+
+  const wake = Effect.suspend(() => {
+    if (sending || lines.size === 0) return Effect.void
+    sending = true
+    return Effect.forkIn(drain, scope)
+  })
+
+  const setApart = Effect.fnUntraced(function* (batch: Batch<Entry, Answer>) {
+    for (const [owner, items] of Object.entries(Arr.groupBy(batch, (item) => options.ownerOf(item.entry)))) {
+      apart.set(owner, { line: [...items, ...(lines.get(owner) ?? [])], sending: false })
+      lines.delete(owner)
+      yield* wakeApart(owner)
+    }
+  })
+
+  const drainApart = Effect.fnUntraced(function* (owner: string, own: Apart<Entry, Answer>) {
+    while (own.line.length > 0) {
+      const batch = own.line.splice(0, options.maxPerOwner).filter((item) => !item.abandoned)
+      if (!Arr.isArrayNonEmpty(batch)) continue
+      const exit = yield* permits.withPermit(send(batch))
+      yield* conclude(batch, exit)
+      if (failedFor(exit, isLockTimeout)) continue
+      apart.delete(owner)
+      if (own.line.length > 0) lines.set(owner, own.line)
+      return yield* wake
+    }
+    own.sending = false
+  }, Effect.uninterruptible)
+
+  const wakeApart = (owner: string) =>
+    Effect.suspend(() => {
+      const own = apart.get(owner)
+      if (own === undefined || own.sending) return Effect.void
+      own.sending = true
+      return Effect.forkIn(drainApart(owner, own), scope)
+    })
 
   return (entry) =>
     Effect.uninterruptibleMask((restore) => {
@@ -92,18 +135,26 @@ export const makeGroupCommit = Effect.fnUntraced(function* <Entry, Answer>(
           })
         )
       )
-      enqueue(item)
-      if (sending) return answer
-      sending = true
-      return Effect.andThen(Effect.forkIn(drain, scope), answer)
+      const owner = options.ownerOf(entry)
+      const line = apart.get(owner)?.line ?? lines.get(owner)
+      if (line === undefined) lines.set(owner, [item])
+      else line.push(item)
+      return Effect.andThen(apart.has(owner) ? wakeApart(owner) : wake, answer)
     })
 })
 
-/** Whether the entries may succeed one by one. An overloaded or unreachable database would only be asked more often. */
-const mayBeOneEntrysFault = (cause: Cause.Cause<SqlError.SqlError>): boolean => {
-  const error = Cause.findError(cause)
-  return Result.isFailure(error) || !(isTransient(error.success) || error.success.isRetryable)
+type Batch<Entry, Answer> = Arr.NonEmptyReadonlyArray<Waiting<Entry, Answer>>
+type Outcome<Answer> = Exit.Exit<ReadonlyArray<Answer>, SqlError.SqlError>
+
+const failedFor = (exit: Outcome<unknown>, is: (error: SqlError.SqlError) => boolean): boolean => {
+  const error = Exit.isFailure(exit) ? Cause.findError(exit.cause) : undefined
+  return error !== undefined && Result.isSuccess(error) && is(error.success)
 }
+
+const isLockTimeout = ({ reason }: SqlError.SqlError): boolean => reason._tag === "LockTimeoutError"
+
+/** Not the fault of one entry: sent one by one, they would only ask an overloaded or unreachable database more often. */
+const isTheDatabases = (error: SqlError.SqlError): boolean => isTransient(error) || error.isRetryable
 
 const answerOf = <Answer>(
   exit: Exit.Exit<ReadonlyArray<Answer>, SqlError.SqlError>,

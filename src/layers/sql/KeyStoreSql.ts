@@ -5,7 +5,7 @@ import { type ApiKey, isSecret, type KeyMode, makeSecret, secretHint } from "../
 import { NotFound, type Unauthorized, unauthorized } from "../../domain/errors.ts"
 import type { KeyPrincipal } from "../../domain/Principal.ts"
 import { Ids } from "../../services/Ids.ts"
-import { KeyStore } from "../../services/KeyStore.ts"
+import { KeyStore, maxActiveKeys, maxRevokedListed, noSuchKey, tooManyKeys } from "../../services/KeyStore.ts"
 import { type AccountRow, toAccount } from "./AccountsSql.ts"
 import { retryTransient } from "./Transient.ts"
 
@@ -14,8 +14,8 @@ export interface KeyStoreOptions {
   readonly pepper: Redacted.Redacted
 }
 
-/** How old an answer of `authenticate` may be. */
-const maxAge = Duration.seconds(10)
+/** How long an answer is kept: half of the 10 seconds it may be old, because getting one can take a while too. */
+const maxAge = Duration.seconds(5)
 const maxCachedDigests = 10_000
 /** A key's last use is written down at most this often. */
 const lastUsedStepMs = 60_000
@@ -100,51 +100,83 @@ export const layer = (options: KeyStoreOptions): Layer.Layer<KeyStore, never, Sq
         return { key: toApiKey(key), secret: Redacted.make(secret) }
       })
 
-      const end = Effect.fnUntraced(function* (id: string) {
-        const now = new Date(yield* Clock.currentTimeMillis)
-        const rows = yield* sql<KeyRow>`
-          update api_keys set revoked_at = ${now} where id = ${id} and revoked_at is null returning *`
-        return yield* first(rows, `There is no active key ${id}.`)
+      /** The account's row is the turnstile: creations pass one by one, each seeing the keys of those before it. */
+      const countActive = Effect.fnUntraced(function* (accountId: string) {
+        yield* sql`select from accounts where id = ${accountId} for no key update`
+        const [row] = yield* sql<{ readonly active: number }>`
+          select count(*)::int as active from api_keys where account_id = ${accountId} and revoked_at is null`
+        return row?.active ?? 0
       })
+
+      const create = Effect.fn("KeyStore.create")(
+        function* (accountId: string, { label, mode }: { readonly label: string; readonly mode: KeyMode }) {
+          if ((yield* countActive(accountId)) >= maxActiveKeys) return yield* tooManyKeys
+          return yield* issue(accountId, label, mode)
+        },
+        sql.withTransaction,
+        Effect.catchTag("SqlError", Effect.die)
+      )
 
       // This process need not wait for the answer to age.
       const forget = (key: KeyRow) => Cache.invalidate(answers, Buffer.from(key.digest).toString("base64"))
+
+      /** Ends a key, whoever's it is where no account is named. */
+      const end = Effect.fnUntraced(function* (id: string, accountId: string | undefined) {
+        const now = new Date(yield* Clock.currentTimeMillis)
+        const rows = yield* sql<KeyRow>`
+          update api_keys set revoked_at = ${now}
+          where id = ${id} and revoked_at is null ${accountId === undefined ? sql`` : sql`and account_id = ${accountId}`}
+          returning *`
+        const [row] = rows
+        if (row !== undefined) return row
+        return yield* accountId === undefined ? new NotFound({ message: `There is no active key ${id}.` }) : noSuchKey
+      })
+
+      const revoke = Effect.fn("KeyStore.revoke")(
+        function* (id: string, accountId: string | undefined) {
+          const key = yield* end(id, accountId)
+          yield* forget(key)
+          return toApiKey(key)
+        },
+        Effect.catchTag("SqlError", Effect.die)
+      )
+
+      const rotate = Effect.fn("KeyStore.rotate")(
+        function* (id: string, accountId: string | undefined) {
+          const [old, issued] = yield* sql.withTransaction(
+            Effect.flatMap(end(id, accountId), (key) =>
+              Effect.map(issue(key.account_id, key.label, key.mode), (issued) => [key, issued] as const)
+            )
+          )
+          yield* forget(old)
+          return issued
+        },
+        Effect.catchTag("SqlError", Effect.die)
+      )
 
       return KeyStore.of({
         authenticate: (secret) => {
           const text = Redacted.value(secret)
           return isSecret(text) ? Cache.get(answers, digestOf(text).toString("base64")) : Effect.fail(unauthorized)
         },
-        create: Effect.fn("KeyStore.create")(
-          (accountId, { label, mode }) => issue(accountId, label, mode),
-          Effect.catchTag("SqlError", Effect.die)
-        ),
+        create,
         list: Effect.fn("KeyStore.list")(function* (accountId) {
           const rows = yield* retryTransient(
-            sql<KeyRow>`select * from api_keys where account_id = ${accountId} order by created_at desc, id`
+            sql<KeyRow>`
+              select * from api_keys where account_id = ${accountId} and (
+                revoked_at is null or id in (
+                  select id from api_keys where account_id = ${accountId} and revoked_at is not null
+                  order by revoked_at desc, id limit ${maxRevokedListed}
+                )
+              )
+              order by created_at desc, id`
           )
           return rows.map(toApiKey)
         }, Effect.orDie),
-        revoke: Effect.fn("KeyStore.revoke")(
-          function* (id) {
-            const key = yield* end(id)
-            yield* forget(key)
-            return toApiKey(key)
-          },
-          Effect.catchTag("SqlError", Effect.die)
-        ),
-        rotate: Effect.fn("KeyStore.rotate")(
-          function* (id) {
-            const [old, issued] = yield* sql.withTransaction(
-              Effect.flatMap(end(id), (key) =>
-                Effect.map(issue(key.account_id, key.label, key.mode), (issued) => [key, issued] as const)
-              )
-            )
-            yield* forget(old)
-            return issued
-          },
-          Effect.catchTag("SqlError", Effect.die)
-        )
+        revoke: (id) => revoke(id, undefined),
+        rotate: (id) => rotate(id, undefined),
+        revokeOwn: (accountId, id) => revoke(id, accountId),
+        rotateOwn: (accountId, id) => rotate(id, accountId)
       })
     })
   )

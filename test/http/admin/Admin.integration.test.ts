@@ -2,11 +2,16 @@ import { assert, describe, layer } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { HttpServer } from "effect/http"
 import * as Admin from "../../../src/http/admin/Admin.ts"
+import { Refusal } from "../../../src/services/Provider.ts"
+import { ProviderStates } from "../../../src/services/ProviderStates.ts"
 import { Readiness } from "../../../src/services/Readiness.ts"
 import * as Listener from "../../support/Listener.ts"
+import { searchRequest } from "../../support/requests.ts"
 import { connect, search } from "../../support/Wire.ts"
 
-const admin = Admin.listener({ host: "127.0.0.1", port: 0 }).pipe(Layer.provideMerge(Readiness.layer))
+const admin = Admin.listener({ host: "127.0.0.1", port: 0 }).pipe(
+  Layer.provideMerge(Layer.merge(Readiness.layer, ProviderStates.layer))
+)
 
 const get = Effect.fnUntraced(function* (path: string) {
   const { address } = yield* HttpServer.HttpServer
@@ -59,6 +64,31 @@ describe("the private listener", () => {
         assert.match(text, /^quarry_process_memory_resident_bytes [1-9]\d{6,}$/m)
         assert.match(text, /^quarry_process_event_loop_delay_max_seconds \d/m)
         assert.notInclude(text, "chosen-by-caller")
+      })
+    )
+
+    it.effect("/providers tells how each provider and engine stands", () =>
+      Effect.gen(function* () {
+        const { track } = yield* ProviderStates
+        const refusal = new Refusal({ reason: "quota", message: "it answered 402" })
+        const answering = yield* track({ name: "meta/google cse", search: () => Effect.succeed([]) })
+        const refusing = yield* track({ name: "brave", search: () => Effect.fail(refusal) })
+        yield* answering.ask(searchRequest(), 1_000)
+        yield* Effect.ignore(refusing.ask(searchRequest(), 1_000))
+        const { providers } = JSON.parse((yield* get("/providers")).text)
+        assert.deepInclude(providers[0], {
+          provider: "meta",
+          engine: "google cse",
+          state: "closed",
+          retry_at: null,
+          answers: 1,
+          refusals: 0,
+          last_refusal: null
+        })
+        assert.isNumber(providers[0].latency_ms.p95)
+        assert.deepInclude(providers[1], { provider: "brave", engine: null, state: "open", last_success_at: null })
+        assert.deepInclude(providers[1].last_refusal, { reason: "quota", message: "it answered 402" })
+        assert.match(providers[1].retry_at, /^\d{4}-/)
       })
     )
 

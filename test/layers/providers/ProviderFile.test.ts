@@ -2,6 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { ConfigProvider, Effect, FileSystem, Layer } from "effect"
 import { HttpClient, HttpClientResponse } from "effect/http"
 import { type Target, targets } from "../../../src/domain/Target.ts"
+import * as PacerMemory from "../../../src/layers/memory/PacerMemory.ts"
 import { type ProviderSource, table } from "../../../src/layers/providers/ProviderFile.ts"
 import { DocumentIndex } from "../../../src/services/DocumentIndex.ts"
 import type { ProviderTable } from "../../../src/services/Providers.ts"
@@ -37,6 +38,7 @@ const read = (source: ProviderSource, content = "") =>
       Layer.mergeAll(
         upstream,
         index,
+        PacerMemory.layer,
         files(content),
         ConfigProvider.layer(ConfigProvider.fromEnv({ env: environment }))
       )
@@ -114,6 +116,8 @@ describe("ProviderFile", () => {
     Effect.gen(function* () {
       const table = yield* read({ _tag: "index" })
       for (const target of targets) assert.strictEqual(yield* title(table, target), "from the index")
+      // What is known of it is known once.
+      assert.strictEqual(new Set(targets.map((target) => table[target][0])).size, 1)
     })
   )
 
@@ -141,12 +145,12 @@ describe("ProviderFile", () => {
     [
       "a provider without a type",
       { providers: { a: {} }, targets: {} },
-      "QUARRY_PROVIDERS (providers.json): providers.a.type must be one of searxng, index"
+      "QUARRY_PROVIDERS (providers.json): providers.a.type must be one of searxng, brave, serper, serpapi, mojeek, marginalia, openserp, kagi, tavily, exa, index"
     ],
     [
       "an unknown type",
       { providers: { a: { type: "toString" } }, targets: {} },
-      "QUARRY_PROVIDERS (providers.json): providers.a.type must be one of searxng, index"
+      "QUARRY_PROVIDERS (providers.json): providers.a.type must be one of searxng, brave, serper, serpapi, mojeek, marginalia, openserp, kagi, tavily, exa, index"
     ],
     [
       "a missing option",
@@ -228,8 +232,8 @@ describe("ProviderFile", () => {
     ],
     [
       "a target that is no list",
-      { providers: {}, targets: targetsOf({}) },
-      "QUARRY_PROVIDERS (providers.json): targets.alpha_search must be a list of providers"
+      { providers: {}, targets: targetsOf(1) },
+      "QUARRY_PROVIDERS (providers.json): targets.alpha_search must be a list of providers, or an object with providers and hedge"
     ],
     [
       "a target with a bare name",
@@ -277,7 +281,7 @@ describe("ProviderFile", () => {
       const error = yield* table(file).pipe(
         Effect.flip,
         Effect.orDie,
-        Effect.provide(Layer.mergeAll(upstream, index, FileSystem.layerNoop({})))
+        Effect.provide(Layer.mergeAll(upstream, index, PacerMemory.layer, FileSystem.layerNoop({})))
       )
       assert.strictEqual(error.message, "QUARRY_PROVIDERS (providers.json): cannot be read (NotFound)")
     })

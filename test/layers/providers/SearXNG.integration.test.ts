@@ -1,11 +1,14 @@
 import { NodeHttpClient } from "@effect/platform-node"
 import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Effect, Fiber, Layer, Redacted, type Scope, Tracer } from "effect"
-import { FetchHttpClient, type HttpClient } from "effect/http"
+import type { HttpClient } from "effect/http"
+import * as PacerMemory from "../../../src/layers/memory/PacerMemory.ts"
 import * as SearXNG from "../../../src/layers/providers/SearXNG.ts"
+import type { Pacer } from "../../../src/services/Pacer.ts"
 import type { Refusal } from "../../../src/services/Provider.ts"
 import { searchRequest } from "../../support/requests.ts"
-import { type Answer, answer, json, row, rows, serve, text } from "../../support/SearXNGServer.ts"
+import { answer, row, rows } from "../../support/SearXNGServer.ts"
+import { type Answer, json, serve, text } from "../../support/UpstreamServer.ts"
 
 const secret = "Basic c2VjcmV0OnNlY3JldA=="
 
@@ -53,9 +56,13 @@ const urls = (list: ReadonlyArray<{ readonly url: string }>) => list.map(({ url 
 
 const range = (first: number, last: number) => Array.from({ length: last - first + 1 }, (_, index) => first + index)
 
-const suite = (client: Layer.Layer<HttpClient.HttpClient>) => {
-  const promise = (title: string, body: () => Effect.Effect<void, never, HttpClient.HttpClient | Scope.Scope>) =>
-    it.live(title, () => body().pipe(Effect.provide(client)))
+const network = Layer.merge(NodeHttpClient.layerUndici, PacerMemory.layer)
+
+describe("SearXNG", () => {
+  const promise = (
+    title: string,
+    body: () => Effect.Effect<void, never, HttpClient.HttpClient | Pacer | Scope.Scope>
+  ) => it.live(title, () => body().pipe(Effect.provide(network), Effect.orDie))
 
   describe("the request", () => {
     promise("asks the engine for the page, language and safe-search level", () =>
@@ -305,6 +312,7 @@ const suite = (client: Layer.Layer<HttpClient.HttpClient>) => {
       ...(
         [
           ["CAPTCHA", "blocked"],
+          ["blocked", "blocked"],
           ["access denied", "blocked"],
           ["Suspended: CAPTCHA", "blocked"],
           ["Suspended: access denied", "blocked"],
@@ -409,7 +417,4 @@ const suite = (client: Layer.Layer<HttpClient.HttpClient>) => {
       })
     )
   })
-}
-
-describe("SearXNG over fetch", () => suite(FetchHttpClient.layer))
-describe("SearXNG over undici", () => suite(Layer.orDie(NodeHttpClient.layerUndici)))
+})

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as fc from "fast-check"
-import { literalQuery, upstreamPages } from "../../../src/layers/providers/SearXNG.ts"
+import { literalQuery } from "../../../src/layers/providers/SearXNG.ts"
 
 /** What SearXNG takes for a command: a part, between what Python calls whitespace, that begins with one of its signs. */
 const isCommand = (part: string) => /^[!:<?]/.test(part)
@@ -32,21 +32,6 @@ describe("literalQuery", () => {
         const sent = literalQuery(query)
         assert.isFalse(parts(sent).some(isCommand))
         assert.strictEqual(sent.replaceAll("'", ""), query)
-      })
-    )
-  })
-})
-
-describe("upstreamPages", () => {
-  it("R13: they hold the rows asked for, and none of them could be left out", () => {
-    const request = fc.record({ page: fc.integer({ min: 1, max: 5 }), num: fc.integer({ min: 1, max: 20 }) })
-    fc.assert(
-      fc.property(request, fc.integer({ min: 1, max: 50 }), ({ num, page }, pageSize) => {
-        const { first, last, skip } = upstreamPages({ num, page }, pageSize)
-        const firstRow = (first - 1) * pageSize + skip + 1
-        assert.strictEqual(firstRow, (page - 1) * num + 1)
-        assert.isTrue(skip >= 0 && skip < pageSize)
-        assert.isTrue(last * pageSize >= page * num && (last - 1) * pageSize < page * num)
       })
     )
   })

@@ -1,5 +1,5 @@
 import { assert, it } from "@effect/vitest"
-import { Effect, Exit, Layer, Redacted, Result } from "effect"
+import { Effect, Exit, Fiber, Layer, Redacted, Result } from "effect"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import * as Ids from "../../../src/layers/Ids.ts"
@@ -162,6 +162,39 @@ describeWithPostgres("LedgerSql with several replicas", () => {
         )
         yield* ledger.reserve(account, 1)
         assert.deepInclude(yield* ledger.allowance(account), { used: 2 })
+      }).pipe(Effect.provide(one))
+    })
+  )
+
+  it.live("verifying the books under load raises no false alarm", () =>
+    Effect.gen(function* () {
+      const [one, other] = yield* two
+      yield* Effect.gen(function* () {
+        const ledger = yield* Ledger
+        const accounts = yield* Effect.forEach(Array.from({ length: 5 }), () =>
+          makeAccount({ plan: "custom", quota: 2000 }, 1000)
+        )
+        const caller = Effect.fnUntraced(function* (index: number) {
+          for (let n = index; ; n++) {
+            const { reserve, settle } = yield* Ledger
+            const account = accounts[n % accounts.length] ?? assert.fail("there are accounts")
+            const hold = yield* Effect.result(reserve(account, 1 + (n % 5)))
+            if (Result.isFailure(hold)) continue
+            yield* settle(hold.success, yield* makeRecords(account, n % (2 + (n % 5))))
+          }
+        })
+        const callers = yield* Effect.forkChild(
+          Effect.forEach(
+            Array.from({ length: 50 }, (_, index) => index),
+            (index) => Effect.provide(caller(index), index % 2 === 0 ? one : other),
+            { concurrency: "unbounded" }
+          )
+        )
+        for (let n = 0; n < 40; n++) assert.deepStrictEqual(yield* ledger.verify, [])
+        const sql = yield* SqlClient.SqlClient
+        const [logged] = yield* sql<{ readonly count: number }>`select count(*)::int from queries`
+        assert.isAbove(logged?.count ?? 0, 100)
+        yield* Fiber.interrupt(callers)
       }).pipe(Effect.provide(one))
     })
   )

@@ -1,0 +1,89 @@
+import { Duration, Effect, type Layer } from "effect"
+import { Command } from "effect/cli"
+import type { Capabilities, Codes } from "../domain/Capabilities.ts"
+import type { SearchRequest } from "../domain/SearchRequest.ts"
+import { AppConfig } from "../layers/Config.ts"
+import { type Checked, ProviderStates } from "../services/ProviderStates.ts"
+import { print, Refused, table } from "./Output.ts"
+
+/** Something that every engine finds. */
+const request: SearchRequest = {
+  target: "alpha_search",
+  query: "web search",
+  geo: "us",
+  locale: "en-us",
+  page: 1,
+  num: 10,
+  safe: "off",
+  source: undefined
+}
+
+const codes = (one: string, many: string, known: Codes): string => {
+  if (known === "none") return `no ${one}`
+  return known === "any" ? `any ${one}` : `${known.length} ${many}`
+}
+
+const paging = (paging: Capabilities["paging"]): string => {
+  if (paging.kind === "first") return `first ${paging.maxRows} rows`
+  const pages = paging.maxPages === undefined ? "" : `, ${paging.maxPages} pages`
+  return paging.kind === "fixed" ? `pages of ${paging.pageSize}${pages}` : `pages up to ${paging.maxPageSize}${pages}`
+}
+
+const serves = (it: Capabilities | undefined): string =>
+  it === undefined
+    ? "everything"
+    : [
+        paging(it.paging),
+        `safe ${it.safe.join("/")}`,
+        codes("country", "countries", it.countries),
+        codes("language", "languages", it.languages)
+      ].join("; ")
+
+const named = ({ state }: Checked) => {
+  const [provider = "", ...engine] = state.name.split("/")
+  return { provider, engine: engine.length === 0 ? null : engine.join("/") }
+}
+
+const check = Command.make(
+  "check",
+  {},
+  Effect.fn(function* () {
+    const { providerTimeout } = yield* AppConfig
+    const states = yield* ProviderStates
+    const checked = yield* states.check(request, Duration.toMillis(providerTimeout))
+    const failed = checked.filter(({ refusal }) => refusal !== undefined).length
+    yield* print(
+      {
+        ok: failed === 0,
+        providers: checked.map((it) => ({
+          ...named(it),
+          ok: it.refusal === undefined,
+          rows: it.rows ?? null,
+          ms: it.durationMs,
+          refusal: it.refusal === undefined ? null : { reason: it.refusal.reason, message: it.refusal.message },
+          serves: it.state.capabilities ?? null
+        }))
+      },
+      table([
+        ["PROVIDER", "ENGINE", "RESULT", "ROWS", "MS", "SERVES"],
+        ...checked.map((it) => [
+          named(it).provider,
+          named(it).engine ?? "-",
+          it.refusal === undefined ? "ok" : `${it.refusal.reason} (${it.refusal.message})`,
+          `${it.rows ?? "-"}`,
+          `${it.durationMs}`,
+          serves(it.state.capabilities)
+        ])
+      ])
+    )
+    if (failed > 0) {
+      return yield* new Refused({ message: `${failed} of ${checked.length} providers gave no answer.` })
+    }
+  })
+).pipe(Command.withDescription("Run one live search at every provider and engine"))
+
+export const providers = <E, R>(layer: Layer.Layer<AppConfig | ProviderStates, E, R>) =>
+  Command.make("providers").pipe(
+    Command.withDescription("The engines behind the targets"),
+    Command.withSubcommands([check.pipe(Command.provide(layer))])
+  )

@@ -1,0 +1,140 @@
+import { Schema } from "effect"
+import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
+import { Outcome } from "../../domain/QueryRecord.ts"
+import { Safe, Target } from "../../domain/Target.ts"
+import { Granularity, Grouping } from "../../domain/Usage.ts"
+import { accepting } from "../Callers.ts"
+import { InternalError, InvalidRequest } from "../errors.ts"
+import { Authentication, RateLimiting } from "../Middleware.ts"
+import { Parameter } from "../parameters.ts"
+import { Moment } from "../wire.ts"
+
+const Outcomes = Schema.Struct({
+  ok: Schema.Int,
+  upstream_error: Schema.Int,
+  upstream_timeout: Schema.Int
+}).annotate({ identifier: "Outcomes", description: "Searches by how they ended" })
+
+const counts = {
+  searches: Schema.Int,
+  credits: Schema.Int.annotate({ description: "Credits charged" }),
+  outcomes: Outcomes
+}
+
+export const Usage = Schema.Struct({
+  plan: Schema.String,
+  period: Schema.Struct({
+    start: Schema.NullOr(Moment),
+    end: Schema.NullOr(Moment)
+  }).annotate({ description: "What the quota is measured over; nulls on the trial, which has no period" }),
+  quota: Schema.NullOr(Schema.Int).annotate({
+    description: "Searches the quota allows in the period; null where usage is counted and never refused"
+  }),
+  used: Schema.Int.annotate({
+    description: "Credits spent inside the quota, those of searches in flight included"
+  }),
+  remaining: Schema.NullOr(Schema.Int).annotate({ description: "What is left of the quota" }),
+  balance: Schema.Int.annotate({ description: "Pack credits left" }),
+  resets_at: Schema.NullOr(Moment).annotate({ description: "When the quota resets; null on the trial" }),
+  from: Moment,
+  to: Moment,
+  granularity: Granularity,
+  group_by: Schema.NullOr(Grouping),
+  totals: Schema.Struct(counts).annotate({ description: "The sum over the series" }),
+  series: Schema.Array(
+    Schema.Struct({
+      start: Moment.annotate({ description: "Begin of the hour, day or month in UTC" }),
+      group: Schema.NullOr(Schema.String).annotate({
+        description: "The target or the key's id; null when nothing is grouped, or no key was used"
+      }),
+      ...counts
+    })
+  ).annotate({ description: "In the order of time and group. Stretches without a search are left out." })
+}).annotate({ identifier: "Usage" })
+
+export const LoggedQuery = Schema.Struct({
+  id: Schema.String.annotate({ description: "qry_ and 32 hex characters" }),
+  created_at: Moment,
+  batch_id: Schema.NullOr(Schema.String),
+  key_id: Schema.NullOr(Schema.String).annotate({ description: "The key that asked; null for a session" }),
+  target: Target,
+  query: Schema.String,
+  geo: Schema.String,
+  locale: Schema.String,
+  page: Schema.Int,
+  num: Schema.Int,
+  safe: Safe,
+  source: Schema.String,
+  status: Outcome.annotate({ description: "How the search ended" }),
+  credits: Schema.Int.annotate({ description: "Credits charged" }),
+  cached: Schema.Boolean.annotate({ description: "Whether the answer came from the result cache" }),
+  result_count: Schema.Int,
+  duration_ms: Schema.Int
+}).annotate({ identifier: "LoggedQuery" })
+
+export const RecentQueries = Schema.Struct({ queries: Schema.Array(LoggedQuery) }).annotate({
+  identifier: "RecentQueries"
+})
+
+export const QueryHistory = Schema.Struct({
+  queries: Schema.Array(LoggedQuery),
+  next_cursor: Schema.NullOr(Schema.String).annotate({
+    description: "The cursor of the next page; null on the last. A page may be short, even empty, and not be the last."
+  })
+}).annotate({ identifier: "QueryHistory" })
+
+export class UsageGroup extends HttpApiGroup.make("usage")
+  .add(
+    HttpApiEndpoint.get("usage", "/v1/usage", {
+      query: Schema.Struct({ from: Parameter, to: Parameter, granularity: Parameter, group_by: Parameter }),
+      success: Usage,
+      error: [InvalidRequest, InternalError]
+    }).annotateMerge(
+      OpenApi.annotations({
+        identifier: "usage",
+        summary: "What was used",
+        description: "Quota and balance now, and the logged searches counted by time."
+      })
+    )
+  )
+  .add(
+    HttpApiEndpoint.get("recent", "/v1/query/recent", {
+      query: Schema.Struct({ limit: Parameter }),
+      success: RecentQueries,
+      error: [InvalidRequest, InternalError]
+    }).annotateMerge(
+      OpenApi.annotations({
+        identifier: "recentQueries",
+        summary: "Latest searches",
+        description: "The latest entries of the query log, newest first."
+      })
+    )
+  )
+  .add(
+    HttpApiEndpoint.get("history", "/v1/query/history", {
+      query: Schema.Struct({
+        target: Parameter,
+        status: Parameter,
+        key: Parameter,
+        batch: Parameter,
+        source: Parameter,
+        text: Parameter,
+        from: Parameter,
+        to: Parameter,
+        cursor: Parameter,
+        limit: Parameter
+      }),
+      success: QueryHistory,
+      error: [InvalidRequest, InternalError]
+    }).annotateMerge(
+      OpenApi.annotations({
+        identifier: "queryHistory",
+        summary: "Searches page by page",
+        description: "The query log, newest first. Pages stay as they are while new searches are logged."
+      })
+    )
+  )
+  .annotateEndpointsMerge(accepting("session"))
+  .middleware(RateLimiting)
+  .middleware(Authentication)
+  .annotateMerge(OpenApi.annotations({ title: "Usage", description: "What the signed-in account searched for" })) {}

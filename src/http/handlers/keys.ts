@@ -1,0 +1,64 @@
+import { Effect, Redacted } from "effect"
+import { HttpApiBuilder } from "effect/http-api"
+import type { ApiKey } from "../../domain/ApiKey.ts"
+import { unauthorized } from "../../domain/errors.ts"
+import { parseNewKey } from "../../domain/NewKey.ts"
+import { type IssuedKey, KeyStore } from "../../services/KeyStore.ts"
+import { Api } from "../Api.ts"
+import { readJson } from "../body.ts"
+import { currentAccount } from "../Middleware.ts"
+import { toMoment, toMomentOrNull } from "../wire.ts"
+
+export const layer = HttpApiBuilder.group(
+  Api,
+  "keys",
+  Effect.fn(function* (handlers) {
+    const keys = yield* KeyStore
+
+    return handlers
+      .handle(
+        "list",
+        Effect.fnUntraced(function* () {
+          return { api_keys: (yield* keys.list((yield* currentAccount).id)).map(toKey) }
+        })
+      )
+      .handleRaw(
+        "create",
+        // Raw, so that a body which is wrong is answered with every failure in the envelope (R3, R6).
+        Effect.fnUntraced(function* ({ request }) {
+          const { name, type } = yield* Effect.fromResult(parseNewKey(yield* readJson(request)))
+          const account = yield* currentAccount
+          // An account that is gone since it was authenticated has no credential any more.
+          const issued = keys
+            .create(account.id, { label: name, mode: type })
+            .pipe(Effect.catchTag("not_found", () => Effect.fail(unauthorized)))
+          return toIssued(yield* issued)
+        })
+      )
+      .handle(
+        "rotate",
+        Effect.fnUntraced(function* ({ params }) {
+          return toIssued(yield* keys.rotateOwn((yield* currentAccount).id, params.id))
+        })
+      )
+      .handle(
+        "revoke",
+        Effect.fnUntraced(function* ({ params }) {
+          yield* keys.revokeOwn((yield* currentAccount).id, params.id)
+        })
+      )
+  })
+)
+
+export const toKey = (key: ApiKey) => ({
+  id: key.id,
+  name: key.label,
+  type: key.mode,
+  hint: key.hint,
+  created_at: toMoment(key.createdAt),
+  last_used_at: toMomentOrNull(key.lastUsedAt),
+  revoked_at: toMomentOrNull(key.revokedAt)
+})
+
+/** The only moment at which a secret leaves the service. */
+const toIssued = ({ key, secret }: IssuedKey) => ({ ...toKey(key), secret: Redacted.value(secret) })

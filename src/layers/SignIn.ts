@@ -1,0 +1,32 @@
+import { Effect, Layer, type Redacted } from "effect"
+import * as EmailsLog from "./auth/EmailsLog.ts"
+import * as EmailsSmtp from "./auth/EmailsSmtp.ts"
+import * as SessionsBetterAuth from "./auth/SessionsBetterAuth.ts"
+import { AppConfig } from "./Config.ts"
+import { Secrets } from "./Secrets.ts"
+import * as Storage from "./Storage.ts"
+
+const emails = Layer.unwrap(
+  Effect.map(AppConfig, ({ emailFrom, smtpUrl }) =>
+    smtpUrl === undefined || emailFrom === undefined
+      ? EmailsLog.layer
+      : EmailsSmtp.layer({ url: smtpUrl, from: emailFrom })
+  )
+)
+
+const client = (clientId: string | undefined, clientSecret: Redacted.Redacted | undefined) =>
+  clientId === undefined || clientSecret === undefined ? undefined : { clientId, clientSecret }
+
+/** Sign-in with what the settings name: a mail server, and identity providers. */
+export const layer = Layer.unwrap(
+  Effect.gen(function* () {
+    const config = yield* AppConfig
+    const { authSecret } = yield* Secrets
+    return SessionsBetterAuth.layer({
+      baseUrl: config.baseUrl,
+      secret: authSecret,
+      google: client(config.googleClientId, config.googleClientSecret),
+      github: client(config.githubClientId, config.githubClientSecret)
+    })
+  })
+).pipe(Layer.provide([emails, Storage.layer, Storage.database]))

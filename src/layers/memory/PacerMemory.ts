@@ -1,0 +1,16 @@
+import { Clock, Effect, Layer } from "effect"
+import { intervalMs, Pacer } from "../../services/Pacer.ts"
+
+/** Paces this process alone. Names are those of the provider file, so there are few. */
+export const layer: Layer.Layer<Pacer> = Layer.sync(Pacer, () => {
+  const nextAt = new Map<string, number>()
+  return Pacer.of({
+    take: ({ name, perSecond, withinMs }) =>
+      Effect.map(Clock.currentTimeMillis, (now) => {
+        const turn = Math.max(now, nextAt.get(name) ?? now)
+        if (turn - now > withinMs) return undefined
+        nextAt.set(name, turn + intervalMs(perSecond))
+        return turn - now
+      })
+  })
+})

@@ -1,0 +1,37 @@
+import { Redacted } from "effect"
+import { HttpClientRequest } from "effect/http"
+import * as SearchApi from "./SearchApi.ts"
+
+/** Exa: its first results, with the passage that fits the query best as the snippet. */
+export const type = SearchApi.type({
+  url: "https://api.exa.ai",
+  needsKey: true,
+  capabilities: () => ({
+    paging: { kind: "first", maxRows: 100 },
+    safe: ["off", "moderate", "strict"],
+    countries: "any",
+    languages: "none"
+  }),
+  secretHeaders: ["x-api-key"],
+  request: ({ country, query, rows, safe }, { key, url }) =>
+    HttpClientRequest.post(`${url}/search`, {
+      headers: key === undefined ? {} : { "x-api-key": Redacted.value(key) }
+    }).pipe(
+      HttpClientRequest.bodyJsonUnsafe({
+        query,
+        type: "auto",
+        numResults: rows,
+        userLocation: country?.toUpperCase(),
+        moderation: safe !== "off",
+        contents: { highlights: { numSentences: 2, highlightsPerUrl: 1 } }
+      })
+    ),
+  answer: {
+    rows: ["results"],
+    marks: ["results"],
+    url: "url",
+    title: "title",
+    snippet: ({ highlights, summary, text }: { highlights?: unknown; summary?: unknown; text?: unknown }) =>
+      (Array.isArray(highlights) ? highlights[0] : undefined) ?? summary ?? text
+  }
+})

@@ -1,0 +1,65 @@
+import { Clock, Effect, Option, Schema, type Scope, Semaphore } from "effect"
+import { Pacer } from "../../services/Pacer.ts"
+import { maxQueueMs, Refusal } from "../../services/Provider.ts"
+
+const concurrencyRule = { message: "must be a whole number from 1 to 10000" }
+const paceRule = { message: "must be a number from 0.001 to 10000" }
+
+/** What an operator may set of every provider that is called over the network. */
+export const options = {
+  /** Calls in flight at once, in each process. */
+  concurrency: Schema.optionalKey(
+    Schema.Number.annotate(concurrencyRule).check(
+      Schema.isInt(concurrencyRule),
+      Schema.isBetween({ minimum: 1, maximum: 10_000 }, concurrencyRule)
+    )
+  ),
+  /** Calls a second, of all processes together when they share a Redis. No limit when unset. */
+  requestsPerSecond: Schema.optionalKey(
+    Schema.Number.annotate(paceRule).check(Schema.isBetween({ minimum: 0.001, maximum: 10_000 }, paceRule))
+  )
+}
+
+/** Far more than a well provider has in flight; a slow one must not take every socket and all memory. */
+const defaultConcurrency = 256
+
+/** How far from its turn a call may leave. Later than that, as after a busy process, it takes another turn. */
+const maxLatenessMs = 150
+
+/** Lets a call go to the provider when it is its turn, or refuses it as `busy` when that would take too long. */
+export type Gate = <A, E, R>(call: Effect.Effect<A, E, R>) => Effect.Effect<A, E | Refusal, Exclude<R, Scope.Scope>>
+
+const busy = (what: string) => new Refusal({ reason: "busy", message: `${what} set for it in the provider file` })
+
+export const make = (
+  name: string,
+  bounds: { readonly concurrency?: number; readonly requestsPerSecond?: number }
+): Effect.Effect<Gate, never, Pacer> =>
+  Effect.gen(function* () {
+    const pacer = yield* Pacer
+    const concurrency = bounds.concurrency ?? defaultConcurrency
+    const permits = yield* Semaphore.make(concurrency)
+    const perSecond = bounds.requestsPerSecond
+
+    const turn = Effect.fnUntraced(function* (deadline: number, perSecond: number) {
+      while (true) {
+        const asked = yield* Clock.currentTimeMillis
+        const waitMs = yield* pacer.take({ name, perSecond, withinMs: deadline - asked })
+        if (waitMs === undefined) return yield* busy(`there is no turn in time at the ${perSecond} requests a second`)
+        if (waitMs > 0) yield* Effect.sleep(waitMs)
+        // The pacer's clock stood somewhere between the question and its answer.
+        if ((yield* Clock.currentTimeMillis) - asked - waitMs <= maxLatenessMs) return
+      }
+    })
+
+    return (call) =>
+      Effect.gen(function* () {
+        const withinMs = yield* maxQueueMs
+        const deadline = (yield* Clock.currentTimeMillis) + withinMs
+        // In a scope, so that a permit that comes as the wait ends is given back.
+        const permit = yield* Effect.timeoutOption(Semaphore.takeScoped(permits, 1), withinMs)
+        if (Option.isNone(permit)) return yield* busy(`it has all ${concurrency} calls in flight`)
+        if (perSecond !== undefined) yield* turn(deadline, perSecond)
+        return yield* call
+      }).pipe(Effect.scoped)
+  })

@@ -1,0 +1,23 @@
+import { Redacted } from "effect"
+import { HttpClientRequest } from "effect/http"
+import * as SearchApi from "./SearchApi.ts"
+
+/** Marginalia: an index of small, text-heavy sites. The key `public` works and is often limited. */
+export const type = SearchApi.type({
+  url: "https://api2.marginalia-search.com",
+  needsKey: true,
+  capabilities: () => ({
+    paging: { kind: "sized", maxPageSize: 100 },
+    safe: ["off", "moderate", "strict"],
+    countries: "none",
+    languages: "none"
+  }),
+  secretHeaders: ["api-key"],
+  request: ({ page, query, rows, safe }, { key, url }) =>
+    HttpClientRequest.get(`${url}/search`, {
+      urlParams: { query: Redacted.make(query), count: rows, page, nsfw: safe === "off" ? 0 : 1 },
+      headers: key === undefined ? {} : { "api-key": Redacted.value(key) }
+    }),
+  answer: { rows: ["results"], marks: ["results"], url: "url", title: "title", snippet: "description" },
+  dialect: { statuses: { 503: { reason: "rate_limited" } } }
+})

@@ -1,0 +1,40 @@
+import { Predicate, Redacted } from "effect"
+import { HttpClientRequest } from "effect/http"
+import * as SearchApi from "./SearchApi.ts"
+
+/** Mojeek: an index of its own. Its errors come in the body of a 200. */
+export const type = SearchApi.type({
+  url: "https://www.mojeek.com",
+  needsKey: true,
+  capabilities: () => ({
+    paging: { kind: "sized", maxPageSize: 20 },
+    safe: ["off", "moderate", "strict"],
+    countries: "any",
+    languages: "any"
+  }),
+  secretHeaders: [],
+  request: ({ country, language, offset, query, rows, safe }, { key, url }) =>
+    HttpClientRequest.get(`${url}/search`, {
+      urlParams: {
+        api_key: key,
+        q: Redacted.make(query),
+        fmt: "json",
+        s: offset + 1,
+        t: rows,
+        safe: safe === "off" ? 0 : 1,
+        rb: country?.toUpperCase(),
+        lb: language?.toUpperCase()
+      }
+    }),
+  answer: {
+    rows: ["response", "results"],
+    marks: ["response"],
+    url: "url",
+    title: "title",
+    snippet: "desc",
+    problem: ({ response }: { readonly response?: unknown }) => {
+      const status = Predicate.hasProperty(response, "status") ? response.status : undefined
+      return typeof status === "string" && status !== "OK" ? status : ""
+    }
+  }
+})

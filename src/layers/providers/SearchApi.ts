@@ -1,0 +1,111 @@
+import { Effect, Predicate, type Redacted, Schema } from "effect"
+import type { HttpClient, HttpClientRequest } from "effect/http"
+import type { Capabilities, UpstreamCall } from "../../domain/Capabilities.ts"
+import type { UpstreamRow } from "../../domain/Organic.ts"
+import type { Pacer } from "../../services/Pacer.ts"
+import { type Provider, Refusal, type RefusalReason } from "../../services/Provider.ts"
+import * as ApiKeys from "./ApiKeys.ts"
+import * as Gate from "./Gate.ts"
+import * as Paged from "./Paged.ts"
+import { address, define, keptPrivate, type ProviderType } from "./ProviderType.ts"
+import * as Upstream from "./Upstream.ts"
+
+/** Where in an upstream's answer its rows are, and what is called what in a row. */
+export interface AnswerShape {
+  readonly rows: ReadonlyArray<string>
+  /** Top-level fields of which an answer has at least one, rows or none. What has neither is no answer. */
+  readonly marks: ReadonlyArray<string>
+  readonly url: string
+  readonly title: string
+  /** Its name, or how to read it. */
+  readonly snippet: string | ((row: object) => unknown)
+  /** What a 200 without rows says is wrong; the words of an `error` field by default. Empty when nothing is. */
+  readonly problem?: (json: object) => string
+}
+
+/** How a commercial or self-hosted search API is called: all that an adapter has to say. */
+export interface SearchApi {
+  /** Address of the service; an entry may name another, as of a proxy. The entry must when undefined. */
+  readonly url: string | undefined
+  /** Its engines, the default first; none when it has no choice of them. */
+  readonly engines?: readonly [string, ...Array<string>]
+  readonly needsKey: boolean
+  readonly capabilities: (engine: string) => Capabilities
+  /** The names of headers that carry the key. */
+  readonly secretHeaders: ReadonlyArray<string>
+  /** Secrets and the query are `Redacted` where they are part of the address. */
+  readonly request: (
+    call: UpstreamCall,
+    to: { readonly url: string; readonly engine: string; readonly key: Redacted.Redacted | undefined }
+  ) => HttpClientRequest.HttpClientRequest
+  readonly answer: AnswerShape
+  readonly dialect?: Upstream.Dialect
+}
+
+const at = (json: unknown, path: ReadonlyArray<string>): unknown =>
+  path.reduce((value: unknown, name) => (Predicate.hasProperty(value, name) ? value[name] : undefined), json)
+
+const textOf = (value: unknown): string => (typeof value === "string" ? value : "")
+
+const readRow = (shape: AnswerShape, row: unknown): ReadonlyArray<UpstreamRow> => {
+  if (typeof row !== "object" || row === null) return []
+  const url = at(row, [shape.url])
+  if (typeof url !== "string") return []
+  const snippet = typeof shape.snippet === "string" ? at(row, [shape.snippet]) : shape.snippet(row)
+  return [{ url, title: textOf(at(row, [shape.title])), snippet: textOf(snippet) }]
+}
+
+const isStated = (error: unknown): boolean => (Array.isArray(error) ? error.length > 0 : Boolean(error))
+
+const statedError = (json: { readonly error?: unknown; readonly errors?: unknown }): string =>
+  isStated(json.error) || isStated(json.errors) ? `error ${Upstream.explanation(json)}` : ""
+
+const refuse = (reason: RefusalReason, message: string) => Effect.fail(new Refusal({ reason, message }))
+
+/** The rows of an answer; fails when there are none for another reason than that nothing was found (R14). */
+export const readAnswer = (shape: AnswerShape, json: unknown): Effect.Effect<ReadonlyArray<UpstreamRow>, Refusal> => {
+  if (typeof json !== "object" || json === null || Array.isArray(json)) {
+    return refuse("malformed", "its answer is not the documented JSON")
+  }
+  const list = at(json, shape.rows)
+  const rows = Array.isArray(list) ? list.flatMap((row) => readRow(shape, row)) : []
+  if (rows.length > 0) return Effect.succeed(rows)
+  const problem = (shape.problem ?? statedError)(json)
+  if (problem !== "") return refuse(Upstream.reasonFor(problem) ?? "malformed", "it answered 200 with an error inside")
+  if (Array.isArray(list) && list.length > 0) return refuse("malformed", "its rows are not as documented")
+  const isAnswer = Array.isArray(list) || (list === undefined && shape.marks.some((mark) => Object.hasOwn(json, mark)))
+  return isAnswer ? Effect.succeed([]) : refuse("malformed", "its answer is not the documented JSON")
+}
+
+/** The type of provider that an API makes. */
+export const type = (api: SearchApi): ProviderType<HttpClient.HttpClient | Pacer> =>
+  define({
+    options: Schema.Struct({
+      url: api.url === undefined ? address.url : Schema.optionalKey(address.url),
+      insecure: address.insecure,
+      ...ApiKeys.options,
+      ...Gate.options
+    }).check(keptPrivate, ApiKeys.oneWay(api.needsKey)),
+    engines: api.engines ?? "none",
+    make: (name, options) =>
+      Effect.gen(function* () {
+        const gate = yield* Gate.make(name, options)
+        const ask = yield* Upstream.make({
+          gate,
+          secretHeaders: api.secretHeaders,
+          ...(api.dialect === undefined ? {} : { dialect: api.dialect })
+        })
+        const url = (options.url ?? api.url ?? "").replace(/\/+$/, "")
+        const keys = ApiKeys.keysOf(options)
+        const withKey = ApiKeys.make(name, keys)
+
+        return (named): Provider => {
+          const engine = named ?? api.engines?.[0] ?? ""
+          const send = (call: UpstreamCall, key: Redacted.Redacted | undefined) =>
+            Effect.flatMap(ask(api.request(call, { url, engine, key })), (json) => readAnswer(api.answer, json))
+          return Paged.make(named === undefined ? name : `${name}/${named}`, api.capabilities(engine), (call) =>
+            keys.length === 0 ? send(call, undefined) : withKey((key) => send(call, key))
+          )
+        }
+      })
+  })

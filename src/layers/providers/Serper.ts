@@ -1,0 +1,31 @@
+import { Redacted } from "effect"
+import { HttpClientRequest } from "effect/http"
+import * as SearchApi from "./SearchApi.ts"
+
+/**
+ * Serper: Google's results. No first-party reference is public, so only the page size that every client uses is asked
+ * for, and safe search, of which none is known, is left to others.
+ */
+export const type = SearchApi.type({
+  url: "https://google.serper.dev",
+  needsKey: true,
+  capabilities: () => ({
+    paging: { kind: "fixed", pageSize: 10 },
+    safe: ["off"],
+    countries: "any",
+    languages: "any"
+  }),
+  secretHeaders: ["x-api-key"],
+  request: ({ country, language, page, query }, { key, url }) =>
+    HttpClientRequest.post(`${url}/search`, {
+      headers: key === undefined ? {} : { "x-api-key": Redacted.value(key) }
+    }).pipe(HttpClientRequest.bodyJsonUnsafe({ q: query, gl: country, hl: language, num: 10, page })),
+  answer: {
+    rows: ["organic"],
+    marks: ["organic", "searchParameters"],
+    url: "link",
+    title: "title",
+    snippet: "snippet",
+    problem: (json) => ("message" in json && "statusCode" in json ? `error ${json.message}` : "")
+  }
+})

@@ -1,0 +1,56 @@
+import { hash } from "node:crypto"
+import { Effect, Layer } from "effect"
+import { intervalMs, Pacer } from "../../services/Pacer.ts"
+import * as PacerMemory from "../memory/PacerMemory.ts"
+import { type RedisClient, RedisConnection } from "./RedisConnection.ts"
+
+/**
+ * Takes the next turn, in Unix microseconds of the store's clock, unless it is too far off: answers the microseconds
+ * until it, or -1. A clock that was set back by more than the longest wait must not stop the pace until it has caught
+ * up. `%.0f` because Lua's own conversion keeps 14 digits of 16.
+ */
+const script = `
+local pace, interval, within = KEYS[1], tonumber(ARGV[1]), tonumber(ARGV[2])
+local time = redis.call("TIME")
+local now = time[1] * 1000000 + time[2]
+local turn = tonumber(redis.call("GET", pace) or now)
+if turn < now or turn > now + interval + 120000000 then turn = now end
+if turn - now > within then return -1 end
+redis.call("SET", pace, string.format("%.0f", turn + interval), "PX", math.ceil((turn + interval - now) / 1000) + 1000)
+return turn - now
+`
+
+const digest = hash("sha1", script)
+
+/** One round trip, and a second one when Redis has not seen the script since it started. */
+const take = (client: RedisClient, key: string, interval: number, within: number): Promise<number> =>
+  // The cast holds because the script returns a number and nothing else.
+  client.evalsha(digest, 1, key, interval, within).catch((error: Error) => {
+    if (!error.message.startsWith("NOSCRIPT")) throw error
+    return client.eval(script, 1, key, interval, within)
+  }) as Promise<number>
+
+/** Paces all replicas together, and each by itself while Redis is away. */
+export const layer: Layer.Layer<Pacer, never, RedisConnection> = Layer.effect(
+  Pacer,
+  Effect.gen(function* () {
+    const connection = yield* RedisConnection
+    const inProcess = yield* Pacer
+    return Pacer.of({
+      take: (pace) =>
+        connection
+          .run((client) =>
+            take(
+              client,
+              `quarry:pace:{${pace.name}}`,
+              Math.ceil(intervalMs(pace.perSecond) * 1000),
+              Math.floor(pace.withinMs * 1000)
+            )
+          )
+          .pipe(
+            Effect.map((micros) => (micros < 0 ? undefined : micros / 1000)),
+            Effect.catch(() => inProcess.take(pace))
+          )
+    })
+  })
+).pipe(Layer.provide(PacerMemory.layer))

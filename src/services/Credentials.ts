@@ -1,0 +1,77 @@
+import { Context, Effect, Layer, Redacted } from "effect"
+import { clientNetwork } from "../domain/ClientAddress.ts"
+import { bearerToken, type CredentialKind, judged, type Presented } from "../domain/Credential.ts"
+import { type Unauthorized, unauthorized } from "../domain/errors.ts"
+import type { DemoPrincipal, Principal } from "../domain/Principal.ts"
+import { Deployment } from "./Deployment.ts"
+import { KeyStore } from "./KeyStore.ts"
+import { Marketplace } from "./Marketplace.ts"
+import { Sessions } from "./Sessions.ts"
+
+/** What a request carries that tells who sends it. */
+export interface Carried extends Presented {
+  /** Address of the other end of the connection. */
+  readonly socketAddress: string | undefined
+  readonly forwardedFor: string | undefined
+}
+
+/** The one place where credentials become a principal (R22). */
+export class Credentials extends Context.Service<
+  Credentials,
+  {
+    /**
+     * Who sends a request to a route that accepts these kinds of credential. The first kind that is present is judged
+     * and nothing falls through; one that the route does not accept is refused without being looked up.
+     */
+    readonly authenticate: (
+      carried: Carried,
+      accepted: ReadonlyArray<CredentialKind>
+    ) => Effect.Effect<Principal, Unauthorized>
+  }
+>()("quarry/services/Credentials") {
+  static readonly layer = Layer.effect(
+    Credentials,
+    Effect.gen(function* () {
+      const keys = yield* KeyStore
+      const sessions = yield* Sessions
+      const marketplace = yield* Marketplace
+      const { demoOrigin, trustedProxyHops } = yield* Deployment
+
+      const demo = (carried: Carried): Effect.Effect<DemoPrincipal, Unauthorized> => {
+        const network = clientNetwork(carried.socketAddress, carried.forwardedFor, trustedProxyHops)
+        if (demoOrigin === undefined || carried.demoOrigin !== demoOrigin || network === undefined) {
+          return Effect.fail(unauthorized)
+        }
+        return Effect.succeed({ _tag: "demo", network })
+      }
+
+      const authenticate = Effect.fn("Credentials.authenticate")(function* (
+        carried: Carried,
+        accepted: ReadonlyArray<CredentialKind>
+      ): Effect.fn.Return<Principal, Unauthorized> {
+        const kind = judged(carried)
+        if (kind === undefined || !accepted.includes(kind)) return yield* unauthorized
+        switch (kind) {
+          case "key": {
+            const token = bearerToken(carried.authorization ?? "")
+            return token === undefined ? yield* unauthorized : yield* keys.authenticate(Redacted.make(token))
+          }
+          case "marketplace": {
+            const { marketplaceSecret = "", marketplaceUser = "" } = carried
+            return yield* marketplace.authenticate(Redacted.make(marketplaceSecret), marketplaceUser)
+          }
+          case "session": {
+            // One that was sent twice is ambiguous: a page of another subdomain may have planted the first.
+            const [cookie, second] = carried.sessionCookies
+            if (cookie === undefined || cookie === "" || second !== undefined) return yield* unauthorized
+            return yield* sessions.authenticate(Redacted.make(cookie))
+          }
+          case "demo":
+            return yield* demo(carried)
+        }
+      })
+
+      return Credentials.of({ authenticate })
+    })
+  )
+}

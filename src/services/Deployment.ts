@@ -1,0 +1,13 @@
+import { Context } from "effect"
+
+/** What an operator decided about where callers come from. */
+export const Deployment = Context.Reference<{
+  /** Origin of the address that clients use, as browsers send it. */
+  readonly origin: string
+  /** What `X-Demo-Origin` must equal; undefined turns the demo off. */
+  readonly demoOrigin: string | undefined
+  /** Proxies in front of the listener, each of which appends to `X-Forwarded-For`. */
+  readonly trustedProxyHops: number
+}>("quarry/services/Deployment", {
+  defaultValue: () => ({ origin: "http://localhost:3000", demoOrigin: undefined, trustedProxyHops: 0 })
+})

@@ -1,0 +1,195 @@
+import { Cause, Clock, Context, Effect, Exit, Layer, Option, Result } from "effect"
+import type { Capabilities } from "../domain/Capabilities.ts"
+import type { UpstreamRow } from "../domain/Organic.ts"
+import type { SearchRequest } from "../domain/SearchRequest.ts"
+import { Breaker, type BreakerState } from "./Breaker.ts"
+import { type Provider, Refusal, type RefusalReason } from "./Provider.ts"
+
+/** What is known of a provider and engine in this process. Times are Unix milliseconds. */
+export interface ProviderState {
+  readonly name: string
+  readonly state: BreakerState
+  /** When an open breaker lets a search through again. */
+  readonly retryAt: number | undefined
+  readonly answers: number
+  readonly refusals: number
+  readonly lastSuccessAt: number | undefined
+  readonly lastRefusal: { readonly at: number; readonly reason: RefusalReason; readonly message: string } | undefined
+  /** Of its last answers; undefined until it gave one. */
+  readonly latencyMs: { readonly p50: number; readonly p95: number; readonly p99: number } | undefined
+  /** Undefined when it serves everything. */
+  readonly capabilities: Capabilities | undefined
+}
+
+/** What came of one search at a provider. */
+export interface Checked {
+  readonly state: ProviderState
+  /** Undefined when it refused. */
+  readonly rows: number | undefined
+  readonly refusal: Refusal | undefined
+  readonly durationMs: number
+}
+
+/** Answers that percentiles are told from: enough for a p95, few enough to follow a provider that slows down. */
+const maxSamples = 128
+
+const maxConcurrentChecks = 8
+
+/** Fewer do not tell what is slow for a provider. */
+const minHedgeSamples = 20
+
+/** How long the last answers took. */
+class Latencies {
+  private readonly samples: Array<number> = []
+  private next = 0
+  private sorted: ReadonlyArray<number> | undefined
+
+  add(ms: number): void {
+    this.samples[this.next] = ms
+    this.next = (this.next + 1) % maxSamples
+    this.sorted = undefined
+  }
+
+  get count(): number {
+    return this.samples.length
+  }
+
+  /** Undefined without samples. */
+  percentile(share: number): number | undefined {
+    this.sorted ??= this.samples.toSorted((a, b) => a - b)
+    return this.sorted[Math.max(0, Math.ceil(this.sorted.length * share) - 1)]
+  }
+}
+
+const timeout = (message: string) => new Refusal({ reason: "timeout", message })
+
+/** A provider with what is known of it. */
+export class Tracked {
+  readonly provider: Provider
+  readonly breaker = new Breaker()
+  private readonly latencies = new Latencies()
+  private answers = 0
+  private refusals = 0
+  private lastSuccessAt: number | undefined
+  private lastRefusal: ProviderState["lastRefusal"]
+
+  constructor(provider: Provider) {
+    this.provider = provider
+  }
+
+  /** What its slowest answers take; undefined while too few are known. */
+  get slowMs(): number | undefined {
+    return this.latencies.count < minHedgeSamples ? undefined : this.latencies.percentile(0.95)
+  }
+
+  /** Asks the provider, for no longer than `withinMs`, and remembers what came of it. */
+  ask(request: SearchRequest, withinMs: number): Effect.Effect<Option.Option<ReadonlyArray<UpstreamRow>>, Refusal> {
+    return Effect.flatMap(Clock.currentTimeMillis, (startedAt) => {
+      const forget = this.breaker.begin(startedAt)
+      return this.provider.search(request).pipe(
+        Effect.timeoutOption(withinMs),
+        Effect.onExit((exit) =>
+          Effect.flatMap(Clock.currentTimeMillis, (now) => {
+            forget()
+            return this.remember(exit, startedAt, now, withinMs)
+          })
+        )
+      )
+    })
+  }
+
+  private remember(
+    exit: Exit.Exit<Option.Option<ReadonlyArray<UpstreamRow>>, Refusal>,
+    startedAt: number,
+    now: number,
+    withinMs: number
+  ): Effect.Effect<void> {
+    if (Exit.isSuccess(exit) && Option.isSome(exit.value)) {
+      this.answers += 1
+      this.lastSuccessAt = now
+      this.latencies.add(now - startedAt)
+      this.breaker.succeeded()
+      return Effect.void
+    }
+    if (Exit.isSuccess(exit)) return this.refused(timeout(`no answer in ${withinMs} ms`), now)
+    // Interrupted or a bug: neither says anything about the provider.
+    return Option.match(Cause.findErrorOption(exit.cause), {
+      onNone: () => Effect.void,
+      onSome: (refusal) => this.refused(refusal, now)
+    })
+  }
+
+  /** Another provider answered while this one, asked before it, still owes its answer. */
+  readonly overtaken: Effect.Effect<void> = Effect.flatMap(Clock.currentTimeMillis, (now) =>
+    this.refused(timeout("another provider, asked later, answered before it"), now)
+  )
+
+  private refused(refusal: Refusal, now: number): Effect.Effect<void> {
+    const { message, reason } = refusal
+    this.refusals += 1
+    this.lastRefusal = { at: now, reason, message }
+    const openMs = this.breaker.refused(refusal, now)
+    if (openMs === undefined) return Effect.void
+    const log = reason === "unauthorized" ? Effect.logError : Effect.logWarning
+    return log(`Provider ${this.provider.name} is left out for ${openMs} ms: ${reason} (${message})`)
+  }
+
+  state(now: number): ProviderState {
+    const [p50, p95, p99] = [0.5, 0.95, 0.99].map((share) => this.latencies.percentile(share))
+    return {
+      name: this.provider.name,
+      state: this.breaker.state(now),
+      retryAt: this.breaker.until,
+      answers: this.answers,
+      refusals: this.refusals,
+      lastSuccessAt: this.lastSuccessAt,
+      lastRefusal: this.lastRefusal,
+      latencyMs: p50 === undefined || p95 === undefined || p99 === undefined ? undefined : { p50, p95, p99 },
+      capabilities: this.provider.capabilities
+    }
+  }
+}
+
+/** What this process knows of its providers: each with the engine it is asked for. */
+export class ProviderStates extends Context.Service<
+  ProviderStates,
+  {
+    /** The same for the same provider. */
+    readonly track: (provider: Provider) => Effect.Effect<Tracked>
+    readonly all: Effect.Effect<ReadonlyArray<ProviderState>>
+    /** Asks each for itself, open or not. */
+    readonly check: (request: SearchRequest, withinMs: number) => Effect.Effect<ReadonlyArray<Checked>>
+  }
+>()("quarry/services/ProviderStates") {
+  static readonly layer = Layer.sync(ProviderStates, () => {
+    const tracked = new Map<Provider, Tracked>()
+    const checkOne = Effect.fnUntraced(function* (it: Tracked, request: SearchRequest, withinMs: number) {
+      const startedAt = yield* Clock.currentTimeMillis
+      const outcome = yield* Effect.result(it.ask(request, withinMs))
+      const now = yield* Clock.currentTimeMillis
+      const rows = Result.isSuccess(outcome) ? Option.getOrUndefined(outcome.success) : undefined
+      const refusal = Result.isFailure(outcome) ? outcome.failure : timeout(`no answer in ${withinMs} ms`)
+      return {
+        state: it.state(now),
+        rows: rows?.length,
+        refusal: rows === undefined ? refusal : undefined,
+        durationMs: now - startedAt
+      }
+    })
+    return ProviderStates.of({
+      track: (provider) =>
+        Effect.sync(() => {
+          const known = tracked.get(provider) ?? new Tracked(provider)
+          tracked.set(provider, known)
+          return known
+        }),
+      all: Effect.map(Clock.currentTimeMillis, (now) => Array.from(tracked.values(), (it) => it.state(now))),
+      check: (request, withinMs) =>
+        Effect.suspend(() =>
+          Effect.forEach(Array.from(tracked.values()), (it) => checkOne(it, request, withinMs), {
+            concurrency: maxConcurrentChecks
+          })
+        )
+    })
+  })
+}

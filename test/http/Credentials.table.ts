@@ -1,0 +1,220 @@
+import { assert, type Vitest } from "@effect/vitest"
+import { Effect, Redacted } from "effect"
+import { makeSecret } from "../../src/domain/ApiKey.ts"
+import type { Accounts } from "../../src/services/Accounts.ts"
+import { KeyStore } from "../../src/services/KeyStore.ts"
+import { SignedIn } from "../support/MemorySessions.ts"
+import { aCaller, demoOrigin, marketplaceSecret } from "../support/Services.ts"
+import * as TestApi from "../support/TestApi.ts"
+
+/** What a request may carry of each kind of credential. */
+const states = ["absent", "valid", "invalid", "malformed"] as const
+type State = (typeof states)[number]
+
+/**
+ * R22, written out: which credential is judged, by what is present of Authorization, Marketplace, Cookie and Demo.
+ * `refused` is 401 whatever the validity; so is nothing at all.
+ */
+const judged: Readonly<Record<string, "key" | "marketplace" | "session" | "demo" | "refused">> = {
+  "----": "refused",
+  "---D": "demo",
+  "--C-": "session",
+  "--CD": "refused",
+  "-M--": "marketplace",
+  "-M-D": "marketplace",
+  "-MC-": "marketplace",
+  "-MCD": "refused",
+  "A---": "key",
+  "A--D": "refused",
+  "A-C-": "key",
+  "A-CD": "refused",
+  "AM--": "refused",
+  "AM-D": "refused",
+  "AMC-": "refused",
+  AMCD: "refused"
+}
+
+/** The spec's "Accepted on", R23 and R25. */
+const searches: ReadonlyArray<string> = ["key", "session", "marketplace", "demo"]
+const accountRoutes: ReadonlyArray<string> = ["key", "session", "marketplace"]
+const sessionOnly: ReadonlyArray<string> = ["session"]
+
+interface Route {
+  readonly method: string
+  readonly path: string
+  readonly body?: string
+  readonly accepts: ReadonlyArray<string>
+  /** The answer to who is accepted. */
+  readonly status: number
+}
+
+const routes: ReadonlyArray<Route> = [
+  { method: "GET", path: "/v1/query?query=a", accepts: searches, status: 200 },
+  { method: "POST", path: "/v1/bulk", body: '{"queries":["a"]}', accepts: searches, status: 200 },
+  { method: "GET", path: "/v1/me", accepts: accountRoutes, status: 200 },
+  { method: "GET", path: "/v1/usage", accepts: sessionOnly, status: 200 },
+  { method: "GET", path: "/v1/query/recent", accepts: sessionOnly, status: 200 },
+  { method: "GET", path: "/v1/query/history", accepts: sessionOnly, status: 200 },
+  { method: "GET", path: "/v1/api-keys", accepts: sessionOnly, status: 200 },
+  { method: "POST", path: "/v1/api-keys", body: '{"name":"CI"}', accepts: sessionOnly, status: 201 },
+  { method: "POST", path: "/v1/api-keys/{id}/rotate", accepts: sessionOnly, status: 200 },
+  { method: "DELETE", path: "/v1/api-keys/{id}", accepts: sessionOnly, status: 204 },
+  { method: "GET", path: "/v1/account/export", accepts: sessionOnly, status: 200 },
+  { method: "DELETE", path: "/v1/account", accepts: sessionOnly, status: 204 }
+]
+
+type Headers = Readonly<Record<string, string>>
+
+interface Variant {
+  readonly state: State
+  readonly name: string
+  readonly headers: Headers
+}
+
+const absent: Variant = { state: "absent", name: "absent", headers: {} }
+
+/** Every way in which a kind is absent, valid, invalid or malformed. */
+interface Variants {
+  readonly authorization: ReadonlyArray<Variant>
+  readonly marketplace: ReadonlyArray<Variant>
+  readonly cookie: ReadonlyArray<Variant>
+  readonly demo: ReadonlyArray<Variant>
+}
+
+const unknownSecret = makeSecret("live", new Uint8Array(32))
+
+const variantsOf = (secrets: { live: string; test: string; revoked: string }, cookie: string): Variants => {
+  const authorization = (state: State, name: string, value: string): Variant => ({
+    state,
+    name,
+    headers: { authorization: value }
+  })
+  const marketplace = (state: State, name: string, secret?: string, user?: string): Variant => ({
+    state,
+    name,
+    headers: {
+      ...(secret === undefined ? {} : { "x-marketplace-proxy-secret": secret }),
+      ...(user === undefined ? {} : { "x-marketplace-user": user })
+    }
+  })
+  const session = (state: State, name: string, value: string): Variant => ({ state, name, headers: { cookie: value } })
+  const demo = (state: State, name: string, value: string): Variant => ({
+    state,
+    name,
+    headers: { "x-demo-origin": value }
+  })
+  return {
+    authorization: [
+      absent,
+      authorization("valid", "live key", `Bearer ${secrets.live}`),
+      authorization("valid", "test key, scheme in lower case", `bearer ${secrets.test}`),
+      authorization("invalid", "revoked key", `Bearer ${secrets.revoked}`),
+      authorization("invalid", "unknown key", `Bearer ${unknownSecret}`),
+      authorization("malformed", "no key", "Bearer x"),
+      authorization("malformed", "no token", "Bearer"),
+      authorization("malformed", "another scheme", `Basic ${secrets.live}`),
+      authorization("malformed", "two tokens", `Bearer ${secrets.live} ${secrets.live}`),
+      authorization("malformed", "empty", "")
+    ],
+    marketplace: [
+      absent,
+      marketplace("valid", "subscriber", marketplaceSecret, "ada"),
+      marketplace("invalid", "wrong secret", "another secret", "ada"),
+      marketplace("malformed", "no secret", undefined, "ada"),
+      marketplace("malformed", "no user", marketplaceSecret),
+      marketplace("malformed", "empty user", marketplaceSecret, ""),
+      marketplace("malformed", "two users", marketplaceSecret, "eve, ada"),
+      marketplace("malformed", "user of 257 characters", marketplaceSecret, "a".repeat(257))
+    ],
+    cookie: [
+      absent,
+      { ...absent, name: "absent: another cookie", headers: { cookie: "theme=dark; __Secure-quarry.session_token=x" } },
+      session("valid", "session", cookie),
+      session("valid", "session beside another cookie", `theme=dark; ${cookie}`),
+      session("invalid", "unknown session", "quarry.session_token=unknown"),
+      session("malformed", "empty", "quarry.session_token="),
+      session("malformed", "sent twice", `${cookie}; ${cookie}`)
+    ],
+    demo: [
+      absent,
+      demo("valid", "demo origin", demoOrigin),
+      demo("invalid", "another origin", "https://elsewhere.test"),
+      demo("malformed", "empty", ""),
+      demo("malformed", "sent twice", `${demoOrigin}, ${demoOrigin}`)
+    ]
+  }
+}
+
+/** One variant of each state, and then each further variant alone: what is malformed cannot matter beside another. */
+const requestsOf = ({ authorization, cookie, demo, marketplace }: Variants): ReadonlyArray<ReadonlyArray<Variant>> => {
+  const kinds = [authorization, marketplace, cookie, demo]
+  const ofState = (variants: ReadonlyArray<Variant>, state: State): Variant => {
+    const found = variants.find((variant) => variant.state === state)
+    assert.isDefined(found)
+    return found ?? absent
+  }
+  const combinations = states.flatMap((a) =>
+    states.flatMap((m) =>
+      states.flatMap((c) =>
+        states.map((d) => [ofState(authorization, a), ofState(marketplace, m), ofState(cookie, c), ofState(demo, d)])
+      )
+    )
+  )
+  const alone = kinds.flatMap((variants, kind) =>
+    variants.map((variant) => kinds.map((_, index) => (index === kind ? variant : absent)))
+  )
+  return [...combinations, ...alone]
+}
+
+const expected = (route: Route, request: ReadonlyArray<Variant>): number => {
+  const present = request.map(({ state }, kind) => (state === "absent" ? "-" : ["A", "M", "C", "D"][kind])).join("")
+  const kind = judged[present] ?? "refused"
+  const state = request[["key", "marketplace", "session", "demo"].indexOf(kind)]?.state
+  return route.accepts.includes(kind) && state === "valid" ? route.status : 401
+}
+
+/** The credentials of a caller with an account of its own: some rows end what they use. */
+const aPerson = Effect.gen(function* () {
+  const keys = yield* KeyStore
+  const { account, secret } = yield* aCaller({ plan: "custom", quota: 1_000_000 })
+  const another = (mode: "live" | "test") => keys.create(account.id, { label: "another", mode })
+  const test = yield* another("test")
+  const revoked = yield* another("live")
+  yield* keys.revoke(revoked.key.id)
+  const cookie = yield* Effect.flatMap(SignedIn, (signedIn) => signedIn.cookie(account))
+  const secrets = { live: secret, test: Redacted.value(test.secret), revoked: Redacted.value(revoked.secret) }
+  return { keyId: test.key.id, requests: requestsOf(variantsOf(secrets, cookie)) }
+}).pipe(Effect.orDie)
+
+/** Every combination over every route, against one deployment. */
+export const credentialTable = (it: Vitest.MethodsNonLive<Accounts | KeyStore | SignedIn | TestApi.Services>): void => {
+  for (const route of routes) {
+    it.effect(`R22: ${route.method} ${route.path}`, () =>
+      Effect.gen(function* () {
+        const api = yield* TestApi.make
+        let person = yield* aPerson
+        const count = person.requests.length
+        assert.isAtLeast(count, 256)
+        for (let row = 0; row < count; row++) {
+          const request = person.requests[row] ?? []
+          const status = expected(route, request)
+          const path = route.path.replace("{id}", person.keyId)
+          const headers = Object.assign(
+            { "content-type": "application/json", origin: "http://quarry.test", "x-forwarded-for": "192.0.2.1" },
+            ...request.map((variant) => variant.headers)
+          )
+          const init = route.body === undefined ? { headers } : { headers, body: route.body }
+          const answer = yield* api.send(route.method, path, init)
+          const name = request.map((variant) => variant.name).join(" | ")
+          assert.strictEqual(answer.status, status, `${name}: ${answer.text}`)
+          if (status === 401) {
+            assert.strictEqual(answer.json.error, "unauthorized")
+            assert.isNull(answer.headers.get("x-ratelimit-limit"), "a 401 is no hit (R1)")
+          }
+          // Its key or the account itself is gone.
+          if (status !== 401 && route.accepts === sessionOnly) person = yield* aPerson
+        }
+      })
+    )
+  }
+}

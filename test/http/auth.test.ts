@@ -1,0 +1,84 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Layer } from "effect"
+import { NotFound } from "../../src/domain/errors.ts"
+import { Sessions } from "../../src/services/Sessions.ts"
+import { found, providing, services } from "../support/Services.ts"
+import * as TestApi from "../support/TestApi.ts"
+
+/** A sign-in that says what it was asked, and offers nothing at `/api/auth/unknown`. */
+const layer = Layer.provideMerge(
+  Layer.mock(Sessions, {
+    cookieName: "quarry.session_token",
+    handle: (request) =>
+      request.url.includes("/unknown")
+        ? Effect.fail(new NotFound({ message: "nothing" }))
+        : Effect.promise(async () => {
+            const headers = new Headers({ "content-type": "application/json" })
+            headers.append("set-cookie", "one=1; Path=/; HttpOnly; SameSite=Lax")
+            headers.append("set-cookie", "two=2%3D; Max-Age=60; Path=/")
+            const { pathname, search } = new URL(request.url)
+            const type = request.headers.get("content-type")
+            const body = JSON.stringify({
+              path: pathname + search,
+              method: request.method,
+              type,
+              body: await request.text()
+            })
+            return new Response(body, { status: 202, headers })
+          })
+  }),
+  services(providing(() => Effect.succeed(found(1))))
+)
+
+describe("/api/auth", () => {
+  it.effect("passes requests and answers on as they are, with the request's id", () =>
+    Effect.gen(function* () {
+      const api = yield* TestApi.make
+      const id = "6ba7b810-9dad-11d1-80b4-00c04fd430c8"
+      const answer = yield* api.send("POST", "/api/auth/sign-in/email?a=b", {
+        headers: { "content-type": "application/json", "x-request-id": id },
+        body: `{"email":"a@example.com"}`
+      })
+      assert.strictEqual(answer.status, 202)
+      assert.strictEqual(answer.headers.get("x-request-id"), id)
+      assert.isNull(answer.headers.get("x-ratelimit-limit"))
+      assert.deepStrictEqual(answer.headers.getSetCookie(), [
+        "one=1; Path=/; HttpOnly; SameSite=Lax",
+        "two=2%3D; Max-Age=60; Path=/"
+      ])
+      assert.deepStrictEqual(answer.json, {
+        path: "/api/auth/sign-in/email?a=b",
+        method: "POST",
+        type: "application/json",
+        body: `{"email":"a@example.com"}`
+      })
+    }).pipe(Effect.provide(layer))
+  )
+
+  it.effect("a request without a body has none", () =>
+    Effect.gen(function* () {
+      const api = yield* TestApi.make
+      assert.deepInclude((yield* api.send("POST", "/api/auth/sign-out")).json, { type: null, body: "" })
+      assert.deepInclude((yield* api.get("/api/auth/get-session")).json, { type: null, body: "" })
+    }).pipe(Effect.provide(layer))
+  )
+
+  it.effect("R3: what is not offered is not found, in the envelope", () =>
+    Effect.gen(function* () {
+      const api = yield* TestApi.make
+      for (const [method, path] of [
+        ["GET", "/api/auth/unknown"],
+        ["POST", "/api/auth/unknown/more"],
+        ["HEAD", "/api/auth/get-session"],
+        ["PUT", "/api/auth/get-session"],
+        ["OPTIONS", "/api/auth/get-session"],
+        ["GET", "/api/authority"]
+      ] as const) {
+        const answer = yield* api.send(method, path)
+        assert.strictEqual(answer.status, 404, path)
+        assert.isNotNull(answer.headers.get("x-request-id"))
+        if (method !== "HEAD") assert.strictEqual(answer.json.error, "not_found")
+      }
+    }).pipe(Effect.provide(layer))
+  )
+})

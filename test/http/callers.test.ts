@@ -1,0 +1,241 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Layer, Redacted } from "effect"
+import { TestClock } from "effect/testing"
+import * as MarketplaceProxy from "../../src/layers/auth/MarketplaceProxy.ts"
+import { MemoryStore } from "../../src/layers/memory/MemoryStore.ts"
+import { Accounts } from "../../src/services/Accounts.ts"
+import { Ledger } from "../../src/services/Ledger.ts"
+import { Marketplace } from "../../src/services/Marketplace.ts"
+import { QueryLog } from "../../src/services/QueryLog.ts"
+import { SignedIn } from "../support/MemorySessions.ts"
+import * as MemoryStorage from "../support/MemoryStorage.ts"
+import { aCaller, demoOrigin, found, marketplaceSecret, providing, services } from "../support/Services.ts"
+import * as TestApi from "../support/TestApi.ts"
+
+const layer = services(providing(() => Effect.succeed(found(3))))
+
+/** The names of the API's own headers on an answer. */
+const apiHeaders = (answer: TestApi.Answer) => [...answer.headers.keys()].filter((name) => name.startsWith("x-")).sort()
+
+const rateLimited = ["x-ratelimit-limit", "x-ratelimit-remaining", "x-ratelimit-reset", "x-request-id"]
+
+const bulk = (headers: Record<string, string>, queries: ReadonlyArray<string>) => ({
+  headers: { "content-type": "application/json", ...headers },
+  body: JSON.stringify({ queries })
+})
+
+describe("R24: the demo", () => {
+  const from = (address: string) => ({ "x-demo-origin": demoOrigin, "x-forwarded-for": address })
+
+  it.effect("costs nothing, knows no quota, and is logged without an account", () =>
+    Effect.gen(function* () {
+      const api = yield* TestApi.make
+      const store = yield* MemoryStore
+      const one = yield* api.get("/v1/query?query=a", from("192.0.2.1"))
+      const batch = yield* api.send("POST", "/v1/bulk", bulk(from("192.0.2.1"), ["b", ""]))
+      for (const answer of [one, batch]) {
+        assert.strictEqual(answer.status, 200)
+        assert.deepStrictEqual(apiHeaders(answer), ["x-credits-used", ...rateLimited])
+        assert.strictEqual(answer.headers.get("x-credits-used"), "0")
+        assert.strictEqual(answer.headers.get("x-ratelimit-limit"), "5")
+      }
+      assert.deepStrictEqual(
+        store.queries.map(({ accountId, credits, keyId, request }) => [accountId, keyId, credits, request.source]),
+        [
+          [undefined, undefined, 0, "demo"],
+          [undefined, undefined, 0, "demo"]
+        ]
+      )
+      assert.notInclude(JSON.stringify(store.queries), "192.0.2.1")
+    }).pipe(Effect.provide(layer))
+  )
+
+  it.effect("admits 5 requests a minute from an address, and from an IPv6 /64", () =>
+    Effect.gen(function* () {
+      const api = yield* TestApi.make
+      const ask = (address: string) => Effect.map(api.get("/v1/query?query=a", from(address)), ({ status }) => status)
+      for (const n of [1, 2, 3, 4, 5])
+        assert.strictEqual(yield* ask(n % 2 === 0 ? "192.0.2.1" : "::ffff:192.0.2.1"), 200)
+      assert.strictEqual(yield* ask("192.0.2.1"), 429)
+      assert.strictEqual(yield* ask("203.0.113.9, 192.0.2.1"), 429)
+      assert.strictEqual(yield* ask("192.0.2.2"), 200)
+      for (const n of [1, 2, 3, 4, 5]) assert.strictEqual(yield* ask(`2001:db8:0:7::${n}`), 200)
+      assert.strictEqual(yield* ask("2001:db8:0:7:ffff:ffff:ffff:ffff"), 429)
+      assert.strictEqual(yield* ask("2001:db8:0:8::1"), 200)
+      yield* TestClock.adjust("1 minute")
+      assert.strictEqual(yield* ask("192.0.2.1"), 200)
+    }).pipe(Effect.provide(layer))
+  )
+
+  it.effect("is nothing for a caller whose address is not known", () =>
+    Effect.gen(function* () {
+      const api = yield* TestApi.make
+      assert.strictEqual((yield* api.get("/v1/query?query=a", { "x-demo-origin": demoOrigin })).status, 401)
+    }).pipe(Effect.provide(layer))
+  )
+})
+
+describe("R23: the marketplace", () => {
+  const as = (user: string) => ({ "x-marketplace-proxy-secret": marketplaceSecret, "x-marketplace-user": user })
+
+  it.effect("is counted and never refused, and sees no quota", () =>
+    Effect.gen(function* () {
+      const api = yield* TestApi.make
+      const accounts = yield* Accounts
+      const one = yield* api.get("/v1/query?query=a", as("ada"))
+      const batch = yield* api.send("POST", "/v1/bulk", bulk(as("ada"), ["b", "c"]))
+      const nothing = yield* api.send("POST", "/v1/bulk", bulk(as("ada"), [""]))
+      const answers = [one, batch, nothing]
+      for (const answer of answers) {
+        assert.strictEqual(answer.status, 200)
+        assert.deepStrictEqual(apiHeaders(answer), ["x-credits-used", ...rateLimited])
+        assert.strictEqual(answer.headers.get("x-ratelimit-limit"), "1200")
+      }
+      assert.deepStrictEqual(
+        answers.map(({ headers }) => headers.get("x-credits-used")),
+        ["1", "2", "0"]
+      )
+      const account = yield* accounts.ofSubscriber("ada", "growth")
+      const allowance = yield* Effect.flatMap(Ledger, (ledger) => ledger.allowance(account))
+      assert.deepInclude(allowance, { quota: undefined, used: 3, balance: 0 })
+      const log = yield* Effect.flatMap(QueryLog, (queryLog) => queryLog.recent(account.id, 10))
+      assert.deepStrictEqual(
+        log.map(({ request }) => request.source),
+        ["marketplace", "marketplace", "marketplace"]
+      )
+    }).pipe(Effect.provide(layer))
+  )
+
+  it.effect("/v1/me shows no address and the largest figure that every client reads exactly", () =>
+    Effect.gen(function* () {
+      const api = yield* TestApi.make
+      yield* api.get("/v1/query?query=a", as("ada"))
+      const answer = yield* api.get("/v1/me", as("ada"))
+      assert.deepStrictEqual(answer.json, {
+        email: "",
+        plan: "growth",
+        credits_available: Number.MAX_SAFE_INTEGER,
+        api_key: null
+      })
+      assert.deepStrictEqual(apiHeaders(answer), rateLimited)
+    }).pipe(Effect.provide(layer))
+  )
+
+  it.effect("subscribers have accounts and counters of their own", () =>
+    Effect.gen(function* () {
+      const api = yield* TestApi.make
+      const accounts = yield* Accounts
+      for (const _ of Array(3)) yield* api.get("/v1/me", as("ada"))
+      const other = yield* api.get("/v1/me", as("Ada"))
+      assert.strictEqual(other.headers.get("x-ratelimit-remaining"), "1199")
+      const [ada, otherAda] = yield* Effect.all([
+        accounts.ofSubscriber("ada", "growth"),
+        accounts.ofSubscriber("Ada", "growth")
+      ])
+      assert.notStrictEqual(ada?.id, otherAda?.id)
+    }).pipe(Effect.provide(layer))
+  )
+
+  const secrets = [Redacted.make("old secret"), Redacted.make("new secret")]
+  const over = (options: MarketplaceProxy.MarketplaceProxyOptions) =>
+    MarketplaceProxy.layer(options).pipe(Layer.provide(MemoryStorage.layer))
+  const ask = (secret: string) =>
+    Effect.flatMap(Marketplace, (marketplace) => Effect.exit(marketplace.authenticate(Redacted.make(secret), "ada")))
+
+  it.effect("knows two secrets during rotation, and neither of no others", () =>
+    Effect.gen(function* () {
+      for (const secret of ["old secret", "new secret"]) assert.strictEqual((yield* ask(secret))._tag, "Success")
+      for (const secret of ["", "old", "old secret ", "old secret,new secret", "x".repeat(100_000)]) {
+        assert.strictEqual((yield* ask(secret))._tag, "Failure", secret.slice(0, 30))
+      }
+    }).pipe(Effect.provide(over({ secrets, plan: "growth" })))
+  )
+
+  it.effect("without a secret nobody is believed, not even with an empty one", () =>
+    Effect.gen(function* () {
+      assert.strictEqual((yield* ask(""))._tag, "Failure")
+    }).pipe(Effect.provide(over({ secrets: [], plan: "growth" })))
+  )
+
+  it.effect("without a plan for subscribers the right secret is refused too", () =>
+    Effect.gen(function* () {
+      assert.strictEqual((yield* ask("old secret"))._tag, "Failure")
+    }).pipe(Effect.provide(over({ secrets, plan: undefined })))
+  )
+})
+
+describe("R25: what a session changes", () => {
+  const own: ReadonlyArray<readonly [string, Record<string, string>]> = [
+    ["an Origin of this deployment", { origin: "http://quarry.test" }],
+    ["Sec-Fetch-Site same-origin", { "sec-fetch-site": "same-origin" }],
+    ["both", { origin: "http://quarry.test", "sec-fetch-site": "same-origin" }]
+  ]
+  const foreign: ReadonlyArray<readonly [string, Record<string, string>]> = [
+    ["neither header", {}],
+    ["another origin", { origin: "https://evil.test" }],
+    ["another scheme", { origin: "https://quarry.test" }],
+    ["another port", { origin: "http://quarry.test:8080" }],
+    ["a null origin", { origin: "null" }],
+    ["two origins", { origin: "http://quarry.test, https://evil.test" }],
+    ["another origin that claims to be ours", { origin: "https://evil.test", "sec-fetch-site": "same-origin" }],
+    ["Sec-Fetch-Site same-site", { "sec-fetch-site": "same-site" }],
+    ["Sec-Fetch-Site cross-site", { "sec-fetch-site": "cross-site" }],
+    ["Sec-Fetch-Site none", { "sec-fetch-site": "none" }]
+  ]
+  const create = Effect.fnUntraced(function* (headers: Record<string, string>) {
+    const api = yield* TestApi.make
+    const { account } = yield* aCaller({ plan: "trial" })
+    const cookie = yield* Effect.flatMap(SignedIn, (signedIn) => signedIn.cookie(account))
+    const init = { headers: { cookie, "content-type": "application/json", ...headers }, body: '{"name":"CI"}' }
+    const read = yield* api.get("/v1/api-keys", { cookie, ...headers })
+    assert.strictEqual(read.status, 200, "reading needs neither")
+    return yield* api.send("POST", "/v1/api-keys", init)
+  })
+
+  for (const [name, headers] of own) {
+    it.effect(`${name} is accepted`, () =>
+      Effect.gen(function* () {
+        assert.strictEqual((yield* create(headers)).status, 201)
+      }).pipe(Effect.provide(layer))
+    )
+  }
+  for (const [name, headers] of foreign) {
+    it.effect(`${name} is 401 and no hit`, () =>
+      Effect.gen(function* () {
+        const answer = yield* create(headers)
+        assert.strictEqual(answer.status, 401)
+        assert.isNull(answer.headers.get("x-ratelimit-limit"))
+      }).pipe(Effect.provide(layer))
+    )
+  }
+})
+
+describe("R1: the dashboard's routes", () => {
+  it.effect("count against the session before anything of the request is looked at", () =>
+    Effect.gen(function* () {
+      const api = yield* TestApi.make
+      const { account, auth } = yield* aCaller({ plan: "trial" })
+      const cookie = yield* Effect.flatMap(SignedIn, (signedIn) => signedIn.cookie(account))
+      for (let n = 0; n < 119; n++) yield* api.get("/v1/query/recent?limit=0", { cookie })
+      assert.strictEqual((yield* api.get("/v1/usage", { ...auth })).status, 401)
+      const last = yield* api.get("/v1/query/recent", { cookie })
+      assert.strictEqual(last.headers.get("x-ratelimit-remaining"), "0")
+      const refused = yield* api.get("/v1/query/recent?limit=0", { cookie })
+      assert.strictEqual(refused.status, 429)
+      assert.strictEqual((yield* api.get("/v1/me", auth)).status, 200)
+    }).pipe(Effect.provide(layer))
+  )
+
+  it.effect("a session on a search route has its own source and no key", () =>
+    Effect.gen(function* () {
+      const api = yield* TestApi.make
+      const { account } = yield* aCaller({ plan: "trial" })
+      const cookie = yield* Effect.flatMap(SignedIn, (signedIn) => signedIn.cookie(account))
+      yield* api.get("/v1/query?query=a", { cookie })
+      const { queries } = (yield* api.get("/v1/query/recent", { cookie })).json
+      assert.strictEqual(queries[0].source, "dashboard")
+      assert.isNull(queries[0].key_id)
+      assert.isNull((yield* api.get("/v1/me", { cookie })).json.api_key)
+    }).pipe(Effect.provide(layer))
+  )
+})

@@ -1,0 +1,67 @@
+import { assert, describe, it, layer } from "@effect/vitest"
+import { Effect, type Layer } from "effect"
+import { intervalMs, Pacer } from "../../src/services/Pacer.ts"
+
+/** What every Pacer promises. `elapse` lets time pass for its store, which answers within `slackMs`. */
+export const pacerConformance = (
+  name: string,
+  store: {
+    readonly layer: Layer.Layer<Pacer>
+    readonly elapse: (ms: number) => Effect.Effect<void>
+    readonly slackMs: number
+  }
+): void => {
+  let names = 0
+  const fresh = (perSecond: number, withinMs = 60_000) => ({ name: `pace${++names}`, perSecond, withinMs })
+
+  const isAbout = (actual: number | undefined, expected: number) => {
+    assert.isDefined(actual)
+    assert.isAtMost(actual ?? 0, expected)
+    assert.isAtLeast(actual ?? 0, Math.max(0, expected - store.slackMs))
+  }
+
+  describe(name, () => {
+    it("no second holds more turns than it may, though one comes a quarter of it late", () => {
+      for (const perSecond of [0.5, 1, 5, 50]) assert.isAtLeast(intervalMs(perSecond) * perSecond, 1_250 - 1e-9)
+    })
+
+    layer(store.layer, { excludeTestServices: store.slackMs > 0 })((it) => {
+      it.effect("the first turn is at once, those after it come evenly spaced", () =>
+        Effect.gen(function* () {
+          const { take } = yield* Pacer
+          const pace = fresh(5)
+          for (const expected of [0, 250, 500, 750, 1_000]) isAbout(yield* take(pace), expected)
+        })
+      )
+
+      it.effect("a turn that comes too late is not taken", () =>
+        Effect.gen(function* () {
+          const { take } = yield* Pacer
+          const pace = fresh(1)
+          isAbout(yield* take(pace), 0)
+          for (const withinMs of [0, 500, 900]) assert.isUndefined(yield* take({ ...pace, withinMs }))
+          isAbout(yield* take(pace), 1_250)
+        })
+      )
+
+      it.effect("names do not wait for each other", () =>
+        Effect.gen(function* () {
+          const { take } = yield* Pacer
+          isAbout(yield* take(fresh(0.1)), 0)
+          isAbout(yield* take(fresh(0.1)), 0)
+        })
+      )
+
+      it.effect("turns that nobody took are not saved up", () =>
+        Effect.gen(function* () {
+          const { take } = yield* Pacer
+          const pace = fresh(10)
+          isAbout(yield* take(pace), 0)
+          yield* store.elapse(1_000)
+          isAbout(yield* take(pace), 0)
+          isAbout(yield* take(pace), 125)
+        })
+      )
+    })
+  })
+}

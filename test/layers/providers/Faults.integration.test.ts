@@ -1,0 +1,182 @@
+import { gzipSync } from "node:zlib"
+import { assert, describe, it } from "@effect/vitest"
+import { Duration, Effect, Layer, Schedule } from "effect"
+import { Limits } from "../../../src/services/Limits.ts"
+import type { RefusalReason } from "../../../src/services/Provider.ts"
+import { ProviderStates } from "../../../src/services/ProviderStates.ts"
+import { Search } from "../../../src/services/Search.ts"
+import * as ProviderTable from "../../support/ProviderTable.ts"
+import { searchRequest } from "../../support/requests.ts"
+import { aPrincipal, services } from "../../support/Services.ts"
+import { type Answer, json, serve, text } from "../../support/UpstreamServer.ts"
+import { key, type UpstreamFixture, upstreams } from "../../support/upstreams.ts"
+
+const budgetMs = 600
+
+const jsonType = { "content-type": "application/json" }
+
+/** 300 MB of zeros in 300 kB. */
+const bomb = gzipSync(Buffer.alloc(300 * 1024 * 1024))
+
+interface Fault {
+  readonly what: string
+  readonly respond: (fixture: UpstreamFixture, elsewhere: string) => Answer
+  readonly reason: (fixture: UpstreamFixture) => RefusalReason
+  readonly message?: string
+}
+
+const status = (code: number, reason: RefusalReason, headers?: Record<string, string>): Fault => ({
+  what: `${code}${headers === undefined ? "" : ` with ${Object.keys(headers)[0]}`}`,
+  respond: () => json({}, code, headers),
+  reason: ({ statuses }) => statuses?.[code] ?? reason
+})
+
+const faults: ReadonlyArray<Fault> = [
+  {
+    what: "a body that is reset",
+    respond: (fixture) => (_, response) => {
+      response.writeHead(200, jsonType).write(JSON.stringify(fixture.answer([1, 2, 3])).slice(0, 30))
+      setImmediate(() => response.socket?.resetAndDestroy())
+    },
+    reason: () => "unreachable"
+  },
+  { what: "headers that do not come", respond: () => () => undefined, reason: () => "timeout" },
+  {
+    what: "a body that drips",
+    respond: () => (_, response) => {
+      response.writeHead(200, jsonType)
+      const drip = setInterval(() => response.write(" "), 20)
+      response.on("close", () => clearInterval(drip))
+    },
+    reason: () => "timeout"
+  },
+  { what: "HTML", respond: () => text("<!doctype html><p>Welcome", 200), reason: () => "malformed" },
+  {
+    what: "200 with an error inside",
+    respond: ({ errorInside }) => json(errorInside[0]),
+    reason: ({ errorInside }) => errorInside[1]
+  },
+  {
+    what: "JSON that is cut off",
+    respond: (fixture) => (_, response) =>
+      response.writeHead(200, jsonType).end(JSON.stringify(fixture.answer([1, 2, 3])).slice(0, -20)),
+    reason: () => "malformed"
+  },
+  {
+    what: "10 GB declared",
+    respond: () => (_, response) => {
+      response.writeHead(200, { ...jsonType, "content-length": "10000000000" }).write("{")
+    },
+    reason: () => "malformed",
+    message: "larger than 2097152 bytes"
+  },
+  {
+    what: "a gzip bomb",
+    respond: () => (_, response) => response.writeHead(200, { ...jsonType, "content-encoding": "gzip" }).end(bomb),
+    reason: () => "malformed",
+    message: "larger than 2097152 bytes"
+  },
+  {
+    what: "gzip that is none",
+    respond: (fixture) => json(fixture.answer([1]), 200, { "content-encoding": "gzip" }),
+    reason: () => "malformed"
+  },
+  {
+    what: "a redirect elsewhere",
+    respond: (_, elsewhere) => text("", 301, { location: `${elsewhere}/search` }),
+    reason: () => "malformed"
+  },
+  status(401, "unauthorized"),
+  status(402, "quota"),
+  status(403, "unauthorized"),
+  status(404, "malformed"),
+  status(429, "rate_limited"),
+  status(429, "rate_limited", { "retry-after": "7" }),
+  status(500, "unreachable"),
+  status(502, "unreachable"),
+  status(503, "unreachable"),
+  status(504, "timeout")
+]
+
+/** One search by a caller with an account: the provider at `url` first, the index after it. */
+const search = (fixture: UpstreamFixture, url: string, alone = false) => {
+  const file = {
+    providers: { it: { type: fixture.type, url, ...fixture.entry }, own: { type: "index" } },
+    targets: {
+      alpha_search: [
+        { provider: "it", ...(fixture.engine === undefined ? {} : { engine: fixture.engine }) },
+        ...(alone ? [] : [{ provider: "own" }])
+      ]
+    }
+  }
+  const providers = ProviderTable.providers(file).pipe(Layer.provide(ProviderStates.layer))
+  return Effect.gen(function* () {
+    const startedAt = performance.now()
+    const { answer, receipt } = yield* (yield* Search).run(yield* aPrincipal, searchRequest())
+    const elapsedMs = performance.now() - startedAt
+    const [state] = yield* (yield* ProviderStates).all
+    return { answer, receipt, elapsedMs, refusal: state?.lastRefusal ?? assert.fail("it did not refuse") }
+  }).pipe(
+    Effect.provide(services(providers).pipe(Layer.provideMerge(ProviderStates.layer))),
+    Effect.provideService(Limits, {
+      providerTimeout: Duration.millis(budgetMs),
+      bulkBudget: Duration.seconds(60)
+    }),
+    Effect.orDie
+  )
+}
+
+/** Waits for the upstream to have seen every connection end. */
+const untilClosed = (open: () => number) =>
+  Effect.suspend(() => (open() === 0 ? Effect.void : Effect.fail("open"))).pipe(
+    Effect.retry({ schedule: Schedule.spaced("10 millis"), times: 100 })
+  )
+
+for (const fixture of upstreams) {
+  describe(`${fixture.type}: faults`, () => {
+    for (const { message = "", reason, respond, what } of faults) {
+      it.live(`${what} is ${reason(fixture)}; the next provider answers, for one credit`, () =>
+        Effect.gen(function* () {
+          const elsewhere = yield* serve(json(fixture.answer([1])))
+          const upstream = yield* serve(respond(fixture, elsewhere.url))
+          const { answer, elapsedMs, receipt, refusal } = yield* search(fixture, upstream.url)
+          assert.strictEqual(refusal.reason, reason(fixture))
+          assert.include(refusal.message, message)
+          assert.notInclude(refusal.message, key)
+          assert.isTrue(answer._tag === "Success" && answer.success.results.organic[0]?.title === "from the index")
+          assert.strictEqual(receipt.creditsUsed, 1)
+          assert.deepStrictEqual(elsewhere.received, [])
+          assert.isBelow(elapsedMs, budgetMs)
+          yield* untilClosed(upstream.open)
+        })
+      )
+    }
+
+    it.live("a refused connection is unreachable; the next provider answers, for one credit", () =>
+      Effect.gen(function* () {
+        const { close, url } = yield* serve(json({}))
+        yield* close
+        const { answer, receipt, refusal } = yield* search(fixture, url)
+        assert.deepStrictEqual(
+          [refusal.reason, refusal.message],
+          ["unreachable", "the connection failed (ECONNREFUSED)"]
+        )
+        assert.strictEqual(answer._tag, "Success")
+        assert.strictEqual(receipt.creditsUsed, 1)
+      })
+    )
+
+    it.live("without another provider a hang is upstream_timeout in time, and a refusal upstream_error", () =>
+      Effect.gen(function* () {
+        const hanging = yield* serve(() => undefined)
+        const slow = yield* search(fixture, hanging.url, true)
+        assert.isTrue(slow.answer._tag === "Failure" && slow.answer.failure._tag === "upstream_timeout")
+        assert.isBelow(slow.elapsedMs, budgetMs + 250)
+        const failing = yield* serve(json({}, 500))
+        const failed = yield* search(fixture, failing.url, true)
+        assert.isTrue(failed.answer._tag === "Failure" && failed.answer.failure._tag === "upstream_error")
+        assert.deepStrictEqual([slow.receipt.creditsUsed, failed.receipt.creditsUsed], [1, 1])
+      })
+    )
+  })
+}

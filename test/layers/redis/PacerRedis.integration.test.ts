@@ -1,0 +1,106 @@
+import { setTimeout as sleep } from "node:timers/promises"
+import { NodeHttpClient } from "@effect/platform-node"
+import { afterAll, assert, beforeAll, it } from "@effect/vitest"
+import { Effect, FileSystem, Layer } from "effect"
+import * as ProviderFile from "../../../src/layers/providers/ProviderFile.ts"
+import { layer } from "../../../src/layers/redis/PacerRedis.ts"
+import { RedisAway, RedisConnection } from "../../../src/layers/redis/RedisConnection.ts"
+import { Pacer } from "../../../src/services/Pacer.ts"
+import { ProviderStates } from "../../../src/services/ProviderStates.ts"
+import { Providers } from "../../../src/services/Providers.ts"
+import { index } from "../../support/ProviderTable.ts"
+import { describeWithRedis, RedisServer } from "../../support/RedisServer.ts"
+import { searchRequest } from "../../support/requests.ts"
+import { json, serve } from "../../support/UpstreamServer.ts"
+import { pacerConformance } from "../Pacer.conformance.ts"
+
+const server = await RedisServer.make()
+
+const replicaPacer = () => Layer.provide(layer, RedisConnection.layer({ url: server.url() }))
+
+describeWithRedis("PacerRedis", () => {
+  beforeAll(() => server.start())
+  afterAll(() => server.stop())
+
+  pacerConformance("PacerRedis", {
+    layer: replicaPacer(),
+    elapse: (ms) => Effect.promise(() => sleep(ms)),
+    slackMs: 100
+  })
+
+  it.live("a clock set back by an hour does not stop the pace", () =>
+    Effect.gen(function* () {
+      const { take } = yield* Pacer
+      const ahead = (Date.now() + 3_600_000) * 1000
+      yield* Effect.promise(() => server.cli("SET", "quarry:pace:{ahead}", String(ahead)))
+      assert.strictEqual(yield* take({ name: "ahead", perSecond: 1, withinMs: 1_000 }), 0)
+    }).pipe(Effect.provide(replicaPacer(), { local: true }))
+  )
+
+  it.live("while Redis is away each replica keeps the pace by itself", () =>
+    Effect.gen(function* () {
+      const { take } = yield* Pacer
+      const pace = { name: "away", perSecond: 1, withinMs: 60_000 }
+      assert.strictEqual(yield* take(pace), 0)
+      assert.isAbove((yield* take(pace)) ?? 0, 900)
+    }).pipe(
+      Effect.provide(Layer.provide(layer, Layer.mock(RedisConnection, { run: () => Effect.fail(new RedisAway()) })), {
+        local: true
+      })
+    )
+  )
+
+  it.live(
+    "500 searches over 4 replicas never trip a provider's limit of 5 requests a second, and all are answered",
+    () =>
+      Effect.gen(function* () {
+        const arrivals: Array<number> = []
+        let trips = 0
+        const upstream = yield* serve((received, response) => {
+          const now = performance.now()
+          arrivals.push(now)
+          const tripped = arrivals.filter((at) => at > now - 1_000).length > 5
+          if (tripped) trips++
+          json(tripped ? {} : { results: [{ url: "https://a.test/", title: "A" }] }, tripped ? 429 : 200)(
+            received,
+            response
+          )
+        })
+        const file = {
+          providers: {
+            limited: { type: "marginalia", url: upstream.url, apiKey: "public", requestsPerSecond: 5 },
+            own: { type: "index" }
+          },
+          targets: { alpha_search: [{ provider: "limited" }, { provider: "own" }] }
+        }
+        const replica = Effect.gen(function* () {
+          const { search } = yield* Providers
+          // Over all replicas 50 arrive in a second.
+          const searches = Array.from({ length: 125 }, (_, index) => Effect.delay(search(searchRequest()), index * 80))
+          return yield* Effect.all(searches, { concurrency: "unbounded" })
+        }).pipe(
+          Effect.provide(
+            ProviderFile.layer({ _tag: "file", path: "providers.json" }).pipe(
+              Layer.provide([
+                NodeHttpClient.layerUndici,
+                replicaPacer(),
+                index,
+                ProviderStates.layer,
+                FileSystem.layerNoop({ readFileString: () => Effect.succeed(JSON.stringify(file)) })
+              ])
+            ),
+            { local: true }
+          )
+        )
+        const startedAt = performance.now()
+        const found = (yield* Effect.all([replica, replica, replica, replica], { concurrency: 4 })).flat()
+        const seconds = (performance.now() - startedAt) / 1_000
+        assert.strictEqual(found.length, 500)
+        assert.strictEqual(trips, 0)
+        const limited = found.filter(({ provider }) => provider === "limited").length
+        assert.strictEqual(limited, arrivals.length)
+        assert.isAbove(limited, seconds * 3, "the limit is used and not only kept")
+      }).pipe(Effect.orDie),
+    60_000
+  )
+})

@@ -1,0 +1,93 @@
+import { assert, it } from "@effect/vitest"
+import { Clock, Effect, Fiber, type Layer } from "effect"
+import { SqlClient } from "effect/sql"
+import * as Migrations from "../../../src/layers/sql/Migrations.ts"
+import * as Postgres from "../../../src/layers/sql/Postgres.ts"
+import { Accounts } from "../../../src/services/Accounts.ts"
+import { KeyStore } from "../../../src/services/KeyStore.ts"
+import { Ledger } from "../../../src/services/Ledger.ts"
+import { QueryLog } from "../../../src/services/QueryLog.ts"
+import { describeWithPostgres, freshDatabase } from "../../support/Postgres.ts"
+import * as SqlStorage from "../../support/SqlStorage.ts"
+import { makeAccount, makeRecord } from "../../support/searches.ts"
+
+const atNewDatabase = <A, E>(
+  effect: Effect.Effect<A, E, Layer.Success<ReturnType<typeof SqlStorage.layer>> | SqlClient.SqlClient>
+) =>
+  Effect.flatMap(freshDatabase, ({ url }) =>
+    Effect.provide(effect, SqlStorage.layer(Postgres.layer({ url, poolSize: 4 })), { local: true })
+  )
+
+/** Everything that a replica asks of the store, so that its statements are prepared. */
+const useAll = Effect.gen(function* () {
+  const accounts = yield* Accounts
+  const keys = yield* KeyStore
+  const ledger = yield* Ledger
+  const account = yield* makeAccount({ plan: "starter" }, 5)
+  yield* accounts.byEmail(account.email)
+  yield* accounts.setPlan(account.id, { plan: "growth" })
+  const { key: first } = yield* keys.create(account.id, { label: "CI", mode: "live" })
+  yield* keys.rotate(first.id)
+  const { key, secret } = yield* keys.create(account.id, { label: "CI", mode: "live" })
+  yield* keys.authenticate(secret)
+  yield* keys.list(account.id)
+  yield* keys.revoke(key.id)
+  yield* ledger.settle(yield* ledger.reserve(account, 1), [yield* makeRecord(account)])
+  assert.strictEqual((yield* (yield* QueryLog).recent(account.id, 10)).length, 1)
+  assert.deepInclude(yield* ledger.allowance(account), { used: 1, balance: 5 })
+  yield* ledger.sweep
+  assert.deepStrictEqual(yield* ledger.verify, [])
+})
+
+/** What a newer version may do to a store that older replicas are using: add, and replace with the same signature. */
+const expand = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const tables = yield* sql<{ readonly name: string }>`
+    select relname as name from pg_class
+    where relnamespace = 'public'::regnamespace and relkind in ('r', 'p') and not relispartition
+      and relname <> 'quarry_migrations'`
+  for (const { name } of tables) {
+    yield* sql`alter table ${sql(name)} add column added_later text not null default 'expanded'`
+  }
+  const functions = yield* sql<{ readonly definition: string }>`
+    select pg_get_functiondef(oid) as definition from pg_proc where pronamespace = 'public'::regnamespace`
+  for (const { definition } of functions) yield* sql.unsafe(definition)
+})
+
+describeWithPostgres("Migrations beside running replicas", () => {
+  it.live("an older replica keeps working while and after a newer one expands the schema", () =>
+    atNewDatabase(
+      Effect.gen(function* () {
+        for (let n = 0; n < 8; n++) yield* useAll
+        yield* Migrations.runAll({ "9999_newer": expand })
+        for (let n = 0; n < 8; n++) yield* useAll
+        assert.deepStrictEqual(yield* Migrations.run, [])
+      })
+    )
+  )
+
+  it.live("a change waits for a table in use without making its users wait, and is made when it is free", () =>
+    atNewDatabase(
+      Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        const account = yield* makeAccount({ plan: "growth" })
+        const ledger = yield* Ledger
+        const reader = yield* Effect.forkChild(
+          sql.withTransaction(Effect.andThen(sql`select from queries`, Effect.sleep("4 seconds")))
+        )
+        yield* Effect.sleep("200 millis")
+        const change = yield* Effect.forkChild(
+          Migrations.runAll({
+            "9999_newer": Effect.asVoid(sql`alter table queries add column added_later text`)
+          })
+        )
+        while (reader.pollUnsafe() === undefined) {
+          const start = yield* Clock.currentTimeMillis
+          yield* ledger.settle(yield* ledger.reserve(account, 1), [yield* makeRecord(account)])
+          assert.isBelow((yield* Clock.currentTimeMillis) - start, 3000)
+        }
+        assert.deepStrictEqual(yield* Fiber.join(change), [[9999, "newer"]])
+      })
+    )
+  )
+})

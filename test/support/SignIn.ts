@@ -1,0 +1,130 @@
+import { Effect, Layer, Queue, Redacted } from "effect"
+import { SqlClient } from "effect/sql"
+import type { ProviderClient } from "../../src/layers/auth/SessionsBetterAuth.ts"
+import * as SessionsBetterAuth from "../../src/layers/auth/SessionsBetterAuth.ts"
+import { type Email, Emails } from "../../src/services/Emails.ts"
+import { Sessions } from "../../src/services/Sessions.ts"
+
+export const password = "correct horse battery staple"
+
+export interface Answered {
+  readonly status: number
+  readonly headers: Headers
+  readonly text: string
+  // biome-ignore lint/suspicious/noExplicitAny: a test looks into bodies of every shape and asserts what it finds.
+  readonly json: any
+}
+
+export interface ReplicaOptions {
+  readonly baseUrl?: string
+  readonly secret?: string
+  /** Whether its emails reach anybody. */
+  readonly delivers?: boolean
+  readonly google?: ProviderClient
+  readonly github?: ProviderClient
+}
+
+let clients = 0
+
+/** An address of its own for each browser: their attempts are counted apart. */
+const nextClient = (): string => `10.${(++clients >> 16) & 255}.${(clients >> 8) & 255}.${clients & 255}`
+
+/** One replica of the service with an outbox of its own, over the database of the test. */
+export const makeReplica = Effect.fnUntraced(function* (options: ReplicaOptions = {}) {
+  const baseUrl = options.baseUrl ?? "http://quarry.test"
+  const outbox = yield* Queue.unbounded<Email>()
+  const emails = Layer.succeed(Emails, {
+    delivers: options.delivers ?? false,
+    send: (email) => Effect.asVoid(Queue.offer(outbox, email))
+  })
+  const secret = Redacted.make(options.secret ?? "a secret of at least thirty-two characters for tests")
+  const context = yield* Layer.build(
+    Layer.fresh(SessionsBetterAuth.layer({ baseUrl, secret, google: options.google, github: options.github })).pipe(
+      Layer.provide(emails)
+    )
+  )
+  const sessions = yield* Effect.provide(Sessions, context)
+
+  /** The link in the next email. */
+  const nextLink = Effect.map(Queue.take(outbox), ({ text }) => {
+    const link = /http\S+/.exec(text)?.[0] ?? ""
+    return { link, token: new URL(link).searchParams.get("token") ?? "" }
+  })
+
+  return { sessions, nextLink, baseUrl }
+})
+
+export type Replica = Effect.Success<ReturnType<typeof makeReplica>>
+
+/** A browser: keeps its cookies and names the page's origin. */
+export const makeBrowser = (client: string = nextClient()) => {
+  const cookies = new Map<string, string>()
+
+  const send = Effect.fnUntraced(function* (
+    { baseUrl, sessions }: Replica,
+    method: string,
+    path: string,
+    body?: unknown,
+    headers: Record<string, string> = {}
+  ) {
+    const cookie = [...cookies].map(([name, value]) => `${name}=${value}`).join("; ")
+    const request = new Request(new URL(path.startsWith("/") ? `${baseUrl}/api/auth${path}` : path), {
+      method,
+      headers: {
+        origin: baseUrl,
+        ...(cookie === "" ? {} : { cookie }),
+        ...(body === undefined ? {} : { "content-type": "application/json" }),
+        ...headers
+      },
+      body: body === undefined ? null : JSON.stringify(body)
+    })
+    const response = yield* sessions.handle(request, client)
+    const text = yield* Effect.promise(() => response.text())
+    for (const line of response.headers.getSetCookie()) {
+      const [, name = "", value = ""] = /^([^=]+)=([^;]*)/.exec(line) ?? []
+      if (value === "" || /max-age=0/i.test(line)) cookies.delete(name)
+      else cookies.set(name, value)
+    }
+    const answered: Answered = {
+      status: response.status,
+      headers: response.headers,
+      text,
+      get json() {
+        return JSON.parse(text)
+      }
+    }
+    return answered
+  })
+
+  const post = (replica: Replica, path: string, body?: unknown, headers?: Record<string, string>) =>
+    send(replica, "POST", path, body, headers)
+  const get = (replica: Replica, path: string) => send(replica, "GET", path)
+
+  return {
+    cookies,
+    client,
+    post,
+    get,
+    signUp: (replica: Replica, email: string) => post(replica, "/sign-up/email", { email, password, name: "A Person" }),
+    signIn: (replica: Replica, email: string, word = password) =>
+      post(replica, "/sign-in/email", { email, password: word }),
+    /** As the routes that accept a session cookie see it. */
+    whoAmI: ({ sessions }: Replica) =>
+      sessions.authenticate(Redacted.make(cookies.get(sessions.cookieName) ?? "nothing"))
+  }
+}
+
+/** Everything in every table, as text. */
+export const dumpOf = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const names = yield* sql<{ readonly name: string }>`
+    select quote_ident(table_name) as name from information_schema.tables
+    where table_schema = 'public' and table_type = 'BASE TABLE'`
+  const rows = yield* Effect.forEach(names, ({ name }) =>
+    sql.unsafe(`select row_to_json(t)::text as line from ${name} t`)
+  )
+  return rows
+    .flat()
+    .map(({ line }: { line?: string }) => line)
+    .join("\n")
+}).pipe(Effect.orDie)
