@@ -1,4 +1,4 @@
-import { Console, Data, Effect } from "effect"
+import { Console, Data, DateTime, Effect } from "effect"
 import { CliOutput, Flag, GlobalFlag } from "effect/cli"
 
 /** `--json`, on every command. */
@@ -18,7 +18,7 @@ export const print = (json: object, lines: ReadonlyArray<string>) =>
 
 /** Unix milliseconds as an ISO 8601 time in UTC; null where there is none. */
 export const time = (millis: number | undefined): string | null =>
-  millis === undefined ? null : new Date(millis).toISOString()
+  millis === undefined ? null : DateTime.formatIso(DateTime.makeUnsafe(millis))
 
 /** Rows in columns as wide as their widest cell. */
 export const table = (rows: ReadonlyArray<ReadonlyArray<string>>): ReadonlyArray<string> => {

@@ -3,7 +3,7 @@ import { Command } from "effect/cli"
 import { type Capabilities, type Codes, toJson } from "../domain/Capabilities.ts"
 import type { SearchRequest } from "../domain/SearchRequest.ts"
 import { AppConfig } from "../layers/Config.ts"
-import { type Checked, ProviderStates } from "../services/ProviderStates.ts"
+import { namesOf, ProviderStates } from "../services/ProviderStates.ts"
 import { print, Refused, table } from "./Output.ts"
 
 /** Something that every engine finds. */
@@ -39,11 +39,6 @@ const serves = (it: Capabilities | undefined): string =>
         codes("language", "languages", it.languages)
       ].join("; ")
 
-const named = ({ state }: Checked) => {
-  const [provider = "", ...engine] = state.name.split("/")
-  return { provider, engine: engine.length === 0 ? null : engine.join("/") }
-}
-
 const check = Command.make(
   "check",
   {},
@@ -56,7 +51,7 @@ const check = Command.make(
       {
         ok: failed === 0,
         providers: checked.map((it) => ({
-          ...named(it),
+          ...namesOf(it.state),
           ok: it.refusal === undefined,
           rows: it.rows ?? null,
           ms: it.durationMs,
@@ -67,8 +62,8 @@ const check = Command.make(
       table([
         ["PROVIDER", "ENGINE", "RESULT", "ROWS", "MS", "SERVES"],
         ...checked.map((it) => [
-          named(it).provider,
-          named(it).engine ?? "-",
+          namesOf(it.state).provider,
+          namesOf(it.state).engine ?? "-",
           it.refusal === undefined ? "ok" : `${it.refusal.reason} (${it.refusal.message})`,
           `${it.rows ?? "-"}`,
           `${it.durationMs}`,

@@ -4,6 +4,7 @@ import { HttpApiSchema } from "effect/http-api"
 import * as domain from "../domain/errors.ts"
 import { Plan } from "../domain/Plan.ts"
 import { RequestId } from "./RequestId.ts"
+import { toMomentOrNull } from "./wire.ts"
 
 /**
  * The one place where the API's errors meet their status and their envelope. Each schema is a domain error on the
@@ -99,7 +100,7 @@ export const QuotaExceeded = Schema.toType(domain.QuotaExceeded).pipe(
           credits_used: creditsUsed,
           remaining,
           balance,
-          resets_at: resetsAt === null ? null : DateTime.formatIso(DateTime.makeUnsafe(resetsAt))
+          resets_at: toMomentOrNull(resetsAt ?? undefined)
         })
     })
   ),

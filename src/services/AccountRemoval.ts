@@ -26,7 +26,6 @@ export class AccountRemoval extends Context.Service<
       const accounts = yield* Accounts
       const sessions = yield* Sessions
       const queryLog = yield* QueryLog
-
       const scope = yield* Effect.scope
 
       const remove = Effect.fn("AccountRemoval.remove")(function* (accountId: string) {

@@ -1,6 +1,6 @@
 import { Context, Data, Effect } from "effect"
 import type { Account } from "../domain/Account.ts"
-import type { NotFound } from "../domain/errors.ts"
+import { NotFound } from "../domain/errors.ts"
 import { type PaidPlan, type Plan, planTerms } from "../domain/Plan.ts"
 
 /** What an operator decides about an account. */
@@ -57,6 +57,9 @@ export class Accounts extends Context.Service<
     readonly remove: (id: string) => Effect.Effect<void, NotFound>
   }
 >()("quarry/services/Accounts") {}
+
+/** `what` is the id or the address that was looked for. */
+export const noSuchAccount = (what: string): NotFound => new NotFound({ message: `There is no account ${what}.` })
 
 /** Figures beyond it are typing mistakes. */
 export const maxConcurrency = 10_000

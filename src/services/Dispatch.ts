@@ -1,11 +1,11 @@
-import { Clock, Duration, Effect, Result } from "effect"
-import { type UpstreamError, UpstreamTimeout } from "../domain/errors.ts"
+import { Clock, Effect, Result } from "effect"
+import type { UpstreamError, UpstreamTimeout } from "../domain/errors.ts"
 import { type OrganicResult, rank } from "../domain/Organic.ts"
 import { defaultSource, type Principal } from "../domain/Principal.ts"
 import type { QueryRecord } from "../domain/QueryRecord.ts"
 import type { SearchRequest } from "../domain/SearchRequest.ts"
 import type { SearchResult } from "../domain/SearchResult.ts"
-import { Limits } from "./Limits.ts"
+import { Limits, providerTimedOut } from "./Limits.ts"
 import { Providers } from "./Providers.ts"
 import { ResultCache } from "./ResultCache.ts"
 
@@ -28,7 +28,7 @@ export const makeDispatch = Effect.gen(function* () {
     const startedAt = yield* Clock.currentTimeMillis
     const found = yield* cache.get(request, providers.search(request)).pipe(
       // A search that joined another's call must not wait longer than its own budget (R15).
-      Effect.timeoutOrElse({ duration: providerTimeout, orElse: () => Effect.fail(timedOut(providerTimeout)) }),
+      Effect.timeoutOrElse({ duration: providerTimeout, orElse: () => Effect.fail(providerTimedOut(providerTimeout)) }),
       Effect.result
     )
     return {
@@ -41,9 +41,6 @@ export const makeDispatch = Effect.gen(function* () {
     }
   })
 })
-
-const timedOut = (budget: Duration.Duration): UpstreamTimeout =>
-  new UpstreamTimeout({ message: `The search provider did not answer within ${Duration.format(budget)}.` })
 
 /** The log entry of a dispatched search. It costs one credit whatever came of it, and none in the demo (R24). */
 export const toRecord = (

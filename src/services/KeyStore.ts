@@ -43,5 +43,10 @@ export const tooManyKeys = InvalidRequest.whole(
   `an account has at most ${maxActiveKeys} active API keys: revoke one that is no longer used`
 )
 
+/** A key's last use is written down at most this often. */
+export const lastUsedStepMs = 60_000
+
+export const noActiveKey = (id: string): NotFound => new NotFound({ message: `There is no active key ${id}.` })
+
 /** Says nothing of the id: whether somebody else has such a key must not show. */
 export const noSuchKey = new NotFound({ message: "There is no such active API key on this account." })

@@ -1,4 +1,5 @@
 import { Context, Duration } from "effect"
+import { UpstreamTimeout } from "../domain/errors.ts"
 
 /** Bounds on time that an operator can set. */
 export const Limits = Context.Reference<{
@@ -9,3 +10,7 @@ export const Limits = Context.Reference<{
 }>("quarry/services/Limits", {
   defaultValue: () => ({ providerTimeout: Duration.seconds(15), bulkBudget: Duration.seconds(60) })
 })
+
+/** The end of a search that spent its providers' time without an answer. */
+export const providerTimedOut = (providerTimeout: Duration.Duration): UpstreamTimeout =>
+  new UpstreamTimeout({ message: `The search provider did not answer within ${Duration.format(providerTimeout)}.` })

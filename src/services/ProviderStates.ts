@@ -21,6 +21,12 @@ export interface ProviderState {
   readonly capabilities: Capabilities | undefined
 }
 
+/** The provider and the engine that it is asked for: a provider's own name has no slash. */
+export const namesOf = ({ name }: ProviderState): { readonly provider: string; readonly engine: string | null } => {
+  const [provider = "", ...engine] = name.split("/")
+  return { provider, engine: engine.length === 0 ? null : engine.join("/") }
+}
+
 /** What came of one search at a provider. */
 export interface Checked {
   readonly state: ProviderState
@@ -62,6 +68,7 @@ class Latencies {
 }
 
 const timeout = (message: string) => new Refusal({ reason: "timeout", message })
+const unanswered = (withinMs: number) => timeout(`no answer in ${withinMs} ms`)
 
 /** A provider with what is known of it. */
 export class Tracked {
@@ -111,7 +118,7 @@ export class Tracked {
       this.breaker.succeeded()
       return Effect.void
     }
-    if (Exit.isSuccess(exit)) return this.refused(timeout(`no answer in ${withinMs} ms`), now)
+    if (Exit.isSuccess(exit)) return this.refused(unanswered(withinMs), now)
     // Interrupted or a bug: neither says anything about the provider.
     return Option.match(Cause.findErrorOption(exit.cause), {
       onNone: () => Effect.void,
@@ -168,7 +175,7 @@ export class ProviderStates extends Context.Service<
       const outcome = yield* Effect.result(it.ask(request, withinMs))
       const now = yield* Clock.currentTimeMillis
       const rows = Result.isSuccess(outcome) ? Option.getOrUndefined(outcome.success) : undefined
-      const refusal = Result.isFailure(outcome) ? outcome.failure : timeout(`no answer in ${withinMs} ms`)
+      const refusal = Result.isFailure(outcome) ? outcome.failure : unanswered(withinMs)
       return {
         state: it.state(now),
         rows: rows?.length,

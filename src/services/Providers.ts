@@ -1,10 +1,10 @@
 import { Clock, Context, Duration, Effect, Latch, Layer, Option, Result } from "effect"
 import { unserved } from "../domain/Capabilities.ts"
-import { UpstreamError, UpstreamTimeout } from "../domain/errors.ts"
+import { UpstreamError, type UpstreamTimeout } from "../domain/errors.ts"
 import type { UpstreamRow } from "../domain/Organic.ts"
 import type { SearchRequest } from "../domain/SearchRequest.ts"
 import { type Target, targets } from "../domain/Target.ts"
-import { Limits } from "./Limits.ts"
+import { Limits, providerTimedOut } from "./Limits.ts"
 import { maxQueueMs, type Provider } from "./Provider.ts"
 import { ProviderStates, type Tracked } from "./ProviderStates.ts"
 
@@ -67,9 +67,7 @@ export class Providers extends Context.Service<
           }
         }
 
-        const timedOut = new UpstreamTimeout({
-          message: `The search provider did not answer within ${Duration.format(providerTimeout)}.`
-        })
+        const timedOut = providerTimedOut(providerTimeout)
         const failed = new UpstreamError({
           message: "The search provider could not be reached or gave no usable answer."
         })

@@ -15,7 +15,6 @@ export const layer = HttpApiBuilder.group(
   "search",
   Effect.fn(function* (handlers) {
     const search = yield* Search
-
     const bulk = yield* Bulk
 
     return handlers

@@ -1,8 +1,8 @@
 import { Clock, Effect, Layer } from "effect"
 import type { Account } from "../../domain/Account.ts"
-import { NotFound } from "../../domain/errors.ts"
+import type { NotFound } from "../../domain/errors.ts"
 import { normalizeEmail, planTerms } from "../../domain/Plan.ts"
-import { AccountRefused, Accounts, addressForTrial, termsOf } from "../../services/Accounts.ts"
+import { AccountRefused, Accounts, addressForTrial, noSuchAccount, termsOf } from "../../services/Accounts.ts"
 import { Ids } from "../../services/Ids.ts"
 import { enterPeriod, MemoryStore } from "./MemoryStore.ts"
 
@@ -17,9 +17,7 @@ export const layer: Layer.Layer<Accounts, never, MemoryStore | Ids> = Layer.effe
       [...store.accounts.values()].find(({ account }) => address !== "" && account.email === address)
 
     const found = <A>(value: A | undefined, what: string): Effect.Effect<A, NotFound> =>
-      value === undefined
-        ? Effect.fail(new NotFound({ message: `There is no account ${what}.` }))
-        : Effect.succeed(value)
+      value === undefined ? Effect.fail(noSuchAccount(what)) : Effect.succeed(value)
 
     /** What was used stays used (R31, R32), and no quota is set below it. */
     const enter = (account: Account, now: number, quota: number | undefined) => {

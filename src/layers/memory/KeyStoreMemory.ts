@@ -1,12 +1,18 @@
 import { Clock, Effect, Layer, Redacted } from "effect"
 import { type ApiKey, isSecret, type KeyMode, makeSecret, secretHint } from "../../domain/ApiKey.ts"
-import { NotFound, unauthorized } from "../../domain/errors.ts"
+import { type NotFound, unauthorized } from "../../domain/errors.ts"
+import { noSuchAccount } from "../../services/Accounts.ts"
 import { Ids } from "../../services/Ids.ts"
-import { KeyStore, maxActiveKeys, maxRevokedListed, noSuchKey, tooManyKeys } from "../../services/KeyStore.ts"
+import {
+  KeyStore,
+  lastUsedStepMs,
+  maxActiveKeys,
+  maxRevokedListed,
+  noActiveKey,
+  noSuchKey,
+  tooManyKeys
+} from "../../services/KeyStore.ts"
 import { MemoryStore } from "./MemoryStore.ts"
-
-/** A key's last use is written down at most this often. */
-const lastUsedStepMs = 60_000
 
 /** API keys without a database, and without answers kept from before. */
 export const layer: Layer.Layer<KeyStore, never, MemoryStore | Ids> = Layer.effect(
@@ -17,7 +23,7 @@ export const layer: Layer.Layer<KeyStore, never, MemoryStore | Ids> = Layer.effe
 
     const issue = Effect.fnUntraced(function* (accountId: string, label: string, mode: KeyMode) {
       if (!store.accounts.has(accountId)) {
-        return yield* new NotFound({ message: `There is no account ${accountId}.` })
+        return yield* noSuchAccount(accountId)
       }
       const secret = makeSecret(mode, yield* ids.entropy(32))
       const key: ApiKey = {
@@ -45,8 +51,6 @@ export const layer: Layer.Layer<KeyStore, never, MemoryStore | Ids> = Layer.effe
       }
       return yield* refusal
     })
-
-    const unknown = (id: string) => new NotFound({ message: `There is no active key ${id}.` })
 
     /** One synchronous step after the other: nobody else is between the end of the old key and the new one. */
     const replace = ({ accountId, label, mode }: ApiKey) => issue(accountId, label, mode)
@@ -80,8 +84,8 @@ export const layer: Layer.Layer<KeyStore, never, MemoryStore | Ids> = Layer.effe
             (a, b) => b.createdAt - a.createdAt
           )
         }),
-      revoke: (id) => revoke(id, unknown(id)),
-      rotate: (id) => Effect.flatMap(revoke(id, unknown(id)), replace),
+      revoke: (id) => revoke(id, noActiveKey(id)),
+      rotate: (id) => Effect.flatMap(revoke(id, noActiveKey(id)), replace),
       revokeOwn: (accountId, id) => revoke(id, noSuchKey, accountId),
       rotateOwn: (accountId, id) => Effect.flatMap(revoke(id, noSuchKey, accountId), replace)
     })

@@ -35,15 +35,20 @@ const aboutKey: ReadonlySet<Refusal["reason"]> = new Set(["quota", "rate_limited
 /** Makes a call with a key that the provider has not refused of late, and with the next when it refuses this one. */
 export type WithKey = <A>(call: (key: Redacted.Redacted) => Effect.Effect<A, Refusal>) => Effect.Effect<A, Refusal>
 
-export const make = (provider: string, keys: ReadonlyArray<Redacted.Redacted>): WithKey => {
-  const states = keys.map((key, index) => ({
-    key,
-    place: `key ${index + 1} of ${keys.length}`,
-    refusals: 0,
-    refused: undefined as { readonly refusal: Refusal; readonly until: number } | undefined
-  }))
+interface KeyState {
+  readonly key: Redacted.Redacted
+  readonly place: string
+  /** In a row. */
+  refusals: number
+  refused: { readonly refusal: Refusal; readonly until: number } | undefined
+}
 
-  const cool = Effect.fnUntraced(function* (state: (typeof states)[number], refusal: Refusal) {
+export const make = (provider: string, keys: ReadonlyArray<Redacted.Redacted>): WithKey => {
+  const states = keys.map(
+    (key, index): KeyState => ({ key, place: `key ${index + 1} of ${keys.length}`, refusals: 0, refused: undefined })
+  )
+
+  const cool = Effect.fnUntraced(function* (state: KeyState, refusal: Refusal) {
     const now = yield* Clock.currentTimeMillis
     const ms = coolDownMs(refusal, state.refusals)
     // Calls that were in flight together are refused together, and count once.

@@ -115,6 +115,7 @@ const interpolateAll = (path: string, value: unknown): Effect.Effect<unknown, En
   if (Array.isArray(value)) {
     return Effect.forEach(value, (item, index) => interpolateAll(`${path}.${index}`, item))
   }
+  // A JSON value that is neither text, nor a list, nor null is an object when it is one at all.
   return Effect.all(Record.map(value as Record<string, unknown>, (item, key) => interpolateAll(`${path}.${key}`, item)))
 }
 
@@ -141,7 +142,7 @@ const makeProvider = Effect.fnUntraced(function* (name: string, entry: Readonly<
 /** The table that the file describes. */
 const fromFile = Effect.fnUntraced(function* ({ providers, targets: lists }: File) {
   for (const name of Object.keys(lists)) {
-    if (!(targets as ReadonlyArray<string>).includes(name)) {
+    if (!targets.some((target) => target === name)) {
       return yield* invalid(`targets.${name}`, `is not a target; there are ${listed(targets)}`)
     }
   }

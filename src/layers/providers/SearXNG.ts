@@ -4,7 +4,7 @@ import type { Capabilities, UpstreamCall } from "../../domain/Capabilities.ts"
 import type { UpstreamRow } from "../../domain/Organic.ts"
 import { cutCodePoints } from "../../domain/text.ts"
 import type { Pacer } from "../../services/Pacer.ts"
-import { Refusal, type RefusalReason } from "../../services/Provider.ts"
+import type { Refusal, RefusalReason } from "../../services/Provider.ts"
 import * as Gate from "./Gate.ts"
 import * as Paged from "./Paged.ts"
 import { address, define, type Engines, keptPrivate, SecretHeaders } from "./ProviderType.ts"
@@ -53,8 +53,6 @@ const decodeAnswer = Schema.decodeUnknownOption(Answer)
 const decodeConfig = Schema.decodeUnknownOption(Config)
 const decodeRow = Schema.decodeUnknownOption(Row)
 const decodeUnresponsive = Schema.decodeUnknownOption(Unresponsive)
-
-const refuse = (reason: RefusalReason, message: string) => Effect.fail(new Refusal({ reason, message }))
 
 /** Where a part begins with the sign of a command. SearXNG cuts at what is whitespace in Python, as U+001C to U+001F are. */
 const commandSign = /(?<![^\s\p{Cc}])(?=[!:<?])/gu
@@ -136,7 +134,7 @@ const capabilities = (pageSize: number): Capabilities => ({
 const readPage = (json: unknown, engine: string | undefined, hasEngine: Effect.Effect<boolean>) =>
   Effect.gen(function* () {
     const answer = Option.getOrUndefined(decodeAnswer(json))
-    if (answer === undefined) return yield* refuse("malformed", "its answer is not the documented JSON")
+    if (answer === undefined) return yield* Upstream.refuse("malformed", "its answer is not the documented JSON")
     const rows = answer.results.flatMap((row) => Option.toArray(decodeRow(row)))
     const isOurs = (row: typeof Row.Type) =>
       engine === undefined || row.engine === engine || row.engines?.includes(engine) === true
@@ -148,14 +146,14 @@ const readPage = (json: unknown, engine: string | undefined, hasEngine: Effect.E
     const failure = failed.find(([name]) => engine === undefined || name === engine)
     if (failure !== undefined) {
       const [name, why] = failure
-      return yield* refuse(engineFailure(why), `its engine ${name} gave nothing: ${cutCodePoints(why, 80)}`)
+      return yield* Upstream.refuse(engineFailure(why), `its engine ${name} gave nothing: ${cutCodePoints(why, 80)}`)
     }
     if (rows.length === 0 && answer.results.length > 0) {
-      return yield* refuse("malformed", "its rows are not as documented")
+      return yield* Upstream.refuse("malformed", "its rows are not as documented")
     }
     // It answers an engine it does not have by those of its default categories, and a private one by nothing at all.
     if (rows.length > 0 || failed.length > 0 || !(yield* hasEngine)) {
-      return yield* refuse("malformed", `it has no engine named ${engine}, or a private one`)
+      return yield* Upstream.refuse("malformed", `it has no engine named ${engine}, or a private one`)
     }
     return []
   })

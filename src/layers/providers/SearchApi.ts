@@ -3,7 +3,7 @@ import type { HttpClient, HttpClientRequest } from "effect/http"
 import type { Capabilities, UpstreamCall } from "../../domain/Capabilities.ts"
 import type { UpstreamRow } from "../../domain/Organic.ts"
 import type { Pacer } from "../../services/Pacer.ts"
-import { type Provider, Refusal, type RefusalReason } from "../../services/Provider.ts"
+import type { Provider, Refusal } from "../../services/Provider.ts"
 import * as ApiKeys from "./ApiKeys.ts"
 import * as Gate from "./Gate.ts"
 import * as Paged from "./Paged.ts"
@@ -60,21 +60,20 @@ const isStated = (error: unknown): boolean => (Array.isArray(error) ? error.leng
 const statedError = (json: { readonly error?: unknown; readonly errors?: unknown }): string =>
   isStated(json.error) || isStated(json.errors) ? `error ${Upstream.explanation(json)}` : ""
 
-const refuse = (reason: RefusalReason, message: string) => Effect.fail(new Refusal({ reason, message }))
-
 /** The rows of an answer; fails when there are none for another reason than that nothing was found (R14). */
 export const readAnswer = (shape: AnswerShape, json: unknown): Effect.Effect<ReadonlyArray<UpstreamRow>, Refusal> => {
   if (typeof json !== "object" || json === null || Array.isArray(json)) {
-    return refuse("malformed", "its answer is not the documented JSON")
+    return Upstream.refuse("malformed", "its answer is not the documented JSON")
   }
   const list = at(json, shape.rows)
   const rows = Array.isArray(list) ? list.flatMap((row) => readRow(shape, row)) : []
   if (rows.length > 0) return Effect.succeed(rows)
   const problem = (shape.problem ?? statedError)(json)
-  if (problem !== "") return refuse(Upstream.reasonFor(problem) ?? "malformed", "it answered 200 with an error inside")
-  if (Array.isArray(list) && list.length > 0) return refuse("malformed", "its rows are not as documented")
+  if (problem !== "")
+    return Upstream.refuse(Upstream.reasonFor(problem) ?? "malformed", "it answered 200 with an error inside")
+  if (Array.isArray(list) && list.length > 0) return Upstream.refuse("malformed", "its rows are not as documented")
   const isAnswer = Array.isArray(list) || (list === undefined && shape.marks.some((mark) => Object.hasOwn(json, mark)))
-  return isAnswer ? Effect.succeed([]) : refuse("malformed", "its answer is not the documented JSON")
+  return isAnswer ? Effect.succeed([]) : Upstream.refuse("malformed", "its answer is not the documented JSON")
 }
 
 /** The type of provider that an API makes. */

@@ -12,7 +12,8 @@ const maxBodyBytes = 2 * 1024 * 1024
 const maxExplanationBytes = 16 * 1024
 const explanationTimeout = "2 seconds"
 
-const refuse = (reason: RefusalReason, message: string) => Effect.fail(new Refusal({ reason, message }))
+/** Refuses; the message continues "it …" or names a part of what the upstream gave. */
+export const refuse = (reason: RefusalReason, message: string) => Effect.fail(new Refusal({ reason, message }))
 
 const tooLarge = (limit: number) =>
   new Refusal({ reason: "malformed", message: `its answer is larger than ${limit} bytes` })

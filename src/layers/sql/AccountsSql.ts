@@ -2,9 +2,16 @@ import { createHash } from "node:crypto"
 import { Clock, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import type { Account } from "../../domain/Account.ts"
-import { NotFound } from "../../domain/errors.ts"
+import type { NotFound } from "../../domain/errors.ts"
 import { normalizeEmail, type PaidPlan, type Plan, periodAt, planTerms } from "../../domain/Plan.ts"
-import { AccountRefused, Accounts, addressForTrial, type PlanChoice, termsOf } from "../../services/Accounts.ts"
+import {
+  AccountRefused,
+  Accounts,
+  addressForTrial,
+  noSuchAccount,
+  type PlanChoice,
+  termsOf
+} from "../../services/Accounts.ts"
 import { Ids } from "../../services/Ids.ts"
 import { retryTransient } from "./Transient.ts"
 
@@ -198,7 +205,5 @@ export const layer: Layer.Layer<Accounts, never, SqlClient.SqlClient | Ids> = La
 
 const first = <Row>(rows: ReadonlyArray<Row>, what: string): Effect.Effect<Row, NotFound> => {
   const row = rows[0]
-  return row === undefined
-    ? Effect.fail(new NotFound({ message: `There is no account ${what}.` }))
-    : Effect.succeed(row)
+  return row === undefined ? Effect.fail(noSuchAccount(what)) : Effect.succeed(row)
 }

@@ -132,8 +132,10 @@ export const layer: Layer.Layer<DocumentIndex, never, SqlClient.SqlClient> = Lay
         documents: rows.reduce((sum, row) => sum + row.documents, 0),
         byTarget: Object.fromEntries(rows.flatMap((row) => (row.target === null ? [] : [[row.target, row.documents]])))
       })),
-      clear: sql`with gone as (delete from documents returning 1) select count(*)::int as count from gone`.pipe(
-        Effect.map(([row]) => row?.count as number),
+      clear: sql<{
+        readonly count: number
+      }>`with gone as (delete from documents returning 1) select count(*)::int as count from gone`.pipe(
+        Effect.map(([row]) => row?.count ?? 0),
         Effect.orDie
       )
     })

@@ -2,10 +2,19 @@ import { createHmac } from "node:crypto"
 import { Cache, Clock, Duration, Effect, Exit, Layer, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
 import { type ApiKey, isSecret, type KeyMode, makeSecret, secretHint } from "../../domain/ApiKey.ts"
-import { NotFound, type Unauthorized, unauthorized } from "../../domain/errors.ts"
+import { type Unauthorized, unauthorized } from "../../domain/errors.ts"
 import type { KeyPrincipal } from "../../domain/Principal.ts"
+import { noSuchAccount } from "../../services/Accounts.ts"
 import { Ids } from "../../services/Ids.ts"
-import { KeyStore, maxActiveKeys, maxRevokedListed, noSuchKey, tooManyKeys } from "../../services/KeyStore.ts"
+import {
+  KeyStore,
+  lastUsedStepMs,
+  maxActiveKeys,
+  maxRevokedListed,
+  noActiveKey,
+  noSuchKey,
+  tooManyKeys
+} from "../../services/KeyStore.ts"
 import { type AccountRow, toAccount } from "./AccountsSql.ts"
 import { retryTransient } from "./Transient.ts"
 
@@ -17,8 +26,6 @@ export interface KeyStoreOptions {
 /** How long an answer is kept: half of the 10 seconds it may be old, because getting one can take a while too. */
 const maxAge = Duration.seconds(5)
 const maxCachedDigests = 10_000
-/** A key's last use is written down at most this often. */
-const lastUsedStepMs = 60_000
 
 interface KeyRow {
   readonly id: string
@@ -91,12 +98,12 @@ export const layer = (options: KeyStoreOptions): Layer.Layer<KeyStore, never, Sq
       const issue = Effect.fnUntraced(function* (accountId: string, label: string, mode: KeyMode) {
         const secret = makeSecret(mode, yield* ids.entropy(32))
         const now = new Date(yield* Clock.currentTimeMillis)
-        const rows = yield* sql<KeyRow>`
+        const [key] = yield* sql<KeyRow>`
           insert into api_keys (id, account_id, label, mode, digest, hint, created_at)
           select ${yield* ids.make("key_")}, id, ${label}, ${mode}, ${digestOf(secret)}, ${secretHint(secret)}, ${now}
           from accounts where id = ${accountId} and deleted_at is null
           returning *`
-        const key = yield* first(rows, `There is no account ${accountId}.`)
+        if (key === undefined) return yield* noSuchAccount(accountId)
         return { key: toApiKey(key), secret: Redacted.make(secret) }
       })
 
@@ -123,13 +130,12 @@ export const layer = (options: KeyStoreOptions): Layer.Layer<KeyStore, never, Sq
       /** Ends a key, whoever's it is where no account is named. */
       const end = Effect.fnUntraced(function* (id: string, accountId: string | undefined) {
         const now = new Date(yield* Clock.currentTimeMillis)
-        const rows = yield* sql<KeyRow>`
+        const [row] = yield* sql<KeyRow>`
           update api_keys set revoked_at = ${now}
           where id = ${id} and revoked_at is null ${accountId === undefined ? sql`` : sql`and account_id = ${accountId}`}
           returning *`
-        const [row] = rows
         if (row !== undefined) return row
-        return yield* accountId === undefined ? new NotFound({ message: `There is no active key ${id}.` }) : noSuchKey
+        return yield* accountId === undefined ? noActiveKey(id) : noSuchKey
       })
 
       const revoke = Effect.fn("KeyStore.revoke")(
@@ -191,8 +197,3 @@ const toApiKey = (row: KeyRow): ApiKey => ({
   lastUsedAt: row.last_used_at?.getTime(),
   revokedAt: row.revoked_at?.getTime()
 })
-
-const first = <Row>(rows: ReadonlyArray<Row>, message: string): Effect.Effect<Row, NotFound> => {
-  const row = rows[0]
-  return row === undefined ? Effect.fail(new NotFound({ message })) : Effect.succeed(row)
-}
