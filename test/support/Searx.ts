@@ -12,12 +12,12 @@ const python = "/usr/bin/python3"
 const findModule = "import importlib.util as u, sys; sys.exit(u.find_spec('searx') is None)"
 const installed = spawnSync(python, ["-c", findModule]).status === 0
 if (!installed && process.env.QUARRY_REQUIRE_SERVICES === "1") {
-  throw new Error("QUARRY_REQUIRE_SERVICES=1, but there is no searx for /usr/bin/python3")
+  throw new Error("QUARRY_REQUIRE_SERVICES=1, but there is no searx for /usr/bin/python3: apt-get install searx")
 }
 
 /** A group of tests that starts a searx, and says so when it is skipped for want of it. */
 export const describeWithSearx = (name: string, tests: () => void): void => {
-  const title = installed ? name : `${name} (skipped: needs searx, apt-get install searx)`
+  const title = installed ? name : `${name} (needs searx for /usr/bin/python3: apt-get install searx)`
   describe.skipIf(!installed)(title, tests)
 }
 

@@ -1,9 +1,9 @@
 import { Effect } from "effect"
 import type { Account } from "../../src/domain/Account.ts"
-import type { QueryRecord } from "../../src/domain/QueryRecord.ts"
 import { Accounts, type PlanChoice } from "../../src/services/Accounts.ts"
 import { Ids } from "../../src/services/Ids.ts"
 import { Ledger } from "../../src/services/Ledger.ts"
+import { queryRecord } from "./requests.ts"
 
 export const makeEmail = Effect.gen(function* () {
   const { requestId } = yield* Ids
@@ -18,32 +18,11 @@ export const makeAccount = Effect.fnUntraced(function* (choice: PlanChoice, bala
   return account
 })
 
-/** The log entry of a search that cost one credit. */
+/** The log entry of a search that cost one credit, or none where no account pays. */
 export const makeRecord = Effect.fnUntraced(function* (account: Account | undefined, query = "quarry") {
   const { make } = yield* Ids
-  const record: QueryRecord = {
-    id: yield* make("qry_"),
-    accountId: account?.id,
-    keyId: undefined,
-    batchId: undefined,
-    request: {
-      target: "alpha_search",
-      query,
-      geo: "us",
-      locale: "en-us",
-      page: 1,
-      num: 10,
-      safe: "off",
-      source: "api"
-    },
-    outcome: "ok",
-    credits: account === undefined ? 0 : 1,
-    cached: false,
-    provider: "meta/google",
-    resultCount: 7,
-    durationMs: 321
-  }
-  return record
+  const credits = account === undefined ? 0 : 1
+  return queryRecord({ id: yield* make("qry_"), accountId: account?.id, credits }, query)
 })
 
 export const makeRecords = (account: Account, count: number) =>

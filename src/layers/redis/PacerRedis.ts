@@ -1,8 +1,8 @@
-import { hash } from "node:crypto"
 import { Effect, Layer } from "effect"
 import { intervalMs, Pacer } from "../../services/Pacer.ts"
 import * as PacerMemory from "../memory/PacerMemory.ts"
-import { type RedisClient, RedisConnection } from "./RedisConnection.ts"
+import { RedisConnection } from "./RedisConnection.ts"
+import * as Script from "./Script.ts"
 
 /**
  * Takes the next turn, in Unix microseconds of the store's clock, unless it is too far off: answers the microseconds
@@ -20,15 +20,7 @@ redis.call("SET", pace, string.format("%.0f", turn + interval), "PX", math.ceil(
 return turn - now
 `
 
-const digest = hash("sha1", script)
-
-/** One round trip, and a second one when Redis has not seen the script since it started. */
-const take = (client: RedisClient, key: string, interval: number, within: number): Promise<number> =>
-  // The cast holds because the script returns a number and nothing else.
-  client.evalsha(digest, 1, key, interval, within).catch((error: Error) => {
-    if (!error.message.startsWith("NOSCRIPT")) throw error
-    return client.eval(script, 1, key, interval, within)
-  }) as Promise<number>
+const take = Script.make<number>(script)
 
 /** Paces all replicas together, and each by itself while Redis is away. */
 export const layer: Layer.Layer<Pacer, never, RedisConnection> = Layer.effect(

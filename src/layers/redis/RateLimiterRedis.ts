@@ -1,8 +1,8 @@
-import { hash } from "node:crypto"
 import { Effect, Layer, Metric, Stream } from "effect"
 import { decisionFrom, RateLimiter, windowMs } from "../../services/RateLimiter.ts"
 import * as RateLimiterMemory from "../memory/RateLimiterMemory.ts"
-import { type RedisClient, RedisConnection } from "./RedisConnection.ts"
+import { RedisConnection } from "./RedisConnection.ts"
+import * as Script from "./Script.ts"
 
 /**
  * Counts one request (R27). The log is a list of when the admitted requests came, oldest first, in Unix microseconds of
@@ -31,17 +31,7 @@ return {1, counted + 1, oldest, now}
 
 type Reply = readonly [admitted: 0 | 1, counted: number, oldestMicros: number, nowMicros: number]
 
-const digest = hash("sha1", script)
-
-/** One round trip, and a second one when Redis has not seen the script since it started. */
-const count = (client: RedisClient, key: string, limit: number): Promise<Reply> => {
-  const windowMicros = windowMs * 1000
-  // The casts hold because these four numbers are all that the script returns.
-  return client.evalsha(digest, 1, key, limit, windowMicros).catch((error: Error) => {
-    if (!error.message.startsWith("NOSCRIPT")) throw error
-    return client.eval(script, 1, key, limit, windowMicros)
-  }) as Promise<Reply>
-}
+const count = Script.make<Reply>(script)
 
 const local = Metric.gauge("quarry.limiter.local", {
   description: "1 while this process limits by itself because Redis is away, else 0"
@@ -64,7 +54,7 @@ export const layer: Layer.Layer<RateLimiter, never, RedisConnection> = Layer.eff
     return RateLimiter.of({
       hit: ({ credential, limit }) =>
         Effect.matchEffect(
-          connection.run((client) => count(client, `quarry:rl:{${credential}}`, limit)),
+          connection.run((client) => count(client, `quarry:rl:{${credential}}`, limit, windowMs * 1000)),
           {
             onSuccess: ([admitted, counted, oldestMicros, nowMicros]) =>
               Effect.succeed(

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto"
 import { Effect } from "effect"
-import type { QueryRecord } from "../../../src/domain/QueryRecord.ts"
+import { queryRecord } from "../../support/requests.ts"
 import type { Scenario } from "../Scenario.ts"
 import * as Audit from "../support/Audit.ts"
 import { Findings } from "../support/Findings.ts"
@@ -14,28 +14,8 @@ const wanted = { service: 1000, ledger: 10_000 }
 /** Part of the work that is done before the clock starts: Node compiles what is hot only then. */
 const warmUp = 0.2
 
-const record = (accountId: string): QueryRecord => ({
-  id: `qry_${randomUUID().replaceAll("-", "")}`,
-  accountId,
-  keyId: undefined,
-  batchId: undefined,
-  request: {
-    target: "alpha_search",
-    query: "torture",
-    geo: "us",
-    locale: "en-us",
-    page: 1,
-    num: 10,
-    safe: "off",
-    source: "api"
-  },
-  outcome: "ok",
-  credits: 1,
-  cached: false,
-  provider: "torture",
-  resultCount: 10,
-  durationMs: 100
-})
+const record = (accountId: string) =>
+  queryRecord({ id: `qry_${randomUUID().replaceAll("-", "")}`, accountId }, "torture")
 
 /** Runs `count` of something, a bounded number at once, and answers how many a second and the CPU each cost. */
 const measure = Effect.fnUntraced(function* <E>(

@@ -1,0 +1,15 @@
+import { hash } from "node:crypto"
+import type { RedisClient } from "./RedisConnection.ts"
+
+/**
+ * Runs a Lua script over one key. One round trip, and a second one when Redis has not seen the script since it started.
+ * `Reply` is what the script returns, whose author alone can know it: hence the cast.
+ */
+export const make = <Reply>(script: string) => {
+  const digest = hash("sha1", script)
+  return (client: RedisClient, key: string, ...args: ReadonlyArray<number>): Promise<Reply> =>
+    client.evalsha(digest, 1, key, ...args).catch((error: Error) => {
+      if (!error.message.startsWith("NOSCRIPT")) throw error
+      return client.eval(script, 1, key, ...args)
+    }) as Promise<Reply>
+}
