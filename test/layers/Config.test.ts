@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs"
 import { assert, describe, it } from "@effect/vitest"
 import { ConfigProvider, Duration, Effect, Layer, Redacted } from "effect"
 import { AppConfig, describe as describeSettings } from "../../src/layers/Config.ts"
@@ -61,6 +62,13 @@ describe("AppConfig", () => {
       assert.deepStrictEqual(describeSettings(yield* load({})), contract)
     })
   )
+
+  it("every variable is in docs/settings.md, and nothing else is", () => {
+    const document = readFileSync(new URL("../../docs/settings.md", import.meta.url), "utf8")
+    const rows = document.split("\n").filter((line) => line.startsWith("| `"))
+    const named = rows.flatMap((row) => row.split("|")[1]?.match(/[A-Z_]+/g) ?? [])
+    assert.deepStrictEqual(named.toSorted(), Object.keys(contract).toSorted())
+  })
 
   it.effect("an empty variable is one that is not set", () =>
     Effect.gen(function* () {

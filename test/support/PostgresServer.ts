@@ -19,6 +19,7 @@ import { describe } from "@effect/vitest"
 import { Effect, Redacted, type Scope } from "effect"
 import { freePort } from "./Spawned.ts"
 
+/** Debian keeps the server's programs off the PATH, a directory for each version. */
 const versions = "/usr/lib/postgresql"
 const installed = existsSync(versions) ? readdirSync(versions).sort((a, b) => Number(b) - Number(a)) : []
 const bin = installed[0] === undefined ? undefined : join(versions, installed[0], "bin")
@@ -66,7 +67,10 @@ export interface PostgresServer {
   readonly pids: Effect.Effect<ReadonlyArray<number>>
   readonly start: Effect.Effect<void>
   readonly stop: (mode: "fast" | "immediate") => Effect.Effect<void>
-  /** Stops every process of the server from running until the effect has ended. */
+  /** Stops every process of the server where it is. */
+  readonly freeze: Effect.Effect<void>
+  readonly thaw: Effect.Effect<void>
+  /** Frozen until the effect has ended. */
   readonly frozen: <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
   /** Another server that follows this one until it is promoted. */
   readonly standby: Effect.Effect<PostgresServer & { readonly promote: Effect.Effect<void> }, never, Scope.Scope>
@@ -82,7 +86,6 @@ const serverIn = Effect.fnUntraced(function* (directory: string) {
   const control = (...args: ReadonlyArray<string>) =>
     run(join(`${bin}`, "pg_ctl"), "-D", data, "-l", join(directory, "log"), "-w", ...args)
   const stop = (mode: string) => Effect.asVoid(control("-m", mode, "stop"))
-  yield* Effect.acquireRelease(control("start"), () => Effect.ignoreCause(stop("immediate")))
   const pids = Effect.promise(async () => {
     const postmaster = Number((await readFile(join(data, "postmaster.pid"), "utf8")).split("\n")[0])
     const { stdout } = await execute("ps", ["-o", "pid=", "--ppid", `${postmaster}`])
@@ -90,19 +93,32 @@ const serverIn = Effect.fnUntraced(function* (directory: string) {
   })
   const signal = (name: NodeJS.Signals) =>
     Effect.map(pids, (all) => {
-      for (const pid of all) process.kill(pid, name)
+      for (const pid of all) {
+        try {
+          process.kill(pid, name)
+        } catch {
+          // A backend may end between being listed and being signalled.
+        }
+      }
     })
+  const freeze = signal("SIGSTOP")
+  const thaw = signal("SIGCONT")
+  yield* Effect.acquireRelease(control("start"), () =>
+    Effect.andThen(Effect.ignoreCause(thaw), Effect.ignoreCause(stop("immediate")))
+  )
   const server: Omit<PostgresServer, "standby"> = {
     port,
     url: Redacted.make(`postgres://postgres@127.0.0.1:${port}/postgres`),
     pids,
     start: Effect.asVoid(control("start")),
     stop,
+    freeze,
+    thaw,
     frozen: (effect) =>
       Effect.acquireUseRelease(
-        signal("SIGSTOP"),
+        freeze,
         () => effect,
-        () => signal("SIGCONT")
+        () => thaw
       )
   }
   return { server, control }

@@ -1,9 +1,9 @@
 import { parseArgs } from "node:util"
 import { Console, Effect, Random } from "effect"
+import * as Database from "../support/Database.ts"
 import type { Scenario } from "./Scenario.ts"
 import { scenarios } from "./scenarios.ts"
 import { Findings } from "./support/Findings.ts"
-import * as Store from "./support/Store.ts"
 
 const usage = `npm run torture -- [--seed N] [--scenario NAME] [--rounds N] [--short]
 
@@ -49,7 +49,7 @@ const main = Effect.gen(function* () {
     yield* Console.log(usage)
     return chosen.length === 0 ? 2 : 0
   }
-  if (!(yield* Store.reachable)) {
+  if (!(yield* Database.reachable)) {
     yield* Console.error("There is no Postgres; name one in QUARRY_TEST_DATABASE_URL.")
     return 2
   }

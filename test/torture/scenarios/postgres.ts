@@ -1,4 +1,5 @@
 import { Effect, Random } from "effect"
+import { postgresServer } from "../../support/PostgresServer.ts"
 import type { Scenario } from "../Scenario.ts"
 import * as Audit from "../support/Audit.ts"
 import type { Answer } from "../support/Client.ts"
@@ -6,7 +7,6 @@ import { complaints } from "../support/complaints.ts"
 import * as DatabaseProxy from "../support/DatabaseProxy.ts"
 import { Findings } from "../support/Findings.ts"
 import * as Load from "../support/Load.ts"
-import * as PostgresServer from "../support/PostgresServer.ts"
 import * as Stage from "../support/Stage.ts"
 import * as Store from "../support/Store.ts"
 
@@ -29,7 +29,7 @@ export const postgres: Scenario = {
   rounds: 20,
   run: Effect.fnUntraced(function* ({ rounds, short }) {
     const findings = yield* Findings
-    const server = yield* PostgresServer.start
+    const server = yield* postgresServer
     const proxy = yield* DatabaseProxy.start(server.url)
     const { client, replicas, store } = yield* Stage.make({ replicas: 2, database: server.url, way: proxy.url })
     const customers = yield* Effect.replicateEffect(Store.customer(store, { quota: 1_000_000 }), 3)
@@ -53,7 +53,9 @@ export const postgres: Scenario = {
       yield* Effect.sleep(yield* Random.nextIntBetween(200, 2000))
       const mode = (yield* Random.nextBoolean) ? "fast" : "immediate"
       const downMs = (yield* Random.nextBoolean) ? 0 : yield* Random.nextIntBetween(0, downMsMax)
-      yield* server.restart(mode, downMs)
+      yield* server.stop(mode)
+      yield* Effect.sleep(downMs)
+      yield* server.start
       yield* recovered(`restart ${round} (${mode}, down for ${downMs} ms)`)
       if (round % restartsPerFreeze !== 0) continue
       yield* Effect.sleep(yield* Random.nextIntBetween(200, 2000))

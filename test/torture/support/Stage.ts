@@ -1,4 +1,5 @@
 import { Effect, type Redacted } from "effect"
+import { freshDatabase } from "../../support/Database.ts"
 import * as Client from "./Client.ts"
 import * as Engine from "./Engine.ts"
 import * as Replica from "./Replica.ts"
@@ -12,7 +13,7 @@ export const make = Effect.fnUntraced(function* (options: {
   readonly way?: Redacted.Redacted
   readonly env?: Record<string, string>
 }) {
-  const database = options.database ?? (yield* Store.freshDatabase)
+  const database = options.database ?? (yield* freshDatabase).url
   const store = yield* Store.open(database)
   const engine = yield* Engine.start
   const how: Replica.ReplicaOptions = {

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto"
-import { Context, Effect, Exit, Layer, Redacted } from "effect"
+import { Context, Effect, Layer, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
 import * as Postgres from "../../../src/layers/sql/Postgres.ts"
 import { Accounts } from "../../../src/services/Accounts.ts"
@@ -9,28 +9,6 @@ import * as SqlStorage from "../../support/SqlStorage.ts"
 
 /** What `SqlStorage` digests keys with: replicas must do the same to know them. */
 export const pepper = "a pepper for tests"
-
-const serverUrl = process.env.QUARRY_TEST_DATABASE_URL ?? "postgres://root@127.0.0.1:5432/postgres"
-
-const run = (text: string) =>
-  Effect.flatMap(SqlClient.SqlClient, (sql) => sql.unsafe(text)).pipe(
-    Effect.provide(Postgres.layer({ url: Redacted.make(serverUrl), poolSize: 1 }), { local: true })
-  )
-
-/** Whether there is a server to make databases on. */
-export const reachable: Effect.Effect<boolean> = Effect.map(Effect.exit(run("select 1")), Exit.isSuccess)
-
-/** The address of a new database that is dropped with the scope. */
-export const freshDatabase = Effect.acquireRelease(
-  Effect.gen(function* () {
-    const name = `quarry_torture_${randomUUID().replaceAll("-", "")}`
-    yield* run(`create database ${name}`)
-    const url = new URL(serverUrl)
-    url.pathname = `/${name}`
-    return { name, url: Redacted.make(url.href) }
-  }),
-  ({ name }) => Effect.orDie(run(`drop database ${name} with (force)`))
-).pipe(Effect.map(({ url }) => url))
 
 /** The database as the torturer sees it, besides the replicas. It sweeps nothing. */
 export const open = Effect.fnUntraced(function* (url: Redacted.Redacted) {
