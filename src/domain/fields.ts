@@ -63,6 +63,7 @@ export const moment: Reader<number> = (input) => {
   if (text === undefined) return Result.fail(notMoment)
   // The 30th of February would be read as the 2nd of March.
   const lastDay = DateTime.toPartsUtc(DateTime.makeUnsafe({ year: Number(year), month: Number(month) + 1, day: 0 })).day
+  // biome-ignore lint/style/noRestrictedGlobals: it reads a text and no clock.
   const millis = Date.parse(text)
   return Number(day) <= lastDay && millis >= 0 && millis < endOfTimeMs ? Result.succeed(millis) : Result.fail(notMoment)
 }
