@@ -1,6 +1,7 @@
 import { Effect, type Layer } from "effect"
 import { CliConfig, CliOutput, Command, GlobalFlag } from "effect/cli"
 import type { SqlClient } from "effect/sql"
+import manifest from "../../package.json" with { type: "json" }
 import type { AppConfig } from "../layers/Config.ts"
 import type { Accounts } from "../services/Accounts.ts"
 import type { DocumentIndex } from "../services/DocumentIndex.ts"
@@ -41,7 +42,7 @@ export const make = <E, R>({ database, providers, settings, storage }: Foundatio
     ]),
     Command.withGlobalFlags([Json])
   )
-  const run = Command.runWith(quarry, { version: "0.1.0" })
+  const run = Command.runWith(quarry, { version: manifest.version })
   return (args: ReadonlyArray<string>) =>
     run(args).pipe(
       Effect.provide(CliConfig.layer({ builtIns: [GlobalFlag.Help, GlobalFlag.Version] })),

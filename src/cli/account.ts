@@ -1,17 +1,17 @@
 import { DateTime, Effect, type Layer, Option, Schema } from "effect"
 import { CliError, Command, Flag } from "effect/cli"
 import { type Account, type Allowance, remaining } from "../domain/Account.ts"
-import { normalizeEmail, type Plan, plans } from "../domain/Plan.ts"
+import { maxEmailCharacters, normalizeEmail, type Plan, plans } from "../domain/Plan.ts"
 import { Accounts, maxConcurrency } from "../services/Accounts.ts"
 import { Ledger } from "../services/Ledger.ts"
 import { print, table, time } from "./Output.ts"
 
 /** Figures beyond these are typing mistakes. */
-const limits = { emailCharacters: 254, credits: 1_000_000_000, reasonCharacters: 500 }
+const limits = { credits: 1_000_000_000, reasonCharacters: 500 }
 
 const Email = Schema.String.check(
   Schema.isPattern(/^\s*[^\s@]+@[^\s@]+\s*$/, { message: "must be an email address" }),
-  Schema.isMaxLength(limits.emailCharacters, { message: `must have at most ${limits.emailCharacters} characters` })
+  Schema.isMaxLength(maxEmailCharacters, { message: `must have at most ${maxEmailCharacters} characters` })
 )
 
 const between = (minimum: number, maximum: number) =>

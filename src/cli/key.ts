@@ -1,10 +1,9 @@
 import { Effect, type Layer, Redacted, Schema } from "effect"
 import { Command, Flag } from "effect/cli"
 import { type ApiKey, keyModes } from "../domain/ApiKey.ts"
+import { maxNameCodePoints } from "../domain/NewKey.ts"
 import { type IssuedKey, KeyStore } from "../services/KeyStore.ts"
 import { print, table, time } from "./Output.ts"
-
-const labelCharacters = 100
 
 const id = Flag.String("id").pipe(Flag.withDescription("The key's id: key_…"))
 const account = Flag.String("account").pipe(Flag.withDescription("The account's id: acc_…"))
@@ -40,8 +39,8 @@ const create = Command.make(
       Flag.withDescription("What the key is called"),
       Flag.withSchema(
         Schema.String.check(
-          Schema.isPattern(new RegExp(`^[^\\p{Cc}]{1,${labelCharacters}}$`, "u"), {
-            message: `must have 1 to ${labelCharacters} characters and no control characters`
+          Schema.isPattern(new RegExp(`^[^\\p{Cc}]{1,${maxNameCodePoints}}$`, "u"), {
+            message: `must have 1 to ${maxNameCodePoints} characters and no control characters`
           })
         )
       )

@@ -15,7 +15,7 @@ import {
 } from "./SearchRequest.ts"
 import { Target } from "./Target.ts"
 
-export const maxBulkRows = 50
+const maxBulkRows = 50
 
 /** What a row may set, and what the body may set for every row. */
 const defaults = {
@@ -25,7 +25,7 @@ const defaults = {
   source: Schema.optionalKey(Source)
 }
 
-export const BulkRow = Schema.Struct({ query: QueryText, ...defaults, num: Schema.optionalKey(Num) }).annotate({
+const BulkRow = Schema.Struct({ query: QueryText, ...defaults, num: Schema.optionalKey(Num) }).annotate({
   identifier: "BulkRow",
   description: "One search; its fields override the body's defaults"
 })

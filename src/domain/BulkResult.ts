@@ -2,7 +2,7 @@ import { Schema } from "effect"
 import { searchResultFields } from "./SearchResult.ts"
 
 /** Codes a row can fail with. */
-export const rowErrors = [
+const rowErrors = [
   "invalid_request",
   "unsupported_geo",
   "unsupported_parameter",

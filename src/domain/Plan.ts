@@ -63,5 +63,8 @@ export const periodAt = (plan: Plan, cycleStartMillis: number | undefined, nowMi
   return cycleStartMillis === undefined ? calendarMonth(nowMillis) : billingCycle(cycleStartMillis, nowMillis)
 }
 
+/** RFC 5321 gives a path 256 octets, its angle brackets included. */
+export const maxEmailCharacters = 254
+
 /** The form of an email address by which the trial is granted once (R32). */
 export const normalizeEmail = (email: string): string => email.trim().toLowerCase()

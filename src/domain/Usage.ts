@@ -59,7 +59,7 @@ const hourMs = 3_600_000
 const shortestMs = { hour: hourMs, day: 24 * hourMs, month: 28 * 24 * hourMs } as const
 
 /** Hours, days or months that one answer covers: 41 days by the hour. */
-export const maxBuckets = 1_000
+const maxBuckets = 1_000
 /** With groups, buckets that one answer holds. */
 export const maxRows = 10_000
 

@@ -5,14 +5,14 @@ import { HttpServerRequest, HttpServerResponse } from "effect/http"
 import { Ids } from "../services/Ids.ts"
 import { type Undeclared, undeclared } from "./errors.ts"
 import { countRefused } from "./metrics.ts"
-import { isRequestId, RequestId } from "./RequestId.ts"
+import { RequestId, requestIdFrom } from "./RequestId.ts"
 
 /** Refusals of what never reaches the routes: with the envelope and an id, logged and counted as any other answer. */
 export const make = Effect.gen(function* () {
   const ids = yield* Ids
 
   const refusal = Effect.fnUntraced(function* (error: Undeclared, sentId: unknown) {
-    const id = typeof sentId === "string" && isRequestId(sentId) ? sentId : yield* ids.requestId
+    const id = yield* requestIdFrom(sentId, ids.requestId)
     const { body, status } = yield* Effect.provideService(undeclared(error), RequestId, id)
     yield* Effect.logInfo(`Refused a request: ${error.message}`).pipe(Effect.annotateLogs({ request_id: id, status }))
     yield* countRefused(status)

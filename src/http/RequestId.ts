@@ -1,4 +1,4 @@
-import { Context } from "effect"
+import { Context, Effect } from "effect"
 
 /** The id that a response and its error envelope carry (R2). Set by the edge for every request. */
 export const RequestId = Context.Reference<string>("quarry/http/RequestId", {
@@ -7,5 +7,6 @@ export const RequestId = Context.Reference<string>("quarry/http/RequestId", {
 
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
 
-/** Whether a caller's id is echoed: a UUID of any version in any letter case. Anything else is replaced. */
-export const isRequestId = (text: string): boolean => uuid.test(text)
+/** The caller's id where it is a UUID of any version in any letter case; anything else is replaced by a new one. */
+export const requestIdFrom = <E, R>(sent: unknown, fresh: Effect.Effect<string, E, R>): Effect.Effect<string, E, R> =>
+  typeof sent === "string" && uuid.test(sent) ? Effect.succeed(sent) : fresh

@@ -25,7 +25,7 @@ export const matchedRoute: Effect.Effect<string> = Effect.map(
   Option.match({ onNone: () => unmatched, onSome: ({ route }) => route.path })
 )
 
-export const countRequest = (route: string, status: number): Effect.Effect<void> =>
+const countRequest = (route: string, status: number): Effect.Effect<void> =>
   Metric.update(Metric.withAttributes(requests, { route, status: String(status) }), 1)
 
 export const countRefused = (status: number): Effect.Effect<void> => countRequest(unmatched, status)

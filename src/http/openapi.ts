@@ -139,7 +139,7 @@ const quotaHeaders = [
 const spends: ReadonlySet<string> = new Set(["query", "bulk"])
 
 /** The headers of a response: a 401 and a 500 know no credential, a 400 has spent nothing (R1). */
-export const responseHeaders = (operationId: string, status: string): ReadonlyArray<string> => [
+const responseHeaders = (operationId: string, status: string): ReadonlyArray<string> => [
   "X-Request-Id",
   ...(status === "401" || status === "500" ? [] : rateLimitHeaders),
   ...(status === "429" ? ["Retry-After"] : []),

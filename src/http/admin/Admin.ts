@@ -54,8 +54,8 @@ export interface AdminOptions {
 }
 
 /**
- * The private listener: liveness, readiness, providers and metrics (R34). Build it before the public listener, which then closes
- * first, so that it tells of the drain.
+ * The private listener: liveness, readiness, providers and metrics (R34). Build it before the public listener, which
+ * then closes first, so that it tells of the drain.
  */
 export const layer = ({ host, port }: AdminOptions) => (port === 0 ? Layer.empty : listener({ host, port }))
 

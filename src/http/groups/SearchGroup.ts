@@ -20,7 +20,7 @@ import { Parameter } from "../parameters.ts"
  * The parameters are taken as text: what they must be is said once, in `domain/SearchRequest.ts`, for this route and
  * for each row of a batch. The document shows those rules.
  */
-export const SearchParameters = Schema.Struct({
+const SearchParameters = Schema.Struct({
   query: Parameter,
   target: Parameter,
   geo: Parameter,

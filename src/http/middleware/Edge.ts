@@ -5,7 +5,7 @@ import { Ids } from "../../services/Ids.ts"
 import { unreadable } from "../body.ts"
 import { undeclaredResponse } from "../errors.ts"
 import { matchedRoute, measureRequest, unmatched } from "../metrics.ts"
-import { isRequestId, RequestId } from "../RequestId.ts"
+import { RequestId, requestIdFrom } from "../RequestId.ts"
 
 const notFound = new NotFound({ message: "There is nothing at this address. GET /openapi.json lists what there is." })
 
@@ -29,8 +29,7 @@ const edge = Effect.fnUntraced(function* <E, R>(
   app: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>
 ) {
   const request = yield* HttpServerRequest.HttpServerRequest
-  const sent = request.headers["x-request-id"]
-  const id = sent !== undefined && isRequestId(sent) ? sent : yield* ids.requestId
+  const id = yield* requestIdFrom(request.headers["x-request-id"], ids.requestId)
   yield* HttpEffect.appendPreResponseHandler((_request, response) =>
     Effect.succeed(HttpServerResponse.setHeader(response, "x-request-id", id))
   )

@@ -6,6 +6,7 @@ import { betterAuth } from "better-auth/minimal"
 import { Duration, Effect, Layer, Predicate, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
 import { NotFound, unauthorized } from "../../domain/errors.ts"
+import { maxEmailCharacters } from "../../domain/Plan.ts"
 import type { Accounts } from "../../services/Accounts.ts"
 import { Emails } from "../../services/Emails.ts"
 import { Sessions } from "../../services/Sessions.ts"
@@ -40,7 +41,6 @@ const limits = {
   answer: Duration.seconds(30),
   passwordCharacters: 128,
   nameCharacters: 100,
-  emailCharacters: 254,
   userAgentCharacters: 256
 }
 
@@ -68,7 +68,10 @@ const confirmationLink = (text: string): string => {
   return link.href
 }
 
-/** Straight to the page that asks for the new password: the library's own link has the token in its path, and logs have paths. */
+/**
+ * Straight to the page that asks for the new password: the library's own link has the token in its path, and logs have
+ * paths.
+ */
 const resetLink = (text: string, token: string): string => {
   const link = new URL(text)
   const page = new URL(destination(link), link)
@@ -239,7 +242,7 @@ const configure = Effect.fnUntraced(function* (options: SessionsOptions, bridge:
       user: {
         create: {
           before: async (user) => {
-            if (user.email.length > limits.emailCharacters) {
+            if (user.email.length > maxEmailCharacters) {
               throw new APIError("BAD_REQUEST", { message: "The email address is too long." })
             }
             return { data: { ...user, name: user.name.slice(0, limits.nameCharacters), image: null } }

@@ -61,7 +61,7 @@ const statedError = (json: { readonly error?: unknown; readonly errors?: unknown
   isStated(json.error) || isStated(json.errors) ? `error ${Upstream.explanation(json)}` : ""
 
 /** The rows of an answer; fails when there are none for another reason than that nothing was found (R14). */
-export const readAnswer = (shape: AnswerShape, json: unknown): Effect.Effect<ReadonlyArray<UpstreamRow>, Refusal> => {
+const readAnswer = (shape: AnswerShape, json: unknown): Effect.Effect<ReadonlyArray<UpstreamRow>, Refusal> => {
   if (typeof json !== "object" || json === null || Array.isArray(json)) {
     return Upstream.refuse("malformed", "its answer is not the documented JSON")
   }
