@@ -1,8 +1,8 @@
-import { Result, Schema, SchemaTransformation } from "effect"
+import { Result, Schema } from "effect"
 import { KeyMode, keyModes } from "./ApiKey.ts"
 import { InvalidRequest } from "./errors.ts"
-import { carriable, reader, readFields } from "./fields.ts"
-import { codePointLength, normalizeWhitespace } from "./text.ts"
+import { CollapsedText, carriable, reader, readFields } from "./fields.ts"
+import { codePointLength } from "./text.ts"
 
 /** A key as a person asks for it. */
 export interface NewKey {
@@ -13,18 +13,16 @@ export interface NewKey {
 export const maxNameCodePoints = 100
 
 const readName = reader(
-  Schema.String.annotate({ message: "must be a string" })
-    .pipe(Schema.decode(SchemaTransformation.transform({ decode: normalizeWhitespace, encode: (text) => text })))
-    .check(
-      carriable,
-      Schema.makeFilter((text) => {
-        const length = codePointLength(text)
-        return (
-          (length >= 1 && length <= maxNameCodePoints && !/\p{Cc}/u.test(text)) ||
-          `must have 1 to ${maxNameCodePoints} characters and no control characters`
-        )
-      })
-    )
+  CollapsedText.check(
+    carriable,
+    Schema.makeFilter((text) => {
+      const length = codePointLength(text)
+      return (
+        (length >= 1 && length <= maxNameCodePoints && !/\p{Cc}/u.test(text)) ||
+        `must have 1 to ${maxNameCodePoints} characters and no control characters`
+      )
+    })
+  )
 )
 const readType = reader(KeyMode.annotate({ message: `must be one of ${keyModes.join(", ")}` }))
 

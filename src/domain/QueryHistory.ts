@@ -1,7 +1,17 @@
 import { Result, Schema } from "effect"
 import { Base64Url } from "effect/encoding"
 import { InvalidRequest } from "./errors.ts"
-import { carriable, digits, moment, type RawFields, type Reader, reader, readFields, wholeNumber } from "./fields.ts"
+import {
+  carriable,
+  digits,
+  moment,
+  type RawFields,
+  type Reader,
+  reader,
+  readFields,
+  Text,
+  wholeNumber
+} from "./fields.ts"
 import { type Outcome, outcomes } from "./QueryRecord.ts"
 import { QueryText } from "./SearchRequest.ts"
 import { Target } from "./Target.ts"
@@ -68,12 +78,7 @@ const maxIdCharacters = 64
 const maxSourceCharacters = 64
 
 const text = (maximum: number) =>
-  reader(
-    Schema.String.annotate({ message: "must be a string" }).check(
-      carriable,
-      Schema.isBetweenLength(1, maximum, { message: `must have 1 to ${maximum} characters` })
-    )
-  )
+  reader(Text.check(carriable, Schema.isBetweenLength(1, maximum, { message: `must have 1 to ${maximum} characters` })))
 
 const readLimit = reader(digits(1, maxEntries, wholeNumber(maxEntries)))
 const readId = text(maxIdCharacters)

@@ -1,9 +1,19 @@
 import { Result, Schema, SchemaTransformation } from "effect"
 import { InvalidRequest, UnsupportedGeo, UnsupportedParameter } from "./errors.ts"
-import { carriable, digits, type RawFields, type Reader, reader, readFields, wholeNumber } from "./fields.ts"
+import {
+  CollapsedText,
+  carriable,
+  digits,
+  type RawFields,
+  type Reader,
+  reader,
+  readFields,
+  Text,
+  wholeNumber
+} from "./fields.ts"
 import { defaultGeo, defaultLocale, defaultLocales, geos, parseGeo } from "./Geo.ts"
 import { Safe, Target, type TargetRules, targetRules } from "./Target.ts"
-import { codePointLength, cutCodePoints, normalizeWhitespace } from "./text.ts"
+import { codePointLength, cutCodePoints } from "./text.ts"
 
 /**
  * What a search is, and the only place where input becomes one: `GET /v1/query`, each row of `POST /v1/bulk` and the
@@ -31,39 +41,35 @@ export const maxPage = 5
 export const maxNum = 20
 export const defaultNum = 10
 
-export const QueryText = Schema.String.annotate({ message: "must be a string" })
-  .pipe(Schema.decode(SchemaTransformation.transform({ decode: normalizeWhitespace, encode: (text) => text })))
-  .check(
-    carriable,
-    Schema.makeFilter((text) => {
-      const length = codePointLength(text)
-      return (
-        (length >= 1 && length <= maxQueryCodePoints) ||
-        `must have 1 to ${maxQueryCodePoints} characters after whitespace is collapsed, not ${length}`
-      )
+export const QueryText = CollapsedText.check(
+  carriable,
+  Schema.makeFilter((text) => {
+    const length = codePointLength(text)
+    return (
+      (length >= 1 && length <= maxQueryCodePoints) ||
+      `must have 1 to ${maxQueryCodePoints} characters after whitespace is collapsed, not ${length}`
+    )
+  })
+)
+
+export const GeoText = Text
+
+export const Locale = Text.check(
+  Schema.isPattern(/^[a-z]{2}-[a-z]{2}$/i, { message: "must be a language and a region as in en-us" })
+).pipe(
+  Schema.decode(
+    SchemaTransformation.transform({ decode: (text: string) => text.toLowerCase(), encode: (text) => text })
+  )
+)
+
+export const Source = Text.check(carriable).pipe(
+  Schema.decode(
+    SchemaTransformation.transform({
+      decode: (text: string) => cutCodePoints(text, maxSourceCodePoints),
+      encode: (text) => text
     })
   )
-
-export const GeoText = Schema.String.annotate({ message: "must be a string" })
-
-export const Locale = Schema.String.annotate({ message: "must be a string" })
-  .check(Schema.isPattern(/^[a-z]{2}-[a-z]{2}$/i, { message: "must be a language and a region as in en-us" }))
-  .pipe(
-    Schema.decode(
-      SchemaTransformation.transform({ decode: (text: string) => text.toLowerCase(), encode: (text) => text })
-    )
-  )
-
-export const Source = Schema.String.annotate({ message: "must be a string" })
-  .check(carriable)
-  .pipe(
-    Schema.decode(
-      SchemaTransformation.transform({
-        decode: (text: string) => cutCodePoints(text, maxSourceCodePoints),
-        encode: (text) => text
-      })
-    )
-  )
+)
 
 /** `num` in a JSON body: a JSON number (R5). */
 export const Num = Schema.Number.annotate({ message: wholeNumber(maxNum) }).check(

@@ -1,6 +1,6 @@
 import { DateTime, Result, Schema, SchemaIssue, SchemaTransformation } from "effect"
 import type { Issue } from "./errors.ts"
-import { isCarriable } from "./text.ts"
+import { isCarriable, normalizeWhitespace } from "./text.ts"
 
 /** How the fields of a request are read: each on its own, every failure kept (R6). */
 
@@ -17,6 +17,13 @@ export const reader = <A>(schema: Schema.ConstraintDecoder<A>): Reader<A> => {
   return (input) =>
     Result.mapError(decode(input), (error) => issueMessage(error.issue).issues[0]?.message ?? "is not valid")
 }
+
+export const Text = Schema.String.annotate({ message: "must be a string" })
+
+/** Text in which whitespace is collapsed before anything else is asked of it (R10). */
+export const CollapsedText = Text.pipe(
+  Schema.decode(SchemaTransformation.transform({ decode: normalizeWhitespace, encode: (text) => text }))
+)
 
 export const wholeNumber = (maximum: number): string => `must be a whole number from 1 to ${maximum}`
 
