@@ -6,5 +6,15 @@ import { postgres } from "./scenarios/postgres.ts"
 import { redis } from "./scenarios/redis.ts"
 import { sigterm } from "./scenarios/sigterm.ts"
 import { throughput } from "./scenarios/throughput.ts"
+import { timing } from "./scenarios/timing.ts"
 
-export const scenarios: ReadonlyArray<Scenario> = [contention, kill, disconnect, postgres, redis, sigterm, throughput]
+export const scenarios: ReadonlyArray<Scenario> = [
+  contention,
+  kill,
+  disconnect,
+  postgres,
+  redis,
+  sigterm,
+  throughput,
+  timing
+]
