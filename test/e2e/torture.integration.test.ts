@@ -12,7 +12,7 @@ import { sigterm } from "../torture/scenarios/sigterm.ts"
 import * as PostgresServer from "../torture/support/PostgresServer.ts"
 import { run } from "../torture/torture.ts"
 
-const timeout = 180_000
+const timeout = 300_000
 
 const holds = (scenario: Scenario, rounds: number) =>
   it.live(

@@ -72,13 +72,16 @@ export const start = Effect.fnUntraced(function* (options: LoadOptions) {
   }
 })
 
+/** For a database that has come back. */
+const patienceMs = 120_000
+
 /** Milliseconds until a search is answered 200 again, asked for all the time; undefined when it never is. */
 export const recovery = Effect.fnUntraced(function* (
   options: Pick<LoadOptions, "client"> & { readonly replica: Replica; readonly customer: Customer },
   answers: Array<Answer>
 ) {
   const startedAt = yield* Clock.currentTimeMillis
-  while ((yield* Clock.currentTimeMillis) - startedAt < 60_000) {
+  while ((yield* Clock.currentTimeMillis) - startedAt < patienceMs) {
     const answer = yield* options.client.search(options.replica.url, options.customer.secret, `probe ${++asked} wait0`)
     answers.push(answer)
     if (answer.status === 200) return (yield* Clock.currentTimeMillis) - startedAt

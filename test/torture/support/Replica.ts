@@ -32,7 +32,7 @@ export const start = Effect.fnUntraced(function* (options: ReplicaOptions) {
       ADMIN_PORT: "0",
       DATABASE_URL: R.value(options.database),
       KEY_PEPPER: pepper,
-      AUTH_SECRET: "a secret for tests",
+      AUTH_SECRET: "a secret for tests, of 32 characters or more",
       SEARXNG_URL: options.engine,
       PROVIDER_TIMEOUT: "2 seconds",
       LOG_LEVEL: "warn",

@@ -8,12 +8,18 @@ import * as Store from "./Store.ts"
 export const make = Effect.fnUntraced(function* (options: {
   readonly replicas: number
   readonly database?: Redacted.Redacted
+  /** The database as the replicas reach it, where they do so by another way. */
+  readonly way?: Redacted.Redacted
   readonly env?: Record<string, string>
 }) {
   const database = options.database ?? (yield* Store.freshDatabase)
   const store = yield* Store.open(database)
   const engine = yield* Engine.start
-  const how: Replica.ReplicaOptions = { database, engine, ...(options.env === undefined ? {} : { env: options.env }) }
+  const how: Replica.ReplicaOptions = {
+    database: options.way ?? database,
+    engine,
+    ...(options.env === undefined ? {} : { env: options.env })
+  }
   const replicas = yield* Effect.all(
     Array.from({ length: options.replicas }, () => Replica.start(how)),
     { concurrency: "unbounded" }
