@@ -5,10 +5,10 @@ import { SqlClient } from "effect/sql"
 export const callers = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
 
-  yield* sql`alter table accounts add column marketplace_user text`
+  yield* sql`alter table accounts add column if not exists marketplace_user text`
   // One account for each subscriber, however many replicas see one for the first time at once.
   yield* sql`
-    create unique index accounts_marketplace_user on accounts (marketplace_user) where marketplace_user is not null`
+    create unique index if not exists accounts_marketplace_user on accounts (marketplace_user) where marketplace_user is not null`
 
   // The order of the log to its last tie, so that a page begins where the one before ended without sorting anything.
   yield* sql`create index if not exists queries_history on queries (account_id, created_at desc, ordinal desc)`
