@@ -1,6 +1,6 @@
 import { Duration, Effect, type Layer } from "effect"
 import { Command } from "effect/cli"
-import type { Capabilities, Codes } from "../domain/Capabilities.ts"
+import { type Capabilities, type Codes, toJson } from "../domain/Capabilities.ts"
 import type { SearchRequest } from "../domain/SearchRequest.ts"
 import { AppConfig } from "../layers/Config.ts"
 import { type Checked, ProviderStates } from "../services/ProviderStates.ts"
@@ -61,7 +61,7 @@ const check = Command.make(
           rows: it.rows ?? null,
           ms: it.durationMs,
           refusal: it.refusal === undefined ? null : { reason: it.refusal.reason, message: it.refusal.message },
-          serves: it.state.capabilities ?? null
+          serves: it.state.capabilities === undefined ? null : toJson(it.state.capabilities)
         }))
       },
       table([

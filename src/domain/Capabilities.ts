@@ -109,3 +109,15 @@ export const planCalls = (capabilities: Capabilities, request: SearchRequest): R
     skip
   })
 }
+
+/** As operators are shown it. */
+export const toJson = ({ countries, languages, maxQueryCodePoints, maxQueryWords, paging, safe }: Capabilities) => ({
+  paging: paging.kind,
+  rows: paging.kind === "first" ? paging.maxRows : paging.kind === "fixed" ? paging.pageSize : paging.maxPageSize,
+  max_pages: paging.kind === "first" ? 1 : (paging.maxPages ?? null),
+  safe,
+  countries,
+  languages,
+  max_query_code_points: maxQueryCodePoints ?? null,
+  max_query_words: maxQueryWords ?? null
+})

@@ -6,6 +6,7 @@ import { Credentials } from "../services/Credentials.ts"
 import { Deployment } from "../services/Deployment.ts"
 import { Limits } from "../services/Limits.ts"
 import { Search } from "../services/Search.ts"
+import { TrustedProxies } from "../services/TrustedProxies.ts"
 import * as MarketplaceProxy from "./auth/MarketplaceProxy.ts"
 import { AppConfig } from "./Config.ts"
 import * as Ids from "./Ids.ts"
@@ -17,6 +18,7 @@ import * as PacerRedis from "./redis/PacerRedis.ts"
 import * as RateLimiterRedis from "./redis/RateLimiterRedis.ts"
 import { RedisConnection } from "./redis/RedisConnection.ts"
 import * as ResultCacheRedis from "./redis/ResultCacheRedis.ts"
+import * as SecretHeaders from "./SecretHeaders.ts"
 import * as SignIn from "./SignIn.ts"
 import * as Storage from "./Storage.ts"
 import * as DatabaseReadiness from "./sql/DatabaseReadiness.ts"
@@ -60,15 +62,9 @@ export const providers = Layer.unwrap(Effect.map(AppConfig, (config) => Provider
   Layer.provide(NodeHttpClient.layerUndici)
 )
 
-const readiness = DatabaseReadiness.layer.pipe(Layer.provide(Storage.database))
-
 const deployment = Layer.effect(
   Deployment,
-  Effect.map(AppConfig, ({ baseUrl, demoOrigin, trustedProxyHops }) => ({
-    origin: new URL(baseUrl).origin,
-    demoOrigin,
-    trustedProxyHops
-  }))
+  Effect.map(AppConfig, ({ baseUrl, demoOrigin }) => ({ origin: new URL(baseUrl).origin, demoOrigin }))
 )
 
 const marketplace = Layer.unwrap(
@@ -82,9 +78,16 @@ const callers = Layer.mergeAll(Credentials.layer, AccountRemoval.layer).pipe(
   Layer.provideMerge([SignIn.layer, deployment])
 )
 
+const trustedProxies = Layer.effect(
+  TrustedProxies,
+  Effect.map(AppConfig, ({ trustedProxyHops }) => trustedProxyHops)
+)
+
+const readiness = DatabaseReadiness.layer.pipe(Layer.provide(Storage.database))
+
 /** Everything the public listener stands on, chosen by the settings. */
 export const layer = Layer.mergeAll(Search.layer, Bulk.layer, callers, readiness).pipe(
   Layer.provide(providers),
   Layer.provide(limits),
-  Layer.provideMerge([Storage.layer, shared, Ids.layer])
+  Layer.provideMerge([Storage.layer, shared, Ids.layer, trustedProxies, SecretHeaders.layer])
 )

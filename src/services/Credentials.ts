@@ -1,5 +1,4 @@
 import { Context, Effect, Layer, Redacted } from "effect"
-import { clientNetwork } from "../domain/ClientAddress.ts"
 import { bearerToken, type CredentialKind, judged, type Presented } from "../domain/Credential.ts"
 import { type Unauthorized, unauthorized } from "../domain/errors.ts"
 import type { DemoPrincipal, Principal } from "../domain/Principal.ts"
@@ -10,9 +9,8 @@ import { Sessions } from "./Sessions.ts"
 
 /** What a request carries that tells who sends it. */
 export interface Carried extends Presented {
-  /** Address of the other end of the connection. */
-  readonly socketAddress: string | undefined
-  readonly forwardedFor: string | undefined
+  /** The network a caller of the demo is counted by; undefined where none is known. */
+  readonly network: string | undefined
 }
 
 /** The one place where credentials become a principal (R22). */
@@ -35,15 +33,15 @@ export class Credentials extends Context.Service<
       const keys = yield* KeyStore
       const sessions = yield* Sessions
       const marketplace = yield* Marketplace
-      const { demoOrigin, trustedProxyHops } = yield* Deployment
+      const { demoOrigin } = yield* Deployment
 
-      const demo = (carried: Carried): Effect.Effect<DemoPrincipal, Unauthorized> => {
-        const network = clientNetwork(carried.socketAddress, carried.forwardedFor, trustedProxyHops)
-        if (demoOrigin === undefined || carried.demoOrigin !== demoOrigin || network === undefined) {
-          return Effect.fail(unauthorized)
-        }
-        return Effect.succeed({ _tag: "demo", network })
-      }
+      const demo = (
+        origin: string | undefined,
+        network: string | undefined
+      ): Effect.Effect<DemoPrincipal, Unauthorized> =>
+        demoOrigin === undefined || origin !== demoOrigin || network === undefined
+          ? Effect.fail(unauthorized)
+          : Effect.succeed({ _tag: "demo", network })
 
       const authenticate = Effect.fn("Credentials.authenticate")(function* (
         carried: Carried,
@@ -67,7 +65,7 @@ export class Credentials extends Context.Service<
             return yield* sessions.authenticate(Redacted.make(cookie))
           }
           case "demo":
-            return yield* demo(carried)
+            return yield* demo(carried.demoOrigin, carried.network)
         }
       })
 

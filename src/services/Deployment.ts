@@ -6,8 +6,6 @@ export const Deployment = Context.Reference<{
   readonly origin: string
   /** What `X-Demo-Origin` must equal; undefined turns the demo off. */
   readonly demoOrigin: string | undefined
-  /** Proxies in front of the listener, each of which appends to `X-Forwarded-For`. */
-  readonly trustedProxyHops: number
 }>("quarry/services/Deployment", {
-  defaultValue: () => ({ origin: "http://localhost:3000", demoOrigin: undefined, trustedProxyHops: 0 })
+  defaultValue: () => ({ origin: "http://localhost:3000", demoOrigin: undefined })
 })

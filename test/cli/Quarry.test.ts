@@ -131,6 +131,16 @@ describe("quarry providers check", () => {
       assert.deepStrictEqual([code, err], [1, ["quarry: 1 of 3 providers gave no answer."]])
       const { ok, providers } = JSON.parse(out.at(-1) ?? "")
       assert.deepStrictEqual([ok, providers.length], [false, 3])
+      assert.deepStrictEqual(providers[0].serves, {
+        paging: "sized",
+        rows: 20,
+        max_pages: 10,
+        safe: ["off", "strict"],
+        countries: ["us", "de"],
+        languages: "any",
+        max_query_code_points: null,
+        max_query_words: null
+      })
       assert.deepStrictEqual(providers[2], {
         provider: "bad0",
         engine: null,

@@ -1,7 +1,10 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Layer } from "effect"
+import { Effect, Layer, Option } from "effect"
+import { HttpServerRequest } from "effect/http"
 import { NotFound } from "../../src/domain/errors.ts"
+import { clientAddress } from "../../src/http/clientAddress.ts"
 import { Sessions } from "../../src/services/Sessions.ts"
+import { TrustedProxies } from "../../src/services/TrustedProxies.ts"
 import { found, providing, services } from "../support/Services.ts"
 import * as TestApi from "../support/TestApi.ts"
 
@@ -81,4 +84,33 @@ describe("/api/auth", () => {
       }
     }).pipe(Effect.provide(layer))
   )
+})
+
+describe("R24: the client's address", () => {
+  const addressOf = (hops: number, forwarded: string | undefined) => {
+    const headers = forwarded === undefined ? {} : { "x-forwarded-for": forwarded }
+    const request = HttpServerRequest.fromWeb(new Request("http://quarry.test/", { headers }))
+    return clientAddress.pipe(
+      Effect.provideService(
+        HttpServerRequest.HttpServerRequest,
+        request.modify({ remoteAddress: Option.some("192.0.2.1") })
+      ),
+      Effect.provideService(TrustedProxies, hops)
+    )
+  }
+
+  for (const [hops, forwarded, address] of [
+    [0, undefined, "192.0.2.1"],
+    [0, "203.0.113.9", "192.0.2.1"],
+    [1, undefined, "192.0.2.1"],
+    [1, "203.0.113.9", "203.0.113.9"],
+    [1, "198.51.100.7, 203.0.113.9", "203.0.113.9"],
+    [2, "198.51.100.7, 203.0.113.9", "198.51.100.7"],
+    [2, "1.1.1.1,198.51.100.7 , 203.0.113.9", "198.51.100.7"],
+    [3, "203.0.113.9", "203.0.113.9"]
+  ] as const) {
+    it.effect(`behind ${hops} proxies, with ${forwarded ?? "nothing"} forwarded, is ${address}`, () =>
+      Effect.map(addressOf(hops, forwarded), (found) => assert.strictEqual(found, address))
+    )
+  }
 })

@@ -1,6 +1,6 @@
 import { Context, Effect, Layer, Redacted } from "effect"
 import type { Account } from "../../src/domain/Account.ts"
-import { unauthorized } from "../../src/domain/errors.ts"
+import { NotFound, unauthorized } from "../../src/domain/errors.ts"
 import { Accounts } from "../../src/services/Accounts.ts"
 import { Ids } from "../../src/services/Ids.ts"
 import { Sessions } from "../../src/services/Sessions.ts"
@@ -32,7 +32,7 @@ export const layer = Layer.effectContext(
           .pipe(Effect.catchTag("not_found", () => Effect.fail(unauthorized)))
         return { _tag: "session", account, sessionId: `ses_${token.slice(0, 8)}` }
       }),
-      handle: () => Effect.succeed(new Response(null, { status: 404 })),
+      handle: () => Effect.fail(new NotFound({ message: "Nobody signs in here but by the test." })),
       forget: (accountId) =>
         Effect.sync(() => {
           for (const [token, owner] of open) if (owner === accountId) open.delete(token)

@@ -19,20 +19,22 @@ import { type Found, Providers } from "../../src/services/Providers.ts"
 import type { QueryLog } from "../../src/services/QueryLog.ts"
 import { RateLimiter } from "../../src/services/RateLimiter.ts"
 import { Search } from "../../src/services/Search.ts"
+import { TrustedProxies } from "../../src/services/TrustedProxies.ts"
 import * as MemorySessions from "./MemorySessions.ts"
 import * as MemoryStorage from "./MemoryStorage.ts"
 import { searchRequest } from "./requests.ts"
 
 export const demoOrigin = "https://www.quarry.test"
-export const marketplaceSecret = "the proxy's secret"
+export const marketplaceSecret = "the-secret-of-the-marketplace-proxy"
 
 /** What stands in front of every service: sessions in memory, a marketplace on the growth plan, one trusted proxy. */
 const admission = Layer.mergeAll(Credentials.layer, AccountRemoval.layer).pipe(
   Layer.provide(MarketplaceProxy.layer({ secrets: [Redacted.make(marketplaceSecret)], plan: "growth" })),
   Layer.provideMerge(
-    Layer.merge(
+    Layer.mergeAll(
       MemorySessions.layer,
-      Layer.succeed(Deployment, { origin: "http://quarry.test", demoOrigin, trustedProxyHops: 1 })
+      Layer.succeed(Deployment, { origin: "http://quarry.test", demoOrigin }),
+      Layer.succeed(TrustedProxies, 1)
     )
   )
 )

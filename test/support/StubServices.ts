@@ -1,4 +1,4 @@
-import { Effect, Layer, Result } from "effect"
+import { Effect, Layer, Redacted, Result } from "effect"
 import { unauthorized } from "../../src/domain/errors.ts"
 import type { KeyPrincipal } from "../../src/domain/Principal.ts"
 import type { SearchRequest } from "../../src/domain/SearchRequest.ts"
@@ -8,6 +8,7 @@ import { Bulk } from "../../src/services/Bulk.ts"
 import { Credentials } from "../../src/services/Credentials.ts"
 import { KeyStore } from "../../src/services/KeyStore.ts"
 import { Ledger } from "../../src/services/Ledger.ts"
+import { Marketplace } from "../../src/services/Marketplace.ts"
 import { ProviderStates } from "../../src/services/ProviderStates.ts"
 import { QueryLog } from "../../src/services/QueryLog.ts"
 import { RateLimiter } from "../../src/services/RateLimiter.ts"
@@ -45,14 +46,14 @@ const receipt = { creditsUsed: 1, before: allowance, balance: 0 }
 
 /** Services for tests of the listener: one key, no limits, and searches that find nothing after `during`. */
 export const layer = (during: (request: SearchRequest) => Effect.Effect<void>) =>
+  Layer.provideMerge(Credentials.layer, stubs(during))
+
+const stubs = (during: (request: SearchRequest) => Effect.Effect<void>) =>
   Layer.mergeAll(
-    Layer.mock(Credentials, {
-      authenticate: ({ authorization }) =>
-        authorization === `Bearer ${secret}` ? Effect.succeed(principal) : Effect.fail(unauthorized)
+    Layer.mock(KeyStore, {
+      authenticate: (presented) =>
+        Redacted.value(presented) === secret ? Effect.succeed(principal) : Effect.fail(unauthorized)
     }),
-    Layer.mock(KeyStore, {}),
-    Layer.mock(QueryLog, {}),
-    Layer.mock(AccountRemoval, {}),
     Layer.mock(RateLimiter, {
       hit: () =>
         Effect.succeed({ admitted: true, limit: 1000, remaining: 999, resetAtSeconds: 1, retryAfterSeconds: 1 })
@@ -73,6 +74,9 @@ export const layer = (during: (request: SearchRequest) => Effect.Effect<void>) =
         })
     }),
     Layer.mock(Sessions, { cookieName: "quarry.session_token" }),
+    Layer.mock(Marketplace, {}),
+    Layer.mock(QueryLog, {}),
+    Layer.mock(AccountRemoval, {}),
     Ids.layer,
     Readiness.layer,
     ProviderStates.layer

@@ -1,3 +1,4 @@
+import { toJson } from "../../domain/Capabilities.ts"
 import type { ProviderState } from "../../services/ProviderStates.ts"
 
 const time = (millis: number | undefined): string | null =>
@@ -16,6 +17,6 @@ export const providerView = (it: ProviderState) => {
     last_success_at: time(it.lastSuccessAt),
     last_refusal: it.lastRefusal === undefined ? null : { ...it.lastRefusal, at: time(it.lastRefusal.at) },
     latency_ms: it.latencyMs ?? null,
-    serves: it.capabilities ?? null
+    serves: it.capabilities === undefined ? null : toJson(it.capabilities)
   }
 }

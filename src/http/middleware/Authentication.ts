@@ -1,4 +1,4 @@
-import { Effect, Layer, Option } from "effect"
+import { Effect, Layer } from "effect"
 import { type Headers, HttpServerRequest } from "effect/http"
 import { cookieValues } from "../../domain/Credential.ts"
 import { unauthorized } from "../../domain/errors.ts"
@@ -6,16 +6,22 @@ import { type Carried, Credentials } from "../../services/Credentials.ts"
 import { Deployment } from "../../services/Deployment.ts"
 import { Sessions } from "../../services/Sessions.ts"
 import { acceptedBy, ownPagesOnly } from "../Callers.ts"
+import { clientAddress } from "../clientAddress.ts"
 import { Authentication, CurrentPrincipal } from "../Middleware.ts"
 
-const carriedBy = ({ headers, peerAddress }: HttpServerRequest.HttpServerRequest, sessionCookie: string): Carried => ({
-  authorization: headers.authorization,
-  marketplaceSecret: headers["x-marketplace-proxy-secret"],
-  marketplaceUser: headers["x-marketplace-user"],
-  sessionCookies: cookieValues(headers.cookie, sessionCookie),
-  demoOrigin: headers["x-demo-origin"],
-  socketAddress: Option.getOrUndefined(peerAddress),
-  forwardedFor: headers["x-forwarded-for"]
+const carriedBy = Effect.fnUntraced(function* (
+  { headers }: HttpServerRequest.HttpServerRequest,
+  sessionCookie: string
+): Effect.fn.Return<Carried, never, HttpServerRequest.HttpServerRequest> {
+  const demoOrigin = headers["x-demo-origin"]
+  return {
+    authorization: headers.authorization,
+    marketplaceSecret: headers["x-marketplace-proxy-secret"],
+    marketplaceUser: headers["x-marketplace-user"],
+    sessionCookies: cookieValues(headers.cookie, sessionCookie),
+    demoOrigin,
+    network: demoOrigin === undefined ? undefined : yield* clientAddress
+  }
 })
 
 /** Browsers name the page's origin themselves: no page can claim another's. The older header decides where both are. */
@@ -32,7 +38,7 @@ export const layer = Layer.effect(
     return Effect.fnUntraced(function* (httpEffect, { endpoint }) {
       const request = yield* HttpServerRequest.HttpServerRequest
       if (ownPagesOnly(endpoint) && !isOwnPage(request.headers, origin)) return yield* unauthorized
-      const principal = yield* credentials.authenticate(carriedBy(request, cookieName), acceptedBy(endpoint))
+      const principal = yield* credentials.authenticate(yield* carriedBy(request, cookieName), acceptedBy(endpoint))
       return yield* Effect.provideService(httpEffect, CurrentPrincipal, principal)
     })
   })

@@ -26,7 +26,8 @@ const issuesOf = SchemaIssue.makeFormatterStandardSchemaV1({
   leafHook: (issue) => {
     if (issue._tag === "MissingKey") return "is missing"
     if (issue._tag === "UnexpectedKey") return "is not allowed here"
-    const message = "ast" in issue ? issue.ast.annotations?.message : undefined
+    const { annotations } = "ast" in issue ? issue.ast : issue
+    const message = annotations?.message
     return typeof message === "string" ? message : "is not valid"
   }
 })

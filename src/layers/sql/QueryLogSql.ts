@@ -16,14 +16,14 @@ export interface QueryLogOptions {
 
 const defaultRetention = Duration.days(90)
 const maintenanceInterval = Duration.hours(12)
-/** A month that somebody reads (`ledger verify`) is in nobody's way, and waits to be dropped. */
-const maintenanceRetry = Schedule.upTo(Schedule.spaced("1 minute"), { times: 30 })
 /** Entries that one page looks at: a filter that few pass must not hold a connection for a walk through the whole log. */
 const maxExamined = 25_000
 /** Entries that one statement erases. */
 const eraseStep = 5_000
 /** How long after an account's end its log is looked at again. */
 const eraseAgainFor = Duration.days(7)
+/** A month that somebody reads (`ledger verify`) is in nobody's way, and waits to be dropped. */
+const maintenanceRetry = Schedule.upTo(Schedule.spaced("1 minute"), { times: 30 })
 
 interface Row {
   readonly id: string
@@ -174,8 +174,8 @@ export const layer = (options: QueryLogOptions = {}): Layer.Layer<QueryLog, neve
         Effect.andThen(
           sql`select queries_drop_before(clock_timestamp() - ${retentionMs}::bigint * interval '1 millisecond')`
         ),
-        Effect.retry(maintenanceRetry),
         Effect.andThen(eraseLeftovers),
+        Effect.retry(maintenanceRetry),
         Effect.catchCause((cause) => Effect.logWarning("The query log's months could not be maintained.", cause)),
         Effect.repeat(Schedule.spaced(maintenanceInterval)),
         Effect.forkScoped

@@ -9,7 +9,7 @@ import type { ProviderTable } from "../../../src/services/Providers.ts"
 import { searchRequest } from "../../support/requests.ts"
 import { answer, row } from "../../support/SearXNGServer.ts"
 
-const environment = { SEARXNG_AUTH: "c2VjcmV0", EMPTY: "", LINES: "a\nb" }
+const environment = { SEARXNG_AUTH: "c2VjcmV0", BRAVE_API_KEY: "BSA-hunter2", EMPTY: "", LINES: "a\nb" }
 
 /** A SearXNG that answers every search with the authorization it was sent, in place of the network. */
 const upstream = Layer.succeed(
@@ -90,6 +90,78 @@ describe("ProviderFile", () => {
       })
       assert.strictEqual(yield* title(table, "alpha_search"), "http://127.0.0.1:8888 google cse Basic c2VjcmV0")
       assert.strictEqual(yield* title(table, "alpha_search", 1), "from the index")
+    })
+  )
+
+  it.effect("reads the example of the contract, with its keys from the environment", () =>
+    Effect.gen(function* () {
+      const table = yield* readFile({
+        providers: {
+          meta: {
+            type: "searxng",
+            url: "http://127.0.0.1:8888",
+            headers: { authorization: `Basic \${SEARXNG_AUTH}` }
+          },
+          brave: { type: "brave", apiKey: `\${BRAVE_API_KEY}` },
+          own: { type: "index" }
+        },
+        targets: {
+          alpha_search: [{ provider: "meta", engine: "google" }, { provider: "brave" }],
+          beta_search: [{ provider: "meta", engine: "bing" }],
+          gamma_search: [{ provider: "meta", engine: "duckduckgo" }],
+          delta_search: [{ provider: "brave" }],
+          epsilon_search: [{ provider: "meta", engine: "yandex" }],
+          zeta_search: [{ provider: "own" }]
+        }
+      })
+      assert.deepStrictEqual(names(table), {
+        alpha_search: ["meta/google", "brave"],
+        beta_search: ["meta/bing"],
+        gamma_search: ["meta/duckduckgo"],
+        delta_search: ["brave"],
+        epsilon_search: ["meta/yandex"],
+        zeta_search: ["own"]
+      })
+      assert.strictEqual(table.alpha_search[1], table.delta_search[0], "one provider, known once")
+    })
+  )
+
+  it.effect("a target may be an object that asks for hedging", () =>
+    Effect.gen(function* () {
+      const own = [{ provider: "own" }]
+      const table = yield* readFile({
+        providers: { own: { type: "index" } },
+        targets: {
+          alpha_search: { providers: own, hedge: true },
+          beta_search: { providers: own, hedge: false },
+          gamma_search: { providers: own },
+          delta_search: own
+        }
+      })
+      assert.deepStrictEqual([...(table.hedged ?? [])], ["alpha_search"])
+      for (const target of targets.slice(0, 4)) assert.deepStrictEqual(names(table)[target], ["own"])
+    })
+  )
+
+  it.effect("takes every type with all of its options", () =>
+    Effect.gen(function* () {
+      const keyed = ["brave", "serper", "serpapi", "mojeek", "marginalia", "kagi", "tavily", "exa"]
+      const bounds = { concurrency: 8, requestsPerSecond: 0.5 }
+      const table = yield* readFile({
+        providers: {
+          ...Object.fromEntries(keyed.map((type) => [type, { type, apiKeys: ["a", "b"], ...bounds }])),
+          openserp: { type: "openserp", url: "http://10.0.0.1:7000", insecure: true, ...bounds },
+          searxng: { type: "searxng", url: "https://searx.test", ...bounds }
+        },
+        targets: {
+          alpha_search: [
+            ...[...keyed, "openserp", "searxng"].map((provider) => ({ provider })),
+            { provider: "serpapi", engine: "bing" },
+            { provider: "openserp", engine: "duck" }
+          ]
+        }
+      })
+      assert.strictEqual(table.alpha_search.length, 12)
     })
   )
 
@@ -249,6 +321,69 @@ describe("ProviderFile", () => {
       "an engine of an index",
       { providers: { own: { type: "index" } }, targets: targetsOf([{ provider: "own", engine: "google" }]) },
       "QUARRY_PROVIDERS (providers.json): targets.alpha_search.0 names an engine of the provider own, which has none to choose from"
+    ],
+    [
+      "an engine that a provider has not",
+      {
+        providers: { a: { type: "serpapi", apiKey: "hunter2" } },
+        targets: targetsOf([{ provider: "a", engine: "altavista" }])
+      },
+      "QUARRY_PROVIDERS (providers.json): targets.alpha_search.0 names the engine altavista, which a has not; there are google, bing, duckduckgo, yandex, yahoo, baidu, naver"
+    ],
+    [
+      "an address in the clear",
+      withMeta({ url: "http://searx.example:8888" }),
+      'QUARRY_PROVIDERS (providers.json): providers.meta.url must begin with https, or "insecure": true must stand beside it'
+    ],
+    [
+      "a provider without its key",
+      { providers: { a: { type: "brave" } }, targets: {} },
+      "QUARRY_PROVIDERS (providers.json): providers.a.apiKey is missing"
+    ],
+    [
+      "a key in two places",
+      { providers: { a: { type: "brave", apiKey: "hunter2", apiKeys: ["hunter2"] } }, targets: {} },
+      "QUARRY_PROVIDERS (providers.json): providers.a.apiKeys stands beside apiKey: keep one"
+    ],
+    [
+      "no keys at all",
+      { providers: { a: { type: "brave", apiKeys: [] } }, targets: {} },
+      "QUARRY_PROVIDERS (providers.json): providers.a.apiKeys must name at least one key"
+    ],
+    [
+      "a key with a space",
+      { providers: { a: { type: "brave", apiKey: "hunter2 " } }, targets: {} },
+      "QUARRY_PROVIDERS (providers.json): providers.a.apiKey must be a key of printable ASCII characters"
+    ],
+    [
+      "an option that another type has",
+      { providers: { a: { type: "brave", apiKey: "hunter2", headers: {} } }, targets: {} },
+      "QUARRY_PROVIDERS (providers.json): providers.a.headers is not allowed here"
+    ],
+    [
+      "no requests a second",
+      withMeta({ requestsPerSecond: 0 }),
+      "QUARRY_PROVIDERS (providers.json): providers.meta.requestsPerSecond must be a number from 0.001 to 10000"
+    ],
+    [
+      "half a call at once",
+      withMeta({ concurrency: 0.5 }),
+      "QUARRY_PROVIDERS (providers.json): providers.meta.concurrency must be a whole number from 1 to 10000"
+    ],
+    [
+      "a provider's name with a slash",
+      { providers: { "a/b": { type: "index" } }, targets: {} },
+      "QUARRY_PROVIDERS (providers.json): providers.a/b has a slash in its name, which sets off engines"
+    ],
+    [
+      "a target's object without providers",
+      { providers: {}, targets: targetsOf({ hedge: true }) },
+      "QUARRY_PROVIDERS (providers.json): targets.alpha_search.providers is missing"
+    ],
+    [
+      "an unknown option of a target",
+      { providers: {}, targets: targetsOf({ providers: [], hedged: true }) },
+      "QUARRY_PROVIDERS (providers.json): targets.alpha_search.hedged is not allowed here"
     ],
     [
       "two engines at once",
