@@ -1,5 +1,5 @@
 import { fileURLToPath } from "node:url"
-import { Deferred, Effect, Redacted as R, type Redacted, Schedule } from "effect"
+import { Deferred, Effect, Redacted } from "effect"
 import { freePort } from "../../support/Spawned.ts"
 import { pepper } from "./Store.ts"
 import * as Subprocess from "./Subprocess.ts"
