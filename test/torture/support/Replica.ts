@@ -1,5 +1,5 @@
 import { fileURLToPath } from "node:url"
-import { Deferred, Effect, Redacted as R, type Redacted, Schedule } from "effect"
+import { Deferred, Effect, Redacted } from "effect"
 import { freePort } from "../../support/Spawned.ts"
 import { pepper } from "./Store.ts"
 import * as Subprocess from "./Subprocess.ts"
@@ -30,7 +30,7 @@ export const start = Effect.fnUntraced(function* (options: ReplicaOptions) {
     env: {
       PORT: String(port),
       ADMIN_PORT: "0",
-      DATABASE_URL: R.value(options.database),
+      DATABASE_URL: Redacted.value(options.database),
       KEY_PEPPER: pepper,
       AUTH_SECRET: "a secret for tests, of 32 characters or more",
       SEARXNG_URL: options.engine,
@@ -54,7 +54,3 @@ export const start = Effect.fnUntraced(function* (options: ReplicaOptions) {
   const replica: Replica = { ...subprocess, url: `http://127.0.0.1:${port}`, port, said }
   return replica
 })
-
-/** As `start`, tried again while the database is away. */
-export const startPatiently = (options: ReplicaOptions) =>
-  Effect.retry(start(options), { schedule: Schedule.spaced("500 millis"), times: 60 })
