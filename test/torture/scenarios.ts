@@ -2,6 +2,7 @@ import type { Scenario } from "./Scenario.ts"
 import { contention } from "./scenarios/contention.ts"
 import { disconnect } from "./scenarios/disconnect.ts"
 import { kill } from "./scenarios/kill.ts"
+import { limiter } from "./scenarios/limiter.ts"
 import { postgres } from "./scenarios/postgres.ts"
 import { redis } from "./scenarios/redis.ts"
 import { sigterm } from "./scenarios/sigterm.ts"
@@ -15,6 +16,7 @@ export const scenarios: ReadonlyArray<Scenario> = [
   postgres,
   redis,
   sigterm,
+  limiter,
   throughput,
   timing
 ]
