@@ -1,6 +1,6 @@
 import { Effect, Layer, Queue, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
-import type { ProviderClient } from "../../src/layers/auth/SessionsBetterAuth.ts"
+import type { ProviderClient } from "../../src/layers/auth/BetterAuth.ts"
 import * as SessionsBetterAuth from "../../src/layers/auth/SessionsBetterAuth.ts"
 import { type Email, Emails } from "../../src/services/Emails.ts"
 import { Sessions } from "../../src/services/Sessions.ts"

@@ -2,9 +2,21 @@ import type { Scenario } from "./Scenario.ts"
 import { contention } from "./scenarios/contention.ts"
 import { disconnect } from "./scenarios/disconnect.ts"
 import { kill } from "./scenarios/kill.ts"
+import { limiter } from "./scenarios/limiter.ts"
 import { postgres } from "./scenarios/postgres.ts"
 import { redis } from "./scenarios/redis.ts"
 import { sigterm } from "./scenarios/sigterm.ts"
 import { throughput } from "./scenarios/throughput.ts"
+import { timing } from "./scenarios/timing.ts"
 
-export const scenarios: ReadonlyArray<Scenario> = [contention, kill, disconnect, postgres, redis, sigterm, throughput]
+export const scenarios: ReadonlyArray<Scenario> = [
+  contention,
+  kill,
+  disconnect,
+  postgres,
+  redis,
+  sigterm,
+  limiter,
+  throughput,
+  timing
+]

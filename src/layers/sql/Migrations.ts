@@ -3,8 +3,8 @@ import { Migrator, SqlClient, SqlError } from "effect/sql"
 import { storage } from "./migrations/0001_storage.ts"
 import { documents } from "./migrations/0002_documents.ts"
 import { signIn } from "./migrations/0003_sign_in.ts"
-import { callers } from "./migrations/0004_callers.ts"
 import { waits } from "./migrations/0005_waits.ts"
+import { callers } from "./migrations/0006_callers.ts"
 import { unlimited } from "./StatementLimit.ts"
 import { retryTransient } from "./Transient.ts"
 
@@ -58,8 +58,8 @@ export const run = Effect.gen(function* () {
     "0001_storage": storage,
     "0002_documents": documents,
     "0003_sign_in": signIn,
-    "0004_callers": callers,
-    "0005_waits": waits
+    "0005_waits": waits,
+    "0006_callers": callers
   })
   yield* retryTransient(makePartitions(yield* SqlClient.SqlClient))
   return applied
