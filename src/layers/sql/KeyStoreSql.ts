@@ -4,6 +4,7 @@ import { SqlClient } from "effect/sql"
 import { type ApiKey, isSecret, type KeyMode, makeSecret, secretHint } from "../../domain/ApiKey.ts"
 import { NotFound, type Unauthorized, unauthorized } from "../../domain/errors.ts"
 import type { KeyPrincipal } from "../../domain/Principal.ts"
+import { isCarriable } from "../../domain/text.ts"
 import { Ids } from "../../services/Ids.ts"
 import { KeyStore, maxActiveKeys, maxRevokedListed, noSuchKey, tooManyKeys } from "../../services/KeyStore.ts"
 import { type AccountRow, toAccount } from "./AccountsSql.ts"
@@ -123,10 +124,14 @@ export const layer = (options: KeyStoreOptions): Layer.Layer<KeyStore, never, Sq
       /** Ends a key, whoever's it is where no account is named. */
       const end = Effect.fnUntraced(function* (id: string, accountId: string | undefined) {
         const now = new Date(yield* Clock.currentTimeMillis)
-        const rows = yield* sql<KeyRow>`
-          update api_keys set revoked_at = ${now}
-          where id = ${id} and revoked_at is null ${accountId === undefined ? sql`` : sql`and account_id = ${accountId}`}
-          returning *`
+        // A path holds any text, and Postgres refuses what it cannot carry: no key has such an id.
+        const rows = isCarriable(id)
+          ? yield* sql<KeyRow>`
+              update api_keys set revoked_at = ${now}
+              where id = ${id} and revoked_at is null
+                ${accountId === undefined ? sql`` : sql`and account_id = ${accountId}`}
+              returning *`
+          : []
         const [row] = rows
         if (row !== undefined) return row
         return yield* accountId === undefined ? new NotFound({ message: `There is no active key ${id}.` }) : noSuchKey
