@@ -82,6 +82,19 @@ describe("npm start on the embedded default", () => {
     timeout
   )
 
+  it.live.each(["HOST", "ADMIN_HOST"])(
+    "an address that is not this machine's is one line and exit 1: %s",
+    (name) =>
+      Effect.gen(function* () {
+        const ports = { PORT: `${yield* freePort}`, ADMIN_PORT: `${yield* freePort}` }
+        const env = { DATA_DIR: "memory:", ...ports, [name]: "192.0.2.1" }
+        const { code, stderr, stdout } = yield* Effect.flatMap(start(env), (it) => it.ended)
+        assert.deepStrictEqual([code, stdout], [1, ""])
+        assert.match(stderr, /^quarry: [^\n]*EADDRNOTAVAIL[^\n]*HOST[^\n]*\n$/)
+      }),
+    timeout
+  )
+
   it.live.each(["/proc/nope", "/dev/null", "/dev/null/below", "damaged"])(
     "a data directory that cannot be used is one line and exit 1: %s",
     (name) =>
