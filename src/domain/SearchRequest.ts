@@ -167,7 +167,7 @@ export const parse = (raw: RawSearch, form: SearchForm): Result.Result<SearchReq
 
 const unsupportedGeo = (text: string): UnsupportedGeo =>
   new UnsupportedGeo({
-    message: `geo ${JSON.stringify(cutCodePoints(text, 32))} is not supported; details lists the supported country codes.`,
+    message: `geo ${JSON.stringify(cutCodePoints(text, 32))} is not a supported country: send a code such as us or de.`,
     details: geos
   })
 

@@ -51,6 +51,10 @@ const address = (protocols: ReadonlyArray<string>, text: string): boolean =>
 
 const webAddress: Reader<string> = (text) => (address(["http:", "https:"], text) ? text.replace(/\/+$/, "") : undefined)
 
+/** Cookies, sign-in and the links in emails are of a whole host: with a path, sign-in would be found nowhere. */
+const hostAddress: Reader<string> = (text) =>
+  address(["http:", "https:"], text) && /^[^/]+\/\/[^/?#@]+\/*$/.test(text) ? text.replace(/\/+$/, "") : undefined
+
 const postgresAddress: Reader<Redacted.Redacted> = (text) =>
   address(["postgres:", "postgresql:"], text) ? Redacted.make(text) : undefined
 
@@ -126,8 +130,8 @@ const settings = {
     takes: `${port}, or 0 for no private listener`,
     fallback: 9464
   }),
-  baseUrl: setting("BASE_URL", webAddress, {
-    takes: "an http(s) address such as https://api.example",
+  baseUrl: setting("BASE_URL", hostAddress, {
+    takes: "an http(s) address without a path, such as https://api.example",
     fallback: undefined
   }),
   databaseUrl: setting("DATABASE_URL", postgresAddress, {

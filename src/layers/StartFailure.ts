@@ -1,4 +1,5 @@
 import { Cause, Data, Predicate } from "effect"
+import { HttpServerError } from "effect/http"
 import { SqlError } from "effect/sql"
 import { ProviderFileInvalid } from "./providers/ProviderFile.ts"
 import { StorageUnavailable } from "./sql/DirectoryLock.ts"
@@ -37,7 +38,11 @@ const explainError = (error: unknown): string | undefined => {
   if (codeOf(error) === "EACCES" && Predicate.hasProperty(error, "syscall") && error.syscall === "listen") {
     return `${innermost(error)}. Ports below 1024 need privileges: set PORT or ADMIN_PORT.`
   }
-  return Predicate.hasProperty(error, "cause") ? explainError(error.cause) : undefined
+  const explained = Predicate.hasProperty(error, "cause") ? explainError(error.cause) : undefined
+  if (explained === undefined && error instanceof HttpServerError.ServeError) {
+    return `${innermost(error)}. Set HOST and ADMIN_HOST to addresses of this machine.`
+  }
+  return explained
 }
 
 /**

@@ -34,6 +34,19 @@ describe("npm start on the embedded default", () => {
         yield* answers
         const ready = yield* Effect.promise(() => fetch(`http://127.0.0.1:${env.ADMIN_PORT}/readyz`))
         assert.strictEqual(ready.status, 200)
+        // R34: neither listener serves the other's routes, and R3: no second spelling of a route is one.
+        for (const [port, path] of [
+          [env.PORT, "/healthz"],
+          [env.PORT, "/metrics"],
+          [env.PORT, "/providers"],
+          [env.PORT, "/V1/me"],
+          [env.PORT, "//v1/me"],
+          [env.PORT, "/v1/me/"],
+          [env.ADMIN_PORT, "/v1/me"]
+        ]) {
+          const response = yield* Effect.promise(() => fetch(`http://127.0.0.1:${port}${path}`))
+          assert.strictEqual(response.status, 404, `${path} on ${port}`)
+        }
 
         const other = yield* Effect.flatMap(start({ DATA_DIR, PORT: `${yield* freePort}` }), ({ ended }) => ended)
         assert.strictEqual(other.code, 1)
@@ -65,6 +78,19 @@ describe("npm start on the embedded default", () => {
         assert.match(second.stderr, new RegExp(`^quarry: [^\\n]*EADDRINUSE[^\\n]*${env.PORT}[^\\n]*\\n$`))
         first.kill("SIGINT")
         assert.strictEqual((yield* first.ended).code, 0)
+      }),
+    timeout
+  )
+
+  it.live.each(["HOST", "ADMIN_HOST"])(
+    "an address that is not this machine's is one line and exit 1: %s",
+    (name) =>
+      Effect.gen(function* () {
+        const ports = { PORT: `${yield* freePort}`, ADMIN_PORT: `${yield* freePort}` }
+        const env = { DATA_DIR: "memory:", ...ports, [name]: "192.0.2.1" }
+        const { code, stderr, stdout } = yield* Effect.flatMap(start(env), (it) => it.ended)
+        assert.deepStrictEqual([code, stdout], [1, ""])
+        assert.match(stderr, /^quarry: [^\n]*EADDRNOTAVAIL[^\n]*HOST[^\n]*\n$/)
       }),
     timeout
   )

@@ -122,6 +122,8 @@ describe("AppConfig", () => {
     ["PORT", "-1"],
     ["ADMIN_PORT", "65536"],
     ["BASE_URL", "api.example"],
+    ["BASE_URL", "https://api.example/quarry"],
+    ["BASE_URL", "https://api.example#docs"],
     ["DATABASE_POOL_SIZE", "0"],
     ["PROVIDER_TIMEOUT", "0"],
     ["PROVIDER_TIMEOUT", "15"],

@@ -61,7 +61,10 @@ export const keyStoreConformance = (it: Vitest.MethodsNonLive<Accounts | Backdoo
       assert.strictEqual((yield* Effect.flip(keys.authenticate(secret)))._tag, "unauthorized")
       assert.strictEqual((yield* Effect.flip(keys.revoke(key.id)))._tag, "not_found")
       assert.strictEqual((yield* Effect.flip(keys.rotate(key.id)))._tag, "not_found")
-      assert.strictEqual((yield* Effect.flip(keys.revoke("key_none")))._tag, "not_found")
+      for (const id of ["key_none", "key_\0"]) {
+        assert.strictEqual((yield* Effect.flip(keys.revoke(id)))._tag, "not_found")
+        assert.strictEqual((yield* Effect.flip(keys.rotate(id)))._tag, "not_found")
+      }
     })
   )
 

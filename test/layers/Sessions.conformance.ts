@@ -479,11 +479,16 @@ export const sessionsConformance = (it: Vitest.MethodsNonLive<Services>): void =
     })
   )
 
-  it.effect("overlong names and user agents are cut, overlong addresses refused", () =>
+  it.effect("names without NULs and user agents are cut to size, overlong addresses refused", () =>
     Effect.gen(function* () {
       const replica = yield* makeReplica()
       const browser = makeBrowser()
-      const body = { email: yield* makeEmail, password, name: "n".repeat(5000), image: "https://evil.example/pixel" }
+      const body = {
+        email: yield* makeEmail,
+        password,
+        name: `\0${"n".repeat(5000)}`,
+        image: "https://evil.example/pixel"
+      }
       const { json } = yield* browser.post(replica, "/sign-up/email", body, { "user-agent": "u".repeat(5000) })
       assert.deepInclude(json.user, { name: "n".repeat(100), image: null })
       const { session } = (yield* browser.get(replica, "/get-session")).json

@@ -57,7 +57,9 @@ export interface AdminOptions {
  * The private listener: liveness, readiness, providers and metrics (R34). Build it before the public listener, which
  * then closes first, so that it tells of the drain.
  */
-export const layer = ({ host, port }: AdminOptions) => (port === 0 ? Layer.empty : listener({ host, port }))
+export const layer = ({ host, port }: AdminOptions) =>
+  // It provides nothing, its router least of all: the public listener, built on top, would put its routes there too.
+  port === 0 ? Layer.empty : Layer.effectDiscard(Layer.build(listener({ host, port })))
 
 /** With a port of 0, on one that the system chooses. */
 export const listener = (options: AdminOptions) =>

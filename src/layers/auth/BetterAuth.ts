@@ -194,7 +194,9 @@ const configure = Effect.fnUntraced(function* (options: SessionsOptions, bridge:
             if (user.email.length > maxEmailCharacters) {
               throw new APIError("BAD_REQUEST", { message: "The email address is too long." })
             }
-            return { data: { ...user, name: user.name.slice(0, limits.nameCharacters), image: null } }
+            // Postgres refuses a NUL.
+            const name = user.name.replaceAll("\0", "").slice(0, limits.nameCharacters)
+            return { data: { ...user, name, image: null } }
           }
         }
       },

@@ -4,6 +4,7 @@ import { SqlClient } from "effect/sql"
 import { type ApiKey, isSecret, type KeyMode, makeSecret, secretHint } from "../../domain/ApiKey.ts"
 import { type Unauthorized, unauthorized } from "../../domain/errors.ts"
 import type { KeyPrincipal } from "../../domain/Principal.ts"
+import { isCarriable } from "../../domain/text.ts"
 import { noSuchAccount } from "../../services/Accounts.ts"
 import { Ids } from "../../services/Ids.ts"
 import {
@@ -130,10 +131,15 @@ export const layer = (options: KeyStoreOptions): Layer.Layer<KeyStore, never, Sq
       /** Ends a key, whoever's it is where no account is named. */
       const end = Effect.fnUntraced(function* (id: string, accountId: string | undefined) {
         const now = new Date(yield* Clock.currentTimeMillis)
-        const [row] = yield* sql<KeyRow>`
-          update api_keys set revoked_at = ${now}
-          where id = ${id} and revoked_at is null ${accountId === undefined ? sql`` : sql`and account_id = ${accountId}`}
-          returning *`
+        // A path holds any text, and Postgres refuses what it cannot carry: no key has such an id.
+        const rows = isCarriable(id)
+          ? yield* sql<KeyRow>`
+              update api_keys set revoked_at = ${now}
+              where id = ${id} and revoked_at is null
+                ${accountId === undefined ? sql`` : sql`and account_id = ${accountId}`}
+              returning *`
+          : []
+        const [row] = rows
         if (row !== undefined) return row
         return yield* accountId === undefined ? noActiveKey(id) : noSuchKey
       })
