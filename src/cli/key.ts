@@ -2,6 +2,7 @@ import { Effect, type Layer, Redacted, Schema } from "effect"
 import { Command, Flag } from "effect/cli"
 import { type ApiKey, keyModes } from "../domain/ApiKey.ts"
 import { maxNameCodePoints } from "../domain/NewKey.ts"
+import { Accounts } from "../services/Accounts.ts"
 import { type IssuedKey, KeyStore } from "../services/KeyStore.ts"
 import { print, table, time } from "./Output.ts"
 
@@ -57,6 +58,8 @@ const list = Command.make(
   "list",
   { account },
   Effect.fn(function* (input) {
+    // An id that was mistyped must not look like an account without keys.
+    yield* Effect.flatMap(Accounts, (accounts) => accounts.byId(input.account))
     const keys = yield* Effect.flatMap(KeyStore, (store) => store.list(input.account))
     yield* print(
       { keys: keys.map(keyJson) },
@@ -93,7 +96,7 @@ const rotate = Command.make(
   })
 ).pipe(Command.withDescription("Revoke a key and make one in its place; its secret is printed this once"))
 
-export const key = <E, R>(storage: Layer.Layer<KeyStore, E, R>) =>
+export const key = <E, R>(storage: Layer.Layer<Accounts | KeyStore, E, R>) =>
   Command.make("key").pipe(
     Command.withDescription("API keys"),
     Command.withSubcommands([

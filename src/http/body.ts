@@ -16,6 +16,8 @@ const jsonType = /^application\/json\s*(?:;|$)/i
 export const readJson = (request: HttpServerRequest.HttpServerRequest): Effect.Effect<unknown, InvalidRequest> => {
   const type = request.headers["content-type"]
   if (type !== undefined && !jsonType.test(type)) return Effect.fail(notJson)
+  // Refused by its declaration: a sender that is slow to send what would be refused need not be waited for.
+  if (Number(request.headers["content-length"]) > ByteSize.toNumberUnsafe(maxBodyBytes)) return Effect.fail(unreadable)
   return request.text.pipe(
     Effect.mapError(() => unreadable),
     Effect.flatMap((text) => Effect.try({ try: (): unknown => JSON.parse(text), catch: () => notJson }))

@@ -1,5 +1,6 @@
-import { Cause, Clock, Effect, Layer } from "effect"
+import { Cause, Clock, Effect, Layer, Predicate } from "effect"
 import { HttpEffect, HttpRouter, HttpServerError, HttpServerRequest, HttpServerResponse } from "effect/http"
+import { SqlError } from "effect/sql"
 import { internalError, NotFound } from "../../domain/errors.ts"
 import { Ids } from "../../services/Ids.ts"
 import { unreadable } from "../body.ts"
@@ -9,10 +10,23 @@ import { RequestId, requestIdFrom } from "../RequestId.ts"
 
 const notFound = new NotFound({ message: "There is nothing at this address. GET /openapi.json lists what there is." })
 
+/** One line: while the database is away each request says so, and where in the code it was noticed is the same for all. */
+const logStorage = ({ message, reason }: SqlError.SqlError): Effect.Effect<void> =>
+  Effect.logError(`Request failed: the database did not do its part (${reason._tag}: ${causeOf(reason) || message})`)
+
+/** What the server or the system said, beneath the driver's general phrases. */
+const causeOf = (error: unknown): string =>
+  Predicate.hasProperty(error, "cause") && error.cause !== undefined
+    ? causeOf(error.cause)
+    : error instanceof Error
+      ? error.message
+      : ""
+
 /** The envelope for what no endpoint answered: unknown route, unreadable body, defect. */
 const rescue = (cause: Cause.Cause<unknown>): Effect.Effect<HttpServerResponse.HttpServerResponse> => {
   for (const reason of cause.reasons) {
     const failure = reason._tag === "Fail" ? reason.error : reason._tag === "Die" ? reason.defect : undefined
+    if (SqlError.isSqlError(failure)) return Effect.andThen(logStorage(failure), undeclaredResponse(internalError))
     if (!HttpServerError.isHttpServerError(failure)) continue
     if (failure.reason._tag === "RouteNotFound") return undeclaredResponse(notFound)
     if (failure.reason._tag === "RequestParseError") return undeclaredResponse(unreadable)
