@@ -244,6 +244,7 @@ describe("quarry", () => {
     ["account show --id acc_2", /^quarry: There is no such thing\.$/],
     ["account create --email a@b.example --plan custom", /^quarry: custom needs a quota$/],
     ["key revoke --id key_2", /^quarry: There is no such thing\.$/],
+    ["key list --account acc_2", /^quarry: There is no such thing\.$/],
     ["index load package.json", /^quarry: .*package\.json line 1: \S+/]
   ] as const)("%s is refused: exit 1, one line on stderr, nothing on stdout", ([line, message]) =>
     Effect.gen(function* () {
