@@ -131,12 +131,18 @@ export const UpstreamError = plain(502, "upstream_error", "UpstreamError", domai
 export const UpstreamTimeout = plain(504, "upstream_timeout", "UpstreamTimeout", domain.UpstreamTimeout)
 
 /** What is answered when no endpoint has. */
-const Undeclared = Schema.Union([InvalidRequest, NotFound, InternalError])
+const Undeclared = Schema.Union([InvalidRequest, Unauthorized, NotFound, RateLimited, InternalError])
 export type Undeclared = typeof Undeclared.Type
 
 const encodeUndeclared = Schema.encodeEffect(Undeclared)
 
-const statusOf = { invalid_request: 400, not_found: 404, internal_error: 500 } as const
+const statusOf = {
+  invalid_request: 400,
+  unauthorized: 401,
+  not_found: 404,
+  rate_limited: 429,
+  internal_error: 500
+} as const
 
 /** Status and envelope of an error that no endpoint has answered with. */
 export const undeclared = (error: Undeclared) =>

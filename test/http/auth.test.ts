@@ -114,3 +114,42 @@ describe("R24: the client's address", () => {
     )
   }
 })
+
+/** A sign-in that refuses with the status it is asked for. */
+const refusing = Layer.provideMerge(
+  Layer.mock(Sessions, {
+    cookieName: "quarry.session_token",
+    handle: (request) =>
+      Effect.sync(() => {
+        const status = Number(new URL(request.url).searchParams.get("status"))
+        const headers = { "content-type": "application/json", "set-cookie": "one=; Max-Age=0", "x-retry-after": "7" }
+        return new Response(`{"code":"NO","message":"It is not to be."}`, { status, headers })
+      })
+  }),
+  services(providing(() => Effect.succeed(found(1))))
+)
+
+describe("a refusal of the sign-in library", () => {
+  for (const [status, code, answered] of [
+    [400, "invalid_request", 400],
+    [401, "unauthorized", 401],
+    [403, "unauthorized", 401],
+    [404, "not_found", 404],
+    [415, "invalid_request", 400],
+    [422, "invalid_request", 400],
+    [429, "rate_limited", 429]
+  ] as const) {
+    it.effect(`R3: ${status} is ${code} ${answered} in the envelope, with its words and its cookies`, () =>
+      Effect.gen(function* () {
+        const api = yield* TestApi.make
+        const answer = yield* api.send("POST", `/api/auth/sign-in/email?status=${status}`, { body: "{}" })
+        assert.strictEqual(answer.status, answered)
+        assert.strictEqual(answer.json.error, code)
+        assert.include(answer.json.message, "It is not to be.")
+        assert.strictEqual(answer.json.request_id, answer.headers.get("x-request-id"))
+        assert.deepStrictEqual(answer.headers.getSetCookie(), ["one=; Max-Age=0"])
+        assert.strictEqual(answer.headers.get("retry-after"), status === 429 ? "7" : null)
+      }).pipe(Effect.provide(refusing))
+    )
+  }
+})

@@ -1,11 +1,42 @@
-import { Effect, Layer } from "effect"
+import { Effect, Layer, Result, Schema } from "effect"
 import { HttpIncomingMessage, HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
+import { InvalidRequest, NotFound, RateLimited, Unauthorized } from "../../domain/errors.ts"
 import { Sessions } from "../../services/Sessions.ts"
 import { maxBodyBytes } from "../body.ts"
 import { clientAddress } from "../clientAddress.ts"
-import { undeclaredResponse } from "../errors.ts"
+import { type Undeclared, undeclared, undeclaredResponse } from "../errors.ts"
 
-/** Sign-in. Its answers are the sign-in library's own; what it does not offer is not found like anything else (R3). */
+const Refusal = Schema.Struct({ message: Schema.NonEmptyString })
+
+/** The library's words for a refusal, which are meant for people; it has none for some. */
+const messageOf = (text: string): string => {
+  const refusal = Schema.decodeUnknownResult(Schema.fromJsonString(Refusal))(text)
+  return Result.isSuccess(refusal) ? refusal.success.message : "Signing in was refused."
+}
+
+/** A refusal of the library in the API's codes, which have fewer statuses than it uses (R3). */
+const translated = (status: number, message: string, retryAfterSeconds: number): Undeclared => {
+  if (status === 401 || status === 403) return new Unauthorized({ message })
+  if (status === 404) return new NotFound({ message })
+  if (status === 429) return new RateLimited({ message, retryAfterSeconds })
+  return InvalidRequest.whole(message)
+}
+
+/** What a refusal still says in headers: cookies that end, and how long to wait. */
+const refused = Effect.fnUntraced(function* (response: Response, text: string) {
+  const retryAfter = response.headers.get("x-retry-after")
+  const error = translated(response.status, messageOf(text), Math.max(1, Number(retryAfter) || 1))
+  const { body, status } = yield* undeclared(error)
+  const headers = new Headers({ "content-type": "application/json" })
+  for (const cookie of response.headers.getSetCookie()) headers.append("set-cookie", cookie)
+  if (error._tag === "rate_limited") headers.set("retry-after", String(error.retryAfterSeconds))
+  return HttpServerResponse.fromWeb(new Response(JSON.stringify(body), { status, headers }))
+})
+
+/**
+ * Sign-in. Its answers are the sign-in library's own, but for refusals, which carry the envelope; what it does not offer
+ * is not found like anything else (R3).
+ */
 export const layer = Layer.unwrap(
   Effect.map(Sessions, (sessions) => {
     const answer = Effect.gen(function* () {
@@ -18,6 +49,7 @@ export const layer = Layer.unwrap(
       const response = yield* sessions.handle(sent, yield* clientAddress)
       // Read to its end here: a stream that breaks off later could not be answered any more.
       const text = yield* Effect.promise(() => response.text())
+      if (response.status >= 400) return yield* refused(response, text)
       const { headers: answered, status } = response
       return HttpServerResponse.fromWeb(new Response(text === "" ? null : text, { status, headers: answered }))
     }).pipe(Effect.catchTag("not_found", undeclaredResponse))
