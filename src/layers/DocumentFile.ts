@@ -1,8 +1,8 @@
 import { createGunzip } from "node:zlib"
 import { NodeStream } from "@effect/platform-node"
 import { Data, Effect, FileSystem, Schema, SchemaIssue, Stream } from "effect"
+import { innermost } from "../domain/innermost.ts"
 import { Document } from "../services/DocumentIndex.ts"
-import { innermost } from "./StartFailure.ts"
 
 /** The file cannot be read, or a line of it is no document. */
 export class DocumentFileError extends Data.TaggedError("DocumentFileError")<{ readonly message: string }> {}

@@ -1,7 +1,8 @@
 import { randomBytes } from "node:crypto"
 import { Context, Effect, FileSystem, Layer, Path, type PlatformError, Redacted, Schema } from "effect"
+import { innermost } from "../domain/innermost.ts"
 import { AppConfig } from "./Config.ts"
-import { innermost, StartFailure } from "./StartFailure.ts"
+import { StartFailure } from "./StartFailure.ts"
 
 /** The two secrets that a deployment signs and digests with. */
 export interface SecretValues {

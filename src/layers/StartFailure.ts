@@ -1,6 +1,7 @@
 import { Cause, Data, Predicate } from "effect"
 import { HttpServerError } from "effect/http"
 import { SqlError } from "effect/sql"
+import { innermost } from "../domain/innermost.ts"
 import { ProviderFileInvalid } from "./providers/ProviderFile.ts"
 import { StorageUnavailable } from "./sql/DirectoryLock.ts"
 
@@ -8,12 +9,6 @@ import { StorageUnavailable } from "./sql/DirectoryLock.ts"
 export class StartFailure extends Data.TaggedError("StartFailure")<{ readonly message: string }> {}
 
 const codeOf = (error: unknown): unknown => (Predicate.hasProperty(error, "code") ? error.code : undefined)
-
-/** The most telling text of a chain of causes: drivers wrap what the operating system said in general phrases. */
-export const innermost = (error: unknown): string => {
-  if (Predicate.hasProperty(error, "cause") && error.cause !== undefined) return innermost(error.cause)
-  return error instanceof Error ? error.message : String(error)
-}
 
 const explainSql = ({ reason }: SqlError.SqlError): string | undefined => {
   switch (reason._tag) {

@@ -1,7 +1,8 @@
-import { Cause, Clock, Effect, Layer, Predicate } from "effect"
+import { Cause, Clock, Effect, Layer } from "effect"
 import { HttpEffect, HttpRouter, HttpServerError, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { SqlError } from "effect/sql"
 import { internalError, NotFound } from "../../domain/errors.ts"
+import { innermost } from "../../domain/innermost.ts"
 import { Ids } from "../../services/Ids.ts"
 import { unreadable } from "../body.ts"
 import { undeclaredResponse } from "../errors.ts"
@@ -12,15 +13,7 @@ const notFound = new NotFound({ message: "There is nothing at this address. GET 
 
 /** One line: while the database is away each request says so, and where in the code it was noticed is the same for all. */
 const logStorage = ({ message, reason }: SqlError.SqlError): Effect.Effect<void> =>
-  Effect.logError(`Request failed: the database did not do its part (${reason._tag}: ${causeOf(reason) || message})`)
-
-/** What the server or the system said, beneath the driver's general phrases. */
-const causeOf = (error: unknown): string =>
-  Predicate.hasProperty(error, "cause") && error.cause !== undefined
-    ? causeOf(error.cause)
-    : error instanceof Error
-      ? error.message
-      : ""
+  Effect.logError(`Request failed: the database did not do its part (${reason._tag}: ${innermost(reason) || message})`)
 
 /** The envelope for what no endpoint answered: unknown route, unreadable body, defect. */
 const rescue = (cause: Cause.Cause<unknown>): Effect.Effect<HttpServerResponse.HttpServerResponse> => {
