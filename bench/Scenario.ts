@@ -1,0 +1,16 @@
+import type { Effect, Scope } from "effect"
+import type { Figure, Measurement } from "./support/Measurement.ts"
+import type { Stage } from "./support/Stage.ts"
+
+export interface Scenario {
+  readonly name: string
+  readonly measures: string
+  /** The subject that others are compared with, where it is one of them. */
+  readonly against?: string
+  readonly run: (stage: Stage) => Effect.Effect<Found, unknown, Scope.Scope>
+}
+
+export interface Found {
+  readonly measurements?: ReadonlyArray<Measurement>
+  readonly figures?: ReadonlyArray<Figure>
+}

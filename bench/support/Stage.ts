@@ -1,0 +1,191 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { fileURLToPath } from "node:url"
+import { Console, Deferred, Effect, Scope } from "effect"
+import { targets } from "../../src/domain/Target.ts"
+import { type Customer, customer, type Store } from "../../test/torture/support/Store.ts"
+import * as Subprocess from "../../test/torture/support/Subprocess.ts"
+import { cpuMs } from "./Cpu.ts"
+import * as Customers from "./Customers.ts"
+import type { Job } from "./Job.ts"
+import * as Load from "./Load.ts"
+import type { Cpu, Measurement } from "./Measurement.ts"
+import * as Stores from "./Stores.ts"
+import * as Subject from "./Subject.ts"
+
+/** How much is measured. */
+export interface Scale {
+  readonly name: "full" | "short"
+  /** Of one run. */
+  readonly seconds: number
+  /** Before the first run of each subject. */
+  readonly warmUpSeconds: number
+  /** Runs of each subject. */
+  readonly pairs: number
+  /** Accounts that searches are spread over. */
+  readonly accounts: number
+  /** Also what takes many minutes: 100,000 accounts, ten million searches. */
+  readonly large: boolean
+}
+
+/** What every scenario stands on. */
+export interface Stage {
+  readonly scale: Scale
+  readonly stores: Stores.Stores
+  readonly load: Load.Load
+  readonly ground: Subject.Ground
+  readonly baselineGround: Subject.Ground
+  readonly store: Store
+  /** The same in both databases. The first one is the hot one. */
+  readonly secrets: ReadonlyArray<string>
+  /** Keys that are refused. */
+  readonly refused: { readonly withoutCredits: string; readonly slow: string }
+  /** Started when first asked for, and there until the end. */
+  readonly quarry: Effect.Effect<Subject.Subject>
+  readonly baseline: Effect.Effect<Subject.Subject>
+  readonly baselineStatements: Effect.Effect<Subject.Subject>
+}
+
+const stubProgram = fileURLToPath(new URL("stub.ts", import.meta.url))
+
+const stub = Effect.gen(function* () {
+  const port = yield* Deferred.make<string>()
+  yield* Subprocess.start(process.execPath, [stubProgram], {
+    onLine: (line) => void Deferred.doneUnsafe(port, Effect.succeed(line))
+  })
+  return `http://127.0.0.1:${yield* Deferred.await(port)}`
+})
+
+/** As many calls in flight as the listener takes requests: a smaller bound would be measured instead of the service. */
+const providerConcurrency = 1024
+
+const providerFile = (stubUrl: string) =>
+  Effect.map(
+    Effect.acquireRelease(
+      Effect.sync(() => mkdtempSync(join(tmpdir(), "quarry-bench-"))),
+      (directory) => Effect.sync(() => rmSync(directory, { recursive: true, force: true }))
+    ),
+    (directory) => {
+      const path = join(directory, "providers.json")
+      const route = [{ provider: "stub", engine: "google" }]
+      const providers = { stub: { type: "searxng", url: stubUrl, concurrency: providerConcurrency } }
+      writeFileSync(path, JSON.stringify({ providers, targets: Object.fromEntries(targets.map((it) => [it, route])) }))
+      return path
+    }
+  )
+
+/** A database of Quarry's with customers in it, and one of the baseline's with the same. */
+export const databases = Effect.fnUntraced(function* (stores: Stores.Stores, name: string, accounts: number) {
+  const databaseUrl = yield* stores.database(name)
+  const { customers, store } = yield* Customers.inQuarry(databaseUrl, accounts)
+  const withoutCredits: Customer & { quota: number } = { ...(yield* customer(store, { quota: 0 })), quota: 0 }
+  const slow = { ...(yield* customer(store, { quota: 1_000_000_000, concurrency: 1 })), concurrency: 1 }
+  const baselineUrl = yield* stores.database(`${name}_baseline`)
+  yield* Customers.inBaseline(baselineUrl, [...customers, withoutCredits, slow])
+  return {
+    databaseUrl,
+    baselineUrl,
+    store,
+    secrets: customers.map(({ secret }) => secret),
+    refused: { withoutCredits: withoutCredits.secret, slow: slow.secret }
+  }
+})
+
+export const make = Effect.fnUntraced(function* (scale: Scale): Effect.fn.Return<Stage, Stores.CannotRun, Scope.Scope> {
+  const scope = yield* Effect.scope
+  const stores = yield* Stores.start
+  yield* Console.error(`Making ${scale.accounts} accounts`)
+  const { baselineUrl, databaseUrl, refused, secrets, store } = yield* Effect.orDie(
+    databases(stores, "quarry_bench", scale.accounts)
+  )
+  const stubUrl = yield* stub
+  const ground: Subject.Ground = {
+    databaseUrl,
+    redisUrl: stores.redisUrl,
+    stubUrl,
+    providerFile: yield* providerFile(stubUrl)
+  }
+  const baselineGround = { ...ground, databaseUrl: baselineUrl }
+  const once = <E>(start: Effect.Effect<Subject.Subject, E, Scope.Scope>) =>
+    Effect.cached(Effect.orDie(Effect.provideService(start, Scope.Scope, scope)))
+  return {
+    scale,
+    stores,
+    load: yield* Load.start,
+    ground,
+    baselineGround,
+    store,
+    secrets,
+    refused,
+    quarry: yield* once(Subject.quarry(ground)),
+    baseline: yield* once(Subject.baseline(baselineGround, "transactions")),
+    baselineStatements: yield* once(Subject.baseline(baselineGround, "statements"))
+  }
+})
+
+/** Of the processes that a search goes through; the stub and the load are left out. */
+const cpuOf = ({ stores }: Stage, subject: Subject.Subject) => {
+  const { postgres, redis } = stores.pids
+  return {
+    service: subject.pids.reduce((sum, pid) => sum + cpuMs(pid), 0),
+    postgres: postgres === undefined ? undefined : cpuMs(postgres),
+    redis: redis === undefined ? undefined : cpuMs(redis)
+  }
+}
+
+type Times = ReturnType<typeof cpuOf>
+
+const cpuEach = (before: Times, after: Times, count: number): Cpu => {
+  const each = (name: keyof Times) => {
+    const [from, to] = [before[name], after[name]]
+    return from === undefined || to === undefined ? undefined : (to - from) / count
+  }
+  const [service = 0, postgres, redis] = [each("service"), each("postgres"), each("redis")]
+  return { service, postgres, redis, total: service + (postgres ?? 0) + (redis ?? 0) }
+}
+
+/** What load is made of, but for where it goes. */
+export type Work = Omit<Job, "urls" | "seconds">
+
+/** One run. A search is one row of a batch, and one request else. */
+export const measure = Effect.fnUntraced(function* (
+  stage: Stage,
+  subject: Subject.Subject,
+  work: Work,
+  told: { readonly variant: string; readonly pair: number; readonly seconds?: number }
+) {
+  yield* stage.stores.settle
+  const before = cpuOf(stage, subject)
+  const outcome = yield* stage.load.run({ ...work, urls: subject.urls, seconds: told.seconds ?? stage.scale.seconds })
+  const after = cpuOf(stage, subject)
+  const searches = outcome.requests * (work.rows ?? 1)
+  const measurement: Measurement = {
+    subject: subject.name,
+    variant: told.variant,
+    pair: told.pair,
+    searches,
+    perSecond: searches / outcome.seconds,
+    latencyMs: outcome.latencyMs,
+    cpu: cpuEach(before, after, searches),
+    statuses: outcome.statuses,
+    errors: outcome.errors
+  }
+  return measurement
+})
+
+/** The same work for each subject in turn, over and over: A B A B …, after each has been warmed up. */
+export const alternate = Effect.fnUntraced(function* (
+  stage: Stage,
+  subjects: ReadonlyArray<Subject.Subject>,
+  work: Work,
+  variant = ""
+) {
+  const { pairs, warmUpSeconds } = stage.scale
+  for (const subject of subjects) yield* measure(stage, subject, work, { variant, pair: 0, seconds: warmUpSeconds })
+  const measurements: Array<Measurement> = []
+  for (let pair = 1; pair <= pairs; pair++) {
+    for (const subject of subjects) measurements.push(yield* measure(stage, subject, work, { variant, pair }))
+  }
+  return measurements
+})
