@@ -6,19 +6,17 @@ import type { Scenario } from "./Scenario.ts"
 import { scenarios } from "./scenarios.ts"
 import { machine } from "./support/Machine.ts"
 import type { Result } from "./support/Measurement.ts"
-import { table } from "./support/Report.ts"
-import { make, type Scale, type Stage } from "./support/Stage.ts"
+import { plot } from "./support/Plot.ts"
+import { page, table } from "./support/Report.ts"
+import { full, large, make, type Scale, type Stage, short } from "./support/Stage.ts"
 
 const usage = `npm run bench -- [--only NAME]... [--short] [--large] [--pairs N] [--seconds N] [--json FILE]
 
 Measures Quarry beside a baseline written by hand, on a Postgres and a Redis of its own or on those that
 BENCH_DATABASE_URL and BENCH_REDIS_URL name. --short is a look at whether everything runs; --large adds what takes many
-minutes.
+minutes. A run of everything also writes bench/results/.
 
 ${scenarios.map(({ measures, name }) => `${name.padEnd(12)} ${measures}`).join("\n")}`
-
-const full: Scale = { name: "full", seconds: 10, warmUpSeconds: 5, pairs: 5, accounts: 1000, large: false }
-const short: Scale = { name: "short", seconds: 1, warmUpSeconds: 0.5, pairs: 1, accounts: 20, large: false }
 
 const runScenario = Effect.fnUntraced(function* (stage: Stage, { measures, name, run }: Scenario) {
   yield* Console.error(`${name}: ${measures}`)
@@ -38,6 +36,18 @@ export const bench = (chosen: ReadonlyArray<Scenario>, scale: Scale) =>
     })
   )
 
+type Report = Effect.Success<ReturnType<typeof bench>>
+
+const json = (report: Report): string => `${JSON.stringify(report, null, 2)}\n`
+
+/** What a whole run leaves in the repository. */
+const writeResults = (report: Report): void => {
+  const file = (name: string) => new URL(`results/${name}`, import.meta.url)
+  writeFileSync(file("results.json"), json(report))
+  writeFileSync(file("results.md"), page(report))
+  writeFileSync(file("cpu.svg"), plot(report.results))
+}
+
 const options = {
   only: { type: "string", multiple: true },
   short: { type: "boolean", default: false },
@@ -55,12 +65,13 @@ const main = Effect.gen(function* () {
   const base = values.short ? short : full
   const scale: Scale = {
     ...base,
-    large: values.large,
+    ...(values.large ? large : {}),
     pairs: values.pairs === undefined ? base.pairs : Number(values.pairs),
     seconds: values.seconds === undefined ? base.seconds : Number(values.seconds)
   }
   const report = yield* bench(chosen, scale)
-  if (values.json !== undefined) writeFileSync(values.json, `${JSON.stringify(report, null, 2)}\n`)
+  if (values.json !== undefined) writeFileSync(values.json, json(report))
+  if (chosen.length === scenarios.length && !values.short) writeResults(report)
 })
 
 if (import.meta.main) NodeRuntime.runMain(main)

@@ -1,6 +1,6 @@
 import { Effect } from "effect"
 import type { Scenario } from "../Scenario.ts"
-import type { Measurement } from "../support/Measurement.ts"
+import { type Measurement, median, ratios, runsOf } from "../support/Measurement.ts"
 import { alternate, type Stage, type Work } from "../support/Stage.ts"
 
 /** Searches that no cache answers, spread over all accounts. */
@@ -27,19 +27,36 @@ export const single: Scenario = {
   run: (stage) =>
     Effect.gen(function* () {
       const subjects = [yield* stage.quarry, yield* stage.baseline, yield* stage.baselineStatements]
-      return { measurements: yield* alternate(stage, subjects, distinctSearches(stage)) }
+      const measurements = yield* alternate(stage, subjects, distinctSearches(stage))
+      const share = (figure: (measurement: Measurement) => number) =>
+        median(ratios(measurements, "", ["quarry", "baseline"], figure))
+      const figures = [
+        {
+          name: "searches a second, of the baseline's",
+          value: share(({ perSecond }) => perSecond),
+          unit: "×",
+          wanted: { atLeast: 2 }
+        },
+        {
+          name: "CPU for a search, of the baseline's",
+          value: share(({ cpu }) => cpu.total),
+          unit: "×",
+          wanted: { atMost: 0.5 }
+        }
+      ]
+      return { measurements, figures }
     })
 }
 
 export const connections: Scenario = {
   name: "connections",
-  measures: "a search, the stub at 0 and at 200 ms, 1, 64 and 512 connections",
+  measures: "a search, the stub at 0 and at 200 ms, 1, 64 and 512 connections open, all accounts",
   run: (stage) =>
     variants(
       stage,
       [0, 200].flatMap((waitMs) =>
         [1, 64, 512].map((connections): readonly [string, Work] => [
-          `${waitMs} ms, ${connections} connections`,
+          `${waitMs} ms, ${connections} open`,
           { ...distinctSearches(stage, connections), query: `what people look for wait${waitMs}` }
         ])
       )
@@ -62,8 +79,13 @@ export const bulk: Scenario = {
   name: "bulk",
   measures: "batches of 1, 10 and 50 rows, the stub at 0 ms, 8 connections, all accounts; figures are for each row",
   run: (stage) =>
-    variants(
-      stage,
-      [1, 10, 50].map((rows): readonly [string, Work] => [`${rows} rows`, { ...distinctSearches(stage, 8), rows }])
-    )
+    Effect.gen(function* () {
+      const { measurements } = yield* variants(
+        stage,
+        [1, 10, 50].map((rows): readonly [string, Work] => [`${rows} rows`, { ...distinctSearches(stage, 8), rows }])
+      )
+      const value = median(runsOf(measurements, "quarry", "50 rows").map(({ perSecond }) => perSecond))
+      const figure = { name: "rows a second in batches of 50", value, unit: "", wanted: { atLeast: 5000 } }
+      return { measurements, figures: [figure] }
+    })
 }

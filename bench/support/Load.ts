@@ -16,15 +16,20 @@ export const start = Effect.map(
     Effect.sync(() => fork(program, { execArgv: [] })),
     (child) => Effect.sync(() => child.kill("SIGKILL"))
   ),
-  (child): Load => ({
-    run: (job) =>
-      Effect.promise(async () => {
-        child.send(job)
-        const [outcome] = await Promise.race([
-          once(child, "message"),
-          once(child, "exit").then(() => Promise.reject(new Error("the load generator has ended")))
-        ])
-        return outcome as Outcome // What the program sends, and nothing else does.
-      })
-  })
+  (child): Load => {
+    const ended = once(child, "exit").then(() => Promise.reject(new Error("the load generator has ended")))
+    // It ends with the scope, when nobody waits for it.
+    ended.catch(() => undefined)
+    return {
+      run: (job) =>
+        Effect.promise(async () => {
+          // The program sends outcomes and nothing else.
+          const answer = new Promise<Outcome>((resolve) =>
+            child.once("message", (message) => resolve(message as Outcome))
+          )
+          child.send(job)
+          return Promise.race([answer, ended])
+        })
+    }
+  }
 )

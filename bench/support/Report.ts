@@ -16,7 +16,21 @@ const answered = (runs: ReadonlyArray<Measurement>): string => {
 }
 
 const head = [
-  ["", "rps", "p50 ms", "p95", "p99", "p99.9", "CPU ms", "service", "Postgres", "Redis", "× rps", "× CPU", "answers"],
+  [
+    "",
+    "rps",
+    "p50 ms",
+    "p95",
+    "p99",
+    "p99.9",
+    "CPU ms",
+    "service",
+    "Postgres",
+    "Redis",
+    "Quarry × rps",
+    "× CPU",
+    "answers"
+  ],
   ["---", ...Array.from({ length: 11 }, () => "---:"), "---"]
 ]
 
@@ -77,7 +91,7 @@ const verdict = ({ value, wanted }: Figure): string => {
   return ""
 }
 
-/** What a scenario has found, as Markdown. "× rps" and "× CPU" are Quarry's share of that row's. */
+/** What a scenario has found, as Markdown. "Quarry × rps" and "× CPU" are what Quarry has of that row's, pair by pair. */
 export const table = ({ figures, measurements, measures, scenario }: Result): string => {
   const variants = unique(measurements.map(({ variant }) => variant))
   const compared = measurements.some(({ subject }) => subject === "quarry") ? "quarry" : undefined
@@ -92,5 +106,24 @@ export const table = ({ figures, measurements, measures, scenario }: Result): st
     "",
     ...(rows.length === 0 ? [] : [markdown([...head, ...rows]), ""]),
     ...(found.length === 0 ? [] : [markdown([["", "found", "wanted"], ["---", "---:", "---"], ...found]), ""])
+  ].join("\n")
+}
+
+/** All of it as a page. */
+export const page = (report: {
+  readonly machine: Readonly<Record<string, string | number>>
+  readonly scale: { readonly pairs: number; readonly seconds: number; readonly accounts: number }
+  readonly results: ReadonlyArray<Result>
+}): string => {
+  const { cores, cpu, memoryGb, node, redis, stores, system } = report.machine
+  const { accounts, pairs, seconds } = report.scale
+  return [
+    "# Results",
+    "",
+    `Written by \`npm run bench\`. ${cores} cores (${cpu}), ${memoryGb} GB, ${system}, shared by everything that is`,
+    `measured, the stub and the load. Node ${node}; ${redis}; ${stores}. ${pairs} runs of ${seconds} s`,
+    `for each subject, ${accounts} accounts; the figures are medians.`,
+    "",
+    ...report.results.map(table)
   ].join("\n")
 }

@@ -13,6 +13,7 @@ import * as Load from "./Load.ts"
 import type { Cpu, Measurement } from "./Measurement.ts"
 import * as Stores from "./Stores.ts"
 import * as Subject from "./Subject.ts"
+import { makeTally } from "./Tally.ts"
 
 /** How much is measured. */
 export interface Scale {
@@ -25,8 +26,46 @@ export interface Scale {
   readonly pairs: number
   /** Accounts that searches are spread over. */
   readonly accounts: number
-  /** Also what takes many minutes: 100,000 accounts, ten million searches. */
-  readonly large: boolean
+  /** Searches over which memory is watched. */
+  readonly memorySearches: number
+  /** Times that a process is started. */
+  readonly starts: number
+  /** Replicas beside each other. */
+  readonly replicas: ReadonlyArray<number>
+  /** Accounts in the growth table. */
+  readonly accountCounts: ReadonlyArray<number>
+  /** Searches in the log before the first one that is measured. */
+  readonly logSizes: ReadonlyArray<number>
+}
+
+export const full: Scale = {
+  name: "full",
+  seconds: 10,
+  warmUpSeconds: 5,
+  pairs: 5,
+  accounts: 1000,
+  memorySearches: 200_000,
+  starts: 7,
+  replicas: [1, 2, 4],
+  accountCounts: [1, 1000],
+  logSizes: [0, 1_000_000]
+}
+
+/** What takes many minutes more. */
+export const large = { accountCounts: [1, 1000, 100_000], logSizes: [0, 1_000_000, 10_000_000] }
+
+/** A look at whether everything runs: its figures say nothing. */
+export const short: Scale = {
+  name: "short",
+  seconds: 0.2,
+  warmUpSeconds: 0.1,
+  pairs: 1,
+  accounts: 5,
+  memorySearches: 100,
+  starts: 1,
+  replicas: [1, 2],
+  accountCounts: [1],
+  logSizes: [1000]
 }
 
 /** What every scenario stands on. */
@@ -39,6 +78,8 @@ export interface Stage {
   readonly store: Store
   /** The same in both databases. The first one is the hot one. */
   readonly secrets: ReadonlyArray<string>
+  /** Those of the same accounts. */
+  readonly accountIds: ReadonlyArray<string>
   /** Keys that are refused. */
   readonly refused: { readonly withoutCredits: string; readonly slow: string }
   /** Started when first asked for, and there until the end. */
@@ -75,6 +116,21 @@ const providerFile = (stubUrl: string) =>
     }
   )
 
+/** What a scenario starts for itself, on a database that only it fills. */
+export const alone = Effect.fnUntraced(function* (
+  stage: Stage,
+  name: string,
+  accounts: number,
+  prepare: (databaseUrl: string) => Effect.Effect<void> = () => Effect.void
+) {
+  const databaseUrl = yield* stage.stores.database(name)
+  yield* Effect.scoped(Customers.inQuarry(databaseUrl, 0))
+  yield* prepare(databaseUrl)
+  const { customers } = yield* Customers.inQuarry(databaseUrl, accounts)
+  const subject = yield* Subject.quarry({ ...stage.ground, databaseUrl })
+  return { subject, secrets: customers.map(({ secret }) => secret) }
+})
+
 /** A database of Quarry's with customers in it, and one of the baseline's with the same. */
 export const databases = Effect.fnUntraced(function* (stores: Stores.Stores, name: string, accounts: number) {
   const databaseUrl = yield* stores.database(name)
@@ -88,6 +144,7 @@ export const databases = Effect.fnUntraced(function* (stores: Stores.Stores, nam
     baselineUrl,
     store,
     secrets: customers.map(({ secret }) => secret),
+    accountIds: customers.map(({ accountId }) => accountId),
     refused: { withoutCredits: withoutCredits.secret, slow: slow.secret }
   }
 })
@@ -96,7 +153,7 @@ export const make = Effect.fnUntraced(function* (scale: Scale): Effect.fn.Return
   const scope = yield* Effect.scope
   const stores = yield* Stores.start
   yield* Console.error(`Making ${scale.accounts} accounts`)
-  const { baselineUrl, databaseUrl, refused, secrets, store } = yield* Effect.orDie(
+  const { accountIds, baselineUrl, databaseUrl, refused, secrets, store } = yield* Effect.orDie(
     databases(stores, "quarry_bench", scale.accounts)
   )
   const stubUrl = yield* stub
@@ -117,6 +174,7 @@ export const make = Effect.fnUntraced(function* (scale: Scale): Effect.fn.Return
     baselineGround,
     store,
     secrets,
+    accountIds,
     refused,
     quarry: yield* once(Subject.quarry(ground)),
     baseline: yield* once(Subject.baseline(baselineGround, "transactions")),
@@ -173,6 +231,50 @@ export const measure = Effect.fnUntraced(function* (
   }
   return measurement
 })
+
+/** The same of something that this process does, a bounded number at once; `service` is the process's own CPU time. */
+export const measureInProcess = Effect.fnUntraced(function* <E>(
+  stage: Stage,
+  how: { readonly subject: string; readonly pair: number; readonly inFlight: number; readonly seconds: number },
+  one: (n: number) => Effect.Effect<unknown, E>
+) {
+  yield* stage.stores.settle
+  const here: Subject.Subject = { name: how.subject, urls: [], pids: [] }
+  const before = { ...cpuOf(stage, here), service: ownCpuMs() }
+  const tally = makeTally()
+  const endsAt = performance.now() + how.seconds * 1000
+  let next = 0
+  const worker = Effect.gen(function* () {
+    while (performance.now() < endsAt) {
+      const startedAt = performance.now()
+      yield* one(next++)
+      tally.answered(200, performance.now() - startedAt)
+    }
+  })
+  yield* Effect.all(
+    Array.from({ length: how.inFlight }, () => worker),
+    { concurrency: "unbounded" }
+  )
+  const { errors, latencyMs, requests, seconds } = tally.outcome()
+  const after = { ...cpuOf(stage, here), service: ownCpuMs() }
+  const measurement: Measurement = {
+    subject: how.subject,
+    variant: "",
+    pair: how.pair,
+    searches: requests,
+    perSecond: requests / seconds,
+    latencyMs,
+    cpu: cpuEach(before, after, requests),
+    statuses: {},
+    errors
+  }
+  return measurement
+})
+
+const ownCpuMs = (): number => {
+  const { system, user } = process.cpuUsage()
+  return (system + user) / 1000
+}
 
 /** The same work for each subject in turn, over and over: A B A B …, after each has been warmed up. */
 export const alternate = Effect.fnUntraced(function* (

@@ -19,8 +19,8 @@ export interface Stores {
   readonly description: string
 }
 
-/** Debian's defaults but for these: memory for the working set, and no checkpoint in the middle of a run. */
-const settings = { shared_buffers: "256MB", max_wal_size: "4GB", checkpoint_timeout: "1h" }
+/** Debian's defaults but for these: memory for the working set, no checkpoint in the middle of a run, and many replicas. */
+const settings = { shared_buffers: "256MB", max_wal_size: "4GB", checkpoint_timeout: "1h", max_connections: "200" }
 
 const query = <Row>(url: string, text: string) =>
   Effect.promise(async () => {

@@ -1,8 +1,8 @@
 import { Agent, request as send } from "node:http"
-import { createHistogram } from "node:perf_hooks"
 import { setTimeout as sleep } from "node:timers/promises"
 import autocannon from "autocannon"
 import type { Closed, Job, Outcome, Paced } from "./Job.ts"
+import { makeTally } from "./Tally.ts"
 
 /*
  * Makes the load, in a process of its own so that its CPU time is nobody else's. It stays for the whole benchmark, so
@@ -23,43 +23,6 @@ const nextRequest = (job: Job) => {
   headers["content-type"] = "application/json"
   const body = JSON.stringify({ queries: Array.from({ length: job.rows }, name) })
   return { method: "POST" as const, path: "/v1/bulk", headers, body }
-}
-
-/** What is known of the answers so far. */
-const makeTally = () => {
-  const histogram = createHistogram({ figures: 4 })
-  const statuses: Record<string, number> = {}
-  const startedAt = performance.now()
-  let endedAt = startedAt
-  let requests = 0
-  let errors = 0
-  const ms = (micros: number) => Math.round(micros) / 1000
-  const percentile = (percent: number) => ms(histogram.percentile(percent))
-  return {
-    answered: (status: number, latencyMs: number) => {
-      statuses[status] = (statuses[status] ?? 0) + 1
-      histogram.record(Math.max(1, Math.round(latencyMs * 1000)))
-      requests++
-      endedAt = performance.now()
-    },
-    failed: () => {
-      errors++
-    },
-    outcome: (): Outcome => ({
-      requests,
-      seconds: (endedAt - startedAt) / 1000,
-      statuses,
-      errors,
-      latencyMs: {
-        mean: ms(histogram.mean),
-        p50: percentile(50),
-        p95: percentile(95),
-        p99: percentile(99),
-        p999: percentile(99.9),
-        max: ms(histogram.max)
-      }
-    })
-  }
 }
 
 /** What autocannon's client looks at before each request: the number of those that it makes at most. */
