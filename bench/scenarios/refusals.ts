@@ -24,6 +24,10 @@ export const refusals: Scenario = {
         ["402", [stage.refused.withoutCredits]],
         ["429", [stage.refused.slow]]
       ]
+      // What the slow key's minute admits is spent before anybody measures.
+      const spent = { secrets: [stage.refused.slow], query: "spent", distinct: false, seconds: 1 }
+      for (const { urls } of subjects)
+        yield* stage.load.run({ ...spent, urls, shape: { kind: "paced", perSecond: 100 } })
       const measurements: Array<Measurement> = []
       for (const [variant, secrets] of floods) {
         measurements.push(...(yield* alternate(stage, subjects, { ...distinctSearches(stage), secrets }, variant)))

@@ -4,7 +4,7 @@ import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { Console, Deferred, Effect, Scope } from "effect"
 import { targets } from "../../src/domain/Target.ts"
-import { type Customer, customer, type Store } from "../../test/torture/support/Store.ts"
+import { customer, type Store } from "../../test/torture/support/Store.ts"
 import * as Subprocess from "../../test/torture/support/Subprocess.ts"
 import { cpuMs } from "./Cpu.ts"
 import * as Customers from "./Customers.ts"
@@ -86,6 +86,8 @@ export interface Stage {
   readonly quarry: Effect.Effect<Subject.Subject>
   readonly baseline: Effect.Effect<Subject.Subject>
   readonly baselineStatements: Effect.Effect<Subject.Subject>
+  /** A database of the baseline's in which nobody has searched yet. */
+  readonly freshBaseline: Effect.Effect<Subject.Ground>
 }
 
 const stubProgram = fileURLToPath(new URL("stub.ts", import.meta.url))
@@ -131,17 +133,21 @@ export const alone = Effect.fnUntraced(function* (
   return { subject, secrets: customers.map(({ secret }) => secret) }
 })
 
-/** A database of Quarry's with customers in it, and one of the baseline's with the same. */
-export const databases = Effect.fnUntraced(function* (stores: Stores.Stores, name: string, accounts: number) {
-  const databaseUrl = yield* stores.database(name)
+/** A database of Quarry's with customers in it, and databases of the baseline's with the same. */
+const databases = Effect.fnUntraced(function* (stores: Stores.Stores, accounts: number) {
+  const databaseUrl = yield* stores.database("quarry_bench")
   const { customers, store } = yield* Customers.inQuarry(databaseUrl, accounts)
-  const withoutCredits: Customer & { quota: number } = { ...(yield* customer(store, { quota: 0 })), quota: 0 }
+  const withoutCredits = { ...(yield* customer(store, { quota: 0 })), quota: 0 }
   const slow = { ...(yield* customer(store, { quota: 1_000_000_000, concurrency: 1 })), concurrency: 1 }
-  const baselineUrl = yield* stores.database(`${name}_baseline`)
-  yield* Customers.inBaseline(baselineUrl, [...customers, withoutCredits, slow])
+  let made = 0
+  const freshBaseline = Effect.gen(function* () {
+    const url = yield* stores.database(`quarry_bench_baseline_${++made}`)
+    yield* Customers.inBaseline(url, [...customers, withoutCredits, slow])
+    return url
+  })
   return {
     databaseUrl,
-    baselineUrl,
+    freshBaseline,
     store,
     secrets: customers.map(({ secret }) => secret),
     accountIds: customers.map(({ accountId }) => accountId),
@@ -153,9 +159,7 @@ export const make = Effect.fnUntraced(function* (scale: Scale): Effect.fn.Return
   const scope = yield* Effect.scope
   const stores = yield* Stores.start
   yield* Console.error(`Making ${scale.accounts} accounts`)
-  const { accountIds, baselineUrl, databaseUrl, refused, secrets, store } = yield* Effect.orDie(
-    databases(stores, "quarry_bench", scale.accounts)
-  )
+  const { databaseUrl, freshBaseline, ...customers } = yield* Effect.orDie(databases(stores, scale.accounts))
   const stubUrl = yield* stub
   const ground: Subject.Ground = {
     databaseUrl,
@@ -163,7 +167,8 @@ export const make = Effect.fnUntraced(function* (scale: Scale): Effect.fn.Return
     stubUrl,
     providerFile: yield* providerFile(stubUrl)
   }
-  const baselineGround = { ...ground, databaseUrl: baselineUrl }
+  const freshBaselineGround = Effect.map(freshBaseline, (databaseUrl) => ({ ...ground, databaseUrl }))
+  const baselineGround = yield* freshBaselineGround
   const once = <E>(start: Effect.Effect<Subject.Subject, E, Scope.Scope>) =>
     Effect.cached(Effect.orDie(Effect.provideService(start, Scope.Scope, scope)))
   return {
@@ -172,10 +177,8 @@ export const make = Effect.fnUntraced(function* (scale: Scale): Effect.fn.Return
     load: yield* Load.start,
     ground,
     baselineGround,
-    store,
-    secrets,
-    accountIds,
-    refused,
+    ...customers,
+    freshBaseline: freshBaselineGround,
     quarry: yield* once(Subject.quarry(ground)),
     baseline: yield* once(Subject.baseline(baselineGround, "transactions")),
     baselineStatements: yield* once(Subject.baseline(baselineGround, "statements"))
