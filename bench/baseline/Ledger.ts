@@ -149,7 +149,7 @@ export interface Ledger {
   readonly settle: (hold: Hold, logged: ReadonlyArray<Logged>) => Promise<void>
 }
 
-/** One transaction to debit and one to settle, each a statement at a time: six round trips and two commits a search. */
+/** One transaction to debit and one to settle, each a statement at a time: nine round trips and two commits a search. */
 export const transactions = (pool: Pool): Ledger => {
   const transaction = async <A>(run: (client: PoolClient) => Promise<A>): Promise<A> => {
     const client = await pool.connect()
