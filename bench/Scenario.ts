@@ -5,8 +5,6 @@ import type { Stage } from "./support/Stage.ts"
 export interface Scenario {
   readonly name: string
   readonly measures: string
-  /** The subject that others are compared with, where it is one of them. */
-  readonly against?: string
   readonly run: (stage: Stage) => Effect.Effect<Found, unknown, Scope.Scope>
 }
 

@@ -1,6 +1,5 @@
 import { writeFileSync } from "node:fs"
 import { parseArgs } from "node:util"
-import { NodeRuntime } from "@effect/platform-node"
 import { Console, Effect } from "effect"
 import type { Scenario } from "./Scenario.ts"
 import { scenarios } from "./scenarios.ts"
@@ -8,7 +7,8 @@ import { machine } from "./support/Machine.ts"
 import type { Result } from "./support/Measurement.ts"
 import { plot } from "./support/Plot.ts"
 import { page, table } from "./support/Report.ts"
-import { full, large, make, type Scale, type Stage, short } from "./support/Stage.ts"
+import { full, large, type Scale, short } from "./support/Scale.ts"
+import { make, type Stage } from "./support/Stage.ts"
 
 const usage = `npm run bench -- [--only NAME]... [--short] [--large] [--pairs N] [--seconds N] [--json FILE]
 
@@ -20,7 +20,7 @@ ${scenarios.map(({ measures, name }) => `${name.padEnd(12)} ${measures}`).join("
 
 const runScenario = Effect.fnUntraced(function* (stage: Stage, { measures, name, run }: Scenario) {
   yield* Console.error(`${name}: ${measures}`)
-  const { figures = [], measurements = [] } = yield* Effect.scoped(run(stage))
+  const { figures = [], measurements = [] } = yield* Effect.orDie(Effect.scoped(run(stage)))
   const result: Result = { scenario: name, measures, measurements, figures }
   yield* Console.log(table(result))
   return result
@@ -58,20 +58,27 @@ const options = {
   help: { type: "boolean", default: false }
 } as const
 
+/** A count or a length, where it is one. */
+const positive = (text: string | undefined, fallback: number): number => (Number(text) > 0 ? Number(text) : fallback)
+
 const main = Effect.gen(function* () {
   const { values } = parseArgs({ options })
   const chosen = scenarios.filter(({ name }) => values.only === undefined || values.only.includes(name))
-  if (values.help || chosen.length === 0) return yield* Console.log(usage)
+  if (values.help || chosen.length === 0) {
+    yield* Console.log(usage)
+    return chosen.length === 0 ? 2 : 0
+  }
   const base = values.short ? short : full
   const scale: Scale = {
     ...base,
     ...(values.large ? large : {}),
-    pairs: values.pairs === undefined ? base.pairs : Number(values.pairs),
-    seconds: values.seconds === undefined ? base.seconds : Number(values.seconds)
+    pairs: positive(values.pairs, base.pairs),
+    seconds: positive(values.seconds, base.seconds)
   }
   const report = yield* bench(chosen, scale)
   if (values.json !== undefined) writeFileSync(values.json, json(report))
   if (chosen.length === scenarios.length && !values.short) writeResults(report)
-})
+  return 0
+}).pipe(Effect.catchTag("CannotRun", ({ message }) => Effect.as(Console.error(message), 1)))
 
-if (import.meta.main) NodeRuntime.runMain(main)
+if (import.meta.main) process.exitCode = await Effect.runPromise(main)

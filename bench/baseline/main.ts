@@ -42,7 +42,7 @@ const limit = makeLimiter(redis)
 const ledger = settings.ledger === "statements" ? Ledger.statements(pool) : Ledger.transactions(pool)
 const cache = makeCache(redis, complain)
 const askUpstream = makeUpstream(settings.searxngUrl)
-Ledger.startSweeper(pool, complain)
+const sweeper = Ledger.startSweeper(pool, complain)
 
 const makeId = (prefix: string): string => prefix + randomBytes(16).toString("hex")
 
@@ -276,5 +276,12 @@ app.post<{ Body: Record<string, unknown> }>(
     return { batch_id: batchId, total: rows.length, succeeded, failed: rows.length - succeeded, results }
   }
 )
+
+process.once("SIGTERM", async () => {
+  clearInterval(sweeper)
+  await app.close()
+  await pool.end()
+  redis.disconnect()
+})
 
 await app.listen({ host: "127.0.0.1", port: settings.port })

@@ -3,7 +3,8 @@ import { fileURLToPath } from "node:url"
 import { Effect } from "effect"
 import type { Scenario } from "../Scenario.ts"
 import type { Measurement } from "../support/Measurement.ts"
-import { alone, alternate } from "../support/Stage.ts"
+import { alternate } from "../support/Runs.ts"
+import { alone } from "../support/Stage.ts"
 import { distinctSearches } from "./search.ts"
 
 export const accounts: Scenario = {

@@ -1,7 +1,7 @@
 import { Effect } from "effect"
 import type { Scenario } from "../Scenario.ts"
 import { type Measurement, median, runsOf } from "../support/Measurement.ts"
-import { alternate, type Work } from "../support/Stage.ts"
+import { alternate, type Work } from "../support/Runs.ts"
 
 const perSecond = 100
 /** What may be added to the stub's own latency. */

@@ -7,7 +7,8 @@ import { RateLimiter, windowMs } from "../../src/services/RateLimiter.ts"
 import { queryRecord } from "../../test/support/requests.ts"
 import type { Scenario } from "../Scenario.ts"
 import { type Measurement, median, ratios } from "../support/Measurement.ts"
-import { measureInProcess, type Stage } from "../support/Stage.ts"
+import { measureInProcess } from "../support/Runs.ts"
+import type { Stage } from "../support/Stage.ts"
 
 /** Each in turn, after a run that is not counted. */
 const alternateInProcess = Effect.fnUntraced(function* <E>(

@@ -1,8 +1,8 @@
-import { Effect } from "effect"
+import { Effect, type Scope } from "effect"
 import type { Scenario } from "../Scenario.ts"
 import { residentMb } from "../support/Cpu.ts"
 import { median } from "../support/Measurement.ts"
-import { alternate, measure } from "../support/Stage.ts"
+import { alternate, measure } from "../support/Runs.ts"
 import * as Subject from "../support/Subject.ts"
 import { distinctSearches } from "./search.ts"
 
@@ -13,15 +13,13 @@ export const start: Scenario = {
   measures: "from a process's start until it is ready, on a migrated database",
   run: (stage) =>
     Effect.gen(function* () {
-      const times = (started: typeof once) => Effect.replicateEffect(started, stage.scale.starts)
-      const once = Effect.map(Effect.scoped(Subject.quarryReplica(stage.ground)), ({ startMs }) => startMs)
-      const quarry = yield* times(once)
-      const baseline = yield* times(
-        Effect.map(
-          Effect.scoped(Subject.baselineProcess(stage.baselineGround, "transactions")),
-          ({ startMs }) => startMs
+      const times = <E>(start: Effect.Effect<Subject.Started, E, Scope.Scope>) =>
+        Effect.replicateEffect(
+          Effect.map(Effect.scoped(start), ({ startMs }) => startMs),
+          stage.scale.starts
         )
-      )
+      const quarry = yield* times(Subject.quarryReplica(stage.ground))
+      const baseline = yield* times(Subject.baselineProcess(stage.baselineGround, "transactions"))
       return {
         figures: [
           { name: "quarry, median", value: median(quarry), unit: "ms", wanted: { atMost: wanted.startMs } },

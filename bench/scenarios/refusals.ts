@@ -3,7 +3,7 @@ import { Effect } from "effect"
 import { makeSecret } from "../../src/domain/ApiKey.ts"
 import type { Scenario } from "../Scenario.ts"
 import { type Measurement, median, runsOf } from "../support/Measurement.ts"
-import { alternate } from "../support/Stage.ts"
+import { alternate } from "../support/Runs.ts"
 import { distinctSearches } from "./search.ts"
 
 /** Well formed and nobody's: what is looked up before it is refused. */

@@ -1,7 +1,8 @@
 import { Effect } from "effect"
 import type { Scenario } from "../Scenario.ts"
 import { type Measurement, median, ratios, runsOf } from "../support/Measurement.ts"
-import { alternate, type Stage, type Work } from "../support/Stage.ts"
+import { alternate, type Work } from "../support/Runs.ts"
+import type { Stage } from "../support/Stage.ts"
 
 /** Searches that no cache answers, spread over all accounts. */
 export const distinctSearches = ({ secrets }: Stage, connections = 64): Work => ({

@@ -6,67 +6,11 @@ import { Console, Deferred, Effect, Scope } from "effect"
 import { targets } from "../../src/domain/Target.ts"
 import { customer, type Store } from "../../test/torture/support/Store.ts"
 import * as Subprocess from "../../test/torture/support/Subprocess.ts"
-import { cpuMs } from "./Cpu.ts"
 import * as Customers from "./Customers.ts"
-import type { Job } from "./Job.ts"
 import * as Load from "./Load.ts"
-import type { Cpu, Measurement } from "./Measurement.ts"
+import type { Scale } from "./Scale.ts"
 import * as Stores from "./Stores.ts"
 import * as Subject from "./Subject.ts"
-import { makeTally } from "./Tally.ts"
-
-/** How much is measured. */
-export interface Scale {
-  readonly name: "full" | "short"
-  /** Of one run. */
-  readonly seconds: number
-  /** Before the first run of each subject. */
-  readonly warmUpSeconds: number
-  /** Runs of each subject. */
-  readonly pairs: number
-  /** Accounts that searches are spread over. */
-  readonly accounts: number
-  /** Searches over which memory is watched. */
-  readonly memorySearches: number
-  /** Times that a process is started. */
-  readonly starts: number
-  /** Replicas beside each other. */
-  readonly replicas: ReadonlyArray<number>
-  /** Accounts in the growth table. */
-  readonly accountCounts: ReadonlyArray<number>
-  /** Searches in the log before the first one that is measured. */
-  readonly logSizes: ReadonlyArray<number>
-}
-
-export const full: Scale = {
-  name: "full",
-  seconds: 10,
-  warmUpSeconds: 5,
-  pairs: 5,
-  accounts: 1000,
-  memorySearches: 200_000,
-  starts: 7,
-  replicas: [1, 2, 4],
-  accountCounts: [1, 1000],
-  logSizes: [0, 1_000_000]
-}
-
-/** What takes many minutes more. */
-export const large = { accountCounts: [1, 1000, 100_000], logSizes: [0, 1_000_000, 10_000_000] }
-
-/** A look at whether everything runs: its figures say nothing. */
-export const short: Scale = {
-  name: "short",
-  seconds: 0.2,
-  warmUpSeconds: 0.1,
-  pairs: 1,
-  accounts: 5,
-  memorySearches: 100,
-  starts: 1,
-  replicas: [1, 2],
-  accountCounts: [1],
-  logSizes: [1000]
-}
 
 /** What every scenario stands on. */
 export interface Stage {
@@ -87,7 +31,7 @@ export interface Stage {
   readonly baseline: Effect.Effect<Subject.Subject>
   readonly baselineStatements: Effect.Effect<Subject.Subject>
   /** A database of the baseline's in which nobody has searched yet. */
-  readonly freshBaseline: Effect.Effect<Subject.Ground>
+  readonly freshBaseline: Effect.Effect<Subject.Ground, never, Scope.Scope>
 }
 
 const stubProgram = fileURLToPath(new URL("stub.ts", import.meta.url))
@@ -183,114 +127,4 @@ export const make = Effect.fnUntraced(function* (scale: Scale): Effect.fn.Return
     baseline: yield* once(Subject.baseline(baselineGround, "transactions")),
     baselineStatements: yield* once(Subject.baseline(baselineGround, "statements"))
   }
-})
-
-/** Of the processes that a search goes through; the stub and the load are left out. */
-const cpuOf = ({ stores }: Stage, subject: Subject.Subject) => {
-  const { postgres, redis } = stores.pids
-  return {
-    service: subject.pids.reduce((sum, pid) => sum + cpuMs(pid), 0),
-    postgres: postgres === undefined ? undefined : cpuMs(postgres),
-    redis: redis === undefined ? undefined : cpuMs(redis)
-  }
-}
-
-type Times = ReturnType<typeof cpuOf>
-
-const cpuEach = (before: Times, after: Times, count: number): Cpu => {
-  const each = (name: keyof Times) => {
-    const [from, to] = [before[name], after[name]]
-    return from === undefined || to === undefined ? undefined : (to - from) / count
-  }
-  const [service = 0, postgres, redis] = [each("service"), each("postgres"), each("redis")]
-  return { service, postgres, redis, total: service + (postgres ?? 0) + (redis ?? 0) }
-}
-
-/** What load is made of, but for where it goes. */
-export type Work = Omit<Job, "urls" | "seconds">
-
-/** One run. A search is one row of a batch, and one request else. */
-export const measure = Effect.fnUntraced(function* (
-  stage: Stage,
-  subject: Subject.Subject,
-  work: Work,
-  told: { readonly variant: string; readonly pair: number; readonly seconds?: number }
-) {
-  yield* stage.stores.settle
-  const before = cpuOf(stage, subject)
-  const outcome = yield* stage.load.run({ ...work, urls: subject.urls, seconds: told.seconds ?? stage.scale.seconds })
-  const after = cpuOf(stage, subject)
-  const searches = outcome.requests * (work.rows ?? 1)
-  const measurement: Measurement = {
-    subject: subject.name,
-    variant: told.variant,
-    pair: told.pair,
-    searches,
-    perSecond: searches / outcome.seconds,
-    latencyMs: outcome.latencyMs,
-    cpu: cpuEach(before, after, searches),
-    statuses: outcome.statuses,
-    errors: outcome.errors
-  }
-  return measurement
-})
-
-/** The same of something that this process does, a bounded number at once; `service` is the process's own CPU time. */
-export const measureInProcess = Effect.fnUntraced(function* <E>(
-  stage: Stage,
-  how: { readonly subject: string; readonly pair: number; readonly inFlight: number; readonly seconds: number },
-  one: (n: number) => Effect.Effect<unknown, E>
-) {
-  yield* stage.stores.settle
-  const here: Subject.Subject = { name: how.subject, urls: [], pids: [] }
-  const before = { ...cpuOf(stage, here), service: ownCpuMs() }
-  const tally = makeTally()
-  const endsAt = performance.now() + how.seconds * 1000
-  let next = 0
-  const worker = Effect.gen(function* () {
-    while (performance.now() < endsAt) {
-      const startedAt = performance.now()
-      yield* one(next++)
-      tally.answered(200, performance.now() - startedAt)
-    }
-  })
-  yield* Effect.all(
-    Array.from({ length: how.inFlight }, () => worker),
-    { concurrency: "unbounded" }
-  )
-  const { errors, latencyMs, requests, seconds } = tally.outcome()
-  const after = { ...cpuOf(stage, here), service: ownCpuMs() }
-  const measurement: Measurement = {
-    subject: how.subject,
-    variant: "",
-    pair: how.pair,
-    searches: requests,
-    perSecond: requests / seconds,
-    latencyMs,
-    cpu: cpuEach(before, after, requests),
-    statuses: {},
-    errors
-  }
-  return measurement
-})
-
-const ownCpuMs = (): number => {
-  const { system, user } = process.cpuUsage()
-  return (system + user) / 1000
-}
-
-/** The same work for each subject in turn, over and over: A B A B …, after each has been warmed up. */
-export const alternate = Effect.fnUntraced(function* (
-  stage: Stage,
-  subjects: ReadonlyArray<Subject.Subject>,
-  work: Work,
-  variant = ""
-) {
-  const { pairs, warmUpSeconds } = stage.scale
-  for (const subject of subjects) yield* measure(stage, subject, work, { variant, pair: 0, seconds: warmUpSeconds })
-  const measurements: Array<Measurement> = []
-  for (let pair = 1; pair <= pairs; pair++) {
-    for (const subject of subjects) measurements.push(yield* measure(stage, subject, work, { variant, pair }))
-  }
-  return measurements
 })

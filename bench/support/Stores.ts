@@ -1,4 +1,4 @@
-import { Data, Effect, Redacted } from "effect"
+import { Data, Effect, Redacted, type Scope } from "effect"
 import pg from "pg"
 import { postgresServerWith, serverInstalled } from "../../test/support/PostgresServer.ts"
 import { RedisServer, redisInstalled } from "../../test/support/RedisServer.ts"
@@ -8,8 +8,8 @@ export class CannotRun extends Data.TaggedError("CannotRun")<{ readonly message:
 
 /** Postgres and Redis, the same for both sides. */
 export interface Stores {
-  /** Makes an empty database. */
-  readonly database: (name: string) => Effect.Effect<string>
+  /** The address of an empty database that lives as long as the scope. */
+  readonly database: (name: string) => Effect.Effect<string, never, Scope.Scope>
   readonly redisUrl: string
   /** The processes whose CPU time theirs is; undefined where the server is not ours. */
   readonly pids: { readonly postgres: number | undefined; readonly redis: number | undefined }
@@ -74,14 +74,15 @@ export const start = Effect.gen(function* () {
       current_setting('fsync') as fsync, current_setting('synchronous_commit') as commit`
   )
   const stores: Stores = {
-    database: (name) =>
-      Effect.as(
-        Effect.andThen(
-          query(postgresUrl, `drop database if exists ${name} with (force)`),
-          query(postgresUrl, `create database ${name}`)
-        ),
+    database: (name) => {
+      const drop = query(postgresUrl, `drop database if exists ${name} with (force)`)
+      // One that an interrupted run has left behind goes first.
+      const make = Effect.andThen(drop, query(postgresUrl, `create database ${name}`))
+      return Effect.as(
+        Effect.acquireRelease(make, () => drop),
         new URL(`/${name}`, postgresUrl).href
-      ),
+      )
+    },
     redisUrl,
     pids: { postgres: postgresPid, redis: redisPid },
     settle: Effect.asVoid(query(postgresUrl, "checkpoint")),

@@ -36,14 +36,13 @@ const startCommand = (): ReadonlyArray<string> => {
 /** A Node process whose stdout, the access log, goes where logs cost what writing them costs and no more. */
 export const node = (args: ReadonlyArray<string>, env: Readonly<Record<string, string>>) =>
   Effect.acquireRelease(
-    Effect.sync(() => {
-      const child = spawn(process.execPath, [...args], {
+    Effect.sync(() =>
+      spawn(process.execPath, [...args], {
         cwd: root,
-        env: { PATH: process.env.PATH, NODE_ENV: "production", ...env },
+        env: { PATH: process.env.PATH, NODE_ENV: "production", NODE_OPTIONS: process.env.BENCH_NODE_OPTIONS, ...env },
         stdio: ["ignore", "ignore", "inherit"]
       })
-      return child
-    }),
+    ),
     (child) =>
       Effect.promise(async () => {
         if (child.exitCode !== null || child.signalCode !== null) return
@@ -73,7 +72,7 @@ const ready = (child: ChildProcess, url: string, startedAt: number) =>
     return performance.now() - startedAt
   })
 
-interface Started {
+export interface Started {
   readonly url: string
   readonly pid: number
   /** From the process's start until it was ready for requests. */

@@ -1,6 +1,7 @@
 import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
 import pg from "pg"
+import { short } from "../../bench/support/Scale.ts"
 import * as Stage from "../../bench/support/Stage.ts"
 import * as Subject from "../../bench/support/Subject.ts"
 import { describeWithServers } from "../support/PostgresServer.ts"
@@ -89,7 +90,7 @@ describeWithRedis("the benchmark's baseline", () => {
       "answers every request with the status, the headers and the body that Quarry answers",
       () =>
         Effect.gen(function* () {
-          const stage = yield* Stage.make(Stage.short)
+          const stage = yield* Stage.make(short)
           const quarry = yield* stage.quarry
           const baselines = [
             yield* stage.baseline,
@@ -113,7 +114,7 @@ describeWithRedis("the benchmark's baseline", () => {
       "charges each search once and never more than the quota, however many come at once",
       () =>
         Effect.gen(function* () {
-          const stage = yield* Stage.make(Stage.short)
+          const stage = yield* Stage.make(short)
           const [secret] = stage.secrets
           for (const ledger of ["transactions", "statements"] as const) {
             const ground = yield* stage.freshBaseline

@@ -4,7 +4,7 @@ import { bench } from "../../bench/bench.ts"
 import { scenarios } from "../../bench/scenarios.ts"
 import { plot } from "../../bench/support/Plot.ts"
 import { page } from "../../bench/support/Report.ts"
-import { short } from "../../bench/support/Stage.ts"
+import { short } from "../../bench/support/Scale.ts"
 import { describeWithServers } from "../support/PostgresServer.ts"
 import { describeWithRedis } from "../support/RedisServer.ts"
 
