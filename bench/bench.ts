@@ -1,5 +1,6 @@
 import { writeFileSync } from "node:fs"
 import { parseArgs } from "node:util"
+import { NodeRuntime } from "@effect/platform-node"
 import { Console, Effect } from "effect"
 import type { Scenario } from "./Scenario.ts"
 import { scenarios } from "./scenarios.ts"
@@ -81,4 +82,11 @@ const main = Effect.gen(function* () {
   return 0
 }).pipe(Effect.catchTag("CannotRun", ({ message }) => Effect.as(Console.error(message), 1)))
 
-if (import.meta.main) process.exitCode = await Effect.runPromise(main)
+// It hears SIGINT, so that an interrupted run leaves no server behind.
+if (import.meta.main) {
+  NodeRuntime.runMain(
+    Effect.map(main, (code) => {
+      process.exitCode = code
+    })
+  )
+}

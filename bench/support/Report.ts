@@ -1,11 +1,11 @@
 import { type Figure, type Measurement, median, type Result, ratios, runsOf } from "./Measurement.ts"
 
-const number = (value: number | undefined, digits = 2): string => {
-  if (value === undefined || Number.isNaN(value)) return "–"
+const number = (value: number, digits = 2): string => {
+  if (Number.isNaN(value)) return "–"
   return value >= 1000 ? Math.round(value).toLocaleString("en") : value.toFixed(value >= 100 ? 0 : digits)
 }
 
-/** Every status but the wanted one is worth a word. */
+/** How the requests were answered, counted where the answers differ. */
 const answered = (runs: ReadonlyArray<Measurement>): string => {
   const counts = new Map<string, number>()
   for (const { errors, statuses } of runs) {
@@ -15,67 +15,35 @@ const answered = (runs: ReadonlyArray<Measurement>): string => {
   return [...counts].map(([status, count]) => (counts.size === 1 ? status : `${status}: ${count}`)).join(", ")
 }
 
-const head = [
-  [
-    "",
-    "rps",
-    "p50 ms",
-    "p95",
-    "p99",
-    "p99.9",
-    "CPU ms",
-    "service",
-    "Postgres",
-    "Redis",
-    "Quarry × rps",
-    "× CPU",
-    "answers"
-  ],
-  ["---", ...Array.from({ length: 11 }, () => "---:"), "---"]
+const columns: ReadonlyArray<
+  readonly [name: string, figure: (run: Measurement) => number | undefined, digits: number]
+> = [
+  ["rps", ({ perSecond }) => perSecond, 0],
+  ["p50 ms", ({ latencyMs }) => latencyMs.p50, 2],
+  ["p95", ({ latencyMs }) => latencyMs.p95, 2],
+  ["p99", ({ latencyMs }) => latencyMs.p99, 2],
+  ["p99.9", ({ latencyMs }) => latencyMs.p999, 2],
+  ["CPU ms", ({ cpu }) => cpu.total, 3],
+  ["service", ({ cpu }) => cpu.service, 3],
+  ["Postgres", ({ cpu }) => cpu.postgres, 3],
+  ["Redis", ({ cpu }) => cpu.redis, 3]
 ]
 
-/** Medians over the runs; ratios against the subject named last, pair by pair, and the median of those. */
-const row = (
-  all: ReadonlyArray<Measurement>,
-  subject: string,
-  variant: string,
-  compared: string | undefined
-): ReadonlyArray<string> => {
+const head = [
+  ["", ...columns.map(([name]) => name), "Quarry × rps", "× CPU", "answers"],
+  ["---", ...columns.map(() => "---:"), "---:", "---:", "---"]
+]
+
+/** Medians over the runs of a subject, and beside a baseline Quarry's share of its figures, pair by pair. */
+const row = (all: ReadonlyArray<Measurement>, subject: string, variant: string): ReadonlyArray<string> => {
   const runs = runsOf(all, subject, variant)
-  const middle = (figure: (measurement: Measurement) => number | undefined) =>
-    median(runs.map((run) => figure(run) ?? Number.NaN))
-  const ratio = (figure: (measurement: Measurement) => number) =>
-    compared === undefined || compared === subject
-      ? ""
-      : number(median(ratios(all, variant, [compared, subject], figure)))
+  const share = (figure: (run: Measurement) => number) =>
+    subject.startsWith("baseline") ? number(median(ratios(all, variant, ["quarry", subject], figure))) : ""
   return [
     [variant, subject].filter((text) => text !== "").join(": "),
-    number(
-      middle(({ perSecond }) => perSecond),
-      0
-    ),
-    number(middle(({ latencyMs }) => latencyMs.p50)),
-    number(middle(({ latencyMs }) => latencyMs.p95)),
-    number(middle(({ latencyMs }) => latencyMs.p99)),
-    number(middle(({ latencyMs }) => latencyMs.p999)),
-    number(
-      middle(({ cpu }) => cpu.total),
-      3
-    ),
-    number(
-      middle(({ cpu }) => cpu.service),
-      3
-    ),
-    number(
-      middle(({ cpu }) => cpu.postgres),
-      3
-    ),
-    number(
-      middle(({ cpu }) => cpu.redis),
-      3
-    ),
-    ratio(({ perSecond }) => perSecond),
-    ratio(({ cpu }) => cpu.total),
+    ...columns.map(([, figure, digits]) => number(median(runs.map((run) => figure(run) ?? Number.NaN)), digits)),
+    share(({ perSecond }) => perSecond),
+    share(({ cpu }) => cpu.total),
     answered(runs)
   ]
 }
@@ -91,13 +59,12 @@ const verdict = ({ value, wanted }: Figure): string => {
   return ""
 }
 
-/** What a scenario has found, as Markdown. "Quarry × rps" and "× CPU" are what Quarry has of that row's, pair by pair. */
+/** What a scenario has found, as Markdown. */
 export const table = ({ figures, measurements, measures, scenario }: Result): string => {
   const variants = unique(measurements.map(({ variant }) => variant))
-  const compared = measurements.some(({ subject }) => subject === "quarry") ? "quarry" : undefined
   const rows = variants.flatMap((variant) =>
     unique(measurements.filter((it) => it.variant === variant).map(({ subject }) => subject)).map((subject) =>
-      row(measurements, subject, variant, compared)
+      row(measurements, subject, variant)
     )
   )
   const found = figures.map((figure) => [figure.name, `${number(figure.value)} ${figure.unit}`, verdict(figure)])
@@ -122,7 +89,8 @@ export const page = (report: {
     "",
     `Written by \`npm run bench\`. ${cores} cores (${cpu}), ${memoryGb} GB, ${system}, shared by everything that is`,
     `measured, the stub and the load. Node ${node}; ${redis}; ${stores}. ${pairs} runs of ${seconds} s`,
-    `for each subject, ${accounts} accounts; the figures are medians.`,
+    `for each subject, ${accounts} accounts; the figures are medians. "Quarry × rps" and "× CPU" are Quarry's share of`,
+    "the figures in that row.",
     "",
     ...report.results.map(table)
   ].join("\n")
