@@ -4,7 +4,7 @@ import { NodeRuntime } from "@effect/platform-node"
 import { Console, Effect } from "effect"
 import type { Scenario } from "./Scenario.ts"
 import { scenarios } from "./scenarios.ts"
-import { machine } from "./support/Machine.ts"
+import { load, machine } from "./support/Machine.ts"
 import type { Result } from "./support/Measurement.ts"
 import { plot } from "./support/Plot.ts"
 import { page, table } from "./support/Report.ts"
@@ -31,9 +31,14 @@ const runScenario = Effect.fnUntraced(function* (stage: Stage, { measures, name,
 export const bench = (chosen: ReadonlyArray<Scenario>, scale: Scale) =>
   Effect.scoped(
     Effect.gen(function* () {
+      const loadBefore = load()
       const stage = yield* make(scale)
       const results = yield* Effect.forEach(chosen, (scenario) => runScenario(stage, scenario))
-      return { machine: { ...machine(), stores: stage.stores.description }, scale, results }
+      return {
+        machine: { ...machine(), stores: stage.stores.description, loadBefore, loadAfter: load() },
+        scale,
+        results
+      }
     })
   )
 

@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process"
-import { arch, availableParallelism, cpus, platform, release, totalmem } from "node:os"
+import { arch, availableParallelism, cpus, loadavg, platform, release, totalmem } from "node:os"
 
 const firstLine = (command: string, ...args: ReadonlyArray<string>): string => {
   try {
@@ -8,6 +8,9 @@ const firstLine = (command: string, ...args: ReadonlyArray<string>): string => {
     return "unknown"
   }
 }
+
+/** Processes that wanted to run in the last minute: much of it before a benchmark is somebody else's. */
+export const load = (): number => Math.round((loadavg()[0] ?? 0) * 10) / 10
 
 /** What the figures were measured on. */
 export const machine = () => ({

@@ -82,7 +82,7 @@ export const page = (report: {
   readonly scale: { readonly pairs: number; readonly seconds: number; readonly accounts: number }
   readonly results: ReadonlyArray<Result>
 }): string => {
-  const { cores, cpu, memoryGb, node, redis, stores, system } = report.machine
+  const { cores, cpu, loadAfter, loadBefore, memoryGb, node, redis, stores, system } = report.machine
   const { accounts, pairs, seconds } = report.scale
   return [
     "# Results",
@@ -90,7 +90,8 @@ export const page = (report: {
     `Written by \`npm run bench\`. ${cores} cores (${cpu}), ${memoryGb} GB, ${system}, shared by everything that is`,
     `measured, the stub and the load. Node ${node}; ${redis}; ${stores}. ${pairs} runs of ${seconds} s`,
     `for each subject, ${accounts} accounts; the figures are medians. "Quarry × rps" and "× CPU" are Quarry's share of`,
-    "the figures in that row.",
+    `the figures in that row. The machine's load average was ${loadBefore} before and ${loadAfter} after: above the number`,
+    "of cores before, it had other work, latencies and searches a second say little, and the shares of CPU time something.",
     "",
     ...report.results.map(table)
   ].join("\n")

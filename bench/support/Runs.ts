@@ -100,6 +100,17 @@ const ownCpuMs = (): number => {
   return (system + user) / 1000
 }
 
+/** Lets a subject do the work until its code is compiled; one that is warm already, until its caches are. */
+const warmUp = Effect.fnUntraced(function* (stage: Stage, subject: Subject, work: Work) {
+  const { warmUpSearches, warmUpSeconds } = stage.scale
+  const cold = subject.pids.filter((pid) => !stage.warm.has(pid))
+  const told = { variant: "", pair: 0, seconds: warmUpSeconds }
+  let left = cold.length * warmUpSearches
+  do left -= (yield* measure(stage, subject, work, told)).searches
+  while (left > 0)
+  for (const pid of cold) stage.warm.add(pid)
+})
+
 /** The same work for each subject in turn, over and over: A B A B …, after each has been warmed up. */
 export const alternate = Effect.fnUntraced(function* (
   stage: Stage,
@@ -107,8 +118,8 @@ export const alternate = Effect.fnUntraced(function* (
   work: Work,
   variant = ""
 ) {
-  const { pairs, warmUpSeconds } = stage.scale
-  for (const subject of subjects) yield* measure(stage, subject, work, { variant, pair: 0, seconds: warmUpSeconds })
+  const { pairs } = stage.scale
+  for (const subject of subjects) yield* warmUp(stage, subject, work)
   const measurements: Array<Measurement> = []
   for (let pair = 1; pair <= pairs; pair++) {
     for (const subject of subjects) measurements.push(yield* measure(stage, subject, work, { variant, pair }))

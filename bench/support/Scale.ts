@@ -5,6 +5,8 @@ export interface Scale {
   readonly seconds: number
   /** Before the first run of each subject. */
   readonly warmUpSeconds: number
+  /** Searches that each process has answered before it is measured: Node compiles only then what is hot. */
+  readonly warmUpSearches: number
   /** Runs of each subject. */
   readonly pairs: number
   /** Accounts that searches are spread over. */
@@ -25,6 +27,7 @@ export const full: Scale = {
   name: "full",
   seconds: 10,
   warmUpSeconds: 5,
+  warmUpSearches: 3000,
   pairs: 5,
   accounts: 1000,
   memorySearches: 200_000,
@@ -42,6 +45,7 @@ export const short: Scale = {
   name: "short",
   seconds: 0.2,
   warmUpSeconds: 0.1,
+  warmUpSearches: 1,
   pairs: 1,
   accounts: 5,
   memorySearches: 100,

@@ -24,6 +24,8 @@ export interface Stage {
   readonly secrets: ReadonlyArray<string>
   /** Those of the same accounts. */
   readonly accountIds: ReadonlyArray<string>
+  /** Processes that have been warmed up. */
+  readonly warm: Set<number>
   /** Keys that are refused. */
   readonly refused: { readonly withoutCredits: string; readonly slow: string }
   /** Started when first asked for, and there until the end. */
@@ -122,6 +124,7 @@ export const make = Effect.fnUntraced(function* (scale: Scale): Effect.fn.Return
     ground,
     baselineGround,
     ...customers,
+    warm: new Set(),
     freshBaseline: freshBaselineGround,
     quarry: yield* once(Subject.quarry(ground)),
     baseline: yield* once(Subject.baseline(baselineGround, "transactions")),
