@@ -44,7 +44,7 @@ const step = 20
 const room = width - left - 190
 
 const text = (x: number, y: number, content: string, more = ""): string =>
-  `<text x="${x}" y="${y}" ${more}>${content}</text>`
+  `<text x="${x.toFixed(1)}" y="${y}"${more}>${content}</text>`
 
 const drawBar = ({ cpuMs, label, perSecond }: Bar, y: number, scale: number): string => {
   let x = left
@@ -56,8 +56,10 @@ const drawBar = ({ cpuMs, label, perSecond }: Bar, y: number, scale: number): st
   })
   const total = cpuMs.service + cpuMs.postgres + cpuMs.redis
   const figures = `${total.toFixed(2)} ms, ${Math.round(perSecond).toLocaleString("en")} a second`
-  return [text(left - 8, y + 12, label, 'text-anchor="end"'), ...pieces, text(x + 6, y + 12, figures)].join("\n")
+  return [text(left - 8, y + 12, label, ' text-anchor="end"'), ...pieces, text(x + 6, y + 12, figures)].join("\n")
 }
+
+const heading = "CPU time for each, in milliseconds, by process"
 
 /** CPU time of what is measured, by process, as an SVG. */
 export const plot = (results: ReadonlyArray<Result>): string => {
@@ -68,7 +70,7 @@ export const plot = (results: ReadonlyArray<Result>): string => {
   const scale = room / Math.max(...totals)
   let y = 64
   const body = drawn.flatMap(({ bars, title }) => {
-    const lines = [text(16, y, title, 'font-weight="bold"')]
+    const lines = [text(16, y, title, ' font-weight="bold"')]
     y += 8
     for (const bar of bars) {
       lines.push(drawBar(bar, y, scale))
@@ -82,9 +84,10 @@ export const plot = (results: ReadonlyArray<Result>): string => {
     return `<rect x="${x}" y="30" width="12" height="12" fill="${colour}"/>${text(x + 18, 41, name)}`
   })
   return [
-    `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${y}" font-family="sans-serif" font-size="12">`,
+    `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${y}" font-family="sans-serif" font-size="12" role="img">`,
+    `<title>${heading}</title>`,
     `<rect width="${width}" height="${y}" fill="white"/>`,
-    text(16, 20, "CPU time for each, in milliseconds, by process", 'font-size="14"'),
+    text(16, 20, heading, ' font-size="14"'),
     ...legend,
     ...body,
     "</svg>",
