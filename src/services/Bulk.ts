@@ -1,14 +1,15 @@
-import { Clock, Context, Duration, Effect, Exit, Fiber, Layer, Result } from "effect"
+import { Clock, Context, Duration, Effect, Exit, Fiber, Layer, Metric, Result } from "effect"
 import type { BulkRows } from "../domain/BulkRequest.ts"
 import type { BulkResult, ErrorRow, RowResult } from "../domain/BulkResult.ts"
 import { internalError, type QuotaExceeded, UpstreamTimeout } from "../domain/errors.ts"
 import type { Principal } from "../domain/Principal.ts"
 import type { QueryRecord } from "../domain/QueryRecord.ts"
 import type { SearchRequest } from "../domain/SearchRequest.ts"
-import { type Dispatched, makeDispatch, toRecord, toResult } from "./Dispatch.ts"
+import { countSearch, type Dispatched, makeDispatch, toRecord, toResult } from "./Dispatch.ts"
 import { Ids } from "./Ids.ts"
 import { Limits } from "./Limits.ts"
 import { makeMetering, type Receipt } from "./Metering.ts"
+import { searchDuration } from "./Metrics.ts"
 import { cacheKey } from "./ResultCache.ts"
 
 export interface BulkServed {
@@ -89,6 +90,7 @@ export class Bulk extends Context.Service<
         )
         batch.waiting.push(...started)
         if (started.length === 0) {
+          yield* countRows(rows, [])
           return { result: toBulkResult(batch.id, rows, []), receipt: yield* metering.nothing(principal) }
         }
         const metered = yield* metering.reserve(principal, started.length)
@@ -103,6 +105,7 @@ export class Bulk extends Context.Service<
               : { result: came, record: undefined }
           )
         }
+        yield* countRows(rows, ends)
         const records = ends.flatMap(({ record }) => (record === undefined ? [] : [record]))
         return { result: toBulkResult(batch.id, rows, ends), receipt: yield* metered.settle(records) }
       }, Effect.uninterruptible)
@@ -188,6 +191,16 @@ const toRowEnd = (record: QueryRecord, { found }: Dispatched): RowEnd => ({
     onSuccess: ({ organic }): RowResult => ({ status: "ok", ...toResult(record, organic) }),
     onFailure: errorRow
   })
+})
+
+/** Counts each row by how it ended. Those that were not dispatched have taken no time, and no target for sure. */
+const countRows = Effect.fnUntraced(function* (rows: BulkRows, ends: ReadonlyArray<RowEnd>) {
+  const undispatched = (outcome: string) => Metric.update(searchDuration.of("row", "none", outcome, "false"), 0)
+  for (const row of rows) if (Result.isFailure(row)) yield* undispatched(row.failure._tag)
+  for (const { record, result } of ends) {
+    if (record !== undefined) yield* countSearch("row", record)
+    else if (result.status === "error") yield* undispatched(result.error)
+  }
 })
 
 /** The rows in input order: those that ran in the order of `ends`, the others with what was wrong with them. */

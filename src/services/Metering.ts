@@ -1,9 +1,10 @@
-import { Effect } from "effect"
+import { Effect, Metric } from "effect"
 import type { Allowance } from "../domain/Account.ts"
 import type { QuotaExceeded } from "../domain/errors.ts"
 import type { Principal } from "../domain/Principal.ts"
 import type { QueryRecord } from "../domain/QueryRecord.ts"
 import { Ledger } from "./Ledger.ts"
+import { creditsCharged, creditsRefused, creditsReturned } from "./Metrics.ts"
 import { QueryLog } from "./QueryLog.ts"
 
 /** What a response cost, and what the account could spend around it. */
@@ -36,10 +37,13 @@ export const makeMetering = Effect.gen(function* () {
     searches: number
   ): Effect.fn.Return<Metered, QuotaExceeded> {
     if (principal._tag === "demo") return free
-    const hold = yield* ledger.reserve(principal.account, searches)
+    const hold = yield* Effect.tapError(ledger.reserve(principal.account, searches), () =>
+      Metric.update(creditsRefused.of(), searches)
+    )
     return {
       settle: (records) =>
         ledger.settle(hold, records).pipe(
+          Effect.tap(({ charged }) => countCredits(records, searches - charged)),
           Effect.map(({ balance, charged }) => ({ creditsUsed: charged, before: hold.before, balance })),
           // The sweeper has given the credits back already: nothing was charged, and the request is a fault of ours.
           Effect.orDie
@@ -59,3 +63,11 @@ export const makeMetering = Effect.gen(function* () {
 
   return { reserve, nothing }
 })
+
+const countCredits = (records: ReadonlyArray<QueryRecord>, returned: number): Effect.Effect<void> =>
+  Effect.andThen(
+    Effect.forEach(records, ({ credits, request }) => Metric.update(creditsCharged.of(request.target), credits), {
+      discard: true
+    }),
+    returned === 0 ? Effect.void : Metric.update(creditsReturned.of(), returned)
+  )

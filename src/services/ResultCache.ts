@@ -1,5 +1,6 @@
-import { Cause, Context, Effect, type Exit, Fiber, FiberSet, Result, type Scope } from "effect"
+import { Cause, Context, Effect, type Exit, Fiber, FiberSet, Metric, Result, type Scope } from "effect"
 import type { SearchRequest } from "../domain/SearchRequest.ts"
+import { cacheLookups } from "./Metrics.ts"
 import type { Found } from "./Providers.ts"
 
 export interface Cached extends Found {
@@ -22,6 +23,8 @@ interface Flight<E> {
   readonly fiber: Fiber.Fiber<Cached, E>
   waiting: number
 }
+
+const count = (result: "hit" | "miss" | "joined"): Effect.Effect<void> => Metric.update(cacheLookups.of(result), 1)
 
 type Restore = <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
 
@@ -53,7 +56,9 @@ export class ResultCache extends Context.Service<
 
       const keptOrFresh = <E, R>(key: string, lookup: Effect.Effect<Found, E, R>): Effect.Effect<Cached, E, R> =>
         Effect.flatMap(store.get(key), (found) =>
-          found === undefined ? fresh(key, lookup) : Effect.succeed({ ...found, cached: true })
+          found === undefined
+            ? Effect.andThen(count("miss"), fresh(key, lookup))
+            : Effect.as(count("hit"), { ...found, cached: true })
         )
 
       /** Each flight leaves its place to the next as soon as it has landed or nobody waits for it. */
@@ -109,6 +114,7 @@ export class ResultCache extends Context.Service<
               const context = yield* Effect.context<R>()
               const inFlight = flights.get(key)
               if (inFlight !== undefined) {
+                yield* count("joined")
                 const exit = yield* board(key, inFlight, restore)
                 return yield* joined(exit, restore(fresh(key, lookup)))
               }

@@ -3,7 +3,7 @@ import type { QuotaExceeded, UpstreamError, UpstreamTimeout } from "../domain/er
 import type { Principal } from "../domain/Principal.ts"
 import type { SearchRequest } from "../domain/SearchRequest.ts"
 import type { SearchResult } from "../domain/SearchResult.ts"
-import { makeDispatch, toRecord, toResult } from "./Dispatch.ts"
+import { countSearch, makeDispatch, toRecord, toResult } from "./Dispatch.ts"
 import { Ids } from "./Ids.ts"
 import { makeMetering, type Receipt } from "./Metering.ts"
 
@@ -40,6 +40,7 @@ export class Search extends Context.Service<
           return yield* Effect.failCause(exit.cause)
         }
         const record = toRecord(principal, request, yield* ids.make("qry_"), exit.value)
+        yield* countSearch("search", record)
         const receipt = yield* metered.settle([record])
         return { answer: Result.map(exit.value.found, ({ organic }) => toResult(record, organic)), receipt }
       }, Effect.uninterruptible)

@@ -53,7 +53,7 @@ const edge = Effect.fnUntraced(function* <E, R>(
     Effect.annotateLogs({ request_id: id })
   )
   const durationMs = (yield* Clock.currentTimeMillis) - startedAt
-  yield* measureRequest(route, response.status, durationMs)
+  yield* measureRequest(request.method, route, response.status, durationMs)
   yield* Effect.logInfo(`${request.method} ${pathOf(request.url)} ${response.status}`).pipe(
     Effect.annotateLogs({
       request_id: id,

@@ -1,6 +1,7 @@
-import { Effect, Layer } from "effect"
+import { Effect, Layer, Metric } from "effect"
 import { RateLimited } from "../../domain/errors.ts"
 import { rateLimitOf } from "../../domain/Principal.ts"
+import { limiterDecisions } from "../../services/Metrics.ts"
 import { RateLimiter } from "../../services/RateLimiter.ts"
 import { rateLimitHeaders, setHeaders } from "../headers.ts"
 import { CurrentPrincipal, RateLimiting } from "../Middleware.ts"
@@ -11,7 +12,9 @@ export const layer = Layer.effect(
     const limiter = yield* RateLimiter
 
     const admit = Effect.fn("RateLimiting.admit")(function* () {
-      const decision = yield* limiter.hit(rateLimitOf(yield* CurrentPrincipal))
+      const principal = yield* CurrentPrincipal
+      const decision = yield* limiter.hit(rateLimitOf(principal))
+      yield* Metric.update(limiterDecisions.of(principal._tag, decision.admitted ? "admitted" : "refused"), 1)
       yield* setHeaders(rateLimitHeaders(decision))
       if (!decision.admitted) {
         return yield* new RateLimited({

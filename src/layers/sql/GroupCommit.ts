@@ -1,8 +1,24 @@
-import { Array as Arr, Cause, Deferred, type Duration, Effect, Exit, Result, type Scope, Semaphore } from "effect"
+import {
+  Array as Arr,
+  Cause,
+  Clock,
+  Deferred,
+  type Duration,
+  Effect,
+  Exit,
+  Metric,
+  Result,
+  type Scope,
+  Semaphore
+} from "effect"
 import type { SqlError } from "effect/sql"
+import { observe, secondsSince } from "../../services/Instrument.ts"
+import { batchDuration, batchRetries, batchSize, ledgerApart, ledgerWaiting } from "../../services/Metrics.ts"
 import { isTransient, retryTransient, retryUntilKnown } from "./Transient.ts"
 
 export interface GroupCommitOptions<Entry, Answer> {
+  /** What it is measured as. */
+  readonly name: string
   /** Carries the entries in one round trip and answers each, in their order. It may run twice for the same entries. */
   readonly run: (batch: Arr.NonEmptyReadonlyArray<Entry>) => Effect.Effect<ReadonlyArray<Answer>, SqlError.SqlError>
   /** Whose entry it is. */
@@ -65,7 +81,26 @@ export const makeGroupCommit = Effect.fnUntraced(function* <Entry, Answer>(
     return batch
   }
 
-  const send = (batch: Batch<Entry, Answer>) => Effect.exit(retry(options.run(Arr.map(batch, (item) => item.entry))))
+  const send = Effect.fnUntraced(function* (batch: Batch<Entry, Answer>) {
+    const startedAt = yield* Clock.currentTimeNanos
+    let resent = -1
+    const run = Effect.suspend(() => {
+      resent++
+      return options.run(Arr.map(batch, (item) => item.entry))
+    })
+    const exit = yield* Effect.exit(retry(run))
+    const duration = batchDuration.of(options.name, Exit.isSuccess(exit) ? "ok" : "failed")
+    yield* Metric.update(duration, yield* secondsSince(startedAt))
+    yield* Metric.update(batchSize.of(options.name), batch.length)
+    yield* Metric.update(batchRetries.of(options.name), Math.max(0, resent))
+    return exit
+  })
+
+  yield* observe(
+    ledgerWaiting.of(options.name),
+    () => waiting(lines.values()) + waiting(Array.from(apart.values(), ({ line }) => line))
+  )
+  yield* observe(ledgerApart.of(options.name), () => apart.size)
 
   const conclude = (batch: Batch<Entry, Answer>, exit: Outcome<Answer>): Effect.Effect<void> =>
     Exit.isFailure(exit) && batch.length > 1 && !failedFor(exit, isTheDatabases)
@@ -142,6 +177,9 @@ export const makeGroupCommit = Effect.fnUntraced(function* <Entry, Answer>(
       return Effect.andThen(apart.has(owner) ? wakeApart(owner) : wake, answer)
     })
 })
+
+const waiting = (lines: Iterable<ReadonlyArray<unknown>>): number =>
+  Array.from(lines, (line) => line.length).reduce((sum, length) => sum + length, 0)
 
 type Batch<Entry, Answer> = Arr.NonEmptyReadonlyArray<Waiting<Entry, Answer>>
 type Outcome<Answer> = Exit.Exit<ReadonlyArray<Answer>, SqlError.SqlError>
