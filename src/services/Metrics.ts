@@ -160,10 +160,11 @@ export const databaseWait = histogram("db.client.connection.wait_time", {
   boundaries: durationBoundaries
 })
 
-export const databaseConnections = gauge("db.client.connection.count", {
+/** Not OpenTelemetry's `db.client.connection.count`, whose ending Prometheus keeps for histograms. */
+export const databaseConnections = gauge("quarry.database.connections.used", {
   description: "Connections of the pool in use",
   unit: "{connection}",
-  labels: ["db.system.name", "db.client.connection.state"]
+  labels: ["db.system.name"]
 })
 
 export const databasePending = gauge("db.client.connection.pending_requests", {

@@ -45,7 +45,7 @@ export const measured = Effect.fnUntraced(function* (acquirer: SqlConnection.Acq
   let pending = 0
   let used = 0
   yield* observe(databasePending.of(system), () => pending)
-  yield* observe(databaseConnections.of(system, "used"), () => used)
+  yield* observe(databaseConnections.of(system), () => used)
   yield* Metric.update(databaseMax.of(system), poolSize)
 
   const wait = Effect.suspend(() => {
