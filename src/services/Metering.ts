@@ -24,6 +24,9 @@ export interface Metered {
 
 /** How the principals pay: accounts through the ledger, the demo not at all. */
 export const makeMetering = Effect.gen(function* () {
+  // An alert needs the zero: the first increase of a counter that is not there yet is none.
+  yield* Metric.update(creditsRefused.of(), 0)
+  yield* Metric.update(creditsReturned.of(), 0)
   const ledger = yield* Ledger
   const queryLog = yield* QueryLog
 

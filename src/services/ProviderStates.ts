@@ -78,6 +78,12 @@ const unanswered = (withinMs: number) => timeout(`no answer in ${withinMs} ms`)
 
 type Ended = Exit.Exit<Option.Option<ReadonlyArray<UpstreamRow>>, Refusal>
 
+/**
+ * An attempt that is interrupted after so much of its time has not answered in time. The search's own clock started
+ * before the attempt's, and would else always end the last attempt without a word about the provider.
+ */
+const spentShare = 0.95
+
 /** How an attempt ended. One that another overtook, or whose search was given up, is `abandoned`. */
 const outcomeOf = (exit: Ended): RefusalReason | "ok" | "abandoned" => {
   if (Exit.isSuccess(exit)) return Option.isSome(exit.value) ? "ok" : "timeout"
@@ -119,7 +125,9 @@ export class Tracked {
     })
   }
 
-  private remember(exit: Ended, startedAt: number, now: number, withinMs: number): Effect.Effect<void> {
+  private remember(ended: Ended, startedAt: number, now: number, withinMs: number): Effect.Effect<void> {
+    const spent = now - startedAt >= withinMs * spentShare
+    const exit: Ended = spent && Exit.hasInterrupts(ended) ? Exit.succeed(Option.none()) : ended
     const { engine, provider } = namesOf(this.provider)
     const duration = providerDuration.of(provider, engine ?? "", outcomeOf(exit))
     return Effect.andThen(Metric.update(duration, (now - startedAt) / 1000), this.learn(exit, startedAt, now, withinMs))

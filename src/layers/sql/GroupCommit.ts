@@ -96,6 +96,8 @@ export const makeGroupCommit = Effect.fnUntraced(function* <Entry, Answer>(
     return exit
   })
 
+  // An alert needs the zero: the first increase of a counter that is not there yet is none.
+  yield* Metric.update(batchRetries.of(options.name), 0)
   yield* observe(
     ledgerWaiting.of(options.name),
     () => waiting(lines.values()) + waiting(Array.from(apart.values(), ({ line }) => line))

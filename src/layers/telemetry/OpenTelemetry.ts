@@ -19,7 +19,8 @@ import {
   SamplingDecision,
   TraceIdRatioBasedSampler
 } from "@opentelemetry/sdk-trace-base"
-import { Context, Effect, Layer, Metric, Redacted, References, Tracer } from "effect"
+import { Context, Effect, Layer, Redacted, References, Tracer } from "effect"
+import { counter } from "../../services/Instrument.ts"
 import type { AppConfig } from "../Config.ts"
 import * as SpanTracer from "./SpanTracer.ts"
 
@@ -33,25 +34,27 @@ const shutdownTimeoutMs = 2_000
 const maxLinks = 256
 const maxAttributeChars = 1_024
 
-const dropped = Metric.counter("quarry.telemetry.dropped.total", {
+const dropped = counter("quarry.telemetry.dropped", {
   description: "Spans and log records that were not exported, by signal and reason",
-  incremental: true
+  unit: "{item}",
+  labels: ["signal", "reason"]
 })
 
 /** Of all that the SDK tells of itself only what was lost: counted where all other metrics are. */
 const countingLosses = (signal: Signal): MeterProvider => {
-  const counter: Counter = {
+  // An alert needs the zero: the first increase of a counter that is not there yet is none.
+  for (const reason of ["queue_full", "export_failed"]) dropped.of(signal, reason).updateUnsafe(0, Context.empty())
+  const losses: Counter = {
     add: (value, attributes) => {
       const reason = attributes?.["error.type"]
       if (reason === undefined) return
-      const labels = { signal, reason: reason === "queue_full" ? "queue_full" : "export_failed" }
-      Metric.withAttributes(dropped, labels).updateUnsafe(value, Context.empty())
+      dropped.of(signal, reason === "queue_full" ? "queue_full" : "export_failed").updateUnsafe(value, Context.empty())
     }
   }
   const processed = /^otel\.sdk\.processor\.(span|log)\.processed$/
   const noop = createNoopMeter()
   const meter: Meter = Object.assign(Object.create(noop), {
-    createCounter: (name: string) => (processed.test(name) ? counter : noop.createCounter(name))
+    createCounter: (name: string) => (processed.test(name) ? losses : noop.createCounter(name))
   })
   return { getMeter: () => meter }
 }
