@@ -7,6 +7,7 @@ import { KeyStore } from "./KeyStore.ts"
 import { Marketplace } from "./Marketplace.ts"
 import { authentications } from "./Metrics.ts"
 import { Sessions } from "./Sessions.ts"
+import { spanned } from "./Tracing.ts"
 
 /** What a request carries that tells who sends it. */
 export interface Carried extends Presented {
@@ -68,21 +69,24 @@ export class Credentials extends Context.Service<
         }
       })
 
-      const authenticate = Effect.fn("Credentials.authenticate")(
-        (carried: Carried, accepted: ReadonlyArray<CredentialKind>): Effect.Effect<Principal, Unauthorized> => {
-          const kind = judged(carried)
-          const count = (outcome: "accepted" | "refused") =>
-            Metric.update(authentications.of(kind ?? "none", outcome), 1)
-          const judgement =
-            kind === undefined || !accepted.includes(kind) ? Effect.fail(unauthorized) : judge(carried, kind)
-          return judgement.pipe(
-            Effect.tap(() => count("accepted")),
-            Effect.tapError(() => count("refused"))
-          )
-        }
-      )
+      const authenticate = (
+        carried: Carried,
+        accepted: ReadonlyArray<CredentialKind>
+      ): Effect.Effect<Principal, Unauthorized> => {
+        const kind = judged(carried)
+        const count = (outcome: "accepted" | "refused") => Metric.update(authentications.of(kind ?? "none", outcome), 1)
+        const judgement =
+          kind === undefined || !accepted.includes(kind) ? Effect.fail(unauthorized) : judge(carried, kind)
+        return judgement.pipe(
+          Effect.tap(() => count("accepted")),
+          Effect.tapError(() => count("refused"))
+        )
+      }
 
-      return Credentials.of({ authenticate })
+      return Credentials.of({
+        authenticate: (carried, accepted) =>
+          spanned("Credentials.authenticate", {}, () => authenticate(carried, accepted))
+      })
     })
   )
 }

@@ -74,7 +74,7 @@ class Latencies {
 }
 
 const timeout = (message: string) => new Refusal({ reason: "timeout", message })
-const unanswered = (withinMs: number) => timeout(`no answer in ${withinMs} ms`)
+export const unanswered = (withinMs: number) => timeout(`no answer in ${withinMs} ms`)
 
 type Ended = Exit.Exit<Option.Option<ReadonlyArray<UpstreamRow>>, Refusal>
 

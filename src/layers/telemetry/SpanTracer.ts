@@ -3,6 +3,7 @@ import {
   type AttributeValue,
   context,
   type HrTime,
+  INVALID_SPAN_CONTEXT,
   type Link,
   type Tracer as OtelTracer,
   type Span,
@@ -116,6 +117,8 @@ class SampledSpan implements Tracer.Span {
     if (this.status._tag === "Ended") return
     // Effect names a span once, as it starts, and the router finds the route later.
     if (key === "http.route" && this.kind === "server") this.span.updateName(`${this.name} ${value}`)
+    // Whoever tells of an error knows that it is a fault: a refusal of what a caller sent is none.
+    if (key === "error.type") this.span.setStatus({ code: SpanStatusCode.ERROR })
     const known = toValue(value)
     if (known !== undefined) this.span.setAttribute(key, known)
   }
@@ -140,7 +143,8 @@ class SampledSpan implements Tracer.Span {
       this.span.setAttribute("quarry.interrupted", true)
       return
     }
-    this.span.setStatus({ code: SpanStatusCode.ERROR })
+    // Within this process an expected failure may be what was asked for, such as a refusal; of a call elsewhere it is one.
+    if (this.kind === "client" || Cause.hasDies(cause)) this.span.setStatus({ code: SpanStatusCode.ERROR })
     this.span.setAttribute("error.type", errorType(cause))
   }
 }
@@ -155,6 +159,10 @@ export const make = (tracer: OtelTracer): Tracer.Tracer =>
     span: (options) => {
       const parent = Option.getOrUndefined(options.parent)
       if (parent?._tag === "Span" && !parent.sampled) return new UnsampledSpan(options, parent)
+      // What nobody asked for, such as a sweep, is no trace: requests are, and what serves several of them.
+      if (parent === undefined && options.kind !== "server" && options.links.length === 0) {
+        return new UnsampledSpan(options, INVALID_SPAN_CONTEXT)
+      }
       const span = tracer.startSpan(
         options.name,
         { kind: kinds[options.kind], startTime: toHrTime(options.startTime), links: options.links.map(toLink) },
