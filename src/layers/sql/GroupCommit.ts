@@ -109,6 +109,7 @@ export const makeGroupCommit = Effect.fnUntraced(function* <Entry, Answer>(
     () => waiting(lines.values()) + waiting(Array.from(apart.values(), ({ line }) => line))
   )
   yield* observe(ledgerApart.of(options.name), () => apart.size)
+
   /** Forks what serves many in the context of none of them: whose request woke it is chance, and no parent of it. */
   const forkApart = (effect: Effect.Effect<void>) =>
     Effect.forkIn(
