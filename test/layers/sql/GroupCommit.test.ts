@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Deferred, Duration, Effect, Exit, Fiber } from "effect"
+import { Deferred, Duration, Effect, Exit, Fiber, Metric } from "effect"
 import { SqlError } from "effect/sql"
 import { TestClock } from "effect/testing"
 import { makeGroupCommit } from "../../../src/layers/sql/GroupCommit.ts"
@@ -223,4 +223,52 @@ describe("GroupCommit", () => {
       assert.deepStrictEqual(sent, [0, 1, 2, 3, 4])
     })
   )
+
+  it.effect("tells in metrics how it fared: calls in a statement, what was sent again and what failed", () =>
+    Effect.gen(function* () {
+      const lost = failure(new SqlError.ConnectionError(props))
+      const { all, open } = yield* make((batch, attempt) =>
+        attempt < 3 || batch[0]?.owner === "failing" ? lost : undefined
+      )
+      const first = yield* all(entries("a", 1))
+      yield* TestClock.adjust(0)
+      const rest = yield* all(entries("b", 2))
+      yield* TestClock.adjust(0)
+      const { waiting } = yield* measured
+      yield* open
+      yield* TestClock.adjust("10 seconds")
+      yield* Fiber.join(first)
+      yield* Fiber.join(rest)
+      assert.strictEqual(waiting, 2)
+      const before = yield* measured
+      assert.deepInclude(before, { waiting: 0, retries: 2, ok: 2, failed: undefined, calls: 3 })
+      yield* all(entries("failing", 1))
+      yield* TestClock.adjust("10 seconds")
+      assert.deepInclude(yield* measured, { retries: 6, ok: 2, failed: 1 })
+    }).pipe(
+      Effect.provideServiceEffect(
+        Metric.MetricRegistry,
+        Effect.sync(() => new Map())
+      )
+    )
+  )
+})
+
+/** What the metrics say of the batches. */
+const measured = Effect.map(Metric.snapshot, (metrics) => {
+  const stateOf = (id: string, outcome?: string) =>
+    metrics.find((it) => it.id === id && (outcome === undefined || it.attributes?.outcome === outcome))?.state
+  const count = (id: string, outcome?: string) => {
+    const state = stateOf(id, outcome)
+    return state !== undefined && "count" in state ? state.count : undefined
+  }
+  const waiting = stateOf("quarry.ledger.waiting")
+  const size = stateOf("quarry.ledger.batch.size")
+  return {
+    waiting: waiting !== undefined && "value" in waiting ? waiting.value : undefined,
+    retries: count("quarry.ledger.retries"),
+    ok: count("quarry.ledger.batch.duration", "ok"),
+    failed: count("quarry.ledger.batch.duration", "failed"),
+    calls: size !== undefined && "sum" in size ? size.sum : undefined
+  }
 })
