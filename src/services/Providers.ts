@@ -6,8 +6,8 @@ import type { SearchRequest } from "../domain/SearchRequest.ts"
 import { type Target, targets } from "../domain/Target.ts"
 import { Limits, providerTimedOut } from "./Limits.ts"
 import { maxQueueMs, type Provider, type Refusal } from "./Provider.ts"
-import { namesOf, ProviderStates, type Tracked, unanswered } from "./ProviderStates.ts"
-import { spanned } from "./Tracing.ts"
+import { ProviderStates, type Tracked, unanswered } from "./ProviderStates.ts"
+import { describeProvider, spanned } from "./Tracing.ts"
 
 export interface Found {
   /** Name of the provider that answered. */
@@ -42,10 +42,8 @@ const candidatesFor = (
 
 const describeAttempt = (span: Tracer.Span, provider: Provider, { target }: SearchRequest): void => {
   if (!span.sampled) return
-  const { engine, provider: name } = namesOf(provider)
   span.attribute("quarry.target", target)
-  span.attribute("quarry.provider", name)
-  if (engine !== null) span.attribute("quarry.engine", engine)
+  describeProvider(span, provider.name)
 }
 
 /** A refusal is an event of the attempt: another provider may answer, and then the search has not failed. */

@@ -1,5 +1,6 @@
 import { Context, Effect, Tracer } from "effect"
 import type { SearchRequest } from "../domain/SearchRequest.ts"
+import { namesOf } from "./ProviderStates.ts"
 
 /** Whether spans may show what people search for. */
 export const TraceQueryText = Context.Reference<boolean>("quarry/services/TraceQueryText", {
@@ -43,6 +44,13 @@ export const describeSearch = (span: Tracer.Span, request: SearchRequest, withTe
   if (withText) span.attribute("quarry.query", request.query)
 }
 
+/** A provider and the engine that it is asked for. */
+export const describeProvider = (span: Tracer.Span, name: string): void => {
+  const { engine, provider } = namesOf({ name })
+  span.attribute("quarry.provider", provider)
+  if (engine !== null) span.attribute("quarry.engine", engine)
+}
+
 /** How a search ended. The outcome is `ok` or the API's code. */
 export interface Outcome {
   readonly outcome: string
@@ -62,6 +70,6 @@ export const describeOutcome = (span: Tracer.Span, ended: Outcome): void => {
   span.attribute("quarry.credits", ended.credits)
   span.attribute("quarry.cached", ended.cached)
   span.attribute("quarry.dispatched", ended.dispatched)
-  if (ended.provider !== undefined) span.attribute("quarry.provider", ended.provider)
+  if (ended.provider !== undefined) describeProvider(span, ended.provider)
   if (faults.has(ended.outcome)) span.attribute("error.type", ended.outcome)
 }

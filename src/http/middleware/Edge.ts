@@ -90,7 +90,7 @@ const describeRequest = (span: Tracer.Span, request: HttpServerRequest.HttpServe
   span.attribute("http.request.method", request.method)
   span.attribute("url.path", pathOf(request.url))
   span.attribute("url.scheme", "http")
-  span.attribute("server.address", request.headers.host?.slice(0, 256))
+  span.attribute("server.address", request.headers.host?.slice(0, 256).replace(/:\d+$/, ""))
   span.attribute("user_agent.original", request.headers["user-agent"]?.slice(0, 256))
   span.attribute("quarry.request.id", id)
 }
