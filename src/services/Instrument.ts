@@ -89,7 +89,7 @@ export const observe = (series: Metric.Gauge<number>, read: (nowMs: number) => n
   Effect.acquireRelease(
     Effect.map(Effect.context(), (context) =>
       Metric.registerUnsafe(series, context, {
-        get: (context) => ({ value: read(Context.get(context, Clock.Clock).currentTimeMillisUnsafe()) }),
+        get: (reader) => ({ value: read(Context.get(reader, Clock.Clock).currentTimeMillisUnsafe()) }),
         update: () => undefined,
         modify: () => undefined
       })
