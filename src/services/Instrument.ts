@@ -29,55 +29,55 @@ const unitSuffixes: Readonly<Record<string, string>> = { s: "_seconds", By: "_by
 /** The same name that an OpenTelemetry collector gives it, so that one dashboard reads both. */
 export const prometheusName = (name: string): string => prometheusNames.get(name) ?? name
 
-/**
- * Series are made once and kept: with `Metric.withAttributes` each update would build the key of its series anew, which
- * costs more than all else of it.
- */
-const instrument =
-  <Options extends object, M>(make: (name: string, options: Options & MetricOptions) => M, kindSuffix: string) =>
-  <const Labels extends ReadonlyArray<string>>(
-    name: string,
-    { description, labels, unit, ...options }: Definition<Labels> & Options
-  ): Instrument<Labels, M> => {
-    prometheusNames.set(name, name.replaceAll(".", "_") + (unitSuffixes[unit] ?? "") + kindSuffix)
-    const series = new Map<string, M>()
-    const add = (key: string, attributes: Readonly<Record<string, string>>): M => {
-      // The spread of the definition without what is named above is the kind's own options.
-      const made = make(name, { ...(options as unknown as Options), description, attributes: { ...attributes, unit } })
-      series.set(key, made)
-      return made
-    }
-    return {
-      of: (...values) => {
-        const key = values.join("\n")
-        const known = series.get(key)
-        if (known !== undefined) return known
-        if (series.size >= maxSeries) return series.get("overflow\n") ?? add("overflow\n", overflow)
-        return add(key, Object.fromEntries(labels.map((label, index) => [label, values[index] ?? ""])))
-      }
-    }
-  }
-
 interface MetricOptions {
   readonly description: string
   /** `unit` among them is Effect's way to tell the unit: it is shown as such, and not as a label. */
   readonly attributes: Readonly<Record<string, string>>
 }
 
+/**
+ * Series are made once and kept: with `Metric.withAttributes` each update would build the key of its series anew, which
+ * costs more than all else of it.
+ */
+const instrument = <const Labels extends ReadonlyArray<string>, M>(
+  name: string,
+  { description, labels, unit }: Definition<Labels>,
+  kindSuffix: string,
+  make: (options: MetricOptions) => M
+): Instrument<Labels, M> => {
+  prometheusNames.set(name, name.replaceAll(".", "_") + (unitSuffixes[unit] ?? "") + kindSuffix)
+  const series = new Map<string, M>()
+  let beyond: M | undefined
+  return {
+    of: (...values) => {
+      const key = values.join("\n")
+      const known = series.get(key)
+      if (known !== undefined) return known
+      if (series.size >= maxSeries) return (beyond ??= make({ description, attributes: { ...overflow, unit } }))
+      const attributes = Object.fromEntries(labels.map((label, index) => [label, values[index] ?? ""]))
+      const made = make({ description, attributes: { ...attributes, unit } })
+      series.set(key, made)
+      return made
+    }
+  }
+}
+
 /** Counts what only grows. */
-export const counter = instrument<object, Metric.Counter<number>>(
-  (name, options) => Metric.counter(name, { ...options, incremental: true }),
-  "_total"
-)
+export const counter = <const Labels extends ReadonlyArray<string>>(name: string, definition: Definition<Labels>) =>
+  instrument(name, definition, "_total", (options) => Metric.counter(name, { ...options, incremental: true }))
 
 /** How much there is of something now. */
-export const gauge = instrument<object, Metric.Gauge<number>>((name, options) => Metric.gauge(name, options), "")
+export const gauge = <const Labels extends ReadonlyArray<string>>(name: string, definition: Definition<Labels>) =>
+  instrument(name, definition, "", (options) => Metric.gauge(name, options))
 
 /** How values are spread, counted below each of `boundaries`. */
-export const histogram = instrument<{ readonly boundaries: ReadonlyArray<number> }, Metric.Histogram<number>>(
-  (name, options) => Metric.histogram(name, options),
-  ""
-)
+export const histogram = <const Labels extends ReadonlyArray<string>>(
+  name: string,
+  definition: Definition<Labels> & { readonly boundaries: ReadonlyArray<number> }
+) =>
+  instrument(name, definition, "", (options) =>
+    Metric.histogram(name, { ...options, boundaries: definition.boundaries })
+  )
 
 /** Seconds, from a statement in memory to the longest batch. */
 export const durationBoundaries = [

@@ -44,7 +44,7 @@ export const cacheLookups = counter("quarry.cache.lookups", {
   labels: ["result"]
 })
 
-/** `outcome` is `ok`, a reason of refusal, or `abandoned`. */
+/** `outcome` is `ok`, a reason of refusal, `abandoned` by who asked, or `defect`: a bug of ours. */
 export const providerDuration = histogram("quarry.provider.attempt.duration", {
   description: "Attempts at providers by how they ended",
   unit: "s",

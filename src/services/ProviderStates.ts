@@ -85,9 +85,12 @@ type Ended = Exit.Exit<Option.Option<ReadonlyArray<UpstreamRow>>, Refusal>
 const spentShare = 0.95
 
 /** How an attempt ended. One that another overtook, or whose search was given up, is `abandoned`. */
-const outcomeOf = (exit: Ended): RefusalReason | "ok" | "abandoned" => {
+const outcomeOf = (exit: Ended): RefusalReason | "ok" | "abandoned" | "defect" => {
   if (Exit.isSuccess(exit)) return Option.isSome(exit.value) ? "ok" : "timeout"
-  return Option.match(Cause.findErrorOption(exit.cause), { onNone: () => "abandoned", onSome: ({ reason }) => reason })
+  return Option.match(Cause.findErrorOption(exit.cause), {
+    onNone: () => (Exit.hasDies(exit) ? "defect" : "abandoned"),
+    onSome: ({ reason }) => reason
+  })
 }
 
 /** A provider with what is known of it. */

@@ -1,5 +1,10 @@
 import { assert, it } from "@effect/vitest"
 import { Effect, Redacted, Schedule } from "effect"
+import "../../src/http/metrics.ts"
+import "../../src/layers/telemetry/OpenTelemetry.ts"
+import "../../src/layers/telemetry/ProcessMetrics.ts"
+import { prometheusName } from "../../src/services/Instrument.ts"
+import * as Collector from "../support/Collector.ts"
 import * as Database from "../support/Database.ts"
 import { describeWithPostgres } from "../support/Postgres.ts"
 import { complaints, describeWithPromtool } from "../support/Promtool.ts"
@@ -29,6 +34,7 @@ const json = (env: Record<string, string>, ...args: ReadonlyArray<string>) =>
 const scrape = Effect.gen(function* () {
   const { url } = yield* Database.freshDatabase
   const redis = yield* redisServer
+  const collector = yield* Collector.start()
   const [port, adminPort] = [yield* freePort, yield* freePort]
   const env = {
     DATABASE_URL: Redacted.value(url),
@@ -37,8 +43,8 @@ const scrape = Effect.gen(function* () {
     KEY_PEPPER: "a pepper for tests",
     LOG_FORMAT: "json",
     SEARXNG_URL: yield* Engine.start,
-    // Nobody listens there.
-    OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${yield* freePort}`
+    OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
+    OTEL_METRIC_EXPORT_INTERVAL: "1000"
   }
   const server = yield* spawned("src/main.ts", [], { ...env, PORT: `${port}`, ADMIN_PORT: `${adminPort}` })
   yield* server.said("Quarry listens at ")
@@ -55,12 +61,14 @@ const scrape = Effect.gen(function* () {
   yield* send("/v1/query?query=css+grid")
   yield* send("/v1/bulk", { queries: ["a", "b", { query: "c", geo: "nowhere" }] })
   yield* send("/v1/query?page=none")
-  const text = Effect.promise(async () => (await fetch(`http://127.0.0.1:${adminPort}/metrics`)).text())
-  // The first garbage collection and the first look at the event loop come when they come.
-  return yield* Effect.repeat(text, {
-    until: (it) => it.includes("\nv8js_gc_duration_seconds_sum{") && it.includes("\nquarry_ledger_checks_total{"),
+  // The first garbage collection and the first look at the books come when they come.
+  const late = ["v8js.gc.duration", "quarry.ledger.checks"]
+  yield* Effect.repeat(Effect.void, {
+    until: () => late.every((name) => collector.bodies.some((body) => body.includes(name))),
     schedule: Schedule.spaced("100 millis")
   })
+  const text = yield* Effect.promise(async () => (await fetch(`http://127.0.0.1:${adminPort}/metrics`)).text())
+  return { text, pushed: collector.bodies.join("\n") }
 })
 
 const seriesOf = (text: string): Map<string, Set<string>> => {
@@ -95,11 +103,15 @@ describeWithPostgres("the metrics of a running service", () => {
   describeWithRedis("with Redis", () => {
     describeWithPromtool("as Prometheus reads them", () => {
       it.live(
-        "are well-formed, few, and all that dashboards and alerts name",
+        "are well-formed, few, all that dashboards and alerts name, and pushed under the same names",
         () =>
           Effect.gen(function* () {
-            const text = yield* scrape
+            const { pushed, text } = yield* scrape
             assert.strictEqual(complaints(["check", "metrics"], text), "")
+
+            const names = new Set([...pushed.matchAll(/[a-z][\w.]+/g)].map(([name]) => prometheusName(name)))
+            for (const [, family = ""] of text.matchAll(/^# TYPE (\S+)/gm))
+              assert.include([...names], family, "over OTLP")
 
             const series = seriesOf(text)
             assert.isBelow(text.split("\n").length, 2_000)
