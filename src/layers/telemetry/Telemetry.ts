@@ -1,4 +1,5 @@
 import { Effect, Layer, References } from "effect"
+import { TraceQueryText } from "../../services/Tracing.ts"
 import { AppConfig } from "../Config.ts"
 
 /**
@@ -18,6 +19,6 @@ export const layer: Layer.Layer<never, never, AppConfig> = Layer.unwrap(
       return Layer.succeed(References.TracerEnabled, false)
     }
     const OpenTelemetry = yield* Effect.promise(() => import("./OpenTelemetry.ts"))
-    return OpenTelemetry.layer(config)
+    return Layer.merge(OpenTelemetry.layer(config), Layer.succeed(TraceQueryText, config.traceQueryText))
   })
 )
