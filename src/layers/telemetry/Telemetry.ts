@@ -3,8 +3,8 @@ import { TraceQueryText } from "../../services/Tracing.ts"
 import { AppConfig } from "../Config.ts"
 
 /**
- * Spans, metrics and logs to an OpenTelemetry collector, where one is named; otherwise no span is made and nothing of
- * OpenTelemetry is loaded.
+ * Spans, metrics and logs to an OpenTelemetry collector, where one is named; otherwise no span is made and
+ * OpenTelemetry's SDK is not loaded.
  */
 export const layer: Layer.Layer<never, never, AppConfig> = Layer.unwrap(
   Effect.gen(function* () {
