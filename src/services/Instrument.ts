@@ -53,7 +53,10 @@ const instrument = <const Labels extends ReadonlyArray<string>, M>(
       const key = values.join("\n")
       const known = series.get(key)
       if (known !== undefined) return known
-      if (series.size >= maxSeries) return (beyond ??= make({ description, attributes: { ...overflow, unit } }))
+      if (series.size >= maxSeries) {
+        beyond ??= make({ description, attributes: { ...overflow, unit } })
+        return beyond
+      }
       const attributes = Object.fromEntries(labels.map((label, index) => [label, values[index] ?? ""]))
       const made = make({ description, attributes: { ...attributes, unit } })
       series.set(key, made)
