@@ -5,9 +5,10 @@ import { NodeHttpServer } from "@effect/platform-node"
 import { Deferred, Duration, Effect, Fiber, Option, Scope } from "effect"
 import { HttpServerError, type HttpServerRequest, type HttpServerResponse } from "effect/http"
 import { InvalidRequest, internalError, NotFound } from "../domain/errors.ts"
+import { observe } from "../services/Instrument.ts"
 import { Readiness } from "../services/Readiness.ts"
 import type { Undeclared } from "./errors.ts"
-import { countDropped } from "./metrics.ts"
+import { activeRequests, countDropped, countShed, openConnections, startCounting } from "./metrics.ts"
 import * as Refusal from "./Refusal.ts"
 
 /** What the listener and each of its connections may take: sizes in bytes, times in milliseconds. */
@@ -190,7 +191,7 @@ export const serve = Effect.fnUntraced(function* (app: App, options: ListenerOpt
   const run = (effect: Effect.Effect<void>) => void Fiber.runIn(fork(effect), scope)
 
   const handle = yield* NodeHttpServer.makeHandler(app, { scope })
-  const shed = yield* NodeHttpServer.makeHandler(refusal.app(internalError, {}), { scope })
+  const shed = yield* NodeHttpServer.makeHandler(Effect.andThen(countShed, refusal.app(internalError, {})), { scope })
   const refuseHost = yield* NodeHttpServer.makeHandler(refusal.app(hostMismatch, { connection: "close" }), { scope })
 
   const server = makeServer(limits)
@@ -203,6 +204,9 @@ export const serve = Effect.fnUntraced(function* (app: App, options: ListenerOpt
     run(refusal.onSocket(socket, limits.lingerMs, error, sentId))
   )
   server.on("drop", () => run(countDropped))
+  yield* startCounting
+  yield* observe(activeRequests.of(), () => state.inFlight)
+  yield* observe(openConnections.of(), () => state.connections.size)
 
   const address = yield* listen(server, options)
   yield* Effect.addFinalizer(() =>

@@ -1,19 +1,37 @@
 import { Effect, Metric, Option } from "effect"
 import { HttpRouter } from "effect/http"
+import { counter, durationBoundaries, gauge, histogram } from "../services/Instrument.ts"
 
-const requests = Metric.counter("quarry.http.requests.total", {
-  description: "Requests answered, by route and status",
-  incremental: true
+const duration = histogram("http.server.request.duration", {
+  description: "From a request's headers to its answer",
+  unit: "s",
+  labels: ["http.request.method", "http.route", "http.response.status_code"],
+  boundaries: durationBoundaries
 })
 
-const durationSeconds = Metric.histogram("quarry.http.request.duration.seconds", {
-  description: "From a request's headers to its answer, by route",
-  boundaries: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15, 30, 60]
+/** Requests that are not answered yet. */
+export const activeRequests = gauge("http.server.active_requests", {
+  description: "Requests that are not answered yet",
+  unit: "{request}",
+  labels: []
 })
 
-const dropped = Metric.counter("quarry.http.connections.dropped.total", {
+export const openConnections = gauge("quarry.http.connections", {
+  description: "Open connections of the public listener",
+  unit: "{connection}",
+  labels: []
+})
+
+const shed = counter("quarry.http.shed", {
+  description: "Requests refused because as many were in flight as may be",
+  unit: "{request}",
+  labels: []
+})
+
+const dropped = counter("quarry.http.connections.dropped", {
   description: "Connections closed because as many were open as may be",
-  incremental: true
+  unit: "{connection}",
+  labels: []
 })
 
 /** What requests are counted under that no route has answered: callers choose paths, and must not choose series. */
@@ -25,15 +43,27 @@ export const matchedRoute: Effect.Effect<string> = Effect.map(
   Option.match({ onNone: () => unmatched, onSome: ({ route }) => route.path })
 )
 
-const countRequest = (route: string, status: number): Effect.Effect<void> =>
-  Metric.update(Metric.withAttributes(requests, { route, status: String(status) }), 1)
+/** Callers choose methods too. */
+const knownMethods: ReadonlySet<string> = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"])
+const otherMethod = "_OTHER"
 
-export const countRefused = (status: number): Effect.Effect<void> => countRequest(unmatched, status)
+export const measureRequest = (
+  method: string,
+  route: string,
+  status: number,
+  durationMs: number
+): Effect.Effect<void> =>
+  Metric.update(duration.of(knownMethods.has(method) ? method : otherMethod, route, String(status)), durationMs / 1000)
 
-export const measureRequest = (route: string, status: number, durationMs: number): Effect.Effect<void> =>
-  Effect.andThen(
-    countRequest(route, status),
-    Metric.update(Metric.withAttributes(durationSeconds, { route }), durationMs / 1000)
-  )
+/** A request that never reached the routes, whatever its method was. */
+export const countRefused = (status: number): Effect.Effect<void> => measureRequest(otherMethod, unmatched, status, 0)
 
-export const countDropped: Effect.Effect<void> = Metric.update(dropped, 1)
+export const countShed: Effect.Effect<void> = Metric.update(shed.of(), 1)
+
+export const countDropped: Effect.Effect<void> = Metric.update(dropped.of(), 1)
+
+/** An alert on a counter needs its zero: the first increase of one that is not there yet is none. */
+export const startCounting: Effect.Effect<void> = Effect.andThen(
+  Metric.update(shed.of(), 0),
+  Metric.update(dropped.of(), 0)
+)

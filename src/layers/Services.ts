@@ -22,6 +22,8 @@ import * as SecretHeaders from "./SecretHeaders.ts"
 import * as SignIn from "./SignIn.ts"
 import * as Storage from "./Storage.ts"
 import * as DatabaseReadiness from "./sql/DatabaseReadiness.ts"
+import * as LedgerWatch from "./sql/LedgerWatch.ts"
+import * as Migrations from "./sql/Migrations.ts"
 
 const limits = Layer.effect(
   Limits,
@@ -85,8 +87,10 @@ const trustedProxies = Layer.effect(
 
 const readiness = DatabaseReadiness.layer.pipe(Layer.provide(Storage.database))
 
+const watch = LedgerWatch.layer.pipe(Layer.provide(Migrations.layer), Layer.provide(Storage.database))
+
 /** Everything the public listener stands on, chosen by the settings. */
-export const layer = Layer.mergeAll(Search.layer, Bulk.layer, callers, readiness).pipe(
+export const layer = Layer.mergeAll(Search.layer, Bulk.layer, callers, readiness, watch).pipe(
   Layer.provide(providers),
   Layer.provide(limits),
   Layer.provideMerge([Storage.layer, shared, Ids.layer, trustedProxies, SecretHeaders.layer])

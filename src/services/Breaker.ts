@@ -39,7 +39,8 @@ export const coolDownMs = ({ reason, retryAfterMs }: Refusal, earlier: number): 
   return rule === undefined ? 0 : Math.min(rule.baseMs * 2 ** Math.min(earlier, 20), rule.mostMs)
 }
 
-export type BreakerState = "closed" | "open" | "half_open"
+export const breakerStates = ["closed", "open", "half_open"] as const
+export type BreakerState = (typeof breakerStates)[number]
 
 /**
  * Leaves out a provider that keeps refusing. When its cool-down has passed, one search probes it and the others still

@@ -1,11 +1,13 @@
-import { Context, Effect, Layer, Redacted } from "effect"
+import { Context, Effect, Layer, Metric, Redacted } from "effect"
 import { bearerToken, type CredentialKind, judged, type Presented } from "../domain/Credential.ts"
 import { type Unauthorized, unauthorized } from "../domain/errors.ts"
 import type { DemoPrincipal, Principal } from "../domain/Principal.ts"
 import { Deployment } from "./Deployment.ts"
 import { KeyStore } from "./KeyStore.ts"
 import { Marketplace } from "./Marketplace.ts"
+import { authentications } from "./Metrics.ts"
 import { Sessions } from "./Sessions.ts"
+import { spanned } from "./Tracing.ts"
 
 /** What a request carries that tells who sends it. */
 export interface Carried extends Presented {
@@ -43,12 +45,10 @@ export class Credentials extends Context.Service<
           ? Effect.fail(unauthorized)
           : Effect.succeed({ _tag: "demo", network })
 
-      const authenticate = Effect.fn("Credentials.authenticate")(function* (
+      const judge = Effect.fnUntraced(function* (
         carried: Carried,
-        accepted: ReadonlyArray<CredentialKind>
+        kind: CredentialKind
       ): Effect.fn.Return<Principal, Unauthorized> {
-        const kind = judged(carried)
-        if (kind === undefined || !accepted.includes(kind)) return yield* unauthorized
         switch (kind) {
           case "key": {
             const token = bearerToken(carried.authorization ?? "")
@@ -69,7 +69,24 @@ export class Credentials extends Context.Service<
         }
       })
 
-      return Credentials.of({ authenticate })
+      const authenticate = (
+        carried: Carried,
+        accepted: ReadonlyArray<CredentialKind>
+      ): Effect.Effect<Principal, Unauthorized> => {
+        const kind = judged(carried)
+        const count = (outcome: "accepted" | "refused") => Metric.update(authentications.of(kind ?? "none", outcome), 1)
+        const judgement =
+          kind === undefined || !accepted.includes(kind) ? Effect.fail(unauthorized) : judge(carried, kind)
+        return judgement.pipe(
+          Effect.tap(() => count("accepted")),
+          Effect.tapError(() => count("refused"))
+        )
+      }
+
+      return Credentials.of({
+        authenticate: (carried, accepted) =>
+          spanned("Credentials.authenticate", {}, () => authenticate(carried, accepted))
+      })
     })
   )
 }

@@ -1,4 +1,4 @@
-import { Clock, Effect, Result } from "effect"
+import { Clock, Effect, Metric, Result } from "effect"
 import type { UpstreamError, UpstreamTimeout } from "../domain/errors.ts"
 import { type OrganicResult, rank } from "../domain/Organic.ts"
 import { defaultSource, type Principal } from "../domain/Principal.ts"
@@ -6,6 +6,7 @@ import type { QueryRecord } from "../domain/QueryRecord.ts"
 import type { SearchRequest } from "../domain/SearchRequest.ts"
 import type { SearchResult } from "../domain/SearchResult.ts"
 import { Limits, providerTimedOut } from "./Limits.ts"
+import { searchDuration } from "./Metrics.ts"
 import { Providers } from "./Providers.ts"
 import { ResultCache } from "./ResultCache.ts"
 
@@ -41,6 +42,13 @@ export const makeDispatch = Effect.gen(function* () {
     }
   })
 })
+
+/** Counts a dispatched search by how it ended. */
+export const countSearch = (
+  operation: "search" | "row",
+  { cached, durationMs, outcome, request }: QueryRecord
+): Effect.Effect<void> =>
+  Metric.update(searchDuration.of(operation, request.target, outcome, String(cached)), durationMs / 1000)
 
 /** The log entry of a dispatched search. It costs one credit whatever came of it, and none in the demo (R24). */
 export const toRecord = (

@@ -1,10 +1,12 @@
-import { Effect } from "effect"
+import { Effect, Metric } from "effect"
 import type { Allowance } from "../domain/Account.ts"
 import type { QuotaExceeded } from "../domain/errors.ts"
 import type { Principal } from "../domain/Principal.ts"
 import type { QueryRecord } from "../domain/QueryRecord.ts"
 import { Ledger } from "./Ledger.ts"
+import { creditsCharged, creditsRefused, creditsReturned } from "./Metrics.ts"
 import { QueryLog } from "./QueryLog.ts"
+import { spanned } from "./Tracing.ts"
 
 /** What a response cost, and what the account could spend around it. */
 export interface Receipt {
@@ -21,8 +23,17 @@ export interface Metered {
   readonly settle: (records: ReadonlyArray<QueryRecord>) => Effect.Effect<Receipt>
 }
 
+/** What of a request's time went to the ledger, in milliseconds. */
+export interface Waits {
+  readonly reserveMs: number
+  readonly settleMs: number
+}
+
 /** How the principals pay: accounts through the ledger, the demo not at all. */
 export const makeMetering = Effect.gen(function* () {
+  // An alert needs the zero: the first increase of a counter that is not there yet is none.
+  yield* Metric.update(creditsRefused.of(), 0)
+  yield* Metric.update(creditsReturned.of(), 0)
   const ledger = yield* Ledger
   const queryLog = yield* QueryLog
 
@@ -36,10 +47,16 @@ export const makeMetering = Effect.gen(function* () {
     searches: number
   ): Effect.fn.Return<Metered, QuotaExceeded> {
     if (principal._tag === "demo") return free
-    const hold = yield* ledger.reserve(principal.account, searches)
+    const { account } = principal
+    const hold = yield* spanned("Ledger.reserve", { attributes: { "quarry.credits": searches } }, () =>
+      Effect.tapError(ledger.reserve(account, searches), () => Metric.update(creditsRefused.of(), searches))
+    )
     return {
       settle: (records) =>
-        ledger.settle(hold, records).pipe(
+        spanned("Ledger.settle", { attributes: { "quarry.searches": records.length } }, () =>
+          ledger.settle(hold, records)
+        ).pipe(
+          Effect.tap(({ charged }) => countCredits(records, searches - charged)),
           Effect.map(({ balance, charged }) => ({ creditsUsed: charged, before: hold.before, balance })),
           // The sweeper has given the credits back already: nothing was charged, and the request is a fault of ours.
           Effect.orDie
@@ -59,3 +76,11 @@ export const makeMetering = Effect.gen(function* () {
 
   return { reserve, nothing }
 })
+
+const countCredits = (records: ReadonlyArray<QueryRecord>, returned: number): Effect.Effect<void> =>
+  Effect.andThen(
+    Effect.forEach(records, ({ credits, request }) => Metric.update(creditsCharged.of(request.target), credits), {
+      discard: true
+    }),
+    returned === 0 ? Effect.void : Metric.update(creditsReturned.of(), returned)
+  )

@@ -1,8 +1,10 @@
-import { Cause, Clock, Context, Effect, Exit, Layer, Option, Result } from "effect"
+import { Cause, Clock, Context, Effect, Exit, Layer, Metric, Option, Result, Scope } from "effect"
 import type { Capabilities } from "../domain/Capabilities.ts"
 import type { UpstreamRow } from "../domain/Organic.ts"
 import type { SearchRequest } from "../domain/SearchRequest.ts"
-import { Breaker, type BreakerState } from "./Breaker.ts"
+import { Breaker, type BreakerState, breakerStates } from "./Breaker.ts"
+import { observe } from "./Instrument.ts"
+import { breakerState, providerDuration } from "./Metrics.ts"
 import { type Provider, Refusal, type RefusalReason } from "./Provider.ts"
 
 /** What is known of a provider and engine in this process. Times are Unix milliseconds. */
@@ -22,7 +24,11 @@ export interface ProviderState {
 }
 
 /** The provider and the engine that it is asked for: a provider's own name has no slash. */
-export const namesOf = ({ name }: ProviderState): { readonly provider: string; readonly engine: string | null } => {
+export const namesOf = ({
+  name
+}: {
+  readonly name: string
+}): { readonly provider: string; readonly engine: string | null } => {
   const [provider = "", ...engine] = name.split("/")
   return { provider, engine: engine.length === 0 ? null : engine.join("/") }
 }
@@ -68,7 +74,24 @@ class Latencies {
 }
 
 const timeout = (message: string) => new Refusal({ reason: "timeout", message })
-const unanswered = (withinMs: number) => timeout(`no answer in ${withinMs} ms`)
+export const unanswered = (withinMs: number) => timeout(`no answer in ${withinMs} ms`)
+
+type Ended = Exit.Exit<Option.Option<ReadonlyArray<UpstreamRow>>, Refusal>
+
+/**
+ * An attempt that is interrupted after so much of its time has not answered in time. The search's own clock started
+ * before the attempt's, and would else always end the last attempt without a word about the provider.
+ */
+const spentShare = 0.95
+
+/** How an attempt ended. One that another overtook, or whose search was given up, is `abandoned`. */
+const outcomeOf = (exit: Ended): RefusalReason | "ok" | "abandoned" | "defect" => {
+  if (Exit.isSuccess(exit)) return Option.isSome(exit.value) ? "ok" : "timeout"
+  return Option.match(Cause.findErrorOption(exit.cause), {
+    onNone: () => (Exit.hasDies(exit) ? "defect" : "abandoned"),
+    onSome: ({ reason }) => reason
+  })
+}
 
 /** A provider with what is known of it. */
 export class Tracked {
@@ -105,12 +128,15 @@ export class Tracked {
     })
   }
 
-  private remember(
-    exit: Exit.Exit<Option.Option<ReadonlyArray<UpstreamRow>>, Refusal>,
-    startedAt: number,
-    now: number,
-    withinMs: number
-  ): Effect.Effect<void> {
+  private remember(ended: Ended, startedAt: number, now: number, withinMs: number): Effect.Effect<void> {
+    const spent = now - startedAt >= withinMs * spentShare
+    const exit: Ended = spent && Exit.hasInterrupts(ended) ? Exit.succeed(Option.none()) : ended
+    const { engine, provider } = namesOf(this.provider)
+    const duration = providerDuration.of(provider, engine ?? "", outcomeOf(exit))
+    return Effect.andThen(Metric.update(duration, (now - startedAt) / 1000), this.learn(exit, startedAt, now, withinMs))
+  }
+
+  private learn(exit: Ended, startedAt: number, now: number, withinMs: number): Effect.Effect<void> {
     if (Exit.isSuccess(exit) && Option.isSome(exit.value)) {
       this.answers += 1
       this.lastSuccessAt = now
@@ -168,35 +194,49 @@ export class ProviderStates extends Context.Service<
     readonly check: (request: SearchRequest, withinMs: number) => Effect.Effect<ReadonlyArray<Checked>>
   }
 >()("quarry/services/ProviderStates") {
-  static readonly layer = Layer.sync(ProviderStates, () => {
-    const tracked = new Map<Provider, Tracked>()
-    const checkOne = Effect.fnUntraced(function* (it: Tracked, request: SearchRequest, withinMs: number) {
-      const startedAt = yield* Clock.currentTimeMillis
-      const outcome = yield* Effect.result(it.ask(request, withinMs))
-      const now = yield* Clock.currentTimeMillis
-      const rows = Result.isSuccess(outcome) ? Option.getOrUndefined(outcome.success) : undefined
-      const refusal = Result.isFailure(outcome) ? outcome.failure : unanswered(withinMs)
-      return {
-        state: it.state(now),
-        rows: rows?.length,
-        refusal: rows === undefined ? refusal : undefined,
-        durationMs: now - startedAt
-      }
+  static readonly layer = Layer.effect(
+    ProviderStates,
+    Effect.gen(function* () {
+      const tracked = new Map<Provider, Tracked>()
+      const scope = yield* Effect.scope
+      const add = Effect.fnUntraced(function* (provider: Provider) {
+        const added = new Tracked(provider)
+        tracked.set(provider, added)
+        const { engine, provider: name } = namesOf(provider)
+        for (const state of breakerStates) {
+          yield* observe(breakerState.of(name, engine ?? "", state), (now) =>
+            added.breaker.state(now) === state ? 1 : 0
+          )
+        }
+        return added
+      }, Scope.provide(scope))
+      const checkOne = Effect.fnUntraced(function* (it: Tracked, request: SearchRequest, withinMs: number) {
+        const startedAt = yield* Clock.currentTimeMillis
+        const outcome = yield* Effect.result(it.ask(request, withinMs))
+        const now = yield* Clock.currentTimeMillis
+        const rows = Result.isSuccess(outcome) ? Option.getOrUndefined(outcome.success) : undefined
+        const refusal = Result.isFailure(outcome) ? outcome.failure : unanswered(withinMs)
+        return {
+          state: it.state(now),
+          rows: rows?.length,
+          refusal: rows === undefined ? refusal : undefined,
+          durationMs: now - startedAt
+        }
+      })
+      return ProviderStates.of({
+        track: (provider) =>
+          Effect.suspend(() => {
+            const known = tracked.get(provider)
+            return known === undefined ? add(provider) : Effect.succeed(known)
+          }),
+        all: Effect.map(Clock.currentTimeMillis, (now) => Array.from(tracked.values(), (it) => it.state(now))),
+        check: (request, withinMs) =>
+          Effect.suspend(() =>
+            Effect.forEach(Array.from(tracked.values()), (it) => checkOne(it, request, withinMs), {
+              concurrency: maxConcurrentChecks
+            })
+          )
+      })
     })
-    return ProviderStates.of({
-      track: (provider) =>
-        Effect.sync(() => {
-          const known = tracked.get(provider) ?? new Tracked(provider)
-          tracked.set(provider, known)
-          return known
-        }),
-      all: Effect.map(Clock.currentTimeMillis, (now) => Array.from(tracked.values(), (it) => it.state(now))),
-      check: (request, withinMs) =>
-        Effect.suspend(() =>
-          Effect.forEach(Array.from(tracked.values()), (it) => checkOne(it, request, withinMs), {
-            concurrency: maxConcurrentChecks
-          })
-        )
-    })
-  })
+  )
 }

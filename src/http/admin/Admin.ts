@@ -3,9 +3,9 @@ import { NodeHttpServer } from "@effect/platform-node"
 import { Cause, Effect, Layer } from "effect"
 import { HttpRouter, HttpServerError, HttpServerResponse } from "effect/http"
 import { PrometheusMetrics } from "effect/observability"
+import { prometheusName } from "../../services/Instrument.ts"
 import { ProviderStates } from "../../services/ProviderStates.ts"
 import { Readiness } from "../../services/Readiness.ts"
-import * as ProcessMetrics from "./ProcessMetrics.ts"
 import { providerView } from "./providers.ts"
 
 const json = (status: number, body: unknown) => HttpServerResponse.jsonUnsafe(body, { status })
@@ -14,7 +14,6 @@ const routes = HttpRouter.use(
   Effect.fnUntraced(function* (router) {
     const readiness = yield* Readiness
     const states = yield* ProviderStates
-    const sampleProcess = yield* ProcessMetrics.make
     yield* router.add("GET", "/healthz", json(200, { status: "up" }))
     yield* router.add(
       "GET",
@@ -29,7 +28,7 @@ const routes = HttpRouter.use(
     yield* router.add(
       "GET",
       "/metrics",
-      Effect.map(Effect.andThen(sampleProcess, PrometheusMetrics.format()), (text) =>
+      Effect.map(PrometheusMetrics.format({ metricNameMapper: prometheusName }), (text) =>
         HttpServerResponse.text(text, { contentType: "text/plain; version=0.0.4; charset=utf-8" })
       )
     )

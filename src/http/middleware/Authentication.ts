@@ -9,6 +9,7 @@ import { Sessions } from "../../services/Sessions.ts"
 import { acceptedBy, ownPagesOnly } from "../Callers.ts"
 import { clientAddress } from "../clientAddress.ts"
 import { Authentication, CurrentPrincipal } from "../Middleware.ts"
+import { note } from "../RequestFacts.ts"
 
 const carriedBy = Effect.fnUntraced(function* (
   { headers }: HttpServerRequest.HttpServerRequest,
@@ -49,6 +50,10 @@ export const layer = Layer.effect(
     return Effect.fnUntraced(function* (httpEffect, { endpoint }) {
       const request = yield* HttpServerRequest.HttpServerRequest
       const principal = yield* callerOf(request, endpoint)
+      yield* note({
+        principal: principal._tag,
+        ...(principal._tag === "demo" ? {} : { account_id: principal.account.id })
+      })
       return yield* Effect.provideService(httpEffect, CurrentPrincipal, principal)
     })
   })

@@ -1,7 +1,9 @@
-import { Effect, Layer } from "effect"
+import { Effect, Layer, Metric } from "effect"
 import { RateLimited } from "../../domain/errors.ts"
 import { rateLimitOf } from "../../domain/Principal.ts"
+import { limiterDecisions } from "../../services/Metrics.ts"
 import { RateLimiter } from "../../services/RateLimiter.ts"
+import { spanned } from "../../services/Tracing.ts"
 import { rateLimitHeaders, setHeaders } from "../headers.ts"
 import { CurrentPrincipal, RateLimiting } from "../Middleware.ts"
 
@@ -10,8 +12,10 @@ export const layer = Layer.effect(
   Effect.gen(function* () {
     const limiter = yield* RateLimiter
 
-    const admit = Effect.fn("RateLimiting.admit")(function* () {
-      const decision = yield* limiter.hit(rateLimitOf(yield* CurrentPrincipal))
+    const admit = Effect.gen(function* () {
+      const principal = yield* CurrentPrincipal
+      const decision = yield* spanned("RateLimiter.hit", {}, () => limiter.hit(rateLimitOf(principal)))
+      yield* Metric.update(limiterDecisions.of(principal._tag, decision.admitted ? "admitted" : "refused"), 1)
       yield* setHeaders(rateLimitHeaders(decision))
       if (!decision.admitted) {
         return yield* new RateLimited({
@@ -21,6 +25,6 @@ export const layer = Layer.effect(
       }
     })
 
-    return (httpEffect) => Effect.andThen(admit(), httpEffect)
+    return (httpEffect) => Effect.andThen(admit, httpEffect)
   })
 )

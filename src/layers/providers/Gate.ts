@@ -1,4 +1,5 @@
-import { Clock, Effect, Option, Schema, type Scope, Semaphore } from "effect"
+import { Clock, Effect, Metric, Option, Schema, type Scope, Semaphore } from "effect"
+import { providerWait } from "../../services/Metrics.ts"
 import { Pacer } from "../../services/Pacer.ts"
 import { maxQueueMs, Refusal } from "../../services/Provider.ts"
 
@@ -55,11 +56,13 @@ export const make = (
     return (call) =>
       Effect.gen(function* () {
         const withinMs = yield* maxQueueMs
-        const deadline = (yield* Clock.currentTimeMillis) + withinMs
+        const asked = yield* Clock.currentTimeMillis
+        const deadline = asked + withinMs
         // In a scope, so that a permit that comes as the wait ends is given back.
         const permit = yield* Effect.timeoutOption(Semaphore.takeScoped(permits, 1), withinMs)
         if (Option.isNone(permit)) return yield* busy(`it has all ${concurrency} calls in flight`)
         if (perSecond !== undefined) yield* turn(deadline, perSecond)
+        yield* Metric.update(providerWait.of(name), ((yield* Clock.currentTimeMillis) - asked) / 1000)
         return yield* call
       }).pipe(Effect.scoped)
   })

@@ -1,8 +1,9 @@
 import { promisify } from "node:util"
 import { brotliDecompress, gunzip, inflate, type ZlibOptions } from "node:zlib"
-import { Clock, Effect, Option, Predicate, Schema, Stream } from "effect"
+import { Clock, Effect, Option, Predicate, Schema, Stream, type Tracer } from "effect"
 import { Headers, HttpClient, type HttpClientError, HttpClientRequest, type HttpClientResponse } from "effect/http"
 import { Refusal, type RefusalReason } from "../../services/Provider.ts"
+import { currentSpan, traceContext } from "../../services/Tracing.ts"
 import type { Gate } from "./Gate.ts"
 
 /** The largest answer that is read, as it arrives and once it is decompressed. */
@@ -152,6 +153,18 @@ const codeOf = ({ reason }: HttpClientError.HttpClientError): string => {
   return Predicate.hasProperty(cause, "code") && typeof cause.code === "string" ? cause.code : reason._tag
 }
 
+/** Where a request goes: not its whole address, which holds the query. */
+const describeRequest = (span: Tracer.Span, { method, url }: HttpClientRequest.HttpClientRequest): void => {
+  const { hostname, port, protocol } = new URL(url)
+  span.attribute("http.request.method", method)
+  span.attribute("server.address", hostname)
+  span.attribute("server.port", Number(port) || (protocol === "https:" ? 443 : 80))
+}
+
+/** Trace Context, so that an engine of the operator's own shows up in the same trace; and nothing else about the caller. */
+const traceparent = (span: Tracer.Span | undefined): Readonly<Record<string, string>> =>
+  span === undefined ? {} : { traceparent: traceContext(span) }
+
 /** Asks an upstream and answers the JSON it gives. */
 export type Ask = (request: HttpClientRequest.HttpClientRequest) => Effect.Effect<unknown, Refusal>
 
@@ -171,9 +184,16 @@ export const make = (upstream: {
     const dialect = upstream.dialect ?? {}
     const call = (request: HttpClientRequest.HttpClientRequest) =>
       Effect.gen(function* () {
+        const span = yield* currentSpan
+        if (span?.sampled === true) describeRequest(span, request)
         const response = yield* scoped.execute(
-          request.pipe(HttpClientRequest.acceptJson, HttpClientRequest.setHeader("accept-encoding", "gzip, br"))
+          request.pipe(
+            HttpClientRequest.acceptJson,
+            HttpClientRequest.setHeader("accept-encoding", "gzip, br"),
+            HttpClientRequest.setHeaders(traceparent(span))
+          )
         )
+        if (span?.sampled === true) span.attribute("http.response.status_code", response.status)
         if (response.status < 200 || response.status > 299) return yield* refuseStatus(response, dialect)
         if (/html/i.test(response.headers["content-type"] ?? "")) {
           return yield* refuse("malformed", "it answered HTML: is its address right?")
@@ -185,7 +205,7 @@ export const make = (upstream: {
         Effect.catchTag("HttpClientError", (error) =>
           refuse("unreachable", `the connection failed (${codeOf(error)})`)
         ),
-        // Spans show all headers but those named here.
+        // Whoever shows the request must not show these.
         Effect.updateService(Headers.CurrentRedactedNames, (names) => [...names, ...upstream.secretHeaders])
       )
     return (request) => upstream.gate(call(request))

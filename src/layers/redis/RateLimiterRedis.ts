@@ -1,4 +1,5 @@
 import { Effect, Layer, Metric, Stream } from "effect"
+import { limiterFallbacks, limiterLocal } from "../../services/Metrics.ts"
 import { decisionFrom, RateLimiter, windowMs } from "../../services/RateLimiter.ts"
 import * as RateLimiterMemory from "../memory/RateLimiterMemory.ts"
 import { RedisConnection } from "./RedisConnection.ts"
@@ -33,15 +34,6 @@ type Reply = readonly [admitted: 0 | 1, counted: number, oldestMicros: number, n
 
 const count = Script.make<Reply>(script)
 
-const local = Metric.gauge("quarry.limiter.local", {
-  description: "1 while this process limits by itself because Redis is away, else 0"
-})
-
-const fallbacks = Metric.counter("quarry.limiter.fallbacks", {
-  description: "Requests counted in this process because Redis was away",
-  incremental: true
-})
-
 /** Limits over all replicas, and in this process alone while Redis is away (R28). */
 export const layer: Layer.Layer<RateLimiter, never, RedisConnection> = Layer.effect(
   RateLimiter,
@@ -49,7 +41,10 @@ export const layer: Layer.Layer<RateLimiter, never, RedisConnection> = Layer.eff
     const connection = yield* RedisConnection
     const inProcess = yield* RateLimiter
 
-    yield* Effect.forkScoped(Stream.runForEach(connection.away, (away) => Metric.update(local, away ? 1 : 0)))
+    yield* Metric.update(limiterFallbacks.of(), 0)
+    yield* Effect.forkScoped(
+      Stream.runForEach(connection.away, (away) => Metric.update(limiterLocal.of(), away ? 1 : 0))
+    )
 
     return RateLimiter.of({
       hit: ({ credential, limit }) =>
@@ -66,7 +61,8 @@ export const layer: Layer.Layer<RateLimiter, never, RedisConnection> = Layer.eff
                   nowMs: nowMicros / 1000
                 })
               ),
-            onFailure: () => Effect.andThen(Metric.update(fallbacks, 1), inProcess.hit({ credential, limit }))
+            onFailure: () =>
+              Effect.andThen(Metric.update(limiterFallbacks.of(), 1), inProcess.hit({ credential, limit }))
           }
         )
     })

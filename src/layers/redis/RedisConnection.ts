@@ -4,14 +4,18 @@ import {
   Data,
   Duration,
   Effect,
+  Exit,
   Latch,
   Layer,
+  Metric,
   Redacted,
   Schedule,
   type Stream,
   SubscriptionRef
 } from "effect"
 import { Cluster, Redis } from "ioredis"
+import { observe, secondsSince } from "../../services/Instrument.ts"
+import { databaseDuration, redisAway } from "../../services/Metrics.ts"
 
 export type RedisClient = Redis | Cluster
 
@@ -84,6 +88,15 @@ const probe = async (client: RedisClient): Promise<void> => {
   if (client instanceof Cluster) await Promise.all(client.nodes("master").map(assertInCluster))
   await client.set("quarry:probe", "", "PX", 1_000)
 }
+
+const timed = <A, E>(command: Effect.Effect<A, E>): Effect.Effect<A, E> =>
+  Effect.flatMap(Clock.currentTimeNanos, (startedAt) =>
+    Effect.onExit(command, (exit) =>
+      Effect.flatMap(secondsSince(startedAt), (seconds) =>
+        Metric.update(databaseDuration.of("redis", Exit.isSuccess(exit) ? "" : "unavailable"), seconds)
+      )
+    )
+  )
 
 /** Connects in the background, and goes on when that has succeeded or taken too long. */
 const start = (client: RedisClient) =>
@@ -177,6 +190,7 @@ export class RedisConnection extends Context.Service<
           yield* Effect.logInfo(`Redis is back after ${Duration.format(Duration.millis(awayMs))}.`)
         })
 
+        yield* observe(redisAway.of(), () => (away === undefined ? 0 : 1))
         yield* start(client)
         yield* Effect.catch(attempt(probe), (reason) => Effect.sync(() => open(reason)))
         yield* Effect.forkScoped(Effect.forever(watch))
@@ -186,7 +200,7 @@ export class RedisConnection extends Context.Service<
           run: (command) =>
             Effect.suspend(() =>
               away === undefined
-                ? Effect.catch(attempt(command), (reason) => {
+                ? Effect.catch(timed(attempt(command)), (reason) => {
                     open(reason)
                     return gone
                   })

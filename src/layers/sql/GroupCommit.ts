@@ -1,8 +1,27 @@
-import { Array as Arr, Cause, Deferred, type Duration, Effect, Exit, Result, type Scope, Semaphore } from "effect"
+import {
+  Array as Arr,
+  Cause,
+  Clock,
+  type Context,
+  Deferred,
+  type Duration,
+  Effect,
+  Exit,
+  Metric,
+  Result,
+  type Scope,
+  Semaphore,
+  type Tracer
+} from "effect"
 import type { SqlError } from "effect/sql"
+import { observe, secondsSince } from "../../services/Instrument.ts"
+import { batchDuration, batchRetries, batchSize, ledgerApart, ledgerWaiting } from "../../services/Metrics.ts"
+import { sampledSpan } from "../../services/Tracing.ts"
 import { isTransient, retryTransient, retryUntilKnown } from "./Transient.ts"
 
 export interface GroupCommitOptions<Entry, Answer> {
+  /** What a batch is called in traces and metrics: the function of the database that carries it. */
+  readonly name: string
   /** Carries the entries in one round trip and answers each, in their order. It may run twice for the same entries. */
   readonly run: (batch: Arr.NonEmptyReadonlyArray<Entry>) => Effect.Effect<ReadonlyArray<Answer>, SqlError.SqlError>
   /** Whose entry it is. */
@@ -18,6 +37,8 @@ export interface GroupCommitOptions<Entry, Answer> {
 interface Waiting<Entry, Answer> {
   readonly entry: Entry
   readonly answer: Deferred.Deferred<Answer>
+  /** Of whoever asked, where that is kept. */
+  readonly span: Tracer.Span | undefined
   /** Whoever asked went away before the entry was sent. */
   abandoned: boolean
 }
@@ -44,6 +65,7 @@ export const makeGroupCommit = Effect.fnUntraced(function* <Entry, Answer>(
   options: GroupCommitOptions<Entry, Answer>
 ): Effect.fn.Return<(entry: Entry) => Effect.Effect<Answer>, never, Scope.Scope> {
   const scope = yield* Effect.scope
+  const context = yield* Effect.context<never>()
   const retry = options.uncertainty === undefined ? retryTransient : retryUntilKnown(options.uncertainty)
   const lines = new Map<string, Array<Waiting<Entry, Answer>>>()
   const apart = new Map<string, Apart<Entry, Answer>>()
@@ -65,7 +87,35 @@ export const makeGroupCommit = Effect.fnUntraced(function* <Entry, Answer>(
     return batch
   }
 
-  const send = (batch: Batch<Entry, Answer>) => Effect.exit(retry(options.run(Arr.map(batch, (item) => item.entry))))
+  const send = Effect.fnUntraced(function* (batch: Batch<Entry, Answer>) {
+    const startedAt = yield* Clock.currentTimeNanos
+    let resent = -1
+    const run = Effect.suspend(() => {
+      resent++
+      return options.run(Arr.map(batch, (item) => item.entry))
+    })
+    const exit = yield* Effect.exit(traced(options.name, batch, retry(run)))
+    const duration = batchDuration.of(options.name, Exit.isSuccess(exit) ? "ok" : "failed")
+    yield* Metric.update(duration, yield* secondsSince(startedAt))
+    yield* Metric.update(batchSize.of(options.name), batch.length)
+    yield* Metric.update(batchRetries.of(options.name), Math.max(0, resent))
+    return exit
+  })
+
+  // An alert needs the zero: the first increase of a counter that is not there yet is none.
+  yield* Metric.update(batchRetries.of(options.name), 0)
+  yield* observe(
+    ledgerWaiting.of(options.name),
+    () => waiting(lines.values()) + waiting(Array.from(apart.values(), ({ line }) => line))
+  )
+  yield* observe(ledgerApart.of(options.name), () => apart.size)
+
+  /** Forks what serves many in the context of none of them: whose request woke it is chance, and no parent of it. */
+  const forkApart = (effect: Effect.Effect<void>) =>
+    Effect.forkIn(
+      Effect.updateContext(effect, (_: Context.Context<never>) => context),
+      scope
+    )
 
   const conclude = (batch: Batch<Entry, Answer>, exit: Outcome<Answer>): Effect.Effect<void> =>
     Exit.isFailure(exit) && batch.length > 1 && !failedFor(exit, isTheDatabases)
@@ -92,7 +142,7 @@ export const makeGroupCommit = Effect.fnUntraced(function* <Entry, Answer>(
   const wake = Effect.suspend(() => {
     if (sending || lines.size === 0) return Effect.void
     sending = true
-    return Effect.forkIn(drain, scope)
+    return forkApart(drain)
   })
 
   const setApart = Effect.fnUntraced(function* (batch: Batch<Entry, Answer>) {
@@ -122,12 +172,12 @@ export const makeGroupCommit = Effect.fnUntraced(function* <Entry, Answer>(
       const own = apart.get(owner)
       if (own === undefined || own.sending) return Effect.void
       own.sending = true
-      return Effect.forkIn(drainApart(owner, own), scope)
+      return forkApart(drainApart(owner, own))
     })
 
-  return (entry) =>
+  const submit = (entry: Entry, span: Tracer.Span | undefined) =>
     Effect.uninterruptibleMask((restore) => {
-      const item: Waiting<Entry, Answer> = { entry, answer: Deferred.makeUnsafe(), abandoned: false }
+      const item: Waiting<Entry, Answer> = { entry, answer: Deferred.makeUnsafe(), span, abandoned: false }
       const answer = restore(Deferred.await(item.answer)).pipe(
         Effect.onInterrupt(() =>
           Effect.sync(() => {
@@ -141,7 +191,35 @@ export const makeGroupCommit = Effect.fnUntraced(function* <Entry, Answer>(
       else line.push(item)
       return Effect.andThen(apart.has(owner) ? wakeApart(owner) : wake, answer)
     })
+
+  return (entry) => Effect.flatMap(sampledSpan, (span) => submit(entry, span))
 })
+
+const waiting = (lines: Iterable<ReadonlyArray<unknown>>): number =>
+  Array.from(lines, (line) => line.length).reduce((sum, length) => sum + length, 0)
+/**
+ * A batch is a trace of its own, linked with each of the requests that it carries, and they with it: it is part of
+ * none of them. Its statement is not told of a second time.
+ */
+const traced = <A, E>(
+  name: string,
+  batch: ReadonlyArray<{ readonly span: Tracer.Span | undefined }>,
+  run: Effect.Effect<A, E>
+): Effect.Effect<A, E> => {
+  const untraced = Effect.withTracerEnabled(run, false)
+  const spans = batch.flatMap(({ span }) => (span === undefined ? [] : [span]))
+  if (spans.length === 0) return untraced
+  const links = spans.map((span) => ({ span, attributes: {} }))
+  const attributes = {
+    "db.system.name": "postgresql",
+    "db.operation.name": name,
+    "quarry.ledger.batch_size": batch.length
+  }
+  return Effect.useSpan(name, { root: true, kind: "client", links, attributes }, (span) => {
+    for (const carried of spans) carried.addLinks([{ span, attributes: {} }])
+    return untraced
+  })
+}
 
 type Batch<Entry, Answer> = Arr.NonEmptyReadonlyArray<Waiting<Entry, Answer>>
 type Outcome<Answer> = Exit.Exit<ReadonlyArray<Answer>, SqlError.SqlError>

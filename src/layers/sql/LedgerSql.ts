@@ -1,4 +1,4 @@
-import { Clock, Duration, Effect, Layer, Schedule } from "effect"
+import { Clock, Duration, Effect, Layer, Metric, Schedule } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import type { Account, Allowance } from "../../domain/Account.ts"
 import { NotFound, QuotaExceeded } from "../../domain/errors.ts"
@@ -6,6 +6,7 @@ import { type Period, type Plan, periodAt } from "../../domain/Plan.ts"
 import type { QueryRecord } from "../../domain/QueryRecord.ts"
 import { Ids } from "../../services/Ids.ts"
 import { type Hold, HoldExpired, Ledger, type Settlement } from "../../services/Ledger.ts"
+import { holdsSwept } from "../../services/Metrics.ts"
 import { makeGroupCommit } from "./GroupCommit.ts"
 import { toColumns } from "./QueryRow.ts"
 import { retryTransient } from "./Transient.ts"
@@ -79,6 +80,7 @@ export const layer = (options: LedgerOptions = {}): Layer.Layer<Ledger, never, S
       const leaseMs = Duration.toMillis(lease)
 
       const submitReservation = yield* makeGroupCommit<Reservation, ReserveRow>({
+        name: "ledger_reserve",
         ownerOf: (reservation) => reservation.accountId,
         maxBatch,
         maxPerOwner: maxPerAccount,
@@ -96,6 +98,7 @@ export const layer = (options: LedgerOptions = {}): Layer.Layer<Ledger, never, S
       })
 
       const submitOpening = yield* makeGroupCommit<Opening, true>({
+        name: "ledger_open",
         ownerOf: (opening) => opening.accountId,
         maxBatch,
         maxPerOwner: maxBatch,
@@ -125,7 +128,7 @@ export const layer = (options: LedgerOptions = {}): Layer.Layer<Ledger, never, S
         yield* submitOpening({ accountId, plan: terms.plan, cycleStart, period })
       })
 
-      const reserve = Effect.fn("Ledger.reserve")(function* (account: Account, credits: number) {
+      const reserve = Effect.fnUntraced(function* (account: Account, credits: number) {
         const reservation = { holdId: yield* ids.make("hld_"), accountId: account.id, credits }
         for (let attempt = 1; attempt <= maxReserveAttempts; attempt++) {
           const row = yield* submitReservation(reservation)
@@ -144,6 +147,7 @@ export const layer = (options: LedgerOptions = {}): Layer.Layer<Ledger, never, S
       })
 
       const submitEnding = yield* makeGroupCommit<Ending, Settlement | "expired">({
+        name: "ledger_settle",
         ownerOf: (ending) => ending.hold.accountId,
         maxBatch,
         maxPerOwner: maxPerAccount,
@@ -171,7 +175,7 @@ export const layer = (options: LedgerOptions = {}): Layer.Layer<Ledger, never, S
         })
       })
 
-      const settle = Effect.fn("Ledger.settle")(function* (hold: Hold, records: ReadonlyArray<QueryRecord>) {
+      const settle = Effect.fnUntraced(function* (hold: Hold, records: ReadonlyArray<QueryRecord>) {
         const charge = records.reduce((sum, record) => sum + record.credits, 0)
         const held = hold.fromQuota + hold.fromBalance
         if (charge > held)
@@ -219,6 +223,7 @@ export const layer = (options: LedgerOptions = {}): Layer.Layer<Ledger, never, S
       )
 
       yield* sweep.pipe(
+        Effect.tap((swept) => Metric.update(holdsSwept.of(), swept)),
         Effect.tap((swept) =>
           swept === 0 ? Effect.void : Effect.logWarning(`The credits of ${swept} expired holds were given back.`)
         ),

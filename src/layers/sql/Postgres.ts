@@ -2,6 +2,7 @@ import { PgClient } from "@effect/sql-pg"
 import { Duration, Effect, Layer, Predicate, Redacted } from "effect"
 import { Reactivity } from "effect/reactivity"
 import { SqlClient, type SqlConnection, SqlError } from "effect/sql"
+import { measured } from "./PoolMetrics.ts"
 import { limitedAcquirer, unprepared } from "./StatementLimit.ts"
 
 export interface PostgresOptions {
@@ -57,7 +58,7 @@ export const layer = (options: PostgresOptions): Layer.Layer<SqlClient.SqlClient
     Effect.gen(function* () {
       const pool = yield* connect(options)
       const limit = Duration.sum(options.statementTimeout ?? defaultStatementTimeout, timeoutGrace)
-      const acquirer = limitedAcquirer(pool.reserve, limit)
+      const acquirer = yield* measured(limitedAcquirer(pool.reserve, limit), options.poolSize)
       return yield* SqlClient.make({
         acquirer,
         transactionAcquirer: Effect.map(acquirer, unprepared),

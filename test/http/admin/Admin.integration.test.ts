@@ -2,6 +2,7 @@ import { assert, describe, layer } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { HttpServer } from "effect/http"
 import * as Admin from "../../../src/http/admin/Admin.ts"
+import * as ProcessMetrics from "../../../src/layers/telemetry/ProcessMetrics.ts"
 import { Refusal } from "../../../src/services/Provider.ts"
 import { ProviderStates } from "../../../src/services/ProviderStates.ts"
 import { Readiness } from "../../../src/services/Readiness.ts"
@@ -10,7 +11,7 @@ import { searchRequest } from "../../support/requests.ts"
 import { connect, search } from "../../support/Wire.ts"
 
 const admin = Admin.listener({ host: "127.0.0.1", port: 0 }).pipe(
-  Layer.provideMerge(Layer.merge(Readiness.layer, ProviderStates.layer))
+  Layer.provideMerge(Layer.mergeAll(Readiness.layer, ProviderStates.layer, ProcessMetrics.layer))
 )
 
 const get = Effect.fnUntraced(function* (path: string) {
@@ -57,12 +58,14 @@ describe("the private listener", () => {
         const { status, text, type } = yield* get("/metrics")
         assert.strictEqual(status, 200)
         assert.match(type ?? "", /^text\/plain; version=0\.0\.4/)
-        assert.match(text, /^quarry_http_requests_total\{route="\/v1\/query",status="200"\} 1$/m)
-        assert.match(text, /^quarry_http_requests_total\{route="unmatched",status="404"\} 1$/m)
-        assert.match(text, /^quarry_http_requests_total\{route="unmatched",status="400"\} 1$/m)
-        assert.match(text, /^quarry_http_request_duration_seconds_count\{route="\/v1\/query"\} 1$/m)
-        assert.match(text, /^quarry_process_memory_resident_bytes [1-9]\d{6,}$/m)
-        assert.match(text, /^quarry_process_event_loop_delay_max_seconds \d/m)
+        const answered = (method: string, route: string, status: number) =>
+          `\nhttp_server_request_duration_seconds_count{http_request_method="${method}",http_route="${route}",` +
+          `http_response_status_code="${status}"} 1\n`
+        assert.include(text, answered("GET", "/v1/query", 200))
+        assert.include(text, answered("GET", "unmatched", 404))
+        assert.include(text, answered("_OTHER", "unmatched", 400))
+        assert.match(text, /^process_memory_usage_bytes [1-9]\d{6,}$/m)
+        assert.match(text, /^nodejs_eventloop_delay_max_seconds \d/m)
         assert.notInclude(text, "chosen-by-caller")
       })
     )

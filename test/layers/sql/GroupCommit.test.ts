@@ -1,8 +1,9 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Deferred, Duration, Effect, Exit, Fiber } from "effect"
+import { Deferred, Duration, Effect, Exit, Fiber, Metric, Option, Tracer } from "effect"
 import { SqlError } from "effect/sql"
 import { TestClock } from "effect/testing"
 import { makeGroupCommit } from "../../../src/layers/sql/GroupCommit.ts"
+import { spanned } from "../../../src/services/Tracing.ts"
 
 interface Entry {
   readonly owner: string
@@ -23,6 +24,7 @@ const make = Effect.fnUntraced(function* (
   const gate = yield* Deferred.make<void>()
   const sent: Array<ReadonlyArray<Entry>> = []
   const submit = yield* makeGroupCommit<Entry, string>({
+    name: "test",
     maxBatch: 10,
     maxPerOwner: 4,
     uncertainty,
@@ -60,6 +62,43 @@ describe("GroupCommit", () => {
       )
     })
   )
+
+  it.effect("a batch is a trace of its own, linked both ways with whoever it carries, and below none of them", () => {
+    const spans: Array<Tracer.NativeSpan> = []
+    const tracer = Tracer.make({
+      span: (options) => {
+        const span = new Tracer.NativeSpan(options)
+        spans.push(span)
+        return span
+      }
+    })
+    return Effect.gen(function* () {
+      const { all, open, submit } = yield* make()
+      yield* all(entries("z", 1))
+      yield* TestClock.adjust(0)
+      const asked = yield* Effect.forkChild(
+        Effect.forEach(["a", "b"], (owner) => spanned(owner, {}, () => submit({ owner, n: 0 })), {
+          concurrency: "unbounded"
+        })
+      )
+      yield* TestClock.adjust(0)
+      yield* open
+      yield* Fiber.join(asked)
+      const [a, b, batch, ...others] = spans
+      assert.deepStrictEqual([a?.name, b?.name, batch?.name, others.length], ["a", "b", "test", 0])
+      assert.isTrue(Option.isNone(batch?.parent ?? Option.some(undefined)))
+      assert.deepStrictEqual(
+        batch?.links.map((link) => link.span.spanId),
+        [a?.spanId, b?.spanId]
+      )
+      for (const asker of [a, b]) {
+        assert.deepStrictEqual(
+          asker?.links.map((link) => link.span.spanId),
+          [batch?.spanId]
+        )
+      }
+    }).pipe(Effect.provideService(Tracer.Tracer, tracer))
+  })
 
   it.effect("the flood of one owner does not starve the others, and each owner's order is kept", () =>
     Effect.gen(function* () {
@@ -203,6 +242,7 @@ describe("GroupCommit", () => {
       const fiber = yield* Effect.scoped(
         Effect.gen(function* () {
           const submit = yield* makeGroupCommit<Entry, true>({
+            name: "test",
             maxBatch: 10,
             maxPerOwner: 1,
             ownerOf: ({ owner }) => owner,
@@ -221,4 +261,52 @@ describe("GroupCommit", () => {
       assert.deepStrictEqual(sent, [0, 1, 2, 3, 4])
     })
   )
+
+  it.effect("tells in metrics how it fared: calls in a statement, what was sent again and what failed", () =>
+    Effect.gen(function* () {
+      const lost = failure(new SqlError.ConnectionError(props))
+      const { all, open } = yield* make((batch, attempt) =>
+        attempt < 3 || batch[0]?.owner === "failing" ? lost : undefined
+      )
+      const first = yield* all(entries("a", 1))
+      yield* TestClock.adjust(0)
+      const rest = yield* all(entries("b", 2))
+      yield* TestClock.adjust(0)
+      const { waiting } = yield* measured
+      yield* open
+      yield* TestClock.adjust("10 seconds")
+      yield* Fiber.join(first)
+      yield* Fiber.join(rest)
+      assert.strictEqual(waiting, 2)
+      const before = yield* measured
+      assert.deepInclude(before, { waiting: 0, retries: 2, ok: 2, failed: undefined, calls: 3 })
+      yield* all(entries("failing", 1))
+      yield* TestClock.adjust("10 seconds")
+      assert.deepInclude(yield* measured, { retries: 6, ok: 2, failed: 1 })
+    }).pipe(
+      Effect.provideServiceEffect(
+        Metric.MetricRegistry,
+        Effect.sync(() => new Map())
+      )
+    )
+  )
+})
+
+/** What the metrics say of the batches. */
+const measured = Effect.map(Metric.snapshot, (metrics) => {
+  const stateOf = (id: string, outcome?: string) =>
+    metrics.find((it) => it.id === id && (outcome === undefined || it.attributes?.outcome === outcome))?.state
+  const count = (id: string, outcome?: string) => {
+    const state = stateOf(id, outcome)
+    return state !== undefined && "count" in state ? state.count : undefined
+  }
+  const waiting = stateOf("quarry.ledger.waiting")
+  const size = stateOf("quarry.ledger.batch.size")
+  return {
+    waiting: waiting !== undefined && "value" in waiting ? waiting.value : undefined,
+    retries: count("quarry.ledger.retries"),
+    ok: count("quarry.ledger.batch.duration", "ok"),
+    failed: count("quarry.ledger.batch.duration", "failed"),
+    calls: size !== undefined && "sum" in size ? size.sum : undefined
+  }
 })

@@ -1,0 +1,49 @@
+import { createServer } from "node:http"
+import { buffer } from "node:stream/consumers"
+import { decodeSpans, type OtlpSpan } from "./Otlp.ts"
+import { listPage, tracePage } from "./waterfall.ts"
+
+/*
+ * A collector for one developer: takes OTLP over HTTP on a port of the loopback, 4318 unless an argument says another,
+ * keeps the latest traces in memory and shows each as a timeline. `/batch/bat_…` finds the trace of a batch.
+ */
+
+const maxTraces = 1_000
+const maxBodyBytes = 16 * 1024 * 1024
+
+const traces = new Map<string, Array<OtlpSpan>>()
+
+const keep = (span: OtlpSpan): void => {
+  const known = traces.get(span.traceId)
+  if (known !== undefined) known.push(span)
+  else traces.set(span.traceId, [span])
+  const [oldest] = traces.keys()
+  if (traces.size > maxTraces && oldest !== undefined) traces.delete(oldest)
+}
+
+const ofBatch = (batchId: string): string | undefined =>
+  [...traces].find(([, spans]) => spans.some(({ attributes }) => attributes["quarry.batch.id"] === batchId))?.[0]
+
+const show = (path: string): string | undefined => {
+  const [, kind, id = ""] = path.split("/")
+  if (kind === "") return listPage(traces)
+  const traceId = kind === "batch" ? ofBatch(id) : id
+  const spans = traceId === undefined ? undefined : traces.get(traceId)
+  return traceId === undefined || spans === undefined ? undefined : tracePage(traceId, spans)
+}
+
+const server = createServer(async (request, response) => {
+  if (request.method === "POST") {
+    if (Number(request.headers["content-length"] ?? 0) > maxBodyBytes) return response.writeHead(413).end()
+    const body = await buffer(request)
+    if (request.url === "/v1/traces") for (const span of decodeSpans(body)) keep(span)
+    return response.writeHead(200, { "content-type": "application/x-protobuf" }).end()
+  }
+  const page = show(request.url ?? "/")
+  return response
+    .writeHead(page === undefined ? 404 : 200, { "content-type": "text/html; charset=utf-8" })
+    .end(page ?? "There is no such trace.")
+})
+
+const port = Number(process.argv[2] ?? 4318)
+server.listen(port, "127.0.0.1", () => console.log(`Traces at http://127.0.0.1:${port}/`))

@@ -1,0 +1,74 @@
+import { Cause, Clock, Effect, Exit, Metric, Option } from "effect"
+import { SqlConnection, type SqlError } from "effect/sql"
+import { observe, secondsSince } from "../../services/Instrument.ts"
+import {
+  databaseConnections,
+  databaseDuration,
+  databaseMax,
+  databasePending,
+  databaseWait
+} from "../../services/Metrics.ts"
+import { Unanswered } from "./StatementLimit.ts"
+
+const system = "postgresql"
+
+/** Empty when it succeeded. */
+const errorType = (exit: Exit.Exit<unknown, SqlError.SqlError>): string => {
+  if (Exit.isSuccess(exit)) return ""
+  return Option.match(Cause.findErrorOption(exit.cause), {
+    onNone: () => "interrupted",
+    onSome: ({ reason }) => (reason.cause instanceof Unanswered ? "timeout" : reason._tag)
+  })
+}
+
+const timed = <A, R>(effect: Effect.Effect<A, SqlError.SqlError, R>): Effect.Effect<A, SqlError.SqlError, R> =>
+  Effect.flatMap(Clock.currentTimeNanos, (startedAt) =>
+    Effect.onExit(effect, (exit) =>
+      Effect.flatMap(secondsSince(startedAt), (seconds) =>
+        Metric.update(databaseDuration.of(system, errorType(exit)), seconds)
+      )
+    )
+  )
+
+const measuredConnection = (connection: SqlConnection.Connection): SqlConnection.Connection =>
+  SqlConnection.Connection.of({
+    execute: (...args) => timed(connection.execute(...args)),
+    executeRaw: (...args) => timed(connection.executeRaw(...args)),
+    executeStream: (...args) => connection.executeStream(...args),
+    executeValues: (...args) => timed(connection.executeValues(...args)),
+    executeValuesUnprepared: (...args) => timed(connection.executeValuesUnprepared(...args)),
+    executeUnprepared: (...args) => timed(connection.executeUnprepared(...args))
+  })
+
+/** The connections of a pool, with what each of them is waited for. A connection that cannot be had is a failed statement. */
+export const measured = Effect.fnUntraced(function* (acquirer: SqlConnection.Acquirer, poolSize: number) {
+  let pending = 0
+  let used = 0
+  yield* observe(databasePending.of(system), () => pending)
+  yield* observe(databaseConnections.of(system), () => used)
+  yield* Metric.update(databaseMax.of(system), poolSize)
+
+  const wait = Effect.suspend(() => {
+    pending++
+    return Effect.onExit(acquirer, (exit) => {
+      pending--
+      return Exit.isSuccess(exit) ? Effect.void : Effect.ignore(timed(Effect.failCause(exit.cause)))
+    })
+  })
+  const use = Effect.acquireRelease(
+    Effect.sync(() => {
+      used++
+    }),
+    () =>
+      Effect.sync(() => {
+        used--
+      })
+  )
+  return Effect.gen(function* () {
+    const startedAt = yield* Clock.currentTimeNanos
+    const connection = yield* wait
+    yield* use
+    yield* Metric.update(databaseWait.of(system), yield* secondsSince(startedAt))
+    return measuredConnection(connection)
+  })
+})

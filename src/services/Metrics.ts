@@ -1,0 +1,186 @@
+import { counter, durationBoundaries, gauge, histogram } from "./Instrument.ts"
+
+/*
+ * What the services and what stands below them measure; the listener's are in `http/metrics.ts`, the process's in
+ * `http/admin/ProcessMetrics.ts`. Names are OpenTelemetry's where it has one. No label holds what a caller chose.
+ */
+
+/** `operation` is `search`, or `row` for one of a batch. Rows that were refused took no time and have the target `none`. */
+export const searchDuration = histogram("quarry.search.duration", {
+  description: "Searches and rows of batches by how they ended, from dispatch to answer",
+  unit: "s",
+  labels: ["operation", "target", "outcome", "cached"],
+  boundaries: durationBoundaries
+})
+
+export const creditsCharged = counter("quarry.credits.charged", {
+  description: "Credits charged",
+  unit: "{credit}",
+  labels: ["target"]
+})
+
+export const creditsReturned = counter("quarry.credits.returned", {
+  description: "Credits that were held and given back, because their searches were not chargeable",
+  unit: "{credit}",
+  labels: []
+})
+
+export const creditsRefused = counter("quarry.credits.refused", {
+  description: "Credits that accounts asked for and did not have",
+  unit: "{credit}",
+  labels: []
+})
+
+/** `kind` is that of the credential, `none` without one. */
+export const authentications = counter("quarry.authentications", {
+  description: "Credentials judged",
+  unit: "{request}",
+  labels: ["kind", "outcome"]
+})
+
+export const cacheLookups = counter("quarry.cache.lookups", {
+  description: "Looks into the result cache: hit, miss, or joined to the same search in flight",
+  unit: "{lookup}",
+  labels: ["result"]
+})
+
+/** `outcome` is `ok`, a reason of refusal, `abandoned` by who asked, or `defect`: a bug of ours. */
+export const providerDuration = histogram("quarry.provider.attempt.duration", {
+  description: "Attempts at providers by how they ended",
+  unit: "s",
+  labels: ["provider", "engine", "outcome"],
+  boundaries: durationBoundaries
+})
+
+export const providerWait = histogram("quarry.provider.wait.duration", {
+  description: "Waits for a turn at a provider, within the bounds that the operator set",
+  unit: "s",
+  labels: ["provider"],
+  boundaries: durationBoundaries
+})
+
+export const breakerState = gauge("quarry.provider.breaker", {
+  description: "1 for the state that the provider's breaker is in, else 0",
+  unit: "{breaker}",
+  labels: ["provider", "engine", "state"]
+})
+
+export const batchSize = histogram("quarry.ledger.batch.size", {
+  description: "Calls that one statement of the ledger carried",
+  unit: "{call}",
+  labels: ["operation"],
+  boundaries: [1, 2, 4, 8, 16, 32, 64, 128, 256]
+})
+
+export const batchDuration = histogram("quarry.ledger.batch.duration", {
+  description: "Statements of the ledger from sending to answer, with what was sent again",
+  unit: "s",
+  labels: ["operation", "outcome"],
+  boundaries: durationBoundaries
+})
+
+export const batchRetries = counter("quarry.ledger.retries", {
+  description: "Statements of the ledger that were sent again",
+  unit: "{statement}",
+  labels: ["operation"]
+})
+
+export const ledgerWaiting = gauge("quarry.ledger.waiting", {
+  description: "Calls that wait for the ledger's statement before them",
+  unit: "{call}",
+  labels: ["operation"]
+})
+
+export const ledgerApart = gauge("quarry.ledger.apart", {
+  description: "Accounts sent apart from the others, because somebody else has locked their rows",
+  unit: "{account}",
+  labels: ["operation"]
+})
+
+export const holdsOpen = gauge("quarry.ledger.holds", {
+  description: "Holds in the database: of searches that run, and of crashed ones until the sweeper comes",
+  unit: "{hold}",
+  labels: []
+})
+
+export const holdsOverdue = gauge("quarry.ledger.holds.overdue", {
+  description: "Holds in the database whose lease has run out",
+  unit: "{hold}",
+  labels: []
+})
+
+export const holdsSwept = counter("quarry.ledger.holds.swept", {
+  description: "Holds whose lease ran out and whose credits this process gave back",
+  unit: "{hold}",
+  labels: []
+})
+
+export const ledgerChecks = counter("quarry.ledger.checks", {
+  description: "Checks of the newest entries of the books",
+  unit: "{check}",
+  labels: ["outcome"]
+})
+
+export const ledgerDiscrepancies = gauge("quarry.ledger.discrepancies", {
+  description: "What did not add up in the last check of the newest entries of the books",
+  unit: "{discrepancy}",
+  labels: []
+})
+
+export const limiterDecisions = counter("quarry.limiter.decisions", {
+  description: "Requests that the rate limiter admitted or refused",
+  unit: "{request}",
+  labels: ["caller", "decision"]
+})
+
+export const limiterLocal = gauge("quarry.limiter.local", {
+  description: "1 while this process limits by itself because Redis is away, else 0",
+  unit: "{process}",
+  labels: []
+})
+
+export const limiterFallbacks = counter("quarry.limiter.fallbacks", {
+  description: "Requests counted in this process because Redis was away",
+  unit: "{request}",
+  labels: []
+})
+
+/** `error.type` is empty where it succeeded. */
+export const databaseDuration = histogram("db.client.operation.duration", {
+  description: "Statements and commands, as this process waited for them",
+  unit: "s",
+  labels: ["db.system.name", "error.type"],
+  boundaries: durationBoundaries
+})
+
+export const databaseWait = histogram("db.client.connection.wait_time", {
+  description: "Waits for a free connection of the pool",
+  unit: "s",
+  labels: ["db.system.name"],
+  boundaries: durationBoundaries
+})
+
+/** Not OpenTelemetry's `db.client.connection.count`, whose ending Prometheus keeps for histograms. */
+export const databaseConnections = gauge("quarry.database.connections.used", {
+  description: "Connections of the pool in use",
+  unit: "{connection}",
+  labels: ["db.system.name"]
+})
+
+export const databasePending = gauge("db.client.connection.pending_requests", {
+  description: "Statements and transactions that wait for a free connection",
+  unit: "{request}",
+  labels: ["db.system.name"]
+})
+
+export const databaseMax = gauge("db.client.connection.max", {
+  description: "Connections that the pool may open",
+  unit: "{connection}",
+  labels: ["db.system.name"]
+})
+
+export const redisAway = gauge("quarry.redis.away", {
+  description: "1 while the breaker before Redis is open, else 0",
+  unit: "{process}",
+  labels: []
+})

@@ -1,0 +1,140 @@
+import { assert, it } from "@effect/vitest"
+import { Effect, Redacted, Schedule } from "effect"
+import "../../src/http/metrics.ts"
+import "../../src/layers/telemetry/OpenTelemetry.ts"
+import "../../src/layers/telemetry/ProcessMetrics.ts"
+import { prometheusName } from "../../src/services/Instrument.ts"
+import "../../src/services/Metrics.ts"
+import * as Collector from "../support/Collector.ts"
+import * as Database from "../support/Database.ts"
+import { describeWithPostgres } from "../support/Postgres.ts"
+import { complaints, describeWithPromtool } from "../support/Promtool.ts"
+import { describeWithRedis, RedisServer } from "../support/RedisServer.ts"
+import { freePort, spawned } from "../support/Spawned.ts"
+import * as Engine from "../torture/support/Engine.ts"
+import * as Shipped from "./Shipped.ts"
+
+const timeout = 120_000
+
+const redisServer = Effect.acquireRelease(
+  Effect.promise(async () => {
+    const server = await RedisServer.make()
+    await server.start()
+    return server
+  }),
+  (server) => Effect.promise(() => server.stop())
+)
+
+const json = (env: Record<string, string>, ...args: ReadonlyArray<string>) =>
+  Effect.map(
+    Effect.flatMap(spawned("src/cli.ts", [...args, "--json"], env), ({ ended }) => ended),
+    ({ stdout }) => JSON.parse(stdout)
+  )
+
+/** What a server tells Prometheus that has searched, refused and failed, on Postgres and Redis and with a collector. */
+const scrape = Effect.gen(function* () {
+  const { url } = yield* Database.freshDatabase
+  const redis = yield* redisServer
+  const collector = yield* Collector.start()
+  const [port, adminPort] = [yield* freePort, yield* freePort]
+  const env = {
+    DATABASE_URL: Redacted.value(url),
+    REDIS_URL: Redacted.value(redis.url()),
+    AUTH_SECRET: "a secret for tests",
+    KEY_PEPPER: "a pepper for tests",
+    LOG_FORMAT: "json",
+    SEARXNG_URL: yield* Engine.start,
+    OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
+    OTEL_METRIC_EXPORT_INTERVAL: "1000"
+  }
+  const server = yield* spawned("src/main.ts", [], { ...env, PORT: `${port}`, ADMIN_PORT: `${adminPort}` })
+  yield* server.said("Quarry listens at ")
+  const { account_id } = yield* json(env, "account", "create", "--email", "a@example.org", "--plan", "starter")
+  const { secret } = yield* json(env, "key", "create", "--account", account_id, "--name", "ci")
+  const send = (path: string, body?: unknown) =>
+    Effect.promise(async () => {
+      const headers = { authorization: `Bearer ${secret}`, "content-type": "application/json" }
+      const init = body === undefined ? { headers } : { method: "POST", headers, body: JSON.stringify(body) }
+      const response = await fetch(`http://127.0.0.1:${port}${path}`, init)
+      return { status: response.status, text: await response.text() }
+    })
+  yield* send("/v1/query?query=css+grid")
+  yield* send("/v1/query?query=css+grid")
+  yield* send("/v1/bulk", { queries: ["a", "b", { query: "c", geo: "nowhere" }] })
+  yield* send("/v1/query?page=none")
+  // The first garbage collection and the first look at the books come when they come.
+  const late = ["v8js.gc.duration", "quarry.ledger.checks", "quarry.search.duration"]
+  yield* Effect.repeat(Effect.void, {
+    until: () => collector.bodies.some((body) => late.every((name) => body.includes(name))),
+    schedule: Schedule.spaced("100 millis")
+  })
+  const text = yield* Effect.promise(async () => (await fetch(`http://127.0.0.1:${adminPort}/metrics`)).text())
+  return { text, pushed: collector.bodies.join("\n") }
+})
+
+const seriesOf = (text: string): Map<string, Set<string>> => {
+  const series = new Map<string, Set<string>>()
+  for (const [, name = "", labels = ""] of text.matchAll(/^([a-zA-Z_:][\w:]*)(?:\{(.*)\})? \S+$/gm)) {
+    const known = series.get(name) ?? new Set()
+    for (const [, label = ""] of labels.matchAll(/(\w+)="/g)) known.add(label)
+    series.set(name, known)
+  }
+  return series
+}
+
+const keywords = new Set(["and", "or", "unless", "by", "without", "le", "on", "ignoring", "bool", "offset"])
+
+/** The metrics that an expression names, each with the labels that it is picked by, and the labels it is summed by. */
+const namedIn = (expr: string) => {
+  const grouped = [...expr.matchAll(/\bby \(([^)]*)\)/g)].flatMap(([, labels = ""]) => labels.split(/,\s*/))
+  const bare = expr
+    .replaceAll(/\bby \([^)]*\)/g, "")
+    .replaceAll(/\[[^\]]*\]/g, "")
+    .replaceAll(/"(?:[^"\\]|\\.)*"/g, '""')
+  const metrics = [...bare.matchAll(/([a-zA-Z_:][\w:]*)\s*(\(|\{[^}]*\})?/g)].flatMap(([, name = "", after = ""]) => {
+    if (after === "(" || keywords.has(name)) return []
+    return [{ name, labels: [...after.matchAll(/(\w+)\s*(?:=~|!~|!=|=)/g)].map(([, label = ""]) => label) }]
+  })
+  // Matchers were read with their metric: what is left of them are no names.
+  const inBraces = new Set(metrics.flatMap(({ labels }) => labels))
+  return { grouped, metrics: metrics.filter(({ name }) => !inBraces.has(name)) }
+}
+
+describeWithPostgres("the metrics of a running service", () => {
+  describeWithRedis("with Redis", () => {
+    describeWithPromtool("as Prometheus reads them", () => {
+      it.live(
+        "are well-formed, few, all that dashboards and alerts name, and pushed under the same names",
+        () =>
+          Effect.gen(function* () {
+            const { pushed, text } = yield* scrape
+            assert.strictEqual(complaints(["check", "metrics"], text), "")
+
+            const names = new Set([...pushed.matchAll(/[a-z][\w.]+/g)].map(([name]) => prometheusName(name)))
+            for (const [, family = ""] of text.matchAll(/^# TYPE (\S+)/gm))
+              assert.include([...names], family, "over OTLP")
+
+            const series = seriesOf(text)
+            assert.isBelow(text.split("\n").length, 2_000)
+            const recorded = new Map(
+              Shipped.rules.flatMap(({ record }) => (record === undefined ? [] : [[record, true]]))
+            )
+            for (const { expr, where } of Shipped.expressions) {
+              const { grouped, metrics } = namedIn(expr)
+              assert.isNotEmpty(metrics, `${where}: ${expr}`)
+              const known = new Set(["instance"])
+              for (const { labels, name } of metrics) {
+                if (recorded.has(name)) continue
+                const has = series.get(name)
+                assert.isDefined(has, `${where} names ${name}, which is not there`)
+                for (const label of labels) assert.include([...(has ?? [])], label, `${where}: ${name}`)
+                for (const label of has ?? []) known.add(label)
+              }
+              for (const label of grouped) assert.include([...known], label, where)
+            }
+          }),
+        timeout
+      )
+    })
+  })
+})

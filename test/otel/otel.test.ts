@@ -1,0 +1,144 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { assert, describe, it } from "@effect/vitest"
+import { files } from "../../scripts/dashboards.ts"
+import { complaints, describeWithPromtool } from "../support/Promtool.ts"
+import * as Shipped from "./Shipped.ts"
+
+describe("the dashboards", () => {
+  it("are those that `npm run dashboards` makes", () => {
+    assert.deepStrictEqual(Shipped.dashboardFiles, Object.keys(files).toSorted())
+    for (const [name, text] of Object.entries(files)) {
+      assert.strictEqual(Shipped.read(`grafana/dashboards/${name}`), text, name)
+    }
+  })
+
+  it("have no panel over another, none without a query, and only datasources that are provisioned", () => {
+    const { datasources } = Shipped.readYaml<{ readonly datasources: ReadonlyArray<{ readonly uid: string }> }>(
+      "grafana/provisioning/datasources/datasources.yml"
+    )
+    const provisioned = datasources.map(({ uid }) => uid)
+    for (const { panels, title } of Shipped.dashboards) {
+      const taken = new Set<string>()
+      for (const { datasource, gridPos, targets, title: panel, type } of panels) {
+        assert.isAtMost(gridPos.x + gridPos.w, 24, `${title}, ${panel}`)
+        for (let x = gridPos.x; x < gridPos.x + gridPos.w; x++) {
+          for (let y = gridPos.y; y < gridPos.y + gridPos.h; y++) {
+            assert.isFalse(taken.has(`${x},${y}`), `${title}, ${panel} lies over another`)
+            taken.add(`${x},${y}`)
+          }
+        }
+        if (type === "row" || type === "text") continue
+        assert.isNotEmpty(targets, `${title}, ${panel}`)
+        assert.include(provisioned, datasource?.uid, `${title}, ${panel}`)
+      }
+    }
+  })
+
+  it("tell panels and dashboards apart by their ids", () => {
+    const uids = Shipped.dashboards.map(({ uid }) => uid)
+    assert.strictEqual(new Set(uids).size, uids.length)
+    for (const { panels } of Shipped.dashboards) {
+      assert.strictEqual(new Set(panels.map(({ id }) => id)).size, panels.length)
+    }
+  })
+})
+
+describeWithPromtool("Prometheus's own tool", () => {
+  it("takes the configuration and the rules", () => {
+    assert.strictEqual(complaints(["check", "config", `${Shipped.directory}prometheus/prometheus.yml`]), "")
+    assert.strictEqual(complaints(["check", "rules", `${Shipped.directory}prometheus/rules.yml`]), "")
+  })
+
+  it("sees the alerts fire when they should and be silent when they should", () => {
+    assert.strictEqual(complaints(["test", "rules", `${Shipped.directory}prometheus/rules.test.yml`]), "")
+  })
+
+  it("can read every expression of the dashboards", () => {
+    const directory = mkdtempSync(join(tmpdir(), "quarry-promql-"))
+    try {
+      const rules = Shipped.expressions.map(({ expr }, index) => ({ record: `expression:${index}`, expr }))
+      // JSON is YAML.
+      writeFileSync(join(directory, "rules.yml"), JSON.stringify({ groups: [{ name: "dashboards", rules }] }))
+      assert.strictEqual(complaints(["check", "rules", join(directory, "rules.yml")]), "")
+    } finally {
+      rmSync(directory, { recursive: true })
+    }
+  })
+})
+
+describe("the alerts", () => {
+  const alerts = Shipped.rules.flatMap((rule) => (rule.alert === undefined ? [] : [{ ...rule, alert: rule.alert }]))
+  const headings = [...Shipped.read("RUNBOOK.md").matchAll(/^## (\w+)$/gm)].map(([, name]) => name)
+
+  it("have an entry each in the runbook, which has no other", () => {
+    assert.deepStrictEqual(headings.toSorted(), alerts.map(({ alert }) => alert).toSorted())
+  })
+
+  it("lead to their entry, and say whether they page", () => {
+    for (const { alert, annotations, labels } of alerts) {
+      assert.strictEqual(annotations?.runbook, `otel/RUNBOOK.md#${alert.toLowerCase()}`)
+      assert.include(["page", "ticket"], labels?.severity)
+    }
+  })
+})
+
+interface Collector {
+  readonly receivers: object
+  readonly processors: {
+    readonly tail_sampling: {
+      readonly policies: ReadonlyArray<{ readonly name: string; readonly type: string } & Record<string, unknown>>
+    }
+  }
+  readonly exporters: object
+  readonly service: { readonly pipelines: Readonly<Record<string, Readonly<Record<string, ReadonlyArray<string>>>>> }
+}
+
+describe("the collector", () => {
+  const collector = Shipped.readYaml<Collector>("collector.yml")
+  const sections = ["receivers", "processors", "exporters"] as const
+
+  it("has each part of its pipelines, and no part that is in none", () => {
+    const pipelines = Object.values(collector.service.pipelines)
+    for (const section of sections) {
+      const used = new Set(pipelines.flatMap((pipeline) => pipeline[section] ?? []))
+      assert.deepStrictEqual(Object.keys(collector[section]).toSorted(), [...used].toSorted(), section)
+    }
+  })
+
+  it("samples by policies that have their own settings, a ratio last", () => {
+    const { policies } = collector.processors.tail_sampling
+    for (const policy of policies) assert.property(policy, policy.type, policy.name)
+    assert.strictEqual(policies.at(-1)?.type, "probabilistic")
+  })
+})
+
+interface Compose {
+  readonly services: Readonly<
+    Record<
+      string,
+      {
+        readonly image: string
+        readonly ports: ReadonlyArray<string>
+        readonly volumes?: ReadonlyArray<string>
+        readonly depends_on?: ReadonlyArray<string>
+      }
+    >
+  >
+}
+
+describe("the compose file", () => {
+  const { services } = Shipped.readYaml<Compose>("compose.yml")
+
+  it("pins every image, opens ports to this machine only, and mounts what is there", () => {
+    for (const { depends_on = [], image, ports, volumes = [] } of Object.values(services)) {
+      assert.match(image, /:v?\d+\.\d+\.\d+$/)
+      for (const port of ports) assert.match(port, /^127\.0\.0\.1:/)
+      for (const volume of volumes.filter((it) => it.startsWith("./"))) {
+        assert.doesNotThrow(() => Shipped.stat(volume.split(":")[0] ?? ""), volume)
+      }
+      for (const name of depends_on) assert.property(services, name)
+    }
+  })
+})
