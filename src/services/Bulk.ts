@@ -63,9 +63,11 @@ export class Bulk extends Context.Service<
       const work = Effect.fnUntraced(function* (batch: Batch) {
         for (let row = batch.waiting.shift(); row !== undefined && !batch.stopped; row = batch.waiting.shift()) {
           row.state = { _tag: "running", since: yield* Clock.currentTimeMillis }
-          row.span = yield* Effect.makeSpan("quarry.row")
           const dispatched = dispatchOnce(batch, row.request)
-          const exit = yield* Effect.exit(Effect.provideService(dispatched, Tracer.ParentSpan, row.span))
+          if ((yield* sampledSpan) !== undefined) row.span = yield* Effect.makeSpan("quarry.row")
+          const exit = yield* Effect.exit(
+            row.span === undefined ? dispatched : Effect.provideService(dispatched, Tracer.ParentSpan, row.span)
+          )
           row.state = { _tag: "done", exit }
           row.endedAtNanos = yield* Clock.currentTimeNanos
           if (Exit.isFailure(exit) && Exit.hasDies(exit)) yield* Effect.logError("Row failed", exit.cause)
@@ -162,7 +164,7 @@ interface Batch {
 interface Row {
   readonly request: SearchRequest
   state: RowState
-  /** Undefined until the row starts. */
+  /** Undefined until the row starts, and where none is kept. */
   span: Tracer.Span | undefined
   /** Undefined until the row is done: what still runs as the batch ends is cut off there. */
   endedAtNanos: bigint | undefined

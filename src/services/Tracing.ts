@@ -1,4 +1,4 @@
-import { Context, Effect, Tracer } from "effect"
+import { Context, Effect, Exit, Option, Tracer } from "effect"
 import type { SearchRequest } from "../domain/SearchRequest.ts"
 import { namesOf } from "./ProviderStates.ts"
 
@@ -7,16 +7,40 @@ export const TraceQueryText = Context.Reference<boolean>("quarry/services/TraceQ
   defaultValue: () => false
 })
 
+/** Stands where no span is kept. */
+const untold: Tracer.Span = {
+  _tag: "Span",
+  name: "untold",
+  kind: "internal",
+  spanId: "",
+  traceId: "",
+  sampled: false,
+  parent: Option.none(),
+  annotations: Context.empty(),
+  status: { _tag: "Ended", startTime: 0n, endTime: 0n, exit: Exit.void },
+  attributes: new Map(),
+  links: [],
+  attribute: () => {},
+  event: () => {},
+  addLinks: () => {},
+  end: () => {}
+}
+
 /**
- * Runs an effect inside a span, which it is given. `Effect.withSpan` and `Effect.fn` also keep where they were called
- * from, for messages of defects, which on the path of each search costs more than the span does.
+ * Runs an effect inside a span, which it is given. Where none is kept it runs as it is: a span in a fiber's context is
+ * a layer on it, and after a few of them the whole context is copied. `Effect.withSpan` and `Effect.fn` also keep where
+ * they were called from, which costs more than the span does.
  */
 export const spanned = <A, E, R>(
   name: string,
   options: Tracer.SpanOptionsNoTrace,
   evaluate: (span: Tracer.Span) => Effect.Effect<A, E, R>
-): Effect.Effect<A, E, Exclude<R, Tracer.ParentSpan>> =>
-  Effect.useSpan(name, options, (span) => Effect.provideService(evaluate(span), Tracer.ParentSpan, span))
+): Effect.Effect<A, E, R> =>
+  Effect.withFiber(({ cache: { span, tracer, tracerEnabled } }) => {
+    const told = tracerEnabled && tracer !== undefined && tracer !== Tracer.nativeTracer
+    if (!told || (span?._tag === "Span" && !span.sampled)) return evaluate(untold)
+    return Effect.useSpan(name, options, (own) => Effect.provideService(evaluate(own), Tracer.ParentSpan, own))
+  })
 
 /**
  * The span that an effect runs in; undefined outside of any, and while nothing is traced. Effect's own tracer makes
