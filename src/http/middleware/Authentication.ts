@@ -1,5 +1,5 @@
 import { Effect, Layer } from "effect"
-import { type Headers, HttpServerRequest } from "effect/http"
+import { HttpServerRequest } from "effect/http"
 import { cookieValues } from "../../domain/Credential.ts"
 import { unauthorized } from "../../domain/errors.ts"
 import { type Carried, Credentials } from "../../services/Credentials.ts"
@@ -8,6 +8,7 @@ import { Sessions } from "../../services/Sessions.ts"
 import { acceptedBy, ownPagesOnly } from "../Callers.ts"
 import { clientAddress } from "../clientAddress.ts"
 import { Authentication, CurrentPrincipal } from "../Middleware.ts"
+import { isOwnPage } from "../ownPage.ts"
 
 const carriedBy = Effect.fnUntraced(function* (
   { headers }: HttpServerRequest.HttpServerRequest,
@@ -23,10 +24,6 @@ const carriedBy = Effect.fnUntraced(function* (
     network: demoOrigin === undefined ? undefined : yield* clientAddress
   }
 })
-
-/** Browsers name the page's origin themselves: no page can claim another's. The older header decides where both are. */
-const isOwnPage = (headers: Headers.Headers, origin: string): boolean =>
-  headers.origin === undefined ? headers["sec-fetch-site"] === "same-origin" : headers.origin === origin
 
 export const layer = Layer.effect(
   Authentication,
