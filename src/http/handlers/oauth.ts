@@ -74,7 +74,7 @@ const failures: Readonly<Record<string, readonly [heading: string, text: string]
 
 const unknownFailure = ["That did not work", "Go back to the app and connect it again."] as const
 
-const asText = Schema.Struct({ url: Schema.String })
+const asNext = Schema.Struct({ url: Schema.String })
 const asApp = Schema.Struct({ client_name: Schema.optionalKey(Schema.String) })
 const asRefusal = Schema.Struct({ message: Schema.NonEmptyString })
 
@@ -124,7 +124,8 @@ const ask = Effect.fnUntraced(function* (path: string, body: object) {
     status: response.status,
     text,
     cookies: response.headers.getSetCookie(),
-    next: response.headers.get("location") ?? read(asText, text)?.url
+    // An answer in words wins: the header is where the sign-in would lead if no app waited behind it.
+    next: read(asNext, text)?.url ?? response.headers.get("location") ?? undefined
   }
   return answer
 })

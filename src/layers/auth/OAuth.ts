@@ -98,13 +98,14 @@ export const makeOAuth = Effect.fnUntraced(function* ({ baseUrl, secret }: OAuth
     return bare === undefined ? clearTokens : Effect.andThen(clearTokens, lockPerson(bare))
   }
 
-  const { registerOAuthClient, oauth2Token } = library.endpoints
+  const { registerOAuthClient, oauth2Revoke, oauth2Token } = library.endpoints
   const plugin = {
     ...library,
     schema: keptOf(library.schema),
     endpoints: {
       ...library.endpoints,
       oauth2Token: atomic(bridge, oauth2Token, prepareToken),
+      oauth2Revoke: forgiving(oauth2Revoke),
       registerOAuthClient: atomic(bridge, registerOAuthClient, () => clearApps)
     }
   }
@@ -146,6 +147,19 @@ const atomic = (
     return outcome.value
   }
   // An endpoint is a function with its path and options on it.
+  return Object.assign(run, endpoint) as Endpoint
+}
+
+/** Revocation to which a token that is not there is one that was ended, as RFC 7009 section 2.2 has it. */
+const forgiving = (endpoint: Endpoint): Endpoint => {
+  const run = async (context: { readonly body?: { readonly token?: unknown } }): Promise<unknown> => {
+    try {
+      return await endpoint(context)
+    } catch (error) {
+      if (context.body?.token && isAPIError(error) && error.body?.error === "invalid_request") return { response: null }
+      throw error
+    }
+  }
   return Object.assign(run, endpoint) as Endpoint
 }
 
