@@ -1,12 +1,15 @@
 import { Effect, Layer } from "effect"
 import { HttpServerRequest } from "effect/http"
-import { cookieValues } from "../../domain/Credential.ts"
+import type { HttpApiEndpoint } from "effect/http-api"
+import { cookieValues, judged } from "../../domain/Credential.ts"
 import { unauthorized } from "../../domain/errors.ts"
+import { challengeOf } from "../../domain/OAuth.ts"
 import { type Carried, Credentials } from "../../services/Credentials.ts"
 import { Deployment } from "../../services/Deployment.ts"
 import { Sessions } from "../../services/Sessions.ts"
 import { acceptedBy, ownPagesOnly } from "../Callers.ts"
 import { clientAddress } from "../clientAddress.ts"
+import { setHeaders } from "../headers.ts"
 import { Authentication, CurrentPrincipal } from "../Middleware.ts"
 import { isOwnPage } from "../ownPage.ts"
 
@@ -32,10 +35,27 @@ export const layer = Layer.effect(
     const { cookieName } = yield* Sessions
     const { origin } = yield* Deployment
 
+    /** Who calls, or the one refusal of every endpoint's 401. */
+    const callerOf = Effect.fnUntraced(function* (
+      request: HttpServerRequest.HttpServerRequest,
+      endpoint: HttpApiEndpoint.Top
+    ) {
+      const carried = yield* carriedBy(request, cookieName)
+      const foreign = ownPagesOnly(endpoint) && judged(carried) === "session" && !isOwnPage(request.headers, origin)
+      return foreign ? yield* unauthorized : yield* credentials.authenticate(carried, acceptedBy(endpoint))
+    })
+
+    /** Tells an app that was refused where a person can let it in. */
+    const challenge = ({ headers }: HttpServerRequest.HttpServerRequest, endpoint: HttpApiEndpoint.Top) => {
+      const text = challengeOf(origin, headers.authorization !== undefined)
+      return text !== undefined && acceptedBy(endpoint).includes("oauth")
+        ? setHeaders({ "www-authenticate": text })
+        : Effect.void
+    }
+
     return Effect.fnUntraced(function* (httpEffect, { endpoint }) {
       const request = yield* HttpServerRequest.HttpServerRequest
-      if (ownPagesOnly(endpoint) && !isOwnPage(request.headers, origin)) return yield* unauthorized
-      const principal = yield* credentials.authenticate(yield* carriedBy(request, cookieName), acceptedBy(endpoint))
+      const principal = yield* Effect.tapError(callerOf(request, endpoint), () => challenge(request, endpoint))
       return yield* Effect.provideService(httpEffect, CurrentPrincipal, principal)
     })
   })
