@@ -156,7 +156,8 @@ const forgiving = (endpoint: Endpoint): Endpoint => {
     try {
       return await endpoint(context)
     } catch (error) {
-      if (context.body?.token && isAPIError(error) && error.body?.error === "invalid_request") return { response: null }
+      const unknown = isAPIError(error) && error.statusCode === 400 && error.body?.error !== "invalid_client"
+      if (unknown && context.body?.token) return { response: null }
       throw error
     }
   }
