@@ -143,6 +143,7 @@ describe("the API description", () => {
     }
     assert.sameMembers(Object.keys(at(committed, "components", "securitySchemes")), [
       "apiKey",
+      "oauth",
       "session",
       "marketplaceSecret",
       "marketplaceUser",
