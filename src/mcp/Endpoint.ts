@@ -62,7 +62,10 @@ const refused = (reason: Refused) => HttpServerResponse.jsonUnsafe(refusal(reaso
 const toResponse = Effect.fnUntraced(function* (response: Response) {
   const { headers, status } = response
   if (headers.get("content-type") === "text/event-stream") {
-    return HttpServerResponse.removeHeader(HttpServerResponse.fromWeb(response), "connection")
+    return HttpServerResponse.fromWeb(response).pipe(
+      HttpServerResponse.removeHeader("connection"),
+      HttpServerResponse.setStatus(status, "OK")
+    )
   }
   const text = yield* Effect.promise(() => response.text())
   if (text === "") return HttpServerResponse.empty({ status })
