@@ -90,8 +90,8 @@ const destinationOf = (redirect: string): { readonly shown: string; readonly sou
   if (url.protocol !== "http:" && url.protocol !== "https:") {
     return { shown: `an app on this device (${url.protocol})`, source: url.protocol }
   }
-  // A policy cannot name an IPv6 address.
-  const source = url.hostname.startsWith("[") ? url.protocol : url.origin
+  // A policy cannot name an IPv6 address, and a host may hold what would begin another of its directives.
+  const source = /^https?:\/\/[a-z0-9.-]+(?::\d+)?$/.test(url.origin) ? url.origin : url.protocol
   return { shown: url.protocol === "http:" ? `an app on this device (${url.host})` : url.host, source }
 }
 
