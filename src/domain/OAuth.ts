@@ -10,6 +10,7 @@ export const appScopes = ["search", "offline_access"] as const
 export const accessTokenPrefix = "quarry_at_"
 
 export const signInPath = "/oauth/sign-in"
+export const signUpPath = "/oauth/sign-up"
 export const consentPath = "/oauth/consent"
 export const failurePath = "/oauth/error"
 

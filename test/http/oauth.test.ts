@@ -23,7 +23,7 @@ const json = (status: number, body: unknown) => Effect.sync(() => Response.json(
 /** A sign-in library that knows one signed request, one person and one password. */
 const library = (request: Request) =>
   Effect.flatMap(
-    Effect.promise((): Promise<Record<string, unknown>> => request.json()),
+    Effect.promise(async () => (await request.json()) as Record<string, unknown>),
     (body) => {
       const { pathname } = new URL(request.url)
       if (body.oauth_query !== undefined && !String(body.oauth_query).includes("sig=right")) {
@@ -36,6 +36,11 @@ const library = (request: Request) =>
           return body.password === "right"
             ? json(200, { redirect: true, url: "/oauth/consent?sig=right" })
             : json(401, { code: "INVALID", message: "Invalid email or password" })
+        case "/api/auth/sign-up/email":
+          if (body.email === "taken@example.com") return json(422, { message: "User already exists." })
+          return body.email === "mail@example.com"
+            ? json(200, { token: null, user: {} })
+            : json(200, { redirect: true, url: "/oauth/consent?sig=right" })
         case "/api/auth/sign-in/social":
           return json(200, { redirect: true, url: `https://github.com/login/oauth/authorize?x=${body.provider}` })
         case "/api/auth/oauth2/consent":
@@ -132,7 +137,7 @@ describe("the pages where people let apps in", () => {
     Effect.gen(function* () {
       const api = yield* TestApi.make
       const fields = { request: signed, decision: "allow", email: "a@example.com", password: "right" }
-      for (const path of ["/oauth/consent", "/oauth/sign-in"]) {
+      for (const path of ["/oauth/consent", "/oauth/sign-in", "/oauth/sign-up"]) {
         for (const headers of [{ origin: "https://elsewhere.test" }, { origin: "null" }]) {
           const refused = yield* api.send("POST", path, form(fields, { cookie, ...headers }))
           assert.strictEqual(refused.status, 400)
@@ -161,6 +166,24 @@ describe("the pages where people let apps in", () => {
       assert.notInclude(refused.text, "wrong")
       const away = yield* send({ provider: "github" })
       assert.match(away.headers.get("location") ?? "", /^https:\/\/github\.com\//)
+    }).pipe(Effect.provide(layer))
+  )
+
+  it.effect("a newcomer signs up on the way, and is told when a mail must be read first", () =>
+    Effect.gen(function* () {
+      const api = yield* TestApi.make
+      assert.include((yield* api.get(`/oauth/sign-in?${signed}`)).text, 'href="/oauth/sign-up?client_id=app&amp;')
+      assert.include((yield* api.get(`/oauth/sign-up?${signed}`)).text, 'action="/oauth/sign-up"')
+      const send = (email: string) =>
+        api.send("POST", "/oauth/sign-up", form({ request: signed, email, password: "right" }))
+      const accepted = yield* send("new@example.com")
+      assert.deepStrictEqual([accepted.status, accepted.headers.get("location")], [303, "/oauth/consent?sig=right"])
+      const mailed = yield* send("mail@example.com")
+      assert.strictEqual(mailed.status, 200)
+      assert.include(mailed.text, "Read your mail")
+      const refused = yield* send("taken@example.com")
+      assert.strictEqual(refused.status, 400)
+      assert.include(refused.text, "User already exists.")
     }).pipe(Effect.provide(layer))
   )
 

@@ -11,7 +11,8 @@ import {
   letsAppsIn,
   protectedResource,
   protectedResourcePaths,
-  signInPath
+  signInPath,
+  signUpPath
 } from "../../domain/OAuth.ts"
 import { Deployment } from "../../services/Deployment.ts"
 import { type IdentityProvider, Sessions } from "../../services/Sessions.ts"
@@ -50,7 +51,7 @@ const pageResponse = (page: pages.Page, status = 200, formTargets: ReadonlyArray
     }
   })
 
-const failed = (status: number, heading: string, text: string) => pageResponse(pages.failure(heading, text), status)
+const failed = (status: number, heading: string, text: string) => pageResponse(pages.saying(heading, text), status)
 
 const expired = failed(
   400,
@@ -155,11 +156,7 @@ const askingOf = Effect.fnUntraced(function* (signed: string) {
   return { asking, source }
 })
 
-const signInPage = Effect.fnUntraced(function* (
-  asking: pages.Asking,
-  status = 200,
-  filled: { readonly email?: string; readonly failure?: string } = {}
-) {
+const signInPage = Effect.fnUntraced(function* (asking: pages.Asking, status = 200, filled: pages.Filled = {}) {
   const { providers } = yield* Sessions
   const page = pages.signIn({ asking, providers, ...filled })
   return pageResponse(
@@ -240,7 +237,40 @@ const takeSignIn = Effect.gen(function* () {
         oauth_query: signed
       })
   if (answer.status < 400 && answer.next !== undefined) return redirect(answer.next, answer.cookies)
-  return yield* signInPage(found.asking, Math.max(400, answer.status), { email, failure: sayingWhy(answer) })
+  return yield* signInPage(found.asking, statusOf(answer), { email, failure: sayingWhy(answer) })
+})
+
+/** How a refusal of the library is answered: with one of our statuses (R3). */
+const statusOf = ({ status }: Answer): number =>
+  status === 403 ? 401 : status === 401 || status === 429 ? status : 400
+
+const showSignUp = Effect.gen(function* () {
+  const { url } = yield* HttpServerRequest.HttpServerRequest
+  const found = yield* askingOf(signedOf(url))
+  return "asking" in found ? pageResponse(pages.signUp({ asking: found.asking })) : found
+})
+
+const takeSignUp = Effect.gen(function* () {
+  const form = yield* formOf
+  if (form === undefined) return foreign
+  const signed = form.get("request") ?? ""
+  const found = yield* askingOf(signed)
+  if (!("asking" in found)) return found
+  const email = form.get("email") ?? ""
+  const answer = yield* ask("/sign-up/email", {
+    email,
+    name: email.split("@", 1).join(""),
+    password: form.get("password") ?? "",
+    callbackURL: `${signInPath}?${signed}`,
+    oauth_query: signed
+  })
+  if (answer.status >= 400) {
+    return pageResponse(pages.signUp({ asking: found.asking, email, failure: sayingWhy(answer) }), statusOf(answer))
+  }
+  if (answer.next !== undefined) return redirect(answer.next, answer.cookies)
+  return pageResponse(
+    pages.saying("Read your mail", "We have sent you a link. It confirms your address, and brings you back to sign in.")
+  )
 })
 
 const takeConsent = Effect.gen(function* () {
@@ -291,6 +321,8 @@ export const layer = Layer.unwrap(
     return Layer.mergeAll(
       HttpRouter.add("GET", signInPath, page(showSignIn)),
       HttpRouter.add("POST", signInPath, page(takeSignIn)),
+      HttpRouter.add("GET", signUpPath, page(showSignUp)),
+      HttpRouter.add("POST", signUpPath, page(takeSignUp)),
       HttpRouter.add("GET", consentPath, page(showConsent)),
       HttpRouter.add("POST", consentPath, page(takeConsent)),
       HttpRouter.add("GET", failurePath, page(showFailure)),

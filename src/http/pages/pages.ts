@@ -41,8 +41,8 @@ export interface Asking {
   readonly destination: string
 }
 
-const notice = (text: string | undefined, calm = false): Html | undefined =>
-  text === undefined ? undefined : html`<p class="notice${calm ? " calm" : ""}" role="alert">${text}</p>`
+const notice = (text: string | undefined): Html | undefined =>
+  text === undefined ? undefined : html`<p class="notice" role="alert">${text}</p>`
 
 const providerNames: Readonly<Record<IdentityProvider, string>> = { google: "Google", github: "GitHub" }
 
@@ -51,11 +51,15 @@ const providerMarks: Readonly<Record<IdentityProvider, Html>> = {
   github: html`<svg viewBox="0 0 24 24" fill="currentColor" aria-hidden="true"><path d="M12 1.5a10.5 10.5 0 0 0-3.3 20.5c.5.1.7-.2.7-.5v-1.8c-2.9.6-3.5-1.4-3.5-1.4-.5-1.2-1.2-1.5-1.2-1.5-1-.7.1-.7.1-.7 1 .1 1.6 1.1 1.6 1.1.9 1.6 2.4 1.1 3 .9.1-.7.4-1.1.7-1.4-2.3-.3-4.8-1.2-4.8-5.2 0-1.1.4-2.1 1.1-2.8-.1-.3-.5-1.3.1-2.8 0 0 .9-.3 2.9 1.1a10 10 0 0 1 5.2 0c2-1.4 2.9-1.1 2.9-1.1.6 1.5.2 2.5.1 2.8.7.7 1.1 1.7 1.1 2.8 0 4-2.5 4.9-4.8 5.2.4.3.7 1 .7 1.9v2.9c0 .3.2.6.7.5A10.5 10.5 0 0 0 12 1.5Z"/></svg>`
 }
 
-export interface SignIn {
-  readonly asking: Asking
-  readonly providers: ReadonlyArray<IdentityProvider>
+/** What a person filled in before, and why it did not do. */
+export interface Filled {
   readonly email?: string | undefined
   readonly failure?: string | undefined
+}
+
+export interface SignIn extends Filled {
+  readonly asking: Asking
+  readonly providers: ReadonlyArray<IdentityProvider>
 }
 
 export const signIn = ({ asking, email, failure, providers }: SignIn): Page => ({
@@ -80,7 +84,22 @@ ${providers.map(
 <label>Password<input type="password" name="password" autocomplete="current-password" required maxlength="128"></label>
 <button>Sign in</button>
 </form>
+<p class="foot">New to Quarry? <a href="/oauth/sign-up?${asking.request}">Create an account</a></p>
 <p class="foot">You decide on the next page what ${asking.app} may do. It never sees your password.</p>`
+})
+
+export const signUp = ({ asking, email, failure }: { readonly asking: Asking } & Filled): Page => ({
+  title: "Create an account",
+  body: html`<h1>Create a Quarry account</h1>
+<p class="lead">to connect <strong>${asking.app}</strong> to it</p>
+${notice(failure)}
+<form method="post" action="/oauth/sign-up">
+<input type="hidden" name="request" value="${asking.request}">
+<label>Email<input type="email" name="email" value="${email ?? ""}" autocomplete="username" required maxlength="320"></label>
+<label>Password<input type="password" name="password" autocomplete="new-password" required minlength="8" maxlength="128"></label>
+<button>Create account</button>
+</form>
+<p class="foot">Have an account? <a href="/oauth/sign-in?${asking.request}">Sign in</a></p>`
 })
 
 const tick = html`<svg viewBox="0 0 20 20" fill="none" aria-hidden="true"><path d="m4.5 10.5 3.5 3.5 7.5-8" stroke="currentColor" stroke-width="2" stroke-linecap="round" stroke-linejoin="round"/></svg>`
@@ -105,7 +124,8 @@ export const consent = ({ asking, email }: { readonly asking: Asking; readonly e
 <p class="foot">Not you? <a href="/oauth/sign-in?${asking.request}">Sign in with another account</a></p>`
 })
 
-export const failure = (heading: string, text: string): Page => ({
+/** A page that only says something. */
+export const saying = (heading: string, text: string): Page => ({
   title: heading,
   body: html`<h1>${heading}</h1>
 <p class="lead">${text}</p>`

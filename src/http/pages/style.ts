@@ -84,7 +84,6 @@ a { color: var(--accent); text-underline-offset: 3px; }
 .or { display: flex; align-items: center; gap: 12px; margin: 24px 0 0; font-size: 13px; color: var(--soft); }
 .or::before, .or::after { content: ""; flex: 1; border-top: 1px solid var(--line); }
 .notice { margin: 20px 0 0; padding: 12px 14px; font-size: 14px; border-radius: 9px; color: var(--warn); background: var(--warn-wash); }
-.notice.calm { color: var(--text); background: var(--wash); }
 ul.grants { margin: 24px 0 0; padding: 4px 16px; list-style: none; border: 1px solid var(--line); border-radius: 12px; }
 ul.grants li { display: grid; grid-template-columns: 20px 1fr; gap: 12px; padding: 12px 0; font-size: 15px; }
 ul.grants li + li { border-top: 1px solid var(--line); }
@@ -95,6 +94,7 @@ dt { color: var(--soft); }
 dd { margin: 0; overflow-wrap: anywhere; text-align: right; }
 .pair { display: grid; grid-template-columns: 1fr 1fr; gap: 12px; }
 .foot { margin: 20px 0 0; font-size: 13px; color: var(--soft); }
+.foot + .foot { margin-top: 8px; }
 footer { padding-top: 20px; font-size: 13px; color: var(--soft); }
 @media (max-width: 460px) {
   body { padding: 0; align-items: stretch; background: var(--card); }
