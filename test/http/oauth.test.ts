@@ -166,6 +166,9 @@ describe("the pages where people let apps in", () => {
       assert.notInclude(refused.text, "wrong")
       const away = yield* send({ provider: "github" })
       assert.match(away.headers.get("location") ?? "", /^https:\/\/github\.com\//)
+      const long = yield* send({ request: `${signed}&x=${"x".repeat(1600)}`, provider: "github" })
+      assert.strictEqual(long.status, 400)
+      assert.include(long.text, "Sign in with a password.")
     }).pipe(Effect.provide(layer))
   )
 

@@ -3,6 +3,7 @@ import type { AddressInfo } from "node:net"
 import { assert, type Vitest } from "@effect/vitest"
 import { Effect, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
+import { maxCarriedCharacters } from "../../src/http/handlers/oauth.ts"
 import type { Accounts } from "../../src/services/Accounts.ts"
 import type { Ids } from "../../src/services/Ids.ts"
 import * as Apps from "../support/Apps.ts"
@@ -106,6 +107,20 @@ export const appsConformance = (it: Vitest.MethodsNonLive<Services>): void => {
       assert.deepStrictEqual([refused.status, refused.json.error], [400, "invalid_signature"])
       const foreign = yield* browser.post(yield* makeSite({ secret: "x".repeat(40) }), "/oauth2/consent", body)
       assert.notStrictEqual(foreign.status, 200)
+    })
+  )
+
+  it.effect("the longest request that is carried through a sign-in at a provider fits in a cookie", () =>
+    Effect.gen(function* () {
+      const github = { clientId: "id", clientSecret: Redacted.make("secret") }
+      const replica = yield* makeSite({ github })
+      const callbackURL = `/oauth/consent?${"x".repeat(maxCarriedCharacters)}`
+      const { headers, status } = yield* makeBrowser().post(replica, "/sign-in/social", {
+        provider: "github",
+        callbackURL
+      })
+      assert.strictEqual(status, 200)
+      for (const cookie of headers.getSetCookie()) assert.isBelow(cookie.length, 4096)
     })
   )
 

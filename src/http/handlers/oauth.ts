@@ -215,6 +215,12 @@ const sayingWhy = (answer: Answer): string => {
   return read(asRefusal, answer.text)?.message ?? "Signing in was refused."
 }
 
+/**
+ * Of a signed request that waits for a person to come back from a provider: the library keeps it in a cookie, at more
+ * than twice its length, and browsers keep cookies up to 4096. Those of common apps have about 800.
+ */
+export const maxCarriedCharacters = 1_600
+
 const takeSignIn = Effect.gen(function* () {
   const form = yield* formOf
   if (form === undefined) return foreign
@@ -223,6 +229,11 @@ const takeSignIn = Effect.gen(function* () {
   if (!("asking" in found)) return found
   const provider = form.get("provider")
   const email = form.get("email") ?? ""
+  if (provider !== null && signed.length > maxCarriedCharacters) {
+    return yield* signInPage(found.asking, 400, {
+      failure: `The request of ${found.asking.app} is too long to be kept while you are there. Sign in with a password.`
+    })
+  }
   const answer = yield* provider === null
     ? ask("/sign-in/email", {
         email,
@@ -232,9 +243,9 @@ const takeSignIn = Effect.gen(function* () {
       })
     : ask("/sign-in/social", {
         provider,
+        // Enough to go on from: the library would keep what is signed a second time.
         callbackURL: `${consentPath}?${signed}`,
-        errorCallbackURL: failurePath,
-        oauth_query: signed
+        errorCallbackURL: failurePath
       })
   if (answer.status < 400 && answer.next !== undefined) return redirect(answer.next, answer.cookies)
   return yield* signInPage(found.asking, statusOf(answer), { email, failure: sayingWhy(answer) })

@@ -2,7 +2,7 @@ import { Predicate } from "effect"
 import { appScopes, authPath, resourceOf } from "../../domain/OAuth.ts"
 
 /** What an app may say of itself. It is kept, and shown to people, so it has bounds. */
-const limits = { nameCharacters: 100, redirects: 10, redirectCharacters: 2_000, stateCharacters: 4_000 }
+const limits = { nameCharacters: 100, redirects: 10, redirectCharacters: 2_000, stateCharacters: 2_000 }
 
 const refusal = (error: string, error_description: string): Response =>
   Response.json({ error, error_description }, { status: 400, headers: { "cache-control": "no-store" } })
