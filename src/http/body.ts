@@ -27,9 +27,8 @@ export const readText = (request: HttpServerRequest.HttpServerRequest): Effect.E
   )
 }
 
-export const parseJson = (text: string): Effect.Effect<unknown, InvalidRequest> =>
-  Effect.try({ try: (): unknown => JSON.parse(text), catch: () => notJson })
-
-/** The body as JSON. Whatever else it is fails the request as a whole (R3). */
+/** The body as JSON. */
 export const readJson = (request: HttpServerRequest.HttpServerRequest): Effect.Effect<unknown, InvalidRequest> =>
-  Effect.flatMap(readText(request), parseJson)
+  Effect.flatMap(readText(request), (text) =>
+    Effect.try({ try: (): unknown => JSON.parse(text), catch: () => notJson })
+  )

@@ -2,7 +2,7 @@ import { Cause, Effect, Result } from "effect"
 import { HttpServerResponse } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import manifest from "../../package.json" with { type: "json" }
-import { internalError } from "../domain/errors.ts"
+import { type InternalError, internalError } from "../domain/errors.ts"
 import type { RawFields } from "../domain/fields.ts"
 import type { AccountPrincipal } from "../domain/Principal.ts"
 import { Api } from "../http/Api.ts"
@@ -14,7 +14,7 @@ import { Deployment } from "../services/Deployment.ts"
 import { wantsEvents } from "./accept.ts"
 import { toFailed } from "./failure.ts"
 import { foreignOrigin, type Refused, readMessages, refusal } from "./message.ts"
-import type { Tool, ToolAnswer } from "./Tool.ts"
+import type { Tool, ToolAnswer, ToolFailure } from "./Tool.ts"
 import { account } from "./tools/account.ts"
 import { bulkSearch } from "./tools/bulkSearch.ts"
 import { webSearch } from "./tools/webSearch.ts"
@@ -42,16 +42,19 @@ const toResult = ({ structured, text }: ToolAnswer) => ({
   structuredContent: { ...structured }
 })
 
+const failed = Effect.fnUntraced(function* (error: ToolFailure | InternalError) {
+  yield* Effect.annotateCurrentSpan("quarry.outcome", error._tag)
+  return yield* toFailed(error)
+})
+
 /** One call of a tool. Whatever fails is a result that says so: the protocol's own errors do not reach the model. */
 const run = (tool: Tool, caller: AccountPrincipal, args: RawFields) =>
   tool.call(caller, args).pipe(
     Effect.map(toResult),
     Effect.tap(Effect.annotateCurrentSpan("quarry.outcome", "ok")),
-    Effect.catch((error) => Effect.andThen(Effect.annotateCurrentSpan("quarry.outcome", error._tag), toFailed(error))),
+    Effect.catch(failed),
     Effect.catchCause((cause) =>
-      Cause.hasInterruptsOnly(cause)
-        ? Effect.failCause(cause)
-        : Effect.andThen(logFault(cause), toFailed(internalError))
+      Cause.hasInterruptsOnly(cause) ? Effect.failCause(cause) : Effect.andThen(logFault(cause), failed(internalError))
     ),
     Effect.withSpan("Mcp.tool", { attributes: { "quarry.tool": tool.name } })
   )

@@ -91,7 +91,7 @@ const screen = (transport: WebStandardStreamableHTTPServerTransport): void => {
     const wrong = wrongParameters(message)
     if (wrong === undefined) return dispatch?.(withoutTask(message), extra)
     const error = { code: ErrorCode.InvalidParams, message: `Invalid params: ${wrong}` }
-    void transport.send({ jsonrpc: "2.0", id: message.id, error })
+    transport.send({ jsonrpc: "2.0", id: message.id, error }).catch((cause) => transport.onerror?.(cause))
   }
 }
 

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs"
 import { assert, describe, it } from "@effect/vitest"
-import { DateTime, Effect, References, Schema } from "effect"
+import { DateTime, Effect, References, Schema, Tracer } from "effect"
 import { TestClock } from "effect/testing"
 import { UpstreamError, UpstreamTimeout } from "../../src/domain/errors.ts"
 import { SearchResult } from "../../src/domain/SearchResult.ts"
@@ -318,6 +318,39 @@ describe("account", () => {
       assert.match(content[0].text, /^4999 credits available/)
       assert.strictEqual((yield* Effect.flatMap(Ledger, (ledger) => ledger.allowance(account))).used, 1)
     }).pipe(Effect.provide(layer))
+  )
+})
+
+describe("the span of a call", () => {
+  it.effect("names the tool and what came of it, and nothing that callers choose", () =>
+    Effect.gen(function* () {
+      const spans: Array<Tracer.NativeSpan> = []
+      const tracer = Tracer.make({
+        span: (options) => {
+          const span = new Tracer.NativeSpan(options)
+          spans.push(span)
+          return span
+        }
+      })
+      yield* Effect.gen(function* () {
+        const api = yield* TestApi.make
+        const { auth } = yield* aCaller({ plan: "trial" })
+        yield* callTool(api, auth, "web_search", { query: "a" })
+        yield* callTool(api, auth, "web_search", { query: "fail" })
+        yield* callTool(api, auth, "web_search", { query: "boom" })
+        yield* post(api, auth, toolCall("no such tool"))
+      }).pipe(Effect.provideService(Tracer.Tracer, tracer))
+      const calls = spans.filter(({ name }) => name === "Mcp.tool")
+      assert.deepStrictEqual(
+        calls.map(({ attributes }) => Object.fromEntries(attributes)),
+        [
+          { "quarry.tool": "web_search", "quarry.outcome": "ok" },
+          { "quarry.tool": "web_search", "quarry.outcome": "upstream_error" },
+          { "quarry.tool": "web_search", "quarry.outcome": "internal_error" }
+        ]
+      )
+      for (const { parent } of calls) assert.isTrue(parent._tag === "Some", "a part of its request")
+    }).pipe(Effect.provide(layer), Effect.provideService(References.MinimumLogLevel, "None"))
   )
 })
 
