@@ -514,7 +514,9 @@ export const appsConformance = (it: Vitest.MethodsNonLive<Services>): void => {
         // Resolves to the loopback address wherever names do.
         `https://127.0.0.1.nip.io:${port}/app.json`,
         "https://169.254.169.254/latest/meta-data/",
-        "https://app.example/app.json"
+        "https://app.example/app.json",
+        "\0",
+        "x".repeat(5000)
       ]) {
         const query = Apps.asking(replica, name, Apps.makeProof().challenge)
         assert.match(yield* Apps.authorize(replica, browser, query), /\/oauth\/error\?error=invalid_client/)

@@ -25,6 +25,8 @@ const limits = {
   cleared: 1000
 }
 
+const refreshTokenPrefix = "quarry_rt_"
+
 const window = (max: number) => ({ window: 60, max })
 
 export interface OAuthOptions {
@@ -47,7 +49,7 @@ export const makeOAuth = Effect.fnUntraced(function* ({ baseUrl, secret }: OAuth
     // A signed token would be good until it expires, whatever became of its person.
     disableJwtPlugin: true,
     storeTokens: { hash: async (text, type) => digestOf(secret, type, text) },
-    prefix: { opaqueAccessToken: accessTokenPrefix, refreshToken: "quarry_rt_" },
+    prefix: { opaqueAccessToken: accessTokenPrefix, refreshToken: refreshTokenPrefix },
     accessTokenExpiresIn: Duration.toSeconds(limits.accessToken),
     refreshTokenExpiresIn: Duration.toSeconds(limits.refreshToken),
     refreshTokenReuseInterval: Duration.toSeconds(limits.retry),
@@ -92,26 +94,44 @@ export const makeOAuth = Effect.fnUntraced(function* ({ baseUrl, secret }: OAuth
       limit ${limits.cleared} for update skip locked
     )`
 
-  const prepareToken = (body: unknown): Effect.Effect<unknown, unknown> => {
-    const text = Predicate.hasProperty(body, "refresh_token") ? body.refresh_token : undefined
-    const bare = typeof text === "string" ? text.replace(/^quarry_rt_/, "") : undefined
-    return bare === undefined ? clearTokens : Effect.andThen(clearTokens, lockPerson(bare))
-  }
+  const inTransaction =
+    (endpoint: Endpoint): Run =>
+    (context) => {
+      const token = Predicate.hasProperty(context.body, "refresh_token") ? context.body.refresh_token : undefined
+      const prepare = typeof token === "string" ? lockPerson(token.replace(refreshTokenPrefix, "")) : Effect.void
+      return settled(bridge, () => bridge.run<unknown, unknown>(prepare).then(() => endpoint(context)))
+    }
 
-  const { registerOAuthClient, oauth2Revoke, oauth2Token } = library.endpoints
+  /** On its own, so that no row stays locked for longer. */
+  const after =
+    (clear: Effect.Effect<unknown, unknown>, run: Run): Run =>
+    (context) =>
+      bridge.run(clear).then(() => run(context))
+
+  const {
+    oauth2Revoke,
+    oauth2Token,
+    registerOAuthClient
+  }: Record<"oauth2Revoke" | "oauth2Token" | "registerOAuthClient", Endpoint> = library.endpoints
   const plugin = {
     ...library,
     schema: keptOf(library.schema),
     endpoints: {
       ...library.endpoints,
-      oauth2Token: atomic(bridge, oauth2Token, prepareToken),
-      oauth2Revoke: forgiving(oauth2Revoke),
-      registerOAuthClient: atomic(bridge, registerOAuthClient, () => clearApps)
+      oauth2Token: around(oauth2Token, after(clearTokens, inTransaction(oauth2Token))),
+      oauth2Revoke: around(oauth2Revoke, forgiving(oauth2Revoke)),
+      registerOAuthClient: around(registerOAuthClient, after(clearApps, registerOAuthClient))
     }
   }
   // A plugin, but for types that tell an absent field of its documentation from an undefined one.
   return plugin as unknown as BetterAuthPlugin
 })
+
+type Run = (context: { readonly body?: unknown }) => Promise<unknown>
+
+/** Another function in the place of an endpoint, which is a function with its path and options on it. */
+const around = (endpoint: Endpoint, run: Run): Endpoint =>
+  Object.assign((context: Parameters<Run>[0]) => run(context), endpoint) as Endpoint
 
 /** The library's tables without the columns that we do not have: it leaves alone what its schema does not name. */
 const keptOf = <Schema extends object>(schema: Schema): Schema => {
@@ -125,44 +145,35 @@ const keptOf = <Schema extends object>(schema: Schema): Schema => {
 }
 
 /**
- * An endpoint in one transaction, after what prepares it. A refusal is an answer: what it undid of a stolen code or
- * token must stay undone. Without it a token that is issued while a person signs out everywhere would outlive that.
+ * Runs in one transaction, and commits a refusal too: what it undid of a stolen code or token must stay undone. Without
+ * the transaction a token that is issued while a person signs out everywhere would outlive that.
  */
-const atomic = (
-  bridge: Bridge,
-  endpoint: Endpoint,
-  prepare: (body: unknown) => Effect.Effect<unknown, unknown>
-): Endpoint => {
-  const run = async (context: { readonly body?: unknown }): Promise<unknown> => {
-    const outcome = await bridge.transaction(async () => {
-      await bridge.run(prepare(context.body))
-      try {
-        return { value: await endpoint(context) }
-      } catch (error) {
-        if (isAPIError(error)) return { refusal: error }
-        throw error
-      }
-    })
-    if ("refusal" in outcome) throw outcome.refusal
-    return outcome.value
-  }
-  // An endpoint is a function with its path and options on it.
-  return Object.assign(run, endpoint) as Endpoint
+const settled = async (bridge: Bridge, body: () => Promise<unknown>): Promise<unknown> => {
+  const outcome = await bridge.transaction(async () => {
+    try {
+      return { value: await body() }
+    } catch (error) {
+      if (isAPIError(error)) return { refusal: error }
+      throw error
+    }
+  })
+  if ("refusal" in outcome) throw outcome.refusal
+  return outcome.value
 }
 
 /** Revocation to which a token that is not there is one that was ended, as RFC 7009 section 2.2 has it. */
-const forgiving = (endpoint: Endpoint): Endpoint => {
-  const run = async (context: { readonly body?: { readonly token?: unknown } }): Promise<unknown> => {
+const forgiving =
+  (endpoint: Endpoint): Run =>
+  async (context) => {
     try {
       return await endpoint(context)
     } catch (error) {
+      const named = Predicate.hasProperty(context.body, "token") && context.body.token !== ""
       const unknown = isAPIError(error) && error.statusCode === 400 && error.body?.error !== "invalid_client"
-      if (unknown && context.body?.token) return { response: null }
+      if (named && unknown) return { response: null }
       throw error
     }
   }
-  return Object.assign(run, endpoint) as Endpoint
-}
 
 /** Ends every token of a person, those on their way to an app too. In the caller's transaction. */
 export const endTokens = (sql: SqlClient.SqlClient, userId: string) =>

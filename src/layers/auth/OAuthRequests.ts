@@ -1,5 +1,6 @@
 import { Predicate } from "effect"
 import { appScopes, authPath, resourceOf } from "../../domain/OAuth.ts"
+import { cutCodePoints } from "../../domain/text.ts"
 
 /** What an app may say of itself. It is kept, and shown to people, so it has bounds. */
 const limits = { nameCharacters: 100, redirects: 10, redirectCharacters: 2_000, stateCharacters: 2_000 }
@@ -50,13 +51,10 @@ const authorizing = (request: Request, url: URL, baseUrl: string): Request | Res
 }
 
 /** Letters, marks, digits, signs and single spaces: what hides or turns around other text could name another app. */
-const readable = (name: string): string =>
-  name
-    .replaceAll(/\p{C}+/gu, "")
-    .replaceAll(/\s+/gu, " ")
-    .trim()
-    .slice(0, limits.nameCharacters)
-    .trim()
+const readable = (name: string): string => {
+  const line = name.replaceAll(/\p{C}+/gu, "").replaceAll(/\s+/gu, " ")
+  return cutCodePoints(line.trim(), limits.nameCharacters).trim()
+}
 
 const registering = async (request: Request): Promise<Request | Response> => {
   const sent: unknown = await request.json().catch(() => undefined)

@@ -149,11 +149,15 @@ export const makeStore =
           ? digest(model, value)
           : value
 
+    /** Nothing is stored with a NUL, which Postgres refuses even to look for. */
+    const findable = (value: Where["value"]): Where["value"] =>
+      typeof value === "string" ? value.replaceAll("\0", "\ufffd") : value
+
     const sought = (model: string, where: ReadonlyArray<Where> | undefined): Array<Where> =>
       (where ?? []).map((condition) =>
         condition.field === tokenFields[model]
           ? { ...condition, value: digestIn(model, condition.value) as Where["value"] }
-          : condition
+          : { ...condition, value: findable(condition.value) }
       )
 
     /** The row with the token that the caller named, in place of its digest. */
