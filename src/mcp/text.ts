@@ -41,10 +41,10 @@ const fill = (head: string, blocks: ReadonlyArray<string>, characters: number): 
   return cutCodePoints(text, characters)
 }
 
-const counted = (count: number, one: string): string => `${count} ${one}${count === 1 ? "" : "s"}`
+const counted = (count: number, one: string, more: string): string => `${count} ${count === 1 ? one : more}`
 
 const headOf = ({ geo, locale, page, query, results, target }: SearchResult): string =>
-  `${counted(results.organic.length, "result")} for ${JSON.stringify(query)} (${target}, ${geo}, ${locale}, page ${page})`
+  `${counted(results.organic.length, "result", "results")} for ${JSON.stringify(query)} (${target}, ${geo}, ${locale}, page ${page})`
 
 export const searchText = (result: SearchResult, characters: number): string =>
   fill(headOf(result), result.results.organic.map(block), characters)
@@ -58,7 +58,7 @@ const rowText = (row: RowResult, number: number, characters: number): string => 
 
 /** Each row has an equal share, so that the first ones do not crowd out the others. */
 export const bulkText = ({ failed, results, succeeded, total }: BulkResult, characters: number): string => {
-  const head = `${counted(total, "search").replace(/hs$/, "hes")}: ${succeeded} answered, ${failed} failed`
+  const head = `${counted(total, "search", "searches")}: ${succeeded} answered, ${failed} failed`
   const separator = "\n\n---\n\n"
   const share = Math.floor((characters - head.length) / total) - separator.length
   const rows = results.map((row, index) => rowText(row, index + 1, Math.max(share, 0)))
