@@ -25,6 +25,9 @@ const installed = existsSync(versions) ? readdirSync(versions).sort((a, b) => Nu
 const bin = installed[0] === undefined ? undefined : join(versions, installed[0], "bin")
 const pgbouncer = ["/usr/sbin/pgbouncer", "/usr/bin/pgbouncer"].find((path) => existsSync(path))
 
+/** Whether servers can be started here. */
+export const serverInstalled = bin !== undefined
+
 const required = process.env.QUARRY_REQUIRE_SERVICES === "1"
 const howToGetIt = "needs the programs of Debian's packages postgresql and pgbouncer"
 if (required && (bin === undefined || pgbouncer === undefined))
@@ -76,13 +79,17 @@ export interface PostgresServer {
   readonly standby: Effect.Effect<PostgresServer & { readonly promote: Effect.Effect<void> }, never, Scope.Scope>
 }
 
-const serverIn = Effect.fnUntraced(function* (directory: string) {
+const serverIn = Effect.fnUntraced(function* (directory: string, settings: Readonly<Record<string, string>>) {
   const data = join(directory, "data")
   const port = yield* freePort
-  appendFileSync(
-    join(data, "postgresql.conf"),
-    `port = ${port}\nlisten_addresses = '127.0.0.1'\nunix_socket_directories = ''\nshared_buffers = 16MB\n`
-  )
+  const lines = Object.entries({
+    port: `${port}`,
+    listen_addresses: "127.0.0.1",
+    unix_socket_directories: "",
+    shared_buffers: "16MB",
+    ...settings
+  }).map(([name, value]) => `${name} = '${value}'\n`)
+  appendFileSync(join(data, "postgresql.conf"), lines.join(""))
   const control = (...args: ReadonlyArray<string>) =>
     run(join(`${bin}`, "pg_ctl"), "-D", data, "-l", join(directory, "log"), "-w", ...args)
   const stop = (mode: string) => Effect.asVoid(control("-m", mode, "stop"))
@@ -124,11 +131,13 @@ const serverIn = Effect.fnUntraced(function* (directory: string) {
   return { server, control }
 })
 
-/** A Postgres server of the test's own, on a free port, gone with the scope. */
-export const postgresServer: Effect.Effect<PostgresServer, never, Scope.Scope> = Effect.gen(function* () {
+/** A Postgres server of the caller's own, on a free port, gone with the scope. `settings` are those of postgresql.conf. */
+export const postgresServerWith = Effect.fnUntraced(function* (
+  settings: Readonly<Record<string, string>>
+): Effect.fn.Return<PostgresServer, never, Scope.Scope> {
   const directory = yield* ownDirectory
   yield* run(join(`${bin}`, "initdb"), "-D", join(directory, "data"), "-A", "trust", "-U", "postgres", "--no-sync")
-  const { server } = yield* serverIn(directory)
+  const { server } = yield* serverIn(directory, settings)
   const standby = Effect.gen(function* () {
     const directory = yield* ownDirectory
     const address = ["-h", "127.0.0.1", "-p", `${server.port}`, "-U", "postgres"]
@@ -143,11 +152,14 @@ export const postgresServer: Effect.Effect<PostgresServer, never, Scope.Scope> =
       "-c",
       "fast"
     )
-    const { control, server: other } = yield* serverIn(directory)
+    const { control, server: other } = yield* serverIn(directory, settings)
     return { ...other, standby: Effect.die("a standby has none"), promote: Effect.asVoid(control("promote")) }
   })
   return { ...server, standby }
 })
+
+/** A Postgres server as small as a test needs. */
+export const postgresServer = postgresServerWith({})
 
 /** A port that passes connections on to another, which can be changed; the change breaks those that are open. */
 export const proxy = Effect.fnUntraced(function* (first: number) {

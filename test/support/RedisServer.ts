@@ -11,15 +11,16 @@ import { describe } from "@effect/vitest"
 import { Redacted } from "effect"
 import { freePort } from "./freePort.ts"
 
-const installed = spawnSync("redis-server", ["--version"]).status === 0
-if (!installed && process.env.QUARRY_REQUIRE_SERVICES === "1") {
+/** Whether servers can be started here. */
+export const redisInstalled = spawnSync("redis-server", ["--version"]).status === 0
+if (!redisInstalled && process.env.QUARRY_REQUIRE_SERVICES === "1") {
   throw new Error("QUARRY_REQUIRE_SERVICES=1, but there is no redis-server on the PATH")
 }
 
 /** A group of tests that starts Redis servers, and says so when it is skipped for want of the program. */
 export const describeWithRedis = (name: string, tests: () => void): void => {
-  const title = installed ? name : `${name} (needs redis-server 7 or later on the PATH)`
-  describe.skipIf(!installed)(title, tests)
+  const title = redisInstalled ? name : `${name} (needs redis-server 7 or later on the PATH)`
+  describe.skipIf(!redisInstalled)(title, tests)
 }
 
 const answersPing = (port: number): Promise<boolean> =>
@@ -60,6 +61,11 @@ export class RedisServer {
   async start(): Promise<void> {
     this.process = spawn("redis-server", ["--bind", "127.0.0.1", ...this.args], { stdio: "ignore" })
     await until(() => answersPing(this.port))
+  }
+
+  /** The server's process; -1 when it does not run. */
+  get pid(): number {
+    return this.process?.pid ?? -1
   }
 
   signal(name: NodeJS.Signals): void {

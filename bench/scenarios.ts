@@ -1,0 +1,25 @@
+import type { Scenario } from "./Scenario.ts"
+import { accounts, log } from "./scenarios/growth.ts"
+import { latency } from "./scenarios/latency.ts"
+import { ledger, limiter } from "./scenarios/parts.ts"
+import { memory, replicas, start } from "./scenarios/process.ts"
+import { refusals } from "./scenarios/refusals.ts"
+import { bulk, cached, connections, hot, single } from "./scenarios/search.ts"
+
+/** In the order in which they run. */
+export const scenarios: ReadonlyArray<Scenario> = [
+  single,
+  connections,
+  hot,
+  cached,
+  bulk,
+  refusals,
+  latency,
+  start,
+  memory,
+  replicas,
+  ledger,
+  limiter,
+  accounts,
+  log
+]

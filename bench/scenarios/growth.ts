@@ -1,0 +1,58 @@
+import { execFileSync } from "node:child_process"
+import { fileURLToPath } from "node:url"
+import { Effect } from "effect"
+import type { Scenario } from "../Scenario.ts"
+import type { Measurement } from "../support/Measurement.ts"
+import { alternate } from "../support/Runs.ts"
+import { alone } from "../support/Stage.ts"
+import { distinctSearches } from "./search.ts"
+
+export const accounts: Scenario = {
+  name: "accounts",
+  measures: "a search, the stub at 0 ms, 64 connections, as accounts grow in number",
+  run: (stage) =>
+    Effect.gen(function* () {
+      const measurements: Array<Measurement> = []
+      for (const count of stage.scale.accountCounts) {
+        const run = Effect.gen(function* () {
+          const { secrets, subject } = yield* alone(stage, "quarry_bench_accounts", count)
+          const work = { ...distinctSearches(stage), secrets }
+          return yield* alternate(stage, [subject], work, `${count.toLocaleString("en")} accounts`)
+        })
+        measurements.push(...(yield* Effect.scoped(run)))
+      }
+      return { measurements }
+    })
+}
+
+const script = fileURLToPath(new URL("../../scripts/query-plans/load.sql", import.meta.url))
+
+/** Searches of ten thousand accounts over six months, made as for docs/query-plans.md. */
+const fill = (rows: number) => (databaseUrl: string) =>
+  Effect.sync(() => {
+    if (rows === 0) return
+    const quietly = { env: { ...process.env, PGOPTIONS: "-c client_min_messages=warning" }, stdio: "ignore" } as const
+    execFileSync(
+      "psql",
+      ["-X", "-q", "-v", "ON_ERROR_STOP=1", "-v", `rows=${rows}`, "-f", script, databaseUrl],
+      quietly
+    )
+  })
+
+export const log: Scenario = {
+  name: "log",
+  measures: "a search, the stub at 0 ms, 64 connections, all accounts, as the query log grows",
+  run: (stage) =>
+    Effect.gen(function* () {
+      const measurements: Array<Measurement> = []
+      for (const rows of stage.scale.logSizes) {
+        const run = Effect.gen(function* () {
+          const { secrets, subject } = yield* alone(stage, "quarry_bench_log", stage.scale.accounts, fill(rows))
+          const work = { ...distinctSearches(stage), secrets }
+          return yield* alternate(stage, [subject], work, `${rows.toLocaleString("en")} searches logged`)
+        })
+        measurements.push(...(yield* Effect.scoped(run)))
+      }
+      return { measurements }
+    })
+}

@@ -1,0 +1,86 @@
+import { hash, randomUUID } from "node:crypto"
+import { Context, Effect, Layer, Redacted } from "effect"
+import { Redis } from "ioredis"
+import * as RateLimiterRedis from "../../src/layers/redis/RateLimiterRedis.ts"
+import { RedisConnection } from "../../src/layers/redis/RedisConnection.ts"
+import { RateLimiter, windowMs } from "../../src/services/RateLimiter.ts"
+import { queryRecord } from "../../test/support/requests.ts"
+import type { Scenario } from "../Scenario.ts"
+import { type Measurement, median, ratios } from "../support/Measurement.ts"
+import { measureInProcess } from "../support/Runs.ts"
+import type { Stage } from "../support/Stage.ts"
+
+/** Each in turn, after a run that is not counted. */
+const alternateInProcess = Effect.fnUntraced(function* <E>(
+  stage: Stage,
+  inFlight: number,
+  parts: ReadonlyArray<readonly [string, (n: number) => Effect.Effect<unknown, E>]>
+) {
+  const { pairs, seconds, warmUpSeconds } = stage.scale
+  const measurements: Array<Measurement> = []
+  for (let pair = 0; pair <= pairs; pair++) {
+    for (const [subject, one] of parts) {
+      const how = { subject, pair, inFlight, seconds: pair === 0 ? warmUpSeconds : seconds }
+      const measurement = yield* measureInProcess(stage, how, one)
+      if (pair > 0) measurements.push(measurement)
+    }
+  }
+  return measurements
+})
+
+/** Pairs that a ledger for thousands of accounts is to carry. */
+const wantedPairs = 10_000
+
+export const ledger: Scenario = {
+  name: "ledger",
+  measures: "reserve and settle alone, 512 in flight, without HTTP, limiter, cache and upstream; service is the caller",
+  run: (stage) =>
+    Effect.gen(function* () {
+      const { store } = stage
+      const accounts = yield* Effect.forEach(stage.accountIds, (id) => store.accounts.byId(id))
+      const pay = (account: (typeof accounts)[number] | undefined) =>
+        Effect.gen(function* () {
+          if (account === undefined) return
+          const hold = yield* store.ledger.reserve(account, 1)
+          const id = `qry_${randomUUID().replaceAll("-", "")}`
+          yield* store.ledger.settle(hold, [queryRecord({ id, accountId: account.id }, "ledger alone")])
+        })
+      const measurements = yield* alternateInProcess(stage, 512, [
+        ["all accounts", (n) => pay(accounts[n % accounts.length])],
+        ["one account", () => pay(accounts[0])]
+      ])
+      const all = measurements.filter(({ subject }) => subject === "all accounts")
+      const value = median(all.map(({ perSecond }) => perSecond))
+      const figure = { name: "pairs a second, all accounts", value, unit: "", wanted: { atLeast: wantedPairs } }
+      return { measurements, figures: [figure] }
+    })
+}
+
+export const limiter: Scenario = {
+  name: "limiter",
+  measures: "the rate limiter alone, 64 in flight, beside its script sent by the bare client; service is the caller",
+  run: (stage) =>
+    Effect.gen(function* () {
+      const url = Redacted.make(stage.stores.redisUrl)
+      const context = yield* Layer.build(RateLimiterRedis.layer.pipe(Layer.provide(RedisConnection.layer({ url }))))
+      const service = Context.get(context, RateLimiter)
+      const client = yield* Effect.acquireRelease(
+        Effect.sync(() => new Redis(stage.stores.redisUrl)),
+        (client) => Effect.sync(() => client.disconnect())
+      )
+      const digest = hash("sha1", RateLimiterRedis.script)
+      const credentials = stage.accountIds
+      const credentialOf = (n: number) => `${credentials[n % credentials.length]}`
+      const limit = 1_000_000
+      const measurements = yield* alternateInProcess(stage, 64, [
+        ["limiter", (n) => service.hit({ credential: credentialOf(n), limit })],
+        [
+          "script",
+          (n) =>
+            Effect.promise(() => client.evalsha(digest, 1, `quarry:rl:{${credentialOf(n)}}`, limit, windowMs * 1000))
+        ]
+      ])
+      const value = median(ratios(measurements, "", ["limiter", "script"], ({ perSecond }) => perSecond))
+      return { measurements, figures: [{ name: "the script's speed that is left", value, unit: "×" }] }
+    })
+}

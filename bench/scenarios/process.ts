@@ -1,0 +1,97 @@
+import { Effect, type Scope } from "effect"
+import type { Scenario } from "../Scenario.ts"
+import { residentMb } from "../support/Cpu.ts"
+import { median } from "../support/Measurement.ts"
+import { alternate, measure } from "../support/Runs.ts"
+import * as Subject from "../support/Subject.ts"
+import { distinctSearches } from "./search.ts"
+
+const wanted = { startMs: 2000, residentMb: 350, growthPercent: 5 }
+
+export const start: Scenario = {
+  name: "start",
+  measures: "from a process's start until it is ready, on a migrated database",
+  run: (stage) =>
+    Effect.gen(function* () {
+      const times = <E>(start: Effect.Effect<Subject.Started, E, Scope.Scope>) =>
+        Effect.replicateEffect(
+          Effect.map(Effect.scoped(start), ({ startMs }) => startMs),
+          stage.scale.starts
+        )
+      const quarry = yield* times(Subject.quarryReplica(stage.ground))
+      const baseline = yield* times(Subject.baselineProcess(stage.baselineGround, "transactions"))
+      return {
+        figures: [
+          { name: "quarry, median", value: median(quarry), unit: "ms", wanted: { atMost: wanted.startMs } },
+          { name: "quarry, slowest", value: Math.max(...quarry), unit: "ms" },
+          { name: "baseline, median", value: median(baseline), unit: "ms" }
+        ]
+      }
+    })
+}
+
+/** How much the values rise from first to last, in percent of their mean, along the straight line that fits them best. */
+export const growthPercent = (values: ReadonlyArray<number>): number => {
+  const middle = (values.length - 1) / 2
+  const mean = values.reduce((sum, value) => sum + value, 0) / values.length
+  const covariance = values.reduce((sum, value, index) => sum + (index - middle) * (value - mean), 0)
+  const variance = values.reduce((sum, _, index) => sum + (index - middle) ** 2, 0)
+  return variance === 0 ? 0 : ((covariance / variance) * (values.length - 1) * 100) / mean
+}
+
+export const memory: Scenario = {
+  name: "memory",
+  measures: "resident memory of a new process over 200,000 searches, 64 connections, all accounts",
+  run: (stage) =>
+    Effect.gen(function* () {
+      const subject = yield* Subject.quarry(stage.ground)
+      const samples: Array<{ readonly searches: number; readonly mb: number }> = []
+      let searches = 0
+      while (searches < stage.scale.memorySearches) {
+        const seconds = Math.min(stage.scale.seconds, 5)
+        searches += (yield* measure(stage, subject, distinctSearches(stage), { variant: "", pair: 1, seconds }))
+          .searches
+        samples.push({ searches, mb: subject.pids.reduce((sum, pid) => sum + residentMb(pid), 0) })
+      }
+      const lastHalf = samples.filter((sample) => sample.searches >= searches / 2).map(({ mb }) => mb)
+      return {
+        figures: [
+          { name: "searches", value: searches, unit: "" },
+          {
+            name: "resident at most",
+            value: Math.max(...samples.map(({ mb }) => mb)),
+            unit: "MB",
+            wanted: { atMost: wanted.residentMb }
+          },
+          { name: "resident at the end", value: samples.at(-1)?.mb ?? Number.NaN, unit: "MB" },
+          {
+            name: "growth over the last half",
+            value: growthPercent(lastHalf),
+            unit: "%",
+            wanted: { atMost: wanted.growthPercent }
+          }
+        ]
+      }
+    })
+}
+
+export const replicas: Scenario = {
+  name: "replicas",
+  measures: "a search, the stub at 0 ms, 64 connections, all accounts, replicas beside each other on this machine",
+  run: (stage) =>
+    Effect.gen(function* () {
+      const subjects = yield* Effect.forEach(stage.scale.replicas, (replicas) =>
+        Subject.quarry(stage.ground, { replicas })
+      )
+      const measurements = yield* alternate(stage, subjects, distinctSearches(stage))
+      const perSecond = ({ name }: Subject.Subject) =>
+        median(measurements.filter(({ subject }) => subject === name).map((run) => run.perSecond))
+      const figures = subjects.slice(1).map((subject, index) => ({
+        name: `searches a second: ${subject.name}, of ${subjects[index]?.name}`,
+        value: perSecond(subject) / perSecond(subjects[index] ?? subject),
+        unit: "×",
+        wanted: { atLeast: 1 }
+      }))
+      return { measurements, figures }
+    })
+}

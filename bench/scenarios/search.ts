@@ -1,0 +1,92 @@
+import { Effect } from "effect"
+import type { Scenario } from "../Scenario.ts"
+import { type Measurement, median, ratios, runsOf } from "../support/Measurement.ts"
+import { alternate, type Work } from "../support/Runs.ts"
+import type { Stage } from "../support/Stage.ts"
+
+/** Searches that no cache answers, spread over all accounts. */
+export const distinctSearches = ({ secrets }: Stage, connections = 64): Work => ({
+  secrets,
+  query: "what people look for",
+  distinct: true,
+  shape: { kind: "closed", connections }
+})
+
+const both = (stage: Stage) => Effect.all([stage.quarry, stage.baseline])
+
+/** The same for several kinds of work, one after the other. */
+const variants = Effect.fnUntraced(function* (stage: Stage, works: ReadonlyArray<readonly [string, Work]>) {
+  const subjects = yield* both(stage)
+  const measurements: Array<Measurement> = []
+  for (const [variant, work] of works) measurements.push(...(yield* alternate(stage, subjects, work, variant)))
+  return { measurements }
+})
+
+export const single: Scenario = {
+  name: "single",
+  measures: "a search, the stub at 0 ms, 64 connections, all accounts",
+  run: (stage) =>
+    Effect.gen(function* () {
+      const subjects = [yield* stage.quarry, yield* stage.baseline, yield* stage.baselineStatements]
+      const measurements = yield* alternate(stage, subjects, distinctSearches(stage))
+      const share = (figure: (measurement: Measurement) => number) =>
+        median(ratios(measurements, "", ["quarry", "baseline"], figure))
+      const figures = [
+        {
+          name: "searches a second, of the baseline's",
+          value: share(({ perSecond }) => perSecond),
+          unit: "×",
+          wanted: { atLeast: 2 }
+        },
+        {
+          name: "CPU for a search, of the baseline's",
+          value: share(({ cpu }) => cpu.total),
+          unit: "×",
+          wanted: { atMost: 0.5 }
+        }
+      ]
+      return { measurements, figures }
+    })
+}
+
+export const connections: Scenario = {
+  name: "connections",
+  measures: "a search, the stub at 0 and at 200 ms, 1, 64 and 512 connections open, all accounts",
+  run: (stage) =>
+    variants(
+      stage,
+      [0, 200].flatMap((waitMs) =>
+        [1, 64, 512].map((connections): readonly [string, Work] => [
+          `${waitMs} ms, ${connections} open`,
+          { ...distinctSearches(stage, connections), query: `what people look for wait${waitMs}` }
+        ])
+      )
+    )
+}
+
+export const hot: Scenario = {
+  name: "hot",
+  measures: "a search, the stub at 0 ms, 64 connections, one account for all",
+  run: (stage) => variants(stage, [["", { ...distinctSearches(stage), secrets: stage.secrets.slice(0, 1) }]])
+}
+
+export const cached: Scenario = {
+  name: "cached",
+  measures: "the same search over and over, answered from the cache, 64 connections, all accounts",
+  run: (stage) => variants(stage, [["", { ...distinctSearches(stage), distinct: false }]])
+}
+
+export const bulk: Scenario = {
+  name: "bulk",
+  measures: "batches of 1, 10 and 50 rows, the stub at 0 ms, 8 connections, all accounts; figures are for each row",
+  run: (stage) =>
+    Effect.gen(function* () {
+      const { measurements } = yield* variants(
+        stage,
+        [1, 10, 50].map((rows): readonly [string, Work] => [`${rows} rows`, { ...distinctSearches(stage, 8), rows }])
+      )
+      const value = median(runsOf(measurements, "quarry", "50 rows").map(({ perSecond }) => perSecond))
+      const figure = { name: "rows a second in batches of 50", value, unit: "", wanted: { atLeast: 5000 } }
+      return { measurements, figures: [figure] }
+    })
+}

@@ -1,0 +1,47 @@
+/** One stretch of load, as it is handed to the process that makes it. */
+export interface Job {
+  /** Where requests go, connection by connection in turn. */
+  readonly urls: ReadonlyArray<string>
+  /** Bearer tokens, used in turn; none are sent when empty. */
+  readonly secrets: ReadonlyArray<string>
+  /** What is searched for begins with this. */
+  readonly query: string
+  /** Whether every search is for something else, so that no cache can answer. */
+  readonly distinct: boolean
+  /** Rows of each `POST /v1/bulk`; single searches when undefined. */
+  readonly rows?: number | undefined
+  readonly seconds: number
+  readonly shape: Closed | Paced
+}
+
+/** Each connection sends its next request as soon as the last one is answered. */
+export interface Closed {
+  readonly kind: "closed"
+  readonly connections: number
+}
+
+/** Requests leave at fixed moments, whatever has been answered, and latency counts from that moment. */
+export interface Paced {
+  readonly kind: "paced"
+  readonly perSecond: number
+}
+
+export interface Outcome {
+  readonly requests: number
+  /** From the first request to the last answer. */
+  readonly seconds: number
+  /** How often each status was answered. */
+  readonly statuses: Readonly<Record<string, number>>
+  /** Requests without an answer. */
+  readonly errors: number
+  readonly latencyMs: Latency
+}
+
+export interface Latency {
+  readonly mean: number
+  readonly p50: number
+  readonly p95: number
+  readonly p99: number
+  readonly p999: number
+  readonly max: number
+}

@@ -1,0 +1,69 @@
+import type { Latency } from "./Job.ts"
+
+/** CPU-seconds per 1,000 searches, which are milliseconds for each one. */
+export interface Cpu {
+  /** Of the process or processes that are measured. */
+  readonly service: number
+  /** Undefined where the server is not one that the benchmark has started. */
+  readonly postgres: number | undefined
+  readonly redis: number | undefined
+  readonly total: number
+}
+
+/** One stretch of load on one subject. */
+export interface Measurement {
+  readonly subject: string
+  /** What was varied, where a scenario varies something: `64 connections`. */
+  readonly variant: string
+  /** The number of the pair, from 1; the runs of a pair follow upon each other. */
+  readonly pair: number
+  readonly searches: number
+  readonly perSecond: number
+  readonly latencyMs: Latency
+  readonly cpu: Cpu
+  readonly statuses: Readonly<Record<string, number>>
+  readonly errors: number
+}
+
+/** A figure that is no stretch of load: megabytes, milliseconds to start. */
+export interface Figure {
+  readonly name: string
+  readonly value: number
+  readonly unit: string
+  /** What is asked of it, where something is. */
+  readonly wanted?: { readonly atMost?: number; readonly atLeast?: number }
+}
+
+export interface Result {
+  readonly scenario: string
+  readonly measures: string
+  readonly measurements: ReadonlyArray<Measurement>
+  readonly figures: ReadonlyArray<Figure>
+}
+
+export const median = (values: ReadonlyArray<number>): number => {
+  const sorted = values.toSorted((one, other) => one - other)
+  const middle = Math.floor(sorted.length / 2)
+  const upper = sorted[middle] ?? Number.NaN
+  return sorted.length % 2 === 1 ? upper : ((sorted[middle - 1] ?? upper) + upper) / 2
+}
+
+/** The runs of one subject in one variant. */
+export const runsOf = (
+  measurements: ReadonlyArray<Measurement>,
+  subject: string,
+  variant: string
+): ReadonlyArray<Measurement> =>
+  measurements.filter((measurement) => measurement.subject === subject && measurement.variant === variant)
+
+/** One subject against another, pair by pair: what the machine did meanwhile was done to both. */
+export const ratios = (
+  measurements: ReadonlyArray<Measurement>,
+  variant: string,
+  [subject, other]: readonly [string, string],
+  figure: (measurement: Measurement) => number
+): ReadonlyArray<number> =>
+  runsOf(measurements, subject, variant).flatMap((measurement) => {
+    const pair = runsOf(measurements, other, variant).find((candidate) => candidate.pair === measurement.pair)
+    return pair === undefined ? [] : [figure(measurement) / figure(pair)]
+  })

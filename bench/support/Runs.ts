@@ -1,0 +1,128 @@
+import { Effect } from "effect"
+import { cpuMs } from "./Cpu.ts"
+import type { Job } from "./Job.ts"
+import type { Cpu, Measurement } from "./Measurement.ts"
+import type { Stage } from "./Stage.ts"
+import type { Subject } from "./Subject.ts"
+import { makeTally } from "./Tally.ts"
+
+/** Of the processes that a search goes through; the stub and the load are left out. */
+const cpuOf = ({ stores }: Stage, subject: Subject) => {
+  const { postgres, redis } = stores.pids
+  return {
+    service: subject.pids.reduce((sum, pid) => sum + cpuMs(pid), 0),
+    postgres: postgres === undefined ? undefined : cpuMs(postgres),
+    redis: redis === undefined ? undefined : cpuMs(redis)
+  }
+}
+
+type Times = ReturnType<typeof cpuOf>
+
+const cpuEach = (before: Times, after: Times, count: number): Cpu => {
+  const each = (name: keyof Times) => {
+    const [from, to] = [before[name], after[name]]
+    return from === undefined || to === undefined ? undefined : (to - from) / count
+  }
+  const [service = 0, postgres, redis] = [each("service"), each("postgres"), each("redis")]
+  return { service, postgres, redis, total: service + (postgres ?? 0) + (redis ?? 0) }
+}
+
+/** What load is made of, but for where it goes. */
+export type Work = Omit<Job, "urls" | "seconds">
+
+/** One run. A search is one row of a batch, and one request else. */
+export const measure = Effect.fnUntraced(function* (
+  stage: Stage,
+  subject: Subject,
+  work: Work,
+  told: { readonly variant: string; readonly pair: number; readonly seconds?: number }
+) {
+  yield* stage.stores.settle
+  const before = cpuOf(stage, subject)
+  const outcome = yield* stage.load.run({ ...work, urls: subject.urls, seconds: told.seconds ?? stage.scale.seconds })
+  const after = cpuOf(stage, subject)
+  const searches = outcome.requests * (work.rows ?? 1)
+  const measurement: Measurement = {
+    subject: subject.name,
+    variant: told.variant,
+    pair: told.pair,
+    searches,
+    perSecond: searches / outcome.seconds,
+    latencyMs: outcome.latencyMs,
+    cpu: cpuEach(before, after, searches),
+    statuses: outcome.statuses,
+    errors: outcome.errors
+  }
+  return measurement
+})
+
+/** The same of something that this process does, a bounded number at once; `service` is the process's own CPU time. */
+export const measureInProcess = Effect.fnUntraced(function* <E>(
+  stage: Stage,
+  how: { readonly subject: string; readonly pair: number; readonly inFlight: number; readonly seconds: number },
+  one: (n: number) => Effect.Effect<unknown, E>
+) {
+  yield* stage.stores.settle
+  const here: Subject = { name: how.subject, urls: [], pids: [] }
+  const before = { ...cpuOf(stage, here), service: ownCpuMs() }
+  const tally = makeTally()
+  const endsAt = performance.now() + how.seconds * 1000
+  let next = 0
+  const worker = Effect.gen(function* () {
+    while (performance.now() < endsAt) {
+      const startedAt = performance.now()
+      yield* one(next++)
+      tally.answered(200, performance.now() - startedAt)
+    }
+  })
+  yield* Effect.all(
+    Array.from({ length: how.inFlight }, () => worker),
+    { concurrency: "unbounded" }
+  )
+  const { errors, latencyMs, requests, seconds } = tally.outcome()
+  const after = { ...cpuOf(stage, here), service: ownCpuMs() }
+  const measurement: Measurement = {
+    subject: how.subject,
+    variant: "",
+    pair: how.pair,
+    searches: requests,
+    perSecond: requests / seconds,
+    latencyMs,
+    cpu: cpuEach(before, after, requests),
+    statuses: {},
+    errors
+  }
+  return measurement
+})
+
+const ownCpuMs = (): number => {
+  const { system, user } = process.cpuUsage()
+  return (system + user) / 1000
+}
+
+/** Lets a subject do the work until its code is compiled; one that is warm already, until its caches are. */
+const warmUp = Effect.fnUntraced(function* (stage: Stage, subject: Subject, work: Work) {
+  const { warmUpSearches, warmUpSeconds } = stage.scale
+  const cold = subject.pids.filter((pid) => !stage.warm.has(pid))
+  const told = { variant: "", pair: 0, seconds: warmUpSeconds }
+  let left = cold.length * warmUpSearches
+  do left -= (yield* measure(stage, subject, work, told)).searches
+  while (left > 0)
+  for (const pid of cold) stage.warm.add(pid)
+})
+
+/** The same work for each subject in turn, over and over: A B A B …, after each has been warmed up. */
+export const alternate = Effect.fnUntraced(function* (
+  stage: Stage,
+  subjects: ReadonlyArray<Subject>,
+  work: Work,
+  variant = ""
+) {
+  const { pairs } = stage.scale
+  for (const subject of subjects) yield* warmUp(stage, subject, work)
+  const measurements: Array<Measurement> = []
+  for (let pair = 1; pair <= pairs; pair++) {
+    for (const subject of subjects) measurements.push(yield* measure(stage, subject, work, { variant, pair }))
+  }
+  return measurements
+})

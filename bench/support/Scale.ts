@@ -1,0 +1,56 @@
+/** How much is measured. */
+export interface Scale {
+  readonly name: "full" | "short"
+  /** Of one run. */
+  readonly seconds: number
+  /** Before the first run of each subject. */
+  readonly warmUpSeconds: number
+  /** Searches that each process has answered before it is measured: Node compiles only then what is hot. */
+  readonly warmUpSearches: number
+  /** Runs of each subject. */
+  readonly pairs: number
+  /** Accounts that searches are spread over. */
+  readonly accounts: number
+  /** Searches over which memory is watched. */
+  readonly memorySearches: number
+  /** Times that a process is started. */
+  readonly starts: number
+  /** Replicas beside each other. */
+  readonly replicas: ReadonlyArray<number>
+  /** Accounts in the growth table. */
+  readonly accountCounts: ReadonlyArray<number>
+  /** Searches in the log before the first one that is measured. */
+  readonly logSizes: ReadonlyArray<number>
+}
+
+export const full: Scale = {
+  name: "full",
+  seconds: 10,
+  warmUpSeconds: 5,
+  warmUpSearches: 3000,
+  pairs: 5,
+  accounts: 1000,
+  memorySearches: 200_000,
+  starts: 7,
+  replicas: [1, 2, 4],
+  accountCounts: [1, 1000],
+  logSizes: [0, 1_000_000]
+}
+
+/** What takes many minutes more. */
+export const large = { accountCounts: [1, 1000, 100_000], logSizes: [0, 1_000_000, 10_000_000] }
+
+/** A look at whether everything runs: its figures say nothing. */
+export const short: Scale = {
+  name: "short",
+  seconds: 0.2,
+  warmUpSeconds: 0.1,
+  warmUpSearches: 1,
+  pairs: 1,
+  accounts: 5,
+  memorySearches: 100,
+  starts: 1,
+  replicas: [1, 2],
+  accountCounts: [1],
+  logSizes: [1000]
+}

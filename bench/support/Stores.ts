@@ -1,0 +1,92 @@
+import { Data, Effect, Redacted, type Scope } from "effect"
+import pg from "pg"
+import { postgresServerWith, serverInstalled } from "../../test/support/PostgresServer.ts"
+import { RedisServer, redisInstalled } from "../../test/support/RedisServer.ts"
+
+/** The benchmark cannot run here; the message says what it needs. */
+export class CannotRun extends Data.TaggedError("CannotRun")<{ readonly message: string }> {}
+
+/** Postgres and Redis, the same for both sides. */
+export interface Stores {
+  /** The address of an empty database that lives as long as the scope. */
+  readonly database: (name: string) => Effect.Effect<string, never, Scope.Scope>
+  readonly redisUrl: string
+  /** The processes whose CPU time theirs is; undefined where the server is not ours. */
+  readonly pids: { readonly postgres: number | undefined; readonly redis: number | undefined }
+  /** What a run leaves to be written to disk is written before the next one begins, and on nobody's bill. */
+  readonly settle: Effect.Effect<void>
+  /** How the servers are set up, in a line. */
+  readonly description: string
+}
+
+/** Debian's defaults but for these: memory for the working set, no checkpoint in the middle of a run, and many replicas. */
+const settings = { shared_buffers: "256MB", max_wal_size: "4GB", checkpoint_timeout: "1h", max_connections: "200" }
+
+const query = <Row>(url: string, text: string) =>
+  Effect.promise(async () => {
+    const client = new pg.Client({ connectionString: url })
+    await client.connect()
+    try {
+      return (await client.query(text)).rows as ReadonlyArray<Row>
+    } finally {
+      await client.end()
+    }
+  })
+
+const postgres = Effect.gen(function* () {
+  const given = process.env.BENCH_DATABASE_URL
+  if (given !== undefined) return { url: given, pid: undefined }
+  if (!serverInstalled) {
+    return yield* new CannotRun({
+      message: "There is no Postgres: install Debian's package postgresql, or name a server in BENCH_DATABASE_URL."
+    })
+  }
+  const server = yield* postgresServerWith(settings)
+  return { url: Redacted.value(server.url), pid: (yield* server.pids)[0] }
+})
+
+const redis = Effect.gen(function* () {
+  const given = process.env.BENCH_REDIS_URL
+  if (given !== undefined) return { url: given, pid: undefined }
+  if (!redisInstalled) {
+    return yield* new CannotRun({
+      message: "There is no Redis: install redis-server, or name a server in BENCH_REDIS_URL."
+    })
+  }
+  const server = yield* Effect.acquireRelease(
+    Effect.promise(async () => {
+      const server = await RedisServer.make()
+      await server.start()
+      return server
+    }),
+    (server) => Effect.promise(() => server.stop())
+  )
+  return { url: `redis://127.0.0.1:${server.port}`, pid: server.pid }
+})
+
+/** Servers of the benchmark's own, gone with the scope, or those that the environment names. */
+export const start = Effect.gen(function* () {
+  const { pid: postgresPid, url: postgresUrl } = yield* postgres
+  const { pid: redisPid, url: redisUrl } = yield* redis
+  const [shown] = yield* query<Readonly<Record<string, string>>>(
+    postgresUrl,
+    `select current_setting('server_version') as version, current_setting('shared_buffers') as buffers,
+      current_setting('fsync') as fsync, current_setting('synchronous_commit') as commit`
+  )
+  const stores: Stores = {
+    database: (name) => {
+      const drop = query(postgresUrl, `drop database if exists ${name} with (force)`)
+      // One that an interrupted run has left behind goes first.
+      const make = Effect.andThen(drop, query(postgresUrl, `create database ${name}`))
+      return Effect.as(
+        Effect.acquireRelease(make, () => drop),
+        new URL(`/${name}`, postgresUrl).href
+      )
+    },
+    redisUrl,
+    pids: { postgres: postgresPid, redis: redisPid },
+    settle: Effect.asVoid(query(postgresUrl, "checkpoint")),
+    description: `Postgres ${shown?.version} (shared_buffers ${shown?.buffers}, fsync ${shown?.fsync}, synchronous_commit ${shown?.commit})`
+  }
+  return stores
+})

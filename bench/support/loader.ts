@@ -1,0 +1,94 @@
+import { Agent, request as send } from "node:http"
+import { setTimeout as sleep } from "node:timers/promises"
+import autocannon from "autocannon"
+import type { Closed, Job, Outcome, Paced } from "./Job.ts"
+import { makeTally } from "./Tally.ts"
+
+/*
+ * Makes the load, in a process of its own so that its CPU time is nobody else's. It stays for the whole benchmark, so
+ * that its code is compiled when it matters. Takes jobs from its parent one at a time and answers each with its outcome.
+ */
+
+/** Counts over all jobs, so that no search is made twice. */
+let asked = 0
+
+const nextRequest = (job: Job) => {
+  const number = asked++
+  const name = () => (job.distinct ? `${job.query} ${asked++}` : job.query)
+  const secret = job.secrets[number % job.secrets.length]
+  const headers: Record<string, string> = secret === undefined ? {} : { authorization: `Bearer ${secret}` }
+  if (job.rows === undefined) {
+    return { method: "GET" as const, path: `/v1/query?query=${encodeURIComponent(name())}`, headers, body: undefined }
+  }
+  headers["content-type"] = "application/json"
+  const body = JSON.stringify({ queries: Array.from({ length: job.rows }, name) })
+  return { method: "POST" as const, path: "/v1/bulk", headers, body }
+}
+
+/** What autocannon's client looks at before each request: the number of those that it makes at most. */
+interface Bounded {
+  responseMax: number
+  readonly reqsMade: number
+}
+
+/** autocannon's own end cuts off what is in flight, which would be paid for and not counted: here each client finishes. */
+const closed = async (job: Job, { connections }: Closed): Promise<Outcome> => {
+  const tally = makeTally()
+  const clients: Array<Bounded> = []
+  const options = {
+    connections,
+    duration: job.seconds + 60,
+    sampleInt: 100,
+    timeout: 60,
+    requests: [{ setupRequest: (request: autocannon.Request) => Object.assign(request, nextRequest(job)) }],
+    // Its type names what may be called of a client, and these two fields are none of it.
+    setupClient: (client: autocannon.Client) => void clients.push(client as unknown as Bounded)
+  } satisfies Partial<autocannon.Options>
+  // It takes several addresses, as its documentation says and its type does not.
+  const run = autocannon({ ...options, url: job.urls as unknown as string }, () => {})
+  run.on("response", (_client, status, _bytes, latencyMs) => tally.answered(status, latencyMs))
+  run.on("reqError", tally.failed)
+  const done = new Promise<void>((resolve) => run.on("done", () => resolve()))
+  await sleep(job.seconds * 1000)
+  for (const client of clients) client.responseMax = client.reqsMade
+  await done
+  return tally.outcome()
+}
+
+const agent = new Agent({ keepAlive: true, maxSockets: Number.POSITIVE_INFINITY })
+
+const exchange = (job: Job): Promise<number> =>
+  new Promise((resolve, reject) => {
+    const { body, headers, method, path } = nextRequest(job)
+    const request = send(`${job.urls[0]}${path}`, { agent, method, headers })
+    request.on("error", reject).on("response", (response) => {
+      response.on("end", () => resolve(response.statusCode ?? 0)).on("error", reject)
+      response.resume()
+    })
+    request.end(body)
+  })
+
+/** The wait before a request is spun for its last stretch: a timer is late by up to a millisecond. */
+const until = async (moment: number): Promise<void> => {
+  const ahead = moment - performance.now()
+  if (ahead > 2) await sleep(ahead - 2)
+  while (performance.now() < moment) await new Promise<void>((resolve) => setImmediate(resolve))
+}
+
+const paced = async (job: Job, { perSecond }: Paced): Promise<Outcome> => {
+  const tally = makeTally()
+  const startsAt = performance.now()
+  const inFlight: Array<Promise<void>> = []
+  for (let number = 0; number < perSecond * job.seconds; number++) {
+    const moment = startsAt + (number * 1000) / perSecond
+    await until(moment)
+    inFlight.push(exchange(job).then((status) => tally.answered(status, performance.now() - moment), tally.failed))
+  }
+  await Promise.all(inFlight)
+  return tally.outcome()
+}
+
+process.on("message", async (job: Job) => {
+  const outcome = job.shape.kind === "closed" ? closed(job, job.shape) : paced(job, job.shape)
+  process.send?.(await outcome)
+})
