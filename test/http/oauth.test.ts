@@ -68,7 +68,13 @@ const layerAt = (origin: string) =>
 
 const layer = layerAt("https://quarry.test")
 
-const signed = `client_id=app&redirect_uri=${encodeURIComponent("http://127.0.0.1:9/callback")}&state=${encodeURIComponent(evil).replace("'", "%27")}&sig=right`
+const signed = new URLSearchParams({
+  client_id: "app",
+  redirect_uri: "http://127.0.0.1:9/callback",
+  state: evil,
+  sig: "right"
+}).toString()
+
 const cookie = "quarry.session_token=right"
 const own = { origin: "https://quarry.test", "content-type": "application/x-www-form-urlencoded" }
 
@@ -203,6 +209,11 @@ describe("the pages where people let apps in", () => {
       }
       const nobody = yield* api.send("POST", "/oauth/consent", form({ request: signed, decision: "allow" }))
       assert.match(nobody.headers.get("location") ?? "", /^\/oauth\/sign-in\?/)
+      const bent = form({ request: `${signed}&x=\r\nset-cookie: a=b\u{1f600}`, decision: "allow" })
+      assert.match(
+        (yield* api.send("POST", "/oauth/consent", bent)).headers.get("location") ?? "",
+        /&x=%0D%0Aset-cookie/
+      )
       const page = yield* api.get(`/oauth/consent?${signed}`)
       assert.deepStrictEqual([page.status, page.headers.get("location")], [303, `/oauth/sign-in?${signed}`])
     }).pipe(Effect.provide(layer))

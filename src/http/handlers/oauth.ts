@@ -166,8 +166,11 @@ const signInPage = Effect.fnUntraced(function* (asking: pages.Asking, status = 2
   )
 })
 
+/** A signed request, written as an address can hold it: it came from a browser, in any spelling that reads the same. */
+const spelled = (signed: string): string => new URLSearchParams(signed).toString()
+
 /** What is behind a page's own `?`. */
-const signedOf = (url: string): string => url.slice(`${url}?`.indexOf("?") + 1)
+const signedOf = (url: string): string => spelled(url.slice(`${url}?`.indexOf("?") + 1))
 
 const showSignIn = Effect.gen(function* () {
   const { url } = yield* HttpServerRequest.HttpServerRequest
@@ -224,7 +227,7 @@ export const maxCarriedCharacters = 1_600
 const takeSignIn = Effect.gen(function* () {
   const form = yield* formOf
   if (form === undefined) return foreign
-  const signed = form.get("request") ?? ""
+  const signed = spelled(form.get("request") ?? "")
   const found = yield* askingOf(signed)
   if (!("asking" in found)) return found
   const provider = form.get("provider")
@@ -264,7 +267,7 @@ const showSignUp = Effect.gen(function* () {
 const takeSignUp = Effect.gen(function* () {
   const form = yield* formOf
   if (form === undefined) return foreign
-  const signed = form.get("request") ?? ""
+  const signed = spelled(form.get("request") ?? "")
   const found = yield* askingOf(signed)
   if (!("asking" in found)) return found
   const email = form.get("email") ?? ""
@@ -287,7 +290,7 @@ const takeSignUp = Effect.gen(function* () {
 const takeConsent = Effect.gen(function* () {
   const form = yield* formOf
   if (form === undefined) return foreign
-  const signed = form.get("request") ?? ""
+  const signed = spelled(form.get("request") ?? "")
   const answer = yield* ask("/oauth2/consent", { accept: form.get("decision") === "allow", oauth_query: signed })
   if (answer.status < 400 && answer.next !== undefined) return redirect(answer.next, answer.cookies)
   if (answer.status === 401) return redirect(`${signInPath}?${signed}`)
