@@ -57,5 +57,8 @@ const secretPattern = new RegExp(`^sk_(?:live|test)_[0-9A-Za-z]{${entropyCharact
 export const isSecret = (text: string): boolean =>
   secretPattern.test(text) && checksum(text.slice(0, -checksumCharacters)) === text.slice(-checksumCharacters)
 
+/** Whether text means to be a secret, whatever became of its characters. */
+export const isKey = (text: string): boolean => text.startsWith("sk_")
+
 /** What may be shown of a secret after its creation. */
 export const secretHint = (secret: string): string => `${secret.slice(0, 12)}…${secret.slice(-4)}`

@@ -1,5 +1,7 @@
+import { isKey } from "./ApiKey.ts"
+
 /** The kinds of credential a request can present; each has a `Principal` of the same name. */
-export type CredentialKind = "key" | "marketplace" | "session" | "demo"
+export type CredentialKind = "key" | "oauth" | "marketplace" | "session" | "demo"
 
 /** What a request carries of each kind, as it was sent; undefined where it carries nothing, empty where it is empty. */
 export interface Presented {
@@ -16,16 +18,22 @@ export interface Presented {
  * refused whatever its validity. The first kind present wins, and nothing falls through to the next.
  */
 export const judged = (presented: Presented): CredentialKind | undefined => {
-  const key = presented.authorization !== undefined
+  const bearer = presented.authorization !== undefined
   const marketplace = presented.marketplaceSecret !== undefined || presented.marketplaceUser !== undefined
   const session = presented.sessionCookies.length > 0
   const demo = presented.demoOrigin !== undefined
-  if (demo && (key || session)) return undefined
-  if (key && marketplace) return undefined
-  if (key) return "key"
+  if (demo && (bearer || session)) return undefined
+  if (bearer && marketplace) return undefined
+  if (presented.authorization !== undefined) return bearerKind(presented.authorization)
   if (marketplace) return "marketplace"
   if (session) return "session"
   return demo ? "demo" : undefined
+}
+
+/** Keys and the tokens of apps come in one header and are told apart by their form: neither is tried as the other. */
+const bearerKind = (authorization: string): CredentialKind => {
+  const token = bearerToken(authorization)
+  return token === undefined || isKey(token) ? "key" : "oauth"
 }
 
 const bearer = /^Bearer +(\S+)$/i

@@ -3,7 +3,7 @@ import type { KeyMode } from "./ApiKey.ts"
 import { requestsPerMinute } from "./Plan.ts"
 
 /** Who is calling. */
-export type Principal = KeyPrincipal | SessionPrincipal | MarketplacePrincipal | DemoPrincipal
+export type Principal = KeyPrincipal | SessionPrincipal | AppPrincipal | MarketplacePrincipal | DemoPrincipal
 
 /** Who is calling with an account. */
 export type AccountPrincipal = Exclude<Principal, DemoPrincipal>
@@ -25,6 +25,12 @@ export interface SessionPrincipal {
   readonly account: Account
   /** Names the session; not what the cookie holds. */
   readonly sessionId: string
+}
+
+/** An app that a person let in to the MCP endpoint by OAuth. */
+export interface AppPrincipal {
+  readonly _tag: "oauth"
+  readonly account: Account
 }
 
 /** A subscriber of the marketplace, metered and billed there: counted and never refused (R23). */
@@ -61,6 +67,12 @@ export const rateLimitOf = (principal: Principal): RateLimit => {
         credential: `session:${principal.sessionId}`,
         limit: Math.max(requestsPerMinute(principal.account.concurrency), sessionFloorPerMinute)
       }
+    // All apps of an account together: a person may let in any number.
+    case "oauth":
+      return {
+        credential: `oauth:${principal.account.id}`,
+        limit: requestsPerMinute(principal.account.concurrency)
+      }
     case "marketplace":
       return { credential: `marketplace:${principal.user}`, limit: marketplacePerMinute }
     case "demo":
@@ -68,7 +80,13 @@ export const rateLimitOf = (principal: Principal): RateLimit => {
   }
 }
 
-const sources = { key: "api", session: "dashboard", marketplace: "marketplace", demo: "demo" } as const
+const sources = {
+  key: "api",
+  session: "dashboard",
+  oauth: "mcp",
+  marketplace: "marketplace",
+  demo: "demo"
+} as const
 
 /** The attribution label of a search whose caller gave none (R11). */
 export const defaultSource = (principal: Principal): string => sources[principal._tag]

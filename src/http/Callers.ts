@@ -10,6 +10,7 @@ export const Accepted = Context.Reference<ReadonlyArray<CredentialKind>>("quarry
 /** How the document names the credentials: the keys are those of its `securitySchemes`. */
 const requirements: { readonly [K in CredentialKind]: Readonly<Record<string, ReadonlyArray<string>>> } = {
   key: { apiKey: [] },
+  oauth: { oauth: [] },
   session: { session: [] },
   marketplace: { marketplaceSecret: [], marketplaceUser: [] },
   demo: { demoOrigin: [] }

@@ -7,6 +7,7 @@ import { maxBodyBytes } from "./body.ts"
 import * as account from "./handlers/account.ts"
 import * as auth from "./handlers/auth.ts"
 import * as keys from "./handlers/keys.ts"
+import * as oauth from "./handlers/oauth.ts"
 import * as search from "./handlers/search.ts"
 import * as usage from "./handlers/usage.ts"
 import * as Authentication from "./middleware/Authentication.ts"
@@ -25,5 +26,6 @@ export const layer = Layer.mergeAll(
   HttpApiBuilder.layer(Api, { openapiPath: "/openapi.json" }).pipe(Layer.provide(handlers)),
   HttpApiScalar.layer(Api, { path: "/docs" }),
   auth.layer,
+  oauth.layer,
   Edge.layer
 ).pipe(Layer.provide(Layer.succeed(HttpIncomingMessage.MaxBodySize, maxBodyBytes)))

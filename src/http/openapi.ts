@@ -137,6 +137,12 @@ const securitySchemes: Json = {
     scheme: "bearer",
     description: "A secret API key: sk_live_… or sk_test_…"
   },
+  oauth: {
+    type: "http",
+    scheme: "bearer",
+    description:
+      "The access token of an app that a person let in (OAuth 2.1). /.well-known/oauth-protected-resource/mcp tells where."
+  },
   session: {
     type: "apiKey",
     in: "cookie",

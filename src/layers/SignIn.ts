@@ -1,4 +1,5 @@
 import { Effect, Layer, type Redacted } from "effect"
+import * as AccessTokensBetterAuth from "./auth/AccessTokensBetterAuth.ts"
 import * as EmailsLog from "./auth/EmailsLog.ts"
 import * as EmailsSmtp from "./auth/EmailsSmtp.ts"
 import * as SessionsBetterAuth from "./auth/SessionsBetterAuth.ts"
@@ -22,11 +23,12 @@ export const layer = Layer.unwrap(
   Effect.gen(function* () {
     const config = yield* AppConfig
     const { authSecret } = yield* Secrets
-    return SessionsBetterAuth.layer({
+    const options = {
       baseUrl: config.baseUrl,
       secret: authSecret,
       google: client(config.googleClientId, config.googleClientSecret),
       github: client(config.githubClientId, config.githubClientSecret)
-    })
+    }
+    return Layer.merge(SessionsBetterAuth.layer(options), AccessTokensBetterAuth.layer(options))
   })
 ).pipe(Layer.provide([emails, Storage.layer, Storage.database]))

@@ -2,6 +2,7 @@ import { Context, Effect, Layer, Metric, Redacted } from "effect"
 import { bearerToken, type CredentialKind, judged, type Presented } from "../domain/Credential.ts"
 import { type Unauthorized, unauthorized } from "../domain/errors.ts"
 import type { DemoPrincipal, Principal } from "../domain/Principal.ts"
+import { AccessTokens } from "./AccessTokens.ts"
 import { Deployment } from "./Deployment.ts"
 import { KeyStore } from "./KeyStore.ts"
 import { Marketplace } from "./Marketplace.ts"
@@ -33,6 +34,7 @@ export class Credentials extends Context.Service<
     Credentials,
     Effect.gen(function* () {
       const keys = yield* KeyStore
+      const accessTokens = yield* AccessTokens
       const sessions = yield* Sessions
       const marketplace = yield* Marketplace
       const { demoOrigin } = yield* Deployment
@@ -54,6 +56,8 @@ export class Credentials extends Context.Service<
             const token = bearerToken(carried.authorization ?? "")
             return token === undefined ? yield* unauthorized : yield* keys.authenticate(Redacted.make(token))
           }
+          case "oauth":
+            return yield* accessTokens.authenticate(Redacted.make(bearerToken(carried.authorization ?? "") ?? ""))
           case "marketplace": {
             const { marketplaceSecret = "", marketplaceUser = "" } = carried
             return yield* marketplace.authenticate(Redacted.make(marketplaceSecret), marketplaceUser)

@@ -2,12 +2,17 @@ import { Context, type Effect, type Redacted } from "effect"
 import type { NotFound, Unauthorized } from "../domain/errors.ts"
 import type { SessionPrincipal } from "../domain/Principal.ts"
 
+/** Where people may sign in beside a password. */
+export type IdentityProvider = "google" | "github"
+
 /** Sign-in and its sessions. Which library does it is the layer's business. */
 export class Sessions extends Context.Service<
   Sessions,
   {
     /** Name of the session cookie: with the prefix `__Secure-` where clients use https. */
     readonly cookieName: string
+    /** Those that this deployment is known to. */
+    readonly providers: ReadonlyArray<IdentityProvider>
     /**
      * Who a session cookie's value belongs to, percent-encoded or not. Unknown, expired, forged and ended sessions fail
      * alike, and an ended one at once on every replica.

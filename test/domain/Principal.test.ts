@@ -46,3 +46,18 @@ describe("R11: the default source", () => {
     assert.strictEqual(defaultSource(principal("key_1", "test", 1)), "api")
   })
 })
+
+describe("an app that a person let in", () => {
+  const of = (id: string): Principal => {
+    const { account } = principal("key_1", "live", 5) as Extract<Principal, { readonly _tag: "key" }>
+    return { _tag: "oauth", account: { ...account, id } }
+  }
+
+  it("is counted with all apps of its account, under the plan's figure", () => {
+    assert.deepStrictEqual(rateLimitOf(of("acc_1")), { credential: "oauth:acc_1", limit: 300 })
+  })
+
+  it("R11: has the default source mcp", () => {
+    assert.strictEqual(defaultSource(of("acc_1")), "mcp")
+  })
+})

@@ -37,7 +37,6 @@ const judged: Readonly<Record<string, "key" | "marketplace" | "session" | "demo"
 /** The spec's "Accepted on", R23 and R25. */
 const searches: ReadonlyArray<string> = ["key", "session", "marketplace", "demo"]
 const accountRoutes: ReadonlyArray<string> = ["key", "session", "marketplace"]
-const keysAndSessions: ReadonlyArray<string> = ["key", "session"]
 const sessionOnly: ReadonlyArray<string> = ["session"]
 
 interface Route {
@@ -57,7 +56,7 @@ const routes: ReadonlyArray<Route> = [
     method: "POST",
     path: "/mcp",
     body: '{"jsonrpc":"2.0","id":1,"method":"ping"}',
-    accepts: keysAndSessions,
+    accepts: ["key", "oauth", "session"],
     status: 200
   },
   { method: "GET", path: "/v1/usage", accepts: sessionOnly, status: 200 },
@@ -75,6 +74,8 @@ type Headers = Readonly<Record<string, string>>
 
 interface Variant {
   readonly state: State
+  /** What else than a key an Authorization presents. */
+  readonly kind?: "oauth"
   readonly name: string
   readonly headers: Headers
 }
@@ -91,7 +92,11 @@ interface Variants {
 
 const unknownSecret = makeSecret("live", new Uint8Array(32))
 
-const variantsOf = (secrets: { live: string; test: string; revoked: string }, cookie: string): Variants => {
+const variantsOf = (
+  secrets: { live: string; test: string; revoked: string },
+  cookie: string,
+  app: string
+): Variants => {
   const authorization = (state: State, name: string, value: string): Variant => ({
     state,
     name,
@@ -118,6 +123,7 @@ const variantsOf = (secrets: { live: string; test: string; revoked: string }, co
       authorization("valid", "test key, scheme in lower case", `bearer ${secrets.test}`),
       authorization("invalid", "revoked key", `Bearer ${secrets.revoked}`),
       authorization("invalid", "unknown key", `Bearer ${unknownSecret}`),
+      { ...authorization("valid", "token of an app", app), kind: "oauth" },
       authorization("malformed", "no key", "Bearer x"),
       authorization("malformed", "no token", "Bearer"),
       authorization("malformed", "another scheme", `Basic ${secrets.live}`),
@@ -176,8 +182,8 @@ const requestsOf = ({ authorization, cookie, demo, marketplace }: Variants): Rea
 
 const expected = (route: Route, request: ReadonlyArray<Variant>): number => {
   const present = request.map(({ state }, kind) => (state === "absent" ? "-" : ["A", "M", "C", "D"][kind])).join("")
-  const kind = judged[present] ?? "refused"
-  const state = request[["key", "marketplace", "session", "demo"].indexOf(kind)]?.state
+  const judgedKind = judged[present] ?? "refused"
+  const { kind = judgedKind, state } = request[["key", "marketplace", "session", "demo"].indexOf(judgedKind)] ?? absent
   return route.accepts.includes(kind) && state === "valid" ? route.status : 401
 }
 
@@ -189,9 +195,11 @@ const aPerson = Effect.gen(function* () {
   const test = yield* another("test")
   const revoked = yield* another("live")
   yield* keys.revoke(revoked.key.id)
-  const cookie = yield* Effect.flatMap(SignedIn, (signedIn) => signedIn.cookie(account))
+  const signedIn = yield* SignedIn
+  const cookie = yield* signedIn.cookie(account)
+  const app = yield* signedIn.app(account)
   const secrets = { live: secret, test: Redacted.value(test.secret), revoked: Redacted.value(revoked.secret) }
-  return { keyId: test.key.id, requests: requestsOf(variantsOf(secrets, cookie)) }
+  return { keyId: test.key.id, requests: requestsOf(variantsOf(secrets, cookie, app)) }
 }).pipe(Effect.orDie)
 
 /** Every combination over every route, against one deployment. */

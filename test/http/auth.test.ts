@@ -12,6 +12,7 @@ import * as TestApi from "../support/TestApi.ts"
 const layer = Layer.provideMerge(
   Layer.mock(Sessions, {
     cookieName: "quarry.session_token",
+    providers: [],
     handle: (request) =>
       request.url.includes("/unknown")
         ? Effect.fail(new NotFound({ message: "nothing" }))
@@ -119,6 +120,7 @@ describe("R24: the client's address", () => {
 const refusing = Layer.provideMerge(
   Layer.mock(Sessions, {
     cookieName: "quarry.session_token",
+    providers: [],
     handle: (request) =>
       Effect.sync(() => {
         const status = Number(new URL(request.url).searchParams.get("status"))

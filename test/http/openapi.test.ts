@@ -134,7 +134,7 @@ describe("the API description", () => {
       "/v1/query": searches,
       "/v1/bulk": searches,
       "/v1/me": [key, session, marketplace],
-      "/mcp": [key, session]
+      "/mcp": [key, { oauth: [] }, session]
     }
     for (const [path, methods] of Object.entries(at(committed, "paths"))) {
       for (const operation of Object.values(methods)) {
@@ -143,6 +143,7 @@ describe("the API description", () => {
     }
     assert.sameMembers(Object.keys(at(committed, "components", "securitySchemes")), [
       "apiKey",
+      "oauth",
       "session",
       "marketplaceSecret",
       "marketplaceUser",

@@ -570,7 +570,6 @@ const unoffered = [
   "verify-password",
   "list-sessions",
   "revoke-session",
-  "revoke-sessions",
   "revoke-other-sessions",
   "link-social",
   "unlink-account",

@@ -1,6 +1,7 @@
 import { Context, Effect, Layer, Redacted } from "effect"
 import type { Account } from "../../src/domain/Account.ts"
 import { NotFound, unauthorized } from "../../src/domain/errors.ts"
+import { AccessTokens } from "../../src/services/AccessTokens.ts"
 import { Accounts } from "../../src/services/Accounts.ts"
 import { Ids } from "../../src/services/Ids.ts"
 import { Sessions } from "../../src/services/Sessions.ts"
@@ -11,6 +12,8 @@ export class SignedIn extends Context.Service<
   {
     /** Opens a session and answers its `Cookie` header. */
     readonly cookie: (account: Account) => Effect.Effect<string>
+    /** Lets an app in and answers its `Authorization` header. */
+    readonly app: (account: Account) => Effect.Effect<string>
   }
 >()("quarry/test/support/SignedIn") {}
 
@@ -23,13 +26,15 @@ export const layer = Layer.effectContext(
     const ids = yield* Ids
     const open = new Map<string, string>()
 
+    const ownerOf = (token: string) =>
+      accounts.byId(open.get(token) ?? "").pipe(Effect.catchTag("not_found", () => Effect.fail(unauthorized)))
+
     const sessions = Sessions.of({
       cookieName,
+      providers: [],
       authenticate: Effect.fnUntraced(function* (cookie) {
         const token = Redacted.value(cookie)
-        const account = yield* accounts
-          .byId(open.get(token) ?? "")
-          .pipe(Effect.catchTag("not_found", () => Effect.fail(unauthorized)))
+        const account = yield* ownerOf(token)
         return { _tag: "session", account, sessionId: `ses_${token.slice(0, 8)}` }
       }),
       handle: () => Effect.fail(new NotFound({ message: "Nobody signs in here but by the test." })),
@@ -39,14 +44,25 @@ export const layer = Layer.effectContext(
         })
     })
 
-    const signedIn = SignedIn.of({
-      cookie: Effect.fnUntraced(function* (account) {
-        const token = Buffer.from(yield* ids.entropy(24)).toString("base64url")
-        open.set(token, account.id)
-        return `${cookieName}=${token}`
-      })
+    const accessTokens = AccessTokens.of({
+      authenticate: (token) =>
+        Effect.map(ownerOf(Redacted.value(token)), (account) => ({ _tag: "oauth" as const, account }))
     })
 
-    return Context.make(Sessions, sessions).pipe(Context.add(SignedIn, signedIn))
+    const openFor = Effect.fnUntraced(function* (account: Account) {
+      const token = Buffer.from(yield* ids.entropy(24)).toString("base64url")
+      open.set(token, account.id)
+      return token
+    })
+
+    const signedIn = SignedIn.of({
+      cookie: (account) => Effect.map(openFor(account), (token) => `${cookieName}=${token}`),
+      app: (account) => Effect.map(openFor(account), (token) => `Bearer ${token}`)
+    })
+
+    return Context.make(Sessions, sessions).pipe(
+      Context.add(SignedIn, signedIn),
+      Context.add(AccessTokens, accessTokens)
+    )
   })
 )

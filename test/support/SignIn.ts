@@ -1,7 +1,9 @@
 import { Effect, Layer, Queue, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
+import * as AccessTokensBetterAuth from "../../src/layers/auth/AccessTokensBetterAuth.ts"
 import type { ProviderClient } from "../../src/layers/auth/BetterAuth.ts"
 import * as SessionsBetterAuth from "../../src/layers/auth/SessionsBetterAuth.ts"
+import { AccessTokens } from "../../src/services/AccessTokens.ts"
 import { type Email, Emails } from "../../src/services/Emails.ts"
 import { Sessions } from "../../src/services/Sessions.ts"
 
@@ -40,10 +42,12 @@ export const makeReplica = Effect.fnUntraced(function* (options: ReplicaOptions 
   const secret = Redacted.make(options.secret ?? "a secret of at least thirty-two characters for tests")
   const context = yield* Layer.build(
     Layer.fresh(SessionsBetterAuth.layer({ baseUrl, secret, google: options.google, github: options.github })).pipe(
-      Layer.provide(emails)
+      Layer.provide(emails),
+      Layer.merge(Layer.fresh(AccessTokensBetterAuth.layer({ baseUrl, secret })))
     )
   )
   const sessions = yield* Effect.provide(Sessions, context)
+  const accessTokens = yield* Effect.provide(AccessTokens, context)
 
   /** The link in the next email. */
   const nextLink = Effect.map(Queue.take(outbox), ({ text }) => {
@@ -51,7 +55,7 @@ export const makeReplica = Effect.fnUntraced(function* (options: ReplicaOptions 
     return { link, token: new URL(link).searchParams.get("token") ?? "" }
   })
 
-  return { sessions, nextLink, baseUrl }
+  return { sessions, accessTokens, nextLink, baseUrl }
 })
 
 export type Replica = Effect.Success<ReturnType<typeof makeReplica>>

@@ -3,6 +3,7 @@ import { unauthorized } from "../../src/domain/errors.ts"
 import type { KeyPrincipal } from "../../src/domain/Principal.ts"
 import type { SearchRequest } from "../../src/domain/SearchRequest.ts"
 import * as Ids from "../../src/layers/Ids.ts"
+import { AccessTokens } from "../../src/services/AccessTokens.ts"
 import { AccountRemoval } from "../../src/services/AccountRemoval.ts"
 import { Bulk } from "../../src/services/Bulk.ts"
 import { Credentials } from "../../src/services/Credentials.ts"
@@ -79,7 +80,8 @@ const stubs = (during: (request: SearchRequest) => Effect.Effect<void>) =>
           waits
         })
     }),
-    Layer.mock(Sessions, { cookieName: "quarry.session_token" }),
+    Layer.mock(Sessions, { cookieName: "quarry.session_token", providers: [] }),
+    Layer.mock(AccessTokens, {}),
     Layer.mock(Marketplace, {}),
     Layer.mock(QueryLog, {}),
     Layer.mock(AccountRemoval, {}),

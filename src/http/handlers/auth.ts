@@ -1,6 +1,7 @@
 import { Effect, Layer, Result, Schema } from "effect"
 import { HttpIncomingMessage, HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { InvalidRequest, NotFound, RateLimited, Unauthorized } from "../../domain/errors.ts"
+import { authPath } from "../../domain/OAuth.ts"
 import { Sessions } from "../../services/Sessions.ts"
 import { maxBodyBytes } from "../body.ts"
 import { clientAddress } from "../clientAddress.ts"
@@ -21,6 +22,14 @@ const translated = (status: number, message: string, retryAfterSeconds: number):
   if (status === 429) return new RateLimited({ message, retryAfterSeconds })
   return InvalidRequest.whole(message)
 }
+
+/** Refusals of apps' requests have a form of their own, which apps read (RFC 6749 section 5.2, RFC 7591 section 3.2.2). */
+const OAuthRefusal = Schema.Struct({ error: Schema.NonEmptyString })
+
+const isOAuthRefusal = ({ pathname }: URL, status: number, text: string): boolean =>
+  pathname.startsWith(`${authPath}/oauth2/`) &&
+  [400, 401, 403].includes(status) &&
+  Result.isSuccess(Schema.decodeUnknownResult(Schema.fromJsonString(OAuthRefusal))(text))
 
 /** What a refusal still says in headers: cookies that end, and how long to wait. */
 const refused = Effect.fnUntraced(function* (response: Response, text: string) {
@@ -49,7 +58,7 @@ export const layer = Layer.unwrap(
       const response = yield* sessions.handle(sent, yield* clientAddress)
       // Read to its end here: a stream that breaks off later could not be answered any more.
       const text = yield* Effect.promise(() => response.text())
-      if (response.status >= 400) return yield* refused(response, text)
+      if (response.status >= 400 && !isOAuthRefusal(url, response.status, text)) return yield* refused(response, text)
       const { headers: answered, status } = response
       return HttpServerResponse.fromWeb(new Response(text === "" ? null : text, { status, headers: answered }))
     }).pipe(Effect.catchTag("not_found", undeclaredResponse))

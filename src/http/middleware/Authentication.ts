@@ -1,14 +1,17 @@
 import { Effect, Layer } from "effect"
-import { type Headers, HttpServerRequest } from "effect/http"
+import { HttpServerRequest } from "effect/http"
 import type { HttpApiEndpoint } from "effect/http-api"
 import { cookieValues, judged } from "../../domain/Credential.ts"
 import { unauthorized } from "../../domain/errors.ts"
+import { challengeOf } from "../../domain/OAuth.ts"
 import { type Carried, Credentials } from "../../services/Credentials.ts"
 import { Deployment } from "../../services/Deployment.ts"
 import { Sessions } from "../../services/Sessions.ts"
 import { acceptedBy, ownPagesOnly } from "../Callers.ts"
 import { clientAddress } from "../clientAddress.ts"
+import { setHeaders } from "../headers.ts"
 import { Authentication, CurrentPrincipal } from "../Middleware.ts"
+import { isOwnPage } from "../ownPage.ts"
 import { note } from "../RequestFacts.ts"
 
 const carriedBy = Effect.fnUntraced(function* (
@@ -25,10 +28,6 @@ const carriedBy = Effect.fnUntraced(function* (
     network: demoOrigin === undefined ? undefined : yield* clientAddress
   }
 })
-
-/** Browsers name the page's origin themselves: no page can claim another's. The older header decides where both are. */
-const isOwnPage = (headers: Headers.Headers, origin: string): boolean =>
-  headers.origin === undefined ? headers["sec-fetch-site"] === "same-origin" : headers.origin === origin
 
 export const layer = Layer.effect(
   Authentication,
@@ -47,9 +46,17 @@ export const layer = Layer.effect(
       return foreign ? yield* unauthorized : yield* credentials.authenticate(carried, acceptedBy(endpoint))
     })
 
+    /** Tells an app that was refused where a person can let it in. */
+    const challenge = ({ headers }: HttpServerRequest.HttpServerRequest, endpoint: HttpApiEndpoint.Top) => {
+      const text = challengeOf(origin, headers.authorization !== undefined)
+      return text !== undefined && acceptedBy(endpoint).includes("oauth")
+        ? setHeaders({ "www-authenticate": text })
+        : Effect.void
+    }
+
     return Effect.fnUntraced(function* (httpEffect, { endpoint }) {
       const request = yield* HttpServerRequest.HttpServerRequest
-      const principal = yield* callerOf(request, endpoint)
+      const principal = yield* Effect.tapError(callerOf(request, endpoint), () => challenge(request, endpoint))
       yield* note({
         principal: principal._tag,
         ...(principal._tag === "demo" ? {} : { account_id: principal.account.id })

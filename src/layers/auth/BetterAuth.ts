@@ -5,12 +5,14 @@ import { hashPassword } from "better-auth/crypto"
 import { betterAuth } from "better-auth/minimal"
 import { Duration, Effect, Predicate, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
+import { authPath, failurePath, letsAppsIn } from "../../domain/OAuth.ts"
 import { maxEmailCharacters } from "../../domain/Plan.ts"
 import { Emails } from "../../services/Emails.ts"
 import { type Bridge, makeBridge } from "./Database.ts"
 import { digestOf } from "./Digest.ts"
 import { makeMembership } from "./Membership.ts"
-import { basePath } from "./Offer.ts"
+import { endTokens, makeOAuth } from "./OAuth.ts"
+import { admitted } from "./OAuthRequests.ts"
 import { makeStore, tables } from "./Store.ts"
 
 /** Everything that loads the sign-in library: half a second and 60 MB. `SessionsBetterAuth` imports it when it is needed. */
@@ -82,7 +84,9 @@ export const make = Effect.fnUntraced(function* (options: SessionsOptions) {
   const auth = betterAuth(yield* configure(options, bridge))
 
   return Effect.fnUntraced(function* (request: Request, client: string | undefined) {
-    const counted = new Request(request)
+    const asked = yield* Effect.promise(() => admitted(request, options.baseUrl))
+    if (asked instanceof Response) return asked
+    const counted = new Request(asked)
     counted.headers.set(clientHeader, (client ?? "").split("/", 1).join(""))
     return yield* bridge
       .serve(() => hashedAhead.run(new Map(), () => auth.handler(counted)))
@@ -101,6 +105,7 @@ const configure = Effect.fnUntraced(function* (options: SessionsOptions, bridge:
   const runFork = Effect.runForkWith(yield* Effect.context<never>())
   const scope = yield* Effect.scope
   const { join } = yield* makeMembership({ verifiedOnly: emails.delivers })
+  const oauth = letsAppsIn(options.baseUrl) ? yield* makeOAuth(options, bridge) : undefined
 
   /** In the background: how long a mail server takes must not tell who has an account. */
   const send = async (to: string, subject: string, lines: ReadonlyArray<string>) => {
@@ -117,11 +122,17 @@ const configure = Effect.fnUntraced(function* (options: SessionsOptions, bridge:
   return {
     appName: "Quarry",
     baseURL: options.baseUrl,
-    basePath,
+    basePath: authPath,
     secret: Redacted.value(options.secret),
     trustedOrigins: [new URL(options.baseUrl).origin],
     telemetry: { enabled: false },
-    database: makeStore(bridge, (model, token) => digestOf(options.secret, model, token)),
+    plugins: oauth === undefined ? [] : [oauth],
+    onAPIError: { errorURL: `${options.baseUrl}${failurePath}` },
+    database: makeStore(
+      bridge,
+      (model, token) => digestOf(options.secret, model, token),
+      (userId) => endTokens(sql, userId)
+    ),
     user: tables.user,
     verification: tables.verification,
     account: {

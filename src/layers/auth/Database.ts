@@ -50,15 +50,21 @@ export const makeBridge: Effect.Effect<Bridge, never, SqlClient.SqlClient> = Eff
     throw error
   }
 
-  const transaction: Bridge["transaction"] = (body) =>
-    run(
+  const transaction: Bridge["transaction"] = (body) => {
+    const faults = current.getStore()?.faults ?? []
+    // The library keeps the request it works on where the promise began; the transaction begins on a socket's event.
+    const here = AsyncLocalStorage.snapshot()
+    return run(
       sql.withTransaction(
-        Effect.flatMap(Effect.context<never>(), (context) => {
-          const faults = current.getStore()?.faults ?? []
-          return Effect.tryPromise({ try: () => current.run({ context, faults }, body), catch: (error) => error })
-        })
+        Effect.flatMap(Effect.context<never>(), (context) =>
+          Effect.tryPromise({
+            try: () => here(() => current.run({ context, faults }, body)),
+            catch: (error) => error
+          })
+        )
       )
     )
+  }
 
   const serve: Bridge["serve"] = Effect.fnUntraced(function* (body) {
     const store: Current = { context: yield* Effect.context<never>(), faults: [] }

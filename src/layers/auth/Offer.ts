@@ -1,4 +1,4 @@
-export const basePath = "/api/auth"
+import { authPath } from "../../domain/OAuth.ts"
 
 /** What the sign-in library is asked for. It has more, and whatever is not here is not found. */
 const offered: ReadonlyArray<readonly [method: string, path: RegExp]> = [
@@ -6,6 +6,7 @@ const offered: ReadonlyArray<readonly [method: string, path: RegExp]> = [
   ["POST", /^\/sign-in\/email$/],
   ["POST", /^\/sign-out$/],
   ["GET", /^\/get-session$/],
+  ["POST", /^\/revoke-sessions$/],
   ["POST", /^\/change-password$/],
   ["POST", /^\/request-password-reset$/],
   ["POST", /^\/reset-password$/],
@@ -20,9 +21,23 @@ const ofProviders: typeof offered = [
   ["GET", /^\/callback\/(?:google|github)$/]
 ]
 
+/** Of apps: their own requests, and what the pages of `/oauth` ask on behalf of a person. */
+const ofApps: typeof offered = [
+  ["GET", /^\/oauth2\/authorize$/],
+  ["POST", /^\/oauth2\/token$/],
+  ["POST", /^\/oauth2\/register$/],
+  ["POST", /^\/oauth2\/revoke$/],
+  ["POST", /^\/oauth2\/public-client-prelogin$/],
+  ["POST", /^\/oauth2\/consent$/]
+]
+
 /** Whether there is anything at a path. Read from a parsed address, which is what the library routes by. */
-export const isOffered = (method: string, path: string, withProviders: boolean): boolean =>
-  path.startsWith(basePath) &&
-  [...offered, ...(withProviders ? ofProviders : [])].some(
-    (route) => route[0] === method && route[1].test(path.slice(basePath.length))
+export const isOffered = (
+  method: string,
+  path: string,
+  optional: { readonly providers: boolean; readonly apps: boolean }
+): boolean =>
+  path.startsWith(authPath) &&
+  [...offered, ...(optional.providers ? ofProviders : []), ...(optional.apps ? ofApps : [])].some(
+    (route) => route[0] === method && route[1].test(path.slice(authPath.length))
   )

@@ -1,6 +1,7 @@
 import { Effect, Layer, type Redacted, type Scope } from "effect"
 import { SqlClient } from "effect/sql"
 import { NotFound, unauthorized } from "../../domain/errors.ts"
+import { letsAppsIn } from "../../domain/OAuth.ts"
 import type { Accounts } from "../../services/Accounts.ts"
 import type { Emails } from "../../services/Emails.ts"
 import { Sessions } from "../../services/Sessions.ts"
@@ -20,7 +21,11 @@ export const layer = (
       const sql = yield* SqlClient.SqlClient
       const context = yield* Effect.context<Accounts | Emails | SqlClient.SqlClient | Scope.Scope>()
       const secure = options.baseUrl.startsWith("https:")
-      const withProviders = options.google !== undefined || options.github !== undefined
+      const providers = (["google", "github"] as const).filter((name) => options[name] !== undefined)
+      const optional = {
+        providers: providers.length > 0,
+        apps: letsAppsIn(options.baseUrl)
+      }
 
       // Loaded with the first request that signs somebody in: a replica that serves keys only never pays for it.
       const library = yield* Effect.promise(() => import("./BetterAuth.ts")).pipe(
@@ -48,7 +53,7 @@ export const layer = (
       )
 
       const handle = Effect.fn("Sessions.handle")(function* (request: Request, client: string | undefined) {
-        if (!isOffered(request.method, new URL(request.url).pathname, withProviders)) {
+        if (!isOffered(request.method, new URL(request.url).pathname, optional)) {
           return yield* new NotFound({ message: "Nothing about signing in is at this address." })
         }
         const answer = yield* library
@@ -74,6 +79,7 @@ export const layer = (
 
       return Sessions.of({
         cookieName: `${secure ? "__Secure-" : ""}quarry.session_token`,
+        providers,
         authenticate,
         handle,
         forget

@@ -1,6 +1,20 @@
 import { kyselyAdapter } from "@better-auth/kysely-adapter"
 import type { BetterAuthOptions, DBAdapter, Where } from "better-auth"
+import type { Effect } from "effect"
 import type { Bridge } from "./Database.ts"
+
+const tokenColumns = {
+  token: "digest",
+  clientId: "client_id",
+  sessionId: "session_id",
+  userId: "user_id",
+  authorizationCodeId: "code_digest",
+  resources: "resources",
+  scopes: "scopes",
+  expiresAt: "expires_at",
+  createdAt: "created_at",
+  revoked: "revoked_at"
+} as const
 
 /** Our names of the library's tables and columns. */
 export const tables = {
@@ -37,18 +51,72 @@ export const tables = {
   rateLimit: { modelName: "auth_rate_limits", fields: { lastRequest: "last_request" } }
 } as const
 
+/** The same for apps that people let in, and all that is kept of them: the library has fields for more. */
+export const apps = {
+  oauthClient: {
+    modelName: "auth_apps",
+    fields: {
+      clientId: "client_id",
+      name: "name",
+      scopes: "scopes",
+      redirectUris: "redirect_uris",
+      grantTypes: "grant_types",
+      responseTypes: "response_types",
+      tokenEndpointAuthMethod: "token_endpoint_auth_method",
+      applicationType: "application_type",
+      createdAt: "created_at",
+      updatedAt: "updated_at"
+    }
+  },
+  oauthResource: {
+    modelName: "auth_resources",
+    fields: { identifier: "identifier", name: "name", createdAt: "created_at", updatedAt: "updated_at" }
+  },
+  oauthClientResource: {
+    modelName: "auth_app_resources",
+    fields: { clientId: "client_id", resourceId: "resource", createdAt: "created_at" }
+  },
+  oauthConsent: {
+    modelName: "auth_consents",
+    fields: {
+      clientId: "client_id",
+      userId: "user_id",
+      resources: "resources",
+      scopes: "scopes",
+      createdAt: "created_at",
+      updatedAt: "updated_at"
+    }
+  },
+  oauthRefreshToken: {
+    modelName: "auth_refresh_tokens",
+    fields: {
+      ...tokenColumns,
+      rotatedAt: "rotated_at",
+      rotationReplayExpiresAt: "rotation_settled_at",
+      authTime: "signed_in_at"
+    }
+  },
+  oauthAccessToken: { modelName: "auth_access_tokens", fields: { ...tokenColumns, refreshId: "refresh_id" } }
+} as const
+
 /** The field of a model that holds a live token. */
 const tokenFields: Readonly<Record<string, string>> = { session: "token", verification: "identifier" }
 
-/** What a provider hands out with an identity. Nothing here calls a provider again, so it is not kept. */
-const unkept: ReadonlySet<string> = new Set([
-  "accessToken",
-  "refreshToken",
-  "idToken",
-  "accessTokenExpiresAt",
-  "refreshTokenExpiresAt",
-  "scope"
-])
+/**
+ * What is not kept. Of an identity, what its provider hands out: nothing here calls a provider again. Of a refresh
+ * token, the tokens that were given for it, which would be there to be read.
+ */
+const unkept: Readonly<Record<string, ReadonlySet<string>>> = {
+  account: new Set([
+    "accessToken",
+    "refreshToken",
+    "idToken",
+    "accessTokenExpiresAt",
+    "refreshTokenExpiresAt",
+    "scope"
+  ]),
+  oauthRefreshToken: new Set(["rotationReplayResponse"])
+}
 
 type Row = Record<string, unknown>
 
@@ -57,13 +125,17 @@ type Row = Record<string, unknown>
  * never sees a digest of a token that it knows.
  */
 export const makeStore =
-  (bridge: Bridge, digest: (model: string, token: string) => string) =>
+  (
+    bridge: Bridge,
+    digest: (model: string, token: string) => string,
+    /** Runs in the transaction that ends every session of a person. */
+    onSignOutEverywhere: (userId: string) => Effect.Effect<unknown, unknown>
+  ) =>
   (options: BetterAuthOptions): DBAdapter => {
     const plain = kyselyAdapter(bridge.database, { type: "postgres" })(options)
 
     const stored = <A extends Row>(model: string, data: A): A => {
-      const kept =
-        model === "account" ? Object.entries(data).filter(([name]) => !unkept.has(name)) : Object.entries(data)
+      const kept = Object.entries(data).filter(([name]) => unkept[model]?.has(name) !== true)
       // The same fields or fewer, all of them optional to the library.
       return Object.fromEntries(
         kept.map(([name, value]) => [name, name === tokenFields[model] ? digestIn(model, value) : value])
@@ -77,11 +149,15 @@ export const makeStore =
           ? digest(model, value)
           : value
 
+    /** Nothing is stored with a NUL, which Postgres refuses even to look for. */
+    const findable = (value: Where["value"]): Where["value"] =>
+      typeof value === "string" ? value.replaceAll("\0", "\ufffd") : value
+
     const sought = (model: string, where: ReadonlyArray<Where> | undefined): Array<Where> =>
       (where ?? []).map((condition) =>
         condition.field === tokenFields[model]
           ? { ...condition, value: digestIn(model, condition.value) as Where["value"] }
-          : condition
+          : { ...condition, value: findable(condition.value) }
       )
 
     /** The row with the token that the caller named, in place of its digest. */
@@ -116,13 +192,24 @@ export const makeStore =
       count: (query) => plain.count({ ...query, where: sought(query.model, query.where) }),
       update: async <A>(query: Parameters<DBAdapter["update"]>[0]) => {
         const { model, update, where } = query
-        const row = await plain.update<A>({ model, where: sought(model, where), update: stored(model, update) })
+        const kept = stored(model, update)
+        const row = await (Object.keys(kept).length === 0
+          ? plain.findOne<A>({ model, where: sought(model, where) })
+          : plain.update<A>({ model, where: sought(model, where), update: kept }))
         return restored(model, row, named(model, where))
       },
       updateMany: ({ model, update, where }) =>
         plain.updateMany({ model, where: sought(model, where), update: stored(model, update) }),
       delete: ({ model, where }) => plain.delete({ model, where: sought(model, where) }),
-      deleteMany: ({ model, where }) => plain.deleteMany({ model, where: sought(model, where) }),
+      deleteMany: ({ model, where }) => {
+        const remove = () => plain.deleteMany({ model, where: sought(model, where) })
+        const person = model === "session" ? where?.find(({ field }) => field === "userId")?.value : undefined
+        if (typeof person !== "string") return remove()
+        return bridge.transaction(async () => {
+          await bridge.run(onSignOutEverywhere(person))
+          return remove()
+        })
+      },
       consumeOne: async <A>({ model, where }: Parameters<DBAdapter["consumeOne"]>[0]) =>
         restored(model, await plain.consumeOne<A>({ model, where: sought(model, where) }), named(model, where)),
       // The connection of the transaction is the bridge's business.

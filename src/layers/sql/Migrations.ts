@@ -5,6 +5,7 @@ import { documents } from "./migrations/0002_documents.ts"
 import { signIn } from "./migrations/0003_sign_in.ts"
 import { waits } from "./migrations/0005_waits.ts"
 import { callers } from "./migrations/0006_callers.ts"
+import { apps } from "./migrations/0007_apps.ts"
 import { unlimited } from "./StatementLimit.ts"
 import { retryTransient } from "./Transient.ts"
 
@@ -59,7 +60,8 @@ export const run = Effect.gen(function* () {
     "0002_documents": documents,
     "0003_sign_in": signIn,
     "0005_waits": waits,
-    "0006_callers": callers
+    "0006_callers": callers,
+    "0007_apps": apps
   })
   yield* retryTransient(makePartitions(yield* SqlClient.SqlClient))
   return applied

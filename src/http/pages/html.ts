@@ -1,0 +1,29 @@
+/** Markup. Whatever else is put into a page is text, and escaped. */
+export class Html {
+  readonly text: string
+  constructor(text: string) {
+    this.text = text
+  }
+}
+
+const escapes: Readonly<Record<string, string>> = {
+  "&": "&amp;",
+  "<": "&lt;",
+  ">": "&gt;",
+  '"': "&quot;",
+  "'": "&#39;"
+}
+
+const escaped = (text: string): string => text.replaceAll(/[&<>"']/g, (character) => escapes[character] ?? "")
+
+type Part = Html | string | undefined | ReadonlyArray<Html>
+
+const textOf = (part: Part): string => {
+  if (part === undefined) return ""
+  if (part instanceof Html) return part.text
+  return typeof part === "string" ? escaped(part) : part.map(textOf).join("")
+}
+
+/** Builds markup from a template; what is undefined is left out. */
+export const html = (strings: TemplateStringsArray, ...parts: ReadonlyArray<Part>): Html =>
+  new Html(strings.map((string, index) => string + textOf(parts[index])).join(""))

@@ -1,0 +1,50 @@
+import { assert, describe, it } from "@effect/vitest"
+import { authorizationServer, challengeOf, letsAppsIn, protectedResource } from "../../src/domain/OAuth.ts"
+
+const site = "https://quarry.example"
+
+describe("what apps read about signing in", () => {
+  it("the resource names its authorization server, and that one its endpoints under its own issuer", () => {
+    const resource = protectedResource(site)
+    const server = authorizationServer(site)
+    assert.strictEqual(resource.resource, "https://quarry.example/mcp")
+    assert.deepStrictEqual(resource.authorization_servers, [server.issuer])
+    for (const [name, address] of Object.entries(server)) {
+      if (name.endsWith("_endpoint")) assert.isTrue(String(address).startsWith(`${server.issuer}/oauth2/`), name)
+    }
+  })
+
+  it("offers S256 and nothing else, and no secret to keep", () => {
+    const server = authorizationServer(site)
+    assert.deepStrictEqual(server.code_challenge_methods_supported, ["S256"])
+    assert.deepStrictEqual(server.token_endpoint_auth_methods_supported, ["none"])
+    assert.deepStrictEqual(server.grant_types_supported, ["authorization_code", "refresh_token"])
+  })
+
+  it("a refusal says where to go, and whether there was a token", () => {
+    const where = 'resource_metadata="https://quarry.example/.well-known/oauth-protected-resource/mcp"'
+    assert.strictEqual(challengeOf(site, false), `Bearer ${where}`)
+    assert.strictEqual(challengeOf(site, true), `Bearer error="invalid_token", ${where}`)
+    assert.isUndefined(challengeOf("http://quarry.example", true))
+  })
+
+  it("apps are let in over https, and on this machine", () => {
+    for (const address of [
+      site,
+      "http://localhost:3000",
+      "http://127.0.0.1:3000",
+      "http://127.9.8.7",
+      "http://[::1]:3000"
+    ]) {
+      assert.isTrue(letsAppsIn(address), address)
+    }
+    for (const address of [
+      "http://quarry.example",
+      "http://10.0.0.1:3000",
+      "http://127.0.0.1.example",
+      "http://localhost.example"
+    ]) {
+      assert.isFalse(letsAppsIn(address), address)
+    }
+  })
+})

@@ -1,0 +1,301 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Layer, Redacted } from "effect"
+import { unauthorized } from "../../src/domain/errors.ts"
+import { Deployment } from "../../src/services/Deployment.ts"
+import { Sessions } from "../../src/services/Sessions.ts"
+import { found, providing, services } from "../support/Services.ts"
+import * as TestApi from "../support/TestApi.ts"
+
+const account = {
+  id: "acc_1",
+  email: "ada+<x>@example.com",
+  plan: "trial",
+  quota: 100,
+  concurrency: 1,
+  cycleStart: undefined,
+  createdAt: 0
+} as const
+
+const evil = `<script>alert("1")</script>'&`
+
+const json = (status: number, body: unknown) => Effect.sync(() => Response.json(body, { status }))
+
+/** A sign-in library that knows one signed request, one person and one password. */
+const library = (request: Request) =>
+  Effect.flatMap(
+    Effect.promise(async () => (await request.json()) as Record<string, unknown>),
+    (body) => {
+      const { pathname } = new URL(request.url)
+      if (body.oauth_query !== undefined && !String(body.oauth_query).includes("sig=right")) {
+        return json(400, { error: "invalid_signature" })
+      }
+      switch (pathname) {
+        case "/api/auth/oauth2/public-client-prelogin":
+          return body.client_id === "gone" ? json(404, { error: "not_found" }) : json(200, { client_name: evil })
+        case "/api/auth/sign-in/email":
+          return body.password === "right"
+            ? json(200, { redirect: true, url: "/oauth/consent?sig=right" })
+            : json(401, { code: "INVALID", message: "Invalid email or password" })
+        case "/api/auth/sign-up/email":
+          if (body.email === "taken@example.com") return json(422, { message: "User already exists." })
+          return body.email === "mail@example.com"
+            ? json(200, { token: null, user: {} })
+            : json(200, { redirect: true, url: "/oauth/consent?sig=right" })
+        case "/api/auth/sign-in/social":
+          return json(200, { redirect: true, url: `https://github.com/login/oauth/authorize?x=${body.provider}` })
+        case "/api/auth/oauth2/consent":
+          if (!request.headers.get("cookie")?.includes("right")) return json(401, { message: "no session" })
+          return json(200, { redirect: true, url: `http://127.0.0.1:9/callback?allowed=${body.accept}` })
+        default:
+          return json(400, { error: "invalid_grant", error_description: "no" })
+      }
+    }
+  )
+
+const layerAt = (origin: string) =>
+  Layer.mergeAll(
+    Layer.mock(Sessions, {
+      cookieName: "quarry.session_token",
+      providers: ["github"],
+      handle: library,
+      authenticate: (cookie) =>
+        Redacted.value(cookie) === "right"
+          ? Effect.succeed({ _tag: "session" as const, account, sessionId: "ses_1" })
+          : Effect.fail(unauthorized)
+    }),
+    Layer.succeed(Deployment, { origin, demoOrigin: undefined })
+  ).pipe(Layer.provideMerge(services(providing(() => Effect.succeed(found(1))))))
+
+const layer = layerAt("https://quarry.test")
+
+const signed = new URLSearchParams({
+  client_id: "app",
+  redirect_uri: "http://127.0.0.1:9/callback",
+  state: evil,
+  sig: "right"
+}).toString()
+
+const cookie = "quarry.session_token=right"
+const own = { origin: "https://quarry.test", "content-type": "application/x-www-form-urlencoded" }
+
+const form = (fields: Record<string, string>, headers: Record<string, string> = {}) => ({
+  headers: { ...own, ...headers },
+  body: String(new URLSearchParams(fields))
+})
+
+describe("the pages where people let apps in", () => {
+  it.effect("can be framed, scripted and styled by nobody, are kept by nobody, and carry the request id (R2)", () =>
+    Effect.gen(function* () {
+      const api = yield* TestApi.make
+      const pages = [
+        yield* api.get(`/oauth/sign-in?${signed}`),
+        yield* api.get(`/oauth/consent?${signed}`, { cookie }),
+        yield* api.get("/oauth/sign-in?sig=wrong"),
+        yield* api.get("/oauth/error?error=access_denied"),
+        yield* api.send("POST", "/oauth/consent", form({ request: signed }, { origin: "https://elsewhere.test" }))
+      ]
+      for (const { headers, text } of pages) {
+        const policy = headers.get("content-security-policy") ?? ""
+        for (const part of ["default-src 'none'", "style-src 'self'", "base-uri 'none'", "frame-ancestors 'none'"]) {
+          assert.include(policy, part)
+        }
+        assert.notInclude(policy, "script-src")
+        assert.strictEqual(headers.get("x-frame-options"), "DENY")
+        assert.strictEqual(headers.get("cache-control"), "no-store")
+        assert.strictEqual(headers.get("referrer-policy"), "same-origin")
+        assert.isNotNull(headers.get("x-request-id"))
+        assert.notMatch(text, /<script|style=|\son\w+=/)
+      }
+    }).pipe(Effect.provide(layer))
+  )
+
+  it.effect("what an app and its request say is text", () =>
+    Effect.gen(function* () {
+      const api = yield* TestApi.make
+      for (const path of ["sign-in", "consent"]) {
+        const { text } = yield* api.get(`/oauth/${path}?${signed}`, { cookie })
+        assert.notInclude(text, "<script>")
+        assert.include(text, "&lt;script&gt;alert(&quot;1&quot;)&lt;/script&gt;&#39;&amp;")
+      }
+      const { text } = yield* api.get(`/oauth/consent?${signed}`, { cookie })
+      assert.include(text, "ada+&lt;x&gt;@example.com")
+      assert.include(text, "127.0.0.1:9")
+    }).pipe(Effect.provide(layer))
+  )
+
+  it.effect("a form leads to this deployment, to its providers, and to the app that asks", () =>
+    Effect.gen(function* () {
+      const api = yield* TestApi.make
+      const targets = Effect.fnUntraced(function* (path: string, redirect: string) {
+        const query = `redirect_uri=${encodeURIComponent(redirect)}&sig=right`
+        const { headers } = yield* api.get(`/oauth/${path}?${query}`, { cookie })
+        return /form-action ([^;]*)/.exec(headers.get("content-security-policy") ?? "")?.[1]
+      })
+      assert.strictEqual(yield* targets("sign-in", "http://127.0.0.1:9/x"), "'self' https://github.com")
+      assert.strictEqual(yield* targets("consent", "http://127.0.0.1:9/x"), "'self' http://127.0.0.1:9")
+      assert.strictEqual(yield* targets("consent", "http://[::1]:9/x"), "'self' http:")
+      assert.strictEqual(yield* targets("consent", "com.example.app:/x"), "'self' com.example.app:")
+      assert.strictEqual(yield* targets("consent", "https://app.example;script-src/x"), "'self' https:")
+    }).pipe(Effect.provide(layer))
+  )
+
+  it.effect("a form that another site sends does nothing", () =>
+    Effect.gen(function* () {
+      const api = yield* TestApi.make
+      const fields = { request: signed, decision: "allow", email: "a@example.com", password: "right" }
+      for (const path of ["/oauth/consent", "/oauth/sign-in", "/oauth/sign-up"]) {
+        for (const headers of [{ origin: "https://elsewhere.test" }, { origin: "null" }]) {
+          const refused = yield* api.send("POST", path, form(fields, { cookie, ...headers }))
+          assert.strictEqual(refused.status, 400)
+          assert.isNull(refused.headers.get("location"))
+        }
+        const { origin: _, ...nameless } = own
+        const init = { headers: { ...nameless, cookie }, body: String(new URLSearchParams(fields)) }
+        assert.strictEqual((yield* api.send("POST", path, init)).status, 400)
+        const named = { headers: { ...nameless, cookie, "sec-fetch-site": "same-origin" }, body: init.body }
+        assert.strictEqual((yield* api.send("POST", path, named)).status, 303)
+      }
+    }).pipe(Effect.provide(layer))
+  )
+
+  it.effect("signing in leads on, and says what is wrong", () =>
+    Effect.gen(function* () {
+      const api = yield* TestApi.make
+      const send = (fields: Record<string, string>) =>
+        api.send("POST", "/oauth/sign-in", form({ request: signed, ...fields }))
+      const accepted = yield* send({ email: "ada@example.com", password: "right" })
+      assert.deepStrictEqual([accepted.status, accepted.headers.get("location")], [303, "/oauth/consent?sig=right"])
+      const refused = yield* send({ email: `"ada"@example.com`, password: "wrong" })
+      assert.strictEqual(refused.status, 401)
+      assert.include(refused.text, "The email or the password is not right.")
+      assert.include(refused.text, "&quot;ada&quot;@example.com")
+      assert.notInclude(refused.text, "wrong")
+      const away = yield* send({ provider: "github" })
+      assert.match(away.headers.get("location") ?? "", /^https:\/\/github\.com\//)
+      const long = yield* send({ request: `${signed}&x=${"x".repeat(1600)}`, provider: "github" })
+      assert.strictEqual(long.status, 400)
+      assert.include(long.text, "Sign in with a password.")
+    }).pipe(Effect.provide(layer))
+  )
+
+  it.effect("a newcomer signs up on the way, and is told when a mail must be read first", () =>
+    Effect.gen(function* () {
+      const api = yield* TestApi.make
+      assert.include((yield* api.get(`/oauth/sign-in?${signed}`)).text, 'href="/oauth/sign-up?client_id=app&amp;')
+      assert.include((yield* api.get(`/oauth/sign-up?${signed}`)).text, 'action="/oauth/sign-up"')
+      const send = (email: string) =>
+        api.send("POST", "/oauth/sign-up", form({ request: signed, email, password: "right" }))
+      const accepted = yield* send("new@example.com")
+      assert.deepStrictEqual([accepted.status, accepted.headers.get("location")], [303, "/oauth/consent?sig=right"])
+      const mailed = yield* send("mail@example.com")
+      assert.strictEqual(mailed.status, 200)
+      assert.include(mailed.text, "Read your mail")
+      const refused = yield* send("taken@example.com")
+      assert.strictEqual(refused.status, 400)
+      assert.include(refused.text, "User already exists.")
+    }).pipe(Effect.provide(layer))
+  )
+
+  it.effect("a decision goes to the app; without a session it is asked for first", () =>
+    Effect.gen(function* () {
+      const api = yield* TestApi.make
+      for (const [decision, allowed] of [
+        ["allow", true],
+        ["deny", false],
+        ["", false]
+      ] as const) {
+        const answer = yield* api.send("POST", "/oauth/consent", form({ request: signed, decision }, { cookie }))
+        assert.strictEqual(answer.headers.get("location"), `http://127.0.0.1:9/callback?allowed=${allowed}`)
+      }
+      const nobody = yield* api.send("POST", "/oauth/consent", form({ request: signed, decision: "allow" }))
+      assert.match(nobody.headers.get("location") ?? "", /^\/oauth\/sign-in\?/)
+      const bent = form({ request: `${signed}&x=\r\nset-cookie: a=b\u{1f600}`, decision: "allow" })
+      assert.match(
+        (yield* api.send("POST", "/oauth/consent", bent)).headers.get("location") ?? "",
+        /&x=%0D%0Aset-cookie/
+      )
+      const page = yield* api.get(`/oauth/consent?${signed}`)
+      assert.deepStrictEqual([page.status, page.headers.get("location")], [303, `/oauth/sign-in?${signed}`])
+    }).pipe(Effect.provide(layer))
+  )
+
+  it.effect("a request that is forged or over, and an app that is gone, get a page that says so", () =>
+    Effect.gen(function* () {
+      const api = yield* TestApi.make
+      for (const query of ["", "sig=wrong", `${signed.replace("sig=right", "sig=wrong")}`]) {
+        for (const path of ["sign-in", "consent"]) {
+          const answer = yield* api.get(`/oauth/${path}?${query}`, { cookie })
+          assert.strictEqual(answer.status, 400)
+          assert.include(answer.text, "This request is over")
+        }
+      }
+      assert.include((yield* api.get("/oauth/sign-in?client_id=gone&sig=right")).text, "does not know this app")
+      const failure = yield* api.get(`/oauth/error?error=__proto__&error_description=${encodeURIComponent(evil)}`)
+      assert.include(failure.text, "That did not work")
+      assert.notInclude(failure.text, "alert")
+    }).pipe(Effect.provide(layer))
+  )
+})
+
+describe("what apps ask", () => {
+  it.effect("finds the metadata at the addresses that clients try, from any page", () =>
+    Effect.gen(function* () {
+      const api = yield* TestApi.make
+      for (const path of ["oauth-protected-resource", "oauth-protected-resource/mcp"]) {
+        const answer = yield* api.get(`/.well-known/${path}`)
+        assert.strictEqual(answer.json.resource, "https://quarry.test/mcp")
+        assert.strictEqual(answer.headers.get("access-control-allow-origin"), "*")
+      }
+      for (const path of [
+        "/.well-known/oauth-authorization-server",
+        "/.well-known/oauth-authorization-server/api/auth",
+        "/api/auth/.well-known/oauth-authorization-server"
+      ]) {
+        assert.strictEqual((yield* api.get(path)).json.issuer, "https://quarry.test/api/auth")
+      }
+      assert.strictEqual((yield* api.get("/.well-known/oauth-protected-resource/other")).json.error, "not_found")
+    }).pipe(Effect.provide(layer))
+  )
+
+  it.effect("is refused in OAuth's own words, which apps read (RFC 6749)", () =>
+    Effect.gen(function* () {
+      const api = yield* TestApi.make
+      const init = { headers: { "content-type": "application/json" }, body: "{}" }
+      const refused = yield* api.send("POST", "/api/auth/oauth2/token", init)
+      assert.deepStrictEqual([refused.status, refused.json], [400, { error: "invalid_grant", error_description: "no" }])
+      assert.isNotNull(refused.headers.get("x-request-id"))
+    }).pipe(Effect.provide(layer))
+  )
+
+  it.effect("R34: over plain http there is none of it, and no way is shown", () =>
+    Effect.gen(function* () {
+      const api = yield* TestApi.make
+      for (const path of ["/.well-known/oauth-protected-resource/mcp", `/oauth/sign-in?${signed}`, "/oauth/error"]) {
+        const answer = yield* api.get(path)
+        assert.deepStrictEqual([answer.status, answer.json.error], [404, "not_found"])
+      }
+      const refused = yield* api.send("POST", "/mcp", { headers: { "content-type": "application/json" }, body: "{}" })
+      assert.strictEqual(refused.status, 401)
+      assert.isNull(refused.headers.get("www-authenticate"))
+    }).pipe(Effect.provide(layerAt("http://quarry.test")))
+  )
+
+  it.effect("a 401 at the MCP endpoint says where to sign in, and only there", () =>
+    Effect.gen(function* () {
+      const api = yield* TestApi.make
+      const where = 'resource_metadata="https://quarry.test/.well-known/oauth-protected-resource/mcp"'
+      const init = (headers: Record<string, string>) => ({
+        headers: { "content-type": "application/json", ...headers },
+        body: "{}"
+      })
+      const bare = yield* api.send("POST", "/mcp", init({}))
+      assert.deepStrictEqual([bare.status, bare.headers.get("www-authenticate")], [401, `Bearer ${where}`])
+      assert.strictEqual(bare.json.error, "unauthorized")
+      for (const authorization of ["Bearer x", "Bearer sk_live_x", "Basic x"]) {
+        const refused = yield* api.send("POST", "/mcp", init({ authorization }))
+        assert.strictEqual(refused.headers.get("www-authenticate"), `Bearer error="invalid_token", ${where}`)
+      }
+      assert.isNull((yield* api.get("/v1/me")).headers.get("www-authenticate"))
+    }).pipe(Effect.provide(layer))
+  )
+})

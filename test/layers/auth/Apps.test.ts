@@ -1,0 +1,9 @@
+import { layer } from "@effect/vitest"
+import * as Pglite from "../../../src/layers/sql/Pglite.ts"
+import * as SqlStorage from "../../support/SqlStorage.ts"
+import { appsConformance } from "../Apps.conformance.ts"
+
+layer(SqlStorage.layer(Pglite.layer({ dataDir: undefined })), { timeout: "60 seconds" })(
+  "Apps on PGlite",
+  appsConformance
+)
