@@ -1,9 +1,8 @@
-import { NodeHttpClient } from "@effect/platform-node"
 import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Effect, Fiber, Layer, Redacted, type Scope, Tracer } from "effect"
-import type { HttpClient } from "effect/http"
 import * as PacerMemory from "../../../src/layers/memory/PacerMemory.ts"
 import * as SearXNG from "../../../src/layers/providers/SearXNG.ts"
+import { UpstreamClient } from "../../../src/layers/providers/UpstreamClient.ts"
 import type { Pacer } from "../../../src/services/Pacer.ts"
 import type { Refusal } from "../../../src/services/Provider.ts"
 import { searchRequest } from "../../support/requests.ts"
@@ -56,13 +55,11 @@ const urls = (list: ReadonlyArray<{ readonly url: string }>) => list.map(({ url 
 
 const range = (first: number, last: number) => Array.from({ length: last - first + 1 }, (_, index) => first + index)
 
-const network = Layer.merge(NodeHttpClient.layerUndici, PacerMemory.layer)
+const network = Layer.merge(UpstreamClient.layer, PacerMemory.layer)
 
 describe("SearXNG", () => {
-  const promise = (
-    title: string,
-    body: () => Effect.Effect<void, never, HttpClient.HttpClient | Pacer | Scope.Scope>
-  ) => it.live(title, () => body().pipe(Effect.provide(network), Effect.orDie))
+  const promise = (title: string, body: () => Effect.Effect<void, never, UpstreamClient | Pacer | Scope.Scope>) =>
+    it.live(title, () => body().pipe(Effect.provide(network), Effect.orDie))
 
   describe("the request", () => {
     promise("asks the engine for the page, language and safe-search level", () =>

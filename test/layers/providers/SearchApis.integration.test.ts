@@ -1,8 +1,8 @@
-import { NodeHttpClient } from "@effect/platform-node"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer, Result, Tracer } from "effect"
 import * as PacerMemory from "../../../src/layers/memory/PacerMemory.ts"
 import * as ProviderFile from "../../../src/layers/providers/ProviderFile.ts"
+import { UpstreamClient } from "../../../src/layers/providers/UpstreamClient.ts"
 import { foundations } from "../../support/ProviderTable.ts"
 import { searchRequest } from "../../support/requests.ts"
 import { type Answer, json, serve } from "../../support/UpstreamServer.ts"
@@ -214,7 +214,7 @@ describe("several keys", () => {
         })
       )
       return { outcomes, used }
-    }).pipe(Effect.provide(Layer.merge(NodeHttpClient.layerUndici, PacerMemory.layer)))
+    }).pipe(Effect.provide(Layer.merge(UpstreamClient.layer, PacerMemory.layer)))
 
   const ok = json(fixtureOf("brave").answer([1]))
 
