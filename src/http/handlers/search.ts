@@ -1,4 +1,5 @@
 import { Effect } from "effect"
+import { HttpServerResponse } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import { parseBulk } from "../../domain/BulkRequest.ts"
 import type { QuotaExceeded } from "../../domain/errors.ts"
@@ -10,6 +11,10 @@ import { readJson } from "../body.ts"
 import { quotaHeaders, refusalHeaders, setHeaders } from "../headers.ts"
 import { CurrentPrincipal } from "../Middleware.ts"
 
+/**
+ * Answers are handed over as the JSON that they are: the declared schemas would copy and check each row of what our own
+ * types have made, and the contract's tests check what is sent.
+ */
 export const layer = HttpApiBuilder.group(
   Api,
   "search",
@@ -24,7 +29,7 @@ export const layer = HttpApiBuilder.group(
           const request = yield* Effect.fromResult(parse(query, queryStringForm))
           const { answer, receipt } = yield* tellRefusal(search.run(yield* CurrentPrincipal, request))
           yield* setHeaders(quotaHeaders(receipt))
-          return yield* Effect.fromResult(answer)
+          return HttpServerResponse.jsonUnsafe(yield* Effect.fromResult(answer))
         })
       )
       .handleRaw(
@@ -34,7 +39,7 @@ export const layer = HttpApiBuilder.group(
           const rows = yield* Effect.fromResult(parseBulk(yield* readJson(request)))
           const { receipt, result } = yield* tellRefusal(bulk.run(yield* CurrentPrincipal, rows))
           yield* setHeaders(quotaHeaders(receipt))
-          return result
+          return HttpServerResponse.jsonUnsafe(result)
         })
       )
   })
