@@ -8,6 +8,7 @@ import { announce, FirstStart } from "./layers/FirstStart.ts"
 import * as Logging from "./layers/Logging.ts"
 import * as Services from "./layers/Services.ts"
 import * as Signals from "./layers/Signals.ts"
+import * as Telemetry from "./layers/telemetry/Telemetry.ts"
 import { ProviderStates } from "./services/ProviderStates.ts"
 import { Readiness } from "./services/Readiness.ts"
 
@@ -29,6 +30,7 @@ Layer.effectDiscard(announce).pipe(
   Layer.provide(Services.layer),
   Layer.provide([Readiness.layer, ProviderStates.layer]),
   Layer.provide(signals),
+  Layer.provide(Telemetry.layer),
   Layer.provide(Logging.layer("stdout")),
   Layer.provide(AppConfig.layer),
   Layer.provide(NodeServices.layer),

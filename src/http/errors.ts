@@ -3,6 +3,7 @@ import { HttpServerResponse } from "effect/http"
 import { HttpApiSchema } from "effect/http-api"
 import * as domain from "../domain/errors.ts"
 import { Plan } from "../domain/Plan.ts"
+import { note } from "./RequestFacts.ts"
 import { RequestId } from "./RequestId.ts"
 import { toMomentOrNull } from "./wire.ts"
 
@@ -23,8 +24,11 @@ const envelope = <const Code extends string, const Details extends Schema.Struct
     ...details
   })
 
-const withRequestId = <Fields extends object>(fields: Fields) =>
-  Effect.map(RequestId, (request_id) => ({ ...fields, request_id }))
+const withRequestId = <Fields extends { readonly error: string }>(fields: Fields) =>
+  Effect.andThen(
+    note({ outcome: fields.error }),
+    Effect.map(RequestId, (request_id) => ({ ...fields, request_id }))
+  )
 
 /** An error whose envelope has nothing beyond code, message and request id. */
 const plain = <E extends { readonly message: string }, const Code extends string>(

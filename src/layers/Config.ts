@@ -55,6 +55,9 @@ const webAddress: Reader<string> = (text) => (address(["http:", "https:"], text)
 const hostAddress: Reader<string> = (text) =>
   address(["http:", "https:"], text) && /^[^/]+\/\/[^/?#@]+\/*$/.test(text) ? text.replace(/\/+$/, "") : undefined
 
+const secretAddress: Reader<Redacted.Redacted> = (text) =>
+  address(["http:", "https:"], text) ? Redacted.make(text) : undefined
+
 const postgresAddress: Reader<Redacted.Redacted> = (text) =>
   address(["postgres:", "postgresql:"], text) ? Redacted.make(text) : undefined
 
@@ -94,6 +97,44 @@ const engines: Reader<Engines> = (text) => {
   return { ...defaultEngines, ...Object.fromEntries(named.map((pair) => [pair?.[1], pair?.[2]])) }
 }
 
+/** Names and values of headers or attributes, percent-encoded, as OpenTelemetry writes them: `a=b,c=d`. */
+const keyValues: Reader<Readonly<Record<string, string>>> = (text) => {
+  const pairs = text.split(",").map((pair) => /^\s*([^=\s]+)\s*=\s*(.*?)\s*$/.exec(pair))
+  try {
+    return Object.fromEntries(pairs.map((pair) => [decoded(pair?.[1]), decoded(pair?.[2])]))
+  } catch {
+    return undefined
+  }
+}
+
+const decoded = (text: string | undefined): string => {
+  if (text === undefined) throw new URIError("it is no pair")
+  return decodeURIComponent(text)
+}
+
+/** Names and values are those that a header may have: the exporter would fail with each export instead. */
+const secretHeaders: Reader<Redacted.Redacted<Readonly<Record<string, string>>>> = (text) => {
+  const headers = keyValues(text)
+  const sound = Object.entries(headers ?? {}).every(
+    ([name, value]) => /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(name) && /^[ -~]*$/.test(value)
+  )
+  return headers !== undefined && sound ? Redacted.make(headers) : undefined
+}
+
+const share: Reader<number> = (text) => {
+  const value = /^[0-9]*\.?[0-9]+$/.test(text) ? Number(text) : Number.NaN
+  return value >= 0 && value <= 1 ? value : undefined
+}
+
+const samplers = [
+  "always_on",
+  "always_off",
+  "traceidratio",
+  "parentbased_always_on",
+  "parentbased_always_off",
+  "parentbased_traceidratio"
+] as const
+
 const logLevels: ReadonlyArray<LogLevel.Severity> = ["Trace", "Debug", "Info", "Warn", "Error", "Fatal"]
 
 const logLevel: Reader<LogLevel.Severity> = (text) =>
@@ -115,6 +156,23 @@ const setting = <A, const F>(
     const got = options.secret ? "a value that is not shown" : JSON.stringify(text)
     return yield* Effect.fail(`${name}: got ${got}; takes ${options.takes}.`)
   })
+
+/** Where one of OpenTelemetry's signals goes. It may hold credentials, so that it is no less a secret than they are. */
+const otlpEndpoint = (signal: "" | "TRACES_" | "METRICS_" | "LOGS_") =>
+  setting(`OTEL_EXPORTER_OTLP_${signal}ENDPOINT`, secretAddress, {
+    takes: "the http(s) address of an OpenTelemetry collector, such as http://localhost:4318",
+    fallback: undefined,
+    secret: true
+  })
+
+const exporter = (signal: "TRACES" | "METRICS" | "LOGS") =>
+  setting(`OTEL_${signal}_EXPORTER`, oneOf("otlp", "none"), { takes: "otlp or none", fallback: "otlp" })
+
+const millis = (name: string, fallback: number) =>
+  setting(name, whole(1, 3_600_000), { takes: "a whole number of milliseconds from 1 to 3600000", fallback })
+
+const count = (name: string, fallback: number) =>
+  setting(name, whole(1, 1_000_000), { takes: "a whole number from 1 to 1000000", fallback })
 
 const port = "a port number from 1 to 65535"
 
@@ -230,6 +288,47 @@ const settings = {
     takes: "a duration up to 10 minutes, such as 75 seconds",
     fallback: Duration.seconds(75)
   }),
+  otelSdkDisabled: setting("OTEL_SDK_DISABLED", truth, { takes: "true or false", fallback: false }),
+  otelExporterOtlpEndpoint: otlpEndpoint(""),
+  otelExporterOtlpTracesEndpoint: otlpEndpoint("TRACES_"),
+  otelExporterOtlpMetricsEndpoint: otlpEndpoint("METRICS_"),
+  otelExporterOtlpLogsEndpoint: otlpEndpoint("LOGS_"),
+  otelExporterOtlpHeaders: setting("OTEL_EXPORTER_OTLP_HEADERS", secretHeaders, {
+    takes: "name=value pairs separated by commas, percent-encoded",
+    fallback: undefined,
+    secret: true
+  }),
+  otelExporterOtlpProtocol: setting("OTEL_EXPORTER_OTLP_PROTOCOL", oneOf("http/protobuf"), {
+    takes: "http/protobuf, the only protocol that is spoken",
+    fallback: "http/protobuf"
+  }),
+  otelExporterOtlpCompression: setting("OTEL_EXPORTER_OTLP_COMPRESSION", oneOf("gzip", "none"), {
+    takes: "gzip or none",
+    fallback: "none"
+  }),
+  otelExporterOtlpTimeout: millis("OTEL_EXPORTER_OTLP_TIMEOUT", 10_000),
+  otelTracesExporter: exporter("TRACES"),
+  otelMetricsExporter: exporter("METRICS"),
+  otelLogsExporter: exporter("LOGS"),
+  otelServiceName: setting("OTEL_SERVICE_NAME", anyText, { takes: "a name", fallback: "quarry" }),
+  otelResourceAttributes: setting("OTEL_RESOURCE_ATTRIBUTES", keyValues, {
+    takes: "name=value pairs separated by commas, percent-encoded",
+    fallback: undefined
+  }),
+  otelTracesSampler: setting("OTEL_TRACES_SAMPLER", oneOf(...samplers), {
+    takes: samplers.join(", "),
+    fallback: "parentbased_traceidratio"
+  }),
+  otelTracesSamplerArg: setting("OTEL_TRACES_SAMPLER_ARG", share, {
+    takes: "the share of traces to keep, from 0 to 1",
+    fallback: 0.1
+  }),
+  otelBspScheduleDelay: millis("OTEL_BSP_SCHEDULE_DELAY", 5_000),
+  otelBspExportTimeout: millis("OTEL_BSP_EXPORT_TIMEOUT", 30_000),
+  otelBspMaxQueueSize: count("OTEL_BSP_MAX_QUEUE_SIZE", 2_048),
+  otelBspMaxExportBatchSize: count("OTEL_BSP_MAX_EXPORT_BATCH_SIZE", 512),
+  otelMetricExportInterval: millis("OTEL_METRIC_EXPORT_INTERVAL", 60_000),
+  traceQueryText: setting("TRACE_QUERY_TEXT", truth, { takes: "true or false", fallback: false }),
   billingProvider: setting("BILLING_PROVIDER", oneOf("polar"), { takes: "polar", fallback: undefined })
 }
 
@@ -306,7 +405,16 @@ const durationText = (value: Duration.Duration): string => {
   return ms === 0 ? "0" : `${ms / unitMs} ${unit}${ms === unitMs ? "" : "s"}`
 }
 
-const addressNames: ReadonlySet<string> = new Set(["databaseUrl", "redisUrl", "searxngUrl", "smtpUrl"])
+const addressNames: ReadonlySet<string> = new Set([
+  "databaseUrl",
+  "redisUrl",
+  "searxngUrl",
+  "smtpUrl",
+  "otelExporterOtlpEndpoint",
+  "otelExporterOtlpTracesEndpoint",
+  "otelExporterOtlpMetricsEndpoint",
+  "otelExporterOtlpLogsEndpoint"
+])
 
 type Shown = string | number | boolean | null
 
@@ -314,7 +422,7 @@ const show = (name: string, value: Settings[keyof Settings]): Shown => {
   if (value === undefined) return null
   if (typeof value === "number" || typeof value === "boolean") return value
   if (addressNames.has(name)) {
-    const text = Redacted.isRedacted(value) ? String(Redacted.value(value)) : String(value)
+    const text = Redacted.isRedacted(value) ? String(Redacted.value<unknown>(value)) : String(value)
     return text
       .split(",")
       .map((part) => withoutPassword(part.trim()))
@@ -324,7 +432,7 @@ const show = (name: string, value: Settings[keyof Settings]): Shown => {
   if (Redacted.isRedacted(value)) return redacted
   if (Duration.isDuration(value)) return durationText(value)
   if (Array.isArray(value)) return value.map(() => redacted).join(",")
-  return Object.entries(value)
+  return Object.entries<unknown>({ ...value })
     .map(([target, engine]) => `${target}=${engine}`)
     .join(",")
 }

@@ -1,11 +1,11 @@
 import { Layer } from "effect"
-import { Headers } from "effect/http"
+import { Headers, HttpClient, HttpMiddleware } from "effect/http"
 
 /**
  * Headers whose values appear in no log and no span: those that open something, and those that tell where a caller of
  * the demo is (R24). The list replaces Effect's own.
  */
-export const layer: Layer.Layer<never> = Layer.succeed(Headers.CurrentRedactedNames, [
+const redacted = Layer.succeed(Headers.CurrentRedactedNames, [
   "authorization",
   "cookie",
   "set-cookie",
@@ -13,3 +13,14 @@ export const layer: Layer.Layer<never> = Layer.succeed(Headers.CurrentRedactedNa
   "x-marketplace-proxy-secret",
   "x-forwarded-for"
 ])
+
+/**
+ * Effect's own spans of HTTP show whole addresses, in which people's searches and upstreams' keys stand. The edge and
+ * the attempts at providers tell what may be told.
+ */
+const withoutAddresses = Layer.mergeAll(
+  Layer.succeed(HttpMiddleware.TracerDisabledWhen, () => true),
+  Layer.succeed(HttpClient.TracerDisabledWhen, () => true)
+)
+
+export const layer: Layer.Layer<never> = Layer.merge(redacted, withoutAddresses)

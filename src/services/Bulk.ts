@@ -1,4 +1,4 @@
-import { Clock, Context, Duration, Effect, Exit, Fiber, Layer, Result } from "effect"
+import { Clock, Context, Duration, Effect, Exit, Fiber, Layer, Result, Tracer } from "effect"
 import type { BulkRows } from "../domain/BulkRequest.ts"
 import type { BulkResult, ErrorRow, RowResult } from "../domain/BulkResult.ts"
 import { internalError, type QuotaExceeded, UpstreamTimeout } from "../domain/errors.ts"
@@ -8,12 +8,14 @@ import type { SearchRequest } from "../domain/SearchRequest.ts"
 import { type Dispatched, makeDispatch, toRecord, toResult } from "./Dispatch.ts"
 import { Ids } from "./Ids.ts"
 import { Limits } from "./Limits.ts"
-import { makeMetering, type Receipt } from "./Metering.ts"
+import { makeMetering, type Receipt, type Waits } from "./Metering.ts"
 import { cacheKey } from "./ResultCache.ts"
+import { describeOutcome, describeSearch, type Outcome, sampledSpan, spanned, TraceQueryText } from "./Tracing.ts"
 
 export interface BulkServed {
   readonly result: BulkResult
   readonly receipt: Receipt
+  readonly waits: Waits
 }
 
 /** A batch of 50 rows of up to 6 seconds each fits into the budget with no fewer (R20). */
@@ -60,8 +62,11 @@ export class Bulk extends Context.Service<
       const work = Effect.fnUntraced(function* (batch: Batch) {
         for (let row = batch.waiting.shift(); row !== undefined && !batch.stopped; row = batch.waiting.shift()) {
           row.state = { _tag: "running", since: yield* Clock.currentTimeMillis }
-          const exit = yield* Effect.exit(dispatchOnce(batch, row.request))
+          row.span = yield* Effect.makeSpan("quarry.row")
+          const dispatched = dispatchOnce(batch, row.request)
+          const exit = yield* Effect.exit(Effect.provideService(dispatched, Tracer.ParentSpan, row.span))
           row.state = { _tag: "done", exit }
+          row.endedAtNanos = yield* Clock.currentTimeNanos
           if (Exit.isFailure(exit) && Exit.hasDies(exit)) yield* Effect.logError("Row failed", exit.cause)
         }
       })
@@ -85,13 +90,19 @@ export class Bulk extends Context.Service<
 
       const settled = Effect.fnUntraced(function* (principal: Principal, rows: BulkRows, batch: Batch) {
         const started: ReadonlyArray<Row> = rows.flatMap((row) =>
-          Result.isSuccess(row) ? [{ request: row.success, state: unstarted }] : []
+          Result.isSuccess(row)
+            ? [{ request: row.success, state: unstarted, span: undefined, endedAtNanos: undefined }]
+            : []
         )
         batch.waiting.push(...started)
         if (started.length === 0) {
-          return { result: toBulkResult(batch.id, rows, []), receipt: yield* metering.nothing(principal) }
+          const receipt = yield* metering.nothing(principal)
+          yield* traceRows(batch, rows, [], [])
+          return { result: toBulkResult(batch.id, rows, []), receipt, waits: { reserveMs: 0, settleMs: 0 } }
         }
+        const arrivedAt = yield* Clock.currentTimeMillis
         const metered = yield* metering.reserve(principal, started.length)
+        const reservedAt = yield* Clock.currentTimeMillis
         const states = yield* runRows(batch, started, concurrencyOf(principal))
         const now = yield* Clock.currentTimeMillis
         const ends: Array<RowEnd> = []
@@ -104,14 +115,23 @@ export class Bulk extends Context.Service<
           )
         }
         const records = ends.flatMap(({ record }) => (record === undefined ? [] : [record]))
-        return { result: toBulkResult(batch.id, rows, ends), receipt: yield* metered.settle(records) }
+        yield* traceRows(batch, rows, started, ends)
+        const receipt = yield* metered.settle(records)
+        const settleMs = (yield* Clock.currentTimeMillis) - now
+        const waits = { reserveMs: reservedAt - arrivedAt, settleMs }
+        return { result: toBulkResult(batch.id, rows, ends), receipt, waits }
       }, Effect.uninterruptible)
+
+      const traced = (principal: Principal, rows: BulkRows, batch: Batch) =>
+        spanned("Bulk.run", { attributes: { "quarry.batch.id": batch.id, "quarry.batch.size": rows.length } }, () =>
+          settled(principal, rows, batch)
+        )
 
       // In a fiber of its own, as a single search is: the caller's interruption ends the wait, and here also the
       // giving out of rows.
-      const run = Effect.fn("Bulk.run")(function* (principal: Principal, rows: BulkRows) {
+      const run = Effect.fnUntraced(function* (principal: Principal, rows: BulkRows) {
         const batch: Batch = { id: yield* ids.make("bat_"), answers: new Map(), waiting: [], stopped: false }
-        const fiber = yield* Effect.forkIn(settled(principal, rows, batch), scope)
+        const fiber = yield* Effect.forkIn(traced(principal, rows, batch), scope)
         return yield* Fiber.join(fiber).pipe(
           Effect.onInterrupt(() =>
             Effect.sync(() => {
@@ -139,6 +159,10 @@ interface Batch {
 interface Row {
   readonly request: SearchRequest
   state: RowState
+  /** Undefined until the row starts. */
+  span: Tracer.Span | undefined
+  /** Undefined until the row is done: what still runs as the batch ends is cut off there. */
+  endedAtNanos: bigint | undefined
 }
 
 type RowState =
@@ -188,6 +212,40 @@ const toRowEnd = (record: QueryRecord, { found }: Dispatched): RowEnd => ({
     onSuccess: ({ organic }): RowResult => ({ status: "ok", ...toResult(record, organic) }),
     onFailure: errorRow
   })
+})
+
+/** How a row is told of in its trace. */
+const toOutcome = ({ record, result }: RowEnd): Outcome =>
+  record === undefined
+    ? { outcome: result.status === "ok" ? "ok" : result.error, credits: 0, cached: false, dispatched: false }
+    : { ...record, dispatched: true }
+
+/**
+ * Ends the span of each row, in input order. Those that were rejected or never started get one too, so that whoever
+ * looks for a row by its place finds it.
+ */
+const traceRows = Effect.fnUntraced(function* (
+  batch: Batch,
+  rows: BulkRows,
+  started: ReadonlyArray<Row>,
+  ends: ReadonlyArray<RowEnd>
+) {
+  if ((yield* sampledSpan) === undefined) return
+  const withText = yield* TraceQueryText
+  const now = yield* Clock.currentTimeNanos
+  const ran = started.entries()
+  for (const [index, row] of rows.entries()) {
+    const [place, known] = Result.isSuccess(row) ? (ran.next().value ?? []) : []
+    const end = place === undefined ? undefined : ends[place]
+    const span = known?.span ?? (yield* Effect.makeSpan("quarry.row"))
+    span.attribute("quarry.batch.id", batch.id)
+    span.attribute("quarry.row.index", index)
+    if (known !== undefined) describeSearch(span, known.request, withText)
+    const rejected = Result.isFailure(row) ? { result: errorRow(row.failure), record: undefined } : undefined
+    const told = rejected ?? end
+    if (told !== undefined) describeOutcome(span, toOutcome(told))
+    span.end(known?.endedAtNanos ?? now, Exit.void)
+  }
 })
 
 /** The rows in input order: those that ran in the order of `ends`, the others with what was wrong with them. */

@@ -6,6 +6,7 @@ import { Deployment } from "./Deployment.ts"
 import { KeyStore } from "./KeyStore.ts"
 import { Marketplace } from "./Marketplace.ts"
 import { Sessions } from "./Sessions.ts"
+import { spanned } from "./Tracing.ts"
 
 /** What a request carries that tells who sends it. */
 export interface Carried extends Presented {
@@ -43,7 +44,7 @@ export class Credentials extends Context.Service<
           ? Effect.fail(unauthorized)
           : Effect.succeed({ _tag: "demo", network })
 
-      const authenticate = Effect.fn("Credentials.authenticate")(function* (
+      const authenticate = Effect.fnUntraced(function* (
         carried: Carried,
         accepted: ReadonlyArray<CredentialKind>
       ): Effect.fn.Return<Principal, Unauthorized> {
@@ -69,7 +70,10 @@ export class Credentials extends Context.Service<
         }
       })
 
-      return Credentials.of({ authenticate })
+      return Credentials.of({
+        authenticate: (carried, accepted) =>
+          spanned("Credentials.authenticate", {}, () => authenticate(carried, accepted))
+      })
     })
   )
 }

@@ -5,6 +5,7 @@ import type { Principal } from "../domain/Principal.ts"
 import type { QueryRecord } from "../domain/QueryRecord.ts"
 import { Ledger } from "./Ledger.ts"
 import { QueryLog } from "./QueryLog.ts"
+import { spanned } from "./Tracing.ts"
 
 /** What a response cost, and what the account could spend around it. */
 export interface Receipt {
@@ -19,6 +20,12 @@ export interface Receipt {
 export interface Metered {
   /** Charges and logs what was dispatched and gives the rest back. */
   readonly settle: (records: ReadonlyArray<QueryRecord>) => Effect.Effect<Receipt>
+}
+
+/** What of a request's time went to the ledger, in milliseconds. */
+export interface Waits {
+  readonly reserveMs: number
+  readonly settleMs: number
 }
 
 /** How the principals pay: accounts through the ledger, the demo not at all. */
@@ -36,10 +43,15 @@ export const makeMetering = Effect.gen(function* () {
     searches: number
   ): Effect.fn.Return<Metered, QuotaExceeded> {
     if (principal._tag === "demo") return free
-    const hold = yield* ledger.reserve(principal.account, searches)
+    const { account } = principal
+    const hold = yield* spanned("Ledger.reserve", { attributes: { "quarry.credits": searches } }, () =>
+      ledger.reserve(account, searches)
+    )
     return {
       settle: (records) =>
-        ledger.settle(hold, records).pipe(
+        spanned("Ledger.settle", { attributes: { "quarry.searches": records.length } }, () =>
+          ledger.settle(hold, records)
+        ).pipe(
           Effect.map(({ balance, charged }) => ({ creditsUsed: charged, before: hold.before, balance })),
           // The sweeper has given the credits back already: nothing was charged, and the request is a fault of ours.
           Effect.orDie

@@ -22,7 +22,11 @@ export interface ProviderState {
 }
 
 /** The provider and the engine that it is asked for: a provider's own name has no slash. */
-export const namesOf = ({ name }: ProviderState): { readonly provider: string; readonly engine: string | null } => {
+export const namesOf = ({
+  name
+}: {
+  readonly name: string
+}): { readonly provider: string; readonly engine: string | null } => {
   const [provider = "", ...engine] = name.split("/")
   return { provider, engine: engine.length === 0 ? null : engine.join("/") }
 }
@@ -68,7 +72,7 @@ class Latencies {
 }
 
 const timeout = (message: string) => new Refusal({ reason: "timeout", message })
-const unanswered = (withinMs: number) => timeout(`no answer in ${withinMs} ms`)
+export const unanswered = (withinMs: number) => timeout(`no answer in ${withinMs} ms`)
 
 /** A provider with what is known of it. */
 export class Tracked {

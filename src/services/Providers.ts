@@ -1,12 +1,13 @@
-import { Clock, Context, Duration, Effect, Latch, Layer, Option, Result } from "effect"
+import { Clock, Context, Duration, Effect, Latch, Layer, Option, Result, type Tracer } from "effect"
 import { unserved } from "../domain/Capabilities.ts"
 import { UpstreamError, type UpstreamTimeout } from "../domain/errors.ts"
 import type { UpstreamRow } from "../domain/Organic.ts"
 import type { SearchRequest } from "../domain/SearchRequest.ts"
 import { type Target, targets } from "../domain/Target.ts"
 import { Limits, providerTimedOut } from "./Limits.ts"
-import { maxQueueMs, type Provider } from "./Provider.ts"
-import { ProviderStates, type Tracked } from "./ProviderStates.ts"
+import { maxQueueMs, type Provider, type Refusal } from "./Provider.ts"
+import { ProviderStates, type Tracked, unanswered } from "./ProviderStates.ts"
+import { describeProvider, spanned } from "./Tracing.ts"
 
 export interface Found {
   /** Name of the provider that answered. */
@@ -37,6 +38,22 @@ const candidatesFor = (
   )
   const admitted = able.filter(({ breaker }) => breaker.admits(now))
   return admitted.length > 0 ? admitted : able.filter(({ breaker }) => breaker.isLastResort)
+}
+
+const describeAttempt = (span: Tracer.Span, provider: Provider, { target }: SearchRequest): void => {
+  if (!span.sampled) return
+  span.attribute("quarry.target", target)
+  describeProvider(span, provider.name)
+}
+
+/** A refusal is an event of the attempt: another provider may answer, and then the search has not failed. */
+const describeRefusal = (span: Tracer.Span, { message, reason }: Refusal): Effect.Effect<void> => {
+  if (!span.sampled) return Effect.void
+  return Effect.map(Clock.currentTimeNanos, (now) => {
+    span.attribute("quarry.refusal", reason)
+    span.attribute("error.type", reason)
+    span.event("quarry.refusal", now, { "quarry.refusal": reason, "quarry.refusal.message": message })
+  })
 }
 
 /** Part of an attempt's time that it may wait for its turn at the provider: more when nobody comes after it. */
@@ -80,13 +97,15 @@ export class Providers extends Context.Service<
           isLast: boolean
         ): Effect.fn.Return<Found, SearchFailed> {
           const { name } = tracked.provider
-          const outcome = yield* tracked
-            .ask(request, shareMs)
-            .pipe(
+          const outcome = yield* spanned("Provider.search", { kind: "client" }, (span) => {
+            describeAttempt(span, tracked.provider, request)
+            return tracked.ask(request, shareMs).pipe(
               Effect.provideService(maxQueueMs, shareMs * (isLast ? queueShare.last : queueShare.others)),
-              Effect.withSpan("Provider.search", { attributes: { "quarry.provider": name } }),
+              Effect.tap((rows) => (Option.isSome(rows) ? Effect.void : describeRefusal(span, unanswered(shareMs)))),
+              Effect.tapError((refusal) => describeRefusal(span, refusal)),
               Effect.result
             )
+          })
           if (Result.isSuccess(outcome)) {
             if (Option.isSome(outcome.success)) return { provider: name, rows: outcome.success.value }
             yield* Effect.logWarning(`Provider ${name} gave ${request.target} no answer in ${shareMs} ms`)
@@ -141,7 +160,7 @@ export class Providers extends Context.Service<
             )
           })
 
-        const search = Effect.fn("Providers.search")(function* (request: SearchRequest) {
+        const search = Effect.fnUntraced(function* (request: SearchRequest) {
           const now = yield* Clock.currentTimeMillis
           const candidates = candidatesFor(lists.get(request.target) ?? [], request, now)
           const attempts = table.hedged?.has(request.target) === true ? overlapping : oneByOne

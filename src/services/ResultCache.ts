@@ -1,6 +1,7 @@
-import { Cause, Context, Effect, type Exit, Fiber, FiberSet, Result, type Scope } from "effect"
+import { Cause, Context, Effect, type Exit, Fiber, FiberSet, Result, type Scope, type Tracer } from "effect"
 import type { SearchRequest } from "../domain/SearchRequest.ts"
 import type { Found } from "./Providers.ts"
+import { sampledSpan } from "./Tracing.ts"
 
 export interface Cached extends Found {
   /** Whether the answer was there already. A search that joined another's lookup is no hit. */
@@ -20,6 +21,8 @@ export const cacheKey = (request: SearchRequest): string =>
 /** A look into the store and the lookup it may lead to, under way, and how many searches wait for it. */
 interface Flight<E> {
   readonly fiber: Fiber.Fiber<Cached, E>
+  /** Of the search that started it, where that is kept: what the lookup does is told there. */
+  readonly span: Tracer.Span | undefined
   waiting: number
 }
 
@@ -65,8 +68,8 @@ export class ResultCache extends Context.Service<
        * Starts in a fiber of its own, so that it outlives the search that started it. Without a yield between the look
        * for a flight and its entry here: two searches must not both find the place empty.
        */
-      const takeOff = <E>(key: string, fiber: Fiber.Fiber<Cached, E>): Flight<E> => {
-        const flight: Flight<E> = { fiber, waiting: 0 }
+      const takeOff = <E>(key: string, fiber: Fiber.Fiber<Cached, E>, span: Tracer.Span | undefined): Flight<E> => {
+        const flight: Flight<E> = { fiber, span, waiting: 0 }
         flights.set(key, flight)
         FiberSet.addUnsafe(fibers, fiber)
         fiber.addObserver(() => vacate(key, flight))
@@ -107,12 +110,15 @@ export class ResultCache extends Context.Service<
             Effect.gen(function* () {
               const key = cacheKey(request)
               const context = yield* Effect.context<R>()
+              const span = yield* sampledSpan
               const inFlight = flights.get(key)
               if (inFlight !== undefined) {
+                span?.attribute("quarry.joined", true)
+                if (inFlight.span !== undefined) span?.addLinks([{ span: inFlight.span, attributes: {} }])
                 const exit = yield* board(key, inFlight, restore)
                 return yield* joined(exit, restore(fresh(key, lookup)))
               }
-              const flight = takeOff(key, Effect.runForkWith(context)(keptOrFresh(key, lookup)))
+              const flight = takeOff(key, Effect.runForkWith(context)(keptOrFresh(key, lookup)), span)
               return yield* yield* board(key, flight, restore)
             })
           )

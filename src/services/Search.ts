@@ -1,16 +1,21 @@
-import { Context, Effect, Exit, Fiber, Layer, Result } from "effect"
+import { Clock, Context, Effect, Exit, Fiber, Layer, Result, type Tracer } from "effect"
 import type { QuotaExceeded, UpstreamError, UpstreamTimeout } from "../domain/errors.ts"
 import type { Principal } from "../domain/Principal.ts"
+import type { QueryRecord } from "../domain/QueryRecord.ts"
 import type { SearchRequest } from "../domain/SearchRequest.ts"
 import type { SearchResult } from "../domain/SearchResult.ts"
 import { makeDispatch, toRecord, toResult } from "./Dispatch.ts"
 import { Ids } from "./Ids.ts"
-import { makeMetering, type Receipt } from "./Metering.ts"
+import { makeMetering, type Receipt, type Waits } from "./Metering.ts"
+import { describeOutcome, describeSearch, spanned, TraceQueryText } from "./Tracing.ts"
 
 /** A search that was dispatched: answered or failed upstream, it was charged and logged either way. */
 export interface Served {
   readonly answer: Result.Result<SearchResult, UpstreamError | UpstreamTimeout>
   readonly receipt: Receipt
+  /** As it was logged. */
+  readonly record: QueryRecord
+  readonly waits: Waits
 }
 
 /** One search from credits to answer. */
@@ -32,22 +37,38 @@ export class Search extends Context.Service<
       const dispatch = yield* makeDispatch
       const scope = yield* Effect.scope
 
-      const charged = Effect.fnUntraced(function* (principal: Principal, request: SearchRequest) {
+      const charged = Effect.fnUntraced(function* (principal: Principal, request: SearchRequest, span: Tracer.Span) {
+        describeSearch(span, request, yield* TraceQueryText)
+        const startedAt = yield* Clock.currentTimeMillis
         const metered = yield* metering.reserve(principal, 1)
+        const reservedAt = yield* Clock.currentTimeMillis
         const exit = yield* Effect.exit(Effect.interruptible(dispatch(request)))
         if (Exit.isFailure(exit)) {
           yield* metered.settle([])
           return yield* Effect.failCause(exit.cause)
         }
         const record = toRecord(principal, request, yield* ids.make("qry_"), exit.value)
+        describeOutcome(span, { ...record, dispatched: true })
+        const foundAt = yield* Clock.currentTimeMillis
         const receipt = yield* metered.settle([record])
-        return { answer: Result.map(exit.value.found, ({ organic }) => toResult(record, organic)), receipt }
+        const settleMs = (yield* Clock.currentTimeMillis) - foundAt
+        return {
+          answer: Result.map(exit.value.found, ({ organic }) => toResult(record, organic)),
+          receipt,
+          record,
+          waits: { reserveMs: reservedAt - startedAt, settleMs }
+        }
       }, Effect.uninterruptible)
 
-      // In a fiber of its own: the caller's interruption ends the wait and not the search.
-      const run = Effect.fn("Search.run")((principal: Principal, request: SearchRequest) =>
-        Effect.flatMap(Effect.forkIn(charged(principal, request), scope), Fiber.join)
-      )
+      // In a fiber of its own, span and all: the caller's interruption ends the wait and not the search.
+      const run = (principal: Principal, request: SearchRequest) =>
+        Effect.flatMap(
+          Effect.forkIn(
+            spanned("Search.run", {}, (span) => charged(principal, request, span)),
+            scope
+          ),
+          Fiber.join
+        )
 
       return Search.of({ run })
     })

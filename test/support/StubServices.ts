@@ -15,6 +15,7 @@ import { RateLimiter } from "../../src/services/RateLimiter.ts"
 import { Readiness } from "../../src/services/Readiness.ts"
 import { Search } from "../../src/services/Search.ts"
 import { Sessions } from "../../src/services/Sessions.ts"
+import { queryRecord } from "./requests.ts"
 
 /** The secret of the only key there is. */
 export const secret = "sk_live_stub"
@@ -44,6 +45,8 @@ const allowance = {
 
 const receipt = { creditsUsed: 1, before: allowance, balance: 0 }
 
+const waits = { reserveMs: 0, settleMs: 0 }
+
 /** Services for tests of the listener: one key, no limits, and searches that find nothing after `during`. */
 export const layer = (during: (request: SearchRequest) => Effect.Effect<void>) =>
   Layer.provideMerge(Credentials.layer, stubs(during))
@@ -63,14 +66,17 @@ const stubs = (during: (request: SearchRequest) => Effect.Effect<void>) =>
       run: () =>
         Effect.succeed({
           result: { batch_id: "bat_stub", total: 0, succeeded: 0, failed: 0, results: [] },
-          receipt
+          receipt,
+          waits
         })
     }),
     Layer.mock(Search, {
       run: (_, request) =>
         Effect.as(during(request), {
           answer: Result.succeed({ id: "qry_stub", ...request, results: { organic: [] } }),
-          receipt
+          receipt,
+          record: queryRecord({ id: "qry_stub", accountId: principal.account.id }, request.query),
+          waits
         })
     }),
     Layer.mock(Sessions, { cookieName: "quarry.session_token" }),

@@ -5,11 +5,13 @@ import { parseBulk } from "../../domain/BulkRequest.ts"
 import type { QuotaExceeded } from "../../domain/errors.ts"
 import { parse, queryStringForm } from "../../domain/SearchRequest.ts"
 import { Bulk } from "../../services/Bulk.ts"
+import type { Receipt, Waits } from "../../services/Metering.ts"
 import { Search } from "../../services/Search.ts"
 import { Api } from "../Api.ts"
 import { readJson } from "../body.ts"
 import { quotaHeaders, refusalHeaders, setHeaders } from "../headers.ts"
 import { CurrentPrincipal } from "../Middleware.ts"
+import { type Facts, note } from "../RequestFacts.ts"
 
 /**
  * Answers are handed over as the JSON that they are: the declared schemas would copy and check each row of what our own
@@ -27,7 +29,10 @@ export const layer = HttpApiBuilder.group(
         "query",
         Effect.fnUntraced(function* ({ query }) {
           const request = yield* Effect.fromResult(parse(query, queryStringForm))
-          const { answer, receipt } = yield* tellRefusal(search.run(yield* CurrentPrincipal, request))
+          yield* note({ target: request.target })
+          const { answer, receipt, record, waits } = yield* tellRefusal(search.run(yield* CurrentPrincipal, request))
+          yield* note({ ...toFacts(receipt, waits), cached: record.cached, search_ms: record.durationMs })
+          if (record.provider !== undefined) yield* note({ provider: record.provider })
           yield* setHeaders(quotaHeaders(receipt))
           return HttpServerResponse.jsonUnsafe(yield* Effect.fromResult(answer))
         })
@@ -37,13 +42,21 @@ export const layer = HttpApiBuilder.group(
         // Raw, because the declared body is stricter than what is taken: a row that is wrong fails by itself (R16).
         Effect.fnUntraced(function* ({ request }) {
           const rows = yield* Effect.fromResult(parseBulk(yield* readJson(request)))
-          const { receipt, result } = yield* tellRefusal(bulk.run(yield* CurrentPrincipal, rows))
+          yield* note({ rows: rows.length })
+          const { receipt, result, waits } = yield* tellRefusal(bulk.run(yield* CurrentPrincipal, rows))
+          yield* note({ ...toFacts(receipt, waits), batch_id: result.batch_id, rows_failed: result.failed })
           yield* setHeaders(quotaHeaders(receipt))
           return HttpServerResponse.jsonUnsafe(result)
         })
       )
   })
 )
+
+const toFacts = ({ creditsUsed }: Receipt, { reserveMs, settleMs }: Waits): Facts => ({
+  credits: creditsUsed,
+  reserve_ms: reserveMs,
+  settle_ms: settleMs
+})
 
 /** A refusal carries the quota headers too. */
 const tellRefusal = <A>(run: Effect.Effect<A, QuotaExceeded>) =>

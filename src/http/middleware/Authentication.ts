@@ -8,6 +8,7 @@ import { Sessions } from "../../services/Sessions.ts"
 import { acceptedBy, ownPagesOnly } from "../Callers.ts"
 import { clientAddress } from "../clientAddress.ts"
 import { Authentication, CurrentPrincipal } from "../Middleware.ts"
+import { note } from "../RequestFacts.ts"
 
 const carriedBy = Effect.fnUntraced(function* (
   { headers }: HttpServerRequest.HttpServerRequest,
@@ -39,6 +40,10 @@ export const layer = Layer.effect(
       const request = yield* HttpServerRequest.HttpServerRequest
       if (ownPagesOnly(endpoint) && !isOwnPage(request.headers, origin)) return yield* unauthorized
       const principal = yield* credentials.authenticate(yield* carriedBy(request, cookieName), acceptedBy(endpoint))
+      yield* note({
+        principal: principal._tag,
+        ...(principal._tag === "demo" ? {} : { account_id: principal.account.id })
+      })
       return yield* Effect.provideService(httpEffect, CurrentPrincipal, principal)
     })
   })

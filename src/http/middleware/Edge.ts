@@ -1,12 +1,21 @@
-import { Cause, Clock, Effect, Layer } from "effect"
-import { HttpEffect, HttpRouter, HttpServerError, HttpServerRequest, HttpServerResponse } from "effect/http"
+import { Cause, Clock, Effect, Exit, Layer, Option, type Tracer } from "effect"
+import {
+  HttpEffect,
+  HttpRouter,
+  HttpServerError,
+  HttpServerRequest,
+  HttpServerResponse,
+  HttpTraceContext
+} from "effect/http"
 import { SqlError } from "effect/sql"
 import { internalError, NotFound } from "../../domain/errors.ts"
 import { innermost } from "../../domain/innermost.ts"
 import { Ids } from "../../services/Ids.ts"
+import { currentSpan, spanned, traceContext } from "../../services/Tracing.ts"
 import { unreadable } from "../body.ts"
 import { undeclaredResponse } from "../errors.ts"
 import { matchedRoute, measureRequest, unmatched } from "../metrics.ts"
+import { note, RequestFacts } from "../RequestFacts.ts"
 import { RequestId, requestIdFrom } from "../RequestId.ts"
 
 const notFound = new NotFound({ message: "There is nothing at this address. GET /openapi.json lists what there is." })
@@ -27,43 +36,97 @@ const rescue = (cause: Cause.Cause<unknown>): Effect.Effect<HttpServerResponse.H
   return Effect.andThen(Effect.logError("Request failed", cause), undeclaredResponse(internalError))
 }
 
-/**
- * The outermost middleware: gives each request its id (R2), turns what nobody declared into the envelope, and writes
- * the access log. HEAD is not offered, and the router would otherwise run a search for it (R3).
- */
-const edge = Effect.fnUntraced(function* <E, R>(
-  ids: Ids["Service"],
-  app: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>
+type App<E, R> = Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>
+
+/** What answers, or the envelope. HEAD is not offered, and the router would otherwise run a search for it (R3). */
+const answered = <E, R>(request: HttpServerRequest.HttpServerRequest, app: App<E, R>) => {
+  const noteRoute = Effect.flatMap(matchedRoute, (route) => note({ route }))
+  const response = request.method === "HEAD" ? undeclaredResponse(notFound) : Effect.ensuring(app, noteRoute)
+  return Effect.catchCause(response, (cause) =>
+    Cause.hasInterruptsOnly(cause) ? Effect.failCause(cause) : rescue(cause)
+  )
+}
+
+/** What the log line says of a caller who left before the answer. No status was sent. */
+const clientClosed = "client_closed"
+
+/** Counts the request, and writes the one line that the log has for it. */
+const conclude = Effect.fnUntraced(function* (
+  request: HttpServerRequest.HttpServerRequest,
+  startedAtMs: number,
+  exit: Exit.Exit<HttpServerResponse.HttpServerResponse, unknown>
 ) {
-  const request = yield* HttpServerRequest.HttpServerRequest
-  const id = yield* requestIdFrom(request.headers["x-request-id"], ids.requestId)
-  yield* HttpEffect.appendPreResponseHandler((_request, response) =>
-    Effect.succeed(HttpServerResponse.setHeader(response, "x-request-id", id))
-  )
-  const startedAt = yield* Clock.currentTimeMillis
-  let route = unmatched
-  const noteRoute = Effect.map(matchedRoute, (matched) => {
-    route = matched
-  })
-  const response = yield* (
-    request.method === "HEAD" ? undeclaredResponse(notFound) : Effect.ensuring(app, noteRoute)
-  ).pipe(
-    Effect.catchCause((cause) => (Cause.hasInterruptsOnly(cause) ? Effect.failCause(cause) : rescue(cause))),
-    Effect.provideService(RequestId, id),
-    Effect.annotateLogs({ request_id: id })
-  )
-  const durationMs = (yield* Clock.currentTimeMillis) - startedAt
-  yield* measureRequest(route, response.status, durationMs)
-  yield* Effect.logInfo(`${request.method} ${pathOf(request.url)} ${response.status}`).pipe(
+  const { facts } = yield* RequestFacts
+  const durationMs = (yield* Clock.currentTimeMillis) - startedAtMs
+  const path = pathOf(request.url)
+  const status = Exit.isSuccess(exit) ? exit.value.status : undefined
+  if (status !== undefined) yield* measureRequest(facts.route ?? unmatched, status, durationMs)
+  const outcome = status === undefined ? clientClosed : status < 400 ? "ok" : (facts.outcome ?? "refused")
+  yield* describeAnswer(status, outcome)
+  yield* Effect.logInfo(`${request.method} ${path} ${status ?? clientClosed}`).pipe(
     Effect.annotateLogs({
-      request_id: id,
       method: request.method,
-      path: pathOf(request.url),
-      status: response.status,
-      duration_ms: durationMs
+      path,
+      ...(status === undefined ? {} : { status }),
+      duration_ms: durationMs,
+      ...facts,
+      outcome
     })
   )
-  return response
+})
+
+const describeAnswer = (status: number | undefined, outcome: string) =>
+  Effect.map(currentSpan, (span) => {
+    if (span?.sampled !== true) return
+    span.attribute("quarry.outcome", outcome)
+    if (status === undefined) return
+    span.attribute("http.response.status_code", status)
+    if (status >= 500) span.attribute("error.type", outcome)
+  })
+
+/** Semantic conventions of HTTP, without what may hold a secret or a search, and without where the caller is. */
+const describeRequest = (span: Tracer.Span, request: HttpServerRequest.HttpServerRequest, id: string): void => {
+  if (!span.sampled) return
+  span.attribute("http.request.method", request.method)
+  span.attribute("url.path", pathOf(request.url))
+  span.attribute("url.scheme", "http")
+  span.attribute("server.address", request.headers.host?.slice(0, 256).replace(/:\d+$/, ""))
+  span.attribute("user_agent.original", request.headers["user-agent"]?.slice(0, 256))
+  span.attribute("quarry.request.id", id)
+}
+
+/**
+ * The outermost middleware: gives each request its id (R2) and its span, turns what nobody declared into the envelope,
+ * and writes the access log.
+ */
+const edge = Effect.fnUntraced(function* <E, R>(ids: Ids["Service"], app: App<E, R>) {
+  const request = yield* HttpServerRequest.HttpServerRequest
+  const id = yield* requestIdFrom(request.headers["x-request-id"], ids.requestId)
+  const startedAtMs = yield* Clock.currentTimeMillis
+  const parent = Option.getOrUndefined(HttpTraceContext.w3c(request.headers))
+  return yield* spanned(request.method, { kind: "server", parent }, (span) => {
+    describeRequest(span, request, id)
+    return named(
+      id,
+      Effect.onExit(answered(request, app), (exit) => conclude(request, startedAtMs, exit))
+    )
+  }).pipe(Effect.provideService(RequestId, id), Effect.provideService(RequestFacts, { facts: {} }))
+})
+
+/** Tells the caller the ids of the request and of its trace, and every line that is logged on the way. */
+const named = Effect.fnUntraced(function* <A, E, R>(id: string, app: Effect.Effect<A, E, R>) {
+  const span = yield* currentSpan
+  yield* HttpEffect.appendPreResponseHandler((_request, response) => {
+    const identified = HttpServerResponse.setHeader(response, "x-request-id", id)
+    // A 500 carries the request's id only (R1); its log line has both.
+    return Effect.succeed(
+      span === undefined || response.status === 500
+        ? identified
+        : HttpServerResponse.setHeader(identified, "traceresponse", traceContext(span))
+    )
+  })
+  const trace = span === undefined ? {} : { trace_id: span.traceId, span_id: span.spanId }
+  return yield* Effect.annotateLogs(app, { request_id: id, ...trace })
 })
 
 /** Without the query string, which holds what people search for; cut, because callers choose its length. */

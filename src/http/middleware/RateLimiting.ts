@@ -2,6 +2,7 @@ import { Effect, Layer } from "effect"
 import { RateLimited } from "../../domain/errors.ts"
 import { rateLimitOf } from "../../domain/Principal.ts"
 import { RateLimiter } from "../../services/RateLimiter.ts"
+import { spanned } from "../../services/Tracing.ts"
 import { rateLimitHeaders, setHeaders } from "../headers.ts"
 import { CurrentPrincipal, RateLimiting } from "../Middleware.ts"
 
@@ -10,8 +11,9 @@ export const layer = Layer.effect(
   Effect.gen(function* () {
     const limiter = yield* RateLimiter
 
-    const admit = Effect.fn("RateLimiting.admit")(function* () {
-      const decision = yield* limiter.hit(rateLimitOf(yield* CurrentPrincipal))
+    const admit = Effect.gen(function* () {
+      const rate = rateLimitOf(yield* CurrentPrincipal)
+      const decision = yield* spanned("RateLimiter.hit", {}, () => limiter.hit(rate))
       yield* setHeaders(rateLimitHeaders(decision))
       if (!decision.admitted) {
         return yield* new RateLimited({
@@ -21,6 +23,6 @@ export const layer = Layer.effect(
       }
     })
 
-    return (httpEffect) => Effect.andThen(admit(), httpEffect)
+    return (httpEffect) => Effect.andThen(admit, httpEffect)
   })
 )

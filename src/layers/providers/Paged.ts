@@ -2,6 +2,7 @@ import { Effect, Result } from "effect"
 import { type Capabilities, planCalls, type UpstreamCall } from "../../domain/Capabilities.ts"
 import type { UpstreamRow } from "../../domain/Organic.ts"
 import { type Provider, Refusal } from "../../services/Provider.ts"
+import { spanned } from "../../services/Tracing.ts"
 
 /** Pages of one search asked for at once, besides the first. */
 const maxConcurrentPages = 4
@@ -16,9 +17,13 @@ export const make = (
   capabilities: Capabilities,
   fetchPage: (call: UpstreamCall) => Effect.Effect<ReadonlyArray<UpstreamRow>, Refusal>
 ): Provider => {
+  /** One of several calls of an attempt, each with a span of its own: they differ in time and end. */
+  const fetchOneOf = (call: UpstreamCall) =>
+    spanned("Provider.page", { kind: "client", attributes: { "quarry.page": call.page } }, () => fetchPage(call))
+
   /** The rows of the pages after the first, up to one that fails. */
   const fetchFollowing = Effect.fnUntraced(function* (calls: ReadonlyArray<UpstreamCall>) {
-    const answers = yield* Effect.forEach(calls, (call) => Effect.result(fetchPage(call)), {
+    const answers = yield* Effect.forEach(calls, (call) => Effect.result(fetchOneOf(call)), {
       concurrency: maxConcurrentPages
     })
     const rows: Array<UpstreamRow> = []
@@ -41,7 +46,7 @@ export const make = (
       if (Result.isFailure(plan)) return yield* new Refusal({ reason: "unserved", message: plan.failure })
       const { first, following, skip } = plan.success
       if (following.length === 0) return (yield* fetchPage(first)).slice(skip)
-      const [rows, more] = yield* Effect.all([fetchPage(first), fetchFollowing(following)], { concurrency: 2 })
+      const [rows, more] = yield* Effect.all([fetchOneOf(first), fetchFollowing(following)], { concurrency: 2 })
       return [...rows.slice(skip), ...more]
     })
   }

@@ -1,8 +1,9 @@
 import { promisify } from "node:util"
 import { brotliDecompress, gunzip, inflate, type ZlibOptions } from "node:zlib"
-import { Clock, Effect, Option, Predicate, Schema } from "effect"
+import { Clock, Effect, Option, Predicate, Schema, type Tracer } from "effect"
 import { type Headers, HttpClientRequest } from "effect/http"
 import { Refusal, type RefusalReason } from "../../services/Provider.ts"
+import { currentSpan, traceContext } from "../../services/Tracing.ts"
 import type { Gate } from "./Gate.ts"
 import { type ConnectionFailed, type Reply, UpstreamClient } from "./UpstreamClient.ts"
 
@@ -140,6 +141,18 @@ const refuseStatus = (reply: Reply, dialect: Dialect) =>
     return yield* new Refusal({ reason, message: why, retryAfterMs })
   })
 
+/** Where a request goes: not its whole address, which holds the query. */
+const describeRequest = (span: Tracer.Span, { method, url }: HttpClientRequest.HttpClientRequest): void => {
+  const { hostname, port, protocol } = new URL(url)
+  span.attribute("http.request.method", method)
+  span.attribute("server.address", hostname)
+  span.attribute("server.port", Number(port) || (protocol === "https:" ? 443 : 80))
+}
+
+/** Trace Context, so that an engine of the operator's own shows up in the same trace; and nothing else about the caller. */
+const traceparent = (span: Tracer.Span | undefined): Readonly<Record<string, string>> =>
+  span === undefined ? {} : { traceparent: traceContext(span) }
+
 /** Asks an upstream and answers the JSON it gives. */
 export type Ask = (request: HttpClientRequest.HttpClientRequest) => Effect.Effect<unknown, Refusal>
 
@@ -162,14 +175,21 @@ export const make = (upstream: {
       const json = parseJson(yield* textOf(reply, maxBodyBytes))
       return Option.isSome(json) ? json.value : yield* refuse("malformed", "its answer is no JSON")
     })
-    return (request) =>
-      client
-        .exchange(
-          HttpClientRequest.setHeaders(request, { accept: "application/json", "accept-encoding": "gzip, br" }),
-          read
-        )
-        .pipe(
-          Effect.catchTag("ConnectionFailed", ({ code }) => refuse("unreachable", `the connection failed (${code})`)),
-          upstream.gate
-        )
+    const call = Effect.fnUntraced(
+      function* (request: HttpClientRequest.HttpClientRequest) {
+        const span = yield* currentSpan
+        if (span?.sampled === true) describeRequest(span, request)
+        const accepting = HttpClientRequest.setHeaders(request, {
+          accept: "application/json",
+          "accept-encoding": "gzip, br",
+          ...traceparent(span)
+        })
+        return yield* client.exchange(accepting, (reply) => {
+          if (span?.sampled === true) span.attribute("http.response.status_code", reply.status)
+          return read(reply)
+        })
+      },
+      Effect.catchTag("ConnectionFailed", ({ code }) => refuse("unreachable", `the connection failed (${code})`))
+    )
+    return (request) => upstream.gate(call(request))
   })

@@ -1,7 +1,7 @@
 import { NodeHttpClient } from "@effect/platform-node"
 import type { Dispatcher } from "@effect/platform-node/Undici"
 import { Context, Data, Effect, Layer, Option, Predicate, Result } from "effect"
-import { Headers, type HttpClientRequest, HttpTraceContext, Url } from "effect/http"
+import { Headers, type HttpClientRequest, Url } from "effect/http"
 
 /** The connection could not be made or broke. `code` is the system's word for it, such as ECONNREFUSED. */
 export class ConnectionFailed extends Data.TaggedError("ConnectionFailed")<{ readonly code: string }> {}
@@ -19,7 +19,7 @@ export interface Reply {
 
 /**
  * Sends requests to upstreams. Directly on Undici: an upstream is called for nearly every search, and there Effect's own
- * client takes three times as long as the rest of the call together, for streams and spans that nobody looks at.
+ * client takes three times as long as the call itself, for streams, spans and context that nobody needs.
  */
 export class UpstreamClient extends Context.Service<
   UpstreamClient,
@@ -36,31 +36,26 @@ export class UpstreamClient extends Context.Service<
     Effect.map(NodeHttpClient.Dispatcher, (dispatcher) =>
       UpstreamClient.of({
         exchange: (request, use) =>
-          Effect.useSpan(request.method, { kind: "client" }, (span) => {
-            const exchange = new Exchange()
+          Effect.suspend(() => {
             const url = Url.make(request.url, request.urlParams, Option.getOrUndefined(request.hash))
             if (Result.isFailure(url)) return Effect.fail(new ConnectionFailed({ code: "invalid address" }))
-            const { body, headers } = request
-            // The path alone: the query string holds what people search for, and headers and body may hold secrets.
-            span.attribute("http.request.method", request.method)
-            span.attribute("server.address", url.success.hostname)
-            span.attribute("url.path", url.success.pathname)
-            return exchange
-              .start(dispatcher, {
-                method: request.method,
-                origin: url.success.origin,
-                path: url.success.pathname + url.success.search,
-                headers: { ...headers, ...HttpTraceContext.toHeaders(span) },
-                body: body._tag === "Uint8Array" ? body.body : null,
-                // Time is kept by those who call.
-                headersTimeout: 0,
-                bodyTimeout: 0
-              })
-              .pipe(
-                Effect.tap((reply) => Effect.sync(() => span.attribute("http.response.status_code", reply.status))),
-                Effect.flatMap(use),
-                Effect.ensuring(Effect.sync(() => exchange.close()))
-              )
+            const { origin, pathname, search } = url.success
+            const { body, headers, method } = request
+            const exchange = new Exchange()
+            const head = exchange.start(dispatcher, {
+              method,
+              origin,
+              path: pathname + search,
+              headers,
+              body: body._tag === "Uint8Array" ? body.body : null,
+              // Time is kept by those who call.
+              headersTimeout: 0,
+              bodyTimeout: 0
+            })
+            return Effect.ensuring(
+              Effect.flatMap(head, use),
+              Effect.sync(() => exchange.close())
+            )
           })
       })
     )

@@ -123,11 +123,8 @@ export const layer: Layer.Layer<DocumentIndex, never, SqlClient.SqlClient> = Lay
           // No autovacuum runs on the embedded database, and without figures the planner reads the whole table.
           Effect.tap(() => Effect.orDie(sql`analyze documents`))
         ),
-      search: Effect.fn("DocumentIndex.search")(
-        ({ locale, num, page, query, target }: SearchRequest) =>
-          find({ query, target, language: locale.slice(0, 2), limit: num, offset: (page - 1) * num }),
-        Effect.orDie
-      ),
+      search: ({ locale, num, page, query, target }: SearchRequest) =>
+        Effect.orDie(find({ query, target, language: locale.slice(0, 2), limit: num, offset: (page - 1) * num })),
       stats: Effect.map(Effect.orDie(stats()), (rows) => ({
         documents: rows.reduce((sum, row) => sum + row.documents, 0),
         byTarget: Object.fromEntries(rows.flatMap((row) => (row.target === null ? [] : [[row.target, row.documents]])))

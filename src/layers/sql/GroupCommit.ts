@@ -1,8 +1,23 @@
-import { Array as Arr, Cause, Deferred, type Duration, Effect, Exit, Result, type Scope, Semaphore } from "effect"
+import {
+  Array as Arr,
+  Cause,
+  type Context,
+  Deferred,
+  type Duration,
+  Effect,
+  Exit,
+  Result,
+  type Scope,
+  Semaphore,
+  type Tracer
+} from "effect"
 import type { SqlError } from "effect/sql"
+import { sampledSpan } from "../../services/Tracing.ts"
 import { isTransient, retryTransient, retryUntilKnown } from "./Transient.ts"
 
 export interface GroupCommitOptions<Entry, Answer> {
+  /** What a batch is called in traces: the function of the database that carries it. */
+  readonly name: string
   /** Carries the entries in one round trip and answers each, in their order. It may run twice for the same entries. */
   readonly run: (batch: Arr.NonEmptyReadonlyArray<Entry>) => Effect.Effect<ReadonlyArray<Answer>, SqlError.SqlError>
   /** Whose entry it is. */
@@ -18,6 +33,8 @@ export interface GroupCommitOptions<Entry, Answer> {
 interface Waiting<Entry, Answer> {
   readonly entry: Entry
   readonly answer: Deferred.Deferred<Answer>
+  /** Of whoever asked, where that is kept. */
+  readonly span: Tracer.Span | undefined
   /** Whoever asked went away before the entry was sent. */
   abandoned: boolean
 }
@@ -44,6 +61,7 @@ export const makeGroupCommit = Effect.fnUntraced(function* <Entry, Answer>(
   options: GroupCommitOptions<Entry, Answer>
 ): Effect.fn.Return<(entry: Entry) => Effect.Effect<Answer>, never, Scope.Scope> {
   const scope = yield* Effect.scope
+  const context = yield* Effect.context<never>()
   const retry = options.uncertainty === undefined ? retryTransient : retryUntilKnown(options.uncertainty)
   const lines = new Map<string, Array<Waiting<Entry, Answer>>>()
   const apart = new Map<string, Apart<Entry, Answer>>()
@@ -65,7 +83,15 @@ export const makeGroupCommit = Effect.fnUntraced(function* <Entry, Answer>(
     return batch
   }
 
-  const send = (batch: Batch<Entry, Answer>) => Effect.exit(retry(options.run(Arr.map(batch, (item) => item.entry))))
+  const send = (batch: Batch<Entry, Answer>) =>
+    Effect.exit(traced(options.name, batch, retry(options.run(Arr.map(batch, (item) => item.entry)))))
+
+  /** Forks what serves many in the context of none of them: whose request woke it is chance, and no parent of it. */
+  const forkApart = (effect: Effect.Effect<void>) =>
+    Effect.forkIn(
+      Effect.updateContext(effect, (_: Context.Context<never>) => context),
+      scope
+    )
 
   const conclude = (batch: Batch<Entry, Answer>, exit: Outcome<Answer>): Effect.Effect<void> =>
     Exit.isFailure(exit) && batch.length > 1 && !failedFor(exit, isTheDatabases)
@@ -92,7 +118,7 @@ export const makeGroupCommit = Effect.fnUntraced(function* <Entry, Answer>(
   const wake = Effect.suspend(() => {
     if (sending || lines.size === 0) return Effect.void
     sending = true
-    return Effect.forkIn(drain, scope)
+    return forkApart(drain)
   })
 
   const setApart = Effect.fnUntraced(function* (batch: Batch<Entry, Answer>) {
@@ -122,12 +148,12 @@ export const makeGroupCommit = Effect.fnUntraced(function* <Entry, Answer>(
       const own = apart.get(owner)
       if (own === undefined || own.sending) return Effect.void
       own.sending = true
-      return Effect.forkIn(drainApart(owner, own), scope)
+      return forkApart(drainApart(owner, own))
     })
 
-  return (entry) =>
+  const submit = (entry: Entry, span: Tracer.Span | undefined) =>
     Effect.uninterruptibleMask((restore) => {
-      const item: Waiting<Entry, Answer> = { entry, answer: Deferred.makeUnsafe(), abandoned: false }
+      const item: Waiting<Entry, Answer> = { entry, answer: Deferred.makeUnsafe(), span, abandoned: false }
       const answer = restore(Deferred.await(item.answer)).pipe(
         Effect.onInterrupt(() =>
           Effect.sync(() => {
@@ -141,7 +167,33 @@ export const makeGroupCommit = Effect.fnUntraced(function* <Entry, Answer>(
       else line.push(item)
       return Effect.andThen(apart.has(owner) ? wakeApart(owner) : wake, answer)
     })
+
+  return (entry) => Effect.flatMap(sampledSpan, (span) => submit(entry, span))
 })
+
+/**
+ * A batch is a trace of its own, linked with each of the requests that it carries, and they with it: it is part of
+ * none of them. Its statement is not told of a second time.
+ */
+const traced = <A, E>(
+  name: string,
+  batch: ReadonlyArray<{ readonly span: Tracer.Span | undefined }>,
+  run: Effect.Effect<A, E>
+): Effect.Effect<A, E> => {
+  const untraced = Effect.withTracerEnabled(run, false)
+  const spans = batch.flatMap(({ span }) => (span === undefined ? [] : [span]))
+  if (spans.length === 0) return untraced
+  const links = spans.map((span) => ({ span, attributes: {} }))
+  const attributes = {
+    "db.system.name": "postgresql",
+    "db.operation.name": name,
+    "quarry.ledger.batch_size": batch.length
+  }
+  return Effect.useSpan(name, { root: true, kind: "client", links, attributes }, (span) => {
+    for (const carried of spans) carried.addLinks([{ span, attributes: {} }])
+    return untraced
+  })
+}
 
 type Batch<Entry, Answer> = Arr.NonEmptyReadonlyArray<Waiting<Entry, Answer>>
 type Outcome<Answer> = Exit.Exit<ReadonlyArray<Answer>, SqlError.SqlError>

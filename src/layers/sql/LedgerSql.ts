@@ -79,6 +79,7 @@ export const layer = (options: LedgerOptions = {}): Layer.Layer<Ledger, never, S
       const leaseMs = Duration.toMillis(lease)
 
       const submitReservation = yield* makeGroupCommit<Reservation, ReserveRow>({
+        name: "ledger_reserve",
         ownerOf: (reservation) => reservation.accountId,
         maxBatch,
         maxPerOwner: maxPerAccount,
@@ -96,6 +97,7 @@ export const layer = (options: LedgerOptions = {}): Layer.Layer<Ledger, never, S
       })
 
       const submitOpening = yield* makeGroupCommit<Opening, true>({
+        name: "ledger_open",
         ownerOf: (opening) => opening.accountId,
         maxBatch,
         maxPerOwner: maxBatch,
@@ -125,7 +127,7 @@ export const layer = (options: LedgerOptions = {}): Layer.Layer<Ledger, never, S
         yield* submitOpening({ accountId, plan: terms.plan, cycleStart, period })
       })
 
-      const reserve = Effect.fn("Ledger.reserve")(function* (account: Account, credits: number) {
+      const reserve = Effect.fnUntraced(function* (account: Account, credits: number) {
         const reservation = { holdId: yield* ids.make("hld_"), accountId: account.id, credits }
         for (let attempt = 1; attempt <= maxReserveAttempts; attempt++) {
           const row = yield* submitReservation(reservation)
@@ -144,6 +146,7 @@ export const layer = (options: LedgerOptions = {}): Layer.Layer<Ledger, never, S
       })
 
       const submitEnding = yield* makeGroupCommit<Ending, Settlement | "expired">({
+        name: "ledger_settle",
         ownerOf: (ending) => ending.hold.accountId,
         maxBatch,
         maxPerOwner: maxPerAccount,
@@ -171,7 +174,7 @@ export const layer = (options: LedgerOptions = {}): Layer.Layer<Ledger, never, S
         })
       })
 
-      const settle = Effect.fn("Ledger.settle")(function* (hold: Hold, records: ReadonlyArray<QueryRecord>) {
+      const settle = Effect.fnUntraced(function* (hold: Hold, records: ReadonlyArray<QueryRecord>) {
         const charge = records.reduce((sum, record) => sum + record.credits, 0)
         const held = hold.fromQuota + hold.fromBalance
         if (charge > held)

@@ -117,7 +117,10 @@ for (const fixture of upstreams.filter(({ type }) => type !== "searxng")) {
             return span
           }
         })
-        yield* found(fixture, json(fixture.answer([1])), { query: "private matter" }).pipe(Effect.withTracer(tracer))
+        yield* found(fixture, json(fixture.answer([1])), { query: "private matter" }).pipe(
+          Effect.withSpan("attempt"),
+          Effect.withTracer(tracer)
+        )
         const recorded = JSON.stringify(attributes)
         assert.include(recorded, "127.0.0.1")
         for (const hidden of [key, "private"]) assert.notInclude(recorded, hidden)

@@ -23,6 +23,7 @@ const make = Effect.fnUntraced(function* (
   const gate = yield* Deferred.make<void>()
   const sent: Array<ReadonlyArray<Entry>> = []
   const submit = yield* makeGroupCommit<Entry, string>({
+    name: "test",
     maxBatch: 10,
     maxPerOwner: 4,
     uncertainty,
@@ -203,6 +204,7 @@ describe("GroupCommit", () => {
       const fiber = yield* Effect.scoped(
         Effect.gen(function* () {
           const submit = yield* makeGroupCommit<Entry, true>({
+            name: "test",
             maxBatch: 10,
             maxPerOwner: 1,
             ownerOf: ({ owner }) => owner,

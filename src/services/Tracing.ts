@@ -1,0 +1,75 @@
+import { Context, Effect, Tracer } from "effect"
+import type { SearchRequest } from "../domain/SearchRequest.ts"
+import { namesOf } from "./ProviderStates.ts"
+
+/** Whether spans may show what people search for. */
+export const TraceQueryText = Context.Reference<boolean>("quarry/services/TraceQueryText", {
+  defaultValue: () => false
+})
+
+/**
+ * Runs an effect inside a span, which it is given. `Effect.withSpan` and `Effect.fn` also keep where they were called
+ * from, for messages of defects, which on the path of each search costs more than the span does.
+ */
+export const spanned = <A, E, R>(
+  name: string,
+  options: Tracer.SpanOptionsNoTrace,
+  evaluate: (span: Tracer.Span) => Effect.Effect<A, E, R>
+): Effect.Effect<A, E, Exclude<R, Tracer.ParentSpan>> =>
+  Effect.useSpan(name, options, (span) => Effect.provideService(evaluate(span), Tracer.ParentSpan, span))
+
+/**
+ * The span that an effect runs in; undefined outside of any, and while nothing is traced. Effect's own tracer makes
+ * spans and shows them to nobody.
+ */
+export const currentSpan: Effect.Effect<Tracer.Span | undefined> = Effect.withFiber(({ cache: { span, tracer } }) => {
+  if (tracer === undefined || tracer === Tracer.nativeTracer || span?._tag !== "Span") return Effect.undefined
+  return Effect.succeed(Context.get(span.annotations, Tracer.DisablePropagation) ? undefined : span)
+})
+
+/** The same where it is kept: others are not worth an attribute or a link. */
+export const sampledSpan: Effect.Effect<Tracer.Span | undefined> = Effect.map(currentSpan, (span) =>
+  span?.sampled === true ? span : undefined
+)
+
+/** A span as Trace Context writes it (W3C, level 1, 3.2): in `traceparent` of what we ask, in `traceresponse` of what we answer. */
+export const traceContext = ({ sampled, spanId, traceId }: Tracer.Span): string =>
+  `00-${traceId}-${spanId}-${sampled ? "01" : "00"}`
+
+/** What is told of a search before it runs. */
+export const describeSearch = (span: Tracer.Span, request: SearchRequest, withText: boolean): void => {
+  if (!span.sampled) return
+  span.attribute("quarry.target", request.target)
+  span.attribute("quarry.geo", request.geo)
+  if (withText) span.attribute("quarry.query", request.query)
+}
+
+/** A provider and the engine that it is asked for. */
+export const describeProvider = (span: Tracer.Span, name: string): void => {
+  const { engine, provider } = namesOf({ name })
+  span.attribute("quarry.provider", provider)
+  if (engine !== null) span.attribute("quarry.engine", engine)
+}
+
+/** How a search ended. The outcome is `ok` or the API's code. */
+export interface Outcome {
+  readonly outcome: string
+  readonly credits: number
+  readonly cached: boolean
+  /** Whether it was sent to the cache and the providers, which is what makes a search cost. */
+  readonly dispatched: boolean
+  readonly provider?: string | undefined
+}
+
+/** Outcomes that are no refusal of what the caller sent. */
+const faults: ReadonlySet<string> = new Set(["upstream_error", "upstream_timeout", "internal_error"])
+
+export const describeOutcome = (span: Tracer.Span, ended: Outcome): void => {
+  if (!span.sampled) return
+  span.attribute("quarry.outcome", ended.outcome)
+  span.attribute("quarry.credits", ended.credits)
+  span.attribute("quarry.cached", ended.cached)
+  span.attribute("quarry.dispatched", ended.dispatched)
+  if (ended.provider !== undefined) describeProvider(span, ended.provider)
+  if (faults.has(ended.outcome)) span.attribute("error.type", ended.outcome)
+}
