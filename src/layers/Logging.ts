@@ -1,7 +1,7 @@
 import { Effect, Formatter, Layer, Logger, References, Stdio } from "effect"
 import { AppConfig } from "./Config.ts"
 
-const isPlain = (value: unknown): boolean => typeof value === "string" || typeof value === "number"
+const isPlain = (value: unknown): boolean => ["string", "number", "boolean", "undefined"].includes(typeof value)
 
 /** Effect's own serialisation looks into every value for secrets and cycles, and the access log has none to look into. */
 const formatJson = Logger.map(Logger.formatStructured, (entry) =>

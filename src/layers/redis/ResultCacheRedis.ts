@@ -37,7 +37,7 @@ const makeStore = (options: { readonly ttl: Duration.Duration }): Effect.Effect<
         // Nobody waits for it, and it is on its way before the next look for this key.
         return connection
           .run((client) => client.set(keyOf(key), text, "PX", ttlMs))
-          .pipe(Effect.ignore, Effect.forkDetach({ startImmediately: true }), Effect.asVoid)
+          .pipe(Effect.ignore, Effect.forkDetach({ startImmediately: true }), Effect.andThen(connection.flush))
       }
     }
   })
