@@ -1,4 +1,4 @@
-import { Context, Effect, Tracer } from "effect"
+import { Context, Effect, References, Tracer } from "effect"
 import type { SearchRequest } from "../domain/SearchRequest.ts"
 import { namesOf } from "./ProviderStates.ts"
 
@@ -7,16 +7,24 @@ export const TraceQueryText = Context.Reference<boolean>("quarry/services/TraceQ
   defaultValue: () => false
 })
 
+/** Stands for every span while nothing is traced. It keeps nothing. */
+const silent = Effect.runSync(Effect.withTracerEnabled(Effect.makeSpan("untraced"), false))
+
 /**
  * Runs an effect inside a span, which it is given. `Effect.withSpan` and `Effect.fn` also keep where they were called
- * from, for messages of defects, which on the path of each search costs more than the span does.
+ * from, for messages of defects, which on the path of each search costs more than the span does. While nothing is
+ * traced the effect runs as it is.
  */
 export const spanned = <A, E, R>(
   name: string,
   options: Tracer.SpanOptionsNoTrace,
   evaluate: (span: Tracer.Span) => Effect.Effect<A, E, R>
-): Effect.Effect<A, E, Exclude<R, Tracer.ParentSpan>> =>
-  Effect.useSpan(name, options, (span) => Effect.provideService(evaluate(span), Tracer.ParentSpan, span))
+): Effect.Effect<A, E, R> =>
+  Effect.flatMap(References.TracerEnabled, (enabled) =>
+    enabled
+      ? Effect.useSpan(name, options, (span) => Effect.provideService(evaluate(span), Tracer.ParentSpan, span))
+      : evaluate(silent)
+  )
 
 /**
  * The span that an effect runs in; undefined outside of any, and while nothing is traced. Effect's own tracer makes
