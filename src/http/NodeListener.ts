@@ -70,7 +70,9 @@ const makeServer = (limits: ListenerLimits): Server => {
     // How late the first two of these timeouts may strike; Node's default of 30 s would double them.
     connectionsCheckingInterval: Math.min(1000, limits.headersTimeoutMs),
     // Node's own refusal has no envelope; `hasOneHost` refuses instead.
-    requireHostHeader: false
+    requireHostHeader: false,
+    // Else Node keeps the first of two Authorization headers: one party judges this credential, another that one.
+    joinDuplicateHeaders: true
   })
   server.maxConnections = limits.maxConnections
   server.timeout = limits.inactivityTimeoutMs

@@ -10,6 +10,9 @@ export const unreadable = InvalidRequest.whole("the body is larger than 1 MiB or
 
 const notJson = InvalidRequest.whole("the body must be JSON, sent with Content-Type: application/json")
 
+/** Fatal: bytes that are not UTF-8 would otherwise be replaced, and another search run than the one that was sent. */
+const utf8 = new TextDecoder("utf-8", { fatal: true })
+
 const jsonType = /^application\/json\s*(?:;|$)/i
 
 /** The body as JSON. Whatever else it is fails the request as a whole (R3). */
@@ -18,8 +21,8 @@ export const readJson = (request: HttpServerRequest.HttpServerRequest): Effect.E
   if (type !== undefined && !jsonType.test(type)) return Effect.fail(notJson)
   // Refused by its declaration: a sender that is slow to send what would be refused need not be waited for.
   if (Number(request.headers["content-length"]) > ByteSize.toNumberUnsafe(maxBodyBytes)) return Effect.fail(unreadable)
-  return request.text.pipe(
+  return request.arrayBuffer.pipe(
     Effect.mapError(() => unreadable),
-    Effect.flatMap((text) => Effect.try({ try: (): unknown => JSON.parse(text), catch: () => notJson }))
+    Effect.flatMap((bytes) => Effect.try({ try: (): unknown => JSON.parse(utf8.decode(bytes)), catch: () => notJson }))
   )
 }

@@ -129,6 +129,27 @@ describe("hosts and targets", () => {
     )
   }
 
+  it.live("R22: two Authorization headers are no credential, also where each is the same valid key", () =>
+    Effect.gen(function* () {
+      const { port } = yield* Listener.start()
+      const again = [`Authorization: Bearer ${secret}`, "Connection: close"]
+      const responses = yield* exchange(port, search("css grid", again))
+      assert.strictEqual(responses.length, 1)
+      isRefusal(responses[0], 401, "unauthorized")
+    })
+  )
+
+  it.live("R3: a body that is not UTF-8 is refused whole instead of searched with other characters", () =>
+    Effect.gen(function* () {
+      const { port } = yield* Listener.start()
+      const body = Buffer.from('{"target":"alpha_search","queries":["caf\xe9"]}', "latin1")
+      const head = `POST /v1/bulk HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${secret}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\nConnection: close\r\n\r\n`
+      const responses = yield* exchange(port, Buffer.concat([Buffer.from(head), body]))
+      assert.strictEqual(responses.length, 1)
+      isRefusal(responses[0], 400, "invalid_request")
+    })
+  )
+
   it.live("R2: a refusal of the listener echoes the id, too", () =>
     Effect.gen(function* () {
       const { port } = yield* Listener.start()

@@ -26,8 +26,8 @@ import * as SpanTracer from "./SpanTracer.ts"
 type Settings = AppConfig["Service"]
 type Signal = "traces" | "metrics" | "logs"
 
-/** What a shutdown waits for a collector at most; the layers below the listener have five seconds altogether. */
-const shutdownTimeoutMs = 2_000
+/** What a shutdown waits for each signal at most; the layers below the listener have five seconds altogether. */
+const shutdownTimeoutMs = 1_500
 
 /** As many as a batch of the ledger carries requests. */
 const maxLinks = 256
@@ -38,14 +38,28 @@ const dropped = Metric.counter("quarry.telemetry.dropped.total", {
   incremental: true
 })
 
-/** Of all that the SDK tells of itself only what was lost: counted where all other metrics are. */
-const countingLosses = (signal: Signal): MeterProvider => {
+type Log = (effect: Effect.Effect<void>) => void
+
+/**
+ * Of all that the SDK tells of itself only what was lost: counted where all other metrics are, and said once, until the
+ * collector takes something again.
+ */
+const countingLosses = (signal: Signal, log: Log): MeterProvider => {
+  let away = false
+  const lost = (reason: string) => Metric.withAttributes(dropped, { signal, reason })
+  const [queueFull, exportFailed] = [lost("queue_full"), lost("export_failed")]
   const counter: Counter = {
     add: (value, attributes) => {
       const reason = attributes?.["error.type"]
-      if (reason === undefined) return
-      const labels = { signal, reason: reason === "queue_full" ? "queue_full" : "export_failed" }
-      Metric.withAttributes(dropped, labels).updateUnsafe(value, Context.empty())
+      if (reason === "queue_full") return queueFull.updateUnsafe(value, Context.empty())
+      if (reason !== undefined) exportFailed.updateUnsafe(value, Context.empty())
+      if (away === (reason !== undefined)) return
+      away = !away
+      log(
+        away
+          ? Effect.logWarning(`The collector takes no ${signal}: they are dropped and counted until it does`)
+          : Effect.logInfo(`The collector takes ${signal} again`)
+      )
     }
   }
   const processed = /^otel\.sdk\.processor\.(span|log)\.processed$/
@@ -101,25 +115,34 @@ const samplerOf = (config: Settings): Sampler => {
   return config.otelTracesSampler.startsWith("parentbased_") ? new ParentBasedSampler({ root }) : root
 }
 
-const spanProcessor = (url: string, config: Settings) => {
+/** A collector that is away as the process ends is no failure of the process. What it did not take has been counted. */
+const forgiving = <P extends { forceFlush(): Promise<void>; shutdown(): Promise<void> }>(part: P): P => {
+  const [forceFlush, shutdown] = [part.forceFlush.bind(part), part.shutdown.bind(part)]
+  return Object.assign(part, {
+    forceFlush: () => forceFlush().catch(() => undefined),
+    shutdown: () => shutdown().catch(() => undefined)
+  })
+}
+
+const spanProcessor = (url: string, config: Settings, log: Log) => {
   // Apart from the call: the package's types forget the last option, which its code hands on.
   const options = {
     scheduledDelayMillis: config.otelBspScheduleDelay,
     exportTimeoutMillis: config.otelBspExportTimeout,
     maxQueueSize: config.otelBspMaxQueueSize,
     maxExportBatchSize: Math.min(config.otelBspMaxExportBatchSize, config.otelBspMaxQueueSize),
-    selfObsMeterProvider: countingLosses("traces")
+    selfObsMeterProvider: countingLosses("traces", log)
   }
-  return new BatchSpanProcessor(new OTLPTraceExporter(exporterOptions(url, config)), options)
+  return forgiving(new BatchSpanProcessor(new OTLPTraceExporter(exporterOptions(url, config)), options))
 }
 
-const traces = (url: string, config: Settings) =>
+const traces = (url: string, config: Settings, log: Log) =>
   Layer.effect(
     Tracer.Tracer,
     Effect.map(OtelTracerProvider, (provider) => SpanTracer.make(provider.getTracer("quarry")))
   ).pipe(
     Layer.provide(
-      NodeSdk.layerTracerProvider(spanProcessor(url, config), {
+      NodeSdk.layerTracerProvider(spanProcessor(url, config, log), {
         sampler: samplerOf(config),
         spanLimits: { linkCountLimit: maxLinks, attributeValueLengthLimit: maxAttributeChars },
         shutdownTimeout: shutdownTimeoutMs
@@ -128,17 +151,21 @@ const traces = (url: string, config: Settings) =>
   )
 
 const metricReader = (url: string, config: Settings) =>
-  new PeriodicExportingMetricReader({
-    exporter: new OTLPMetricExporter(exporterOptions(url, config)),
-    exportIntervalMillis: config.otelMetricExportInterval,
-    exportTimeoutMillis: Math.min(config.otelExporterOtlpTimeout, config.otelMetricExportInterval)
-  })
+  forgiving(
+    new PeriodicExportingMetricReader({
+      exporter: new OTLPMetricExporter(exporterOptions(url, config)),
+      exportIntervalMillis: config.otelMetricExportInterval,
+      exportTimeoutMillis: Math.min(config.otelExporterOtlpTimeout, config.otelMetricExportInterval)
+    })
+  )
 
-const logProcessor = (url: string, config: Settings) =>
-  new BatchLogRecordProcessor({
-    exporter: new OTLPLogExporter(exporterOptions(url, config)),
-    selfObsMeterProvider: countingLosses("logs")
-  })
+const logProcessor = (url: string, config: Settings, log: Log) =>
+  forgiving(
+    new BatchLogRecordProcessor({
+      exporter: new OTLPLogExporter(exporterOptions(url, config)),
+      selfObsMeterProvider: countingLosses("logs", log)
+    })
+  )
 
 const resource = ({ otelResourceAttributes, otelServiceName }: Settings) =>
   Layer.succeed(
@@ -151,13 +178,21 @@ const resource = ({ otelResourceAttributes, otelServiceName }: Settings) =>
 const options = { shutdownTimeout: shutdownTimeoutMs }
 
 /** The signals that have an endpoint. */
-export const layer = (config: Settings): Layer.Layer<never> => {
-  const [spans, metrics, logs] = (["traces", "metrics", "logs"] as const).map((signal) => endpointOf(signal, config))
-  return Layer.mergeAll(
-    spans === undefined ? Layer.succeed(References.TracerEnabled, false) : traces(spans, config),
-    metrics === undefined ? Layer.empty : OtelMetrics.layer(() => metricReader(metrics, config), options),
-    logs === undefined
-      ? Layer.empty
-      : Layer.provide(OtelLogger.layer({}), OtelLogger.layerLoggerProvider(logProcessor(logs, config), options))
-  ).pipe(Layer.provide(resource(config)))
-}
+export const layer = (config: Settings): Layer.Layer<never> =>
+  Layer.unwrap(
+    Effect.gen(function* () {
+      const fork = Effect.runForkWith(yield* Effect.context<never>())
+      const log: Log = (effect) => void fork(effect)
+      const [spans, metrics, logs] = (["traces", "metrics", "logs"] as const).map((it) => endpointOf(it, config))
+      return Layer.mergeAll(
+        spans === undefined ? Layer.succeed(References.TracerEnabled, false) : traces(spans, config, log),
+        metrics === undefined ? Layer.empty : OtelMetrics.layer(() => metricReader(metrics, config), options),
+        logs === undefined
+          ? Layer.empty
+          : Layer.provide(
+              OtelLogger.layer({}),
+              OtelLogger.layerLoggerProvider(logProcessor(logs, config, log), options)
+            )
+      ).pipe(Layer.provide(resource(config)))
+    })
+  )

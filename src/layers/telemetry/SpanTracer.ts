@@ -49,12 +49,16 @@ const toLink = ({ attributes, span }: Tracer.SpanLink): Link => ({
   attributes: toAttributes(attributes)
 })
 
+// Spans are made by the thousand, and nobody reads these of ours back.
+const noAttributes: ReadonlyMap<string, unknown> = new Map()
+const noLinks: ReadonlyArray<Tracer.SpanLink> = []
+
 /** A span below one that is not sampled: it carries the ids on and costs next to nothing. */
 class UnsampledSpan implements Tracer.Span {
   readonly _tag = "Span"
   readonly sampled = false
-  readonly attributes: ReadonlyMap<string, unknown> = new Map()
-  readonly links: ReadonlyArray<Tracer.SpanLink> = []
+  readonly attributes = noAttributes
+  readonly links = noLinks
   readonly name: string
   readonly kind: Tracer.SpanKind
   readonly spanId: string
@@ -89,8 +93,8 @@ const errorType = (cause: Cause.Cause<unknown>): string => {
 class SampledSpan implements Tracer.Span {
   readonly _tag = "Span"
   readonly sampled = true
-  readonly attributes = new Map<string, unknown>()
-  readonly links: Array<Tracer.SpanLink>
+  readonly attributes = noAttributes
+  readonly links = noLinks
   readonly name: string
   readonly kind: Tracer.SpanKind
   readonly spanId: string
@@ -106,7 +110,6 @@ class SampledSpan implements Tracer.Span {
     this.kind = options.kind
     this.parent = options.parent
     this.annotations = options.annotations
-    this.links = options.links
     this.status = { _tag: "Started", startTime: options.startTime }
     this.spanId = spanId
     this.traceId = traceId

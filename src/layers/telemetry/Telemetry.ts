@@ -1,9 +1,10 @@
 import { Effect, Layer, References } from "effect"
+import { TraceQueryText } from "../../services/Tracing.ts"
 import { AppConfig } from "../Config.ts"
 
 /**
- * Spans, metrics and logs to an OpenTelemetry collector, where one is named; otherwise no span is made and nothing of
- * OpenTelemetry is loaded.
+ * Spans, metrics and logs to an OpenTelemetry collector, where one is named; otherwise no span is made and
+ * OpenTelemetry's SDK is not loaded.
  */
 export const layer: Layer.Layer<never, never, AppConfig> = Layer.unwrap(
   Effect.gen(function* () {
@@ -18,6 +19,6 @@ export const layer: Layer.Layer<never, never, AppConfig> = Layer.unwrap(
       return Layer.succeed(References.TracerEnabled, false)
     }
     const OpenTelemetry = yield* Effect.promise(() => import("./OpenTelemetry.ts"))
-    return OpenTelemetry.layer(config)
+    return Layer.merge(OpenTelemetry.layer(config), Layer.succeed(TraceQueryText, config.traceQueryText))
   })
 )

@@ -1,8 +1,9 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Deferred, Duration, Effect, Exit, Fiber } from "effect"
+import { Deferred, Duration, Effect, Exit, Fiber, Option, Tracer } from "effect"
 import { SqlError } from "effect/sql"
 import { TestClock } from "effect/testing"
 import { makeGroupCommit } from "../../../src/layers/sql/GroupCommit.ts"
+import { spanned } from "../../../src/services/Tracing.ts"
 
 interface Entry {
   readonly owner: string
@@ -61,6 +62,43 @@ describe("GroupCommit", () => {
       )
     })
   )
+
+  it.effect("a batch is a trace of its own, linked both ways with whoever it carries, and below none of them", () => {
+    const spans: Array<Tracer.NativeSpan> = []
+    const tracer = Tracer.make({
+      span: (options) => {
+        const span = new Tracer.NativeSpan(options)
+        spans.push(span)
+        return span
+      }
+    })
+    return Effect.gen(function* () {
+      const { all, open, submit } = yield* make()
+      yield* all(entries("z", 1))
+      yield* TestClock.adjust(0)
+      const asked = yield* Effect.forkChild(
+        Effect.forEach(["a", "b"], (owner) => spanned(owner, {}, () => submit({ owner, n: 0 })), {
+          concurrency: "unbounded"
+        })
+      )
+      yield* TestClock.adjust(0)
+      yield* open
+      yield* Fiber.join(asked)
+      const [a, b, batch, ...others] = spans
+      assert.deepStrictEqual([a?.name, b?.name, batch?.name, others.length], ["a", "b", "test", 0])
+      assert.isTrue(Option.isNone(batch?.parent ?? Option.some(undefined)))
+      assert.deepStrictEqual(
+        batch?.links.map((link) => link.span.spanId),
+        [a?.spanId, b?.spanId]
+      )
+      for (const asker of [a, b]) {
+        assert.deepStrictEqual(
+          asker?.links.map((link) => link.span.spanId),
+          [batch?.spanId]
+        )
+      }
+    }).pipe(Effect.provideService(Tracer.Tracer, tracer))
+  })
 
   it.effect("the flood of one owner does not starve the others, and each owner's order is kept", () =>
     Effect.gen(function* () {

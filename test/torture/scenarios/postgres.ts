@@ -36,7 +36,8 @@ export const postgres: Scenario = {
     const [customer] = customers
     if (customer === undefined) return
     const load = yield* Load.start({ client, customers, replicas: () => replicas, callers: 24, batches: 0.1 })
-    yield* Effect.forkScoped(Audit.watch(store))
+    let reached: Date | undefined = new Date(0)
+    yield* Effect.forkScoped(Audit.watch(store, () => reached))
     const probes: Array<Answer> = []
 
     const recovered = Effect.fnUntraced(function* (what: string, withinMs = recoveryMsMax) {
@@ -47,22 +48,26 @@ export const postgres: Scenario = {
         `${what}: answering again after ${times.join(" and ")} ms; so far ${Audit.tally(load.answers)}`
       )
       if (times.some((ms) => ms === undefined || ms > withinMs)) yield* findings.violation(`${what}: too slow`)
+      reached = new Date()
     })
 
     for (let round = 1; round <= rounds; round++) {
       yield* Effect.sleep(yield* Random.nextIntBetween(200, 2000))
       const mode = (yield* Random.nextBoolean) ? "fast" : "immediate"
       const downMs = (yield* Random.nextBoolean) ? 0 : yield* Random.nextIntBetween(0, downMsMax)
+      reached = undefined
       yield* server.stop(mode)
       yield* Effect.sleep(downMs)
       yield* server.start
       yield* recovered(`restart ${round} (${mode}, down for ${downMs} ms)`)
       if (round % restartsPerFreeze !== 0) continue
       yield* Effect.sleep(yield* Random.nextIntBetween(200, 2000))
+      reached = undefined
       yield* server.freeze
       yield* Effect.sleep(short ? freezeMs.short : freezeMs.full)
       yield* server.thaw
       yield* recovered(`freeze ${round / restartsPerFreeze}`)
+      reached = undefined
       yield* recovered(`${yield* proxy.silence} connections fallen silent`, silenceMsMax)
     }
     const answers = [...(yield* load.stop), ...probes]
