@@ -5,6 +5,9 @@ import { requestsPerMinute } from "./Plan.ts"
 /** Who is calling. */
 export type Principal = KeyPrincipal | SessionPrincipal | MarketplacePrincipal | DemoPrincipal
 
+/** Who is calling with an account. */
+export type AccountPrincipal = Exclude<Principal, DemoPrincipal>
+
 /** An API key, live or test: both spend the account's credits (R26). */
 export interface KeyPrincipal {
   readonly _tag: "key"

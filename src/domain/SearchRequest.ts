@@ -12,7 +12,7 @@ import {
   wholeNumber
 } from "./fields.ts"
 import { defaultGeo, defaultLocale, defaultLocales, geos, parseGeo } from "./Geo.ts"
-import { Safe, Target, type TargetRules, targetRules } from "./Target.ts"
+import { Safe, Target, type TargetRules, targetRules, targets } from "./Target.ts"
 import { codePointLength, cutCodePoints } from "./text.ts"
 
 /**
@@ -41,6 +41,10 @@ export const maxPage = 5
 export const maxNum = 20
 export const defaultNum = 10
 
+/**
+ * Each field is described where it is defined. A rule that stands behind a transformation, or that `parse` judges with
+ * other fields in view, is told by an annotation too, because documents show the encoded side of a schema only.
+ */
 export const QueryText = CollapsedText.check(
   carriable,
   Schema.makeFilter((text) => {
@@ -50,37 +54,83 @@ export const QueryText = CollapsedText.check(
       `must have 1 to ${maxQueryCodePoints} characters after whitespace is collapsed, not ${length}`
     )
   })
-)
-
-export const GeoText = Text
-
-export const Locale = Text.check(
-  Schema.isPattern(/^[a-z]{2}-[a-z]{2}$/i, { message: "must be a language and a region as in en-us" })
 ).pipe(
-  Schema.decode(
-    SchemaTransformation.transform({ decode: (text: string) => text.toLowerCase(), encode: (text) => text })
-  )
+  Schema.annotateEncoded({
+    minLength: 1,
+    maxLength: maxQueryCodePoints,
+    description:
+      "What to search for. Surrounding whitespace is trimmed and runs of it collapse to one space before the length check."
+  })
 )
 
-export const Source = Text.check(carriable).pipe(
-  Schema.decode(
-    SchemaTransformation.transform({
-      decode: (text: string) => cutCodePoints(text, maxSourceCodePoints),
-      encode: (text) => text
-    })
+export const GeoText = Text.annotate({
+  default: defaultGeo,
+  description: "Country (ISO 3166-1 alpha-2), in either letter case."
+})
+
+export const Locale = Text.annotate({
+  pattern: "^[A-Za-z]{2}-[A-Za-z]{2}$",
+  description: "Language and region as xx-yy, in either letter case. Derived from geo when absent."
+})
+  .check(Schema.isPattern(/^[a-z]{2}-[a-z]{2}$/i, { message: "must be a language and a region as in en-us" }))
+  .pipe(
+    Schema.decode(
+      SchemaTransformation.transform({ decode: (text: string) => text.toLowerCase(), encode: (text) => text })
+    )
   )
-)
+
+export const Source = Text.annotate({
+  description: `Attribution label, stored with the query cut to ${maxSourceCodePoints} characters. Never changes results or cost.`
+})
+  .check(carriable)
+  .pipe(
+    Schema.decode(
+      SchemaTransformation.transform({
+        decode: (text: string) => cutCodePoints(text, maxSourceCodePoints),
+        encode: (text) => text
+      })
+    )
+  )
 
 /** `num` in a JSON body: a JSON number (R5). */
-export const Num = Schema.Number.annotate({ message: wholeNumber(maxNum) }).check(
+export const Num = Schema.Number.annotate({
+  message: wholeNumber(maxNum),
+  default: defaultNum,
+  description: "Most results wanted, subject to what the target serves."
+}).check(
   Schema.isInt({ message: wholeNumber(maxNum) }),
   Schema.isBetween({ minimum: 1, maximum: maxNum }, { message: wholeNumber(maxNum) })
+)
+
+/** `page` as a JSON number. What lies above 5 is refused with the target in view (R7). */
+const Page = Schema.Number.annotate({
+  message: wholeNumber(maxPage),
+  default: 1,
+  maximum: maxPage,
+  description: "Result page, subject to what the target serves."
+}).check(
+  Schema.isInt({ message: wholeNumber(maxPage) }),
+  Schema.isGreaterThanOrEqualTo(1, { message: wholeNumber(maxPage) })
 )
 
 const NumDigits = digits(1, maxNum, wholeNumber(maxNum))
 
 /** What lies above 5 is refused with the target in view (R7). */
 const PageDigits = digits(1, Number.POSITIVE_INFINITY, wholeNumber(maxPage))
+
+/** The fields of a search, for those who describe them; `parse` reads them. */
+export const SearchFields = Schema.Struct({
+  query: QueryText,
+  target: Schema.optionalKey(Target.annotate({ default: targets[0], description: "The search target." })),
+  geo: Schema.optionalKey(GeoText),
+  locale: Schema.optionalKey(Locale),
+  page: Schema.optionalKey(Page),
+  num: Schema.optionalKey(Num),
+  safe: Schema.optionalKey(
+    Safe.annotate({ default: "off", description: "Safe-search level, subject to what the target serves." })
+  ),
+  source: Schema.optionalKey(Source)
+})
 
 /** The fields of one search as they arrived. */
 export type RawSearch = RawFields
@@ -98,6 +148,14 @@ export interface SearchForm {
 export const queryStringForm: SearchForm = {
   num: reader(NumDigits),
   page: reader(PageDigits),
+  safe: reader(Safe),
+  refuse: () => undefined
+}
+
+/** The arguments of a tool: one search with every field, as JSON values. */
+export const toolForm: SearchForm = {
+  num: reader(Num),
+  page: reader(Page),
   safe: reader(Safe),
   refuse: () => undefined
 }

@@ -1,6 +1,7 @@
 import { HttpApi, OpenApi } from "effect/http-api"
 import { AccountGroup } from "./groups/AccountGroup.ts"
 import { KeysGroup } from "./groups/KeysGroup.ts"
+import { McpGroup } from "./groups/McpGroup.ts"
 import { SearchGroup } from "./groups/SearchGroup.ts"
 import { UsageGroup } from "./groups/UsageGroup.ts"
 import { completeDocument } from "./openapi.ts"
@@ -11,6 +12,7 @@ export class Api extends HttpApi.make("quarry")
   .add(AccountGroup)
   .add(UsageGroup)
   .add(KeysGroup)
+  .add(McpGroup)
   .annotateMerge(
     OpenApi.annotations({
       title: "Quarry",

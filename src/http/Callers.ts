@@ -25,8 +25,17 @@ export const acceptedBy = (endpoint: HttpApiEndpoint.Top): ReadonlyArray<Credent
   Context.get(endpoint.annotations, Accepted)
 
 /**
- * Whether a request must come from a page of this deployment (R25): it changes something, and a browser would send its
- * credential along with a request that any page makes.
+ * Says that a session is taken from this deployment's own pages only, where others may call too. Endpoints that take
+ * nothing but a session, and change something, need not say so.
+ */
+export const SessionsFromOwnPages = Context.Reference<boolean>("quarry/http/SessionsFromOwnPages", {
+  defaultValue: () => false
+})
+
+/**
+ * Whether a session must come from a page of this deployment (R25): the request changes something, and a browser would
+ * send the session along with a request that any page makes.
  */
 export const ownPagesOnly = (endpoint: HttpApiEndpoint.Top): boolean =>
-  endpoint.method !== "GET" && acceptedBy(endpoint).every((kind) => kind === "session")
+  Context.get(endpoint.annotations, SessionsFromOwnPages) ||
+  (endpoint.method !== "GET" && acceptedBy(endpoint).every((kind) => kind === "session"))

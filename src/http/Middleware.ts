@@ -1,18 +1,19 @@
 import { Context, Effect } from "effect"
 import { HttpApiMiddleware } from "effect/http-api"
-import type { Account } from "../domain/Account.ts"
 import { unauthorized } from "../domain/errors.ts"
-import type { Principal } from "../domain/Principal.ts"
+import type { AccountPrincipal, Principal } from "../domain/Principal.ts"
 import { RateLimited, Unauthorized } from "./errors.ts"
 
 /** Who is calling, once a credential has been accepted. */
 export class CurrentPrincipal extends Context.Service<CurrentPrincipal, Principal>()("quarry/http/CurrentPrincipal") {}
 
-/** The account that is calling. The demo has none, and is not accepted where one is asked for. */
-export const currentAccount: Effect.Effect<Account, typeof unauthorized, CurrentPrincipal> = Effect.flatMap(
+/** Who is calling with an account. The demo has none, and is not accepted where one is asked for. */
+export const currentCaller: Effect.Effect<AccountPrincipal, typeof unauthorized, CurrentPrincipal> = Effect.flatMap(
   CurrentPrincipal,
-  (principal) => (principal._tag === "demo" ? Effect.fail(unauthorized) : Effect.succeed(principal.account))
+  (principal) => (principal._tag === "demo" ? Effect.fail(unauthorized) : Effect.succeed(principal))
 )
+
+export const currentAccount = Effect.map(currentCaller, ({ account }) => account)
 
 /**
  * Judges the credential that a request presents (R22). Not declared with `security` schemes: those are tried one after

@@ -1,6 +1,7 @@
 import { Layer } from "effect"
 import { HttpIncomingMessage } from "effect/http"
 import { HttpApiBuilder, HttpApiScalar } from "effect/http-api"
+import * as mcp from "../mcp/Endpoint.ts"
 import { Api } from "./Api.ts"
 import { maxBodyBytes } from "./body.ts"
 import * as account from "./handlers/account.ts"
@@ -15,7 +16,7 @@ import * as RateLimiting from "./middleware/RateLimiting.ts"
 /** An address that is not listed is not found (R3): no second spelling of one that is. */
 export const routerConfig = { ignoreTrailingSlash: false, ignoreDuplicateSlashes: false, caseSensitive: true }
 
-const handlers = Layer.mergeAll(search.layer, account.layer, usage.layer, keys.layer).pipe(
+const handlers = Layer.mergeAll(search.layer, account.layer, usage.layer, keys.layer, mcp.layer).pipe(
   Layer.provide([Authentication.layer, RateLimiting.layer])
 )
 

@@ -15,14 +15,20 @@ const utf8 = new TextDecoder("utf-8", { fatal: true })
 
 const jsonType = /^application\/json\s*(?:;|$)/i
 
-/** The body as JSON. Whatever else it is fails the request as a whole (R3). */
-export const readJson = (request: HttpServerRequest.HttpServerRequest): Effect.Effect<unknown, InvalidRequest> => {
+/** The body as text. A wrong content type, one that is too large and bytes that are no text fail the request (R3). */
+export const readText = (request: HttpServerRequest.HttpServerRequest): Effect.Effect<string, InvalidRequest> => {
   const type = request.headers["content-type"]
   if (type !== undefined && !jsonType.test(type)) return Effect.fail(notJson)
   // Refused by its declaration: a sender that is slow to send what would be refused need not be waited for.
   if (Number(request.headers["content-length"]) > ByteSize.toNumberUnsafe(maxBodyBytes)) return Effect.fail(unreadable)
   return request.arrayBuffer.pipe(
     Effect.mapError(() => unreadable),
-    Effect.flatMap((bytes) => Effect.try({ try: (): unknown => JSON.parse(utf8.decode(bytes)), catch: () => notJson }))
+    Effect.flatMap((bytes) => Effect.try({ try: () => utf8.decode(bytes), catch: () => notJson }))
   )
 }
+
+/** The body as JSON. */
+export const readJson = (request: HttpServerRequest.HttpServerRequest): Effect.Effect<unknown, InvalidRequest> =>
+  Effect.flatMap(readText(request), (text) =>
+    Effect.try({ try: (): unknown => JSON.parse(text), catch: () => notJson })
+  )

@@ -1,64 +1,22 @@
-import { defaultGeo, geos } from "../domain/Geo.ts"
+import { geos } from "../domain/Geo.ts"
 import { defaultEntries, maxEntries } from "../domain/QueryHistory.ts"
 import { outcomes } from "../domain/QueryRecord.ts"
-import { defaultNum, maxNum, maxPage, maxQueryCodePoints, maxSourceCodePoints } from "../domain/SearchRequest.ts"
-import { safeLevels, targets } from "../domain/Target.ts"
+import { SearchFields } from "../domain/SearchRequest.ts"
+import { targets } from "../domain/Target.ts"
 import { granularities, groupings } from "../domain/Usage.ts"
+import { isObject, type Json, jsonSchemaOf, relax } from "./jsonSchema.ts"
 
 /**
  * What the generated document cannot know: the query parameters' rules (they are text to `HttpApi`), the headers that
  * middleware sets, and which credentials are accepted. Everything else comes from the API's declaration.
  */
 
-interface Json {
-  [key: string]: unknown
-}
+const searchSchema = jsonSchemaOf(SearchFields).properties as Readonly<Record<string, Json>> // It is a struct.
 
 /** What each field of a search takes, in a query string and in a row of a batch. */
 const searchFields: { readonly [name: string]: Json } = {
-  query: {
-    type: "string",
-    minLength: 1,
-    maxLength: maxQueryCodePoints,
-    description:
-      "What to search for. Surrounding whitespace is trimmed and runs of it collapse to one space before the length check."
-  },
-  target: { type: "string", enum: targets, default: targets[0], description: "The search target." },
-  geo: {
-    type: "string",
-    enum: geos,
-    default: defaultGeo,
-    description: "Country (ISO 3166-1 alpha-2), in either letter case."
-  },
-  locale: {
-    type: "string",
-    pattern: "^[A-Za-z]{2}-[A-Za-z]{2}$",
-    description: "Language and region as xx-yy, in either letter case. Derived from geo when absent."
-  },
-  page: {
-    type: "integer",
-    minimum: 1,
-    maximum: maxPage,
-    default: 1,
-    description: "Result page, subject to what the target serves."
-  },
-  num: {
-    type: "integer",
-    minimum: 1,
-    maximum: maxNum,
-    default: defaultNum,
-    description: "Most results wanted, subject to what the target serves."
-  },
-  safe: {
-    type: "string",
-    enum: safeLevels,
-    default: "off",
-    description: "Safe-search level, subject to what the target serves."
-  },
-  source: {
-    type: "string",
-    description: `Attribution label, stored with the query cut to ${maxSourceCodePoints} characters. Never changes results or cost.`
-  }
+  ...searchSchema,
+  geo: { ...searchSchema.geo, enum: geos }
 }
 
 const parametersOf = (fields: { readonly [name: string]: Json }) =>
@@ -147,23 +105,6 @@ const responseHeaders = (operationId: string, status: string): ReadonlyArray<str
 ]
 
 const reference = (name: string): Json => ({ $ref: `#/components/headers/${name}` })
-
-const isObject = (value: unknown): value is Json => typeof value === "object" && value !== null
-
-/**
- * Response objects may gain fields within a version, so clients must not be told to reject them; and the bounds of a
- * JavaScript integer are no rule of ours.
- */
-const relax = (value: unknown): unknown => {
-  if (Array.isArray(value)) return value.map(relax)
-  if (!isObject(value)) return value
-  const entries = Object.entries(value).filter(
-    ([key, item]) =>
-      !(key === "additionalProperties" && item === false) &&
-      !((key === "minimum" || key === "maximum") && Math.abs(Number(item)) === Number.MAX_SAFE_INTEGER)
-  )
-  return Object.fromEntries(entries.map(([key, item]) => [key, relax(item)]))
-}
 
 const completeOperation = (operation: Json): void => {
   const id = String(operation.operationId)

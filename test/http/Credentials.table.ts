@@ -37,6 +37,7 @@ const judged: Readonly<Record<string, "key" | "marketplace" | "session" | "demo"
 /** The spec's "Accepted on", R23 and R25. */
 const searches: ReadonlyArray<string> = ["key", "session", "marketplace", "demo"]
 const accountRoutes: ReadonlyArray<string> = ["key", "session", "marketplace"]
+const keysAndSessions: ReadonlyArray<string> = ["key", "session"]
 const sessionOnly: ReadonlyArray<string> = ["session"]
 
 interface Route {
@@ -52,6 +53,13 @@ const routes: ReadonlyArray<Route> = [
   { method: "GET", path: "/v1/query?query=a", accepts: searches, status: 200 },
   { method: "POST", path: "/v1/bulk", body: '{"queries":["a"]}', accepts: searches, status: 200 },
   { method: "GET", path: "/v1/me", accepts: accountRoutes, status: 200 },
+  {
+    method: "POST",
+    path: "/mcp",
+    body: '{"jsonrpc":"2.0","id":1,"method":"ping"}',
+    accepts: keysAndSessions,
+    status: 200
+  },
   { method: "GET", path: "/v1/usage", accepts: sessionOnly, status: 200 },
   { method: "GET", path: "/v1/query/recent", accepts: sessionOnly, status: 200 },
   { method: "GET", path: "/v1/query/history", accepts: sessionOnly, status: 200 },

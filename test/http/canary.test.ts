@@ -4,6 +4,7 @@ import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import * as SecretHeaders from "../../src/layers/SecretHeaders.ts"
 import * as Pglite from "../../src/layers/sql/Pglite.ts"
+import { post, toolCall } from "../support/Mcp.ts"
 import { SignedIn } from "../support/MemorySessions.ts"
 import { aCaller, found, marketplaceSecret, providing, servicesOver, unlimited } from "../support/Services.ts"
 import * as SqlStorage from "../support/SqlStorage.ts"
@@ -85,10 +86,14 @@ layer(
         "/openapi.json"
       ]
       const answers: Array<string> = []
+      const keep = (answer: TestApi.Answer) =>
+        answers.push(answer.text, ...[...answer.headers].map(([name, value]) => `${name}: ${value}`))
       for (const credential of presented) {
-        for (const path of paths) {
-          const answer = yield* api.get(path, credential)
-          answers.push(answer.text, ...[...answer.headers].map(([name, value]) => `${name}: ${value}`))
+        for (const path of paths) keep(yield* api.get(path, credential))
+        for (const query of ["a", "boom", ""]) {
+          const args = { query, api_key: rotated.json.secret, authorization: `Bearer ${rotated.json.secret}` }
+          keep(yield* post(api, credential, toolCall("web_search", args)))
+          keep(yield* post(api, credential, toolCall("account", args).slice(1)))
         }
       }
       const traced = spans.flatMap((span) => [

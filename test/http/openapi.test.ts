@@ -81,7 +81,7 @@ const templateOf = (path: string): string =>
 /** Whether an answer has the body and exactly the headers that the document gives its status. */
 const assertDocumented = (answer: TestApi.Answer, path: string, method: string) => {
   const response = at(committed, "paths", path, method, "responses", String(answer.status))
-  if (answer.status === 204) assert.strictEqual(answer.text, "")
+  if (answer.status === 204 || answer.status === 202) assert.strictEqual(answer.text, "")
   else assert.isUndefined(mismatch(answer.json, at(response, "content", "application/json", "schema")))
   const documented = Object.keys(at(response, "headers")).map((name) => name.toLowerCase())
   const sent = [...answer.headers.keys()].filter((name) => name.startsWith("x-") || name === "retry-after")
@@ -120,7 +120,8 @@ describe("the API description", () => {
       "get /v1/api-keys": "200 401 429 500",
       "post /v1/api-keys": "201 400 401 429 500",
       "post /v1/api-keys/{id}/rotate": "200 401 404 429 500",
-      "delete /v1/api-keys/{id}": "204 401 404 429 500"
+      "delete /v1/api-keys/{id}": "204 401 404 429 500",
+      "post /mcp": "200 202 400 401 403 429 500"
     })
   })
 
@@ -132,7 +133,8 @@ describe("the API description", () => {
     const accepted: Record<string, unknown> = {
       "/v1/query": searches,
       "/v1/bulk": searches,
-      "/v1/me": [key, session, marketplace]
+      "/v1/me": [key, session, marketplace],
+      "/mcp": [key, session]
     }
     for (const [path, methods] of Object.entries(at(committed, "paths"))) {
       for (const operation of Object.values(methods)) {
@@ -213,6 +215,28 @@ describe("the API description", () => {
         )
       )
     )
+  )
+
+  it.effect("says what the MCP endpoint does: body and headers of every status", () =>
+    Effect.gen(function* () {
+      const api = yield* TestApi.make
+      const { auth } = yield* aCaller({ plan: "trial" })
+      const check = Effect.fnUntraced(function* (status: number, body: string, headers: Record<string, string> = auth) {
+        const init = { body, headers: { "content-type": "application/json", ...headers } }
+        const answer = yield* api.send("POST", "/mcp", init)
+        assert.strictEqual(answer.status, status)
+        assertDocumented(answer, "/mcp", "post")
+      })
+      yield* check(200, '{"jsonrpc":"2.0","id":1,"method":"ping"}')
+      yield* check(200, '{"jsonrpc":"2.0","id":1,"method":"tools/call"}')
+      yield* check(202, '{"jsonrpc":"2.0","method":"notifications/initialized"}')
+      yield* check(400, "{}")
+      yield* check(400, "{}", { ...auth, "content-type": "text/plain" })
+      yield* check(401, "{}", {})
+      yield* check(403, "{}", { ...auth, origin: "https://evil.test" })
+      for (let i = 0; i < 60; i++) yield* api.send("POST", "/mcp", { headers: auth })
+      yield* check(429, "{}")
+    }).pipe(Effect.provide(services(providing(() => Effect.succeed(found(1))))))
   )
 
   it.effect("says what the dashboard's routes do: body and headers of every status", () =>

@@ -1,18 +1,28 @@
 import { Effect, Option, Stream } from "effect"
 import { HttpServerResponse } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
-import { type Account, creditsAvailable } from "../../domain/Account.ts"
+import { type Account, type Allowance, creditsAvailable } from "../../domain/Account.ts"
 import { unauthorized } from "../../domain/errors.ts"
+import type { AccountPrincipal } from "../../domain/Principal.ts"
 import { everything, type Position } from "../../domain/QueryHistory.ts"
 import { AccountRemoval } from "../../services/AccountRemoval.ts"
 import { KeyStore } from "../../services/KeyStore.ts"
 import { Ledger } from "../../services/Ledger.ts"
 import { QueryLog } from "../../services/QueryLog.ts"
 import { Api } from "../Api.ts"
-import { CurrentPrincipal, currentAccount } from "../Middleware.ts"
+import type { Account as Me } from "../groups/AccountGroup.ts"
+import { currentAccount, currentCaller } from "../Middleware.ts"
 import { toMoment } from "../wire.ts"
 import { toKey } from "./keys.ts"
 import { toLoggedQuery } from "./usage.ts"
+
+/** What a caller is told about the account behind the credential. */
+export const toMe = (principal: AccountPrincipal, allowance: Allowance): typeof Me.Type => ({
+  email: principal.account.email,
+  plan: allowance.plan,
+  credits_available: creditsAvailable(allowance),
+  api_key: principal._tag === "key" ? principal.key : null
+})
 
 /** Entries that an export reads at a time: it is as long as the log, and is never in memory as a whole. */
 const exportPageEntries = 1_000
@@ -44,15 +54,8 @@ export const layer = HttpApiBuilder.group(
       .handle(
         "me",
         Effect.fnUntraced(function* () {
-          const principal = yield* CurrentPrincipal
-          const account = yield* currentAccount
-          const allowance = yield* ledger.allowance(account)
-          return {
-            email: account.email,
-            plan: allowance.plan,
-            credits_available: creditsAvailable(allowance),
-            api_key: principal._tag === "key" ? principal.key : null
-          }
+          const principal = yield* currentCaller
+          return toMe(principal, yield* ledger.allowance(principal.account))
         })
       )
       .handle(

@@ -1,6 +1,7 @@
 import { Effect, Layer } from "effect"
 import { type Headers, HttpServerRequest } from "effect/http"
-import { cookieValues } from "../../domain/Credential.ts"
+import type { HttpApiEndpoint } from "effect/http-api"
+import { cookieValues, judged } from "../../domain/Credential.ts"
 import { unauthorized } from "../../domain/errors.ts"
 import { type Carried, Credentials } from "../../services/Credentials.ts"
 import { Deployment } from "../../services/Deployment.ts"
@@ -36,10 +37,19 @@ export const layer = Layer.effect(
     const { cookieName } = yield* Sessions
     const { origin } = yield* Deployment
 
+    /** Who calls, or the one refusal of every endpoint's 401. */
+    const callerOf = Effect.fnUntraced(function* (
+      request: HttpServerRequest.HttpServerRequest,
+      endpoint: HttpApiEndpoint.Top
+    ) {
+      const carried = yield* carriedBy(request, cookieName)
+      const foreign = ownPagesOnly(endpoint) && judged(carried) === "session" && !isOwnPage(request.headers, origin)
+      return foreign ? yield* unauthorized : yield* credentials.authenticate(carried, acceptedBy(endpoint))
+    })
+
     return Effect.fnUntraced(function* (httpEffect, { endpoint }) {
       const request = yield* HttpServerRequest.HttpServerRequest
-      if (ownPagesOnly(endpoint) && !isOwnPage(request.headers, origin)) return yield* unauthorized
-      const principal = yield* credentials.authenticate(yield* carriedBy(request, cookieName), acceptedBy(endpoint))
+      const principal = yield* callerOf(request, endpoint)
       yield* note({
         principal: principal._tag,
         ...(principal._tag === "demo" ? {} : { account_id: principal.account.id })

@@ -24,16 +24,24 @@ const notFound = new NotFound({ message: "There is nothing at this address. GET 
 const logStorage = ({ message, reason }: SqlError.SqlError): Effect.Effect<void> =>
   Effect.logError(`Request failed: the database did not do its part (${reason._tag}: ${innermost(reason) || message})`)
 
+/** What went wrong on our side, for the operator. */
+export const logFault = (cause: Cause.Cause<unknown>): Effect.Effect<void> => {
+  for (const reason of cause.reasons) {
+    const failure = reason._tag === "Fail" ? reason.error : reason._tag === "Die" ? reason.defect : undefined
+    if (SqlError.isSqlError(failure)) return logStorage(failure)
+  }
+  return Effect.logError("Request failed", cause)
+}
+
 /** The envelope for what no endpoint answered: unknown route, unreadable body, defect. */
 const rescue = (cause: Cause.Cause<unknown>): Effect.Effect<HttpServerResponse.HttpServerResponse> => {
   for (const reason of cause.reasons) {
     const failure = reason._tag === "Fail" ? reason.error : reason._tag === "Die" ? reason.defect : undefined
-    if (SqlError.isSqlError(failure)) return Effect.andThen(logStorage(failure), undeclaredResponse(internalError))
     if (!HttpServerError.isHttpServerError(failure)) continue
     if (failure.reason._tag === "RouteNotFound") return undeclaredResponse(notFound)
     if (failure.reason._tag === "RequestParseError") return undeclaredResponse(unreadable)
   }
-  return Effect.andThen(Effect.logError("Request failed", cause), undeclaredResponse(internalError))
+  return Effect.andThen(logFault(cause), undeclaredResponse(internalError))
 }
 
 type App<E, R> = Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>

@@ -1,0 +1,36 @@
+import { Schema } from "effect"
+
+/** Schemas as clients read them. */
+
+export interface Json {
+  [key: string]: unknown
+}
+
+export const isObject = (value: unknown): value is Json => typeof value === "object" && value !== null
+
+/**
+ * Response objects may gain fields within a version, so clients must not be told to reject them; and the bounds of a
+ * JavaScript integer are no rule of ours.
+ */
+export const relax = (value: unknown): unknown => {
+  if (Array.isArray(value)) return value.map(relax)
+  if (!isObject(value)) return value
+  const entries = Object.entries(value).filter(
+    ([key, item]) =>
+      !(key === "additionalProperties" && typeof item === "boolean") &&
+      !((key === "minimum" || key === "maximum") && Math.abs(Number(item)) === Number.MAX_SAFE_INTEGER)
+  )
+  return Object.fromEntries(entries.map(([key, item]) => [key, relax(item)]))
+}
+
+/** Rules that a schema tells by annotation. */
+const told: ReadonlySet<string> = new Set(["minLength", "maxLength", "pattern", "maximum"])
+
+/** The JSON Schema of a schema's encoded side, in one piece: many readers of tool schemas follow no references. */
+export const jsonSchemaOf = (schema: Schema.Constraint): Json =>
+  relax(
+    Schema.toJsonSchemaDocument(schema, {
+      referencePolicy: () => undefined,
+      includeAnnotationKey: (key) => told.has(key)
+    }).schema
+  ) as Json // `relax` keeps an object an object.

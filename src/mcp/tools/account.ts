@@ -1,0 +1,44 @@
+import { Effect, Schema } from "effect"
+import { remaining } from "../../domain/Account.ts"
+import { Account } from "../../http/groups/AccountGroup.ts"
+import { toMe } from "../../http/handlers/account.ts"
+import { Moment, toMomentOrNull } from "../../http/wire.ts"
+import { Ledger } from "../../services/Ledger.ts"
+import type { Tool } from "../Tool.ts"
+
+const Output = Schema.Struct({
+  ...Account.fields,
+  quota_remaining: Schema.Int.annotate({ description: "What is left of the period's quota" }),
+  balance: Schema.Int.annotate({ description: "Pack credits left; they never expire" }),
+  resets_at: Schema.NullOr(Moment).annotate({
+    description: "When the quota resets; null on the trial, which never does"
+  })
+})
+
+const textOf = ({ balance, credits_available, plan, quota_remaining, resets_at }: typeof Output.Type): string =>
+  `${credits_available} credits available: ${quota_remaining} of the ${plan} plan's quota and ${balance} pack credits. ` +
+  (resets_at === null ? "The quota does not reset." : `The quota resets at ${resets_at}.`)
+
+export const account = Effect.map(
+  Ledger,
+  (ledger): Tool => ({
+    name: "account",
+    title: "Account and credits",
+    description:
+      "Tells the plan, how many credits are left and when the quota resets. Costs nothing. Call it before a large batch " +
+      "or after quota_exceeded.",
+    input: Schema.Struct({}),
+    output: Output,
+    openWorld: false,
+    call: Effect.fnUntraced(function* (caller) {
+      const allowance = yield* ledger.allowance(caller.account)
+      const structured = {
+        ...toMe(caller, allowance),
+        quota_remaining: remaining(allowance),
+        balance: allowance.balance,
+        resets_at: toMomentOrNull(allowance.resetsAt)
+      }
+      return { structured, text: textOf(structured) }
+    })
+  })
+)
