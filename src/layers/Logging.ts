@@ -10,20 +10,6 @@ const formatJson = Logger.map(Logger.formatStructured, (entry) =>
     : Formatter.formatJson(entry)
 )
 
-/** Writes the lines of one turn of the event loop to stdout at once: each write is a call into the system. */
-const makeWriter = (): ((line: string) => void) => {
-  let waiting = ""
-  const flush = () => {
-    if (waiting !== "") process.stdout.write(waiting)
-    waiting = ""
-  }
-  process.once("exit", flush)
-  return (line) => {
-    if (waiting === "") setImmediate(flush)
-    waiting += `${line}\n`
-  }
-}
-
 /**
  * The log, in the form and from the level that the operator chose. The server's goes to stdout; the CLI's goes to
  * stderr, because its stdout carries results.
@@ -36,7 +22,7 @@ export const layer = (stream: "stdout" | "stderr"): Layer.Layer<never, never, Ap
       const terminal = yield* stream === "stdout" ? stdio.stdoutIsTerminal : stdio.stderrIsTerminal
       const pretty = (logFormat ?? (terminal ? "pretty" : "json")) === "pretty"
       const onStderr = stream === "stderr"
-      const json = onStderr ? Logger.withConsoleError(formatJson) : Logger.map(formatJson, makeWriter())
+      const json = onStderr ? Logger.withConsoleError(formatJson) : Logger.withConsoleLog(formatJson)
       return Layer.mergeAll(
         Logger.layer([pretty ? Logger.consolePretty({ colors: terminal, mode: "tty" }) : json]),
         Layer.succeed(References.MinimumLogLevel, logLevel),
