@@ -1,8 +1,12 @@
 /** Unicode White_Space, U+200B and U+FEFF (R10). JavaScript's `\s` lacks U+0085 and U+200B. */
 const whitespace = /[\p{White_Space}\u200B\uFEFF]+/gu
 
+/** What normalising would change. Nearly no text has any, and replacing each space by itself is what would cost. */
+const uneven = /^ | $| {2}|[[\p{White_Space}\u200B\uFEFF]--[ ]]/v
+
 /** Trimmed, with every run of whitespace collapsed to one space. */
-export const normalizeWhitespace = (text: string): string => text.replace(whitespace, " ").trim()
+export const normalizeWhitespace = (text: string): string =>
+  uneven.test(text) ? text.replace(whitespace, " ").trim() : text
 
 /** Length in Unicode code points. */
 export const codePointLength = (text: string): number => {

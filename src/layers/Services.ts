@@ -1,4 +1,3 @@
-import { NodeHttpClient } from "@effect/platform-node"
 import { Duration, Effect, Layer } from "effect"
 import { AccountRemoval } from "../services/AccountRemoval.ts"
 import { Bulk } from "../services/Bulk.ts"
@@ -14,6 +13,7 @@ import * as PacerMemory from "./memory/PacerMemory.ts"
 import * as RateLimiterMemory from "./memory/RateLimiterMemory.ts"
 import * as ResultCacheMemory from "./memory/ResultCacheMemory.ts"
 import * as ProviderFile from "./providers/ProviderFile.ts"
+import { UpstreamClient } from "./providers/UpstreamClient.ts"
 import * as PacerRedis from "./redis/PacerRedis.ts"
 import * as RateLimiterRedis from "./redis/RateLimiterRedis.ts"
 import { RedisConnection } from "./redis/RedisConnection.ts"
@@ -61,7 +61,7 @@ const sourceOf = ({
 
 /** The providers that the settings name. */
 export const providers = Layer.unwrap(Effect.map(AppConfig, (config) => ProviderFile.layer(sourceOf(config)))).pipe(
-  Layer.provide(NodeHttpClient.layerUndici)
+  Layer.provide(UpstreamClient.layer)
 )
 
 const deployment = Layer.effect(

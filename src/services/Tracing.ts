@@ -1,4 +1,4 @@
-import { Context, Effect, Exit, Option, Tracer } from "effect"
+import { Context, Effect, Tracer } from "effect"
 import type { SearchRequest } from "../domain/SearchRequest.ts"
 import { namesOf } from "./ProviderStates.ts"
 
@@ -8,23 +8,7 @@ export const TraceQueryText = Context.Reference<boolean>("quarry/services/TraceQ
 })
 
 /** Stands where no span is kept. */
-const untold: Tracer.Span = {
-  _tag: "Span",
-  name: "untold",
-  kind: "internal",
-  spanId: "",
-  traceId: "",
-  sampled: false,
-  parent: Option.none(),
-  annotations: Context.empty(),
-  status: { _tag: "Ended", startTime: 0n, endTime: 0n, exit: Exit.void },
-  attributes: new Map(),
-  links: [],
-  attribute: () => {},
-  event: () => {},
-  addLinks: () => {},
-  end: () => {}
-}
+const untold = Effect.runSync(Effect.withTracerEnabled(Effect.makeSpan("untold"), false))
 
 /**
  * Runs an effect inside a span, which it is given. Where none is kept it runs as it is: a span in a fiber's context is

@@ -1,7 +1,7 @@
-import { NodeHttpClient } from "@effect/platform-node"
 import { Effect, FileSystem, Layer } from "effect"
 import * as PacerMemory from "../../src/layers/memory/PacerMemory.ts"
 import * as ProviderFile from "../../src/layers/providers/ProviderFile.ts"
+import { UpstreamClient } from "../../src/layers/providers/UpstreamClient.ts"
 import { DocumentIndex } from "../../src/services/DocumentIndex.ts"
 
 /** An index that finds one page for every search. */
@@ -12,7 +12,7 @@ export const index = Layer.mock(DocumentIndex, {
 /** What providers stand on, with real connections. */
 export const foundations = (file: unknown) =>
   Layer.mergeAll(
-    NodeHttpClient.layerUndici,
+    UpstreamClient.layer,
     PacerMemory.layer,
     index,
     FileSystem.layerNoop({ readFileString: () => Effect.succeed(JSON.stringify(file)) })

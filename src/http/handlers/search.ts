@@ -1,4 +1,5 @@
 import { Effect } from "effect"
+import { HttpServerResponse } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import { parseBulk } from "../../domain/BulkRequest.ts"
 import type { QuotaExceeded } from "../../domain/errors.ts"
@@ -12,6 +13,10 @@ import { quotaHeaders, refusalHeaders, setHeaders } from "../headers.ts"
 import { CurrentPrincipal } from "../Middleware.ts"
 import { type Facts, note } from "../RequestFacts.ts"
 
+/**
+ * Answers are handed over as the JSON that they are: the declared schemas would copy and check each row of what our own
+ * types have made, and the contract's tests check what is sent.
+ */
 export const layer = HttpApiBuilder.group(
   Api,
   "search",
@@ -29,7 +34,7 @@ export const layer = HttpApiBuilder.group(
           yield* note({ ...toFacts(receipt, waits), cached: record.cached, search_ms: record.durationMs })
           if (record.provider !== undefined) yield* note({ provider: record.provider })
           yield* setHeaders(quotaHeaders(receipt))
-          return yield* Effect.fromResult(answer)
+          return HttpServerResponse.jsonUnsafe(yield* Effect.fromResult(answer))
         })
       )
       .handleRaw(
@@ -41,7 +46,7 @@ export const layer = HttpApiBuilder.group(
           const { receipt, result, waits } = yield* tellRefusal(bulk.run(yield* CurrentPrincipal, rows))
           yield* note({ ...toFacts(receipt, waits), batch_id: result.batch_id, rows_failed: result.failed })
           yield* setHeaders(quotaHeaders(receipt))
-          return result
+          return HttpServerResponse.jsonUnsafe(result)
         })
       )
   })

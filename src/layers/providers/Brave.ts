@@ -42,7 +42,6 @@ export const type = SearchApi.type({
     maxQueryCodePoints: 400,
     maxQueryWords: 50
   }),
-  secretHeaders: ["x-subscription-token"],
   request: ({ country, language, locale, page, query, rows, safe }, { key, url }) =>
     HttpClientRequest.get(`${url}/res/v1/web/search`, {
       urlParams: {

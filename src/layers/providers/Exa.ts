@@ -12,7 +12,6 @@ export const type = SearchApi.type({
     countries: "any",
     languages: "none"
   }),
-  secretHeaders: ["x-api-key"],
   request: ({ country, query, rows, safe }, { key, url }) =>
     HttpClientRequest.post(`${url}/search`, {
       headers: key === undefined ? {} : { "x-api-key": Redacted.value(key) }

@@ -1,4 +1,4 @@
-import { Clock, Effect, Metric, Option, Schema, type Scope, Semaphore } from "effect"
+import { Clock, Effect, Metric, Option, Schema, Semaphore } from "effect"
 import { providerWait } from "../../services/Metrics.ts"
 import { Pacer } from "../../services/Pacer.ts"
 import { maxQueueMs, Refusal } from "../../services/Provider.ts"
@@ -28,7 +28,7 @@ const defaultConcurrency = 256
 const maxLatenessMs = 150
 
 /** Lets a call go to the provider when it is its turn, or refuses it as `busy` when that would take too long. */
-export type Gate = <A, E, R>(call: Effect.Effect<A, E, R>) => Effect.Effect<A, E | Refusal, Exclude<R, Scope.Scope>>
+export type Gate = <A, E>(call: Effect.Effect<A, E>) => Effect.Effect<A, E | Refusal>
 
 const busy = (what: string) => new Refusal({ reason: "busy", message: `${what} set for it in the provider file` })
 
@@ -53,16 +53,28 @@ export const make = (
       }
     })
 
+    const waited = providerWait.of(name)
+
+    /** Waits for the turn that the pace leaves, with a permit in hand. */
+    const paced = Effect.fnUntraced(function* <A, E>(call: Effect.Effect<A, E>, asked: number, deadline: number) {
+      if (perSecond !== undefined) yield* turn(deadline, perSecond)
+      yield* Metric.update(waited, ((yield* Clock.currentTimeMillis) - asked) / 1000)
+      return yield* call
+    })
+
+    const queued = <A, E>(call: Effect.Effect<A, E>, asked: number, withinMs: number) =>
+      Effect.gen(function* () {
+        // In a scope, so that a permit that comes as the wait ends is given back.
+        const permit = yield* Effect.timeoutOption(Semaphore.takeScoped(permits, 1), withinMs)
+        if (Option.isNone(permit)) return yield* busy(`it has all ${concurrency} calls in flight`)
+        return yield* paced(call, asked, asked + withinMs)
+      }).pipe(Effect.scoped)
+
     return (call) =>
       Effect.gen(function* () {
         const withinMs = yield* maxQueueMs
         const asked = yield* Clock.currentTimeMillis
-        const deadline = asked + withinMs
-        // In a scope, so that a permit that comes as the wait ends is given back.
-        const permit = yield* Effect.timeoutOption(Semaphore.takeScoped(permits, 1), withinMs)
-        if (Option.isNone(permit)) return yield* busy(`it has all ${concurrency} calls in flight`)
-        if (perSecond !== undefined) yield* turn(deadline, perSecond)
-        yield* Metric.update(providerWait.of(name), ((yield* Clock.currentTimeMillis) - asked) / 1000)
-        return yield* call
-      }).pipe(Effect.scoped)
+        const done = yield* Semaphore.withPermitsIfAvailable(permits, 1, paced(call, asked, asked + withinMs))
+        return Option.isSome(done) ? done.value : yield* queued(call, asked, withinMs)
+      })
   })

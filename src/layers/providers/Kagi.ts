@@ -12,7 +12,6 @@ export const type = SearchApi.type({
     countries: "any",
     languages: "none"
   }),
-  secretHeaders: ["authorization"],
   request: ({ country, page, query, rows, safe }, { key, url }) =>
     HttpClientRequest.post(`${url}/api/v1/search`, {
       headers: key === undefined ? {} : { authorization: `Bearer ${Redacted.value(key)}` }

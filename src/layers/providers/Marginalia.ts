@@ -12,7 +12,6 @@ export const type = SearchApi.type({
     countries: "none",
     languages: "none"
   }),
-  secretHeaders: ["api-key"],
   request: ({ page, query, rows, safe }, { key, url }) =>
     HttpClientRequest.get(`${url}/search`, {
       urlParams: { query: Redacted.make(query), count: rows, page, nsfw: safe === "off" ? 0 : 1 },

@@ -12,7 +12,6 @@ export const type = SearchApi.type({
     countries: "any",
     languages: "any"
   }),
-  secretHeaders: [],
   request: ({ country, language, offset, query, rows, safe }, { key, url }) =>
     HttpClientRequest.get(`${url}/search`, {
       urlParams: {

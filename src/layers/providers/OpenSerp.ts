@@ -13,7 +13,6 @@ export const type = SearchApi.type({
     countries: "any",
     languages: "any"
   }),
-  secretHeaders: ["authorization"],
   request: ({ country, language, offset, query, rows }, { engine, key, url }) =>
     HttpClientRequest.get(`${url}/${engine}/search`, {
       urlParams: {

@@ -1,5 +1,4 @@
 import { Config, Data, Effect, FileSystem, Layer, Option, Record, Schema } from "effect"
-import type { HttpClient } from "effect/http"
 import { type Target, targets } from "../../domain/Target.ts"
 import type { DocumentIndex } from "../../services/DocumentIndex.ts"
 import type { Pacer } from "../../services/Pacer.ts"
@@ -18,9 +17,10 @@ import * as SearXNG from "./SearXNG.ts"
 import * as SerpApi from "./SerpApi.ts"
 import * as Serper from "./Serper.ts"
 import * as Tavily from "./Tavily.ts"
+import type { UpstreamClient } from "./UpstreamClient.ts"
 
 /** What the providers stand on. */
-type Requirements = HttpClient.HttpClient | DocumentIndex | Pacer
+type Requirements = UpstreamClient | DocumentIndex | Pacer
 
 /** Every type of provider, by its name in the file. A new one is a file beside these and a line here. */
 const types: Readonly<Record<string, ProviderType<Requirements>>> = {

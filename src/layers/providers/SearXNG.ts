@@ -1,5 +1,5 @@
 import { Clock, Effect, Option, Record, Redacted, Schema } from "effect"
-import { type HttpClient, HttpClientRequest } from "effect/http"
+import { HttpClientRequest } from "effect/http"
 import type { Capabilities, UpstreamCall } from "../../domain/Capabilities.ts"
 import type { UpstreamRow } from "../../domain/Organic.ts"
 import { cutCodePoints } from "../../domain/text.ts"
@@ -9,6 +9,7 @@ import * as Gate from "./Gate.ts"
 import * as Paged from "./Paged.ts"
 import { address, define, type Engines, keptPrivate, SecretHeaders } from "./ProviderType.ts"
 import * as Upstream from "./Upstream.ts"
+import type { UpstreamClient } from "./UpstreamClient.ts"
 
 const pageSizeRule = { message: "must be a whole number from 5 to 100" }
 
@@ -162,13 +163,12 @@ const readPage = (json: unknown, engine: string | undefined, hasEngine: Effect.E
 export const make = (
   instance: string,
   options: typeof Options.Type
-): Effect.Effect<Engines, never, HttpClient.HttpClient | Pacer> =>
+): Effect.Effect<Engines, never, UpstreamClient | Pacer> =>
   Effect.gen(function* () {
     const base = options.url.replace(/\/+$/, "")
     const headers = Record.map(options.headers ?? {}, (value) => Redacted.value(value))
     const ask = yield* Upstream.make({
       gate: yield* Gate.make(instance, options),
-      secretHeaders: Object.keys(headers),
       dialect
     })
 

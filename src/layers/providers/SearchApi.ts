@@ -1,5 +1,5 @@
 import { Effect, Predicate, type Redacted, Schema } from "effect"
-import type { HttpClient, HttpClientRequest } from "effect/http"
+import type { HttpClientRequest } from "effect/http"
 import type { Capabilities, UpstreamCall } from "../../domain/Capabilities.ts"
 import type { UpstreamRow } from "../../domain/Organic.ts"
 import type { Pacer } from "../../services/Pacer.ts"
@@ -9,6 +9,7 @@ import * as Gate from "./Gate.ts"
 import * as Paged from "./Paged.ts"
 import { address, define, keptPrivate, type ProviderType } from "./ProviderType.ts"
 import * as Upstream from "./Upstream.ts"
+import type { UpstreamClient } from "./UpstreamClient.ts"
 
 /** Where in an upstream's answer its rows are, and what is called what in a row. */
 export interface AnswerShape {
@@ -31,8 +32,6 @@ export interface SearchApi {
   readonly engines?: readonly [string, ...Array<string>]
   readonly needsKey: boolean
   readonly capabilities: (engine: string) => Capabilities
-  /** The names of headers that carry the key. */
-  readonly secretHeaders: ReadonlyArray<string>
   /** Secrets and the query are `Redacted` where they are part of the address. */
   readonly request: (
     call: UpstreamCall,
@@ -77,7 +76,7 @@ const readAnswer = (shape: AnswerShape, json: unknown): Effect.Effect<ReadonlyAr
 }
 
 /** The type of provider that an API makes. */
-export const type = (api: SearchApi): ProviderType<HttpClient.HttpClient | Pacer> =>
+export const type = (api: SearchApi): ProviderType<UpstreamClient | Pacer> =>
   define({
     options: Schema.Struct({
       url: api.url === undefined ? address.url : Schema.optionalKey(address.url),
@@ -91,7 +90,6 @@ export const type = (api: SearchApi): ProviderType<HttpClient.HttpClient | Pacer
         const gate = yield* Gate.make(name, options)
         const ask = yield* Upstream.make({
           gate,
-          secretHeaders: api.secretHeaders,
           ...(api.dialect === undefined ? {} : { dialect: api.dialect })
         })
         const url = (options.url ?? api.url ?? "").replace(/\/+$/, "")

@@ -72,7 +72,6 @@ export const type = SearchApi.type({
   engines: ["google", "bing", "duckduckgo", "yandex", "yahoo", "baidu", "naver"],
   needsKey: true,
   capabilities,
-  secretHeaders: [],
   request: (call, { engine: name, key, url }) => {
     const engine = engines[name]
     return HttpClientRequest.get(`${url}/search.json`, {

@@ -15,7 +15,6 @@ export const type = SearchApi.type({
     countries: "any",
     languages: "any"
   }),
-  secretHeaders: ["x-api-key"],
   request: ({ country, language, page, query }, { key, url }) =>
     HttpClientRequest.post(`${url}/search`, {
       headers: key === undefined ? {} : { "x-api-key": Redacted.value(key) }

@@ -20,7 +20,6 @@ export const type = SearchApi.type({
     countries,
     languages: "none"
   }),
-  secretHeaders: ["authorization"],
   request: ({ country, query, rows }, { key, url }) =>
     HttpClientRequest.post(`${url}/search`, {
       headers: key === undefined ? {} : { authorization: `Bearer ${Redacted.value(key)}` }

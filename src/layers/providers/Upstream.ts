@@ -1,10 +1,11 @@
 import { promisify } from "node:util"
 import { brotliDecompress, gunzip, inflate, type ZlibOptions } from "node:zlib"
-import { Clock, Effect, Option, Predicate, Schema, Stream, type Tracer } from "effect"
-import { Headers, HttpClient, type HttpClientError, HttpClientRequest, type HttpClientResponse } from "effect/http"
+import { Clock, Effect, Option, Predicate, Schema, type Tracer } from "effect"
+import { type Headers, HttpClientRequest } from "effect/http"
 import { Refusal, type RefusalReason } from "../../services/Provider.ts"
 import { currentSpan, traceContext } from "../../services/Tracing.ts"
 import type { Gate } from "./Gate.ts"
+import { type ConnectionFailed, type Reply, UpstreamClient } from "./UpstreamClient.ts"
 
 /** The largest answer that is read, as it arrives and once it is decompressed. */
 const maxBodyBytes = 2 * 1024 * 1024
@@ -19,7 +20,7 @@ export const refuse = (reason: RefusalReason, message: string) => Effect.fail(ne
 const tooLarge = (limit: number) =>
   new Refusal({ reason: "malformed", message: `its answer is larger than ${limit} bytes` })
 
-type Decompress = (body: Uint8Array, options: ZlibOptions) => Promise<Uint8Array>
+type Decompress = (body: Buffer, options: ZlibOptions) => Promise<Buffer>
 
 const decompressors: { readonly [encoding: string]: Decompress | undefined } = {
   gzip: promisify(gunzip),
@@ -28,7 +29,7 @@ const decompressors: { readonly [encoding: string]: Decompress | undefined } = {
   br: promisify(brotliDecompress)
 }
 
-const decompressed = (encoding: string, body: Uint8Array, limit: number): Effect.Effect<Uint8Array, Refusal> => {
+const decompressed = (encoding: string, body: Buffer, limit: number): Effect.Effect<Buffer, Refusal> => {
   if (encoding === "" || encoding === "identity") return Effect.succeed(body)
   const decompress = Object.hasOwn(decompressors, encoding) ? decompressors[encoding] : undefined
   if (decompress === undefined) return refuse("malformed", "its answer is compressed in a way not asked for")
@@ -41,20 +42,13 @@ const decompressed = (encoding: string, body: Uint8Array, limit: number): Effect
   })
 }
 
-/** The body as text, read no further than is allowed: what is declared too large is not read at all. */
-const boundedText = (response: HttpClientResponse.HttpClientResponse, limit: number) =>
-  Effect.gen(function* () {
-    if (Number(response.headers["content-length"] ?? 0) > limit) return yield* tooLarge(limit)
-    const chunks: Array<Uint8Array> = []
-    let bytes = 0
-    yield* Stream.runForEach(response.stream, (chunk) => {
-      bytes += chunk.length
-      chunks.push(chunk)
-      return bytes > limit ? Effect.fail(tooLarge(limit)) : Effect.void
-    })
-    const encoding = (response.headers["content-encoding"] ?? "").trim().toLowerCase()
-    return Buffer.from(yield* decompressed(encoding, Buffer.concat(chunks), limit)).toString("utf8")
-  })
+/** The body as text. */
+const textOf = (reply: Reply, limit: number): Effect.Effect<string, Refusal | ConnectionFailed> =>
+  reply.body(limit).pipe(
+    Effect.catchTag("BodyTooLarge", () => Effect.fail(tooLarge(limit))),
+    Effect.flatMap((body) => decompressed((reply.headers["content-encoding"] ?? "").trim().toLowerCase(), body, limit)),
+    Effect.map((body) => body.toString("utf8"))
+  )
 
 const parseJson = Schema.decodeUnknownOption(Schema.fromJsonString(Schema.Unknown))
 
@@ -123,9 +117,9 @@ export interface Dialect {
  * Why an answer that is not 2xx gives no rows. Its body is read for the reason and never quoted: it may be a whole
  * page of a proxy's, or repeat the key.
  */
-const refuseStatus = (response: HttpClientResponse.HttpClientResponse, dialect: Dialect) =>
+const refuseStatus = (reply: Reply, dialect: Dialect) =>
   Effect.gen(function* () {
-    const { headers, status } = response
+    const { headers, status } = reply
     if (status >= 300 && status < 400) {
       return yield* refuse("malformed", `it redirects (${status}), which is not followed; name its final address`)
     }
@@ -133,7 +127,7 @@ const refuseStatus = (response: HttpClientResponse.HttpClientResponse, dialect: 
     let reason = special?.reason ?? meaningOf(status)
     const candidates = refined[status]
     if (candidates !== undefined && special?.why === undefined && /json/i.test(headers["content-type"] ?? "")) {
-      const words = yield* boundedText(response, maxExplanationBytes).pipe(
+      const words = yield* textOf(reply, maxExplanationBytes).pipe(
         Effect.map((text) => explanation(Option.getOrUndefined(parseJson(text)))),
         Effect.timeout(explanationTimeout),
         Effect.orElseSucceed(() => "")
@@ -146,12 +140,6 @@ const refuseStatus = (response: HttpClientResponse.HttpClientResponse, dialect: 
     const why = special?.why === undefined ? `it answered ${status}` : `${status}: ${special.why}`
     return yield* new Refusal({ reason, message: why, retryAfterMs })
   })
-
-/** The system's word for it, such as ECONNREFUSED; the rest of the error names addresses and may hold secrets. */
-const codeOf = ({ reason }: HttpClientError.HttpClientError): string => {
-  const cause: unknown = "cause" in reason ? reason.cause : undefined
-  return Predicate.hasProperty(cause, "code") && typeof cause.code === "string" ? cause.code : reason._tag
-}
 
 /** Where a request goes: not its whole address, which holds the query. */
 const describeRequest = (span: Tracer.Span, { method, url }: HttpClientRequest.HttpClientRequest): void => {
@@ -175,38 +163,33 @@ export type Ask = (request: HttpClientRequest.HttpClientRequest) => Effect.Effec
  */
 export const make = (upstream: {
   readonly gate: Gate
-  /** Names of headers whose values are secrets. Secrets in the query are `Redacted` values of its parameters. */
-  readonly secretHeaders: ReadonlyArray<string>
   readonly dialect?: Dialect
-}): Effect.Effect<Ask, never, HttpClient.HttpClient> =>
-  Effect.map(HttpClient.HttpClient, (client) => {
-    const scoped = HttpClient.withScope(client)
+}): Effect.Effect<Ask, never, UpstreamClient> =>
+  Effect.map(UpstreamClient, (client) => {
     const dialect = upstream.dialect ?? {}
-    const call = (request: HttpClientRequest.HttpClientRequest) =>
-      Effect.gen(function* () {
+    const read = Effect.fnUntraced(function* (reply: Reply) {
+      if (reply.status < 200 || reply.status > 299) return yield* refuseStatus(reply, dialect)
+      if (/html/i.test(reply.headers["content-type"] ?? "")) {
+        return yield* refuse("malformed", "it answered HTML: is its address right?")
+      }
+      const json = parseJson(yield* textOf(reply, maxBodyBytes))
+      return Option.isSome(json) ? json.value : yield* refuse("malformed", "its answer is no JSON")
+    })
+    const call = Effect.fnUntraced(
+      function* (request: HttpClientRequest.HttpClientRequest) {
         const span = yield* currentSpan
         if (span?.sampled === true) describeRequest(span, request)
-        const response = yield* scoped.execute(
-          request.pipe(
-            HttpClientRequest.acceptJson,
-            HttpClientRequest.setHeader("accept-encoding", "gzip, br"),
-            HttpClientRequest.setHeaders(traceparent(span))
-          )
-        )
-        if (span?.sampled === true) span.attribute("http.response.status_code", response.status)
-        if (response.status < 200 || response.status > 299) return yield* refuseStatus(response, dialect)
-        if (/html/i.test(response.headers["content-type"] ?? "")) {
-          return yield* refuse("malformed", "it answered HTML: is its address right?")
-        }
-        const json = parseJson(yield* boundedText(response, maxBodyBytes))
-        return Option.isSome(json) ? json.value : yield* refuse("malformed", "its answer is no JSON")
-      }).pipe(
-        Effect.scoped,
-        Effect.catchTag("HttpClientError", (error) =>
-          refuse("unreachable", `the connection failed (${codeOf(error)})`)
-        ),
-        // Whoever shows the request must not show these.
-        Effect.updateService(Headers.CurrentRedactedNames, (names) => [...names, ...upstream.secretHeaders])
-      )
+        const accepting = HttpClientRequest.setHeaders(request, {
+          accept: "application/json",
+          "accept-encoding": "gzip, br",
+          ...traceparent(span)
+        })
+        return yield* client.exchange(accepting, (reply) => {
+          if (span?.sampled === true) span.attribute("http.response.status_code", reply.status)
+          return read(reply)
+        })
+      },
+      Effect.catchTag("ConnectionFailed", ({ code }) => refuse("unreachable", `the connection failed (${code})`))
+    )
     return (request) => upstream.gate(call(request))
   })

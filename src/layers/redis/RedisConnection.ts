@@ -69,6 +69,27 @@ const cluster = (addresses: ReadonlyArray<string>): Cluster => {
   })
 }
 
+/**
+ * Has the commands of one turn of the event loop leave in one write, because a write costs more than all else about a
+ * command. Nothing is held back longer, and `flush` sends at once. A cluster's nodes are left as they are.
+ */
+const makeWriter = (client: RedisClient) => {
+  const stream = () => (client instanceof Redis && client.status === "ready" ? client.stream : undefined)
+  let held: Redis["stream"] | undefined
+  const flush = (): void => {
+    held?.uncork()
+    held = undefined
+  }
+  const hold = (): void => {
+    if (held !== undefined) return
+    held = stream()
+    if (held === undefined) return
+    held.cork()
+    setImmediate(flush)
+  }
+  return { hold, flush, isHolding: () => held !== undefined }
+}
+
 const noConnection = "no connection"
 
 /** Never the error itself: the client hangs the failed command on it, and that of a login holds the password. */
@@ -119,6 +140,8 @@ export class RedisConnection extends Context.Service<
   RedisConnection,
   {
     readonly run: <A>(command: (client: RedisClient) => Promise<A>) => Effect.Effect<A, RedisAway>
+    /** Sends what was run so far, which else happens within this turn of the event loop. */
+    readonly flush: Effect.Effect<void>
     /** Whether Redis is away: now, and at each change. */
     readonly away: Stream.Stream<boolean>
   }
@@ -143,16 +166,21 @@ export class RedisConnection extends Context.Service<
           connectionError = noConnection
         })
 
+        const writer = makeWriter(client)
+
         /**
-         * The reason is the failure. When time is up the answers that have already arrived are read first, because a
-         * process that was busy for 100 ms must not take Redis for slow.
+         * The reason is the failure. When time is up the answers that have already arrived are read first, and what
+         * has not left yet is given its time, because a process that was busy for 100 ms must not take Redis for slow.
          */
         const attempt = <A>(command: (client: RedisClient) => Promise<A>) =>
           Effect.callback<A, string>((resume) => {
-            const timer = setTimeout(
-              () => setImmediate(() => resume(Effect.fail(`no answer within ${answerMs} ms`))),
-              answerMs
-            )
+            const fail = () => resume(Effect.fail(`no answer within ${answerMs} ms`))
+            const expire = () => {
+              if (writer.isHolding()) timer = setTimeout(expire, answerMs)
+              else setImmediate(fail)
+            }
+            let timer = setTimeout(expire, answerMs)
+            writer.hold()
             command(client).then(
               (answer) => {
                 clearTimeout(timer)
@@ -206,6 +234,7 @@ export class RedisConnection extends Context.Service<
                   })
                 : gone
             ),
+          flush: Effect.sync(writer.flush),
           away: SubscriptionRef.changes(changes)
         })
       })

@@ -12,7 +12,6 @@ const Value = Schema.fromJsonString(
     rows: Schema.Array(Schema.Struct({ url: Schema.String, title: Schema.String, snippet: Schema.String }))
   })
 )
-const encode = Schema.encodeSync(Value)
 /** What does not decode is no answer: others write to Redis too, and a replica of another version may have. */
 const decode = Schema.decodeUnknownOption(Value)
 
@@ -32,12 +31,13 @@ const makeStore = (options: { readonly ttl: Duration.Duration }): Effect.Effect<
           ),
       set: (key, found) => {
         if (ttlMs <= 0) return Effect.void
-        const text = encode(found)
+        // Not through the schema, which would copy each row to the same JSON.
+        const text = JSON.stringify(found)
         if (Buffer.byteLength(text) > maxValueBytes) return Effect.void
         // Nobody waits for it, and it is on its way before the next look for this key.
         return connection
           .run((client) => client.set(keyOf(key), text, "PX", ttlMs))
-          .pipe(Effect.ignore, Effect.forkDetach({ startImmediately: true }), Effect.asVoid)
+          .pipe(Effect.ignore, Effect.forkDetach({ startImmediately: true }), Effect.andThen(connection.flush))
       }
     }
   })

@@ -17,6 +17,7 @@ import {
   tooManyKeys
 } from "../../services/KeyStore.ts"
 import { type AccountRow, toAccount } from "./AccountsSql.ts"
+import { makeGroupCommit } from "./GroupCommit.ts"
 import { retryTransient } from "./Transient.ts"
 
 export interface KeyStoreOptions {
@@ -27,6 +28,7 @@ export interface KeyStoreOptions {
 /** How long an answer is kept: half of the 10 seconds it may be old, because getting one can take a while too. */
 const maxAge = Duration.seconds(5)
 const maxCachedDigests = 10_000
+const maxReadTogether = 256
 
 interface KeyRow {
   readonly id: string
@@ -41,6 +43,7 @@ interface KeyRow {
 }
 
 interface PrincipalRow extends AccountRow {
+  readonly digest: Uint8Array
   readonly key_id: string
   readonly label: string
   readonly mode: KeyMode
@@ -69,16 +72,26 @@ export const layer = (options: KeyStoreOptions): Layer.Layer<KeyStore, never, Sq
           Effect.forkIn(scope)
         )
 
-      const lookup = Effect.fn("KeyStore.lookup")(function* (
-        digest: string
-      ): Effect.fn.Return<KeyPrincipal, Unauthorized> {
-        const [row] = yield* Effect.orDie(
-          retryTransient(sql<PrincipalRow>`
-              select a.*, k.id as key_id, k.label, k.mode, k.last_used_at
-              from api_keys k join accounts a on a.id = k.account_id
-              where k.digest = ${Buffer.from(digest, "base64")} and k.revoked_at is null and a.deleted_at is null`)
-        )
-        if (row === undefined) return yield* unauthorized
+      // Every key in use is asked for again every few seconds, so that those of many callers fall due together.
+      const read = yield* makeGroupCommit<string, PrincipalRow | null>({
+        name: "api_keys",
+        ownerOf: (digest) => digest,
+        maxBatch: maxReadTogether,
+        maxPerOwner: 1,
+        run: Effect.fnUntraced(function* (digests) {
+          const rows = yield* sql<PrincipalRow>`
+            select a.*, k.id as key_id, k.label, k.mode, k.last_used_at, k.digest
+            from api_keys k join accounts a on a.id = k.account_id
+            where k.digest = any (${digests.map((digest) => Buffer.from(digest, "base64"))}::bytea[])
+              and k.revoked_at is null and a.deleted_at is null`
+          const byDigest = new Map(rows.map((row) => [Buffer.from(row.digest).toString("base64"), row]))
+          return digests.map((digest) => byDigest.get(digest) ?? null)
+        })
+      })
+
+      const lookup = Effect.fnUntraced(function* (digest: string): Effect.fn.Return<KeyPrincipal, Unauthorized> {
+        const row = yield* read(digest)
+        if (row === null) return yield* unauthorized
         const now = yield* Clock.currentTimeMillis
         if (row.last_used_at === null || row.last_used_at.getTime() <= now - lastUsedStepMs) {
           yield* touch(row.key_id, now)

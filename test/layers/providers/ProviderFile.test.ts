@@ -1,9 +1,10 @@
 import { assert, describe, it } from "@effect/vitest"
-import { ConfigProvider, Effect, FileSystem, Layer } from "effect"
-import { HttpClient, HttpClientResponse } from "effect/http"
+import { ConfigProvider, Effect, FileSystem, Layer, Option } from "effect"
+import { Headers, UrlParams } from "effect/http"
 import { type Target, targets } from "../../../src/domain/Target.ts"
 import * as PacerMemory from "../../../src/layers/memory/PacerMemory.ts"
 import { type ProviderSource, table } from "../../../src/layers/providers/ProviderFile.ts"
+import { UpstreamClient } from "../../../src/layers/providers/UpstreamClient.ts"
 import { DocumentIndex } from "../../../src/services/DocumentIndex.ts"
 import type { ProviderTable } from "../../../src/services/Providers.ts"
 import { searchRequest } from "../../support/requests.ts"
@@ -12,16 +13,14 @@ import { answer, row } from "../../support/SearXNGServer.ts"
 const environment = { SEARXNG_AUTH: "c2VjcmV0", BRAVE_API_KEY: "BSA-hunter2", EMPTY: "", LINES: "a\nb" }
 
 /** A SearXNG that answers every search with the authorization it was sent, in place of the network. */
-const upstream = Layer.succeed(
-  HttpClient.HttpClient,
-  HttpClient.make((request, url) => {
-    const engine = url.searchParams.get("engines") ?? "default"
-    const title = `${url.origin} ${engine} ${request.headers.authorization}`
-    return Effect.succeed(
-      HttpClientResponse.fromWeb(request, Response.json(answer({ results: [{ ...row(1, engine), title }] })))
-    )
-  })
-)
+const upstream = Layer.succeed(UpstreamClient, {
+  exchange: (request, use) => {
+    const engine = Option.getOrElse(UrlParams.getFirst(request.urlParams, "engines"), () => "default")
+    const title = `${new URL(request.url).origin} ${engine} ${request.headers.authorization}`
+    const body = Buffer.from(JSON.stringify(answer({ results: [{ ...row(1, engine), title }] })))
+    return use({ status: 200, headers: Headers.empty, body: () => Effect.succeed(body) })
+  }
+})
 
 const index = Layer.mock(DocumentIndex, {
   search: () => Effect.succeed([{ url: "https://index.test/", title: "from the index", snippet: "" }])

@@ -1,8 +1,8 @@
-import { NodeHttpClient } from "@effect/platform-node"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer, Result, Tracer } from "effect"
 import * as PacerMemory from "../../../src/layers/memory/PacerMemory.ts"
 import * as ProviderFile from "../../../src/layers/providers/ProviderFile.ts"
+import { UpstreamClient } from "../../../src/layers/providers/UpstreamClient.ts"
 import { foundations } from "../../support/ProviderTable.ts"
 import { searchRequest } from "../../support/requests.ts"
 import { type Answer, json, serve } from "../../support/UpstreamServer.ts"
@@ -117,7 +117,10 @@ for (const fixture of upstreams.filter(({ type }) => type !== "searxng")) {
             return span
           }
         })
-        yield* found(fixture, json(fixture.answer([1])), { query: "private matter" }).pipe(Effect.withTracer(tracer))
+        yield* found(fixture, json(fixture.answer([1])), { query: "private matter" }).pipe(
+          Effect.withSpan("attempt"),
+          Effect.withTracer(tracer)
+        )
         const recorded = JSON.stringify(attributes)
         assert.include(recorded, "127.0.0.1")
         for (const hidden of [key, "private"]) assert.notInclude(recorded, hidden)
@@ -214,7 +217,7 @@ describe("several keys", () => {
         })
       )
       return { outcomes, used }
-    }).pipe(Effect.provide(Layer.merge(NodeHttpClient.layerUndici, PacerMemory.layer)))
+    }).pipe(Effect.provide(Layer.merge(UpstreamClient.layer, PacerMemory.layer)))
 
   const ok = json(fixtureOf("brave").answer([1]))
 

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises"
-import { NodeHttpClient } from "@effect/platform-node"
 import { afterAll, assert, beforeAll, it } from "@effect/vitest"
 import { Effect, FileSystem, Layer } from "effect"
 import * as ProviderFile from "../../../src/layers/providers/ProviderFile.ts"
+import { UpstreamClient } from "../../../src/layers/providers/UpstreamClient.ts"
 import { layer } from "../../../src/layers/redis/PacerRedis.ts"
 import { RedisAway, RedisConnection } from "../../../src/layers/redis/RedisConnection.ts"
 import { Pacer } from "../../../src/services/Pacer.ts"
@@ -82,7 +82,7 @@ describeWithRedis("PacerRedis", () => {
           Effect.provide(
             ProviderFile.layer({ _tag: "file", path: "providers.json" }).pipe(
               Layer.provide([
-                NodeHttpClient.layerUndici,
+                UpstreamClient.layer,
                 replicaPacer(),
                 index,
                 ProviderStates.layer,
