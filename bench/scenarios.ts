@@ -5,6 +5,7 @@ import { ledger, limiter } from "./scenarios/parts.ts"
 import { memory, replicas, start } from "./scenarios/process.ts"
 import { refusals } from "./scenarios/refusals.ts"
 import { bulk, cached, connections, hot, single } from "./scenarios/search.ts"
+import { collector, tracing } from "./scenarios/telemetry.ts"
 
 /** In the order in which they run. */
 export const scenarios: ReadonlyArray<Scenario> = [
@@ -15,6 +16,8 @@ export const scenarios: ReadonlyArray<Scenario> = [
   bulk,
   refusals,
   latency,
+  tracing,
+  collector,
   start,
   memory,
   replicas,

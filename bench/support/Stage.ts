@@ -36,15 +36,17 @@ export interface Stage {
   readonly freshBaseline: Effect.Effect<Subject.Ground, never, Scope.Scope>
 }
 
-const stubProgram = fileURLToPath(new URL("stub.ts", import.meta.url))
-
-const stub = Effect.gen(function* () {
+/** The address of a server in a process of its own, which says its port first. */
+const server = Effect.fnUntraced(function* (program: string) {
   const port = yield* Deferred.make<string>()
-  yield* Subprocess.start(process.execPath, [stubProgram], {
+  yield* Subprocess.start(process.execPath, [fileURLToPath(new URL(program, import.meta.url))], {
     onLine: (line) => void Deferred.doneUnsafe(port, Effect.succeed(line))
   })
   return `http://127.0.0.1:${yield* Deferred.await(port)}`
 })
+
+/** What stands in for a collector. */
+export const sink = server("sink.ts")
 
 /** As many calls in flight as the listener takes requests: a smaller bound would be measured instead of the service. */
 const providerConcurrency = 1024
@@ -106,7 +108,7 @@ export const make = Effect.fnUntraced(function* (scale: Scale): Effect.fn.Return
   const stores = yield* Stores.start
   yield* Console.error(`Making ${scale.accounts} accounts`)
   const { databaseUrl, freshBaseline, ...customers } = yield* Effect.orDie(databases(stores, scale.accounts))
-  const stubUrl = yield* stub
+  const stubUrl = yield* server("stub.ts")
   const ground: Subject.Ground = {
     databaseUrl,
     redisUrl: stores.redisUrl,

@@ -94,9 +94,9 @@ export const quarryReplica = Effect.fnUntraced(function* (ground: Ground, env: R
     AUTH_SECRET: "a secret for the benchmark, of 32 characters",
     ...env
   })
-  const startMs = yield* ready(child, `http://127.0.0.1:${adminPort}/readyz`, startedAt)
-  const started: Started = { url: `http://127.0.0.1:${port}`, pid: child.pid ?? -1, startMs }
-  return started
+  const adminUrl = `http://127.0.0.1:${adminPort}`
+  const startMs = yield* ready(child, `${adminUrl}/readyz`, startedAt)
+  return { url: `http://127.0.0.1:${port}`, adminUrl, pid: child.pid ?? -1, startMs }
 })
 
 export const quarry = Effect.fnUntraced(function* (

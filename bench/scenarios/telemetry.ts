@@ -1,0 +1,120 @@
+import { Effect } from "effect"
+import { freePort } from "../../test/support/Spawned.ts"
+import type { Scenario } from "../Scenario.ts"
+import { residentMb } from "../support/Cpu.ts"
+import { type Figure, type Measurement, median, ratios, runsOf } from "../support/Measurement.ts"
+import { alternate, type Work } from "../support/Runs.ts"
+import { type Stage, sink } from "../support/Stage.ts"
+import * as Subject from "../support/Subject.ts"
+import { distinctSearches } from "./search.ts"
+
+const off = "off"
+
+interface Observed extends Subject.Subject {
+  readonly adminUrl: string
+  readonly pid: number
+}
+
+/** A replica under a name of its own. */
+const observed = Effect.fnUntraced(function* (stage: Stage, name: string, env: Readonly<Record<string, string>>) {
+  const { adminUrl, pid, url } = yield* Subject.quarryReplica(stage.ground, env)
+  const subject: Observed = { name, urls: [url], pids: [pid], pid, adminUrl }
+  return subject
+})
+
+const everyTrace = { OTEL_TRACES_SAMPLER: "always_on" }
+
+/** Of throughput and of CPU time, as shares of what the service does with telemetry off. */
+const wanted = [
+  { name: "default sampling", perSecond: 0.92, cpu: 1 / 0.92 },
+  { name: "every trace", perSecond: 0.8, cpu: 1 / 0.8 }
+]
+
+export const tracing: Scenario = {
+  name: "tracing",
+  measures: "a search, the stub at 0 ms, 64 connections, all accounts, with telemetry off and on",
+  run: (stage) =>
+    Effect.gen(function* () {
+      const collector = yield* sink
+      const traces = { OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: `${collector}/v1/traces` }
+      const subjects = [
+        yield* observed(stage, off, {}),
+        yield* observed(stage, "default sampling", traces),
+        yield* observed(stage, "every trace", { ...traces, ...everyTrace }),
+        yield* observed(stage, "every trace, metrics, logs", { OTEL_EXPORTER_OTLP_ENDPOINT: collector, ...everyTrace })
+      ]
+      const measurements = yield* alternate(stage, subjects, distinctSearches(stage))
+      const share = (name: string, figure: (measurement: Measurement) => number) =>
+        median(ratios(measurements, "", [name, off], figure))
+      const figures = subjects.slice(1).flatMap(({ name }): ReadonlyArray<Figure> => {
+        const asked = wanted.find((it) => it.name === name)
+        return [
+          {
+            name: `searches a second, ${name}`,
+            value: share(name, ({ perSecond }) => perSecond),
+            unit: "×",
+            ...(asked === undefined ? {} : { wanted: { atLeast: asked.perSecond } })
+          },
+          {
+            name: `CPU of the service for a search, ${name}`,
+            value: share(name, ({ cpu }) => cpu.service),
+            unit: "×",
+            ...(asked === undefined ? {} : { wanted: { atMost: asked.cpu } })
+          }
+        ]
+      })
+      return { measurements, figures }
+    })
+}
+
+const perSecond = 200
+/** What a collector that is away may add to the slowest of a hundred searches. */
+const addedMs = 1
+
+/** Spans that the process says it has dropped. */
+const dropped = ({ adminUrl }: Observed) =>
+  Effect.promise(async () => {
+    const metrics = await (await fetch(`${adminUrl}/metrics`)).text()
+    const counts = metrics.matchAll(/^quarry_telemetry_dropped_total\{[^}]*signal="traces"[^}]*\} (\d+)/gm)
+    return Array.from(counts, ([, count]) => Number(count)).reduce((sum, count) => sum + count, 0)
+  })
+
+export const collector: Scenario = {
+  name: "collector",
+  measures: `${perSecond} searches a second at an even pace, every trace kept, with collectors that are well and that are not`,
+  run: (stage) =>
+    Effect.gen(function* () {
+      const url = yield* sink
+      const kept = (name: string, endpoint: string) =>
+        observed(stage, name, { OTEL_EXPORTER_OTLP_ENDPOINT: endpoint, ...everyTrace })
+      const sick = [
+        yield* kept("refused", `http://127.0.0.1:${yield* freePort}`),
+        yield* kept("hanging", `${url}/hanging`),
+        yield* kept("slow", `${url}/slow`)
+      ]
+      const subjects = [yield* observed(stage, off, {}), yield* kept("healthy", url), ...sick]
+      const work: Work = { ...distinctSearches(stage), shape: { kind: "paced", perSecond } }
+      // Warmed up, so that what grows from here on is what is kept for the collector.
+      yield* alternate({ ...stage, scale: { ...stage.scale, pairs: 1 } }, subjects, work)
+      const before = subjects.map(({ pid }) => residentMb(pid))
+      const measurements = yield* alternate(stage, subjects, work)
+      const p99 = (name: string) => median(runsOf(measurements, name, "").map(({ latencyMs }) => latencyMs.p99))
+      const figures: Array<Figure> = []
+      for (const [index, subject] of subjects.entries()) {
+        const { name, pid } = subject
+        figures.push({ name: `${name}: memory grew by`, value: residentMb(pid) - (before[index] ?? 0), unit: "MB" })
+        if (name === off) continue
+        const isSick = sick.includes(subject)
+        figures.push(
+          { name: `${name}: adds to p99`, value: p99(name) - p99(off), unit: "ms", wanted: { atMost: addedMs } },
+          {
+            name: `${name}: spans dropped and counted`,
+            value: yield* dropped(subject),
+            unit: "",
+            wanted: isSick ? { atLeast: 1 } : { atMost: 0 }
+          }
+        )
+      }
+      return { measurements: measurements, figures }
+    })
+}
