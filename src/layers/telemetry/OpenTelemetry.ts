@@ -1,24 +1,14 @@
-import * as NodeSdk from "@effect/opentelemetry/NodeSdk"
 import * as OtelLogger from "@effect/opentelemetry/OtelLogger"
 import * as OtelMetrics from "@effect/opentelemetry/OtelMetrics"
-import { OtelTracerProvider } from "@effect/opentelemetry/OtelTracer"
 import { configToAttributes, Resource } from "@effect/opentelemetry/Resource"
-import { type Counter, createNoopMeter, type Meter, type MeterProvider, TraceFlags } from "@opentelemetry/api"
+import { type Counter, createNoopMeter, type Meter, type MeterProvider, ROOT_CONTEXT } from "@opentelemetry/api"
 import { OTLPLogExporter } from "@opentelemetry/exporter-logs-otlp-proto"
 import { OTLPMetricExporter } from "@opentelemetry/exporter-metrics-otlp-proto"
 import { OTLPTraceExporter } from "@opentelemetry/exporter-trace-otlp-proto"
 import { resourceFromAttributes } from "@opentelemetry/resources"
 import { BatchLogRecordProcessor } from "@opentelemetry/sdk-logs"
 import { PeriodicExportingMetricReader } from "@opentelemetry/sdk-metrics"
-import {
-  AlwaysOffSampler,
-  AlwaysOnSampler,
-  BatchSpanProcessor,
-  ParentBasedSampler,
-  type Sampler,
-  SamplingDecision,
-  TraceIdRatioBasedSampler
-} from "@opentelemetry/sdk-trace-base"
+import { BatchSpanProcessor, SamplingDecision, TraceIdRatioBasedSampler } from "@opentelemetry/sdk-trace-base"
 import { Context, Effect, Layer, Redacted, References, Tracer } from "effect"
 import { counter } from "../../services/Instrument.ts"
 import type { AppConfig } from "../Config.ts"
@@ -29,10 +19,6 @@ type Signal = "traces" | "metrics" | "logs"
 
 /** What a shutdown waits for each signal at most; the layers below the listener have five seconds altogether. */
 const shutdownTimeoutMs = 1_500
-
-/** As many as a batch of the ledger carries requests. */
-const maxLinks = 256
-const maxAttributeChars = 1_024
 
 const dropped = counter("quarry.telemetry.dropped", {
   description: "Spans and log records that were not exported, by signal and reason",
@@ -95,28 +81,18 @@ const exporterOptions = (url: string, config: Settings) => ({
   compression: config.otelExporterOtlpCompression as never
 })
 
-const rootSampler = ({ otelTracesSampler, otelTracesSamplerArg }: Settings): Sampler => {
-  if (otelTracesSampler.endsWith("always_on")) return new AlwaysOnSampler()
-  if (otelTracesSampler.endsWith("always_off")) return new AlwaysOffSampler()
-  return new TraceIdRatioBasedSampler(otelTracesSamplerArg)
+const rootSampling = ({ otelTracesSampler, otelTracesSamplerArg }: Settings): ((traceId: string) => boolean) => {
+  if (otelTracesSampler.endsWith("always_on")) return () => true
+  if (otelTracesSampler.endsWith("always_off")) return () => false
+  const ratio = new TraceIdRatioBasedSampler(otelTracesSamplerArg)
+  return (traceId) => ratio.shouldSample(ROOT_CONTEXT, traceId).decision === SamplingDecision.RECORD_AND_SAMPLED
 }
 
-/**
- * Work that was done for several requests is a trace of its own, linked to theirs. It is kept when one of them is, or
- * the links would lead nowhere.
- */
-const followingLinks = (sampler: Sampler): Sampler => ({
-  shouldSample: (context, traceId, name, kind, attributes, links) => {
-    if (links.length === 0) return sampler.shouldSample(context, traceId, name, kind, attributes, links)
-    const wanted = links.some((link) => (link.context.traceFlags & TraceFlags.SAMPLED) !== 0)
-    return { decision: wanted ? SamplingDecision.RECORD_AND_SAMPLED : SamplingDecision.NOT_RECORD }
-  },
-  toString: () => `FollowingLinks{${sampler}}`
-})
-
-const samplerOf = (config: Settings): Sampler => {
-  const root = followingLinks(rootSampler(config))
-  return config.otelTracesSampler.startsWith("parentbased_") ? new ParentBasedSampler({ root }) : root
+const samplingOf = (config: Settings): SpanTracer.Sampling => {
+  const root = rootSampling(config)
+  return config.otelTracesSampler.startsWith("parentbased_")
+    ? (traceId, caller) => caller?.sampled ?? root(traceId)
+    : root
 }
 
 /** A collector that is away as the process ends is no failure of the process. What it did not take has been counted. */
@@ -143,15 +119,15 @@ const spanProcessor = (url: string, config: Settings, log: Log) => {
 const traces = (url: string, config: Settings, log: Log) =>
   Layer.effect(
     Tracer.Tracer,
-    Effect.map(OtelTracerProvider, (provider) => SpanTracer.make(provider.getTracer("quarry")))
-  ).pipe(
-    Layer.provide(
-      NodeSdk.layerTracerProvider(spanProcessor(url, config, log), {
-        sampler: samplerOf(config),
-        spanLimits: { linkCountLimit: maxLinks, attributeValueLengthLimit: maxAttributeChars },
-        shutdownTimeout: shutdownTimeoutMs
-      })
-    )
+    Effect.gen(function* () {
+      const resource = yield* Resource
+      const processor = yield* Effect.acquireRelease(
+        Effect.sync(() => spanProcessor(url, config, log)),
+        (processor) =>
+          Effect.promise(() => processor.shutdown()).pipe(Effect.interruptible, Effect.timeoutOption(shutdownTimeoutMs))
+      )
+      return SpanTracer.make({ sampling: samplingOf(config), processor, resource })
+    })
   )
 
 const metricReader = (url: string, config: Settings) =>

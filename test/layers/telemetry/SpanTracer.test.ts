@@ -1,11 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
-import {
-  AlwaysOnSampler,
-  BasicTracerProvider,
-  InMemorySpanExporter,
-  ParentBasedSampler,
-  SimpleSpanProcessor
-} from "@opentelemetry/sdk-trace-base"
+import { resourceFromAttributes } from "@opentelemetry/resources"
+import { InMemorySpanExporter, SimpleSpanProcessor } from "@opentelemetry/sdk-trace-base"
 import { Data, Effect, Tracer } from "effect"
 import * as SpanTracer from "../../../src/layers/telemetry/SpanTracer.ts"
 import { spanned, traceContext } from "../../../src/services/Tracing.ts"
@@ -15,12 +10,13 @@ class Refused extends Data.TaggedError("refused")<{ readonly message: string }> 
 /** What is exported of an effect that runs in a request's span, below a caller's where there is one. */
 const exported = <A, E>(effect: Effect.Effect<A, E>, parent?: Tracer.AnySpan) => {
   const exporter = new InMemorySpanExporter()
-  const provider = new BasicTracerProvider({
-    sampler: new ParentBasedSampler({ root: new AlwaysOnSampler() }),
-    spanProcessors: [new SimpleSpanProcessor(exporter)]
+  const tracer = SpanTracer.make({
+    sampling: (_traceId, caller) => caller?.sampled ?? true,
+    processor: new SimpleSpanProcessor(exporter),
+    resource: resourceFromAttributes({})
   })
   return spanned("GET", { kind: "server", parent }, (span) => Effect.as(Effect.exit(effect), span)).pipe(
-    Effect.provideService(Tracer.Tracer, SpanTracer.make(provider.getTracer("test"))),
+    Effect.provideService(Tracer.Tracer, tracer),
     Effect.map((server) => ({ server, spans: exporter.getFinishedSpans() }))
   )
 }
