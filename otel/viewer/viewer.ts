@@ -1,5 +1,4 @@
-import { createServer } from "node:http"
-import { buffer } from "node:stream/consumers"
+import { createServer, type IncomingMessage } from "node:http"
 import { decodeSpans, type OtlpSpan } from "./Otlp.ts"
 import { listPage, tracePage } from "./waterfall.ts"
 
@@ -32,12 +31,37 @@ const show = (path: string): string | undefined => {
   return traceId === undefined || spans === undefined ? undefined : tracePage(traceId, spans)
 }
 
+/** Undefined when it is too large: a body that comes in chunks says nowhere how large it is. */
+const bodyOf = async (request: IncomingMessage): Promise<Buffer | undefined> => {
+  const chunks: Array<Buffer> = []
+  let bytes = 0
+  for await (const chunk of request) {
+    bytes += chunk.length
+    if (bytes > maxBodyBytes) return undefined
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks)
+}
+
+/** The status of what somebody sent. */
+const take = async (request: IncomingMessage): Promise<number> => {
+  try {
+    const body = await bodyOf(request)
+    if (body === undefined) return 413
+    if (request.url === "/v1/traces") for (const span of decodeSpans(body)) keep(span)
+    return 200
+  } catch {
+    // Not protobuf, or cut off.
+    return 400
+  }
+}
+
 const server = createServer(async (request, response) => {
   if (request.method === "POST") {
-    if (Number(request.headers["content-length"] ?? 0) > maxBodyBytes) return response.writeHead(413).end()
-    const body = await buffer(request)
-    if (request.url === "/v1/traces") for (const span of decodeSpans(body)) keep(span)
-    return response.writeHead(200, { "content-type": "application/x-protobuf" }).end()
+    const status = await take(request)
+    // What is left of a body that was too large is not read.
+    const headers = { "content-type": "application/x-protobuf", ...(status === 200 ? {} : { connection: "close" }) }
+    return response.writeHead(status, headers).end()
   }
   const page = show(request.url ?? "/")
   return response
@@ -46,4 +70,7 @@ const server = createServer(async (request, response) => {
 })
 
 const port = Number(process.argv[2] ?? 4318)
-server.listen(port, "127.0.0.1", () => console.log(`Traces at http://127.0.0.1:${port}/`))
+server.listen(port, "127.0.0.1", () => {
+  const address = server.address()
+  console.log(`Traces at http://127.0.0.1:${typeof address === "object" ? address?.port : port}/`)
+})

@@ -158,11 +158,27 @@ const setting = <A, const F>(
   })
 
 /** Where one of OpenTelemetry's signals goes. It may hold credentials, so that it is no less a secret than they are. */
-const otlpEndpoint = (signal: "" | "TRACES_" | "METRICS_" | "LOGS_") =>
+/** Of all signals, or of one. */
+type OtlpScope = "" | "TRACES_" | "METRICS_" | "LOGS_"
+
+const otlpEndpoint = (signal: OtlpScope) =>
   setting(`OTEL_EXPORTER_OTLP_${signal}ENDPOINT`, secretAddress, {
     takes: "the http(s) address of an OpenTelemetry collector, such as http://localhost:4318",
     fallback: undefined,
     secret: true
+  })
+
+const otlpHeaders = (signal: OtlpScope) =>
+  setting(`OTEL_EXPORTER_OTLP_${signal}HEADERS`, secretHeaders, {
+    takes: "name=value pairs separated by commas, percent-encoded",
+    fallback: undefined,
+    secret: true
+  })
+
+const otlpProtocol = (signal: OtlpScope) =>
+  setting(`OTEL_EXPORTER_OTLP_${signal}PROTOCOL`, oneOf("http/protobuf"), {
+    takes: "http/protobuf, the only protocol that is spoken",
+    fallback: "http/protobuf"
   })
 
 const exporter = (signal: "TRACES" | "METRICS" | "LOGS") =>
@@ -293,15 +309,14 @@ const settings = {
   otelExporterOtlpTracesEndpoint: otlpEndpoint("TRACES_"),
   otelExporterOtlpMetricsEndpoint: otlpEndpoint("METRICS_"),
   otelExporterOtlpLogsEndpoint: otlpEndpoint("LOGS_"),
-  otelExporterOtlpHeaders: setting("OTEL_EXPORTER_OTLP_HEADERS", secretHeaders, {
-    takes: "name=value pairs separated by commas, percent-encoded",
-    fallback: undefined,
-    secret: true
-  }),
-  otelExporterOtlpProtocol: setting("OTEL_EXPORTER_OTLP_PROTOCOL", oneOf("http/protobuf"), {
-    takes: "http/protobuf, the only protocol that is spoken",
-    fallback: "http/protobuf"
-  }),
+  otelExporterOtlpHeaders: otlpHeaders(""),
+  otelExporterOtlpTracesHeaders: otlpHeaders("TRACES_"),
+  otelExporterOtlpMetricsHeaders: otlpHeaders("METRICS_"),
+  otelExporterOtlpLogsHeaders: otlpHeaders("LOGS_"),
+  otelExporterOtlpProtocol: otlpProtocol(""),
+  otelExporterOtlpTracesProtocol: otlpProtocol("TRACES_"),
+  otelExporterOtlpMetricsProtocol: otlpProtocol("METRICS_"),
+  otelExporterOtlpLogsProtocol: otlpProtocol("LOGS_"),
   otelExporterOtlpCompression: setting("OTEL_EXPORTER_OTLP_COMPRESSION", oneOf("gzip", "none"), {
     takes: "gzip or none",
     fallback: "none"

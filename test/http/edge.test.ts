@@ -1,7 +1,9 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Effect } from "effect"
-import { found, providing, services } from "../support/Services.ts"
+import { Effect, Fiber, Logger } from "effect"
+import { QueryLog } from "../../src/services/QueryLog.ts"
+import { aCaller, found, providing, services } from "../support/Services.ts"
 import * as TestApi from "../support/TestApi.ts"
+import { advance } from "../support/Time.ts"
 
 const layer = services(providing(() => Effect.succeed(found(1))))
 
@@ -115,4 +117,31 @@ describe("GET /docs", () => {
       assert.include(answer.text, "/v1/query")
     }).pipe(Effect.provide(layer))
   )
+})
+
+describe("the log", () => {
+  it.effect("I4: a caller who leaves first is one line, client_closed and without a status; the search goes on", () => {
+    const lines: Array<Record<string, unknown>> = []
+    const logger = Logger.map(Logger.formatStructured, ({ annotations }) => void lines.push(annotations))
+    return Effect.gen(function* () {
+      const caller = yield* aCaller({ plan: "trial" })
+      const api = yield* TestApi.make
+      const fiber = yield* Effect.forkChild(api.get("/v1/query?query=css+grid", caller.auth))
+      yield* advance("1 second")
+      yield* Fiber.interrupt(fiber)
+      yield* advance("5 seconds")
+      const [line, ...others] = lines.filter(({ path }) => path === "/v1/query")
+      assert.deepStrictEqual(others, [])
+      assert.deepInclude(line, { outcome: "client_closed", principal: "key", account_id: caller.account.id })
+      assert.notProperty(line, "status")
+      const logged = yield* Effect.flatMap(QueryLog, (log) => log.recent(caller.account.id, 10))
+      assert.deepStrictEqual(
+        logged.map(({ outcome }) => outcome),
+        ["ok"]
+      )
+    }).pipe(
+      Effect.provide(services(providing(() => Effect.as(Effect.sleep("3 seconds"), found(1))))),
+      Effect.provide(Logger.layer([logger]))
+    )
+  })
 })

@@ -11,6 +11,7 @@ import { Providers } from "../../src/services/Providers.ts"
 import { QueryLog } from "../../src/services/QueryLog.ts"
 import { aCaller, found, providing, services } from "../support/Services.ts"
 import { advance } from "../support/Time.ts"
+import { traced } from "../support/Traces.ts"
 
 const rowsOf = (queries: ReadonlyArray<unknown>): BulkRows => Result.getOrThrow(parseBulk({ queries }))
 
@@ -89,6 +90,26 @@ describe("Bulk", () => {
           messages.slice(20).map((message) => /not charged/.test(message)),
           [...Array(5).fill(false), ...Array(25).fill(true)]
         )
+      }).pipe(Effect.provide(services(timed)))
+  )
+
+  it.effect(
+    "R19: each row has one span, also one that was cut off, rejected or never started, as the answer has it",
+    () =>
+      Effect.gen(function* () {
+        const { spans } = yield* traced(runTimed(Array.from({ length: 30 }, (_, i) => `row ${i} 14000`).concat(""), 61))
+        const rows = spans.filter(({ name }) => name === "quarry.row").map(({ attributes }) => attributes)
+        assert.deepStrictEqual(
+          rows.map((row) => row["quarry.row.index"]),
+          Array.from({ length: 31 }, (_, i) => i)
+        )
+        const told = rows.map((row) => [row["quarry.outcome"], row["quarry.dispatched"], row["quarry.credits"]])
+        assert.deepStrictEqual(told, [
+          ...Array(20).fill(["ok", true, 1]),
+          ...Array(5).fill(["upstream_timeout", true, 1]),
+          ...Array(5).fill(["upstream_timeout", false, 0]),
+          ["invalid_request", false, 0]
+        ])
       }).pipe(Effect.provide(services(timed)))
   )
 

@@ -7,8 +7,10 @@ import { HoldExpired, Ledger } from "../../src/services/Ledger.ts"
 import { Providers } from "../../src/services/Providers.ts"
 import { QueryLog } from "../../src/services/QueryLog.ts"
 import { Search } from "../../src/services/Search.ts"
+import { TraceQueryText } from "../../src/services/Tracing.ts"
 import { aCaller, aPrincipal, aRequest, type Caller, found, providing, services } from "../support/Services.ts"
 import { advance, settle } from "../support/Time.ts"
+import { traced } from "../support/Traces.ts"
 
 const state = Effect.fnUntraced(function* ({ account }: Caller) {
   const ledger = yield* Ledger
@@ -26,6 +28,21 @@ describe("Search", () => {
       const { answer } = yield* Fiber.join(fiber)
       assert.strictEqual(Result.isFailure(answer) && answer.failure._tag, "upstream_timeout")
     }).pipe(Effect.provide(services(Layer.mock(Providers, { search: () => Effect.never }))))
+  )
+
+  it.effect("TRACE_QUERY_TEXT: what is searched for is in a span where the operator wants it, and in none else", () =>
+    Effect.gen(function* () {
+      const search = yield* Search
+      const run = search.run(yield* aPrincipal, aRequest)
+      const textsWith = (shown: boolean) =>
+        Effect.map(traced(Effect.provideService(run, TraceQueryText, shown)), ({ spans }) =>
+          spans
+            .filter((span) => JSON.stringify([span.attributes, span.events]).includes(aRequest.query))
+            .map(({ name }) => name)
+        )
+      assert.deepStrictEqual(yield* textsWith(false), [])
+      assert.deepStrictEqual(yield* textsWith(true), ["Search.run"])
+    }).pipe(Effect.provide(services(providing(() => Effect.succeed(found(1))))))
   )
 
   it("is shown in the README as it is run here", () => {

@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto"
 import * as OtelLogger from "@effect/opentelemetry/OtelLogger"
 import * as OtelMetrics from "@effect/opentelemetry/OtelMetrics"
 import { configToAttributes, Resource } from "@effect/opentelemetry/Resource"
@@ -60,22 +61,42 @@ const countingLosses = (signal: Signal, log: Log): MeterProvider => {
   return { getMeter: () => meter }
 }
 
-/** Where a signal goes; undefined when it goes nowhere. An endpoint for all signals is a base, one signal's own is not. */
-const endpointOf = (signal: Signal, config: Settings): string | undefined => {
-  const { exporter, own } = {
-    traces: { exporter: config.otelTracesExporter, own: config.otelExporterOtlpTracesEndpoint },
-    metrics: { exporter: config.otelMetricsExporter, own: config.otelExporterOtlpMetricsEndpoint },
-    logs: { exporter: config.otelLogsExporter, own: config.otelExporterOtlpLogsEndpoint }
-  }[signal]
-  if (exporter === "none") return undefined
-  if (own !== undefined) return Redacted.value(own)
-  const base = config.otelExporterOtlpEndpoint
-  return base === undefined ? undefined : `${Redacted.value(base).replace(/\/+$/, "")}/v1/${signal}`
+interface Destination {
+  readonly url: string
+  readonly headers: Readonly<Record<string, string>>
 }
 
-const exporterOptions = (url: string, config: Settings) => ({
-  url,
-  headers: config.otelExporterOtlpHeaders === undefined ? {} : Redacted.value(config.otelExporterOtlpHeaders),
+/** Where a signal goes; undefined when it goes nowhere. An endpoint for all signals is a base, one signal's own is not. */
+const destinationOf = (signal: Signal, config: Settings): Destination | undefined => {
+  const { endpoint, exporter, headers } = {
+    traces: {
+      exporter: config.otelTracesExporter,
+      endpoint: config.otelExporterOtlpTracesEndpoint,
+      headers: config.otelExporterOtlpTracesHeaders
+    },
+    metrics: {
+      exporter: config.otelMetricsExporter,
+      endpoint: config.otelExporterOtlpMetricsEndpoint,
+      headers: config.otelExporterOtlpMetricsHeaders
+    },
+    logs: {
+      exporter: config.otelLogsExporter,
+      endpoint: config.otelExporterOtlpLogsEndpoint,
+      headers: config.otelExporterOtlpLogsHeaders
+    }
+  }[signal]
+  const base = config.otelExporterOtlpEndpoint
+  const address = endpoint ?? base
+  if (exporter === "none" || address === undefined) return undefined
+  const shared = config.otelExporterOtlpHeaders
+  return {
+    url: address === endpoint ? Redacted.value(address) : `${Redacted.value(address).replace(/\/+$/, "")}/v1/${signal}`,
+    headers: { ...(shared && Redacted.value(shared)), ...(headers && Redacted.value(headers)) }
+  }
+}
+
+const exporterOptions = (destination: Destination, config: Settings) => ({
+  ...destination,
   timeoutMillis: config.otelExporterOtlpTimeout,
   // The library's enumeration has these two values and is not exported by the exporters.
   compression: config.otelExporterOtlpCompression as never
@@ -104,7 +125,7 @@ const forgiving = <P extends { forceFlush(): Promise<void>; shutdown(): Promise<
   })
 }
 
-const spanProcessor = (url: string, config: Settings, log: Log) => {
+const spanProcessor = (to: Destination, config: Settings, log: Log) => {
   // Apart from the call: the package's types forget the last option, which its code hands on.
   const options = {
     scheduledDelayMillis: config.otelBspScheduleDelay,
@@ -113,16 +134,16 @@ const spanProcessor = (url: string, config: Settings, log: Log) => {
     maxExportBatchSize: Math.min(config.otelBspMaxExportBatchSize, config.otelBspMaxQueueSize),
     selfObsMeterProvider: countingLosses("traces", log)
   }
-  return forgiving(new BatchSpanProcessor(new OTLPTraceExporter(exporterOptions(url, config)), options))
+  return forgiving(new BatchSpanProcessor(new OTLPTraceExporter(exporterOptions(to, config)), options))
 }
 
-const traces = (url: string, config: Settings, log: Log) =>
+const traces = (to: Destination, config: Settings, log: Log) =>
   Layer.effect(
     Tracer.Tracer,
     Effect.gen(function* () {
       const resource = yield* Resource
       const processor = yield* Effect.acquireRelease(
-        Effect.sync(() => spanProcessor(url, config, log)),
+        Effect.sync(() => spanProcessor(to, config, log)),
         (processor) =>
           Effect.promise(() => processor.shutdown()).pipe(Effect.interruptible, Effect.timeoutOption(shutdownTimeoutMs))
       )
@@ -130,28 +151,31 @@ const traces = (url: string, config: Settings, log: Log) =>
     })
   )
 
-const metricReader = (url: string, config: Settings) =>
+const metricReader = (to: Destination, config: Settings) =>
   forgiving(
     new PeriodicExportingMetricReader({
-      exporter: new OTLPMetricExporter(exporterOptions(url, config)),
+      exporter: new OTLPMetricExporter(exporterOptions(to, config)),
       exportIntervalMillis: config.otelMetricExportInterval,
       exportTimeoutMillis: Math.min(config.otelExporterOtlpTimeout, config.otelMetricExportInterval)
     })
   )
 
-const logProcessor = (url: string, config: Settings, log: Log) =>
+const logProcessor = (to: Destination, config: Settings, log: Log) =>
   forgiving(
     new BatchLogRecordProcessor({
-      exporter: new OTLPLogExporter(exporterOptions(url, config)),
+      exporter: new OTLPLogExporter(exporterOptions(to, config)),
       selfObsMeterProvider: countingLosses("logs", log)
     })
   )
 
+/** Each process has an id of its own, so that what replicas push stays apart. */
 const resource = ({ otelResourceAttributes, otelServiceName }: Settings) =>
-  Layer.succeed(
-    Resource,
+  Layer.sync(Resource, () =>
     resourceFromAttributes(
-      configToAttributes({ serviceName: otelServiceName, attributes: otelResourceAttributes ?? {} })
+      configToAttributes({
+        serviceName: otelServiceName,
+        attributes: { "service.instance.id": randomUUID(), ...otelResourceAttributes }
+      })
     )
   )
 
@@ -163,7 +187,7 @@ export const layer = (config: Settings): Layer.Layer<never> =>
     Effect.gen(function* () {
       const fork = Effect.runForkWith(yield* Effect.context<never>())
       const log: Log = (effect) => void fork(effect)
-      const [spans, metrics, logs] = (["traces", "metrics", "logs"] as const).map((it) => endpointOf(it, config))
+      const [spans, metrics, logs] = (["traces", "metrics", "logs"] as const).map((it) => destinationOf(it, config))
       return Layer.mergeAll(
         spans === undefined ? Layer.succeed(References.TracerEnabled, false) : traces(spans, config, log),
         metrics === undefined ? Layer.empty : OtelMetrics.layer(() => metricReader(metrics, config), options),

@@ -1,32 +1,17 @@
 import { assert, describe, it } from "@effect/vitest"
-import { resourceFromAttributes } from "@opentelemetry/resources"
-import { InMemorySpanExporter, SimpleSpanProcessor } from "@opentelemetry/sdk-trace-base"
 import { Data, Effect, Tracer } from "effect"
-import * as SpanTracer from "../../../src/layers/telemetry/SpanTracer.ts"
+import { TestClock } from "effect/testing"
 import { spanned, traceContext } from "../../../src/services/Tracing.ts"
+import { traced } from "../../support/Traces.ts"
 
 class Refused extends Data.TaggedError("refused")<{ readonly message: string }> {}
-
-/** What is exported of an effect that runs in a request's span, below a caller's where there is one. */
-const exported = <A, E>(effect: Effect.Effect<A, E>, parent?: Tracer.AnySpan) => {
-  const exporter = new InMemorySpanExporter()
-  const tracer = SpanTracer.make({
-    sampling: (_traceId, caller) => caller?.sampled ?? true,
-    processor: new SimpleSpanProcessor(exporter),
-    resource: resourceFromAttributes({})
-  })
-  return spanned("GET", { kind: "server", parent }, (span) => Effect.as(Effect.exit(effect), span)).pipe(
-    Effect.provideService(Tracer.Tracer, tracer),
-    Effect.map((server) => ({ server, spans: exporter.getFinishedSpans() }))
-  )
-}
 
 const remote = { traceId: "0af7651916cd43dd8448eb211c80319c", spanId: "b7ad6b7169203331" }
 
 describe("SpanTracer", () => {
   it.effect("a caller's decision is kept: sampled below a sampled span", () =>
     Effect.gen(function* () {
-      const { server, spans } = yield* exported(
+      const { server, spans } = yield* traced(
         spanned("part", {}, () => Effect.void),
         Tracer.externalSpan({ ...remote, sampled: true })
       )
@@ -43,7 +28,7 @@ describe("SpanTracer", () => {
 
   it.effect("and nothing is exported below one that is not; its ids go on", () =>
     Effect.gen(function* () {
-      const { server, spans } = yield* exported(
+      const { server, spans } = yield* traced(
         spanned("part", {}, () => Effect.void),
         Tracer.externalSpan({ ...remote, sampled: false })
       )
@@ -54,7 +39,7 @@ describe("SpanTracer", () => {
 
   it.effect("an error is its code, without its message; a refusal is no fault, and a defect is", () =>
     Effect.gen(function* () {
-      const { spans } = yield* exported(
+      const { spans } = yield* traced(
         Effect.all(
           [
             Effect.exit(spanned("refusal", {}, () => new Refused({ message: "a secret" }))),
@@ -81,11 +66,70 @@ describe("SpanTracer", () => {
 
   it.effect("what nobody asked for is no trace", () =>
     Effect.gen(function* () {
-      const { spans } = yield* exported(spanned("sweep", { root: true }, () => Effect.void))
+      const { spans } = yield* traced(spanned("sweep", { root: true }, () => Effect.void))
       assert.deepStrictEqual(
         spans.map(({ name }) => name),
         ["GET"]
       )
     })
+  )
+
+  it.effect("a trace of its own is kept with the one that it is linked to, and links and texts are bounded", () =>
+    Effect.gen(function* () {
+      const linked = (sampled: boolean, count: number) => ({
+        root: true,
+        links: Array.from({ length: count }, () => ({
+          span: Tracer.externalSpan({ ...remote, sampled }),
+          attributes: {}
+        }))
+      })
+      const { server, spans } = yield* traced(
+        Effect.all(
+          [
+            Effect.useSpan("kept", linked(true, 300), (span) =>
+              Effect.sync(() => span.attribute("text", "x".repeat(5_000)))
+            ),
+            Effect.useSpan("not kept", linked(false, 1), () => Effect.void)
+          ],
+          { discard: true }
+        )
+      )
+      assert.deepStrictEqual(
+        spans.map(({ attributes, droppedLinksCount, links, name }) => ({
+          name,
+          links: links.length,
+          droppedLinksCount,
+          text: String(attributes.text ?? "").length
+        })),
+        [
+          { name: "kept", links: 256, droppedLinksCount: 44, text: 1_024 },
+          { name: "GET", links: 0, droppedLinksCount: 0, text: 0 }
+        ]
+      )
+      assert.notStrictEqual(spans[0]?.spanContext().traceId, server.traceId)
+    })
+  )
+
+  it.effect(
+    "a span lasts as long as the clock says, to the nanosecond, and holds nothing that comes after its end",
+    () =>
+      Effect.gen(function* () {
+        const { spans } = yield* traced(
+          Effect.useSpan("part", {}, (span) =>
+            Effect.as(Effect.andThen(TestClock.adjust("1500 millis"), TestClock.adjust("700 millis")), span)
+          ).pipe(
+            Effect.tap((span) =>
+              Effect.sync(() => {
+                span.attribute("late", true)
+                span.addLinks([{ span, attributes: {} }])
+                span.event("late", 0n)
+              })
+            )
+          )
+        )
+        const [part] = spans
+        assert.deepStrictEqual(part?.duration, [2, 200_000_000])
+        assert.deepStrictEqual([part?.attributes, part?.links, part?.events], [{}, [], []])
+      })
   )
 })
