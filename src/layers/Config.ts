@@ -157,10 +157,10 @@ const setting = <A, const F>(
     return yield* Effect.fail(`${name}: got ${got}; takes ${options.takes}.`)
   })
 
-/** Where one of OpenTelemetry's signals goes. It may hold credentials, so that it is no less a secret than they are. */
-/** Of all signals, or of one. */
+/** All of OpenTelemetry's signals, or one. */
 type OtlpScope = "" | "TRACES_" | "METRICS_" | "LOGS_"
 
+/** Where signals go. It may hold credentials, so that it is no less a secret than they are. */
 const otlpEndpoint = (signal: OtlpScope) =>
   setting(`OTEL_EXPORTER_OTLP_${signal}ENDPOINT`, secretAddress, {
     takes: "the http(s) address of an OpenTelemetry collector, such as http://localhost:4318",

@@ -147,7 +147,7 @@ class ExportedSpan implements ReadableSpan {
     this.startTime = toHrTime(options.startTime)
     this.resource = resource
     if (parent !== undefined) this.parentSpanContext = toContext(parent)
-    this.link(options.links)
+    if (options.links.length > 0) this.link(options.links)
   }
 
   spanContext(): SpanContext {
