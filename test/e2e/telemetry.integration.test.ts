@@ -2,10 +2,12 @@ import { writeFileSync } from "node:fs"
 import type { ServerResponse } from "node:http"
 import { join } from "node:path"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect } from "effect"
+import { Effect, Redacted } from "effect"
 import type { OtlpSpan } from "../../otel/viewer/Otlp.ts"
 import * as Collector from "../support/Collector.ts"
-import { freePort, type Spawned, spawned, temporaryDirectory } from "../support/Spawned.ts"
+import * as Database from "../support/Database.ts"
+import { describeWithPostgres } from "../support/Postgres.ts"
+import { type Ended, freePort, type Spawned, spawned, temporaryDirectory } from "../support/Spawned.ts"
 import * as UpstreamServer from "../support/UpstreamServer.ts"
 
 const timeout = 120_000
@@ -19,6 +21,7 @@ const canaries = {
   marketplace: "canary-of-the-marketplace-secret",
   cookie: "canary-of-the-cookie",
   redis: "canary-of-the-redis-password",
+  postgres: "canary-of-the-postgres-password",
   otlp: "canary-of-the-collector-key"
 }
 
@@ -53,14 +56,15 @@ const providerFile = (url: string) => ({
   }
 })
 
-/** A service with a collector behind it, and the key of its first start. */
-const start = Effect.fnUntraced(function* (collector: string, env: Record<string, string> = {}) {
+/** A service with a collector behind it that has said it is up, and the key of its first start. */
+const start = Effect.fnUntraced(function* (collector: string, env: Record<string, string> = {}, up = "curl") {
   const upstream = yield* engines
   const file = join(yield* temporaryDirectory, "providers.json")
   writeFileSync(file, JSON.stringify(providerFile(upstream.url)))
+  const port = `${yield* freePort}`
   const process = yield* spawned("src/main.ts", [], {
     DATA_DIR: "memory:",
-    PORT: `${yield* freePort}`,
+    PORT: port,
     QUARRY_PROVIDERS: file,
     PROVIDER_TIMEOUT: "1 second",
     KEY_PEPPER: canaries.pepper,
@@ -74,9 +78,20 @@ const start = Effect.fnUntraced(function* (collector: string, env: Record<string
     OTEL_BSP_SCHEDULE_DELAY: "100",
     ...env
   })
-  const greeting = yield* process.said("curl")
-  const [, secret = "", address = ""] = /Bearer (sk_live_\w+)' '(http:\/\/[^/]+)/.exec(greeting) ?? []
-  return { process, upstream, secret, address }
+  const [, secret = ""] = /Bearer (sk_live_\w+)/.exec(yield* process.said(up)) ?? []
+  return { process, upstream, secret, address: `http://localhost:${port}` }
+})
+
+/** The key of an account made by the operator's commands. */
+const keyOn = Effect.fnUntraced(function* (databaseUrl: string) {
+  const env = { DATABASE_URL: databaseUrl, KEY_PEPPER: canaries.pepper, AUTH_SECRET: canaries.authSecret }
+  const run = (...args: ReadonlyArray<string>) =>
+    Effect.flatMap(spawned("src/cli.ts", [...args, "--json"], env), ({ ended }) =>
+      Effect.map(ended, ({ stdout }) => JSON.parse(stdout))
+    )
+  const { account_id } = yield* run("account", "create", "--email", "ops@example.org", "--plan", "starter")
+  const { secret } = yield* run("key", "create", "--account", account_id, "--name", "ci")
+  return String(secret)
 })
 
 const send = (url: string, init?: RequestInit) =>
@@ -273,45 +288,117 @@ describe("telemetry", () => {
     timeout
   )
 
+  /** Does what may make a process tell of its secrets, and ends it; answers all that it has told. */
+  const provoke = Effect.fnUntraced(function* (process: Spawned, address: string, secret: string) {
+    const query = encodeURIComponent(canaries.query)
+    const presented: ReadonlyArray<Record<string, string>> = [
+      { authorization: `Bearer ${secret}` },
+      { authorization: `Bearer ${secret}x` },
+      { cookie: `quarry.session_token=${canaries.cookie}` },
+      { "x-marketplace-proxy-secret": canaries.marketplace, "x-marketplace-user": "ada" },
+      { "x-marketplace-proxy-secret": `${canaries.marketplace}x`, "x-marketplace-user": "ada" },
+      {}
+    ]
+    for (const headers of presented) {
+      for (const target of ["alpha_search", "beta_search", "gamma_search", "delta_search", query]) {
+        yield* send(`${address}/v1/query?query=${query}&target=${target}`, { headers })
+      }
+      yield* send(`${address}/v1/bulk`, {
+        method: "POST",
+        headers: { ...headers, "content-type": "application/json" },
+        body: JSON.stringify({ queries: rows.slice(28, 34) })
+      })
+      yield* send(`${address}/api/auth/sign-in/email?token=${canaries.cookie}`, { method: "POST", headers })
+    }
+    return yield* end(process)
+  })
+
+  const assertTellsNone = (collector: Collector.Collector, { stderr, stdout }: Ended, secret: string) => {
+    // The first start shows its key once, on purpose.
+    const places = { collector: collector.bodies.join("\n"), stdout: stdout.replaceAll(secret, ""), stderr }
+    assert.include(places.collector, "quarry.refusal")
+    assert.include(places.collector, "quarry.http")
+    for (const [name, value] of Object.entries({ ...canaries, key: secret })) {
+      for (const [place, text] of Object.entries(places)) assert.notInclude(text, value, `${name} in ${place}`)
+    }
+  }
+
+  const talkative = {
+    LOG_LEVEL: "trace",
+    OTEL_METRIC_EXPORT_INTERVAL: "200",
+    OTEL_EXPORTER_OTLP_TRACES_HEADERS: `x-key=${canaries.otlp}-of-traces`,
+    REDIS_URL: `redis://:${canaries.redis}@127.0.0.1:1`
+  }
+
   it.live(
     "no secret and no search is in anything that is exported or printed, whatever fails",
     () =>
       Effect.gen(function* () {
         const collector = yield* Collector.start()
-        const { address, process, secret } = yield* start(collector.url, {
-          LOG_LEVEL: "trace",
-          OTEL_METRIC_EXPORT_INTERVAL: "200",
-          REDIS_URL: `redis://:${canaries.redis}@127.0.0.1:1`
-        })
-        const query = encodeURIComponent(canaries.query)
-        const presented: ReadonlyArray<Record<string, string>> = [
-          { authorization: `Bearer ${secret}` },
-          { authorization: `Bearer ${secret}x` },
-          { cookie: `quarry.session_token=${canaries.cookie}` },
-          { "x-marketplace-proxy-secret": canaries.marketplace, "x-marketplace-user": "ada" },
-          { "x-marketplace-proxy-secret": `${canaries.marketplace}x`, "x-marketplace-user": "ada" },
-          {}
-        ]
-        for (const headers of presented) {
-          for (const target of ["alpha_search", "beta_search", "gamma_search", "delta_search", query]) {
-            yield* send(`${address}/v1/query?query=${query}&target=${target}`, { headers })
-          }
-          yield* send(`${address}/v1/bulk`, {
-            method: "POST",
-            headers: { ...headers, "content-type": "application/json" },
-            body: JSON.stringify({ queries: rows.slice(28, 34) })
-          })
-          yield* send(`${address}/api/auth/sign-in/email?token=${canaries.cookie}`, { method: "POST", headers })
-        }
-        const { stderr, stdout } = yield* end(process)
-        // The first start shows its key once, on purpose.
-        const printed = stdout.replaceAll(secret, "")
-        const places = { collector: collector.bodies.join("\n"), stdout: printed, stderr }
-        assert.include(places.collector, "quarry.refusal")
-        assert.include(places.collector, "quarry.http")
-        for (const [name, value] of Object.entries({ ...canaries, key: secret })) {
-          for (const [place, text] of Object.entries(places)) assert.notInclude(text, value, `${name} in ${place}`)
-        }
+        const { address, process, secret } = yield* start(collector.url, talkative)
+        assertTellsNone(collector, yield* provoke(process, address, secret), secret)
+        // The collector itself is told its secrets: one signal's own before that of all.
+        assert.strictEqual(collector.keys.get("/v1/traces"), `${canaries.otlp}-of-traces`)
+        assert.strictEqual(collector.keys.get("/v1/metrics"), canaries.otlp)
+      }),
+    timeout
+  )
+
+  describeWithPostgres("on Postgres", () => {
+    it.live(
+      "no secret is in anything that is exported or printed, the password of the database neither",
+      () =>
+        Effect.gen(function* () {
+          const collector = yield* Collector.start()
+          const { url } = yield* Database.freshDatabase
+          const database = new URL(Redacted.value(url))
+          database.password = canaries.postgres
+          const env = { ...talkative, DATABASE_URL: database.href }
+          const { address, process } = yield* start(collector.url, env, "Quarry listens at")
+          const secret = yield* keyOn(database.href)
+          assertTellsNone(collector, yield* provoke(process, address, secret), secret)
+        }),
+      timeout
+    )
+  })
+
+  it.live(
+    "TRACE_QUERY_TEXT: what is searched for is in spans then, and in no log line",
+    () =>
+      Effect.gen(function* () {
+        const collector = yield* Collector.start()
+        const { address, process, secret } = yield* start(collector.url, { TRACE_QUERY_TEXT: "true" })
+        const headers = { authorization: `Bearer ${secret}` }
+        yield* send(`${address}/v1/query?query=${encodeURIComponent(canaries.query)}`, { headers })
+        const { stdout } = yield* end(process)
+        assert.deepStrictEqual(
+          collector.spans
+            .filter(({ attributes }) => attributes["quarry.query"] === canaries.query)
+            .map((it) => it.name),
+          ["Search.run"]
+        )
+        assert.notInclude(stdout, canaries.query)
+        for (const log of collector.logs) assert.notInclude(JSON.stringify(log), canaries.query)
+      }),
+    timeout
+  )
+
+  const loaders: ReadonlyArray<readonly [string, Record<string, string>, boolean]> = [
+    ["is loaded where a collector is named", {}, true],
+    ["is not loaded where none is", { OTEL_EXPORTER_OTLP_ENDPOINT: "" }, false],
+    ["is not loaded where it is turned off", { OTEL_SDK_DISABLED: "true" }, false]
+  ]
+  it.live.each(loaders)(
+    "OpenTelemetry's SDK %s",
+    ([, env, isLoaded]) =>
+      Effect.gen(function* () {
+        const collector = yield* Collector.start()
+        const hook = `--import=${new URL("../support/loadedPackages.ts", import.meta.url)}`
+        const { process } = yield* start(collector.url, { NODE_OPTIONS: hook, ...env })
+        const { stderr } = yield* end(process)
+        const [, packages] = /^loaded: (.*)$/m.exec(stderr) ?? []
+        if (isLoaded) assert.include(packages, "@opentelemetry/exporter-trace-otlp-proto")
+        else assert.strictEqual(packages, "")
       }),
     timeout
   )
@@ -367,6 +454,9 @@ describe("telemetry", () => {
         OTEL_EXPORTER_OTLP_ENDPOINT: "localhost:4318",
         OTEL_EXPORTER_OTLP_PROTOCOL: "grpc",
         OTEL_EXPORTER_OTLP_HEADERS: "a header",
+        OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: "nowhere",
+        OTEL_EXPORTER_OTLP_METRICS_HEADERS: "another",
+        OTEL_EXPORTER_OTLP_LOGS_PROTOCOL: "http/json",
         OTEL_TRACES_SAMPLER: "sometimes"
       })
       const { code, stderr } = yield* ended
@@ -378,8 +468,11 @@ describe("telemetry", () => {
           .map((line) => /^quarry: (\w+): got .*; takes .*\.$/.exec(line)?.[1]),
         [
           "OTEL_EXPORTER_OTLP_ENDPOINT",
+          "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT",
           "OTEL_EXPORTER_OTLP_HEADERS",
+          "OTEL_EXPORTER_OTLP_METRICS_HEADERS",
           "OTEL_EXPORTER_OTLP_PROTOCOL",
+          "OTEL_EXPORTER_OTLP_LOGS_PROTOCOL",
           "OTEL_TRACES_SAMPLER"
         ]
       )

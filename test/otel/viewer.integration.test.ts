@@ -73,7 +73,10 @@ describe("npm run traces", () => {
     Effect.gen(function* () {
       const url = yield* viewer
       assert.strictEqual(yield* sendChunks(`${url}/v1/traces`, Buffer.alloc(1024 * 1024), 20), 413)
-      assert.strictEqual((yield* send(`${url}/v1/traces`, { method: "POST", body: new Uint8Array([0x08, 0xff]) })).status, 400)
+      assert.strictEqual(
+        (yield* send(`${url}/v1/traces`, { method: "POST", body: new Uint8Array([0x08, 0xff]) })).status,
+        400
+      )
       assert.strictEqual((yield* send(url)).status, 200)
     })
   )

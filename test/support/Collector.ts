@@ -11,6 +11,8 @@ export interface Collector {
   readonly logs: Array<OtlpLog>
   /** Every body, of any signal, as text: what must not be in it is looked for here. */
   readonly bodies: Array<string>
+  /** The header `x-key`, by path. */
+  readonly keys: Map<string, unknown>
 }
 
 const accept = (response: ServerResponse) => response.writeHead(200, { "content-type": "application/x-protobuf" }).end()
@@ -22,8 +24,10 @@ export const start = (respond: (response: ServerResponse) => void = accept) =>
       const spans: Array<OtlpSpan> = []
       const logs: Array<OtlpLog> = []
       const bodies: Array<string> = []
+      const keys = new Map<string, unknown>()
       const server = createServer(async (request, response) => {
         const body = await buffer(request)
+        keys.set(request.url ?? "", request.headers["x-key"])
         bodies.push(body.toString("latin1"))
         if (request.url === "/v1/traces") spans.push(...decodeSpans(body))
         if (request.url === "/v1/logs") logs.push(...decodeLogs(body))
@@ -36,7 +40,7 @@ export const start = (respond: (response: ServerResponse) => void = accept) =>
       server.listen(0, "127.0.0.1", () => {
         // A listening TCP server's address is an AddressInfo.
         const { port } = server.address() as AddressInfo
-        resume(Effect.succeed({ url: `http://127.0.0.1:${port}`, spans, logs, bodies, close }))
+        resume(Effect.succeed({ url: `http://127.0.0.1:${port}`, spans, logs, bodies, keys, close }))
       })
     }),
     ({ close }) => Effect.sync(close)
