@@ -31,13 +31,17 @@ const base62 = (value: bigint, length: number): string => {
   return text
 }
 
+/** What each byte does to a CRC-32: every request with a key has a checksum computed. */
+const crcTable = Uint32Array.from({ length: 256 }, (_, byte) => {
+  let crc = byte
+  for (let bit = 0; bit < 8; bit++) crc = (crc >>> 1) ^ (crc & 1 ? 0xedb88320 : 0)
+  return crc
+})
+
 /** CRC-32 (IEEE 802.3) of ASCII text. */
 const crc32 = (text: string): number => {
   let crc = 0xffffffff
-  for (let i = 0; i < text.length; i++) {
-    crc ^= text.charCodeAt(i)
-    for (let bit = 0; bit < 8; bit++) crc = (crc >>> 1) ^ (crc & 1 ? 0xedb88320 : 0)
-  }
+  for (let i = 0; i < text.length; i++) crc = (crc >>> 8) ^ (crcTable[(crc ^ text.charCodeAt(i)) & 0xff] ?? 0)
   return (crc ^ 0xffffffff) >>> 0
 }
 

@@ -50,9 +50,14 @@ const parserErrors: Readonly<Record<string, Undeclared>> = {
 }
 
 /** A request with two hosts is read in two ways by two parties, one of which may be a cache or an access check. */
-const hasOneHost = (request: IncomingMessage): boolean => {
-  const hosts = request.headersDistinct.host?.length ?? 0
-  return hosts === 1 || (hosts === 0 && request.httpVersion === "1.0")
+const hasOneHost = ({ httpVersion, rawHeaders }: IncomingMessage): boolean => {
+  // Names and values by turns. Read as they came, because Node's `headersDistinct` makes lists of all the others too.
+  let hosts = 0
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const name = rawHeaders[at]
+    if (name?.length === 4 && name.toLowerCase() === "host") hosts++
+  }
+  return hosts === 1 || (hosts === 0 && httpVersion === "1.0")
 }
 
 interface Connection {

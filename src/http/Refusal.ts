@@ -3,9 +3,9 @@ import type { Duplex } from "node:stream"
 import { Effect } from "effect"
 import { HttpServerRequest, HttpServerResponse } from "effect/http"
 import { Ids } from "../services/Ids.ts"
+import { CurrentRequest, make as makeState, requestIdFrom } from "./CurrentRequest.ts"
 import { type Undeclared, undeclared } from "./errors.ts"
 import { countRefused } from "./metrics.ts"
-import { RequestId, requestIdFrom } from "./RequestId.ts"
 
 /** Refusals of what never reaches the routes: with the envelope and an id, logged and counted as any other answer. */
 export const make = Effect.gen(function* () {
@@ -13,7 +13,7 @@ export const make = Effect.gen(function* () {
 
   const refusal = Effect.fnUntraced(function* (error: Undeclared, sentId: unknown) {
     const id = yield* requestIdFrom(sentId, ids.requestId)
-    const { body, status } = yield* Effect.provideService(undeclared(error), RequestId, id)
+    const { body, status } = yield* Effect.provideService(undeclared(error), CurrentRequest, makeState(id))
     yield* Effect.logInfo(`Refused a request: ${error.message}`).pipe(Effect.annotateLogs({ request_id: id, status }))
     yield* countRefused(status)
     return { id, status, body }

@@ -3,8 +3,7 @@ import { HttpServerResponse } from "effect/http"
 import { HttpApiSchema } from "effect/http-api"
 import * as domain from "../domain/errors.ts"
 import { Plan } from "../domain/Plan.ts"
-import { note } from "./RequestFacts.ts"
-import { RequestId } from "./RequestId.ts"
+import { CurrentRequest } from "./CurrentRequest.ts"
 import { toMomentOrNull } from "./wire.ts"
 
 /**
@@ -25,10 +24,10 @@ const envelope = <const Code extends string, const Details extends Schema.Struct
   })
 
 const withRequestId = <Fields extends { readonly error: string }>(fields: Fields) =>
-  Effect.andThen(
-    note({ outcome: fields.error }),
-    Effect.map(RequestId, (request_id) => ({ ...fields, request_id }))
-  )
+  Effect.map(CurrentRequest, ({ facts, id }) => {
+    facts.outcome = fields.error
+    return { ...fields, request_id: id }
+  })
 
 /** An error whose envelope has nothing beyond code, message and request id. */
 const plain = <E extends { readonly message: string }, const Code extends string>(

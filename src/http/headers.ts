@@ -1,17 +1,7 @@
-import { Effect } from "effect"
-import { HttpEffect, type HttpServerRequest, HttpServerResponse } from "effect/http"
 import { type Allowance, remaining } from "../domain/Account.ts"
 import type { QuotaExceeded } from "../domain/errors.ts"
 import type { Receipt } from "../services/Metering.ts"
 import type { RateLimitDecision } from "../services/RateLimiter.ts"
-
-/** Sets headers on whatever response this request ends with, except on a 500, which carries `X-Request-Id` only (R1). */
-export const setHeaders = (
-  headers: Readonly<Record<string, string>>
-): Effect.Effect<void, never, HttpServerRequest.HttpServerRequest> =>
-  HttpEffect.appendPreResponseHandler((_request, response) =>
-    Effect.succeed(response.status === 500 ? response : HttpServerResponse.setHeaders(response, headers))
-  )
 
 export const rateLimitHeaders = (decision: RateLimitDecision): Readonly<Record<string, string>> => ({
   "x-ratelimit-limit": String(decision.limit),

@@ -9,9 +9,9 @@ import type { Receipt, Waits } from "../../services/Metering.ts"
 import { Search } from "../../services/Search.ts"
 import { Api } from "../Api.ts"
 import { readJson } from "../body.ts"
-import { quotaHeaders, refusalHeaders, setHeaders } from "../headers.ts"
+import { type Facts, note, setHeaders } from "../CurrentRequest.ts"
+import { quotaHeaders, refusalHeaders } from "../headers.ts"
 import { CurrentPrincipal } from "../Middleware.ts"
-import { type Facts, note } from "../RequestFacts.ts"
 
 /**
  * Answers are handed over as the JSON that they are: the declared schemas would copy and check each row of what our own
@@ -31,8 +31,13 @@ export const layer = HttpApiBuilder.group(
           const request = yield* Effect.fromResult(parse(query, queryStringForm))
           yield* note({ target: request.target })
           const { answer, receipt, record, waits } = yield* tellRefusal(search.run(yield* CurrentPrincipal, request))
-          yield* note({ ...toFacts(receipt, waits), cached: record.cached, search_ms: record.durationMs })
-          if (record.provider !== undefined) yield* note({ provider: record.provider })
+          const { cached, durationMs, provider } = record
+          yield* note({
+            ...toFacts(receipt, waits),
+            cached,
+            search_ms: durationMs,
+            ...(provider === undefined ? {} : { provider })
+          })
           yield* setHeaders(quotaHeaders(receipt))
           return HttpServerResponse.jsonUnsafe(yield* Effect.fromResult(answer))
         })

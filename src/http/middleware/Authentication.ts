@@ -8,11 +8,10 @@ import { type Carried, Credentials } from "../../services/Credentials.ts"
 import { Deployment } from "../../services/Deployment.ts"
 import { Sessions } from "../../services/Sessions.ts"
 import { acceptedBy, ownPagesOnly } from "../Callers.ts"
+import { note, setHeaders } from "../CurrentRequest.ts"
 import { clientAddress } from "../clientAddress.ts"
-import { setHeaders } from "../headers.ts"
 import { Authentication, CurrentPrincipal } from "../Middleware.ts"
 import { isOwnPage } from "../ownPage.ts"
-import { note } from "../RequestFacts.ts"
 
 const carriedBy = Effect.fnUntraced(function* (
   { headers }: HttpServerRequest.HttpServerRequest,

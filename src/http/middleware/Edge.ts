@@ -13,10 +13,9 @@ import { innermost } from "../../domain/innermost.ts"
 import { Ids } from "../../services/Ids.ts"
 import { currentSpan, spanned, traceContext } from "../../services/Tracing.ts"
 import { unreadable } from "../body.ts"
+import { CurrentRequest, type Facts, make, note, type RequestState, requestIdFrom } from "../CurrentRequest.ts"
 import { undeclaredResponse } from "../errors.ts"
 import { matchedRoute, measureRequest, unmatched } from "../metrics.ts"
-import { note, RequestFacts } from "../RequestFacts.ts"
-import { RequestId, requestIdFrom } from "../RequestId.ts"
 
 const notFound = new NotFound({ message: "There is nothing at this address. GET /openapi.json lists what there is." })
 
@@ -61,10 +60,10 @@ const clientClosed = "client_closed"
 /** Counts the request, and writes the one line that the log has for it. */
 const conclude = Effect.fnUntraced(function* (
   request: HttpServerRequest.HttpServerRequest,
+  facts: Facts,
   startedAtMs: number,
   exit: Exit.Exit<HttpServerResponse.HttpServerResponse, unknown>
 ) {
-  const { facts } = yield* RequestFacts
   const durationMs = (yield* Clock.currentTimeMillis) - startedAtMs
   const path = pathOf(request.url)
   const status = Exit.isSuccess(exit) ? exit.value.status : undefined
@@ -109,30 +108,33 @@ const describeRequest = (span: Tracer.Span, request: HttpServerRequest.HttpServe
  */
 const edge = Effect.fnUntraced(function* <E, R>(ids: Ids["Service"], app: App<E, R>) {
   const request = yield* HttpServerRequest.HttpServerRequest
-  const id = yield* requestIdFrom(request.headers["x-request-id"], ids.requestId)
+  const state = make(yield* requestIdFrom(request.headers["x-request-id"], ids.requestId))
   const startedAtMs = yield* Clock.currentTimeMillis
   const parent = Option.getOrUndefined(HttpTraceContext.w3c(request.headers))
   return yield* spanned(request.method, { kind: "server", parent }, (span) => {
-    describeRequest(span, request, id)
+    describeRequest(span, request, state.id)
     return named(
-      id,
-      Effect.onExit(answered(request, app), (exit) => conclude(request, startedAtMs, exit))
+      state,
+      Effect.onExit(answered(request, app), (exit) => conclude(request, state.facts, startedAtMs, exit))
     )
-  }).pipe(Effect.provideService(RequestId, id), Effect.provideService(RequestFacts, { facts: {} }))
+  }).pipe(Effect.provideService(CurrentRequest, state))
 })
 
 /** Tells the caller the ids of the request and of its trace, and every line that is logged on the way. */
-const named = Effect.fnUntraced(function* <A, E, R>(id: string, app: Effect.Effect<A, E, R>) {
+const named = Effect.fnUntraced(function* <A, E, R>({ headers, id }: RequestState, app: Effect.Effect<A, E, R>) {
   const span = yield* currentSpan
-  yield* HttpEffect.appendPreResponseHandler((_request, response) => {
-    const identified = HttpServerResponse.setHeader(response, "x-request-id", id)
-    // A 500 carries the request's id only (R1); its log line has both.
-    return Effect.succeed(
-      span === undefined || response.status === 500
-        ? identified
-        : HttpServerResponse.setHeader(identified, "traceresponse", traceContext(span))
+  yield* HttpEffect.appendPreResponseHandler((_request, response) =>
+    Effect.succeed(
+      // A 500 carries the request's id only (R1); its log line has both.
+      response.status === 500
+        ? HttpServerResponse.setHeader(response, "x-request-id", id)
+        : HttpServerResponse.setHeaders(response, {
+            "x-request-id": id,
+            ...(span === undefined ? {} : { traceresponse: traceContext(span) }),
+            ...headers
+          })
     )
-  })
+  )
   const trace = span === undefined ? {} : { trace_id: span.traceId, span_id: span.spanId }
   return yield* Effect.annotateLogs(app, { request_id: id, ...trace })
 })

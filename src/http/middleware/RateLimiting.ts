@@ -4,7 +4,8 @@ import { rateLimitOf } from "../../domain/Principal.ts"
 import { limiterDecisions } from "../../services/Metrics.ts"
 import { RateLimiter } from "../../services/RateLimiter.ts"
 import { spanned } from "../../services/Tracing.ts"
-import { rateLimitHeaders, setHeaders } from "../headers.ts"
+import { setHeaders } from "../CurrentRequest.ts"
+import { rateLimitHeaders } from "../headers.ts"
 import { CurrentPrincipal, RateLimiting } from "../Middleware.ts"
 
 export const layer = Layer.effect(

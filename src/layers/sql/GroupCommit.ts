@@ -2,11 +2,10 @@ import {
   Array as Arr,
   Cause,
   Clock,
-  type Context,
-  Deferred,
   type Duration,
   Effect,
   Exit,
+  Fiber,
   Metric,
   Result,
   type Scope,
@@ -36,7 +35,7 @@ export interface GroupCommitOptions<Entry, Answer> {
 
 interface Waiting<Entry, Answer> {
   readonly entry: Entry
-  readonly answer: Deferred.Deferred<Answer>
+  readonly answer: (answer: Effect.Effect<Answer>) => void
   /** Of whoever asked, where that is kept. */
   readonly span: Tracer.Span | undefined
   /** Whoever asked went away before the entry was sent. */
@@ -65,7 +64,7 @@ export const makeGroupCommit = Effect.fnUntraced(function* <Entry, Answer>(
   options: GroupCommitOptions<Entry, Answer>
 ): Effect.fn.Return<(entry: Entry) => Effect.Effect<Answer>, never, Scope.Scope> {
   const scope = yield* Effect.scope
-  const context = yield* Effect.context<never>()
+  const fork = Effect.runForkWith(yield* Effect.context<never>())
   const retry = options.uncertainty === undefined ? retryTransient : retryUntilKnown(options.uncertainty)
   const lines = new Map<string, Array<Waiting<Entry, Answer>>>()
   const apart = new Map<string, Apart<Entry, Answer>>()
@@ -110,12 +109,12 @@ export const makeGroupCommit = Effect.fnUntraced(function* <Entry, Answer>(
   )
   yield* observe(ledgerApart.of(options.name), () => apart.size)
 
-  /** Forks what serves many in the context of none of them: whose request woke it is chance, and no parent of it. */
-  const forkApart = (effect: Effect.Effect<void>) =>
-    Effect.forkIn(
-      Effect.updateContext(effect, (_: Context.Context<never>) => context),
-      scope
-    )
+  /**
+   * Runs what serves many in the context of none of them: whose request woke it is chance, and no parent of it. It
+   * begins after what is being run now, so that the first batch too holds all that arrives together.
+   */
+  const forkApart = (effect: Effect.Effect<void>): void =>
+    void Fiber.runIn(fork(Effect.andThen(Effect.yieldNow, effect), { uninterruptible: true }), scope)
 
   const conclude = (batch: Batch<Entry, Answer>, exit: Outcome<Answer>): Effect.Effect<void> =>
     Exit.isFailure(exit) && batch.length > 1 && !failedFor(exit, isTheDatabases)
@@ -123,7 +122,7 @@ export const makeGroupCommit = Effect.fnUntraced(function* <Entry, Answer>(
           discard: true
         })
       : Effect.sync(() => {
-          for (const [index, item] of batch.entries()) Deferred.doneUnsafe(item.answer, answerOf(exit, index))
+          for (const [index, item] of batch.entries()) item.answer(answerOf(exit, index))
         })
 
   // `sending` is cleared in the same synchronous step that saw nothing waiting: an entry that arrives right after it
@@ -133,25 +132,25 @@ export const makeGroupCommit = Effect.fnUntraced(function* <Entry, Answer>(
       const batch = take()
       if (!Arr.isArrayNonEmpty(batch)) continue
       const exit = yield* send(batch)
-      if (failedFor(exit, isLockTimeout)) yield* setApart(batch)
+      if (failedFor(exit, isLockTimeout)) setApart(batch)
       else yield* conclude(batch, exit)
     }
     sending = false
-  }).pipe(Effect.uninterruptible)
-
-  const wake = Effect.suspend(() => {
-    if (sending || lines.size === 0) return Effect.void
-    sending = true
-    return forkApart(drain)
   })
 
-  const setApart = Effect.fnUntraced(function* (batch: Batch<Entry, Answer>) {
+  const wake = (): void => {
+    if (sending || lines.size === 0) return
+    sending = true
+    forkApart(drain)
+  }
+
+  const setApart = (batch: Batch<Entry, Answer>): void => {
     for (const [owner, items] of Object.entries(Arr.groupBy(batch, (item) => options.ownerOf(item.entry)))) {
       apart.set(owner, { line: [...items, ...(lines.get(owner) ?? [])], sending: false })
       lines.delete(owner)
-      yield* wakeApart(owner)
+      wakeApart(owner)
     }
-  })
+  }
 
   const drainApart = Effect.fnUntraced(function* (owner: string, own: Apart<Entry, Answer>) {
     while (own.line.length > 0) {
@@ -162,34 +161,31 @@ export const makeGroupCommit = Effect.fnUntraced(function* <Entry, Answer>(
       if (failedFor(exit, isLockTimeout)) continue
       apart.delete(owner)
       if (own.line.length > 0) lines.set(owner, own.line)
-      return yield* wake
+      return wake()
     }
     own.sending = false
-  }, Effect.uninterruptible)
+  })
 
-  const wakeApart = (owner: string) =>
-    Effect.suspend(() => {
-      const own = apart.get(owner)
-      if (own === undefined || own.sending) return Effect.void
-      own.sending = true
-      return forkApart(drainApart(owner, own))
-    })
+  const wakeApart = (owner: string): void => {
+    const own = apart.get(owner)
+    if (own === undefined || own.sending) return
+    own.sending = true
+    forkApart(drainApart(owner, own))
+  }
 
+  // In one synchronous step: nobody can be interrupted between taking a place in a line and waiting for its answer.
   const submit = (entry: Entry, span: Tracer.Span | undefined) =>
-    Effect.uninterruptibleMask((restore) => {
-      const item: Waiting<Entry, Answer> = { entry, answer: Deferred.makeUnsafe(), span, abandoned: false }
-      const answer = restore(Deferred.await(item.answer)).pipe(
-        Effect.onInterrupt(() =>
-          Effect.sync(() => {
-            item.abandoned = true
-          })
-        )
-      )
+    Effect.callback<Answer>((answer) => {
+      const item: Waiting<Entry, Answer> = { entry, answer, span, abandoned: false }
       const owner = options.ownerOf(entry)
       const line = apart.get(owner)?.line ?? lines.get(owner)
       if (line === undefined) lines.set(owner, [item])
       else line.push(item)
-      return Effect.andThen(apart.has(owner) ? wakeApart(owner) : wake, answer)
+      if (apart.has(owner)) wakeApart(owner)
+      else wake()
+      return Effect.sync(() => {
+        item.abandoned = true
+      })
     })
 
   return (entry) => Effect.flatMap(sampledSpan, (span) => submit(entry, span))

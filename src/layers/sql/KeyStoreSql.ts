@@ -1,4 +1,4 @@
-import { createHmac } from "node:crypto"
+import { createHmac, createSecretKey } from "node:crypto"
 import { Cache, Clock, Duration, Effect, Exit, Layer, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
 import { type ApiKey, isSecret, type KeyMode, makeSecret, secretHint } from "../../domain/ApiKey.ts"
@@ -59,8 +59,9 @@ export const layer = (options: KeyStoreOptions): Layer.Layer<KeyStore, never, Sq
       const ids = yield* Ids
       const scope = yield* Effect.scope
 
-      const digestOf = (secret: string): Buffer =>
-        createHmac("sha256", Redacted.value(options.pepper)).update(secret).digest()
+      // Made into a key once, which half of the work of a digest would otherwise be for.
+      const pepper = createSecretKey(Redacted.value(options.pepper), "utf8")
+      const digestOf = (secret: string): Buffer => createHmac("sha256", pepper).update(secret).digest()
 
       // Beside the request: a failure to write it down costs nothing but a stale date.
       const touch = (keyId: string, now: number) =>
