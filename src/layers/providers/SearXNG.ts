@@ -1,5 +1,4 @@
 import { Clock, Effect, Option, Record, Redacted, Schema } from "effect"
-import { HttpClientRequest } from "effect/http"
 import type { Capabilities, UpstreamCall } from "../../domain/Capabilities.ts"
 import type { UpstreamRow } from "../../domain/Organic.ts"
 import { cutCodePoints } from "../../domain/text.ts"
@@ -10,6 +9,7 @@ import * as Paged from "./Paged.ts"
 import { address, define, type Engines, keptPrivate, SecretHeaders } from "./ProviderType.ts"
 import * as Upstream from "./Upstream.ts"
 import type { UpstreamClient } from "./UpstreamClient.ts"
+import * as UpstreamRequest from "./UpstreamRequest.ts"
 
 const pageSizeRule = { message: "must be a whole number from 5 to 100" }
 
@@ -166,20 +166,18 @@ export const make = (
 ): Effect.Effect<Engines, never, UpstreamClient | Pacer> =>
   Effect.gen(function* () {
     const base = options.url.replace(/\/+$/, "")
-    const headers = Record.map(options.headers ?? {}, (value) => Redacted.value(value))
+    const headers = {
+      // The language of the words for failed engines.
+      "accept-language": "en",
+      ...Record.mapEntries(options.headers ?? {}, (value, name) => [name.toLowerCase(), Redacted.value(value)])
+    }
     const ask = yield* Upstream.make({
       gate: yield* Gate.make(instance, options),
       dialect
     })
 
-    const get = (path: string, urlParams: Readonly<Record<string, string | Redacted.Redacted>>) =>
-      ask(
-        HttpClientRequest.get(base + path, { urlParams }).pipe(
-          // The language of the words for failed engines.
-          HttpClientRequest.setHeader("accept-language", "en"),
-          HttpClientRequest.setHeaders(headers)
-        )
-      )
+    const get = (path: string, parameters: Readonly<Record<string, string | undefined>>) =>
+      ask(UpstreamRequest.get(base + path, parameters, headers))
 
     /** Names of the instance's engines; undefined when it does not tell, as behind a proxy that hides `/config`. */
     const engines = yield* get("/config", {}).pipe(
@@ -199,10 +197,9 @@ export const make = (
 
       const fetchPage = ({ locale, page, query, safe }: UpstreamCall) =>
         get("/search", {
-          // Redacted, so that spans and errors do not show what people search for.
-          q: Redacted.make(literalQuery(query)),
+          q: literalQuery(query),
           format: "json",
-          ...(engine === undefined ? {} : { engines: engine }),
+          engines: engine,
           pageno: String(page),
           language: language(locale),
           safesearch: safesearch[safe]
