@@ -40,13 +40,17 @@ const parseWebUrl = (text: string): URL | undefined => {
  * parameters are compared as written: re-encoding them would make different addresses equal.
  */
 const identity = (url: URL): string => {
-  const parameters = url.search
+  const { host, pathname, protocol, search, username } = url
+  const credentials = username === "" ? "" : `${username}:${url.password}@`
+  return `${protocol}//${credentials}${host}${pathname}?${search === "" ? "" : withoutTracking(search)}`
+}
+
+const withoutTracking = (search: string): string =>
+  search
     .slice(1)
     .split("&")
     .filter((parameter) => !trackingParameter.test(parameter.split("=", 1)[0] ?? ""))
-  const credentials = url.username === "" ? "" : `${url.username}:${url.password}@`
-  return `${url.protocol}//${credentials}${url.host}${url.pathname}?${parameters.join("&")}`
-}
+    .join("&")
 
 /** The identity by which results are de-duplicated; undefined when `text` is no absolute http(s) URL. */
 export const urlIdentity = (text: string): string | undefined => {
@@ -89,7 +93,8 @@ export const plainText = (html: string): string => {
   const text = bounded.includes("<")
     ? bounded.replace(opaqueElement, " ").replace(tag, (match) => (wordBreak.test(match) ? " " : ""))
     : bounded
-  return normalizeWhitespace((text.includes("&") ? decodeHTML(text) : text).replaceAll("\0", " "))
+  const decoded = text.includes("&") ? decodeHTML(text) : text
+  return normalizeWhitespace(decoded.includes("\0") ? decoded.replaceAll("\0", " ") : decoded)
 }
 
 /**

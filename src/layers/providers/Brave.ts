@@ -1,6 +1,6 @@
 import { Redacted } from "effect"
-import { HttpClientRequest } from "effect/http"
 import * as SearchApi from "./SearchApi.ts"
+import * as UpstreamRequest from "./UpstreamRequest.ts"
 
 const countries =
   "ar au at be br ca cl dk fi fr de gr hk in id it jp kr my mx nl nz no cn pl pt ph ru sa za es se ch tw tr gb us".split(
@@ -43,9 +43,10 @@ export const type = SearchApi.type({
     maxQueryWords: 50
   }),
   request: ({ country, language, locale, page, query, rows, safe }, { key, url }) =>
-    HttpClientRequest.get(`${url}/res/v1/web/search`, {
-      urlParams: {
-        q: Redacted.make(query),
+    UpstreamRequest.get(
+      `${url}/res/v1/web/search`,
+      {
+        q: query,
         count: rows,
         offset: page - 1,
         country: country?.toUpperCase() ?? "ALL",
@@ -54,8 +55,8 @@ export const type = SearchApi.type({
         result_filter: "web",
         text_decorations: "false"
       },
-      headers: key === undefined ? {} : { "x-subscription-token": Redacted.value(key) }
-    }),
+      key === undefined ? {} : { "x-subscription-token": Redacted.value(key) }
+    ),
   answer: {
     rows: ["web", "results"],
     marks: ["web", "query", "type", "mixed"],
@@ -64,9 +65,9 @@ export const type = SearchApi.type({
     snippet: "description"
   },
   dialect: {
-    retryAfterMs: (headers, reason) =>
+    retryAfterMs: (header, reason) =>
       reason === "rate_limited" || reason === "quota"
-        ? resetMs(headers["x-ratelimit-reset"], reason === "quota" ? "month" : "second")
+        ? resetMs(header("x-ratelimit-reset"), reason === "quota" ? "month" : "second")
         : undefined
   }
 })

@@ -1,6 +1,6 @@
 import { Redacted } from "effect"
-import { HttpClientRequest } from "effect/http"
 import * as SearchApi from "./SearchApi.ts"
+import * as UpstreamRequest from "./UpstreamRequest.ts"
 
 /** Exa: its first results, with the passage that fits the query best as the snippet. */
 export const type = SearchApi.type({
@@ -13,17 +13,17 @@ export const type = SearchApi.type({
     languages: "none"
   }),
   request: ({ country, query, rows, safe }, { key, url }) =>
-    HttpClientRequest.post(`${url}/search`, {
-      headers: key === undefined ? {} : { "x-api-key": Redacted.value(key) }
-    }).pipe(
-      HttpClientRequest.bodyJsonUnsafe({
+    UpstreamRequest.post(
+      `${url}/search`,
+      {
         query,
         type: "auto",
         numResults: rows,
         userLocation: country?.toUpperCase(),
         moderation: safe !== "off",
         contents: { highlights: { numSentences: 2, highlightsPerUrl: 1 } }
-      })
+      },
+      key === undefined ? {} : { "x-api-key": Redacted.value(key) }
     ),
   answer: {
     rows: ["results"],

@@ -1,6 +1,6 @@
 import { Redacted } from "effect"
-import { HttpClientRequest } from "effect/http"
 import * as SearchApi from "./SearchApi.ts"
+import * as UpstreamRequest from "./UpstreamRequest.ts"
 
 /** Kagi Search API v1. */
 export const type = SearchApi.type({
@@ -13,16 +13,16 @@ export const type = SearchApi.type({
     languages: "none"
   }),
   request: ({ country, page, query, rows, safe }, { key, url }) =>
-    HttpClientRequest.post(`${url}/api/v1/search`, {
-      headers: key === undefined ? {} : { authorization: `Bearer ${Redacted.value(key)}` }
-    }).pipe(
-      HttpClientRequest.bodyJsonUnsafe({
+    UpstreamRequest.post(
+      `${url}/api/v1/search`,
+      {
         query,
         page,
         limit: rows,
         safe_search: safe !== "off",
         ...(country === undefined ? {} : { filters: { region: country } })
-      })
+      },
+      key === undefined ? {} : { authorization: `Bearer ${Redacted.value(key)}` }
     ),
   answer: { rows: ["data", "search"], marks: ["data"], url: "url", title: "title", snippet: "snippet" }
 })

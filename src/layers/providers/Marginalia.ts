@@ -1,6 +1,6 @@
 import { Redacted } from "effect"
-import { HttpClientRequest } from "effect/http"
 import * as SearchApi from "./SearchApi.ts"
+import * as UpstreamRequest from "./UpstreamRequest.ts"
 
 /** Marginalia: an index of small, text-heavy sites. The key `public` works and is often limited. */
 export const type = SearchApi.type({
@@ -13,10 +13,11 @@ export const type = SearchApi.type({
     languages: "none"
   }),
   request: ({ page, query, rows, safe }, { key, url }) =>
-    HttpClientRequest.get(`${url}/search`, {
-      urlParams: { query: Redacted.make(query), count: rows, page, nsfw: safe === "off" ? 0 : 1 },
-      headers: key === undefined ? {} : { "api-key": Redacted.value(key) }
-    }),
+    UpstreamRequest.get(
+      `${url}/search`,
+      { query, count: rows, page, nsfw: safe === "off" ? 0 : 1 },
+      key === undefined ? {} : { "api-key": Redacted.value(key) }
+    ),
   answer: { rows: ["results"], marks: ["results"], url: "url", title: "title", snippet: "description" },
   dialect: { statuses: { 503: { reason: "rate_limited" } } }
 })

@@ -1,6 +1,6 @@
-import { Predicate, Redacted } from "effect"
-import { HttpClientRequest } from "effect/http"
+import { Predicate } from "effect"
 import * as SearchApi from "./SearchApi.ts"
+import * as UpstreamRequest from "./UpstreamRequest.ts"
 
 /** Mojeek: an index of its own. Its errors come in the body of a 200. */
 export const type = SearchApi.type({
@@ -13,17 +13,15 @@ export const type = SearchApi.type({
     languages: "any"
   }),
   request: ({ country, language, offset, query, rows, safe }, { key, url }) =>
-    HttpClientRequest.get(`${url}/search`, {
-      urlParams: {
-        api_key: key,
-        q: Redacted.make(query),
-        fmt: "json",
-        s: offset + 1,
-        t: rows,
-        safe: safe === "off" ? 0 : 1,
-        rb: country?.toUpperCase(),
-        lb: language?.toUpperCase()
-      }
+    UpstreamRequest.get(`${url}/search`, {
+      api_key: key,
+      q: query,
+      fmt: "json",
+      s: offset + 1,
+      t: rows,
+      safe: safe === "off" ? 0 : 1,
+      rb: country?.toUpperCase(),
+      lb: language?.toUpperCase()
     }),
   answer: {
     rows: ["response", "results"],

@@ -1,6 +1,6 @@
 import { Predicate, Redacted } from "effect"
-import { HttpClientRequest } from "effect/http"
 import * as SearchApi from "./SearchApi.ts"
+import * as UpstreamRequest from "./UpstreamRequest.ts"
 
 /** OpenSERP, self-hosted or in its cloud: scrapes other engines, and says so when they block it. */
 export const type = SearchApi.type({
@@ -14,16 +14,17 @@ export const type = SearchApi.type({
     languages: "any"
   }),
   request: ({ country, language, offset, query, rows }, { engine, key, url }) =>
-    HttpClientRequest.get(`${url}/${engine}/search`, {
-      urlParams: {
-        text: Redacted.make(query),
+    UpstreamRequest.get(
+      `${url}/${engine}/search`,
+      {
+        text: query,
         lang: language?.toUpperCase(),
         region: country?.toUpperCase(),
         limit: rows,
         start: offset
       },
-      headers: key === undefined ? {} : { authorization: `Bearer ${Redacted.value(key)}` }
-    }),
+      key === undefined ? {} : { authorization: `Bearer ${Redacted.value(key)}` }
+    ),
   answer: {
     rows: ["results"],
     marks: ["results", "meta"],

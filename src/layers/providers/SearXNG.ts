@@ -1,5 +1,4 @@
-import { Clock, Effect, Option, Record, Redacted, Schema } from "effect"
-import { HttpClientRequest } from "effect/http"
+import { Clock, Effect, Option, Predicate, Record, Redacted, Schema } from "effect"
 import type { Capabilities, UpstreamCall } from "../../domain/Capabilities.ts"
 import type { UpstreamRow } from "../../domain/Organic.ts"
 import { cutCodePoints } from "../../domain/text.ts"
@@ -10,6 +9,7 @@ import * as Paged from "./Paged.ts"
 import { address, define, type Engines, keptPrivate, SecretHeaders } from "./ProviderType.ts"
 import * as Upstream from "./Upstream.ts"
 import type { UpstreamClient } from "./UpstreamClient.ts"
+import * as UpstreamRequest from "./UpstreamRequest.ts"
 
 const pageSizeRule = { message: "must be a whole number from 5 to 100" }
 
@@ -33,13 +33,29 @@ const defaultPageSize = 10
 /** How long it is believed which engines the instance has. */
 const enginesTtl = "10 minutes"
 
-const Row = Schema.Struct({
-  url: Schema.String,
-  title: Schema.String,
-  content: Schema.optionalKey(Schema.NullOr(Schema.String)),
-  engine: Schema.optionalKey(Schema.NullOr(Schema.String)),
-  engines: Schema.optionalKey(Schema.NullOr(Schema.Array(Schema.String)))
-})
+interface Row {
+  readonly url: string
+  readonly title: string
+  readonly content?: string | null
+  readonly engine?: string | null
+  readonly engines?: ReadonlyArray<string> | null
+}
+
+const isString = Predicate.isString
+const isOptional = Predicate.or(Predicate.isNullish, isString)
+
+/** By hand, because a schema takes ten times as long, and there are ten rows or more in each answer. */
+const isRow = (row: unknown): row is Row => {
+  if (typeof row !== "object" || row === null) return false
+  const { content, engine, engines, title, url }: { readonly [K in keyof Row]?: unknown } = row
+  return (
+    isString(url) &&
+    isString(title) &&
+    isOptional(content) &&
+    isOptional(engine) &&
+    (Predicate.isNullish(engines) || (Array.isArray(engines) && engines.every(isString)))
+  )
+}
 
 const Answer = Schema.Struct({
   results: Schema.Array(Schema.Unknown),
@@ -52,7 +68,6 @@ const Config = Schema.Struct({ engines: Schema.Array(Schema.Struct({ name: Schem
 
 const decodeAnswer = Schema.decodeUnknownOption(Answer)
 const decodeConfig = Schema.decodeUnknownOption(Config)
-const decodeRow = Schema.decodeUnknownOption(Row)
 const decodeUnresponsive = Schema.decodeUnknownOption(Unresponsive)
 
 /** Where a part begins with the sign of a command. SearXNG cuts at what is whitespace in Python, as U+001C to U+001F are. */
@@ -136,9 +151,8 @@ const readPage = (json: unknown, engine: string | undefined, hasEngine: Effect.E
   Effect.gen(function* () {
     const answer = Option.getOrUndefined(decodeAnswer(json))
     if (answer === undefined) return yield* Upstream.refuse("malformed", "its answer is not the documented JSON")
-    const rows = answer.results.flatMap((row) => Option.toArray(decodeRow(row)))
-    const isOurs = (row: typeof Row.Type) =>
-      engine === undefined || row.engine === engine || row.engines?.includes(engine) === true
+    const rows = answer.results.filter(isRow)
+    const isOurs = (row: Row) => engine === undefined || row.engine === engine || row.engines?.includes(engine) === true
     const ours = rows.filter(isOurs)
     if (ours.length > 0) {
       return ours.map((row): UpstreamRow => ({ url: row.url, title: row.title, snippet: row.content ?? "" }))
@@ -166,20 +180,18 @@ export const make = (
 ): Effect.Effect<Engines, never, UpstreamClient | Pacer> =>
   Effect.gen(function* () {
     const base = options.url.replace(/\/+$/, "")
-    const headers = Record.map(options.headers ?? {}, (value) => Redacted.value(value))
+    const headers = {
+      // The language of the words for failed engines.
+      "accept-language": "en",
+      ...Record.mapEntries(options.headers ?? {}, (value, name) => [name.toLowerCase(), Redacted.value(value)])
+    }
     const ask = yield* Upstream.make({
       gate: yield* Gate.make(instance, options),
       dialect
     })
 
-    const get = (path: string, urlParams: Readonly<Record<string, string | Redacted.Redacted>>) =>
-      ask(
-        HttpClientRequest.get(base + path, { urlParams }).pipe(
-          // The language of the words for failed engines.
-          HttpClientRequest.setHeader("accept-language", "en"),
-          HttpClientRequest.setHeaders(headers)
-        )
-      )
+    const get = (path: string, parameters: Readonly<Record<string, string | undefined>>) =>
+      ask(UpstreamRequest.get(base + path, parameters, headers))
 
     /** Names of the instance's engines; undefined when it does not tell, as behind a proxy that hides `/config`. */
     const engines = yield* get("/config", {}).pipe(
@@ -199,10 +211,9 @@ export const make = (
 
       const fetchPage = ({ locale, page, query, safe }: UpstreamCall) =>
         get("/search", {
-          // Redacted, so that spans and errors do not show what people search for.
-          q: Redacted.make(literalQuery(query)),
+          q: literalQuery(query),
           format: "json",
-          ...(engine === undefined ? {} : { engines: engine }),
+          engines: engine,
           pageno: String(page),
           language: language(locale),
           safesearch: safesearch[safe]

@@ -1,5 +1,4 @@
 import { Effect, Predicate, type Redacted, Schema } from "effect"
-import type { HttpClientRequest } from "effect/http"
 import type { Capabilities, UpstreamCall } from "../../domain/Capabilities.ts"
 import type { UpstreamRow } from "../../domain/Organic.ts"
 import type { Pacer } from "../../services/Pacer.ts"
@@ -10,6 +9,7 @@ import * as Paged from "./Paged.ts"
 import { address, define, keptPrivate, type ProviderType } from "./ProviderType.ts"
 import * as Upstream from "./Upstream.ts"
 import type { UpstreamClient } from "./UpstreamClient.ts"
+import type { UpstreamRequest } from "./UpstreamRequest.ts"
 
 /** Where in an upstream's answer its rows are, and what is called what in a row. */
 export interface AnswerShape {
@@ -32,11 +32,10 @@ export interface SearchApi {
   readonly engines?: readonly [string, ...Array<string>]
   readonly needsKey: boolean
   readonly capabilities: (engine: string) => Capabilities
-  /** Secrets and the query are `Redacted` where they are part of the address. */
   readonly request: (
     call: UpstreamCall,
     to: { readonly url: string; readonly engine: string; readonly key: Redacted.Redacted | undefined }
-  ) => HttpClientRequest.HttpClientRequest
+  ) => UpstreamRequest
   readonly answer: AnswerShape
   readonly dialect?: Upstream.Dialect
 }

@@ -1,8 +1,7 @@
-import { Redacted } from "effect"
-import { HttpClientRequest } from "effect/http"
 import type { Capabilities, UpstreamCall } from "../../domain/Capabilities.ts"
 import type { Safe } from "../../domain/Target.ts"
 import * as SearchApi from "./SearchApi.ts"
+import * as UpstreamRequest from "./UpstreamRequest.ts"
 
 type Parameters = Readonly<Record<string, string | number | undefined>>
 
@@ -74,15 +73,13 @@ export const type = SearchApi.type({
   capabilities,
   request: (call, { engine: name, key, url }) => {
     const engine = engines[name]
-    return HttpClientRequest.get(`${url}/search.json`, {
-      urlParams: {
-        engine: name,
-        [engine?.query ?? "q"]: Redacted.make(call.query),
-        ...engine?.page?.(call),
-        ...engine?.locale(call),
-        ...(engine?.safe === undefined ? {} : { [engine.safe.parameter]: engine.safe[call.safe] }),
-        api_key: key
-      }
+    return UpstreamRequest.get(`${url}/search.json`, {
+      engine: name,
+      [engine?.query ?? "q"]: call.query,
+      ...engine?.page?.(call),
+      ...engine?.locale(call),
+      ...(engine?.safe === undefined ? {} : { [engine.safe.parameter]: engine.safe[call.safe] }),
+      api_key: key
     })
   },
   answer: {

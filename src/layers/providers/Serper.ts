@@ -1,6 +1,6 @@
 import { Redacted } from "effect"
-import { HttpClientRequest } from "effect/http"
 import * as SearchApi from "./SearchApi.ts"
+import * as UpstreamRequest from "./UpstreamRequest.ts"
 
 /**
  * Serper: Google's results. No first-party reference is public, so only the page size that every client uses is asked
@@ -16,9 +16,11 @@ export const type = SearchApi.type({
     languages: "any"
   }),
   request: ({ country, language, page, query }, { key, url }) =>
-    HttpClientRequest.post(`${url}/search`, {
-      headers: key === undefined ? {} : { "x-api-key": Redacted.value(key) }
-    }).pipe(HttpClientRequest.bodyJsonUnsafe({ q: query, gl: country, hl: language, num: 10, page })),
+    UpstreamRequest.post(
+      `${url}/search`,
+      { q: query, gl: country, hl: language, num: 10, page },
+      key === undefined ? {} : { "x-api-key": Redacted.value(key) }
+    ),
   answer: {
     rows: ["organic"],
     marks: ["organic", "searchParameters"],

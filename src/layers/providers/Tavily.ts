@@ -1,6 +1,6 @@
 import { Redacted } from "effect"
-import { HttpClientRequest } from "effect/http"
 import * as SearchApi from "./SearchApi.ts"
+import * as UpstreamRequest from "./UpstreamRequest.ts"
 
 /** It takes countries by name. Those left out have a name that is written in more than one way. */
 const countries = (
@@ -21,16 +21,16 @@ export const type = SearchApi.type({
     languages: "none"
   }),
   request: ({ country, query, rows }, { key, url }) =>
-    HttpClientRequest.post(`${url}/search`, {
-      headers: key === undefined ? {} : { authorization: `Bearer ${Redacted.value(key)}` }
-    }).pipe(
-      HttpClientRequest.bodyJsonUnsafe({
+    UpstreamRequest.post(
+      `${url}/search`,
+      {
         query,
         max_results: rows,
         search_depth: "basic",
         topic: "general",
         country: country === undefined ? undefined : names.of(country.toUpperCase())?.toLowerCase()
-      })
+      },
+      key === undefined ? {} : { authorization: `Bearer ${Redacted.value(key)}` }
     ),
   answer: { rows: ["results"], marks: ["results"], url: "url", title: "title", snippet: "content" },
   dialect: { statuses: { 432: { reason: "quota" }, 433: { reason: "quota" } } }

@@ -1,11 +1,11 @@
 import { promisify } from "node:util"
 import { brotliDecompress, gunzip, inflate, type ZlibOptions } from "node:zlib"
-import { Clock, Effect, Option, Predicate, Schema, type Tracer } from "effect"
-import { type Headers, HttpClientRequest } from "effect/http"
+import { Clock, Effect, Option, Predicate, type Tracer } from "effect"
 import { Refusal, type RefusalReason } from "../../services/Provider.ts"
 import { currentSpan, traceContext } from "../../services/Tracing.ts"
 import type { Gate } from "./Gate.ts"
 import { type ConnectionFailed, type Reply, UpstreamClient } from "./UpstreamClient.ts"
+import type { UpstreamRequest } from "./UpstreamRequest.ts"
 
 /** The largest answer that is read, as it arrives and once it is decompressed. */
 const maxBodyBytes = 2 * 1024 * 1024
@@ -46,11 +46,11 @@ const decompressed = (encoding: string, body: Buffer, limit: number): Effect.Eff
 const textOf = (reply: Reply, limit: number): Effect.Effect<string, Refusal | ConnectionFailed> =>
   reply.body(limit).pipe(
     Effect.catchTag("BodyTooLarge", () => Effect.fail(tooLarge(limit))),
-    Effect.flatMap((body) => decompressed((reply.headers["content-encoding"] ?? "").trim().toLowerCase(), body, limit)),
+    Effect.flatMap((body) => decompressed((reply.header("content-encoding") ?? "").trim().toLowerCase(), body, limit)),
     Effect.map((body) => body.toString("utf8"))
   )
 
-const parseJson = Schema.decodeUnknownOption(Schema.fromJsonString(Schema.Unknown))
+const parseJson = Option.liftThrowable((text: string): unknown => JSON.parse(text))
 
 /** Fields in which upstreams say what is wrong; others, such as the figures of a plan, would be misread. */
 const explaining = ["error", "errors", "message", "detail", "code", "msg", "tag", "error_description", "status"]
@@ -110,7 +110,7 @@ export interface Dialect {
     readonly [status: number]: { readonly reason: RefusalReason; readonly why?: string } | undefined
   }
   /** The time it wants to be left alone, where it does not say so in Retry-After. */
-  readonly retryAfterMs?: (headers: Headers.Headers, reason: RefusalReason) => number | undefined
+  readonly retryAfterMs?: (header: Reply["header"], reason: RefusalReason) => number | undefined
 }
 
 /**
@@ -119,14 +119,14 @@ export interface Dialect {
  */
 const refuseStatus = (reply: Reply, dialect: Dialect) =>
   Effect.gen(function* () {
-    const { headers, status } = reply
+    const { header, status } = reply
     if (status >= 300 && status < 400) {
       return yield* refuse("malformed", `it redirects (${status}), which is not followed; name its final address`)
     }
     const special = dialect.statuses?.[status]
     let reason = special?.reason ?? meaningOf(status)
     const candidates = refined[status]
-    if (candidates !== undefined && special?.why === undefined && /json/i.test(headers["content-type"] ?? "")) {
+    if (candidates !== undefined && special?.why === undefined && /json/i.test(header("content-type") ?? "")) {
       const words = yield* textOf(reply, maxExplanationBytes).pipe(
         Effect.map((text) => explanation(Option.getOrUndefined(parseJson(text)))),
         Effect.timeout(explanationTimeout),
@@ -136,13 +136,13 @@ const refuseStatus = (reply: Reply, dialect: Dialect) =>
       if (told !== undefined && candidates.includes(told)) reason = told
     }
     const retryAfterMs =
-      retryAfterOf(headers["retry-after"], yield* Clock.currentTimeMillis) ?? dialect.retryAfterMs?.(headers, reason)
+      retryAfterOf(header("retry-after"), yield* Clock.currentTimeMillis) ?? dialect.retryAfterMs?.(header, reason)
     const why = special?.why === undefined ? `it answered ${status}` : `${status}: ${special.why}`
     return yield* new Refusal({ reason, message: why, retryAfterMs })
   })
 
 /** Where a request goes: not its whole address, which holds the query. */
-const describeRequest = (span: Tracer.Span, { method, url }: HttpClientRequest.HttpClientRequest): void => {
+const describeRequest = (span: Tracer.Span, { method, url }: UpstreamRequest): void => {
   const { hostname, port, protocol } = new URL(url)
   span.attribute("http.request.method", method)
   span.attribute("server.address", hostname)
@@ -153,8 +153,10 @@ const describeRequest = (span: Tracer.Span, { method, url }: HttpClientRequest.H
 const traceparent = (span: Tracer.Span | undefined): Readonly<Record<string, string>> =>
   span === undefined ? {} : { traceparent: traceContext(span) }
 
+const accepting = { accept: "application/json", "accept-encoding": "gzip, br" }
+
 /** Asks an upstream and answers the JSON it gives. */
-export type Ask = (request: HttpClientRequest.HttpClientRequest) => Effect.Effect<unknown, Refusal>
+export type Ask = (request: UpstreamRequest) => Effect.Effect<unknown, Refusal>
 
 /**
  * Calls to one upstream, whose data is hostile: bounded in size as it arrives and when decompressed, refused unless it
@@ -167,29 +169,26 @@ export const make = (upstream: {
 }): Effect.Effect<Ask, never, UpstreamClient> =>
   Effect.map(UpstreamClient, (client) => {
     const dialect = upstream.dialect ?? {}
-    const read = Effect.fnUntraced(function* (reply: Reply) {
-      if (reply.status < 200 || reply.status > 299) return yield* refuseStatus(reply, dialect)
-      if (/html/i.test(reply.headers["content-type"] ?? "")) {
-        return yield* refuse("malformed", "it answered HTML: is its address right?")
+    const read = (reply: Reply): Effect.Effect<unknown, Refusal | ConnectionFailed> => {
+      if (reply.status < 200 || reply.status > 299) return refuseStatus(reply, dialect)
+      if (/html/i.test(reply.header("content-type") ?? "")) {
+        return refuse("malformed", "it answered HTML: is its address right?")
       }
-      const json = parseJson(yield* textOf(reply, maxBodyBytes))
-      return Option.isSome(json) ? json.value : yield* refuse("malformed", "its answer is no JSON")
-    })
-    const call = Effect.fnUntraced(
-      function* (request: HttpClientRequest.HttpClientRequest) {
-        const span = yield* currentSpan
+      return Effect.flatMap(textOf(reply, maxBodyBytes), (text) => {
+        const json = parseJson(text)
+        return Option.isSome(json) ? Effect.succeed(json.value) : refuse("malformed", "its answer is no JSON")
+      })
+    }
+    const call = (request: UpstreamRequest) =>
+      Effect.flatMap(currentSpan, (span) => {
         if (span?.sampled === true) describeRequest(span, request)
-        const accepting = HttpClientRequest.setHeaders(request, {
-          accept: "application/json",
-          "accept-encoding": "gzip, br",
-          ...traceparent(span)
-        })
-        return yield* client.exchange(accepting, (reply) => {
+        const headers = { ...request.headers, ...accepting, ...traceparent(span) }
+        return client.exchange({ ...request, headers }, (reply) => {
           if (span?.sampled === true) span.attribute("http.response.status_code", reply.status)
           return read(reply)
         })
-      },
-      Effect.catchTag("ConnectionFailed", ({ code }) => refuse("unreachable", `the connection failed (${code})`))
-    )
+      }).pipe(
+        Effect.catchTag("ConnectionFailed", ({ code }) => refuse("unreachable", `the connection failed (${code})`))
+      )
     return (request) => upstream.gate(call(request))
   })

@@ -1,7 +1,7 @@
 import { NodeHttpClient } from "@effect/platform-node"
 import type { Dispatcher } from "@effect/platform-node/Undici"
-import { Context, Data, Effect, Layer, Option, Predicate, Result } from "effect"
-import { Headers, type HttpClientRequest, Url } from "effect/http"
+import { Context, Data, Effect, Layer, Predicate, Result } from "effect"
+import type { UpstreamRequest } from "./UpstreamRequest.ts"
 
 /** The connection could not be made or broke. `code` is the system's word for it, such as ECONNREFUSED. */
 export class ConnectionFailed extends Data.TaggedError("ConnectionFailed")<{ readonly code: string }> {}
@@ -12,7 +12,8 @@ export class BodyTooLarge extends Data.TaggedError("BodyTooLarge") {}
 /** What an upstream has begun to answer. */
 export interface Reply {
   readonly status: number
-  readonly headers: Headers.Headers
+  /** A header by its name in lower case; of one that comes several times the values with commas between them. */
+  readonly header: (name: string) => string | undefined
   /** The body, read to its end and no further than `maxBytes`: what is declared longer is not read at all. */
   readonly body: (maxBytes: number) => Effect.Effect<Buffer, BodyTooLarge | ConnectionFailed>
 }
@@ -26,7 +27,7 @@ export class UpstreamClient extends Context.Service<
   {
     /** Hands the answer to `use`. When that ends with the body unread, or is interrupted, the connection is closed. */
     readonly exchange: <A, E, R>(
-      request: HttpClientRequest.HttpClientRequest,
+      request: UpstreamRequest,
       use: (reply: Reply) => Effect.Effect<A, E, R>
     ) => Effect.Effect<A, E | ConnectionFailed, R>
   }
@@ -37,17 +38,16 @@ export class UpstreamClient extends Context.Service<
       UpstreamClient.of({
         exchange: (request, use) =>
           Effect.suspend(() => {
-            const url = Url.make(request.url, request.urlParams, Option.getOrUndefined(request.hash))
-            if (Result.isFailure(url)) return Effect.fail(new ConnectionFailed({ code: "invalid address" }))
-            const { origin, pathname, search } = url.success
-            const { body, headers, method } = request
+            const { body, headers, method, parameters } = request
+            const url = URL.parse(request.url)
+            if (url === null) return Effect.fail(new ConnectionFailed({ code: "invalid address" }))
             const exchange = new Exchange()
             const head = exchange.start(dispatcher, {
               method,
-              origin,
-              path: pathname + search,
+              origin: url.origin,
+              path: parameters === "" ? url.pathname : `${url.pathname}?${parameters}`,
               headers,
-              body: body._tag === "Uint8Array" ? body.body : null,
+              body,
               // Time is kept by those who call.
               headersTimeout: 0,
               bodyTimeout: 0
@@ -105,9 +105,12 @@ class Exchange implements Dispatcher.DispatchHandler {
 
   onResponseStart(_: unknown, status: number, headers: Record<string, string | Array<string> | undefined>): void {
     if (status < 200) return
-    const reply = { status, headers: Headers.fromInput(headers) }
-    const declared = Number(reply.headers["content-length"] ?? 0)
-    this.onHead?.(Result.succeed({ ...reply, body: (maxBytes) => this.body(declared, maxBytes) }))
+    const header = (name: string): string | undefined => {
+      const value = headers[name]
+      return Array.isArray(value) ? value.join(", ") : value
+    }
+    const declared = Number(header("content-length") ?? 0)
+    this.onHead?.(Result.succeed({ status, header, body: (maxBytes) => this.body(declared, maxBytes) }))
   }
 
   onResponseData(_: unknown, chunk: Buffer): void {
@@ -117,7 +120,10 @@ class Exchange implements Dispatcher.DispatchHandler {
   }
 
   onResponseEnd(): void {
-    this.ended ??= Result.succeed(Buffer.concat(this.chunks, this.bytes))
+    const [first, ...rest] = this.chunks
+    // Most answers come in one piece, which needs no copy.
+    const whole = first !== undefined && rest.length === 0 ? first : Buffer.concat(this.chunks, this.bytes)
+    this.ended ??= Result.succeed(whole)
     this.end(this.ended)
   }
 

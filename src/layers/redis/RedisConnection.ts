@@ -71,7 +71,7 @@ const cluster = (addresses: ReadonlyArray<string>): Cluster => {
 
 /**
  * Has the commands of one turn of the event loop leave in one write, because a write costs more than all else about a
- * command. Nothing is held back longer, and `flush` sends at once. A cluster's nodes are left as they are.
+ * command. Nothing is held back longer. A cluster's nodes are left as they are.
  */
 const makeWriter = (client: RedisClient) => {
   const stream = () => (client instanceof Redis && client.status === "ready" ? client.stream : undefined)
@@ -87,7 +87,7 @@ const makeWriter = (client: RedisClient) => {
     held.cork()
     setImmediate(flush)
   }
-  return { hold, flush, isHolding: () => held !== undefined }
+  return { hold, isHolding: () => held !== undefined }
 }
 
 const noConnection = "no connection"
@@ -140,8 +140,6 @@ export class RedisConnection extends Context.Service<
   RedisConnection,
   {
     readonly run: <A>(command: (client: RedisClient) => Promise<A>) => Effect.Effect<A, RedisAway>
-    /** Sends what was run so far, which else happens within this turn of the event loop. */
-    readonly flush: Effect.Effect<void>
     /** Whether Redis is away: now, and at each change. */
     readonly away: Stream.Stream<boolean>
   }
@@ -234,7 +232,6 @@ export class RedisConnection extends Context.Service<
                   })
                 : gone
             ),
-          flush: Effect.sync(writer.flush),
           away: SubscriptionRef.changes(changes)
         })
       })

@@ -6,6 +6,9 @@ import { RedisConnection } from "./RedisConnection.ts"
 /** A larger answer is not kept: a few of them would push out thousands, and delay the commands behind them. */
 const maxValueBytes = 262_144
 
+/** What a UTF-16 unit comes to in UTF-8 at most. Counting the bytes takes as long as encoding them. */
+const maxBytesPerUnit = 3
+
 const Value = Schema.fromJsonString(
   Schema.Struct({
     provider: Schema.String,
@@ -33,11 +36,11 @@ const makeStore = (options: { readonly ttl: Duration.Duration }): Effect.Effect<
         if (ttlMs <= 0) return Effect.void
         // Not through the schema, which would copy each row to the same JSON.
         const text = JSON.stringify(found)
-        if (Buffer.byteLength(text) > maxValueBytes) return Effect.void
-        // Nobody waits for it, and it is on its way before the next look for this key.
+        if (text.length * maxBytesPerUnit > maxValueBytes && Buffer.byteLength(text) > maxValueBytes) return Effect.void
+        // Nobody waits for it. A later look for this key goes over the same connection, behind it.
         return connection
           .run((client) => client.set(keyOf(key), text, "PX", ttlMs))
-          .pipe(Effect.ignore, Effect.forkDetach({ startImmediately: true }), Effect.andThen(connection.flush))
+          .pipe(Effect.ignore, Effect.forkDetach({ startImmediately: true }))
       }
     }
   })

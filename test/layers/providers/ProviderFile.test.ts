@@ -1,6 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { ConfigProvider, Effect, FileSystem, Layer, Option } from "effect"
-import { Headers, UrlParams } from "effect/http"
+import { ConfigProvider, Effect, FileSystem, Layer } from "effect"
 import { type Target, targets } from "../../../src/domain/Target.ts"
 import * as PacerMemory from "../../../src/layers/memory/PacerMemory.ts"
 import { type ProviderSource, table } from "../../../src/layers/providers/ProviderFile.ts"
@@ -15,10 +14,10 @@ const environment = { SEARXNG_AUTH: "c2VjcmV0", BRAVE_API_KEY: "BSA-hunter2", EM
 /** A SearXNG that answers every search with the authorization it was sent, in place of the network. */
 const upstream = Layer.succeed(UpstreamClient, {
   exchange: (request, use) => {
-    const engine = Option.getOrElse(UrlParams.getFirst(request.urlParams, "engines"), () => "default")
+    const engine = new URLSearchParams(request.parameters).get("engines") ?? "default"
     const title = `${new URL(request.url).origin} ${engine} ${request.headers.authorization}`
     const body = Buffer.from(JSON.stringify(answer({ results: [{ ...row(1, engine), title }] })))
-    return use({ status: 200, headers: Headers.empty, body: () => Effect.succeed(body) })
+    return use({ status: 200, header: () => undefined, body: () => Effect.succeed(body) })
   }
 })
 
