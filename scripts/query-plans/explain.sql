@@ -4,6 +4,7 @@
 \pset tuples_only on
 select id as hot from accounts where email = '0@example.com' \gset
 select array_agg(id) as crowd from (select id from accounts order by md5(id) limit 64) as t \gset
+select array_agg(sha256(('key' || n)::bytea)) as digests from generate_series(1, 64) as n \gset
 
 -- A connection's first statements plan and read the catalogue; what follows is what a busy one does.
 load 'auto_explain';
@@ -49,8 +50,8 @@ select l.quota, l.used, w.balance, a.plan, a.cycle_start, l.period_start, l.peri
 from accounts a join wallets w on w.account_id = a.id left join allowances l on l.id = a.allowance_id
 where a.id = :'hot' \g /dev/null
 
-\echo '## The principal of a key'
-select a.*, k.id as key_id, k.label, k.mode, k.last_used_at
+\echo '## The principals of 64 keys'
+select a.*, k.id as key_id, k.label, k.mode, k.last_used_at, k.digest
 from api_keys k join accounts a on a.id = k.account_id
-where k.digest = sha256('key5') and k.revoked_at is null and a.deleted_at is null \g /dev/null
+where k.digest = any (:'digests'::bytea[]) and k.revoked_at is null and a.deleted_at is null \g /dev/null
 rollback;

@@ -28,6 +28,27 @@ export const letsAppsIn = (baseUrl: string): boolean => {
   return protocol === "https:" || hostname === "localhost" || hostname === "[::1]" || /^127(?:\.\d+){3}$/.test(hostname)
 }
 
+/**
+ * Schemes that something other than an app answers to: browsers run or read what these name, and systems open their own
+ * programs with it.
+ */
+const takenSchemes =
+  /^(?:about|blob|chrome.*|content|data|edge|file|filesystem|ftps?|https?|intent|jar|javascript|mailto|.*-extension|ms-.*|news|resource|search-ms|shell|sms|ssh|tel|telnet|urn|vbscript|view-source|wss?|x-apple.*):$/
+
+/**
+ * Whether an address is of a scheme that an app made up (RFC 8252 section 7.1), with a name behind it:
+ * `cursor://anysphere.cursor-retrieval/oauth/callback`.
+ */
+export const isOwnScheme = (address: string): boolean => {
+  const url = URL.parse(address)
+  return (
+    url !== null &&
+    /^[a-z][a-z0-9.+-]*:\/\/[a-z0-9.-]+(?:[/?]|$)/i.test(address) &&
+    !/[#\s\p{C}]/u.test(address) &&
+    !takenSchemes.test(url.protocol)
+  )
+}
+
 const protectedResourcePath = "/.well-known/oauth-protected-resource"
 
 /** Paths of the protected resource's metadata: RFC 9728 inserts the resource's own path, and some clients leave it out. */

@@ -1,5 +1,5 @@
 import { createGunzip } from "node:zlib"
-import { NodeStream } from "@effect/platform-node"
+import * as NodeStream from "@effect/platform-node/NodeStream"
 import { Data, Effect, FileSystem, Schema, SchemaIssue, Stream } from "effect"
 import { innermost } from "../domain/innermost.ts"
 import { Document } from "../services/DocumentIndex.ts"

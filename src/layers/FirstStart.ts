@@ -47,7 +47,7 @@ const fillIndex = Effect.gen(function* () {
 
 /** Tells on stdout that the service is up, once it listens. */
 export const announce: Effect.Effect<void, never, AppConfig | FirstStart> = Effect.gen(function* () {
-  const { baseUrl, databaseUrl, dataDir } = yield* AppConfig
+  const { baseUrl, databaseUrl, dataDir, marketplacePlan, marketplaceProxySecret } = yield* AppConfig
   const { secret } = yield* FirstStart
   yield* Console.log(`Quarry listens at ${baseUrl}`)
   if (databaseUrl === undefined) {
@@ -55,6 +55,10 @@ export const announce: Effect.Effect<void, never, AppConfig | FirstStart> = Effe
     yield* Effect.logWarning(
       `Trial storage: ${kept}. It survives a killed process, but not a power cut. Set DATABASE_URL for production.`
     )
+  }
+  if ((marketplacePlan === undefined) !== (marketplaceProxySecret === undefined)) {
+    const unset = marketplacePlan === undefined ? "MARKETPLACE_PLAN" : "MARKETPLACE_PROXY_SECRET"
+    yield* Effect.logWarning(`${unset} is not set: the marketplace is off.`)
   }
   if (secret === undefined) return
   yield* Console.log(

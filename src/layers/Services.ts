@@ -14,10 +14,6 @@ import * as RateLimiterMemory from "./memory/RateLimiterMemory.ts"
 import * as ResultCacheMemory from "./memory/ResultCacheMemory.ts"
 import * as ProviderFile from "./providers/ProviderFile.ts"
 import { UpstreamClient } from "./providers/UpstreamClient.ts"
-import * as PacerRedis from "./redis/PacerRedis.ts"
-import * as RateLimiterRedis from "./redis/RateLimiterRedis.ts"
-import { RedisConnection } from "./redis/RedisConnection.ts"
-import * as ResultCacheRedis from "./redis/ResultCacheRedis.ts"
 import * as SecretHeaders from "./SecretHeaders.ts"
 import * as SignIn from "./SignIn.ts"
 import * as Storage from "./Storage.ts"
@@ -32,7 +28,8 @@ const limits = Layer.effect(
 
 /** What the requests share: over all replicas through Redis where there is one, else within this process. */
 const shared = Layer.unwrap(
-  Effect.map(AppConfig, ({ cacheSize, cacheTtl, redisUrl }) => {
+  Effect.gen(function* () {
+    const { cacheSize, cacheTtl, redisUrl } = yield* AppConfig
     if (redisUrl === undefined) {
       return Layer.mergeAll(
         RateLimiterMemory.layer(),
@@ -40,11 +37,9 @@ const shared = Layer.unwrap(
         PacerMemory.layer
       )
     }
+    const SharedRedis = yield* Effect.promise(() => import("./redis/SharedRedis.ts"))
     // How many answers Redis keeps is its own `maxmemory`; a size of 0 still turns the cache off.
-    const ttl = cacheSize === 0 ? Duration.zero : cacheTtl
-    return Layer.mergeAll(RateLimiterRedis.layer, ResultCacheRedis.layer({ ttl }), PacerRedis.layer).pipe(
-      Layer.provide(RedisConnection.layer({ url: redisUrl }))
-    )
+    return SharedRedis.layer({ url: redisUrl, ttl: cacheSize === 0 ? Duration.zero : cacheTtl })
   })
 )
 

@@ -1,18 +1,18 @@
 import { Effect, Layer, type Redacted } from "effect"
 import * as AccessTokensBetterAuth from "./auth/AccessTokensBetterAuth.ts"
 import * as EmailsLog from "./auth/EmailsLog.ts"
-import * as EmailsSmtp from "./auth/EmailsSmtp.ts"
 import * as SessionsBetterAuth from "./auth/SessionsBetterAuth.ts"
 import { AppConfig } from "./Config.ts"
 import { Secrets } from "./Secrets.ts"
 import * as Storage from "./Storage.ts"
 
 const emails = Layer.unwrap(
-  Effect.map(AppConfig, ({ emailFrom, smtpUrl }) =>
-    smtpUrl === undefined || emailFrom === undefined
-      ? EmailsLog.layer
-      : EmailsSmtp.layer({ url: smtpUrl, from: emailFrom })
-  )
+  Effect.gen(function* () {
+    const { emailFrom, smtpUrl } = yield* AppConfig
+    if (smtpUrl === undefined || emailFrom === undefined) return EmailsLog.layer
+    const EmailsSmtp = yield* Effect.promise(() => import("./auth/EmailsSmtp.ts"))
+    return EmailsSmtp.layer({ url: smtpUrl, from: emailFrom })
+  })
 )
 
 const client = (clientId: string | undefined, clientSecret: Redacted.Redacted | undefined) =>

@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { authorizationServer, challengeOf, letsAppsIn, protectedResource } from "../../src/domain/OAuth.ts"
+import { authorizationServer, challengeOf, isOwnScheme, letsAppsIn, protectedResource } from "../../src/domain/OAuth.ts"
 
 const site = "https://quarry.example"
 
@@ -45,6 +45,38 @@ describe("what apps read about signing in", () => {
       "http://localhost.example"
     ]) {
       assert.isFalse(letsAppsIn(address), address)
+    }
+  })
+
+  it("an app may have a scheme of its own, and none that a browser or a system takes for its own", () => {
+    for (const address of [
+      "cursor://anysphere.cursor-retrieval/oauth/callback",
+      "Cursor://anysphere.cursor-retrieval/oauth/callback",
+      "vscode-insiders://publisher.extension",
+      "com.example.app://callback?x=1"
+    ]) {
+      assert.isTrue(isOwnScheme(address), address)
+    }
+    for (const address of [
+      ..."about blob chrome chrome-extension data file http https intent javascript JavaScript moz-extension ms-msdt"
+        .split(" ")
+        .map((scheme) => `${scheme}://app/callback`),
+      "search-ms://app/callback",
+      "view-source://app/callback",
+      "vbscript://app/callback",
+      "wss://app/callback",
+      "java\nscript://app/callback",
+      " cursor://app/callback",
+      "cursor:callback",
+      "cursor:///callback",
+      "cursor://user@app/callback",
+      "cursor://app:80/callback",
+      "cursor://app/callback#part",
+      "cursor://app/call back",
+      "cursor",
+      ""
+    ]) {
+      assert.isFalse(isOwnScheme(address), address)
     }
   })
 })

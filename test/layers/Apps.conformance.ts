@@ -173,9 +173,55 @@ export const appsConformance = (it: Vitest.MethodsNonLive<Services>): void => {
         "https://app.example/callback",
         "http://localhost:8080/",
         "http://[::1]/x",
-        "com.example.app:/x"
+        "https://vscode.dev/redirect",
+        "https://claude.ai/api/mcp/auth_callback",
+        "com.example.app:/x",
+        "cursor://anysphere.cursor-retrieval/oauth/callback"
       ]) {
         assert.strictEqual((yield* Apps.register(replica, { redirect_uris: [uri] })).status, 201, uri)
+      }
+    })
+  )
+
+  it.effect("a code goes to the scheme of an app's own, as that was registered (RFC 8252 section 7.1)", () =>
+    Effect.gen(function* () {
+      const replica = yield* makeSite()
+      const { browser } = yield* aPerson(replica)
+      const own = "cursor://anysphere.cursor-retrieval/oauth/callback"
+      for (const redirect_uris of [[own], [Apps.callback, own]]) {
+        const { json } = yield* Apps.register(replica, { redirect_uris })
+        assert.deepStrictEqual(json.redirect_uris, redirect_uris)
+        const app = String(json.client_id)
+        const { challenge, verifier } = Apps.makeProof()
+        const answer = yield* Apps.allow(replica, browser, Apps.asking(replica, app, challenge, { redirect_uri: own }))
+        assert.isTrue(answer.href.startsWith(`${own}?`), answer.href)
+        const body = new URLSearchParams({
+          grant_type: "authorization_code",
+          code: answer.searchParams.get("code") ?? "",
+          client_id: app,
+          code_verifier: verifier,
+          redirect_uri: own
+        })
+        assert.isTrue(yield* works(replica, Apps.tokensOf(yield* Apps.post(replica, "/oauth2/token", body)).access))
+        for (const redirect_uri of [
+          "cursor://elsewhere.test/oauth/callback",
+          `${own}/`,
+          "http://127.0.0.1/",
+          "javascript://anysphere.cursor-retrieval/oauth/callback"
+        ]) {
+          const query = Apps.asking(replica, app, challenge, { redirect_uri })
+          assert.match(yield* Apps.authorize(replica, browser, query), /^https:\/\/quarry\.test\/oauth\/error\?/)
+        }
+      }
+      for (const uri of [
+        "javascript://app/%0aalert(1)",
+        "file://host/etc",
+        "ms-msdt://app/x",
+        "intent://app/x",
+        "ftp://app/"
+      ]) {
+        const refused = yield* Apps.register(replica, { redirect_uris: [own, uri] })
+        assert.deepStrictEqual([refused.status, refused.json.error], [400, "invalid_redirect_uri"], uri)
       }
     })
   )

@@ -34,13 +34,16 @@ const backdoor = Layer.effect(
   })
 )
 
-/** The storage services of one replica. Nothing is swept unless a test asks for it. */
+/**
+ * The storage services of one replica. Nothing is swept unless a test asks for it, and nothing is maintained twice: a
+ * test that sets the clock would wait for every turn of the years before.
+ */
 export const replica = () =>
   Layer.mergeAll(
     AccountsSql.layer,
     KeyStoreSql.layer({ pepper: Redacted.make("a pepper for tests") }),
     LedgerSql.layer({ sweepInterval: Duration.infinity }),
-    QueryLogSql.layer(),
+    QueryLogSql.layer({ maintenanceInterval: Duration.infinity }),
     backdoor
   ).pipe(Layer.provideMerge(Ids.layer))
 

@@ -1,11 +1,13 @@
 import { createServer } from "node:http"
-import { NodeHttpServer } from "@effect/platform-node"
+import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import { Cause, Effect, Layer } from "effect"
-import { HttpRouter, HttpServerError, HttpServerResponse } from "effect/http"
+import { HttpEffect, HttpRouter, HttpServerError, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { PrometheusMetrics } from "effect/observability"
+import { Ids } from "../../services/Ids.ts"
 import { prometheusName } from "../../services/Instrument.ts"
 import { ProviderStates } from "../../services/ProviderStates.ts"
 import { Readiness } from "../../services/Readiness.ts"
+import { requestIdFrom } from "../RequestId.ts"
 import { providerView } from "./providers.ts"
 
 const json = (status: number, body: unknown) => HttpServerResponse.jsonUnsafe(body, { status })
@@ -46,6 +48,24 @@ const notFound = HttpRouter.middleware(
   { global: true }
 )
 
+/** Gives every answer the request's id (R2). */
+const identified = Layer.unwrap(
+  Effect.map(Ids, (ids) =>
+    HttpRouter.middleware(
+      (app) =>
+        Effect.gen(function* () {
+          const { headers } = yield* HttpServerRequest.HttpServerRequest
+          const id = yield* requestIdFrom(headers["x-request-id"], ids.requestId)
+          yield* HttpEffect.appendPreResponseHandler((_request, response) =>
+            Effect.succeed(HttpServerResponse.setHeader(response, "x-request-id", id))
+          )
+          return yield* app
+        }),
+      { global: true }
+    )
+  )
+)
+
 export interface AdminOptions {
   readonly host: string
   /** 0 turns the listener off. */
@@ -62,6 +82,6 @@ export const layer = ({ host, port }: AdminOptions) =>
 
 /** With a port of 0, on one that the system chooses. */
 export const listener = (options: AdminOptions) =>
-  HttpRouter.serve(Layer.merge(routes, notFound), { disableLogger: true, disableListenLog: true }).pipe(
+  HttpRouter.serve(Layer.mergeAll(routes, identified, notFound), { disableLogger: true, disableListenLog: true }).pipe(
     Layer.provideMerge(NodeHttpServer.layer(createServer, { ...options, gracefulShutdownTimeout: "1 second" }))
   )

@@ -4,7 +4,7 @@ import { isAPIError } from "better-auth/api"
 import type { Endpoint } from "better-call"
 import { Duration, Effect, Predicate, type Redacted } from "effect"
 import { SqlClient } from "effect/sql"
-import { accessTokenPrefix, appScopes, consentPath, resourceOf, signInPath } from "../../domain/OAuth.ts"
+import { accessTokenPrefix, appScopes, consentPath, isOwnScheme, resourceOf, signInPath } from "../../domain/OAuth.ts"
 import type { Bridge } from "./Database.ts"
 import { digestOf } from "./Digest.ts"
 import { apps } from "./Store.ts"
@@ -102,6 +102,28 @@ export const makeOAuth = Effect.fnUntraced(function* ({ baseUrl, secret }: OAuth
       return settled(bridge, () => bridge.run<unknown, unknown>(prepare).then(() => endpoint(context)))
     }
 
+  /**
+   * The library refuses redirects to a scheme of an app's own with a name behind it, which common apps have. It
+   * registers such an app without them, and they are added before anybody can see it.
+   */
+  const withOwnSchemes =
+    (endpoint: Endpoint): Run =>
+    (context) => {
+      // As `OAuthRequests.ts` has made it.
+      const metadata = context.body as { readonly redirect_uris: ReadonlyArray<string> }
+      const sent = metadata.redirect_uris
+      const others = sent.filter((uri) => !isOwnScheme(uri))
+      if (others.length === sent.length) return endpoint(context)
+      const body = { ...metadata, redirect_uris: others.length === 0 ? [standIn] : others }
+      return settled(bridge, async () => {
+        const answer: Registered = await endpoint({ ...context, body })
+        const { client_id } = answer.response
+        await bridge.run(sql`
+          update auth_apps set redirect_uris = ${JSON.stringify(sent)} where client_id = ${client_id}`)
+        return { ...answer, response: { ...answer.response, redirect_uris: sent } }
+      })
+    }
+
   /** On its own, so that no row stays locked for longer. */
   const after =
     (clear: Effect.Effect<unknown, unknown>, run: Run): Run =>
@@ -120,12 +142,20 @@ export const makeOAuth = Effect.fnUntraced(function* ({ baseUrl, secret }: OAuth
       ...library.endpoints,
       oauth2Token: around(oauth2Token, after(clearTokens, inTransaction(oauth2Token))),
       oauth2Revoke: around(oauth2Revoke, forgiving(oauth2Revoke)),
-      registerOAuthClient: around(registerOAuthClient, after(clearApps, registerOAuthClient))
+      registerOAuthClient: around(registerOAuthClient, after(clearApps, withOwnSchemes(registerOAuthClient)))
     }
   }
   // A plugin, but for types that tell an absent field of its documentation from an undefined one.
   return plugin as unknown as BetterAuthPlugin
 })
+
+/** Of an app with no other redirect, for as long as its registration takes. */
+const standIn = "http://127.0.0.1/"
+
+/** What the library answers who asks for headers and status too, as it does itself. */
+interface Registered {
+  readonly response: { readonly client_id: string }
+}
 
 type Run = (context: { readonly body?: unknown }) => Promise<unknown>
 

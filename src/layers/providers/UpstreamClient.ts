@@ -1,4 +1,4 @@
-import { NodeHttpClient } from "@effect/platform-node"
+import * as NodeHttpClient from "@effect/platform-node/NodeHttpClient"
 import type { Dispatcher } from "@effect/platform-node/Undici"
 import { Context, Data, Effect, Layer, Predicate, Result } from "effect"
 import type { UpstreamRequest } from "./UpstreamRequest.ts"

@@ -12,10 +12,12 @@ import { retryTransient } from "./Transient.ts"
 export interface QueryLogOptions {
   /** How long entries are kept. They go by whole months. */
   readonly retention?: Duration.Duration | undefined
+  /** How often months are made and dropped, after the first time at once. */
+  readonly maintenanceInterval?: Duration.Duration | undefined
 }
 
 const defaultRetention = Duration.days(90)
-const maintenanceInterval = Duration.hours(12)
+const defaultMaintenanceInterval = Duration.hours(12)
 /** Entries that one page looks at: a filter that few pass must not hold a connection for a walk through the whole log. */
 const maxExamined = 25_000
 /** Entries that one statement erases. */
@@ -177,7 +179,7 @@ export const layer = (options: QueryLogOptions = {}): Layer.Layer<QueryLog, neve
         Effect.andThen(eraseLeftovers),
         Effect.retry(maintenanceRetry),
         Effect.catchCause((cause) => Effect.logWarning("The query log's months could not be maintained.", cause)),
-        Effect.repeat(Schedule.spaced(maintenanceInterval)),
+        Effect.repeat(Schedule.spaced(options.maintenanceInterval ?? defaultMaintenanceInterval)),
         Effect.forkScoped
       )
 

@@ -2,6 +2,7 @@ import { assert, describe, layer } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { HttpServer } from "effect/http"
 import * as Admin from "../../../src/http/admin/Admin.ts"
+import * as Ids from "../../../src/layers/Ids.ts"
 import * as ProcessMetrics from "../../../src/layers/telemetry/ProcessMetrics.ts"
 import { Refusal } from "../../../src/services/Provider.ts"
 import { ProviderStates } from "../../../src/services/ProviderStates.ts"
@@ -11,15 +12,20 @@ import { searchRequest } from "../../support/requests.ts"
 import { connect, search } from "../../support/Wire.ts"
 
 const admin = Admin.listener({ host: "127.0.0.1", port: 0 }).pipe(
-  Layer.provideMerge(Layer.mergeAll(Readiness.layer, ProviderStates.layer, ProcessMetrics.layer))
+  Layer.provideMerge(Layer.mergeAll(Ids.layer, Readiness.layer, ProviderStates.layer, ProcessMetrics.layer))
 )
 
-const get = Effect.fnUntraced(function* (path: string) {
+const get = Effect.fnUntraced(function* (path: string, headers: Record<string, string> = {}) {
   const { address } = yield* HttpServer.HttpServer
   const port = "port" in address ? address.port : 0
   return yield* Effect.promise(async () => {
-    const response = await fetch(`http://127.0.0.1:${port}${path}`)
-    return { status: response.status, type: response.headers.get("content-type"), text: await response.text() }
+    const response = await fetch(`http://127.0.0.1:${port}${path}`, { headers })
+    return {
+      status: response.status,
+      type: response.headers.get("content-type"),
+      id: response.headers.get("x-request-id"),
+      text: await response.text()
+    }
   })
 })
 
@@ -92,6 +98,18 @@ describe("the private listener", () => {
         assert.deepInclude(providers[1], { provider: "brave", engine: null, state: "open", last_success_at: null })
         assert.deepInclude(providers[1].last_refusal, { reason: "quota", message: "it answered 402" })
         assert.match(providers[1].retry_at, /^\d{4}-/)
+      })
+    )
+
+    it.effect("R2: every answer carries the caller's id where it is a UUID, else a new one", () =>
+      Effect.gen(function* () {
+        const sent = "0B9E3B6A-1C1F-4F0E-9D57-AAAAAAAAAAAA"
+        for (const path of ["/healthz", "/readyz", "/providers", "/metrics", "/nothing"]) {
+          assert.strictEqual((yield* get(path, { "x-request-id": sent })).id, sent, path)
+          const { id } = yield* get(path, { "x-request-id": "mine" })
+          assert.match(id ?? "", /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/, path)
+          assert.notStrictEqual((yield* get(path)).id, id, path)
+        }
       })
     )
 

