@@ -7,7 +7,7 @@ import { Ids } from "../../services/Ids.ts"
 import { prometheusName } from "../../services/Instrument.ts"
 import { ProviderStates } from "../../services/ProviderStates.ts"
 import { Readiness } from "../../services/Readiness.ts"
-import { requestIdFrom } from "../RequestId.ts"
+import { requestIdFrom } from "../CurrentRequest.ts"
 import { providerView } from "./providers.ts"
 
 const json = (status: number, body: unknown) => HttpServerResponse.jsonUnsafe(body, { status })
