@@ -4,7 +4,8 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { spawned, temporaryDirectory } from "../support/Spawned.ts"
 
-const timeout = 120_000
+/** Every command is a process that opens the embedded database: a second each, and many where others work too. */
+const timeout = 240_000
 
 /** Runs the CLI to its end. */
 const quarry = (env: Record<string, string>, ...args: ReadonlyArray<string>) =>
@@ -58,16 +59,19 @@ describe("quarry on the embedded store", () => {
     timeout
   )
 
-  it.live("a refusal is exit 1 with one line, a mistyped command exit 2; neither writes to stdout", () =>
-    Effect.gen(function* () {
-      const env = { DATA_DIR: "memory:" }
-      const refused = yield* quarry(env, "account", "show", "--id", "acc_none", "--json")
-      assert.deepStrictEqual([refused.code, refused.stdout], [1, ""])
-      assert.match(refused.stderr, /^quarry: [^\n]*acc_none[^\n]*\n$/)
-      const mistyped = yield* quarry(env, "account", "shwo", "--json")
-      assert.deepStrictEqual([mistyped.code, mistyped.stdout], [2, ""])
-      assert.match(mistyped.stderr, /shwo/)
-    })
+  it.live(
+    "a refusal is exit 1 with one line, a mistyped command exit 2; neither writes to stdout",
+    () =>
+      Effect.gen(function* () {
+        const env = { DATA_DIR: "memory:" }
+        const refused = yield* quarry(env, "account", "show", "--id", "acc_none", "--json")
+        assert.deepStrictEqual([refused.code, refused.stdout], [1, ""])
+        assert.match(refused.stderr, /^quarry: [^\n]*acc_none[^\n]*\n$/)
+        const mistyped = yield* quarry(env, "account", "shwo", "--json")
+        assert.deepStrictEqual([mistyped.code, mistyped.stdout], [2, ""])
+        assert.match(mistyped.stderr, /shwo/)
+      }),
+    timeout
   )
 
   it.live("a database that is down is one line without the password", () =>
