@@ -11,11 +11,11 @@ import { page, table } from "./support/Report.ts"
 import { full, large, type Scale, short } from "./support/Scale.ts"
 import { make, type Stage } from "./support/Stage.ts"
 
-const usage = `npm run bench -- [--only NAME]... [--short] [--large] [--pairs N] [--seconds N] [--json FILE]
+const usage = `npm run bench -- [--only NAME]... [--short] [--large] [--pairs N] [--seconds N] [--results] [--json FILE]
 
 Measures Quarry beside a baseline written by hand, on a Postgres and a Redis of its own or on those that
 BENCH_DATABASE_URL and BENCH_REDIS_URL name. --short is a look at whether everything runs; --large adds what takes many
-minutes. A run of everything also writes bench/results/.
+minutes. A run of everything also writes bench/results/, as does --results with what was run.
 
 ${scenarios.map(({ measures, name }) => `${name.padEnd(12)} ${measures}`).join("\n")}`
 
@@ -46,7 +46,7 @@ type Report = Effect.Success<ReturnType<typeof bench>>
 
 const json = (report: Report): string => `${JSON.stringify(report, null, 2)}\n`
 
-/** What a whole run leaves in the repository. */
+/** What a run leaves in the repository. */
 const writeResults = (report: Report): void => {
   const file = (name: string) => new URL(`results/${name}`, import.meta.url)
   writeFileSync(file("results.json"), json(report))
@@ -60,6 +60,7 @@ const options = {
   large: { type: "boolean", default: false },
   pairs: { type: "string" },
   seconds: { type: "string" },
+  results: { type: "boolean", default: false },
   json: { type: "string" },
   help: { type: "boolean", default: false }
 } as const
@@ -83,7 +84,8 @@ const main = Effect.gen(function* () {
   }
   const report = yield* bench(chosen, scale)
   if (values.json !== undefined) writeFileSync(values.json, json(report))
-  if (chosen.length === scenarios.length && !values.short) writeResults(report)
+  const whole = chosen.length === scenarios.length && !values.short
+  if (whole || values.results) writeResults(report)
   return 0
 }).pipe(Effect.catchTag("CannotRun", ({ message }) => Effect.as(Console.error(message), 1)))
 

@@ -5,7 +5,7 @@ export interface Scale {
   readonly seconds: number
   /** Before the first run of each subject. */
   readonly warmUpSeconds: number
-  /** Searches that each process has answered before it is measured: Node compiles only then what is hot. */
+  /** Searches that each process has answered before it is measured: until then Node's compiler takes a third of the time. */
   readonly warmUpSearches: number
   /** Runs of each subject. */
   readonly pairs: number
@@ -27,7 +27,7 @@ export const full: Scale = {
   name: "full",
   seconds: 10,
   warmUpSeconds: 5,
-  warmUpSearches: 3000,
+  warmUpSearches: 15_000,
   pairs: 5,
   accounts: 1000,
   memorySearches: 200_000,
