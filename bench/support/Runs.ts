@@ -100,14 +100,18 @@ const ownCpuMs = (): number => {
   return (system + user) / 1000
 }
 
+/** Of warming up: work at a pace of its own would take many minutes for as many searches. */
+const maxWarmUpRuns = 4
+
 /** Lets a subject do the work until its code is compiled; one that is warm already, until its caches are. */
 const warmUp = Effect.fnUntraced(function* (stage: Stage, subject: Subject, work: Work) {
   const { warmUpSearches, warmUpSeconds } = stage.scale
   const cold = subject.pids.filter((pid) => !stage.warm.has(pid))
   const told = { variant: "", pair: 0, seconds: warmUpSeconds }
   let left = cold.length * warmUpSearches
+  let runs = 0
   do left -= (yield* measure(stage, subject, work, told)).searches
-  while (left > 0)
+  while (left > 0 && ++runs < maxWarmUpRuns)
   for (const pid of cold) stage.warm.add(pid)
 })
 
