@@ -7,8 +7,8 @@ import { prometheusName } from "../../src/services/Instrument.ts"
 import "../../src/services/Metrics.ts"
 import * as Collector from "../support/Collector.ts"
 import * as Database from "../support/Database.ts"
+import { promtool } from "../support/OperatorTool.ts"
 import { describeWithPostgres } from "../support/Postgres.ts"
-import { complaints, describeWithPromtool } from "../support/Promtool.ts"
 import { describeWithRedis, RedisServer } from "../support/RedisServer.ts"
 import { freePort, spawned } from "../support/Spawned.ts"
 import * as Engine from "../torture/support/Engine.ts"
@@ -102,13 +102,13 @@ const namedIn = (expr: string) => {
 
 describeWithPostgres("the metrics of a running service", () => {
   describeWithRedis("with Redis", () => {
-    describeWithPromtool("as Prometheus reads them", () => {
+    promtool.describe("as Prometheus reads them", () => {
       it.live(
         "are well-formed, few, all that dashboards and alerts name, and pushed under the same names",
         () =>
           Effect.gen(function* () {
             const { pushed, text } = yield* scrape
-            assert.strictEqual(complaints(["check", "metrics"], text), "")
+            assert.strictEqual(promtool.complaints(["check", "metrics"], text), "")
 
             const names = new Set([...pushed.matchAll(/[a-z][\w.]+/g)].map(([name]) => prometheusName(name)))
             for (const [, family = ""] of text.matchAll(/^# TYPE (\S+)/gm))

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { assert, describe, it } from "@effect/vitest"
 import { files } from "../../scripts/dashboards.ts"
-import { complaints, describeWithPromtool } from "../support/Promtool.ts"
+import { compose, promtool } from "../support/OperatorTool.ts"
 import * as Shipped from "./Shipped.ts"
 
 describe("the dashboards", () => {
@@ -45,14 +45,14 @@ describe("the dashboards", () => {
   })
 })
 
-describeWithPromtool("Prometheus's own tool", () => {
+promtool.describe("Prometheus's own tool", () => {
   it("takes the configuration and the rules", () => {
-    assert.strictEqual(complaints(["check", "config", `${Shipped.directory}prometheus/prometheus.yml`]), "")
-    assert.strictEqual(complaints(["check", "rules", `${Shipped.directory}prometheus/rules.yml`]), "")
+    assert.strictEqual(promtool.complaints(["check", "config", `${Shipped.directory}prometheus/prometheus.yml`]), "")
+    assert.strictEqual(promtool.complaints(["check", "rules", `${Shipped.directory}prometheus/rules.yml`]), "")
   })
 
   it("sees the alerts fire when they should and be silent when they should", () => {
-    assert.strictEqual(complaints(["test", "rules", `${Shipped.directory}prometheus/rules.test.yml`]), "")
+    assert.strictEqual(promtool.complaints(["test", "rules", `${Shipped.directory}prometheus/rules.test.yml`]), "")
   })
 
   it("can read every expression of the dashboards", () => {
@@ -61,7 +61,7 @@ describeWithPromtool("Prometheus's own tool", () => {
       const rules = Shipped.expressions.map(({ expr }, index) => ({ record: `expression:${index}`, expr }))
       // JSON is YAML.
       writeFileSync(join(directory, "rules.yml"), JSON.stringify({ groups: [{ name: "dashboards", rules }] }))
-      assert.strictEqual(complaints(["check", "rules", join(directory, "rules.yml")]), "")
+      assert.strictEqual(promtool.complaints(["check", "rules", join(directory, "rules.yml")]), "")
     } finally {
       rmSync(directory, { recursive: true })
     }
@@ -140,5 +140,11 @@ describe("the compose file", () => {
       }
       for (const name of depends_on) assert.property(services, name)
     }
+  })
+})
+
+compose.describe("Compose's own tool", () => {
+  it("takes the file", () => {
+    assert.strictEqual(compose.complaints(["-f", `${Shipped.directory}compose.yml`, "config", "--quiet"]), "")
   })
 })

@@ -1,0 +1,29 @@
+import { spawnSync } from "node:child_process"
+import { describe } from "@effect/vitest"
+
+export interface OperatorTool {
+  /** A group of tests that asks the tool, and says so when it is skipped for want of it. */
+  readonly describe: (name: string, tests: () => void) => void
+  /** What the tool says of its input; nothing when it finds nothing wrong. */
+  readonly complaints: (args: ReadonlyArray<string>, input?: string) => string
+}
+
+/** A program of those who read what we ship for operators, from a Debian package. */
+const operatorTool = (command: string, debianPackage: string): OperatorTool => {
+  const remedy = `no ${command} on the PATH: apt-get install ${debianPackage}`
+  const installed = spawnSync(command, ["--version"]).status === 0
+  if (!installed && process.env.QUARRY_REQUIRE_SERVICES === "1") {
+    throw new Error(`QUARRY_REQUIRE_SERVICES=1, but there is ${remedy}`)
+  }
+  return {
+    describe: (name, tests) => describe.skipIf(!installed)(installed ? name : `${name} (${remedy})`, tests),
+    complaints: (args, input = "") => {
+      const { status, stderr, stdout } = spawnSync(command, args, { input, encoding: "utf8" })
+      return status === 0 ? "" : `${stdout}${stderr}`.trim()
+    }
+  }
+}
+
+export const promtool = operatorTool("promtool", "prometheus")
+
+export const compose = operatorTool("docker-compose", "docker-compose")
