@@ -1,4 +1,11 @@
-import { type Board, jaeger, type Line, type Panel } from "./grafana.ts"
+import {
+  PanelBuilder,
+  QueryVariableBuilder,
+  TextBoxVariableBuilder,
+  VariableRefresh
+} from "@grafana/grafana-foundation-sdk/dashboard"
+import * as text from "@grafana/grafana-foundation-sdk/text"
+import { type Board, jaeger, type Line, type Panel, prometheus, query } from "./grafana.ts"
 
 const panel = (
   title: string,
@@ -191,17 +198,14 @@ export const providers: Board = {
   title: "Quarry: providers",
   description: "Which provider is it, and why?",
   variables: [
-    {
-      name: "provider",
-      label: "Provider",
-      type: "query",
-      datasource: { type: "prometheus", uid: "prometheus" },
-      query: { query: "label_values(quarry_provider_breaker, provider)", refId: "provider" },
-      refresh: 2,
-      includeAll: true,
-      multi: true,
-      current: { text: "All", value: "$__all" }
-    }
+    new QueryVariableBuilder("provider")
+      .label("Provider")
+      .datasource(prometheus)
+      .query({ query: "label_values(quarry_provider_breaker, provider)", refId: "provider" })
+      .refresh(VariableRefresh.OnTimeRangeChanged)
+      .includeAll(true)
+      .multi(true)
+      .current({ text: "All", value: "$__all" })
   ],
   rows: [
     {
@@ -384,43 +388,35 @@ export const batch: Board = {
   title: "Quarry: one batch",
   description: "What happened to row 17, and was it charged?",
   variables: [
-    { name: "batch", label: "Batch", type: "textbox", query: "", current: { text: "", value: "" } },
-    { name: "trace", label: "Trace", type: "textbox", query: "", current: { text: "", value: "" } }
+    new TextBoxVariableBuilder("batch").label("Batch").defaultValue(""),
+    new TextBoxVariableBuilder("trace").label("Trace").defaultValue("")
   ],
-  above: {
-    height: 29,
-    panels: [
-      {
-        type: "text",
-        title: "",
-        gridPos: { x: 0, y: 0, w: 24, h: 4 },
-        options: { mode: "markdown", content: guide }
-      },
-      {
-        type: "table",
-        title: "Traces of the batch",
-        datasource: jaeger,
-        gridPos: { x: 0, y: 4, w: 24, h: 5 },
-        targets: [
-          {
-            refId: "A",
-            datasource: jaeger,
-            queryType: "search",
-            service: "quarry",
-            tags: 'quarry.batch.id="$batch"',
-            limit: 20
-          }
-        ]
-      },
-      {
-        type: "traces",
-        title: "Trace",
-        datasource: jaeger,
-        gridPos: { x: 0, y: 9, w: 24, h: 20 },
-        targets: [{ refId: "A", datasource: jaeger, query: "$trace" }]
-      }
-    ]
-  },
+  above: [
+    new text.PanelBuilder().title("").mode(text.TextMode.Markdown).content(guide).span(24).height(4),
+    new PanelBuilder()
+      .type("table")
+      .title("Traces of the batch")
+      .datasource(jaeger)
+      .span(24)
+      .height(5)
+      .withTarget(
+        query({
+          refId: "A",
+          datasource: jaeger,
+          queryType: "search",
+          service: "quarry",
+          tags: 'quarry.batch.id="$batch"',
+          limit: 20
+        })
+      ),
+    new PanelBuilder()
+      .type("traces")
+      .title("Trace")
+      .datasource(jaeger)
+      .span(24)
+      .height(20)
+      .withTarget(query({ refId: "A", datasource: jaeger, query: "$trace" }))
+  ],
   rows: [
     {
       title: "What else happened then",
