@@ -21,7 +21,10 @@ export interface Settlement {
   readonly balance: number
 }
 
-/** The hold's lease ran out and its credits have gone back: nothing was charged and nothing logged. */
+/**
+ * The hold's lease ran out, or the database crashed right after it was taken. Its credits have gone back: nothing was
+ * charged and nothing logged.
+ */
 export class HoldExpired extends Data.TaggedError("HoldExpired")<{ readonly holdId: string }> {}
 
 /** One thing that does not add up. */

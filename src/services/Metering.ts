@@ -58,7 +58,7 @@ export const makeMetering = Effect.gen(function* () {
         ).pipe(
           Effect.tap(({ charged }) => countCredits(records, searches - charged)),
           Effect.map(({ balance, charged }) => ({ creditsUsed: charged, before: hold.before, balance })),
-          // The sweeper has given the credits back already: nothing was charged, and the request is a fault of ours.
+          // The credits have gone back already: nothing was charged, and the request is a fault of ours.
           Effect.orDie
         )
     }

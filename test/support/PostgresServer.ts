@@ -70,6 +70,8 @@ export interface PostgresServer {
   readonly pids: Effect.Effect<ReadonlyArray<number>>
   readonly start: Effect.Effect<void>
   readonly stop: (mode: "fast" | "immediate") => Effect.Effect<void>
+  /** Ends every process of the server where it is. It can be started again. */
+  readonly kill: Effect.Effect<void>
   /** Stops every process of the server where it is. */
   readonly freeze: Effect.Effect<void>
   readonly thaw: Effect.Effect<void>
@@ -77,6 +79,11 @@ export interface PostgresServer {
   readonly frozen: <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
   /** Another server that follows this one until it is promoted. */
   readonly standby: Effect.Effect<PostgresServer & { readonly promote: Effect.Effect<void> }, never, Scope.Scope>
+}
+
+/** Until then their memory and their lock file are in use. */
+const allEnded = async (pids: ReadonlyArray<number>) => {
+  while (pids.some((pid) => existsSync(`/proc/${pid}`))) await setTimeout(5)
 }
 
 const serverIn = Effect.fnUntraced(function* (directory: string, settings: Readonly<Record<string, string>>) {
@@ -119,6 +126,12 @@ const serverIn = Effect.fnUntraced(function* (directory: string, settings: Reado
     pids,
     start: Effect.asVoid(control("start")),
     stop,
+    kill: Effect.flatMap(pids, (all) =>
+      Effect.andThen(
+        signal("SIGKILL"),
+        Effect.promise(() => allEnded(all))
+      )
+    ),
     freeze,
     thaw,
     frozen: (effect) =>

@@ -6,6 +6,7 @@ import { signIn } from "./migrations/0003_sign_in.ts"
 import { waits } from "./migrations/0005_waits.ts"
 import { callers } from "./migrations/0006_callers.ts"
 import { apps } from "./migrations/0007_apps.ts"
+import { ledger } from "./migrations/0008_ledger.ts"
 import { unlimited } from "./StatementLimit.ts"
 import { retryTransient } from "./Transient.ts"
 
@@ -61,7 +62,8 @@ export const run = Effect.gen(function* () {
     "0003_sign_in": signIn,
     "0005_waits": waits,
     "0006_callers": callers,
-    "0007_apps": apps
+    "0007_apps": apps,
+    "0008_ledger": ledger
   })
   yield* retryTransient(makePartitions(yield* SqlClient.SqlClient))
   return applied

@@ -3,7 +3,7 @@ import { Clock, Deferred, Duration, Effect, Exit, Fiber, Layer, type Redacted, R
 import { SqlClient } from "effect/sql"
 import type { Account } from "../../../src/domain/Account.ts"
 import * as Postgres from "../../../src/layers/sql/Postgres.ts"
-import { Ledger } from "../../../src/services/Ledger.ts"
+import { HoldExpired, Ledger } from "../../../src/services/Ledger.ts"
 import { describeWithServers, pooler, postgresServer, proxy } from "../../support/PostgresServer.ts"
 import * as SqlStorage from "../../support/SqlStorage.ts"
 import { makeAccount, makeRecord } from "../../support/searches.ts"
@@ -95,7 +95,7 @@ describeWithServers("Connections to Postgres", () => {
   )
 
   it.live(
-    "I4, I5: a restart under load, orderly or not, is survived, and every search has the end that its caller heard of",
+    "I4, I5: a restart under load, orderly, in haste or killed, is survived, and every search has the end that its caller heard of",
     () =>
       Effect.gen(function* () {
         const server = yield* postgresServer
@@ -104,9 +104,9 @@ describeWithServers("Connections to Postgres", () => {
           const searches = yield* searchesDuring(
             account,
             Effect.gen(function* () {
-              for (const mode of ["fast", "immediate", "fast", "immediate"] as const) {
+              for (const end of [server.stop("fast"), server.stop("immediate"), server.kill, server.kill]) {
                 yield* Effect.sleep("500 millis")
-                yield* Effect.andThen(server.stop(mode), server.start)
+                yield* Effect.andThen(end, server.start)
               }
               yield* Effect.sleep("500 millis")
             })
@@ -114,6 +114,34 @@ describeWithServers("Connections to Postgres", () => {
           yield* booksAgree(account, searches)
           assert.isAbove(searches.filter((it) => it.charged).length, 100)
         }).pipe(Effect.provide(storageAt(server.url)))
+      }),
+    timeout
+  )
+
+  it.live(
+    "I1 to I5: a reservation is not waited for: one that a killed server forgets was never taken, a settlement stays",
+    () =>
+      Effect.gen(function* () {
+        const server = yield* postgresServer
+        yield* Effect.gen(function* () {
+          const ledger = yield* Ledger
+          const sql = yield* SqlClient.SqlClient
+          const account = yield* anAccount
+          const settled = yield* search(account)
+          // What nobody waits for reaches the disk within a second, by this process.
+          const [writer] = yield* sql<{ readonly pid: number }>`
+            select pid from pg_stat_activity where backend_type = 'walwriter'`
+          process.kill(writer?.pid ?? assert.fail("there is a WAL writer"), "SIGSTOP")
+          const forgotten = yield* ledger.reserve(account, 1)
+          const [after] = yield* sql`
+            select current_setting('synchronous_commit') as commit, count(*)::int as holds from holds`
+          assert.deepStrictEqual(after, { commit: "on", holds: 1 })
+          yield* server.kill
+          yield* server.start
+          const exit = yield* Effect.exit(ledger.settle(forgotten, [yield* makeRecord(account)]))
+          assert.deepStrictEqual(exit, Exit.fail(new HoldExpired({ holdId: forgotten.id })))
+          yield* booksAgree(account, [settled, yield* search(account)])
+        }).pipe(Effect.provide(storageAt(server.url, { poolSize: 1 })))
       }),
     timeout
   )

@@ -145,6 +145,35 @@ describeWithPostgres("LedgerSql with several replicas", () => {
     })
   )
 
+  it.effect("a batch reads its own rows, however few the tables held when it was planned", () =>
+    Effect.gen(function* () {
+      const ledger = yield* Ledger
+      const sql = yield* SqlClient.SqlClient
+      const account = yield* makeAccount({ plan: "trial" })
+      const searchTwice = Effect.replicateEffect(
+        Effect.flatMap(ledger.reserve(account, 1), (hold) => ledger.settle(hold, [])),
+        2
+      )
+      yield* searchTwice
+      yield* sql`vacuum analyze`
+      yield* searchTwice
+      yield* sql`
+        insert into holds (id, account_id, allowance_id, from_quota, from_balance, expires_at)
+        select 'hld_' || n, 'other', 0, 1, 0, now() from generate_series(1, 1000) as n`
+      const read = sql<{ readonly rows: number }>`
+        select pg_stat_force_next_flush(), (idx_tup_fetch + seq_tup_read)::int as rows from pg_stat_user_tables
+        where relname = 'holds'`
+      const [before] = yield* Effect.andThen(read, read)
+      yield* searchTwice
+      const [after] = yield* Effect.andThen(read, read)
+      assert.isBelow((after?.rows ?? 0) - (before?.rows ?? 0), 10)
+    }).pipe(
+      Effect.provide(
+        Layer.unwrap(Effect.map(freshDatabase, ({ url }) => SqlStorage.layer(PostgresSql.layer({ url, poolSize: 1 }))))
+      )
+    )
+  )
+
   it.live("a broken connection costs a retry and no credit", () =>
     Effect.gen(function* () {
       const [one, other] = yield* two
