@@ -1,4 +1,4 @@
-import { Clock, Context, Duration, Effect, Latch, Layer, Option, Result, type Tracer } from "effect"
+import { Clock, Context, Duration, Effect, Latch, Layer, Result, type Tracer } from "effect"
 import { unserved } from "../domain/Capabilities.ts"
 import { UpstreamError, type UpstreamTimeout } from "../domain/errors.ts"
 import type { UpstreamRow } from "../domain/Organic.ts"
@@ -101,13 +101,13 @@ export class Providers extends Context.Service<
             describeAttempt(span, tracked.provider, request)
             return tracked.ask(request, shareMs).pipe(
               Effect.provideService(maxQueueMs, shareMs * (isLast ? queueShare.last : queueShare.others)),
-              Effect.tap((rows) => (Option.isSome(rows) ? Effect.void : describeRefusal(span, unanswered(shareMs)))),
+              Effect.tap((rows) => (rows === undefined ? describeRefusal(span, unanswered(shareMs)) : Effect.void)),
               Effect.tapError((refusal) => describeRefusal(span, refusal)),
               Effect.result
             )
           })
           if (Result.isSuccess(outcome)) {
-            if (Option.isSome(outcome.success)) return { provider: name, rows: outcome.success.value }
+            if (outcome.success !== undefined) return { provider: name, rows: outcome.success }
             yield* Effect.logWarning(`Provider ${name} gave ${request.target} no answer in ${shareMs} ms`)
             return yield* timedOut
           }
