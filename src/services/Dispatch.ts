@@ -10,12 +10,15 @@ import { searchDuration } from "./Metrics.ts"
 import { Providers } from "./Providers.ts"
 import { ResultCache } from "./ResultCache.ts"
 
+export interface Answered {
+  readonly organic: ReadonlyArray<OrganicResult>
+  readonly provider: string
+  readonly cached: boolean
+}
+
 /** What came of asking the providers for one search. */
 export interface Dispatched {
-  readonly found: Result.Result<
-    { readonly organic: ReadonlyArray<OrganicResult>; readonly provider: string; readonly cached: boolean },
-    UpstreamError | UpstreamTimeout
-  >
+  readonly found: Result.Result<Answered, UpstreamError | UpstreamTimeout>
   readonly durationMs: number
 }
 

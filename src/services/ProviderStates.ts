@@ -118,11 +118,15 @@ export class Tracked {
   }
 
   /** Asks the provider, for no longer than `withinMs`, and remembers what came of it. No rows: it did not answer. */
-  ask(request: SearchRequest, withinMs: number): Effect.Effect<ReadonlyArray<UpstreamRow> | undefined, Refusal> {
+  ask(
+    request: SearchRequest,
+    withinMs: number,
+    maxQueueMs?: number
+  ): Effect.Effect<ReadonlyArray<UpstreamRow> | undefined, Refusal> {
     return Clock.clockWith((clock) => {
       const startedAt = clock.currentTimeMillisUnsafe()
       const forget = this.breaker.begin(startedAt)
-      const asked = this.deadlines.within(this.provider.search(request), withinMs, Effect.undefined)
+      const asked = this.deadlines.within(this.provider.search(request, maxQueueMs), withinMs, Effect.undefined)
       return Effect.onExit(asked, (exit) => {
         const now = clock.currentTimeMillisUnsafe()
         forget()
