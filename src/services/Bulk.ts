@@ -61,15 +61,16 @@ export class Bulk extends Context.Service<
 
       /** Takes rows one by one, so that a row that nobody has taken when the batch stops was never dispatched. */
       const work = Effect.fnUntraced(function* (batch: Batch) {
+        const clock = yield* Clock.Clock
         for (let row = batch.waiting.shift(); row !== undefined && !batch.stopped; row = batch.waiting.shift()) {
-          row.state = { _tag: "running", since: yield* Clock.currentTimeMillis }
+          row.state = { _tag: "running", since: clock.currentTimeMillisUnsafe() }
           const dispatched = dispatchOnce(batch, row.request)
           if ((yield* sampledSpan) !== undefined) row.span = yield* Effect.makeSpan("quarry.row")
           const exit = yield* Effect.exit(
             row.span === undefined ? dispatched : Effect.provideService(dispatched, Tracer.ParentSpan, row.span)
           )
           row.state = { _tag: "done", exit }
-          if (row.span !== undefined) row.endedAtNanos = yield* Clock.currentTimeNanos
+          if (row.span !== undefined) row.endedAtNanos = clock.currentTimeNanosUnsafe()
           if (Exit.isFailure(exit) && Exit.hasDies(exit)) yield* Effect.logError("Row failed", exit.cause)
         }
       })
@@ -136,7 +137,7 @@ export class Bulk extends Context.Service<
       // giving out of rows.
       const run = Effect.fnUntraced(function* (principal: Principal, rows: BulkRows) {
         const batch: Batch = { id: yield* ids.make("bat_"), answers: new Map(), waiting: [], stopped: false }
-        const fiber = yield* Effect.forkIn(traced(principal, rows, batch), scope)
+        const fiber = yield* Effect.forkIn(traced(principal, rows, batch), scope, { startImmediately: true })
         return yield* Fiber.join(fiber).pipe(
           Effect.onInterrupt(() =>
             Effect.sync(() => {
