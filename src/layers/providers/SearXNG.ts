@@ -116,11 +116,16 @@ const makeSuspension = () => {
         const ms = suspensionMs[refusal.reason]
         if (ms !== undefined) last = { refusal, until: now + ms }
       }),
-    believe: (rows: ReadonlyArray<UpstreamRow>) =>
-      Effect.flatMap(Clock.currentTimeMillis, (now) => {
-        if (rows.length > 0 || (last !== undefined && last.until <= now)) last = undefined
-        return last === undefined ? Effect.succeed(rows) : Effect.fail(last.refusal)
+    believe: (rows: ReadonlyArray<UpstreamRow>) => {
+      if (rows.length > 0) last = undefined
+      if (last === undefined) return Effect.succeed(rows)
+      const { refusal, until } = last
+      return Effect.flatMap(Clock.currentTimeMillis, (now) => {
+        if (until > now) return Effect.fail(refusal)
+        last = undefined
+        return Effect.succeed(rows)
       })
+    }
   }
 }
 
