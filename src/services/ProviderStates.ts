@@ -126,7 +126,8 @@ export class Tracked {
     return Clock.clockWith((clock) => {
       const startedAt = clock.currentTimeMillisUnsafe()
       const forget = this.breaker.begin(startedAt)
-      const asked = this.deadlines.within(this.provider.search(request, maxQueueMs), withinMs, Effect.undefined)
+      const search = Effect.suspend(() => this.provider.search(request, maxQueueMs))
+      const asked = this.deadlines.within(search, withinMs, Effect.undefined)
       return Effect.onExit(asked, (exit) => {
         const now = clock.currentTimeMillisUnsafe()
         forget()

@@ -170,8 +170,9 @@ export class RedisConnection extends Context.Service<
           let waits = true
           const end = (answer: Result.Result<A, string>): void => {
             clearTimeout(timer)
-            if (waits) tell(answer)
+            if (!waits) return
             waits = false
+            tell(answer)
           }
           const fail = () => end(Result.fail(`no answer within ${answerMs} ms`))
           const expire = () => {
