@@ -5,7 +5,7 @@ import { internalError, type QuotaExceeded, UpstreamTimeout } from "../domain/er
 import type { Principal } from "../domain/Principal.ts"
 import type { QueryRecord } from "../domain/QueryRecord.ts"
 import type { SearchRequest } from "../domain/SearchRequest.ts"
-import { countSearch, type Dispatched, makeDispatch, toRecord, toResult } from "./Dispatch.ts"
+import { type Answered, countSearch, type Dispatched, makeDispatch, toRecord, toResult } from "./Dispatch.ts"
 import { Ids } from "./Ids.ts"
 import { Limits } from "./Limits.ts"
 import { makeMetering, type Receipt, type Waits } from "./Metering.ts"
@@ -47,29 +47,30 @@ export class Bulk extends Context.Service<
       const scope = yield* Effect.scope
 
       /** Identical rows share an answer whether or not there is a result cache; a failure is not shared (R15). */
-      const dispatchOnce = Effect.fnUntraced(function* (batch: Batch, request: SearchRequest) {
+      const dispatchOnce = (batch: Batch, request: SearchRequest): Effect.Effect<Dispatched> => {
         const key = cacheKey(request)
         const known = batch.answers.get(key)
-        if (known !== undefined) return known
-        const dispatched = yield* dispatch(request)
-        if (Result.isSuccess(dispatched.found)) {
-          const found = Result.succeed({ ...dispatched.found.success, cached: true })
-          batch.answers.set(key, { found, durationMs: 0 })
+        if (known !== undefined) {
+          return Effect.succeed({ found: Result.succeed({ ...known, cached: true }), durationMs: 0 })
         }
-        return dispatched
-      })
+        return Effect.map(dispatch(request), (dispatched) => {
+          if (Result.isSuccess(dispatched.found)) batch.answers.set(key, dispatched.found.success)
+          return dispatched
+        })
+      }
 
       /** Takes rows one by one, so that a row that nobody has taken when the batch stops was never dispatched. */
       const work = Effect.fnUntraced(function* (batch: Batch) {
+        const clock = yield* Clock.Clock
         for (let row = batch.waiting.shift(); row !== undefined && !batch.stopped; row = batch.waiting.shift()) {
-          row.state = { _tag: "running", since: yield* Clock.currentTimeMillis }
+          row.state = { _tag: "running", since: clock.currentTimeMillisUnsafe() }
           const dispatched = dispatchOnce(batch, row.request)
           if ((yield* sampledSpan) !== undefined) row.span = yield* Effect.makeSpan("quarry.row")
           const exit = yield* Effect.exit(
             row.span === undefined ? dispatched : Effect.provideService(dispatched, Tracer.ParentSpan, row.span)
           )
           row.state = { _tag: "done", exit }
-          row.endedAtNanos = yield* Clock.currentTimeNanos
+          if (row.span !== undefined) row.endedAtNanos = clock.currentTimeNanosUnsafe()
           if (Exit.isFailure(exit) && Exit.hasDies(exit)) yield* Effect.logError("Row failed", exit.cause)
         }
       })
@@ -136,7 +137,7 @@ export class Bulk extends Context.Service<
       // giving out of rows.
       const run = Effect.fnUntraced(function* (principal: Principal, rows: BulkRows) {
         const batch: Batch = { id: yield* ids.make("bat_"), answers: new Map(), waiting: [], stopped: false }
-        const fiber = yield* Effect.forkIn(traced(principal, rows, batch), scope)
+        const fiber = yield* Effect.forkIn(traced(principal, rows, batch), scope, { startImmediately: true })
         return yield* Fiber.join(fiber).pipe(
           Effect.onInterrupt(() =>
             Effect.sync(() => {
@@ -154,7 +155,7 @@ export class Bulk extends Context.Service<
 interface Batch {
   readonly id: string
   /** Answers of this batch by search. */
-  readonly answers: Map<string, Dispatched>
+  readonly answers: Map<string, Answered>
   /** Rows that no worker has taken. */
   readonly waiting: Array<Row>
   /** Whether no further row may start. */

@@ -1,4 +1,4 @@
-import { Clock, Effect, Metric, Result } from "effect"
+import { Clock, Duration, Effect, Metric, Result } from "effect"
 import type { UpstreamError, UpstreamTimeout } from "../domain/errors.ts"
 import { type OrganicResult, rank } from "../domain/Organic.ts"
 import { defaultSource, type Principal } from "../domain/Principal.ts"
@@ -10,12 +10,15 @@ import { searchDuration } from "./Metrics.ts"
 import { Providers } from "./Providers.ts"
 import { ResultCache } from "./ResultCache.ts"
 
+export interface Answered {
+  readonly organic: ReadonlyArray<OrganicResult>
+  readonly provider: string
+  readonly cached: boolean
+}
+
 /** What came of asking the providers for one search. */
 export interface Dispatched {
-  readonly found: Result.Result<
-    { readonly organic: ReadonlyArray<OrganicResult>; readonly provider: string; readonly cached: boolean },
-    UpstreamError | UpstreamTimeout
-  >
+  readonly found: Result.Result<Answered, UpstreamError | UpstreamTimeout>
   readonly durationMs: number
 }
 
@@ -25,22 +28,22 @@ export const makeDispatch = Effect.gen(function* () {
   const cache = yield* ResultCache
   const { providerTimeout } = yield* Limits
 
-  return Effect.fnUntraced(function* (request: SearchRequest): Effect.fn.Return<Dispatched> {
-    const startedAt = yield* Clock.currentTimeMillis
-    const found = yield* cache.get(request, providers.search(request)).pipe(
-      // A search that joined another's call must not wait longer than its own budget (R15).
-      Effect.timeoutOrElse({ duration: providerTimeout, orElse: () => Effect.fail(providerTimedOut(providerTimeout)) }),
-      Effect.result
-    )
-    return {
-      found: Result.map(found, ({ cached, provider, rows }) => ({
-        organic: rank(rows, request.num),
-        provider,
-        cached
-      })),
-      durationMs: (yield* Clock.currentTimeMillis) - startedAt
-    }
-  })
+  // A search that joined another's call must not wait longer than its own budget (R15).
+  const patience = { ms: Duration.toMillis(providerTimeout), error: providerTimedOut(providerTimeout) }
+
+  return (request: SearchRequest): Effect.Effect<Dispatched> =>
+    Clock.clockWith((clock) => {
+      const startedAt = clock.currentTimeMillisUnsafe()
+      const answer = Effect.result(cache.get(request, providers.search(request), patience))
+      return Effect.map(answer, (answered) => {
+        const found = Result.map(answered, ({ cached, provider, rows }) => ({
+          organic: rank(rows, request.num),
+          provider,
+          cached
+        }))
+        return { found, durationMs: clock.currentTimeMillisUnsafe() - startedAt }
+      })
+    })
 })
 
 /** Counts a dispatched search by how it ended. */

@@ -1,4 +1,4 @@
-import { Context, Data, type Effect } from "effect"
+import { Data, type Effect } from "effect"
 import type { Capabilities } from "../domain/Capabilities.ts"
 import type { UpstreamRow } from "../domain/Organic.ts"
 import type { SearchRequest } from "../domain/SearchRequest.ts"
@@ -34,10 +34,8 @@ export class Refusal extends Data.TaggedError("Refusal")<{
   readonly retryAfterMs?: number | undefined
 }> {}
 
-/** How long a call may wait for its turn when the operator bounds the calls to a provider. */
-export const maxQueueMs = Context.Reference<number>("quarry/services/Provider/maxQueueMs", {
-  defaultValue: () => 1_000
-})
+/** How long a call may wait for its turn when the operator bounds the calls to a provider and nobody says otherwise. */
+export const defaultQueueMs = 1_000
 
 /** One upstream behind one target: a provider with the engine it is asked for. */
 export interface Provider {
@@ -47,7 +45,8 @@ export interface Provider {
   readonly capabilities?: Capabilities
   /**
    * The rows of the answered page in rank order: rows `(page - 1) * num + 1` to `page * num` of the upstream's list,
-   * or a few more, which ranking cuts (R13). May be empty.
+   * or a few more, which ranking cuts (R13). May be empty. Each call may wait
+   * `maxQueueMs` for its turn.
    */
-  readonly search: (request: SearchRequest) => Effect.Effect<ReadonlyArray<UpstreamRow>, Refusal>
+  readonly search: (request: SearchRequest, maxQueueMs?: number) => Effect.Effect<ReadonlyArray<UpstreamRow>, Refusal>
 }

@@ -3,6 +3,7 @@ import type { Capabilities } from "../domain/Capabilities.ts"
 import type { UpstreamRow } from "../domain/Organic.ts"
 import type { SearchRequest } from "../domain/SearchRequest.ts"
 import { Breaker, type BreakerState, breakerStates } from "./Breaker.ts"
+import { Deadlines } from "./Deadlines.ts"
 import { observe } from "./Instrument.ts"
 import { breakerState, providerDuration } from "./Metrics.ts"
 import { type Provider, Refusal, type RefusalReason } from "./Provider.ts"
@@ -76,7 +77,7 @@ class Latencies {
 const timeout = (message: string) => new Refusal({ reason: "timeout", message })
 export const unanswered = (withinMs: number) => timeout(`no answer in ${withinMs} ms`)
 
-type Ended = Exit.Exit<Option.Option<ReadonlyArray<UpstreamRow>>, Refusal>
+type Ended = Exit.Exit<ReadonlyArray<UpstreamRow> | undefined, Refusal>
 
 /**
  * An attempt that is interrupted after so much of its time has not answered in time. The search's own clock started
@@ -86,7 +87,7 @@ const spentShare = 0.95
 
 /** How an attempt ended. One that another overtook, or whose search was given up, is `abandoned`. */
 const outcomeOf = (exit: Ended): RefusalReason | "ok" | "abandoned" | "defect" => {
-  if (Exit.isSuccess(exit)) return Option.isSome(exit.value) ? "ok" : "timeout"
+  if (Exit.isSuccess(exit)) return exit.value === undefined ? "timeout" : "ok"
   return Option.match(Cause.findErrorOption(exit.cause), {
     onNone: () => (Exit.hasDies(exit) ? "defect" : "abandoned"),
     onSome: ({ reason }) => reason
@@ -97,14 +98,18 @@ const outcomeOf = (exit: Ended): RefusalReason | "ok" | "abandoned" | "defect" =
 export class Tracked {
   readonly provider: Provider
   readonly breaker = new Breaker()
+  private readonly names: ReturnType<typeof namesOf>
+  private readonly deadlines: Deadlines
   private readonly latencies = new Latencies()
   private answers = 0
   private refusals = 0
   private lastSuccessAt: number | undefined
   private lastRefusal: ProviderState["lastRefusal"]
 
-  constructor(provider: Provider) {
+  constructor(provider: Provider, deadlines: Deadlines) {
     this.provider = provider
+    this.names = namesOf(provider)
+    this.deadlines = deadlines
   }
 
   /** What its slowest answers take; undefined while too few are known. */
@@ -112,32 +117,34 @@ export class Tracked {
     return this.latencies.count < minHedgeSamples ? undefined : this.latencies.percentile(0.95)
   }
 
-  /** Asks the provider, for no longer than `withinMs`, and remembers what came of it. */
-  ask(request: SearchRequest, withinMs: number): Effect.Effect<Option.Option<ReadonlyArray<UpstreamRow>>, Refusal> {
-    return Effect.flatMap(Clock.currentTimeMillis, (startedAt) => {
+  /** Asks the provider, for no longer than `withinMs`, and remembers what came of it. No rows: it did not answer. */
+  ask(
+    request: SearchRequest,
+    withinMs: number,
+    maxQueueMs?: number
+  ): Effect.Effect<ReadonlyArray<UpstreamRow> | undefined, Refusal> {
+    return Clock.clockWith((clock) => {
+      const startedAt = clock.currentTimeMillisUnsafe()
       const forget = this.breaker.begin(startedAt)
-      return this.provider.search(request).pipe(
-        Effect.timeoutOption(withinMs),
-        Effect.onExit((exit) =>
-          Effect.flatMap(Clock.currentTimeMillis, (now) => {
-            forget()
-            return this.remember(exit, startedAt, now, withinMs)
-          })
-        )
-      )
+      const search = Effect.suspend(() => this.provider.search(request, maxQueueMs))
+      const asked = this.deadlines.within(search, withinMs, Effect.undefined)
+      return Effect.onExit(asked, (exit) => {
+        const now = clock.currentTimeMillisUnsafe()
+        forget()
+        return this.remember(exit, startedAt, now, withinMs)
+      })
     })
   }
 
   private remember(ended: Ended, startedAt: number, now: number, withinMs: number): Effect.Effect<void> {
     const spent = now - startedAt >= withinMs * spentShare
-    const exit: Ended = spent && Exit.hasInterrupts(ended) ? Exit.succeed(Option.none()) : ended
-    const { engine, provider } = namesOf(this.provider)
-    const duration = providerDuration.of(provider, engine ?? "", outcomeOf(exit))
+    const exit: Ended = spent && Exit.hasInterrupts(ended) ? Exit.succeed(undefined) : ended
+    const duration = providerDuration.of(this.names.provider, this.names.engine ?? "", outcomeOf(exit))
     return Effect.andThen(Metric.update(duration, (now - startedAt) / 1000), this.learn(exit, startedAt, now, withinMs))
   }
 
   private learn(exit: Ended, startedAt: number, now: number, withinMs: number): Effect.Effect<void> {
-    if (Exit.isSuccess(exit) && Option.isSome(exit.value)) {
+    if (Exit.isSuccess(exit) && exit.value !== undefined) {
       this.answers += 1
       this.lastSuccessAt = now
       this.latencies.add(now - startedAt)
@@ -198,9 +205,10 @@ export class ProviderStates extends Context.Service<
     ProviderStates,
     Effect.gen(function* () {
       const tracked = new Map<Provider, Tracked>()
+      const deadlines = yield* Deadlines.make
       const scope = yield* Effect.scope
       const add = Effect.fnUntraced(function* (provider: Provider) {
-        const added = new Tracked(provider)
+        const added = new Tracked(provider, deadlines)
         tracked.set(provider, added)
         const { engine, provider: name } = namesOf(provider)
         for (const state of breakerStates) {
@@ -214,7 +222,7 @@ export class ProviderStates extends Context.Service<
         const startedAt = yield* Clock.currentTimeMillis
         const outcome = yield* Effect.result(it.ask(request, withinMs))
         const now = yield* Clock.currentTimeMillis
-        const rows = Result.isSuccess(outcome) ? Option.getOrUndefined(outcome.success) : undefined
+        const rows = Result.isSuccess(outcome) ? outcome.success : undefined
         const refusal = Result.isFailure(outcome) ? outcome.failure : unanswered(withinMs)
         return {
           state: it.state(now),

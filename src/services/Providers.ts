@@ -1,11 +1,11 @@
-import { Clock, Context, Duration, Effect, Latch, Layer, Option, Result, type Tracer } from "effect"
+import { Clock, Context, Duration, Effect, Latch, Layer, Result, type Tracer } from "effect"
 import { unserved } from "../domain/Capabilities.ts"
 import { UpstreamError, type UpstreamTimeout } from "../domain/errors.ts"
 import type { UpstreamRow } from "../domain/Organic.ts"
 import type { SearchRequest } from "../domain/SearchRequest.ts"
 import { type Target, targets } from "../domain/Target.ts"
 import { Limits, providerTimedOut } from "./Limits.ts"
-import { maxQueueMs, type Provider, type Refusal } from "./Provider.ts"
+import type { Provider, Refusal } from "./Provider.ts"
 import { ProviderStates, type Tracked, unanswered } from "./ProviderStates.ts"
 import { describeProvider, spanned } from "./Tracing.ts"
 
@@ -90,48 +90,47 @@ export class Providers extends Context.Service<
         })
 
         /** One provider within its share of the time. What it refused as goes to the log. */
-        const ask = Effect.fnUntraced(function* (
+        const ask = (
           tracked: Tracked,
           request: SearchRequest,
           shareMs: number,
           isLast: boolean
-        ): Effect.fn.Return<Found, SearchFailed> {
+        ): Effect.Effect<Found, SearchFailed> => {
           const { name } = tracked.provider
-          const outcome = yield* spanned("Provider.search", { kind: "client" }, (span) => {
+          const maxQueueMs = shareMs * (isLast ? queueShare.last : queueShare.others)
+          const attempt = spanned("Provider.search", { kind: "client" }, (span) => {
             describeAttempt(span, tracked.provider, request)
-            return tracked.ask(request, shareMs).pipe(
-              Effect.provideService(maxQueueMs, shareMs * (isLast ? queueShare.last : queueShare.others)),
-              Effect.tap((rows) => (Option.isSome(rows) ? Effect.void : describeRefusal(span, unanswered(shareMs)))),
+            return tracked.ask(request, shareMs, maxQueueMs).pipe(
+              Effect.tap((rows) => (rows === undefined ? describeRefusal(span, unanswered(shareMs)) : Effect.void)),
               Effect.tapError((refusal) => describeRefusal(span, refusal)),
               Effect.result
             )
           })
-          if (Result.isSuccess(outcome)) {
-            if (Option.isSome(outcome.success)) return { provider: name, rows: outcome.success.value }
-            yield* Effect.logWarning(`Provider ${name} gave ${request.target} no answer in ${shareMs} ms`)
-            return yield* timedOut
-          }
-          const { message, reason } = outcome.failure
-          yield* Effect.logWarning(`Provider ${name} refused ${request.target}: ${reason} (${message})`)
-          return yield* failed
-        })
+          return Effect.flatMap(attempt, (outcome): Effect.Effect<Found, SearchFailed> => {
+            if (Result.isFailure(outcome)) {
+              const { message, reason } = outcome.failure
+              const warning = `Provider ${name} refused ${request.target}: ${reason} (${message})`
+              return Effect.andThen(Effect.logWarning(warning), Effect.fail(failed))
+            }
+            if (outcome.success !== undefined) return Effect.succeed({ provider: name, rows: outcome.success })
+            const warning = `Provider ${name} gave ${request.target} no answer in ${shareMs} ms`
+            return Effect.andThen(Effect.logWarning(warning), Effect.fail(timedOut))
+          })
+        }
 
         /** One after the other. A provider that hangs must leave time for those after it. */
-        const oneByOne = Effect.fnUntraced(function* (
-          candidates: ReadonlyArray<Tracked>,
+        const oneByOne = (
+          [first, ...others]: ReadonlyArray<Tracked>,
           request: SearchRequest,
           deadline: number
-        ) {
-          let lastWord: SearchFailed = failed
-          for (const [index, tracked] of candidates.entries()) {
-            const leftMs = deadline - (yield* Clock.currentTimeMillis)
-            const shareMs = Math.ceil(leftMs / (candidates.length - index))
-            const outcome = yield* Effect.result(ask(tracked, request, shareMs, index === candidates.length - 1))
-            if (Result.isSuccess(outcome)) return outcome.success
-            lastWord = outcome.failure
-          }
-          return yield* lastWord
-        })
+        ): Effect.Effect<Found, SearchFailed> => {
+          if (first === undefined) return Effect.fail(failed)
+          return Effect.flatMap(Clock.currentTimeMillis, (now) => {
+            const shareMs = Math.ceil((deadline - now) / (others.length + 1))
+            const own = ask(first, request, shareMs, others.length === 0)
+            return others.length === 0 ? own : Effect.catch(own, () => oneByOne(others, request, deadline))
+          })
+        }
 
         /**
          * The first, and beside it the others as soon as it has failed or takes longer than its slowest answers do. The
@@ -160,12 +159,12 @@ export class Providers extends Context.Service<
             )
           })
 
-        const search = Effect.fnUntraced(function* (request: SearchRequest) {
-          const now = yield* Clock.currentTimeMillis
-          const candidates = candidatesFor(lists.get(request.target) ?? [], request, now)
-          const attempts = table.hedged?.has(request.target) === true ? overlapping : oneByOne
-          return yield* attempts(candidates, request, now + budgetMs)
-        })
+        const search = (request: SearchRequest) =>
+          Effect.flatMap(Clock.currentTimeMillis, (now) => {
+            const candidates = candidatesFor(lists.get(request.target) ?? [], request, now)
+            const attempts = table.hedged?.has(request.target) === true ? overlapping : oneByOne
+            return attempts(candidates, request, now + budgetMs)
+          })
 
         return Providers.of({ search })
       })

@@ -1,5 +1,6 @@
-import { Cause, Context, Effect, type Exit, Fiber, FiberSet, Metric, Result, type Scope, type Tracer } from "effect"
+import { Cause, Context, Effect, type Exit, Fiber, Metric, Result, type Scope, type Tracer } from "effect"
 import type { SearchRequest } from "../domain/SearchRequest.ts"
+import { Deadlines } from "./Deadlines.ts"
 import { cacheLookups } from "./Metrics.ts"
 import type { Found } from "./Providers.ts"
 import { sampledSpan } from "./Tracing.ts"
@@ -29,7 +30,11 @@ interface Flight<E> {
 
 const count = (result: "hit" | "miss" | "joined"): Effect.Effect<void> => Metric.update(cacheLookups.of(result), 1)
 
-type Restore = <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
+/** How long a search waits for its answer, and how it fails then. */
+export interface Patience<E> {
+  readonly ms: number
+  readonly error: E
+}
 
 /**
  * Answers of recent searches. Two searches are the same when everything but their `source` is. Failed searches are
@@ -40,22 +45,24 @@ export class ResultCache extends Context.Service<
   {
     /**
      * The kept answer, or that of `lookup`. Identical searches in flight share one `lookup`, which goes on while at
-     * least one of them waits. One that joined and sees it fail runs its own.
+     * least one of them has the patience to wait. One that joined and sees it fail runs its own.
      */
-    readonly get: <E, R>(request: SearchRequest, lookup: Effect.Effect<Found, E, R>) => Effect.Effect<Cached, E, R>
+    readonly get: <E, R>(
+      request: SearchRequest,
+      lookup: Effect.Effect<Found, E, R>,
+      patience?: Patience<E>
+    ) => Effect.Effect<Cached, E, R>
   }
 >()("quarry/services/ResultCache") {
   /** A cache over `store`. What is in flight is shared in this process only. */
   static readonly make = (store: ResultStore): Effect.Effect<ResultCache["Service"], never, Scope.Scope> =>
     Effect.gen(function* () {
-      const fibers = yield* FiberSet.make<Cached, unknown>()
+      const deadlines = yield* Deadlines.make
       const flights = new Map<string, Flight<unknown>>()
+      yield* Effect.addFinalizer(() => Fiber.interruptAll(Array.from(flights.values(), ({ fiber }) => fiber)))
 
       const fresh = <E, R>(key: string, lookup: Effect.Effect<Found, E, R>): Effect.Effect<Cached, E, R> =>
-        lookup.pipe(
-          Effect.tap((found) => store.set(key, found)),
-          Effect.map((found) => ({ ...found, cached: false }))
-        )
+        Effect.flatMap(lookup, (found) => Effect.as(store.set(key, found), { ...found, cached: false }))
 
       const keptOrFresh = <E, R>(key: string, lookup: Effect.Effect<Found, E, R>): Effect.Effect<Cached, E, R> =>
         Effect.flatMap(store.get(key), (found) =>
@@ -69,35 +76,56 @@ export class ResultCache extends Context.Service<
         if (flights.get(key) === flight) flights.delete(key)
       }
 
-      /**
-       * Starts in a fiber of its own, so that it outlives the search that started it. Without a yield between the look
-       * for a flight and its entry here: two searches must not both find the place empty.
-       */
+      /** Starts in a fiber of its own, so that it outlives the search that started it. */
       const takeOff = <E>(key: string, fiber: Fiber.Fiber<Cached, E>, span: Tracer.Span | undefined): Flight<E> => {
         const flight: Flight<E> = { fiber, span, waiting: 0 }
         flights.set(key, flight)
-        FiberSet.addUnsafe(fibers, fiber)
         fiber.addObserver(() => vacate(key, flight))
         return flight
       }
 
       /**
        * Waits for a flight; the last one to leave before it lands ends it. Nobody waits for that end: a provider that
-       * ignores cancellation must not hold a search back beyond its own time.
+       * ignores cancellation must not hold a search back beyond its own time. Answers what leaves.
        */
-      const board = <E>(key: string, flight: Flight<E>, restore: Restore): Effect.Effect<Exit.Exit<Cached, E>> => {
+      const board = <E>(key: string, flight: Flight<E>, landed: (exit: Exit.Exit<Cached, E>) => void): (() => void) => {
         flight.waiting++
-        return restore(Fiber.await(flight.fiber)).pipe(
-          Effect.ensuring(
-            Effect.sync(() => {
-              flight.waiting--
-              if (flight.waiting > 0) return
-              vacate(key, flight)
-              flight.fiber.interruptUnsafe()
-            })
-          )
-        )
+        const unobserve = flight.fiber.addObserver(landed)
+        return () => {
+          unobserve()
+          flight.waiting--
+          if (flight.waiting > 0) return
+          vacate(key, flight)
+          flight.fiber.interruptUnsafe()
+        }
       }
+
+      const start = <E, R>(
+        key: string,
+        lookup: Effect.Effect<Found, E, R>,
+        span: Tracer.Span | undefined,
+        patience: Patience<E> | undefined
+      ): Effect.Effect<Cached, E, R> =>
+        Effect.contextWith((context: Context.Context<R>) =>
+          Effect.callback((resume) => {
+            const flight = takeOff(key, Effect.runForkWith(context)(keptOrFresh(key, lookup)), span)
+            let callOff = (): void => undefined
+            const leave = board(key, flight, (exit) => {
+              callOff()
+              resume(exit)
+            })
+            if (patience !== undefined && flight.fiber.pollUnsafe() === undefined) {
+              callOff = deadlines.after(patience.ms, () => {
+                leave()
+                resume(Effect.fail(patience.error))
+              })
+            }
+            return Effect.sync(() => {
+              callOff()
+              leave()
+            })
+          })
+        )
 
       /** What a joined flight brought; a bug in the lookup is one for everybody who waited for it. */
       const joined = <E, R>(
@@ -109,25 +137,29 @@ export class ResultCache extends Context.Service<
         return Result.isSuccess(defect) ? Effect.die(defect.success) : own
       }
 
-      return ResultCache.of({
-        get: <E, R>(request: SearchRequest, lookup: Effect.Effect<Found, E, R>) =>
-          Effect.uninterruptibleMask((restore) =>
-            Effect.gen(function* () {
-              const key = cacheKey(request)
-              const context = yield* Effect.context<R>()
-              const span = yield* sampledSpan
-              const inFlight = flights.get(key)
-              if (inFlight !== undefined) {
-                span?.attribute("quarry.joined", true)
-                if (inFlight.span !== undefined) span?.addLinks([{ span: inFlight.span, attributes: {} }])
-                const exit = yield* board(key, inFlight, restore)
-                yield* count("joined")
-                return yield* joined(exit, restore(fresh(key, lookup)))
-              }
-              const flight = takeOff(key, Effect.runForkWith(context)(keptOrFresh(key, lookup)), span)
-              return yield* yield* board(key, flight, restore)
-            })
+      const join = <E, R>(
+        key: string,
+        lookup: Effect.Effect<Found, E, R>,
+        flight: Flight<unknown>
+      ): Effect.Effect<Cached, E, R> =>
+        Effect.callback((resume) => {
+          const leave = board(key, flight, (exit) =>
+            resume(Effect.andThen(count("joined"), joined(exit, fresh(key, lookup))))
           )
+          return Effect.sync(leave)
+        })
+
+      return ResultCache.of({
+        get: <E, R>(request: SearchRequest, lookup: Effect.Effect<Found, E, R>, patience?: Patience<E>) =>
+          Effect.flatMap(sampledSpan, (span) => {
+            const key = cacheKey(request)
+            const flight = flights.get(key)
+            if (flight === undefined) return start(key, lookup, span, patience)
+            span?.attribute("quarry.joined", true)
+            if (flight.span !== undefined) span?.addLinks([{ span: flight.span, attributes: {} }])
+            const own = join(key, lookup, flight)
+            return patience === undefined ? own : deadlines.within(own, patience.ms, Effect.fail(patience.error))
+          })
       })
     })
 }

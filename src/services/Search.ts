@@ -39,9 +39,10 @@ export class Search extends Context.Service<
 
       const charged = Effect.fnUntraced(function* (principal: Principal, request: SearchRequest, span: Tracer.Span) {
         describeSearch(span, request, yield* TraceQueryText)
-        const startedAt = yield* Clock.currentTimeMillis
+        const clock = yield* Clock.Clock
+        const startedAt = clock.currentTimeMillisUnsafe()
         const metered = yield* metering.reserve(principal, 1)
-        const reservedAt = yield* Clock.currentTimeMillis
+        const reservedAt = clock.currentTimeMillisUnsafe()
         const exit = yield* Effect.exit(Effect.interruptible(dispatch(request)))
         if (Exit.isFailure(exit)) {
           yield* metered.settle([])
@@ -50,9 +51,9 @@ export class Search extends Context.Service<
         const record = toRecord(principal, request, yield* ids.make("qry_"), exit.value)
         yield* countSearch("search", record)
         describeOutcome(span, { ...record, dispatched: true })
-        const foundAt = yield* Clock.currentTimeMillis
+        const foundAt = clock.currentTimeMillisUnsafe()
         const receipt = yield* metered.settle([record])
-        const settleMs = (yield* Clock.currentTimeMillis) - foundAt
+        const settleMs = clock.currentTimeMillisUnsafe() - foundAt
         return {
           answer: Result.map(exit.value.found, ({ organic }) => toResult(record, organic)),
           receipt,
@@ -66,7 +67,8 @@ export class Search extends Context.Service<
         Effect.flatMap(
           Effect.forkIn(
             spanned("Search.run", {}, (span) => charged(principal, request, span)),
-            scope
+            scope,
+            { startImmediately: true }
           ),
           Fiber.join
         )

@@ -1,7 +1,7 @@
 import { Clock, Effect, Metric, Option, Schema, Semaphore } from "effect"
 import { providerWait } from "../../services/Metrics.ts"
 import { Pacer } from "../../services/Pacer.ts"
-import { maxQueueMs, Refusal } from "../../services/Provider.ts"
+import { Refusal } from "../../services/Provider.ts"
 
 const concurrencyRule = { message: "must be a whole number from 1 to 10000" }
 const paceRule = { message: "must be a number from 0.001 to 10000" }
@@ -28,7 +28,7 @@ const defaultConcurrency = 256
 const maxLatenessMs = 150
 
 /** Lets a call go to the provider when it is its turn, or refuses it as `busy` when that would take too long. */
-export type Gate = <A, E>(call: Effect.Effect<A, E>) => Effect.Effect<A, E | Refusal>
+export type Gate = <A, E>(call: Effect.Effect<A, E>, maxQueueMs: number) => Effect.Effect<A, E | Refusal>
 
 const busy = (what: string) => new Refusal({ reason: "busy", message: `${what} set for it in the provider file` })
 
@@ -56,11 +56,12 @@ export const make = (
     const waited = providerWait.of(name)
 
     /** Waits for the turn that the pace leaves, with a permit in hand. */
-    const paced = Effect.fnUntraced(function* <A, E>(call: Effect.Effect<A, E>, asked: number, deadline: number) {
-      if (perSecond !== undefined) yield* turn(deadline, perSecond)
-      yield* Metric.update(waited, ((yield* Clock.currentTimeMillis) - asked) / 1000)
-      return yield* call
-    })
+    const paced = <A, E>(call: Effect.Effect<A, E>, asked: number, deadline: number): Effect.Effect<A, E | Refusal> => {
+      const begun = Clock.clockWith((clock) =>
+        Effect.andThen(Metric.update(waited, (clock.currentTimeMillisUnsafe() - asked) / 1000), call)
+      )
+      return perSecond === undefined ? begun : Effect.andThen(turn(deadline, perSecond), begun)
+    }
 
     const queued = <A, E>(call: Effect.Effect<A, E>, asked: number, withinMs: number) =>
       Effect.gen(function* () {
@@ -70,11 +71,11 @@ export const make = (
         return yield* paced(call, asked, asked + withinMs)
       }).pipe(Effect.scoped)
 
-    return (call) =>
-      Effect.gen(function* () {
-        const withinMs = yield* maxQueueMs
-        const asked = yield* Clock.currentTimeMillis
-        const done = yield* Semaphore.withPermitsIfAvailable(permits, 1, paced(call, asked, asked + withinMs))
-        return Option.isSome(done) ? done.value : yield* queued(call, asked, withinMs)
-      })
+    return (call, maxQueueMs) =>
+      Effect.flatMap(Clock.currentTimeMillis, (asked) =>
+        Effect.flatMap(
+          Semaphore.withPermitsIfAvailable(permits, 1, paced(call, asked, asked + maxQueueMs)),
+          Option.match({ onNone: () => queued(call, asked, maxQueueMs), onSome: Effect.succeed })
+        )
+      )
   })

@@ -1,7 +1,7 @@
 import { Effect, Result } from "effect"
 import { type Capabilities, planCalls, type UpstreamCall } from "../../domain/Capabilities.ts"
 import type { UpstreamRow } from "../../domain/Organic.ts"
-import { type Provider, Refusal } from "../../services/Provider.ts"
+import { defaultQueueMs, type Provider, Refusal } from "../../services/Provider.ts"
 import { spanned } from "../../services/Tracing.ts"
 
 /** Pages of one search asked for at once, besides the first. */
@@ -15,15 +15,17 @@ const maxConcurrentPages = 4
 export const make = (
   name: string,
   capabilities: Capabilities,
-  fetchPage: (call: UpstreamCall) => Effect.Effect<ReadonlyArray<UpstreamRow>, Refusal>
+  fetchPage: (call: UpstreamCall, maxQueueMs: number) => Effect.Effect<ReadonlyArray<UpstreamRow>, Refusal>
 ): Provider => {
   /** One of several calls of an attempt, each with a span of its own: they differ in time and end. */
-  const fetchOneOf = (call: UpstreamCall) =>
-    spanned("Provider.page", { kind: "client", attributes: { "quarry.page": call.page } }, () => fetchPage(call))
+  const fetchOneOf = (call: UpstreamCall, maxQueueMs: number) =>
+    spanned("Provider.page", { kind: "client", attributes: { "quarry.page": call.page } }, () =>
+      fetchPage(call, maxQueueMs)
+    )
 
   /** The rows of the pages after the first, up to one that fails. */
-  const fetchFollowing = Effect.fnUntraced(function* (calls: ReadonlyArray<UpstreamCall>) {
-    const answers = yield* Effect.forEach(calls, (call) => Effect.result(fetchOneOf(call)), {
+  const fetchFollowing = Effect.fnUntraced(function* (calls: ReadonlyArray<UpstreamCall>, maxQueueMs: number) {
+    const answers = yield* Effect.forEach(calls, (call) => Effect.result(fetchOneOf(call, maxQueueMs)), {
       concurrency: maxConcurrentPages
     })
     const rows: Array<UpstreamRow> = []
@@ -41,13 +43,15 @@ export const make = (
   return {
     name,
     capabilities,
-    search: Effect.fnUntraced(function* (request) {
+    search: (request, maxQueueMs = defaultQueueMs) => {
       const plan = planCalls(capabilities, request)
-      if (Result.isFailure(plan)) return yield* new Refusal({ reason: "unserved", message: plan.failure })
+      if (Result.isFailure(plan)) return Effect.fail(new Refusal({ reason: "unserved", message: plan.failure }))
       const { first, following, skip } = plan.success
-      if (following.length === 0) return (yield* fetchPage(first)).slice(skip)
-      const [rows, more] = yield* Effect.all([fetchOneOf(first), fetchFollowing(following)], { concurrency: 2 })
-      return [...rows.slice(skip), ...more]
-    })
+      if (following.length === 0) return Effect.map(fetchPage(first, maxQueueMs), (rows) => rows.slice(skip))
+      return Effect.map(
+        Effect.all([fetchOneOf(first, maxQueueMs), fetchFollowing(following, maxQueueMs)], { concurrency: 2 }),
+        ([rows, more]) => [...rows.slice(skip), ...more]
+      )
+    }
   }
 }

@@ -3,7 +3,7 @@ import type { Capabilities, UpstreamCall } from "../../domain/Capabilities.ts"
 import type { UpstreamRow } from "../../domain/Organic.ts"
 import { cutCodePoints } from "../../domain/text.ts"
 import type { Pacer } from "../../services/Pacer.ts"
-import type { Refusal, RefusalReason } from "../../services/Provider.ts"
+import { defaultQueueMs, type Refusal, type RefusalReason } from "../../services/Provider.ts"
 import * as Gate from "./Gate.ts"
 import * as Paged from "./Paged.ts"
 import { address, define, type Engines, keptPrivate, SecretHeaders } from "./ProviderType.ts"
@@ -57,16 +57,21 @@ const isRow = (row: unknown): row is Row => {
   )
 }
 
-const Answer = Schema.Struct({
-  results: Schema.Array(Schema.Unknown),
-  unresponsive_engines: Schema.optionalKey(Schema.Array(Schema.Unknown))
-})
+interface Answer {
+  readonly results: ReadonlyArray<unknown>
+  readonly unresponsive_engines?: ReadonlyArray<unknown>
+}
+
+const isAnswer = (json: unknown): json is Answer => {
+  if (typeof json !== "object" || json === null) return false
+  const { results, unresponsive_engines }: { readonly [K in keyof Answer]?: unknown } = json
+  return Array.isArray(results) && (unresponsive_engines === undefined || Array.isArray(unresponsive_engines))
+}
 
 const Unresponsive = Schema.TupleWithRest(Schema.Tuple([Schema.String, Schema.String]), [Schema.Unknown])
 
 const Config = Schema.Struct({ engines: Schema.Array(Schema.Struct({ name: Schema.String })) })
 
-const decodeAnswer = Schema.decodeUnknownOption(Answer)
 const decodeConfig = Schema.decodeUnknownOption(Config)
 const decodeUnresponsive = Schema.decodeUnknownOption(Unresponsive)
 
@@ -111,11 +116,16 @@ const makeSuspension = () => {
         const ms = suspensionMs[refusal.reason]
         if (ms !== undefined) last = { refusal, until: now + ms }
       }),
-    believe: (rows: ReadonlyArray<UpstreamRow>) =>
-      Effect.flatMap(Clock.currentTimeMillis, (now) => {
-        if (rows.length > 0 || (last !== undefined && last.until <= now)) last = undefined
-        return last === undefined ? Effect.succeed(rows) : Effect.fail(last.refusal)
+    believe: (rows: ReadonlyArray<UpstreamRow>) => {
+      if (rows.length > 0) last = undefined
+      if (last === undefined) return Effect.succeed(rows)
+      const { refusal, until } = last
+      return Effect.flatMap(Clock.currentTimeMillis, (now) => {
+        if (until > now) return Effect.fail(refusal)
+        last = undefined
+        return Effect.succeed(rows)
       })
+    }
   }
 }
 
@@ -147,16 +157,27 @@ const capabilities = (pageSize: number): Capabilities => ({
 })
 
 /** Rows of one upstream page; fails when there are none for another reason than that nothing was found (R14). */
-const readPage = (json: unknown, engine: string | undefined, hasEngine: Effect.Effect<boolean>) =>
+const readPage = (
+  json: unknown,
+  engine: string | undefined,
+  hasEngine: Effect.Effect<boolean>
+): Effect.Effect<ReadonlyArray<UpstreamRow>, Refusal> => {
+  if (!isAnswer(json)) return Upstream.refuse("malformed", "its answer is not the documented JSON")
+  const isOurs = (row: Row) => engine === undefined || row.engine === engine || row.engines?.includes(engine) === true
+  const rows = json.results.filter(isRow)
+  const ours = rows.filter(isOurs)
+  if (ours.length === 0) return readEmptyPage(json, rows, engine, hasEngine)
+  return Effect.succeed(ours.map((row) => ({ url: row.url, title: row.title, snippet: row.content ?? "" })))
+}
+
+/** Why a page has no rows of the engine asked for. */
+const readEmptyPage = (
+  answer: Answer,
+  rows: ReadonlyArray<Row>,
+  engine: string | undefined,
+  hasEngine: Effect.Effect<boolean>
+) =>
   Effect.gen(function* () {
-    const answer = Option.getOrUndefined(decodeAnswer(json))
-    if (answer === undefined) return yield* Upstream.refuse("malformed", "its answer is not the documented JSON")
-    const rows = answer.results.filter(isRow)
-    const isOurs = (row: Row) => engine === undefined || row.engine === engine || row.engines?.includes(engine) === true
-    const ours = rows.filter(isOurs)
-    if (ours.length > 0) {
-      return ours.map((row): UpstreamRow => ({ url: row.url, title: row.title, snippet: row.content ?? "" }))
-    }
     const failed = (answer.unresponsive_engines ?? []).flatMap((entry) => Option.toArray(decodeUnresponsive(entry)))
     const failure = failed.find(([name]) => engine === undefined || name === engine)
     if (failure !== undefined) {
@@ -190,11 +211,11 @@ export const make = (
       dialect
     })
 
-    const get = (path: string, parameters: Readonly<Record<string, string | undefined>>) =>
-      ask(UpstreamRequest.get(base + path, parameters, headers))
+    const get = (path: string, parameters: Readonly<Record<string, string | undefined>>, maxQueueMs: number) =>
+      ask(UpstreamRequest.get(base + path, parameters, headers), maxQueueMs)
 
     /** Names of the instance's engines; undefined when it does not tell, as behind a proxy that hides `/config`. */
-    const engines = yield* get("/config", {}).pipe(
+    const engines = yield* get("/config", {}, defaultQueueMs).pipe(
       Effect.map((json) =>
         Option.getOrUndefined(Option.map(decodeConfig(json), ({ engines }) => new Set(engines.map(({ name }) => name))))
       ),
@@ -209,18 +230,20 @@ export const make = (
           ? Effect.succeed(true)
           : Effect.map(engines, (names) => names === undefined || names.has(engine))
 
-      const fetchPage = ({ locale, page, query, safe }: UpstreamCall) =>
-        get("/search", {
+      const fetchPage = ({ locale, page, query, safe }: UpstreamCall, maxQueueMs: number) => {
+        const parameters = {
           q: literalQuery(query),
           format: "json",
           engines: engine,
           pageno: String(page),
           language: language(locale),
           safesearch: safesearch[safe]
-        }).pipe(
+        }
+        return get("/search", parameters, maxQueueMs).pipe(
           Effect.flatMap((json) => Effect.tapError(readPage(json, engine, hasEngine), suspension.failed)),
           Effect.flatMap(suspension.believe)
         )
+      }
 
       const name = engine === undefined ? instance : `${instance}/${engine}`
       return Paged.make(name, capabilities(options.pageSize ?? defaultPageSize), fetchPage)

@@ -97,10 +97,15 @@ export const type = (api: SearchApi): ProviderType<UpstreamClient | Pacer> =>
 
         return (named): Provider => {
           const engine = named ?? api.engines?.[0] ?? ""
-          const send = (call: UpstreamCall, key: Redacted.Redacted | undefined) =>
-            Effect.flatMap(ask(api.request(call, { url, engine, key })), (json) => readAnswer(api.answer, json))
-          return Paged.make(named === undefined ? name : `${name}/${named}`, api.capabilities(engine), (call) =>
-            keys.length === 0 ? send(call, undefined) : withKey((key) => send(call, key))
+          const send = (call: UpstreamCall, maxQueueMs: number, key: Redacted.Redacted | undefined) =>
+            Effect.flatMap(ask(api.request(call, { url, engine, key }), maxQueueMs), (json) =>
+              readAnswer(api.answer, json)
+            )
+          return Paged.make(
+            named === undefined ? name : `${name}/${named}`,
+            api.capabilities(engine),
+            (call, maxQueueMs) =>
+              keys.length === 0 ? send(call, maxQueueMs, undefined) : withKey((key) => send(call, maxQueueMs, key))
           )
         }
       })

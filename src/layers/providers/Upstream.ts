@@ -4,7 +4,7 @@ import { Clock, Effect, Option, Predicate, type Tracer } from "effect"
 import { Refusal, type RefusalReason } from "../../services/Provider.ts"
 import { currentSpan, traceContext } from "../../services/Tracing.ts"
 import type { Gate } from "./Gate.ts"
-import { type ConnectionFailed, type Reply, UpstreamClient } from "./UpstreamClient.ts"
+import { type BodyTooLarge, type ConnectionFailed, type Reply, UpstreamClient } from "./UpstreamClient.ts"
 import type { UpstreamRequest } from "./UpstreamRequest.ts"
 
 /** The largest answer that is read, as it arrives and once it is decompressed. */
@@ -30,7 +30,6 @@ const decompressors: { readonly [encoding: string]: Decompress | undefined } = {
 }
 
 const decompressed = (encoding: string, body: Buffer, limit: number): Effect.Effect<Buffer, Refusal> => {
-  if (encoding === "" || encoding === "identity") return Effect.succeed(body)
   const decompress = Object.hasOwn(decompressors, encoding) ? decompressors[encoding] : undefined
   if (decompress === undefined) return refuse("malformed", "its answer is compressed in a way not asked for")
   return Effect.tryPromise({
@@ -43,12 +42,12 @@ const decompressed = (encoding: string, body: Buffer, limit: number): Effect.Eff
 }
 
 /** The body as text. */
-const textOf = (reply: Reply, limit: number): Effect.Effect<string, Refusal | ConnectionFailed> =>
-  reply.body(limit).pipe(
-    Effect.catchTag("BodyTooLarge", () => Effect.fail(tooLarge(limit))),
-    Effect.flatMap((body) => decompressed((reply.header("content-encoding") ?? "").trim().toLowerCase(), body, limit)),
-    Effect.map((body) => body.toString("utf8"))
-  )
+const textOf = (reply: Reply, limit: number): Effect.Effect<string, Refusal | ConnectionFailed | BodyTooLarge> =>
+  Effect.flatMap(reply.body(limit), (body) => {
+    const encoding = (reply.header("content-encoding") ?? "").trim().toLowerCase()
+    if (encoding === "" || encoding === "identity") return Effect.succeed(body.toString("utf8"))
+    return Effect.map(decompressed(encoding, body, limit), (text) => text.toString("utf8"))
+  })
 
 const parseJson = Option.liftThrowable((text: string): unknown => JSON.parse(text))
 
@@ -155,8 +154,15 @@ const traceparent = (span: Tracer.Span | undefined): Readonly<Record<string, str
 
 const accepting = { accept: "application/json", "accept-encoding": "gzip, br" }
 
-/** Asks an upstream and answers the JSON it gives. */
-export type Ask = (request: UpstreamRequest) => Effect.Effect<unknown, Refusal>
+/** What broke the call off, as a refusal. */
+const refusalOf = (error: Refusal | ConnectionFailed | BodyTooLarge): Refusal => {
+  if (error._tag === "Refusal") return error
+  if (error._tag === "BodyTooLarge") return tooLarge(maxBodyBytes)
+  return new Refusal({ reason: "unreachable", message: `the connection failed (${error.code})` })
+}
+
+/** Asks an upstream and answers the JSON it gives. The call may wait `maxQueueMs` for its turn. */
+export type Ask = (request: UpstreamRequest, maxQueueMs: number) => Effect.Effect<unknown, Refusal>
 
 /**
  * Calls to one upstream, whose data is hostile: bounded in size as it arrives and when decompressed, refused unless it
@@ -169,7 +175,7 @@ export const make = (upstream: {
 }): Effect.Effect<Ask, never, UpstreamClient> =>
   Effect.map(UpstreamClient, (client) => {
     const dialect = upstream.dialect ?? {}
-    const read = (reply: Reply): Effect.Effect<unknown, Refusal | ConnectionFailed> => {
+    const read = (reply: Reply): Effect.Effect<unknown, Refusal | ConnectionFailed | BodyTooLarge> => {
       if (reply.status < 200 || reply.status > 299) return refuseStatus(reply, dialect)
       if (/html/i.test(reply.header("content-type") ?? "")) {
         return refuse("malformed", "it answered HTML: is its address right?")
@@ -187,8 +193,6 @@ export const make = (upstream: {
           if (span?.sampled === true) span.attribute("http.response.status_code", reply.status)
           return read(reply)
         })
-      }).pipe(
-        Effect.catchTag("ConnectionFailed", ({ code }) => refuse("unreachable", `the connection failed (${code})`))
-      )
-    return (request) => upstream.gate(call(request))
+      }).pipe(Effect.mapError(refusalOf))
+    return (request, maxQueueMs) => upstream.gate(call(request), maxQueueMs)
   })

@@ -4,17 +4,16 @@ import {
   Data,
   Duration,
   Effect,
-  Exit,
   Latch,
   Layer,
-  Metric,
   Redacted,
+  Result,
   Schedule,
   type Stream,
   SubscriptionRef
 } from "effect"
 import { Cluster, Redis } from "ioredis"
-import { observe, secondsSince } from "../../services/Instrument.ts"
+import { observe } from "../../services/Instrument.ts"
 import { databaseDuration, redisAway } from "../../services/Metrics.ts"
 
 export type RedisClient = Redis | Cluster
@@ -110,15 +109,6 @@ const probe = async (client: RedisClient): Promise<void> => {
   await client.set("quarry:probe", "", "PX", 1_000)
 }
 
-const timed = <A, E>(command: Effect.Effect<A, E>): Effect.Effect<A, E> =>
-  Effect.flatMap(Clock.currentTimeNanos, (startedAt) =>
-    Effect.onExit(command, (exit) =>
-      Effect.flatMap(secondsSince(startedAt), (seconds) =>
-        Metric.update(databaseDuration.of("redis", Exit.isSuccess(exit) ? "" : "unavailable"), seconds)
-      )
-    )
-  )
-
 /** Connects in the background, and goes on when that has succeeded or taken too long. */
 const start = (client: RedisClient) =>
   Effect.callback<void>((resume) => {
@@ -140,6 +130,8 @@ export class RedisConnection extends Context.Service<
   RedisConnection,
   {
     readonly run: <A>(command: (client: RedisClient) => Promise<A>) => Effect.Effect<A, RedisAway>
+    /** Sends a command for whose answer nobody waits. While Redis is away it is not sent. */
+    readonly send: (command: (client: RedisClient) => Promise<unknown>) => Effect.Effect<void>
     /** Whether Redis is away: now, and at each change. */
     readonly away: Stream.Stream<boolean>
   }
@@ -167,29 +159,42 @@ export class RedisConnection extends Context.Service<
         const writer = makeWriter(client)
 
         /**
-         * The reason is the failure. When time is up the answers that have already arrived are read first, and what
-         * has not left yet is given its time, because a process that was busy for 100 ms must not take Redis for slow.
+         * Sends a command and tells once what came of it; a failure is the reason. Answers what ends the wait. When time
+         * is up the answers that have already arrived are read first, and what has not left yet is given its time,
+         * because a process that was busy for 100 ms must not take Redis for slow.
          */
+        const issue = <A>(
+          command: (client: RedisClient) => Promise<A>,
+          tell: (answer: Result.Result<A, string>) => void
+        ): (() => void) => {
+          let waits = true
+          const end = (answer: Result.Result<A, string>): void => {
+            clearTimeout(timer)
+            if (!waits) return
+            waits = false
+            tell(answer)
+          }
+          const fail = () => end(Result.fail(`no answer within ${answerMs} ms`))
+          const expire = () => {
+            if (writer.isHolding()) timer = setTimeout(expire, answerMs)
+            else setImmediate(fail)
+          }
+          let timer = setTimeout(expire, answerMs)
+          writer.hold()
+          command(client).then(
+            (answer) => end(Result.succeed(answer)),
+            (error) => end(Result.fail(client.status === "ready" ? messageOf(error) : connectionError))
+          )
+          return () => {
+            clearTimeout(timer)
+            waits = false
+          }
+        }
+
         const attempt = <A>(command: (client: RedisClient) => Promise<A>) =>
           Effect.callback<A, string>((resume) => {
-            const fail = () => resume(Effect.fail(`no answer within ${answerMs} ms`))
-            const expire = () => {
-              if (writer.isHolding()) timer = setTimeout(expire, answerMs)
-              else setImmediate(fail)
-            }
-            let timer = setTimeout(expire, answerMs)
-            writer.hold()
-            command(client).then(
-              (answer) => {
-                clearTimeout(timer)
-                resume(Effect.succeed(answer))
-              },
-              (error) => {
-                clearTimeout(timer)
-                resume(Effect.fail(client.status === "ready" ? messageOf(error) : connectionError))
-              }
-            )
-            return Effect.sync(() => clearTimeout(timer))
+            const leave = issue(command, (answer) => resume(Effect.fromResult(answer)))
+            return Effect.sync(leave)
           })
 
         const changes = yield* SubscriptionRef.make(false)
@@ -221,17 +226,41 @@ export class RedisConnection extends Context.Service<
         yield* Effect.catch(attempt(probe), (reason) => Effect.sync(() => open(reason)))
         yield* Effect.forkScoped(Effect.forever(watch))
 
+        const context = yield* Effect.context<never>()
+        const measure = (startedAt: number, failure: "" | "unavailable"): void =>
+          databaseDuration.of("redis", failure).updateUnsafe((performance.now() - startedAt) / 1000, context)
+
+        /** Sends a command and learns from what comes of it. */
+        const ask = <A>(
+          command: (client: RedisClient) => Promise<A>,
+          tell: (answer: Result.Result<A, string>) => void
+        ): (() => void) => {
+          const startedAt = performance.now()
+          const leave = issue(command, (answer) => {
+            measure(startedAt, Result.isSuccess(answer) ? "" : "unavailable")
+            if (Result.isFailure(answer)) open(answer.failure)
+            tell(answer)
+          })
+          return () => {
+            measure(startedAt, "unavailable")
+            leave()
+          }
+        }
+
         const gone = Effect.fail(new RedisAway())
         return RedisConnection.of({
           run: (command) =>
-            Effect.suspend(() =>
-              away === undefined
-                ? Effect.catch(timed(attempt(command)), (reason) => {
-                    open(reason)
-                    return gone
-                  })
-                : gone
-            ),
+            Effect.callback((resume) => {
+              if (away !== undefined) return resume(gone)
+              const leave = ask(command, (answer) =>
+                resume(Result.isSuccess(answer) ? Effect.succeed(answer.success) : gone)
+              )
+              return Effect.sync(leave)
+            }),
+          send: (command) =>
+            Effect.sync(() => {
+              if (away === undefined) ask(command, () => undefined)
+            }),
           away: SubscriptionRef.changes(changes)
         })
       })

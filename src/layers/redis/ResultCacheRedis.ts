@@ -38,9 +38,7 @@ const makeStore = (options: { readonly ttl: Duration.Duration }): Effect.Effect<
         const text = JSON.stringify(found)
         if (text.length * maxBytesPerUnit > maxValueBytes && Buffer.byteLength(text) > maxValueBytes) return Effect.void
         // Nobody waits for it. A later look for this key goes over the same connection, behind it.
-        return connection
-          .run((client) => client.set(keyOf(key), text, "PX", ttlMs))
-          .pipe(Effect.ignore, Effect.forkDetach({ startImmediately: true }))
+        return connection.send((client) => client.set(keyOf(key), text, "PX", ttlMs))
       }
     }
   })

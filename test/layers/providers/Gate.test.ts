@@ -4,7 +4,6 @@ import { TestClock } from "effect/testing"
 import * as PacerMemory from "../../../src/layers/memory/PacerMemory.ts"
 import * as Gate from "../../../src/layers/providers/Gate.ts"
 import { Pacer } from "../../../src/services/Pacer.ts"
-import { maxQueueMs } from "../../../src/services/Provider.ts"
 import { advance } from "../../support/Time.ts"
 
 describe("Gate", () => {
@@ -19,7 +18,9 @@ describe("Gate", () => {
         inFlight--
       })
       const fibers = yield* Effect.forEach(Array(8), () =>
-        Effect.forkChild(Effect.match(gate(call), { onSuccess: () => "answered", onFailure: ({ reason }) => reason }))
+        Effect.forkChild(
+          Effect.match(gate(call, 1_000), { onSuccess: () => "answered", onFailure: ({ reason }) => reason })
+        )
       )
       yield* advance("5 seconds")
       const outcomes = yield* Effect.forEach(fibers, Fiber.join)
@@ -32,11 +33,11 @@ describe("Gate", () => {
   it.effect("a call that is interrupted or fails makes room", () =>
     Effect.gen(function* () {
       const gate = yield* Gate.make("it", { concurrency: 1 })
-      const fiber = yield* Effect.forkChild(gate(Effect.never))
+      const fiber = yield* Effect.forkChild(gate(Effect.never, 1_000))
       yield* advance(0)
       yield* Fiber.interrupt(fiber)
-      yield* Effect.ignore(gate(Effect.fail("no")))
-      assert.strictEqual(yield* gate(Effect.succeed("through")), "through")
+      yield* Effect.ignore(gate(Effect.fail("no"), 1_000))
+      assert.strictEqual(yield* gate(Effect.succeed("through"), 1_000), "through")
     }).pipe(Effect.provide(PacerMemory.layer))
   )
 
@@ -45,13 +46,16 @@ describe("Gate", () => {
       const gate = yield* Gate.make("it", { requestsPerSecond: 5 })
       const fibers = yield* Effect.forEach(Array(8), () =>
         Effect.forkChild(
-          Effect.match(gate(Clock.currentTimeMillis), { onSuccess: (at) => at, onFailure: ({ reason }) => reason })
+          Effect.match(gate(Clock.currentTimeMillis, 1_000), {
+            onSuccess: (at) => at,
+            onFailure: ({ reason }) => reason
+          })
         )
       )
       for (let step = 0; step < 40; step++) yield* advance(50)
       const outcomes = yield* Effect.forEach(fibers, Fiber.join)
       assert.deepStrictEqual(outcomes, [0, 250, 500, 750, 1_000, "busy", "busy", "busy"])
-    }).pipe(Effect.provide(PacerMemory.layer), Effect.provideService(maxQueueMs, 1_000))
+    }).pipe(Effect.provide(PacerMemory.layer))
   )
 
   it.effect("a call that missed its turn takes another", () =>
@@ -69,7 +73,7 @@ describe("Gate", () => {
           })
       })
       const gate = yield* Effect.provide(Gate.make("it", { requestsPerSecond: 5 }), pacer)
-      const fiber = yield* Effect.forkChild(gate(Clock.currentTimeMillis))
+      const fiber = yield* Effect.forkChild(gate(Clock.currentTimeMillis, 1_000))
       yield* TestClock.adjust(160)
       yield* advance(100)
       assert.strictEqual(yield* Fiber.join(fiber), 260)
