@@ -2,7 +2,6 @@ import { Context, Effect } from "effect"
 
 /** What the one log line of a request tells besides its edge, each part noted by whoever learns it. Times in milliseconds. */
 export interface Facts {
-  readonly route?: string
   /** The code of the error that was answered. */
   readonly outcome?: string
   readonly principal?: string
