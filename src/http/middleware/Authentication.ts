@@ -47,10 +47,9 @@ export const layer = Layer.effect(
 
     /** Tells an app that was refused where a person can let it in. */
     const challenge = ({ headers }: HttpServerRequest.HttpServerRequest, endpoint: HttpApiEndpoint.Top) => {
+      if (!acceptedBy(endpoint).includes("oauth")) return Effect.void
       const text = challengeOf(origin, headers.authorization !== undefined)
-      return text !== undefined && acceptedBy(endpoint).includes("oauth")
-        ? setHeaders({ "www-authenticate": text })
-        : Effect.void
+      return text === undefined ? Effect.void : setHeaders({ "www-authenticate": text })
     }
 
     return Effect.fnUntraced(function* (httpEffect, { endpoint }) {
