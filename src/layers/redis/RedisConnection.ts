@@ -14,7 +14,7 @@ import {
   SubscriptionRef
 } from "effect"
 import { Cluster, Redis } from "ioredis"
-import { observe, secondsSince } from "../../services/Instrument.ts"
+import { observe } from "../../services/Instrument.ts"
 import { databaseDuration, redisAway } from "../../services/Metrics.ts"
 
 export type RedisClient = Redis | Cluster
@@ -111,13 +111,13 @@ const probe = async (client: RedisClient): Promise<void> => {
 }
 
 const timed = <A, E>(command: Effect.Effect<A, E>): Effect.Effect<A, E> =>
-  Effect.flatMap(Clock.currentTimeNanos, (startedAt) =>
-    Effect.onExit(command, (exit) =>
-      Effect.flatMap(secondsSince(startedAt), (seconds) =>
-        Metric.update(databaseDuration.of("redis", Exit.isSuccess(exit) ? "" : "unavailable"), seconds)
-      )
-    )
-  )
+  Effect.clockWith((clock) => {
+    const startedAt = clock.currentTimeNanosUnsafe()
+    return Effect.onExit(command, (exit) => {
+      const seconds = Number(clock.currentTimeNanosUnsafe() - startedAt) / 1e9
+      return Metric.update(databaseDuration.of("redis", Exit.isSuccess(exit) ? "" : "unavailable"), seconds)
+    })
+  })
 
 /** Connects in the background, and goes on when that has succeeded or taken too long. */
 const start = (client: RedisClient) =>
