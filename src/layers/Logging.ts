@@ -1,4 +1,4 @@
-import { Effect, Formatter, Layer, Logger, References, type Scope, Stdio } from "effect"
+import { Effect, Formatter, Layer, Logger, LogLevel, References, type Scope, Stdio } from "effect"
 import { AppConfig } from "./Config.ts"
 
 const isPlain = (value: unknown): boolean => ["string", "number", "boolean", "undefined"].includes(typeof value)
@@ -29,10 +29,10 @@ const maxHeld = 65_536
 
 /**
  * Writes what one turn of the event loop logs at once: for each line alone, the console and the system would take more
- * than all else about it. What is held when the process ends, by an exception too, is written then. A reader that has
- * gone away ends nothing, as with the console.
+ * than all else about it. Warnings and errors wait for nothing, and what is held when the process ends, by an exception
+ * too, is written then. A reader that has gone away ends nothing, as with the console.
  */
-const makeLines = (stream: NodeJS.WritableStream): Effect.Effect<(line: string) => void, never, Scope.Scope> => {
+const makeJson = (stream: NodeJS.WritableStream): Effect.Effect<Logger.Logger<unknown, void>, never, Scope.Scope> => {
   let held = ""
   const flush = (): void => {
     if (held === "") return
@@ -40,17 +40,18 @@ const makeLines = (stream: NodeJS.WritableStream): Effect.Effect<(line: string) 
     held = ""
     stream.write(text)
   }
-  const write = (line: string): void => {
+  const logger = Logger.make((options) => {
+    const line = formatJson.log(options)
     if (held === "") setImmediate(flush)
     held += `${line}\n`
-    if (held.length > maxHeld) flush()
-  }
+    if (held.length > maxHeld || LogLevel.isGreaterThan(options.logLevel, "Info")) flush()
+  })
   return Effect.acquireRelease(
     Effect.sync(() => {
       // For the last of its errors too, which comes after the layer's end.
       stream.on("error", () => undefined)
       process.on("exit", flush)
-      return write
+      return logger
     }),
     () =>
       Effect.sync(() => {
@@ -72,11 +73,7 @@ export const layer = (stream: "stdout" | "stderr"): Layer.Layer<never, never, Ap
       const terminal = yield* stream === "stdout" ? stdio.stdoutIsTerminal : stdio.stderrIsTerminal
       const pretty = (logFormat ?? (terminal ? "pretty" : "json")) === "pretty"
       return Layer.mergeAll(
-        Logger.layer([
-          pretty
-            ? Logger.consolePretty({ colors: terminal, mode: "tty" })
-            : Effect.map(makeLines(process[stream]), (write) => Logger.map(formatJson, write))
-        ]),
+        Logger.layer([pretty ? Logger.consolePretty({ colors: terminal, mode: "tty" }) : makeJson(process[stream])]),
         Layer.succeed(References.MinimumLogLevel, logLevel),
         Layer.succeed(Logger.LogToStderr, stream === "stderr")
       )

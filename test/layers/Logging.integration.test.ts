@@ -37,6 +37,16 @@ describe("the log of a process", () => {
     )
   }
 
+  it.live("has a warning before what is said next", () =>
+    Effect.gen(function* () {
+      const child = yield* start("warns")
+      let text = ""
+      child.stdout.setEncoding("utf8").on("data", (piece: string) => (text += piece))
+      yield* codeOf(child)
+      assert.match(text, /"line 1999".*\n.*"warned".*\nsaid\n$/)
+    })
+  )
+
   it.live("ends nothing when its reader has gone away", () =>
     Effect.gen(function* () {
       const child = yield* start("goes on")

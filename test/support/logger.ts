@@ -1,6 +1,6 @@
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import * as NodeServices from "@effect/platform-node/NodeServices"
-import { Effect, Layer } from "effect"
+import { Console, Effect, Layer } from "effect"
 import { AppConfig } from "../../src/layers/Config.ts"
 import * as Logging from "../../src/layers/Logging.ts"
 
@@ -16,6 +16,7 @@ const endings: Readonly<Record<string, Effect.Effect<unknown>>> = {
       throw new Error("thrown outside of every fiber")
     })
   }),
+  warns: Effect.andThen(Effect.logWarning("warned"), Console.log("said")),
   "goes on": Effect.sleep(100).pipe(Effect.andThen(Effect.logInfo("goes on")), Effect.repeat({ times: 4 }))
 }
 
