@@ -161,8 +161,8 @@ const refuseUnparsable = (server: Server, { connections }: State, refuse: Refuse
 }
 
 /**
- * A context that is copied whole, every service's place in it, after twice as many additions as others: a request makes
- * seven before its handler begins, and those that the process made stand below them.
+ * A context that takes sixteen additions before it is copied whole, every service's place in it; others take eight. A
+ * request makes seven before its handler begins, on top of those that the process has made.
  */
 const deep = (context: Context.Context<never>): Context.Context<never> =>
   Context.makeUnsafe(context.mapUnsafe, { maxDepth: 16 })
