@@ -43,10 +43,12 @@ export const bearerToken = (authorization: string): string | undefined => bearer
 
 /** The values of a cookie, as the `Cookie` header holds them: neither unquoted nor percent-decoded. */
 export const cookieValues = (header: string | undefined, name: string): ReadonlyArray<string> =>
-  (header ?? "").split(";").flatMap((pair) => {
-    const trimmed = pair.trim()
-    return trimmed.startsWith(`${name}=`) ? [trimmed.slice(name.length + 1)] : []
-  })
+  header === undefined
+    ? []
+    : header.split(";").flatMap((pair) => {
+        const trimmed = pair.trim()
+        return trimmed.startsWith(`${name}=`) ? [trimmed.slice(name.length + 1)] : []
+      })
 
 /** Bytes that are no ASCII come as Latin-1, so the C1 controls among them are parts of other characters. */
 const marketplaceUser = /^[[^,\p{Cc}]\u0080-\u009f]{1,256}$/v

@@ -13,6 +13,20 @@ export const Issue = Schema.Struct({
 }).annotate({ identifier: "Issue" })
 export type Issue = typeof Issue.Type
 
+/**
+ * Makes an error without the trace of where that was, which takes seven times as long as the rest of it. Floods of
+ * requests are refused with such errors, and nobody reads where.
+ */
+const untraced = <E>(make: () => E): E => {
+  const { stackTraceLimit } = Error
+  Error.stackTraceLimit = 0
+  try {
+    return make()
+  } finally {
+    Error.stackTraceLimit = stackTraceLimit
+  }
+}
+
 /** Validation failed. Every failed field is listed (R6). */
 export class InvalidRequest extends Schema.TaggedError<InvalidRequest>()("invalid_request", {
   message: Schema.String,
@@ -21,7 +35,8 @@ export class InvalidRequest extends Schema.TaggedError<InvalidRequest>()("invali
   /** The message names the fields, so that a log line or a person without the list can act on it. */
   static fromIssues(issues: ReadonlyArray<Issue>): InvalidRequest {
     const fields = issues.map((issue) => (issue.field === "" ? issue.message : `${issue.field} ${issue.message}`))
-    return new InvalidRequest({ message: `The request is not valid: ${fields.join("; ")}`, issues })
+    const message = `The request is not valid: ${fields.join("; ")}`
+    return untraced(() => new InvalidRequest({ message, issues }))
   }
 
   /** The input as a whole is unusable: malformed JSON, wrong content type, too large (R3). */
@@ -64,15 +79,18 @@ export class QuotaExceeded extends Schema.TaggedError<QuotaExceeded>()("quota_ex
   static of(allowance: Allowance, credits: number): QuotaExceeded {
     const left = remaining(allowance)
     const needs = credits === 1 ? "1 credit" : `${credits} credits`
-    return new QuotaExceeded({
-      message: `This needs ${needs}; ${left} of the quota and ${allowance.balance} pack credits are left.`,
-      plan: allowance.plan,
-      quota: allowance.quota ?? Number.MAX_SAFE_INTEGER,
-      creditsUsed: allowance.used,
-      remaining: left,
-      balance: allowance.balance,
-      resetsAt: allowance.resetsAt ?? null
-    })
+    return untraced(
+      () =>
+        new QuotaExceeded({
+          message: `This needs ${needs}; ${left} of the quota and ${allowance.balance} pack credits are left.`,
+          plan: allowance.plan,
+          quota: allowance.quota ?? Number.MAX_SAFE_INTEGER,
+          creditsUsed: allowance.used,
+          remaining: left,
+          balance: allowance.balance,
+          resetsAt: allowance.resetsAt ?? null
+        })
+    )
   }
 }
 
@@ -85,7 +103,12 @@ export class RateLimited extends Schema.TaggedError<RateLimited>()("rate_limited
   message: Schema.String,
   /** Whole seconds until a request can be admitted again, at least 1. */
   retryAfterSeconds: Schema.Int
-}) {}
+}) {
+  static of(limit: number, retryAfterSeconds: number): RateLimited {
+    const message = `The limit of ${limit} requests per minute is spent. Try again in ${retryAfterSeconds} s.`
+    return untraced(() => new RateLimited({ message, retryAfterSeconds }))
+  }
+}
 
 /** A fault on our side. What it was goes to the log, never to the client. */
 export class InternalError extends Schema.TaggedError<InternalError>()("internal_error", {

@@ -2,7 +2,6 @@ import { Context, Effect } from "effect"
 
 /** What the one log line of a request tells besides its edge, each part noted by whoever learns it. Times in milliseconds. */
 export interface Facts {
-  readonly route?: string
   /** The code of the error that was answered. */
   readonly outcome?: string
   readonly principal?: string
@@ -35,16 +34,14 @@ export const CurrentRequest = Context.Reference<RequestState>("quarry/http/Curre
   defaultValue: () => make("00000000-0000-0000-0000-000000000000")
 })
 
-export const note = (facts: Facts): Effect.Effect<void> =>
-  Effect.map(CurrentRequest, (request) => {
-    Object.assign(request.facts, facts)
-  })
+export const note = ({ facts }: RequestState, learned: Facts): void => {
+  Object.assign(facts, learned)
+}
 
 /** Sets headers on whatever response this request ends with, except on a 500, which carries `X-Request-Id` only (R1). */
-export const setHeaders = (headers: Readonly<Record<string, string>>): Effect.Effect<void> =>
-  Effect.map(CurrentRequest, (request) => {
-    Object.assign(request.headers, headers)
-  })
+export const setHeaders = ({ headers }: RequestState, more: Readonly<Record<string, string>>): void => {
+  Object.assign(headers, more)
+}
 
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
 

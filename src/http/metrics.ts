@@ -1,4 +1,4 @@
-import { Effect, Metric, Option } from "effect"
+import { Context, Effect, Metric } from "effect"
 import { HttpRouter } from "effect/http"
 import { counter, durationBoundaries, gauge, histogram } from "../services/Instrument.ts"
 
@@ -37,11 +37,9 @@ const dropped = counter("quarry.http.connections.dropped", {
 /** What requests are counted under that no route has answered: callers choose paths, and must not choose series. */
 export const unmatched = "unmatched"
 
-/** The route that has answered on this fiber. The router leaves it in the context of the request. */
-export const matchedRoute: Effect.Effect<string> = Effect.map(
-  Effect.serviceOption(HttpRouter.RouteContext),
-  Option.match({ onNone: () => unmatched, onSome: ({ route }) => route.path })
-)
+/** The route that has answered on a fiber. The router leaves it in the fiber's context. */
+export const matchedRoute = (context: Context.Context<never>): string =>
+  Context.getOrUndefined(context, HttpRouter.RouteContext)?.route.path ?? unmatched
 
 /** Callers choose methods too. */
 const knownMethods: ReadonlySet<string> = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"])

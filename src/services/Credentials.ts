@@ -47,31 +47,28 @@ export class Credentials extends Context.Service<
           ? Effect.fail(unauthorized)
           : Effect.succeed({ _tag: "demo", network })
 
-      const judge = Effect.fnUntraced(function* (
-        carried: Carried,
-        kind: CredentialKind
-      ): Effect.fn.Return<Principal, Unauthorized> {
+      const judge = (carried: Carried, kind: CredentialKind): Effect.Effect<Principal, Unauthorized> => {
         switch (kind) {
           case "key": {
             const token = bearerToken(carried.authorization ?? "")
-            return token === undefined ? yield* unauthorized : yield* keys.authenticate(Redacted.make(token))
+            return token === undefined ? Effect.fail(unauthorized) : keys.authenticate(Redacted.make(token))
           }
           case "oauth":
-            return yield* accessTokens.authenticate(Redacted.make(bearerToken(carried.authorization ?? "") ?? ""))
+            return accessTokens.authenticate(Redacted.make(bearerToken(carried.authorization ?? "") ?? ""))
           case "marketplace": {
             const { marketplaceSecret = "", marketplaceUser = "" } = carried
-            return yield* marketplace.authenticate(Redacted.make(marketplaceSecret), marketplaceUser)
+            return marketplace.authenticate(Redacted.make(marketplaceSecret), marketplaceUser)
           }
           case "session": {
             // One that was sent twice is ambiguous: a page of another subdomain may have planted the first.
             const [cookie, second] = carried.sessionCookies
-            if (cookie === undefined || cookie === "" || second !== undefined) return yield* unauthorized
-            return yield* sessions.authenticate(Redacted.make(cookie))
+            if (cookie === undefined || cookie === "" || second !== undefined) return Effect.fail(unauthorized)
+            return sessions.authenticate(Redacted.make(cookie))
           }
           case "demo":
-            return yield* demo(carried.demoOrigin, carried.network)
+            return demo(carried.demoOrigin, carried.network)
         }
-      })
+      }
 
       const authenticate = (
         carried: Carried,

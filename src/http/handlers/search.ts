@@ -9,7 +9,7 @@ import type { Receipt, Waits } from "../../services/Metering.ts"
 import { Search } from "../../services/Search.ts"
 import { Api } from "../Api.ts"
 import { readJson } from "../body.ts"
-import { type Facts, note, setHeaders } from "../CurrentRequest.ts"
+import { CurrentRequest, type Facts, note, type RequestState, setHeaders } from "../CurrentRequest.ts"
 import { quotaHeaders, refusalHeaders } from "../headers.ts"
 import { CurrentPrincipal } from "../Middleware.ts"
 
@@ -28,17 +28,19 @@ export const layer = HttpApiBuilder.group(
       .handle(
         "query",
         Effect.fnUntraced(function* ({ query }) {
+          const state = yield* CurrentRequest
           const request = yield* Effect.fromResult(parse(query, queryStringForm))
-          yield* note({ target: request.target })
-          const { answer, receipt, record, waits } = yield* tellRefusal(search.run(yield* CurrentPrincipal, request))
+          note(state, { target: request.target })
+          const served = search.run(yield* CurrentPrincipal, request)
+          const { answer, receipt, record, waits } = yield* tellRefusal(state, served)
           const { cached, durationMs, provider } = record
-          yield* note({
+          note(state, {
             ...toFacts(receipt, waits),
             cached,
             search_ms: durationMs,
             ...(provider === undefined ? {} : { provider })
           })
-          yield* setHeaders(quotaHeaders(receipt))
+          setHeaders(state, quotaHeaders(receipt))
           return HttpServerResponse.jsonUnsafe(yield* Effect.fromResult(answer))
         })
       )
@@ -46,11 +48,12 @@ export const layer = HttpApiBuilder.group(
         "bulk",
         // Raw, because the declared body is stricter than what is taken: a row that is wrong fails by itself (R16).
         Effect.fnUntraced(function* ({ request }) {
+          const state = yield* CurrentRequest
           const rows = yield* Effect.fromResult(parseBulk(yield* readJson(request)))
-          yield* note({ rows: rows.length })
-          const { receipt, result, waits } = yield* tellRefusal(bulk.run(yield* CurrentPrincipal, rows))
-          yield* note({ ...toFacts(receipt, waits), batch_id: result.batch_id, rows_failed: result.failed })
-          yield* setHeaders(quotaHeaders(receipt))
+          note(state, { rows: rows.length })
+          const { receipt, result, waits } = yield* tellRefusal(state, bulk.run(yield* CurrentPrincipal, rows))
+          note(state, { ...toFacts(receipt, waits), batch_id: result.batch_id, rows_failed: result.failed })
+          setHeaders(state, quotaHeaders(receipt))
           return HttpServerResponse.jsonUnsafe(result)
         })
       )
@@ -64,5 +67,5 @@ const toFacts = ({ creditsUsed }: Receipt, { reserveMs, settleMs }: Waits): Fact
 })
 
 /** A refusal carries the quota headers too. */
-const tellRefusal = <A>(run: Effect.Effect<A, QuotaExceeded>) =>
-  Effect.tapError(run, (error) => setHeaders(refusalHeaders(error)))
+const tellRefusal = <A>(state: RequestState, run: Effect.Effect<A, QuotaExceeded>) =>
+  Effect.tapError(run, (error) => Effect.sync(() => setHeaders(state, refusalHeaders(error))))

@@ -1,6 +1,5 @@
 import { Effect, Layer } from "effect"
 import { HttpServerRequest } from "effect/http"
-import type { HttpApiEndpoint } from "effect/http-api"
 import { cookieValues, judged } from "../../domain/Credential.ts"
 import { unauthorized } from "../../domain/errors.ts"
 import { challengeOf } from "../../domain/OAuth.ts"
@@ -8,25 +7,27 @@ import { type Carried, Credentials } from "../../services/Credentials.ts"
 import { Deployment } from "../../services/Deployment.ts"
 import { Sessions } from "../../services/Sessions.ts"
 import { acceptedBy, ownPagesOnly } from "../Callers.ts"
-import { note, setHeaders } from "../CurrentRequest.ts"
+import { CurrentRequest, note, type RequestState, setHeaders } from "../CurrentRequest.ts"
 import { clientAddress } from "../clientAddress.ts"
 import { Authentication, CurrentPrincipal } from "../Middleware.ts"
 import { isOwnPage } from "../ownPage.ts"
 
-const carriedBy = Effect.fnUntraced(function* (
+const carriedBy = (
   { headers }: HttpServerRequest.HttpServerRequest,
-  sessionCookie: string
-): Effect.fn.Return<Carried, never, HttpServerRequest.HttpServerRequest> {
-  const demoOrigin = headers["x-demo-origin"]
-  return {
-    authorization: headers.authorization,
-    marketplaceSecret: headers["x-marketplace-proxy-secret"],
-    marketplaceUser: headers["x-marketplace-user"],
-    sessionCookies: cookieValues(headers.cookie, sessionCookie),
-    demoOrigin,
-    network: demoOrigin === undefined ? undefined : yield* clientAddress
-  }
+  sessionCookie: string,
+  network: string | undefined
+): Carried => ({
+  authorization: headers.authorization,
+  marketplaceSecret: headers["x-marketplace-proxy-secret"],
+  marketplaceUser: headers["x-marketplace-user"],
+  sessionCookies: cookieValues(headers.cookie, sessionCookie),
+  demoOrigin: headers["x-demo-origin"],
+  network
 })
+
+/** Looked for only where a caller of the demo may be counted by it. */
+const networkOf = (request: HttpServerRequest.HttpServerRequest) =>
+  request.headers["x-demo-origin"] === undefined ? Effect.undefined : clientAddress
 
 export const layer = Layer.effect(
   Authentication,
@@ -35,32 +36,42 @@ export const layer = Layer.effect(
     const { cookieName } = yield* Sessions
     const { origin } = yield* Deployment
 
-    /** Who calls, or the one refusal of every endpoint's 401. */
-    const callerOf = Effect.fnUntraced(function* (
-      request: HttpServerRequest.HttpServerRequest,
-      endpoint: HttpApiEndpoint.Top
-    ) {
-      const carried = yield* carriedBy(request, cookieName)
-      const foreign = ownPagesOnly(endpoint) && judged(carried) === "session" && !isOwnPage(request.headers, origin)
-      return foreign ? yield* unauthorized : yield* credentials.authenticate(carried, acceptedBy(endpoint))
-    })
+    return (httpEffect, { endpoint }) => {
+      const accepted = acceptedBy(endpoint)
+      const ownPages = ownPagesOnly(endpoint)
 
-    /** Tells an app that was refused where a person can let it in. */
-    const challenge = ({ headers }: HttpServerRequest.HttpServerRequest, endpoint: HttpApiEndpoint.Top) => {
-      const text = challengeOf(origin, headers.authorization !== undefined)
-      return text !== undefined && acceptedBy(endpoint).includes("oauth")
-        ? setHeaders({ "www-authenticate": text })
-        : Effect.void
+      /** Who calls, or the one refusal of every endpoint's 401. */
+      const callerOf = (request: HttpServerRequest.HttpServerRequest) =>
+        Effect.flatMap(networkOf(request), (network) => {
+          const carried = carriedBy(request, cookieName, network)
+          const foreign = ownPages && judged(carried) === "session" && !isOwnPage(request.headers, origin)
+          return foreign ? Effect.fail(unauthorized) : credentials.authenticate(carried, accepted)
+        })
+
+      /** Tells an app that was refused where a person can let it in. */
+      const challenge = ({ headers }: HttpServerRequest.HttpServerRequest, state: RequestState): void => {
+        if (!accepted.includes("oauth")) return
+        const text = challengeOf(origin, headers.authorization !== undefined)
+        if (text !== undefined) setHeaders(state, { "www-authenticate": text })
+      }
+
+      return Effect.flatMap(HttpServerRequest.HttpServerRequest, (request) =>
+        Effect.flatMap(CurrentRequest, (state) =>
+          Effect.matchEffect(callerOf(request), {
+            onFailure: (error) => {
+              challenge(request, state)
+              return Effect.fail(error)
+            },
+            onSuccess: (principal) => {
+              note(state, {
+                principal: principal._tag,
+                ...(principal._tag === "demo" ? {} : { account_id: principal.account.id })
+              })
+              return Effect.provideService(httpEffect, CurrentPrincipal, principal)
+            }
+          })
+        )
+      )
     }
-
-    return Effect.fnUntraced(function* (httpEffect, { endpoint }) {
-      const request = yield* HttpServerRequest.HttpServerRequest
-      const principal = yield* Effect.tapError(callerOf(request, endpoint), () => challenge(request, endpoint))
-      yield* note({
-        principal: principal._tag,
-        ...(principal._tag === "demo" ? {} : { account_id: principal.account.id })
-      })
-      return yield* Effect.provideService(httpEffect, CurrentPrincipal, principal)
-    })
   })
 )

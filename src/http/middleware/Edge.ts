@@ -1,4 +1,4 @@
-import { Cause, Clock, Effect, Exit, Layer, Option, type Tracer } from "effect"
+import { Cause, Clock, Context, Effect, Exit, Layer, Option, References, type Tracer } from "effect"
 import {
   HttpEffect,
   HttpRouter,
@@ -13,9 +13,9 @@ import { innermost } from "../../domain/innermost.ts"
 import { Ids } from "../../services/Ids.ts"
 import { currentSpan, spanned, traceContext } from "../../services/Tracing.ts"
 import { unreadable } from "../body.ts"
-import { CurrentRequest, type Facts, make, note, type RequestState, requestIdFrom } from "../CurrentRequest.ts"
+import { CurrentRequest, type Facts, make, type RequestState, requestIdFrom } from "../CurrentRequest.ts"
 import { undeclaredResponse } from "../errors.ts"
-import { matchedRoute, measureRequest, unmatched } from "../metrics.ts"
+import { matchedRoute, measureRequest } from "../metrics.ts"
 
 const notFound = new NotFound({ message: "There is nothing at this address. GET /openapi.json lists what there is." })
 
@@ -46,41 +46,39 @@ const rescue = (cause: Cause.Cause<unknown>): Effect.Effect<HttpServerResponse.H
 type App<E, R> = Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>
 
 /** What answers, or the envelope. HEAD is not offered, and the router would otherwise run a search for it (R3). */
-const answered = <E, R>(request: HttpServerRequest.HttpServerRequest, app: App<E, R>) => {
-  const noteRoute = Effect.flatMap(matchedRoute, (route) => note({ route }))
-  const response = request.method === "HEAD" ? undeclaredResponse(notFound) : Effect.ensuring(app, noteRoute)
-  return Effect.catchCause(response, (cause) =>
+const answered = <E, R>(request: HttpServerRequest.HttpServerRequest, app: App<E, R>) =>
+  Effect.catchCause(request.method === "HEAD" ? undeclaredResponse(notFound) : app, (cause) =>
     Cause.hasInterruptsOnly(cause) ? Effect.failCause(cause) : rescue(cause)
   )
-}
 
 /** What the log line says of a caller who left before the answer. No status was sent. */
 const clientClosed = "client_closed"
 
 /** Counts the request, and writes the one line that the log has for it. */
-const conclude = Effect.fnUntraced(function* (
+const conclude = (
   request: HttpServerRequest.HttpServerRequest,
   facts: Facts,
   startedAtMs: number,
   exit: Exit.Exit<HttpServerResponse.HttpServerResponse, unknown>
-) {
-  const durationMs = (yield* Clock.currentTimeMillis) - startedAtMs
-  const path = pathOf(request.url)
-  const status = Exit.isSuccess(exit) ? exit.value.status : undefined
-  if (status !== undefined) yield* measureRequest(request.method, facts.route ?? unmatched, status, durationMs)
-  const outcome = status === undefined ? clientClosed : status < 400 ? "ok" : (facts.outcome ?? "refused")
-  yield* describeAnswer(status, outcome)
-  yield* Effect.logInfo(`${request.method} ${path} ${status ?? clientClosed}`).pipe(
-    Effect.annotateLogs({
+) =>
+  Effect.withFiber(({ context }) => {
+    const durationMs = Context.get(context, Clock.Clock).currentTimeMillisUnsafe() - startedAtMs
+    const path = pathOf(request.url)
+    const route = matchedRoute(context)
+    const status = Exit.isSuccess(exit) ? exit.value.status : undefined
+    const outcome = status === undefined ? clientClosed : status < 400 ? "ok" : (facts.outcome ?? "refused")
+    const line = Effect.annotateLogs(Effect.logInfo(`${request.method} ${path} ${status ?? clientClosed}`), {
       method: request.method,
       path,
+      route,
       ...(status === undefined ? {} : { status }),
       duration_ms: durationMs,
       ...facts,
       outcome
     })
-  )
-})
+    const told = Effect.andThen(describeAnswer(status, outcome), line)
+    return status === undefined ? told : Effect.andThen(measureRequest(request.method, route, status, durationMs), told)
+  })
 
 const describeAnswer = (status: number | undefined, outcome: string) =>
   Effect.map(currentSpan, (span) => {
@@ -106,41 +104,51 @@ const describeRequest = (span: Tracer.Span, request: HttpServerRequest.HttpServe
  * The outermost middleware: gives each request its id (R2) and its span, turns what nobody declared into the envelope,
  * and writes the access log.
  */
-const edge = Effect.fnUntraced(function* <E, R>(ids: Ids["Service"], app: App<E, R>) {
-  const request = yield* HttpServerRequest.HttpServerRequest
-  const state = make(yield* requestIdFrom(request.headers["x-request-id"], ids.requestId))
-  const startedAtMs = yield* Clock.currentTimeMillis
-  const parent = Option.getOrUndefined(HttpTraceContext.w3c(request.headers))
-  return yield* spanned(request.method, { kind: "server", parent }, (span) => {
-    describeRequest(span, request, state.id)
-    return named(
-      state,
-      Effect.onExit(answered(request, app), (exit) => conclude(request, state.facts, startedAtMs, exit))
-    )
-  }).pipe(Effect.provideService(CurrentRequest, state))
-})
-
-/** Tells the caller the ids of the request and of its trace, and every line that is logged on the way. */
-const named = Effect.fnUntraced(function* <A, E, R>({ headers, id }: RequestState, app: Effect.Effect<A, E, R>) {
-  const span = yield* currentSpan
-  yield* HttpEffect.appendPreResponseHandler((_request, response) =>
-    Effect.succeed(
-      // A 500 carries the request's id only (R1); its log line has both.
-      response.status === 500
-        ? HttpServerResponse.setHeader(response, "x-request-id", id)
-        : HttpServerResponse.setHeaders(response, {
-            "x-request-id": id,
-            ...(span === undefined ? {} : { traceresponse: traceContext(span) }),
-            ...headers
-          })
-    )
+const edge = <E, R>(ids: Ids["Service"], app: App<E, R>) =>
+  Effect.flatMap(HttpServerRequest.HttpServerRequest, (request) =>
+    Effect.flatMap(requestIdFrom(request.headers["x-request-id"], ids.requestId), (id) => {
+      const parent = Option.getOrUndefined(HttpTraceContext.w3c(request.headers))
+      return spanned(request.method, { kind: "server", parent }, (span) => {
+        describeRequest(span, request, id)
+        return Effect.flatMap(currentSpan, (span) => known(request, make(id), span, app))
+      })
+    })
   )
-  const trace = span === undefined ? {} : { trace_id: span.traceId, span_id: span.spanId }
-  return yield* Effect.annotateLogs(app, { request_id: id, ...trace })
-})
+
+/** Runs the app as a request that is known by its id: to whoever asks, to the caller, and in every line logged on the way. */
+const known = <E, R>(
+  request: HttpServerRequest.HttpServerRequest,
+  state: RequestState,
+  span: Tracer.Span | undefined,
+  app: App<E, R>
+) =>
+  Effect.withFiber<HttpServerResponse.HttpServerResponse, E, R>(({ context }) => {
+    const startedAtMs = Context.get(context, Clock.Clock).currentTimeMillisUnsafe()
+    HttpEffect.appendPreResponseHandlerUnsafe(context, (_request, response) =>
+      Effect.succeed(HttpServerResponse.setHeaders(response, headersOf(state, span, response.status)))
+    )
+    const names = {
+      ...Context.get(context, References.CurrentLogAnnotations),
+      request_id: state.id,
+      ...(span === undefined ? {} : { trace_id: span.traceId, span_id: span.spanId })
+    }
+    return Effect.onExit(answered(request, app), (exit) => conclude(request, state.facts, startedAtMs, exit)).pipe(
+      Effect.provideService(References.CurrentLogAnnotations, names),
+      Effect.provideService(CurrentRequest, state)
+    )
+  })
+
+/** A 500 carries the request's id only (R1); its log line has the trace's too. */
+const headersOf = ({ headers, id }: RequestState, span: Tracer.Span | undefined, status: number) =>
+  status === 500
+    ? { "x-request-id": id }
+    : { "x-request-id": id, ...(span === undefined ? {} : { traceresponse: traceContext(span) }), ...headers }
 
 /** Without the query string, which holds what people search for; cut, because callers choose its length. */
-const pathOf = (url: string): string => url.split("?", 1).join("").slice(0, 256)
+const pathOf = (url: string): string => {
+  const end = url.indexOf("?")
+  return url.slice(0, end < 0 ? 256 : Math.min(end, 256))
+}
 
 export const layer = Layer.unwrap(
   Effect.map(Ids, (ids) => HttpRouter.middleware((app) => edge(ids, app), { global: true }))

@@ -1,10 +1,10 @@
 import { Effect, Layer, Metric } from "effect"
 import { RateLimited } from "../../domain/errors.ts"
-import { rateLimitOf } from "../../domain/Principal.ts"
+import { type Principal, rateLimitOf } from "../../domain/Principal.ts"
 import { limiterDecisions } from "../../services/Metrics.ts"
 import { RateLimiter } from "../../services/RateLimiter.ts"
 import { spanned } from "../../services/Tracing.ts"
-import { setHeaders } from "../CurrentRequest.ts"
+import { CurrentRequest, setHeaders } from "../CurrentRequest.ts"
 import { rateLimitHeaders } from "../headers.ts"
 import { CurrentPrincipal, RateLimiting } from "../Middleware.ts"
 
@@ -13,19 +13,22 @@ export const layer = Layer.effect(
   Effect.gen(function* () {
     const limiter = yield* RateLimiter
 
-    const admit = Effect.gen(function* () {
-      const principal = yield* CurrentPrincipal
-      const decision = yield* spanned("RateLimiter.hit", {}, () => limiter.hit(rateLimitOf(principal)))
-      yield* Metric.update(limiterDecisions.of(principal._tag, decision.admitted ? "admitted" : "refused"), 1)
-      yield* setHeaders(rateLimitHeaders(decision))
-      if (!decision.admitted) {
-        return yield* new RateLimited({
-          message: `The limit of ${decision.limit} requests per minute is spent. Try again in ${decision.retryAfterSeconds} s.`,
-          retryAfterSeconds: decision.retryAfterSeconds
-        })
-      }
-    })
+    /** Counts the request, and refuses it when it is one too many. */
+    const admit = (principal: Principal) =>
+      spanned("RateLimiter.hit", {}, () => limiter.hit(rateLimitOf(principal))).pipe(
+        Effect.tap(({ admitted }) =>
+          Metric.update(limiterDecisions.of(principal._tag, admitted ? "admitted" : "refused"), 1)
+        ),
+        Effect.flatMap((decision) =>
+          Effect.flatMap(CurrentRequest, (state) => {
+            setHeaders(state, rateLimitHeaders(decision))
+            return decision.admitted
+              ? Effect.void
+              : Effect.fail(RateLimited.of(decision.limit, decision.retryAfterSeconds))
+          })
+        )
+      )
 
-    return (httpEffect) => Effect.andThen(admit, httpEffect)
+    return (httpEffect) => Effect.andThen(Effect.flatMap(CurrentPrincipal, admit), httpEffect)
   })
 )

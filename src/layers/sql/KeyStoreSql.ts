@@ -61,7 +61,7 @@ export const layer = (options: KeyStoreOptions): Layer.Layer<KeyStore, never, Sq
 
       // Made into a key once, which half of the work of a digest would otherwise be for.
       const pepper = createSecretKey(Redacted.value(options.pepper), "utf8")
-      const digestOf = (secret: string): Buffer => createHmac("sha256", pepper).update(secret).digest()
+      const digestOf = (secret: string): string => createHmac("sha256", pepper).update(secret).digest("base64")
 
       // Beside the request: a failure to write it down costs nothing but a stale date.
       const touch = (keyId: string, now: number) =>
@@ -115,7 +115,7 @@ export const layer = (options: KeyStoreOptions): Layer.Layer<KeyStore, never, Sq
         const now = new Date(yield* Clock.currentTimeMillis)
         const [key] = yield* sql<KeyRow>`
           insert into api_keys (id, account_id, label, mode, digest, hint, created_at)
-          select ${yield* ids.make("key_")}, id, ${label}, ${mode}, ${digestOf(secret)}, ${secretHint(secret)}, ${now}
+          select ${yield* ids.make("key_")}, id, ${label}, ${mode}, ${Buffer.from(digestOf(secret), "base64")}, ${secretHint(secret)}, ${now}
           from accounts where id = ${accountId} and deleted_at is null
           returning *`
         if (key === undefined) return yield* noSuchAccount(accountId)
@@ -183,7 +183,7 @@ export const layer = (options: KeyStoreOptions): Layer.Layer<KeyStore, never, Sq
       return KeyStore.of({
         authenticate: (secret) => {
           const text = Redacted.value(secret)
-          return isSecret(text) ? Cache.get(answers, digestOf(text).toString("base64")) : Effect.fail(unauthorized)
+          return isSecret(text) ? Cache.get(answers, digestOf(text)) : Effect.fail(unauthorized)
         },
         create,
         list: Effect.fn("KeyStore.list")(function* (accountId) {
