@@ -10,17 +10,17 @@ const maxLinks = 256
 
 const poolBytes = 4_096
 
-/** Hex characters of random bytes, asked for many at a time. */
-const makeHex = (): ((bytes: number) => string) => {
-  let pool = Buffer.alloc(0)
+/** Random hex digits, asked for many at a time. */
+const makeHex = (): ((digits: number) => string) => {
+  let pool = ""
   let used = 0
-  return (bytes) => {
-    if (used + bytes > pool.length) {
-      pool = randomBytes(poolBytes)
+  return (digits) => {
+    if (used + digits > pool.length) {
+      pool = randomBytes(poolBytes).toString("hex")
       used = 0
     }
-    used += bytes
-    return pool.toString("hex", used - bytes, used)
+    used += digits
+    return pool.slice(used - digits, used)
   }
 }
 
@@ -185,8 +185,8 @@ export const make = ({ onEnd, sampling }: { readonly sampling: Sampling; readonl
       if (parent === undefined && started.kind !== "server" && started.links.length === 0) {
         return new UnsampledSpan(started, noIds)
       }
-      const traceId = parent?.traceId ?? hex(16)
-      const ids: Ids = { traceId, spanId: hex(8) }
+      const traceId = parent?.traceId ?? hex(32)
+      const ids: Ids = { traceId, spanId: hex(16) }
       return isKept(traceId, parent, started.links)
         ? new SampledSpan(started, ids, onEnd)
         : new UnsampledSpan(started, ids)
