@@ -1,4 +1,4 @@
-import { Effect, Exit, Fiber, Latch, type Scope } from "effect"
+import { Effect, Exit, Fiber, Latch, Option, type Scope } from "effect"
 import { SpanEncoder } from "./SpanEncoder.ts"
 import type { EndedSpan } from "./SpanTracer.ts"
 
@@ -40,7 +40,7 @@ export const make = Effect.fnUntraced(function* (
   let waiting = 0
   let closing = false
 
-  const close = (): void => {
+  const finishBatch = (): void => {
     if (encoder.count > 0) full.push({ count: encoder.count, request: encoder.take() })
   }
 
@@ -52,7 +52,7 @@ export const make = Effect.fnUntraced(function* (
     waiting++
     encoder.add(span)
     if (encoder.count < options.maxBatchSize) return
-    close()
+    finishBatch()
     due.openUnsafe()
   }
 
@@ -66,9 +66,9 @@ export const make = Effect.fnUntraced(function* (
   /** All that is there when the delay is over, and else no less than a whole batch. */
   const drain = Effect.gen(function* () {
     while (!closing) {
-      const isDue = yield* Effect.timeoutOption(due.await, options.delayMs)
+      const woken = yield* Effect.timeoutOption(due.await, options.delayMs)
       due.closeUnsafe()
-      if (isDue._tag === "None") close()
+      if (Option.isNone(woken)) finishBatch()
       for (let batch = full.shift(); batch !== undefined; batch = full.shift()) yield* send(batch)
     }
   })
@@ -77,7 +77,7 @@ export const make = Effect.fnUntraced(function* (
   const flush = Effect.suspend(() => {
     closing = true
     due.openUnsafe()
-    close()
+    finishBatch()
     return Effect.all([Fiber.await(draining), ...full.splice(0).map(send)], { concurrency: "unbounded", discard: true })
   })
   yield* Effect.addFinalizer(() => Effect.timeoutOption(Effect.interruptible(flush), options.shutdownTimeoutMs))
