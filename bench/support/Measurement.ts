@@ -15,7 +15,7 @@ export interface Measurement {
   readonly subject: string
   /** What was varied, where a scenario varies something: `64 connections`. */
   readonly variant: string
-  /** The number of the pair, from 1; the runs of a pair follow upon each other. */
+  /** The number of the round, from 1; the runs of a round follow upon each other. */
   readonly pair: number
   readonly searches: number
   readonly perSecond: number
@@ -57,13 +57,18 @@ export const runsOf = (
   measurements.filter((measurement) => measurement.subject === subject && measurement.variant === variant)
 
 /** One subject against another, pair by pair: what the machine did meanwhile was done to both. */
-export const ratios = (
-  measurements: ReadonlyArray<Measurement>,
-  variant: string,
-  [subject, other]: readonly [string, string],
-  figure: (measurement: Measurement) => number
-): ReadonlyArray<number> =>
-  runsOf(measurements, subject, variant).flatMap((measurement) => {
-    const pair = runsOf(measurements, other, variant).find((candidate) => candidate.pair === measurement.pair)
-    return pair === undefined ? [] : [figure(measurement) / figure(pair)]
-  })
+const compared =
+  (of: (figure: number, other: number) => number) =>
+  (
+    measurements: ReadonlyArray<Measurement>,
+    variant: string,
+    [subject, other]: readonly [string, string],
+    figure: (measurement: Measurement) => number
+  ): ReadonlyArray<number> =>
+    runsOf(measurements, subject, variant).flatMap((measurement) => {
+      const pair = runsOf(measurements, other, variant).find((candidate) => candidate.pair === measurement.pair)
+      return pair === undefined ? [] : [of(figure(measurement), figure(pair))]
+    })
+
+export const ratios = compared((figure, other) => figure / other)
+export const differences = compared((figure, other) => figure - other)

@@ -120,7 +120,13 @@ const warmUp = Effect.fnUntraced(function* (stage: Stage, subject: Subject, work
   for (const pid of cold) stage.warm.add(pid)
 })
 
-/** The same work for each subject in turn, over and over: A B A B …, after each has been warmed up. */
+/** Each begins a round once: who comes first finds the machine as the last round has left it. */
+const rotated = <A>(items: ReadonlyArray<A>, by: number): ReadonlyArray<A> => {
+  const first = by % items.length
+  return [...items.slice(first), ...items.slice(0, first)]
+}
+
+/** The same work for each subject in turn, over and over: A B C, B C A, …, after each has been warmed up. */
 export const alternate = Effect.fnUntraced(function* (
   stage: Stage,
   subjects: ReadonlyArray<Subject>,
@@ -131,7 +137,9 @@ export const alternate = Effect.fnUntraced(function* (
   for (const subject of subjects) yield* warmUp(stage, subject, work)
   const measurements: Array<Measurement> = []
   for (let pair = 1; pair <= pairs; pair++) {
-    for (const subject of subjects) measurements.push(yield* measure(stage, subject, work, { variant, pair }))
+    for (const subject of rotated(subjects, pair - 1)) {
+      measurements.push(yield* measure(stage, subject, work, { variant, pair }))
+    }
   }
   return measurements
 })

@@ -25,6 +25,7 @@ export interface OtlpSpan {
   readonly attributes: Attributes
   readonly events: ReadonlyArray<OtlpEvent>
   readonly links: ReadonlyArray<OtlpLink>
+  readonly droppedLinks: number
   /** 0 unset, 1 ok, 2 error. */
   readonly status: number
 }
@@ -137,6 +138,7 @@ export const decodeSpans = (body: Buffer): ReadonlyArray<OtlpSpan> =>
     attributes: attributesOf(span, 9),
     events: span.all(11).map((event) => ({ name: event.text(2), attributes: attributesOf(event, 3) })),
     links: span.all(13).map((link) => ({ traceId: link.hex(1), spanId: link.hex(2) })),
+    droppedLinks: Number(span.varint(14)),
     status: Number(span.all(15)[0]?.varint(3) ?? 0n)
   }))
 

@@ -397,7 +397,7 @@ describe("telemetry", () => {
         const { process } = yield* start(collector.url, { NODE_OPTIONS: hook, ...env })
         const { stderr } = yield* end(process)
         const [, packages] = /^loaded: (.*)$/m.exec(stderr) ?? []
-        if (isLoaded) assert.include(packages, "@opentelemetry/exporter-trace-otlp-proto")
+        if (isLoaded) assert.include(packages, "@opentelemetry/otlp-exporter-base")
         else assert.strictEqual(packages, "")
       }),
     timeout

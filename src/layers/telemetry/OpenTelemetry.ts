@@ -5,14 +5,15 @@ import { configToAttributes, Resource } from "@effect/opentelemetry/Resource"
 import { type Counter, createNoopMeter, type Meter, type MeterProvider, ROOT_CONTEXT } from "@opentelemetry/api"
 import { OTLPLogExporter } from "@opentelemetry/exporter-logs-otlp-proto"
 import { OTLPMetricExporter } from "@opentelemetry/exporter-metrics-otlp-proto"
-import { OTLPTraceExporter } from "@opentelemetry/exporter-trace-otlp-proto"
+import { convertLegacyHttpOptions, createOtlpHttpExportDelegate } from "@opentelemetry/otlp-exporter-base/node-http"
 import { resourceFromAttributes } from "@opentelemetry/resources"
 import { BatchLogRecordProcessor } from "@opentelemetry/sdk-logs"
 import { PeriodicExportingMetricReader } from "@opentelemetry/sdk-metrics"
-import { BatchSpanProcessor, SamplingDecision, TraceIdRatioBasedSampler } from "@opentelemetry/sdk-trace-base"
+import { SamplingDecision, TraceIdRatioBasedSampler } from "@opentelemetry/sdk-trace-base"
 import { Context, Effect, Layer, Redacted, References, Tracer } from "effect"
 import { counter } from "../../services/Instrument.ts"
 import type { AppConfig } from "../Config.ts"
+import * as SpanQueue from "./SpanQueue.ts"
 import * as SpanTracer from "./SpanTracer.ts"
 
 type Settings = AppConfig["Service"]
@@ -29,34 +30,43 @@ const dropped = counter("quarry.telemetry.dropped", {
 
 type Log = (effect: Effect.Effect<void>) => void
 
-/**
- * Of all that the SDK tells of itself only what was lost: counted where all other metrics are, and said once, until the
- * collector takes something again.
- */
-const countingLosses = (signal: Signal, log: Log): MeterProvider => {
+/** What of a signal was lost: counted where all other metrics are, and said once, until the collector takes it again. */
+const countLosses = (signal: Signal, log: Log) => {
   let away = false
-  const lost = (reason: string) => dropped.of(signal, reason)
-  const [queueFull, exportFailed] = [lost("queue_full"), lost("export_failed")]
+  const counts = { queue_full: dropped.of(signal, "queue_full"), export_failed: dropped.of(signal, "export_failed") }
   // An alert needs the zero: the first increase of a counter that is not there yet is none.
-  for (const metric of [queueFull, exportFailed]) metric.updateUnsafe(0, Context.empty())
-  const losses: Counter = {
-    add: (value, attributes) => {
-      const reason = attributes?.["error.type"]
-      if (reason === "queue_full") return queueFull.updateUnsafe(value, Context.empty())
-      if (reason !== undefined) exportFailed.updateUnsafe(value, Context.empty())
-      if (away === (reason !== undefined)) return
-      away = !away
-      log(
-        away
-          ? Effect.logWarning(`The collector takes no ${signal}: they are dropped and counted until it does`)
-          : Effect.logInfo(`The collector takes ${signal} again`)
-      )
+  for (const metric of Object.values(counts)) metric.updateUnsafe(0, Context.empty())
+  const tell = (isAway: boolean) => {
+    if (away === isAway) return
+    away = isAway
+    log(
+      away
+        ? Effect.logWarning(`The collector takes no ${signal}: they are dropped and counted until it does`)
+        : Effect.logInfo(`The collector takes ${signal} again`)
+    )
+  }
+  return {
+    onSent: () => tell(false),
+    onLost: (reason: keyof typeof counts, count: number) => {
+      counts[reason].updateUnsafe(count, Context.empty())
+      tell(true)
     }
   }
-  const processed = /^otel\.sdk\.processor\.(span|log)\.processed$/
+}
+
+/** The same from what the SDK tells of itself. */
+const countingLosses = (signal: Signal, log: Log): MeterProvider => {
+  const { onLost, onSent } = countLosses(signal, log)
+  const losses: Counter = {
+    add: (count, attributes) => {
+      const reason = attributes?.["error.type"]
+      if (reason === undefined) onSent()
+      else onLost(reason === "queue_full" ? "queue_full" : "export_failed", count)
+    }
+  }
   const noop = createNoopMeter()
   const meter: Meter = Object.assign(Object.create(noop), {
-    createCounter: (name: string) => (processed.test(name) ? losses : noop.createCounter(name))
+    createCounter: (name: string) => (name === "otel.sdk.processor.log.processed" ? losses : noop.createCounter(name))
   })
   return { getMeter: () => meter }
 }
@@ -125,29 +135,39 @@ const forgiving = <P extends { forceFlush(): Promise<void>; shutdown(): Promise<
   })
 }
 
-const spanProcessor = (to: Destination, config: Settings, log: Log) => {
-  // Apart from the call: the package's types forget the last option, which its code hands on.
-  const options = {
-    scheduledDelayMillis: config.otelBspScheduleDelay,
-    exportTimeoutMillis: config.otelBspExportTimeout,
-    maxQueueSize: config.otelBspMaxQueueSize,
-    maxExportBatchSize: Math.min(config.otelBspMaxExportBatchSize, config.otelBspMaxQueueSize),
-    selfObsMeterProvider: countingLosses("traces", log)
+/** The exporter of OpenTelemetry's SDK, with its retries, for spans that are encoded already. */
+const spanExporter = (to: Destination, config: Settings) => {
+  const options = convertLegacyHttpOptions(exporterOptions(to, config), "TRACES", "v1/traces", {
+    "Content-Type": "application/x-protobuf"
+  })
+  const serializer = {
+    serializeRequest: ({ request }: SpanQueue.SpanBatch) => request,
+    deserializeResponse: () => ({})
   }
-  return forgiving(new BatchSpanProcessor(new OTLPTraceExporter(exporterOptions(to, config)), options))
+  const counting = { name: "span" as const, countItems: ({ count }: SpanQueue.SpanBatch) => count }
+  const delegate = createOtlpHttpExportDelegate(options, serializer, "otlp_http_span_exporter", counting, undefined)
+  return (batch: SpanQueue.SpanBatch) =>
+    Effect.callback<void, Error>((resume) =>
+      delegate.export(batch, ({ error }) => resume(error === undefined ? Effect.void : Effect.fail(error)))
+    )
 }
 
 const traces = (to: Destination, config: Settings, log: Log) =>
   Layer.effect(
     Tracer.Tracer,
     Effect.gen(function* () {
-      const resource = yield* Resource
-      const processor = yield* Effect.acquireRelease(
-        Effect.sync(() => spanProcessor(to, config, log)),
-        (processor) =>
-          Effect.promise(() => processor.shutdown()).pipe(Effect.interruptible, Effect.timeoutOption(shutdownTimeoutMs))
-      )
-      return SpanTracer.make({ sampling: samplingOf(config), processor, resource })
+      const { attributes } = yield* Resource
+      const onEnd = yield* SpanQueue.make({
+        resource: attributes,
+        maxQueueSize: config.otelBspMaxQueueSize,
+        maxBatchSize: Math.min(config.otelBspMaxExportBatchSize, config.otelBspMaxQueueSize),
+        delayMs: config.otelBspScheduleDelay,
+        timeoutMs: config.otelBspExportTimeout,
+        shutdownTimeoutMs,
+        send: spanExporter(to, config),
+        ...countLosses("traces", log)
+      })
+      return SpanTracer.make({ sampling: samplingOf(config), onEnd })
     })
   )
 

@@ -16,7 +16,7 @@ describe("SpanTracer", () => {
         Tracer.externalSpan({ ...remote, sampled: true })
       )
       assert.deepStrictEqual(
-        spans.map(({ name, parentSpanContext }) => [name, parentSpanContext?.spanId]),
+        spans.map(({ name, parentSpanId }) => [name, parentSpanId]),
         [
           ["part", server.spanId],
           ["GET", remote.spanId]
@@ -50,7 +50,7 @@ describe("SpanTracer", () => {
         )
       )
       assert.deepStrictEqual(
-        spans.slice(0, 3).map(({ attributes, name, status }) => [name, attributes["error.type"], status.code]),
+        spans.slice(0, 3).map(({ attributes, name, status }) => [name, attributes["error.type"], status]),
         [
           ["refusal", "refused", 0],
           ["call", "refused", 2],
@@ -95,18 +95,18 @@ describe("SpanTracer", () => {
         )
       )
       assert.deepStrictEqual(
-        spans.map(({ attributes, droppedLinksCount, links, name }) => ({
+        spans.map(({ attributes, droppedLinks, links, name }) => ({
           name,
           links: links.length,
-          droppedLinksCount,
+          droppedLinks,
           text: String(attributes.text ?? "").length
         })),
         [
-          { name: "kept", links: 256, droppedLinksCount: 44, text: 1_024 },
-          { name: "GET", links: 0, droppedLinksCount: 0, text: 0 }
+          { name: "kept", links: 256, droppedLinks: 44, text: 1_024 },
+          { name: "GET", links: 0, droppedLinks: 0, text: 0 }
         ]
       )
-      assert.notStrictEqual(spans[0]?.spanContext().traceId, server.traceId)
+      assert.notStrictEqual(spans[0]?.traceId, server.traceId)
     })
   )
 
@@ -128,7 +128,7 @@ describe("SpanTracer", () => {
           )
         )
         const [part] = spans
-        assert.deepStrictEqual(part?.duration, [2, 200_000_000])
+        assert.strictEqual((part?.endNanos ?? 0n) - (part?.startNanos ?? 0n), 2_200_000_000n)
         assert.deepStrictEqual([part?.attributes, part?.links, part?.events], [{}, [], []])
       })
   )
