@@ -35,7 +35,7 @@ const dropped = counter("quarry.http.connections.dropped", {
 })
 
 /** What requests are counted under that no route has answered: callers choose paths, and must not choose series. */
-export const unmatched = "unmatched"
+const unmatched = "unmatched"
 
 /** The route that has answered on a fiber. The router leaves it in the fiber's context. */
 export const matchedRoute = (context: Context.Context<never>): string =>

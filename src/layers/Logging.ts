@@ -3,26 +3,12 @@ import { AppConfig } from "./Config.ts"
 
 const isPlain = (value: unknown): boolean => ["string", "number", "boolean", "undefined"].includes(typeof value)
 
-/** What was logged, where it was one thing. */
-const only = (message: unknown): unknown => (Array.isArray(message) && message.length === 1 ? message[0] : message)
-
-/**
- * Effect's own serialisation looks into every value for secrets and cycles, and the access log has none to look into:
- * such an entry is written in the same form without it.
- */
-const formatJson = Logger.make((options) => {
-  const { cause, date, fiber, logLevel } = options
-  const message = only(options.message)
-  const annotations = fiber.getRef(References.CurrentLogAnnotations)
-  const spans = fiber.getRef(References.CurrentLogSpans)
-  const plain = isPlain(message) && Object.values(annotations).every(isPlain)
-  if (!plain || cause.reasons.length > 0 || spans.length > 0) {
-    return Formatter.formatJson(Logger.formatStructured.log(options))
-  }
-  const level = logLevel.toUpperCase()
-  const timestamp = date.toISOString()
-  return JSON.stringify({ message, level, timestamp, annotations, spans: {}, fiberId: `#${fiber.id}` })
-})
+/** Effect's own serialisation looks into every value for secrets and cycles, and the access log has none to look into. */
+const formatJson = Logger.map(Logger.formatStructured, (entry) =>
+  isPlain(entry.message) && Object.values(entry.annotations).every(isPlain)
+    ? JSON.stringify(entry)
+    : Formatter.formatJson(entry)
+)
 
 /** What is held back at most, in characters: a burst is written in pieces. */
 const maxHeld = 65_536

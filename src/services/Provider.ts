@@ -45,8 +45,7 @@ export interface Provider {
   readonly capabilities?: Capabilities
   /**
    * The rows of the answered page in rank order: rows `(page - 1) * num + 1` to `page * num` of the upstream's list,
-   * or a few more, which ranking cuts (R13). May be empty. Each call may wait
-   * `maxQueueMs` for its turn.
+   * or a few more, which ranking cuts (R13). May be empty. Each call may wait `maxQueueMs` for its turn.
    */
   readonly search: (request: SearchRequest, maxQueueMs?: number) => Effect.Effect<ReadonlyArray<UpstreamRow>, Refusal>
 }
