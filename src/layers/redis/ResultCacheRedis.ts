@@ -6,9 +6,6 @@ import { RedisConnection } from "./RedisConnection.ts"
 /** A larger answer is not kept: a few of them would push out thousands, and delay the commands behind them. */
 const maxValueBytes = 262_144
 
-/** What a UTF-16 unit comes to in UTF-8 at most. Counting the bytes takes as long as encoding them. */
-const maxBytesPerUnit = 3
-
 const Value = Schema.fromJsonString(
   Schema.Struct({
     provider: Schema.String,
@@ -34,11 +31,12 @@ const makeStore = (options: { readonly ttl: Duration.Duration }): Effect.Effect<
           ),
       set: (key, found) => {
         if (ttlMs <= 0) return Effect.void
-        // Not through the schema, which would copy each row to the same JSON.
-        const text = JSON.stringify(found)
-        if (text.length * maxBytesPerUnit > maxValueBytes && Buffer.byteLength(text) > maxValueBytes) return Effect.void
+        // Not through the schema, which would copy each row to the same JSON; and encoded here, because the socket would
+        // first make room for three times as many bytes.
+        const value = Buffer.from(JSON.stringify(found))
+        if (value.length > maxValueBytes) return Effect.void
         // Nobody waits for it. A later look for this key goes over the same connection, behind it.
-        return connection.send((client) => client.set(keyOf(key), text, "PX", ttlMs))
+        return connection.send((client) => client.set(keyOf(key), value, "PX", ttlMs))
       }
     }
   })
