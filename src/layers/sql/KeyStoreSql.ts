@@ -1,5 +1,5 @@
 import { createHmac, createSecretKey } from "node:crypto"
-import { Cache, Clock, Duration, Effect, Exit, Layer, Redacted } from "effect"
+import { Cache, Clock, Duration, Effect, Exit, Layer, Option, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
 import { type ApiKey, isSecret, type KeyMode, makeSecret, secretHint } from "../../domain/ApiKey.ts"
 import { type Unauthorized, unauthorized } from "../../domain/errors.ts"
@@ -27,6 +27,13 @@ export interface KeyStoreOptions {
 
 /** How long an answer is kept: half of the 10 seconds it may be old, because getting one can take a while too. */
 const maxAge = Duration.seconds(5)
+
+/** Keys in use are read anew before their answers are that old, so that their callers wait for none of it. */
+const renewEvery = Duration.seconds(3)
+
+/** For so many rounds a key is read anew that nobody has used: a caller of every few seconds does not wait either. */
+const maxIdleRounds = 5
+
 const maxCachedDigests = 10_000
 const maxReadTogether = 256
 
@@ -50,6 +57,13 @@ interface PrincipalRow extends AccountRow {
   readonly last_used_at: Date | null
 }
 
+/** Whose key it is, as it was last read. */
+interface Known {
+  readonly principal: KeyPrincipal
+  /** Rounds of renewal since it was last used. */
+  idleRounds: number
+}
+
 /** API keys in Postgres or PGlite, with the answers of the last seconds in process. */
 export const layer = (options: KeyStoreOptions): Layer.Layer<KeyStore, never, SqlClient.SqlClient | Ids> =>
   Layer.effect(
@@ -58,6 +72,7 @@ export const layer = (options: KeyStoreOptions): Layer.Layer<KeyStore, never, Sq
       const sql = yield* SqlClient.SqlClient
       const ids = yield* Ids
       const scope = yield* Effect.scope
+      let renewing = false
 
       // Made into a key once, which half of the work of a digest would otherwise be for.
       const pepper = createSecretKey(Redacted.value(options.pepper), "utf8")
@@ -73,7 +88,6 @@ export const layer = (options: KeyStoreOptions): Layer.Layer<KeyStore, never, Sq
           Effect.forkIn(scope)
         )
 
-      // Every key in use is asked for again every few seconds, so that those of many callers fall due together.
       const read = yield* makeGroupCommit<string, PrincipalRow | null>({
         name: "api_keys",
         ownerOf: (digest) => digest,
@@ -90,24 +104,58 @@ export const layer = (options: KeyStoreOptions): Layer.Layer<KeyStore, never, Sq
         })
       })
 
-      const lookup = Effect.fnUntraced(function* (digest: string): Effect.fn.Return<KeyPrincipal, Unauthorized> {
+      const noteUse = Effect.fnUntraced(function* ({ key_id, last_used_at }: PrincipalRow) {
+        const now = yield* Clock.currentTimeMillis
+        if (last_used_at === null || last_used_at.getTime() <= now - lastUsedStepMs) yield* touch(key_id, now)
+      })
+
+      const lookup = Effect.fnUntraced(function* (digest: string): Effect.fn.Return<Known, Unauthorized> {
         const row = yield* read(digest)
         if (row === null) return yield* unauthorized
-        const now = yield* Clock.currentTimeMillis
-        if (row.last_used_at === null || row.last_used_at.getTime() <= now - lastUsedStepMs) {
-          yield* touch(row.key_id, now)
-        }
-        return {
-          _tag: "key",
-          account: toAccount(row),
-          key: { id: row.key_id, label: row.label, mode: row.mode }
-        }
+        yield* noteUse(row)
+        return { principal: toPrincipal(row), idleRounds: 0 }
       })
 
       // Answers are kept, refusals too, but not the failure to get one.
       const answers = yield* Cache.makeWith(lookup, {
         capacity: maxCachedDigests,
         timeToLive: (exit) => (Exit.isSuccess(exit) || !Exit.hasDies(exit) ? maxAge : Duration.zero)
+      })
+
+      const renew = Effect.fnUntraced(function* (digest: string, known: Known) {
+        const used = known.idleRounds++ === 0
+        const row = yield* read(digest)
+        // What this process has forgotten meanwhile is not known again by an answer from before.
+        if (Option.getOrUndefined(yield* Cache.getSuccess(answers, digest)) !== known) return
+        if (row === null) return yield* Cache.invalidate(answers, digest)
+        if (used) yield* noteUse(row)
+        yield* Cache.set(answers, digest, { principal: toPrincipal(row), idleRounds: known.idleRounds })
+      })
+
+      /** Runs for as long as keys are used. */
+      const renewal = Effect.gen(function* () {
+        while (true) {
+          yield* Effect.sleep(renewEvery)
+          const entries = Array.from(yield* Cache.entries(answers))
+          const inUse = entries.filter(([, known]) => known.idleRounds < maxIdleRounds)
+          renewing = inUse.length > 0
+          if (!renewing) return
+          // What cannot be read now grows old, and is then waited for.
+          yield* Effect.forEach(inUse, ([digest, known]) => Effect.ignoreCause(renew(digest, known)), {
+            concurrency: maxReadTogether,
+            discard: true
+          })
+        }
+      })
+
+      const principalOf = Effect.fnUntraced(function* (digest: string) {
+        const found = yield* Cache.get(answers, digest)
+        found.idleRounds = 0
+        if (!renewing) {
+          renewing = true
+          yield* Effect.forkIn(renewal, scope)
+        }
+        return found.principal
       })
 
       const issue = Effect.fnUntraced(function* (accountId: string, label: string, mode: KeyMode) {
@@ -183,7 +231,7 @@ export const layer = (options: KeyStoreOptions): Layer.Layer<KeyStore, never, Sq
       return KeyStore.of({
         authenticate: (secret) => {
           const text = Redacted.value(secret)
-          return isSecret(text) ? Cache.get(answers, digestOf(text)) : Effect.fail(unauthorized)
+          return isSecret(text) ? principalOf(digestOf(text)) : Effect.fail(unauthorized)
         },
         create,
         list: Effect.fn("KeyStore.list")(function* (accountId) {
@@ -206,6 +254,12 @@ export const layer = (options: KeyStoreOptions): Layer.Layer<KeyStore, never, Sq
       })
     })
   )
+
+const toPrincipal = (row: PrincipalRow): KeyPrincipal => ({
+  _tag: "key",
+  account: toAccount(row),
+  key: { id: row.key_id, label: row.label, mode: row.mode }
+})
 
 const toApiKey = (row: KeyRow): ApiKey => ({
   id: row.id,

@@ -1,5 +1,5 @@
 import { assert, layer } from "@effect/vitest"
-import { Context, Effect, Exit, Layer } from "effect"
+import { Context, Effect, Exit, Fiber, Layer } from "effect"
 import { TestClock } from "effect/testing"
 import * as Pglite from "../../../src/layers/sql/Pglite.ts"
 import { Accounts } from "../../../src/services/Accounts.ts"
@@ -46,4 +46,34 @@ layer(SqlStorage.layer(Pglite.layer({ dataDir: undefined })), { timeout: "60 sec
       })
     )
   }
+
+  it.effect(
+    "whoever calls every few seconds waits for no look-up of the key, and nothing is read for who stays away",
+    () =>
+      Effect.gen(function* () {
+        const [keys] = yield* replicas
+        const account = yield* makeAccount({ plan: "starter" })
+        const { secret } = yield* keys.create(account.id, { label: "CI", mode: "live" })
+        const isKnown = Effect.gen(function* () {
+          const fiber = yield* Effect.forkChild(keys.authenticate(secret), { startImmediately: true })
+          const known = fiber.pollUnsafe() !== undefined
+          yield* Fiber.join(fiber)
+          return known
+        })
+        const pass = Effect.fnUntraced(function* (seconds: number) {
+          for (let second = 0; second < seconds; second++) {
+            yield* TestClock.adjust("1 second")
+            // The database has one connection: what was asked of it before has been answered.
+            yield* Effect.replicateEffect(keys.list(account.id), 3, { discard: true })
+          }
+        })
+        assert.isFalse(yield* isKnown)
+        for (const seconds of [1, 6, 12, 6]) {
+          yield* pass(seconds)
+          assert.isTrue(yield* isKnown)
+        }
+        yield* pass(40)
+        assert.isFalse(yield* isKnown)
+      })
+  )
 })
