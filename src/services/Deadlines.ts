@@ -39,13 +39,13 @@ export class Deadlines {
   }
 
   /**
-   * Runs an effect in a fiber of its own, which is interrupted after `ms` milliseconds. Nobody waits for that: an
-   * effect that ignores its interruption must not hold the answer back.
+   * Runs an effect in a fiber of its own, which is interrupted after `ms` milliseconds. Then `late` answers, who may wait
+   * for the end of that: an effect that ignores its interruption holds nothing else back.
    */
   within<A, E, R, B, F>(
     effect: Effect.Effect<A, E, R>,
     ms: number,
-    late: Effect.Effect<B, F>
+    late: (ended: Effect.Effect<void>) => Effect.Effect<B, F>
   ): Effect.Effect<A | B, E | F, R> {
     return Effect.contextWith((context: Context.Context<R>) =>
       Effect.callback<A | B, E | F>((resume) => {
@@ -59,7 +59,7 @@ export class Deadlines {
         const callOff = this.after(ms, () => {
           stop()
           fiber.interruptUnsafe()
-          resume(late)
+          resume(late(Fiber.await(fiber)))
         })
         return Effect.suspend(() => {
           callOff()

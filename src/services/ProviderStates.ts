@@ -127,7 +127,7 @@ export class Tracked {
       const startedAt = clock.currentTimeMillisUnsafe()
       const forget = this.breaker.begin(startedAt)
       const search = Effect.suspend(() => this.provider.search(request, maxQueueMs))
-      const asked = this.deadlines.within(search, withinMs, Effect.undefined)
+      const asked = this.deadlines.within(search, withinMs, () => Effect.undefined)
       return Effect.onExit(asked, (exit) => {
         const now = clock.currentTimeMillisUnsafe()
         forget()

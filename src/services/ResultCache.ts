@@ -158,7 +158,7 @@ export class ResultCache extends Context.Service<
             span?.attribute("quarry.joined", true)
             if (flight.span !== undefined) span?.addLinks([{ span: flight.span, attributes: {} }])
             const own = join(key, lookup, flight)
-            return patience === undefined ? own : deadlines.within(own, patience.ms, Effect.fail(patience.error))
+            return patience === undefined ? own : deadlines.within(own, patience.ms, () => Effect.fail(patience.error))
           })
       })
     })

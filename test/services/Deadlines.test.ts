@@ -4,7 +4,7 @@ import { TestClock } from "effect/testing"
 import { Deadlines } from "../../src/services/Deadlines.ts"
 import { advance } from "../support/Time.ts"
 
-const late = Effect.succeed("late")
+const late = () => Effect.succeed("late")
 
 describe("Deadlines", () => {
   it.effect("each passes at its own time, whatever the order in which they were set", () =>

@@ -58,7 +58,7 @@ export const layer = (options: PostgresOptions): Layer.Layer<SqlClient.SqlClient
     Effect.gen(function* () {
       const pool = yield* connect(options)
       const limit = Duration.sum(options.statementTimeout ?? defaultStatementTimeout, timeoutGrace)
-      const acquirer = yield* measured(limitedAcquirer(pool.reserve, limit), options.poolSize)
+      const acquirer = yield* measured(yield* limitedAcquirer(pool.reserve, limit), options.poolSize)
       return yield* SqlClient.make({
         acquirer,
         transactionAcquirer: Effect.map(acquirer, unprepared),

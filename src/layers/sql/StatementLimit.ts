@@ -1,5 +1,6 @@
-import { Context, Data, type Duration, Effect } from "effect"
+import { Context, Data, Duration, Effect, type Scope } from "effect"
 import { type SqlClient, SqlConnection, SqlError } from "effect/sql"
+import { Deadlines } from "../../services/Deadlines.ts"
 
 /** The database did not answer in time. Whether the statement was carried out is not known. */
 export class Unanswered extends Data.TaggedError("Unanswered")<{ readonly message: string }> {}
@@ -7,29 +8,26 @@ export class Unanswered extends Data.TaggedError("Unanswered")<{ readonly messag
 /** Whether a statement of this fiber may take as long as it takes. */
 const Unlimited = Context.Reference("quarry/layers/sql/Unlimited", { defaultValue: () => false })
 
-const within =
-  (limit: Duration.Duration, what: string) =>
-  <A, R>(effect: Effect.Effect<A, SqlError.SqlError, R>): Effect.Effect<A, SqlError.SqlError, R> =>
-    Effect.flatMap(Unlimited, (unlimited) =>
-      unlimited
-        ? effect
-        : Effect.timeoutOrElse(effect, {
-            duration: limit,
-            orElse: () => {
-              const cause = new Unanswered({ message: `${what} within the limit` })
-              const reason = new SqlError.ConnectionError({ cause, message: cause.message, operation: "wait" })
-              return Effect.fail(new SqlError.SqlError({ reason }))
-            }
-          })
-    )
+type Limit = <A, R>(effect: Effect.Effect<A, SqlError.SqlError, R>) => Effect.Effect<A, SqlError.SqlError, R>
+
+/** What is given up has ended before that is told, so that its connection is not handed on with work on it. */
+const within = (deadlines: Deadlines, limit: Duration.Duration, what: string): Limit => {
+  const limitMs = Duration.toMillis(limit)
+  const giveUp = (ended: Effect.Effect<void>) => {
+    const cause = new Unanswered({ message: `${what} within the limit` })
+    const reason = new SqlError.ConnectionError({ cause, message: cause.message, operation: "wait" })
+    return Effect.andThen(ended, Effect.fail(new SqlError.SqlError({ reason })))
+  }
+  return (effect) =>
+    Effect.flatMap(Unlimited, (unlimited) => (unlimited ? effect : deadlines.within(effect, limitMs, giveUp)))
+}
 
 /**
  * A connection that gives up what the server does not answer: a timeout of the server's own does nothing while it is
  * frozen, is partitioned away, or hides behind a pooler that passes no timeout on.
  */
-const limited = (connection: SqlConnection.Connection, limit: Duration.Duration): SqlConnection.Connection => {
-  const answered = within(limit, "no answer from the database")
-  return SqlConnection.Connection.of({
+const limited = (connection: SqlConnection.Connection, answered: Limit): SqlConnection.Connection =>
+  SqlConnection.Connection.of({
     execute: (...args) => answered(connection.execute(...args)),
     executeRaw: (...args) => answered(connection.executeRaw(...args)),
     executeStream: (...args) => connection.executeStream(...args),
@@ -37,11 +35,17 @@ const limited = (connection: SqlConnection.Connection, limit: Duration.Duration)
     executeValuesUnprepared: (...args) => answered(connection.executeValuesUnprepared(...args)),
     executeUnprepared: (...args) => answered(connection.executeUnprepared(...args))
   })
-}
 
 /** The connections of a pool, each wait for one and each statement limited in time. */
-export const limitedAcquirer = (acquirer: SqlConnection.Acquirer, limit: Duration.Duration): SqlConnection.Acquirer =>
-  Effect.map(within(limit, "no free connection to the database")(acquirer), (connection) => limited(connection, limit))
+export const limitedAcquirer = Effect.fnUntraced(function* (
+  acquirer: SqlConnection.Acquirer,
+  limit: Duration.Duration
+): Effect.fn.Return<SqlConnection.Acquirer, never, Scope.Scope> {
+  const deadlines = yield* Deadlines.make
+  const free = within(deadlines, limit, "no free connection to the database")
+  const answered = within(deadlines, limit, "no answer from the database")
+  return Effect.map(free(acquirer), (connection) => limited(connection, answered))
+})
 
 /**
  * A connection that prepares nothing. A prepared statement fails once after a column was added to what it reads; the
