@@ -100,7 +100,7 @@ const ownCpuMs = (): number => {
   return (system + user) / 1000
 }
 
-/** Of warming up: what waits for a slow stub would else take many minutes for as many searches. */
+/** Of warming up each process: what waits for a slow stub would else take many minutes for as many searches. */
 const maxWarmUpRuns = 4
 
 /**
@@ -113,7 +113,7 @@ const warmUp = Effect.fnUntraced(function* (stage: Stage, subject: Subject, work
   const hard: Work = { ...work, shape: { kind: "closed", connections: 64 } }
   const told = { variant: "", pair: 0, seconds: warmUpSeconds }
   let left = cold.length * warmUpSearches
-  for (let runs = 0; left > 0 && runs < maxWarmUpRuns; runs++) {
+  for (let runs = 0; left > 0 && runs < cold.length * maxWarmUpRuns; runs++) {
     left -= (yield* measure(stage, subject, work.shape.kind === "paced" ? hard : work, told)).searches
   }
   yield* measure(stage, subject, work, told)
