@@ -1,5 +1,5 @@
 import { Schema } from "effect"
-import { searchResultFields } from "./SearchResult.ts"
+import { type SearchAnswer, searchResultFields, toSearchResult } from "./SearchResult.ts"
 
 /** Codes a row can fail with. */
 const rowErrors = [
@@ -38,3 +38,16 @@ export const BulkResult = Schema.Struct({
   })
 }).annotate({ identifier: "BulkResult" })
 export type BulkResult = typeof BulkResult.Type
+
+/** A row before it is written. */
+export type RowAnswer = (SearchAnswer & { readonly status: "ok" }) | ErrorRow
+
+/** A batch's body before it is written. */
+export interface BulkAnswer extends Omit<BulkResult, "results"> {
+  readonly results: ReadonlyArray<RowAnswer>
+}
+
+export const toBulkResult = ({ results, ...counts }: BulkAnswer): BulkResult => ({
+  ...counts,
+  results: results.map((row) => (row.status === "ok" ? toSearchResult(row) : row))
+})

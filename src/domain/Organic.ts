@@ -22,6 +22,25 @@ export const OrganicResult = Schema.Struct({
 }).annotate({ identifier: "OrganicResult" })
 export type OrganicResult = typeof OrganicResult.Type
 
+/**
+ * Ranked results as the JSON array that is kept and answered, encoded once where they are made. As objects they would be
+ * encoded for the cache and again for the answer, and a batch's would fill the memory that is collected most often.
+ */
+export class Ranking {
+  readonly json: Uint8Array
+  readonly count: number
+
+  constructor(results: ReadonlyArray<OrganicResult>) {
+    this.json = Buffer.from(JSON.stringify(results))
+    this.count = results.length
+  }
+
+  /** What was encoded, read anew each time. */
+  get results(): ReadonlyArray<OrganicResult> {
+    return JSON.parse(Buffer.from(this.json).toString())
+  }
+}
+
 const trackingParameter = /^(?:utm_.*|gclid|fbclid)$/i
 
 /**

@@ -1,5 +1,5 @@
 import { Schema } from "effect"
-import { OrganicResult } from "./Organic.ts"
+import { OrganicResult, type Ranking } from "./Organic.ts"
 import { Target } from "./Target.ts"
 
 /** The fields of a single-search body; a served bulk row has them too. */
@@ -19,3 +19,13 @@ export const searchResultFields = {
 
 export const SearchResult = Schema.Struct(searchResultFields).annotate({ identifier: "SearchResult" })
 export type SearchResult = typeof SearchResult.Type
+
+/** A search's body before it is written. */
+export interface SearchAnswer extends Omit<SearchResult, "results"> {
+  readonly ranking: Ranking
+}
+
+export const toSearchResult = <A extends SearchAnswer>({ ranking, ...fields }: A) => ({
+  ...fields,
+  results: { organic: ranking.results }
+})

@@ -1,23 +1,34 @@
 import { HttpServerResponse } from "effect/http"
-import type { BulkResult } from "../domain/BulkResult.ts"
+import type { BulkAnswer, RowAnswer } from "../domain/BulkResult.ts"
+import type { SearchAnswer } from "../domain/SearchResult.ts"
 
 /*
- * Large bodies as the bytes that are sent: a text would be measured twice on its way out and encoded after that, which
- * is a twentieth of what a batch costs.
+ * The bodies of searches as the bytes that are sent, around results that are encoded already. A text would be measured
+ * twice on its way out and encoded after that, and one text of a whole batch takes three times as long to make.
  */
+
+type Pieces = ReadonlyArray<Uint8Array>
 
 const bytes = (value: unknown): Buffer => Buffer.from(JSON.stringify(value))
 
-const answer = (body: Buffer) => HttpServerResponse.uint8Array(body, { contentType: "application/json" })
-
-export const jsonAnswer = (body: unknown) => answer(bytes(body))
+const response = (pieces: Pieces) =>
+  HttpServerResponse.uint8Array(Buffer.concat(pieces), { contentType: "application/json" })
 
 const comma = Buffer.from(",")
-const end = Buffer.from("]}")
+const searchEnd = Buffer.from("}}")
+const bulkEnd = Buffer.from("]}")
 
-/** Row by row: making and encoding one text of them all takes three times as long. */
-export const bulkAnswer = ({ results, ...counts }: BulkResult) => {
-  const start = bytes({ ...counts, results: [] }).subarray(0, -end.length)
-  const rows = results.flatMap((row) => [comma, bytes(row)]).slice(1)
-  return answer(Buffer.concat([start, ...rows, end]))
+const search = ({ ranking, ...fields }: SearchAnswer): Pieces => {
+  const start = bytes({ ...fields, results: { organic: [] } }).subarray(0, -"[]}}".length)
+  return [start, ranking.json, searchEnd]
+}
+
+const row = (answer: RowAnswer): Pieces => (answer.status === "ok" ? search(answer) : [bytes(answer)])
+
+export const searchResponse = (answer: SearchAnswer) => response(search(answer))
+
+export const bulkResponse = ({ results, ...counts }: BulkAnswer) => {
+  const start = bytes({ ...counts, results: [] }).subarray(0, -bulkEnd.length)
+  const rows = results.flatMap((answer) => [comma, ...row(answer)]).slice(1)
+  return response([start, ...rows, bulkEnd])
 }

@@ -1,20 +1,20 @@
 import { Clock, Context, Duration, Effect, Exit, Fiber, Layer, Metric, Result, Tracer } from "effect"
 import type { BulkRows } from "../domain/BulkRequest.ts"
-import type { BulkResult, ErrorRow, RowResult } from "../domain/BulkResult.ts"
+import type { BulkAnswer, ErrorRow, RowAnswer } from "../domain/BulkResult.ts"
 import { internalError, type QuotaExceeded, UpstreamTimeout } from "../domain/errors.ts"
 import type { Principal } from "../domain/Principal.ts"
 import type { QueryRecord } from "../domain/QueryRecord.ts"
 import type { SearchRequest } from "../domain/SearchRequest.ts"
-import { type Answered, countSearch, type Dispatched, makeDispatch, toRecord, toResult } from "./Dispatch.ts"
+import { countSearch, type Dispatched, makeDispatch, toAnswer, toRecord } from "./Dispatch.ts"
 import { Ids } from "./Ids.ts"
 import { Limits } from "./Limits.ts"
 import { makeMetering, type Receipt, type Waits } from "./Metering.ts"
 import { searchDuration } from "./Metrics.ts"
-import { cacheKey } from "./ResultCache.ts"
+import { type Cached, cacheKey } from "./ResultCache.ts"
 import { describeOutcome, describeSearch, type Outcome, sampledSpan, spanned, TraceQueryText } from "./Tracing.ts"
 
 export interface BulkServed {
-  readonly result: BulkResult
+  readonly result: BulkAnswer
   readonly receipt: Receipt
   readonly waits: Waits
 }
@@ -103,7 +103,7 @@ export class Bulk extends Context.Service<
           yield* countRows(rows, [])
           const receipt = yield* metering.nothing(principal)
           yield* traceRows(batch, rows, [], [])
-          return { result: toBulkResult(batch.id, rows, []), receipt, waits: { reserveMs: 0, settleMs: 0 } }
+          return { result: toBulkAnswer(batch.id, rows, []), receipt, waits: { reserveMs: 0, settleMs: 0 } }
         }
         const arrivedAt = yield* Clock.currentTimeMillis
         const metered = yield* metering.reserve(principal, started.length)
@@ -125,7 +125,7 @@ export class Bulk extends Context.Service<
         const receipt = yield* metered.settle(records)
         const settleMs = (yield* Clock.currentTimeMillis) - now
         const waits = { reserveMs: reservedAt - arrivedAt, settleMs }
-        return { result: toBulkResult(batch.id, rows, ends), receipt, waits }
+        return { result: toBulkAnswer(batch.id, rows, ends), receipt, waits }
       }, Effect.uninterruptible)
 
       const traced = (principal: Principal, rows: BulkRows, batch: Batch) =>
@@ -155,7 +155,7 @@ export class Bulk extends Context.Service<
 interface Batch {
   readonly id: string
   /** Answers of this batch by search. */
-  readonly answers: Map<string, Answered>
+  readonly answers: Map<string, Cached>
   /** Rows that no worker has taken. */
   readonly waiting: Array<Row>
   /** Whether no further row may start. */
@@ -180,7 +180,7 @@ const unstarted: RowState = { _tag: "unstarted" }
 
 /** How a row ended: what the caller sees, and the log entry when it was dispatched. */
 interface RowEnd {
-  readonly result: RowResult
+  readonly result: RowAnswer
   readonly record: QueryRecord | undefined
 }
 
@@ -215,7 +215,7 @@ const outcomeOf = (state: RowState, nowMillis: number, budget: Duration.Duration
 const toRowEnd = (record: QueryRecord, { found }: Dispatched): RowEnd => ({
   record,
   result: Result.match(found, {
-    onSuccess: ({ organic }): RowResult => ({ status: "ok", ...toResult(record, organic) }),
+    onSuccess: ({ ranking }): RowAnswer => ({ status: "ok", ...toAnswer(record, ranking) }),
     onFailure: errorRow
   })
 })
@@ -265,9 +265,9 @@ const traceRows = Effect.fnUntraced(function* (
 })
 
 /** The rows in input order: those that ran in the order of `ends`, the others with what was wrong with them. */
-const toBulkResult = (batchId: string, rows: BulkRows, ends: ReadonlyArray<RowEnd>): BulkResult => {
+const toBulkAnswer = (batchId: string, rows: BulkRows, ends: ReadonlyArray<RowEnd>): BulkAnswer => {
   const ran = ends.values()
-  const results = rows.flatMap((row): ReadonlyArray<RowResult> => {
+  const results = rows.flatMap((row): ReadonlyArray<RowAnswer> => {
     if (Result.isFailure(row)) return [errorRow(row.failure)]
     const end = ran.next().value
     return end === undefined ? [] : [end.result]

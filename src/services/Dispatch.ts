@@ -1,24 +1,18 @@
 import { Clock, Duration, Effect, Metric, Result } from "effect"
 import type { UpstreamError, UpstreamTimeout } from "../domain/errors.ts"
-import { type OrganicResult, rank } from "../domain/Organic.ts"
+import { Ranking, rank } from "../domain/Organic.ts"
 import { defaultSource, type Principal } from "../domain/Principal.ts"
 import type { QueryRecord } from "../domain/QueryRecord.ts"
 import type { SearchRequest } from "../domain/SearchRequest.ts"
-import type { SearchResult } from "../domain/SearchResult.ts"
+import type { SearchAnswer } from "../domain/SearchResult.ts"
 import { Limits, providerTimedOut } from "./Limits.ts"
 import { searchDuration } from "./Metrics.ts"
 import { Providers } from "./Providers.ts"
-import { ResultCache } from "./ResultCache.ts"
-
-export interface Answered {
-  readonly organic: ReadonlyArray<OrganicResult>
-  readonly provider: string
-  readonly cached: boolean
-}
+import { type Cached, ResultCache } from "./ResultCache.ts"
 
 /** What came of asking the providers for one search. */
 export interface Dispatched {
-  readonly found: Result.Result<Answered, UpstreamError | UpstreamTimeout>
+  readonly found: Result.Result<Cached, UpstreamError | UpstreamTimeout>
   readonly durationMs: number
 }
 
@@ -34,15 +28,14 @@ export const makeDispatch = Effect.gen(function* () {
   return (request: SearchRequest): Effect.Effect<Dispatched> =>
     Clock.clockWith((clock) => {
       const startedAt = clock.currentTimeMillisUnsafe()
-      const answer = Effect.result(cache.get(request, providers.search(request), patience))
-      return Effect.map(answer, (answered) => {
-        const found = Result.map(answered, ({ cached, provider, rows }) => ({
-          organic: rank(rows, request.num),
-          provider,
-          cached
-        }))
-        return { found, durationMs: clock.currentTimeMillisUnsafe() - startedAt }
-      })
+      const ranked = Effect.map(providers.search(request), ({ provider, rows }) => ({
+        provider,
+        ranking: new Ranking(rank(rows, request.num))
+      }))
+      return Effect.map(Effect.result(cache.get(request, ranked, patience)), (found) => ({
+        found,
+        durationMs: clock.currentTimeMillisUnsafe() - startedAt
+      }))
     })
 })
 
@@ -70,16 +63,16 @@ export const toRecord = (
   credits: principal._tag === "demo" ? 0 : 1,
   cached: Result.isSuccess(found) && found.success.cached,
   provider: Result.isSuccess(found) ? found.success.provider : undefined,
-  resultCount: Result.isSuccess(found) ? found.success.organic.length : 0,
+  resultCount: Result.isSuccess(found) ? found.success.ranking.count : 0,
   durationMs
 })
 
-export const toResult = ({ id, request }: QueryRecord, organic: ReadonlyArray<OrganicResult>): SearchResult => ({
+export const toAnswer = ({ id, request }: QueryRecord, ranking: Ranking): SearchAnswer => ({
   id,
   target: request.target,
   query: request.query,
   geo: request.geo,
   locale: request.locale,
   page: request.page,
-  results: { organic }
+  ranking
 })

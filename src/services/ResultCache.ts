@@ -1,19 +1,26 @@
 import { Cause, Context, Effect, type Exit, Fiber, Metric, Result, type Scope, type Tracer } from "effect"
+import type { Ranking } from "../domain/Organic.ts"
 import type { SearchRequest } from "../domain/SearchRequest.ts"
 import { Deadlines } from "./Deadlines.ts"
 import { cacheLookups } from "./Metrics.ts"
-import type { Found } from "./Providers.ts"
 import { sampledSpan } from "./Tracing.ts"
 
-export interface Cached extends Found {
+/** An answer as it is kept. */
+export interface Kept {
+  /** Name of the provider that answered. */
+  readonly provider: string
+  readonly ranking: Ranking
+}
+
+export interface Cached extends Kept {
   /** Whether the answer was there already. A search that joined another's lookup is no hit. */
   readonly cached: boolean
 }
 
 /** Where answers are kept, each for as long as the store is made to keep them. */
 export interface ResultStore {
-  readonly get: (key: string) => Effect.Effect<Found | undefined>
-  readonly set: (key: string, found: Found) => Effect.Effect<void>
+  readonly get: (key: string) => Effect.Effect<Kept | undefined>
+  readonly set: (key: string, found: Kept) => Effect.Effect<void>
 }
 
 /** The identity of a search: everything that its results depend on. */
@@ -49,7 +56,7 @@ export class ResultCache extends Context.Service<
      */
     readonly get: <E, R>(
       request: SearchRequest,
-      lookup: Effect.Effect<Found, E, R>,
+      lookup: Effect.Effect<Kept, E, R>,
       patience?: Patience<E>
     ) => Effect.Effect<Cached, E, R>
   }
@@ -61,10 +68,10 @@ export class ResultCache extends Context.Service<
       const flights = new Map<string, Flight<unknown>>()
       yield* Effect.addFinalizer(() => Fiber.interruptAll(Array.from(flights.values(), ({ fiber }) => fiber)))
 
-      const fresh = <E, R>(key: string, lookup: Effect.Effect<Found, E, R>): Effect.Effect<Cached, E, R> =>
+      const fresh = <E, R>(key: string, lookup: Effect.Effect<Kept, E, R>): Effect.Effect<Cached, E, R> =>
         Effect.flatMap(lookup, (found) => Effect.as(store.set(key, found), { ...found, cached: false }))
 
-      const keptOrFresh = <E, R>(key: string, lookup: Effect.Effect<Found, E, R>): Effect.Effect<Cached, E, R> =>
+      const keptOrFresh = <E, R>(key: string, lookup: Effect.Effect<Kept, E, R>): Effect.Effect<Cached, E, R> =>
         Effect.flatMap(store.get(key), (found) =>
           found === undefined
             ? Effect.andThen(count("miss"), fresh(key, lookup))
@@ -102,7 +109,7 @@ export class ResultCache extends Context.Service<
 
       const start = <E, R>(
         key: string,
-        lookup: Effect.Effect<Found, E, R>,
+        lookup: Effect.Effect<Kept, E, R>,
         span: Tracer.Span | undefined,
         patience: Patience<E> | undefined
       ): Effect.Effect<Cached, E, R> =>
@@ -139,7 +146,7 @@ export class ResultCache extends Context.Service<
 
       const join = <E, R>(
         key: string,
-        lookup: Effect.Effect<Found, E, R>,
+        lookup: Effect.Effect<Kept, E, R>,
         flight: Flight<unknown>
       ): Effect.Effect<Cached, E, R> =>
         Effect.callback((resume) => {
@@ -150,7 +157,7 @@ export class ResultCache extends Context.Service<
         })
 
       return ResultCache.of({
-        get: <E, R>(request: SearchRequest, lookup: Effect.Effect<Found, E, R>, patience?: Patience<E>) =>
+        get: <E, R>(request: SearchRequest, lookup: Effect.Effect<Kept, E, R>, patience?: Patience<E>) =>
           Effect.flatMap(sampledSpan, (span) => {
             const key = cacheKey(request)
             const flight = flights.get(key)

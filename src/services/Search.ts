@@ -3,15 +3,15 @@ import type { QuotaExceeded, UpstreamError, UpstreamTimeout } from "../domain/er
 import type { Principal } from "../domain/Principal.ts"
 import type { QueryRecord } from "../domain/QueryRecord.ts"
 import type { SearchRequest } from "../domain/SearchRequest.ts"
-import type { SearchResult } from "../domain/SearchResult.ts"
-import { countSearch, makeDispatch, toRecord, toResult } from "./Dispatch.ts"
+import type { SearchAnswer } from "../domain/SearchResult.ts"
+import { countSearch, makeDispatch, toAnswer, toRecord } from "./Dispatch.ts"
 import { Ids } from "./Ids.ts"
 import { makeMetering, type Receipt, type Waits } from "./Metering.ts"
 import { describeOutcome, describeSearch, spanned, TraceQueryText } from "./Tracing.ts"
 
 /** A search that was dispatched: answered or failed upstream, it was charged and logged either way. */
 export interface Served {
-  readonly answer: Result.Result<SearchResult, UpstreamError | UpstreamTimeout>
+  readonly answer: Result.Result<SearchAnswer, UpstreamError | UpstreamTimeout>
   readonly receipt: Receipt
   /** As it was logged. */
   readonly record: QueryRecord
@@ -55,7 +55,7 @@ export class Search extends Context.Service<
         const receipt = yield* metered.settle([record])
         const settleMs = clock.currentTimeMillisUnsafe() - foundAt
         return {
-          answer: Result.map(exit.value.found, ({ organic }) => toResult(record, organic)),
+          answer: Result.map(exit.value.found, ({ ranking }) => toAnswer(record, ranking)),
           receipt,
           record,
           waits: { reserveMs: reservedAt - startedAt, settleMs }

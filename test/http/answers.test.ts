@@ -1,36 +1,46 @@
 import { assert, describe, it } from "@effect/vitest"
 import type { HttpServerResponse } from "effect/http"
 import * as fc from "fast-check"
-import type { BulkResult, RowResult } from "../../src/domain/BulkResult.ts"
-import { bulkAnswer, jsonAnswer } from "../../src/http/answers.ts"
+import { type BulkAnswer, type RowAnswer, toBulkResult } from "../../src/domain/BulkResult.ts"
+import { Ranking } from "../../src/domain/Organic.ts"
+import { type SearchAnswer, toSearchResult } from "../../src/domain/SearchResult.ts"
+import { bulkResponse, searchResponse } from "../../src/http/answers.ts"
 
-const bytesOf = ({ body }: HttpServerResponse.HttpServerResponse): Uint8Array => {
+const textOf = ({ body, headers }: HttpServerResponse.HttpServerResponse): string => {
   if (body._tag !== "Uint8Array") return assert.fail(`a body of bytes, not ${body._tag}`)
+  assert.strictEqual(headers["content-type"], "application/json")
   assert.strictEqual(body.contentLength, body.body.length)
-  return body.body
+  return Buffer.from(body.body).toString()
 }
 
 const anyText = fc.string({ unit: "binary" })
 
-const anyRow: fc.Arbitrary<RowResult> = fc.oneof(
-  fc.record({ status: fc.constant("error"), error: fc.constant("upstream_error"), message: anyText }),
+const anyRanking = fc
+  .array(fc.record({ position: fc.nat(), title: anyText, url: anyText, domain: anyText, snippet: anyText }))
+  .map((results) => new Ranking(results))
+
+const searchFields = {
+  id: anyText,
+  target: fc.constant("alpha_search" as const),
+  query: anyText,
+  geo: fc.constant("us"),
+  locale: fc.constant("en-us"),
+  page: fc.nat(),
+  ranking: anyRanking
+}
+
+const anySearch: fc.Arbitrary<SearchAnswer> = fc.record(searchFields)
+
+const anyRow: fc.Arbitrary<RowAnswer> = fc.oneof(
   fc.record({
-    status: fc.constant("ok"),
-    id: anyText,
-    target: fc.constant("alpha_search"),
-    query: anyText,
-    geo: fc.constant("us"),
-    locale: fc.constant("en-us"),
-    page: fc.nat(),
-    results: fc.record({
-      organic: fc.array(
-        fc.record({ position: fc.nat(), title: anyText, url: anyText, domain: anyText, snippet: anyText })
-      )
-    })
-  })
+    status: fc.constant("error" as const),
+    error: fc.constant("upstream_error" as const),
+    message: anyText
+  }),
+  fc.record({ status: fc.constant("ok" as const), ...searchFields })
 )
 
-const anyBulk: fc.Arbitrary<BulkResult> = fc.record({
+const anyBatch: fc.Arbitrary<BulkAnswer> = fc.record({
   batch_id: anyText,
   total: fc.nat(),
   succeeded: fc.nat(),
@@ -38,14 +48,19 @@ const anyBulk: fc.Arbitrary<BulkResult> = fc.record({
   results: fc.array(anyRow, { maxLength: 5 })
 })
 
-describe("answers", () => {
-  it("a batch put together row by row is the JSON of the whole, byte for byte", () => {
+describe("answers put together from encoded results are the JSON of the whole, byte for byte", () => {
+  it("of a search", () => {
     fc.assert(
-      fc.property(anyBulk, (result) => {
-        const answer = bulkAnswer(result)
-        assert.strictEqual(answer.headers["content-type"], "application/json")
-        assert.deepStrictEqual(bytesOf(answer), bytesOf(jsonAnswer(result)))
-        assert.strictEqual(Buffer.from(bytesOf(answer)).toString(), JSON.stringify(result))
+      fc.property(anySearch, (answer) => {
+        assert.strictEqual(textOf(searchResponse(answer)), JSON.stringify(toSearchResult(answer)))
+      })
+    )
+  })
+
+  it("of a batch", () => {
+    fc.assert(
+      fc.property(anyBatch, (answer) => {
+        assert.strictEqual(textOf(bulkResponse(answer)), JSON.stringify(toBulkResult(answer)))
       })
     )
   })

@@ -1,18 +1,18 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Cause, Data, Deferred, Effect, Exit, Fiber, type Layer, Option } from "effect"
 import { TestClock } from "effect/testing"
-import type { Found } from "../../src/services/Providers.ts"
-import { type Cached, ResultCache } from "../../src/services/ResultCache.ts"
+import { Ranking } from "../../src/domain/Organic.ts"
+import { type Cached, type Kept, ResultCache } from "../../src/services/ResultCache.ts"
 import { searchRequest } from "../support/requests.ts"
 
 class Failed extends Data.TaggedError("Failed")<{ readonly attempt: number }> {}
 
 /** A lookup that counts its runs, and answers each when the test says so. */
 const makeUpstream = Effect.gen(function* () {
-  const runs: Array<Deferred.Deferred<Found, Failed>> = []
+  const runs: Array<Deferred.Deferred<Kept, Failed>> = []
   let interrupted = 0
   const lookup = Effect.suspend(() => {
-    const run = Deferred.makeUnsafe<Found, Failed>()
+    const run = Deferred.makeUnsafe<Kept, Failed>()
     runs.push(run)
     return Deferred.await(run).pipe(Effect.onInterrupt(() => Effect.sync(() => interrupted++)))
   })
@@ -26,7 +26,9 @@ const makeUpstream = Effect.gen(function* () {
     runs: () => runs.length,
     interrupted: () => interrupted,
     answer: (attempt: number) =>
-      Effect.flatMap(run(attempt), (run) => Deferred.succeed(run, { provider: `run ${attempt}`, rows: [] })),
+      Effect.flatMap(run(attempt), (run) =>
+        Deferred.succeed(run, { provider: `run ${attempt}`, ranking: new Ranking([]) })
+      ),
     fail: (attempt: number) => Effect.flatMap(run(attempt), (run) => Deferred.fail(run, new Failed({ attempt }))),
     defect: (attempt: number) => Effect.flatMap(run(attempt), (run) => Deferred.die(run, "a bug"))
   }
@@ -54,7 +56,8 @@ export const resultCacheConformance = (
     promise("R15: answers a repeated search without a lookup and says so", (query) =>
       Effect.gen(function* () {
         const cache = yield* ResultCache
-        const found: Found = { provider: "p", rows: [{ url: "https://a.test/", title: "A", snippet: "" }] }
+        const result = { position: 1, title: "A", url: "https://a.test/", domain: "a.test", snippet: "" }
+        const found: Kept = { provider: "p", ranking: new Ranking([result]) }
         const request = searchRequest({ query })
         assert.deepStrictEqual(yield* cache.get(request, Effect.succeed(found)), { ...found, cached: false })
         assert.deepStrictEqual(yield* cache.get(request, Effect.die("looked up again")), { ...found, cached: true })
@@ -66,7 +69,7 @@ export const resultCacheConformance = (
         const cache = yield* ResultCache
         const cached = (fields: Parameters<typeof searchRequest>[0]) =>
           Effect.map(
-            cache.get(searchRequest({ query, ...fields }), Effect.succeed({ provider: "p", rows: [] })),
+            cache.get(searchRequest({ query, ...fields }), Effect.succeed({ provider: "p", ranking: new Ranking([]) })),
             ({ cached }) => cached
           )
         assert.isFalse(yield* cached({}))
@@ -112,7 +115,7 @@ export const resultCacheConformance = (
         const request = searchRequest({ query })
         const failure = yield* Effect.flip(cache.get(request, Effect.fail(new Failed({ attempt: 1 }))))
         assert.deepStrictEqual(failure, new Failed({ attempt: 1 }))
-        const retried = yield* cache.get(request, Effect.succeed({ provider: "p", rows: [] }))
+        const retried = yield* cache.get(request, Effect.succeed({ provider: "p", ranking: new Ranking([]) }))
         assert.isFalse(retried.cached)
       })
     )

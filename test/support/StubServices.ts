@@ -1,5 +1,6 @@
 import { Effect, Layer, Redacted, Result } from "effect"
 import { unauthorized } from "../../src/domain/errors.ts"
+import { Ranking } from "../../src/domain/Organic.ts"
 import type { KeyPrincipal } from "../../src/domain/Principal.ts"
 import type { SearchRequest } from "../../src/domain/SearchRequest.ts"
 import * as Ids from "../../src/layers/Ids.ts"
@@ -74,7 +75,7 @@ const stubs = (during: (request: SearchRequest) => Effect.Effect<void>) =>
     Layer.mock(Search, {
       run: (_, request) =>
         Effect.as(during(request), {
-          answer: Result.succeed({ id: "qry_stub", ...request, results: { organic: [] } }),
+          answer: Result.succeed({ id: "qry_stub", ...request, ranking: new Ranking([]) }),
           receipt,
           record: queryRecord({ id: "qry_stub", accountId: principal.account.id }, request.query),
           waits

@@ -7,7 +7,7 @@ import { Bulk } from "../../services/Bulk.ts"
 import type { Receipt, Waits } from "../../services/Metering.ts"
 import { Search } from "../../services/Search.ts"
 import { Api } from "../Api.ts"
-import { bulkAnswer, jsonAnswer } from "../answers.ts"
+import { bulkResponse, searchResponse } from "../answers.ts"
 import { readJson } from "../body.ts"
 import { CurrentRequest, type Facts, note, type RequestState, setHeaders } from "../CurrentRequest.ts"
 import { quotaHeaders, refusalHeaders } from "../headers.ts"
@@ -41,7 +41,7 @@ export const layer = HttpApiBuilder.group(
             ...(provider === undefined ? {} : { provider })
           })
           setHeaders(state, quotaHeaders(receipt))
-          return jsonAnswer(yield* Effect.fromResult(answer))
+          return searchResponse(yield* Effect.fromResult(answer))
         })
       )
       .handleRaw(
@@ -54,7 +54,7 @@ export const layer = HttpApiBuilder.group(
           const { receipt, result, waits } = yield* tellRefusal(state, bulk.run(yield* CurrentPrincipal, rows))
           note(state, { ...toFacts(receipt, waits), batch_id: result.batch_id, rows_failed: result.failed })
           setHeaders(state, quotaHeaders(receipt))
-          return bulkAnswer(result)
+          return bulkResponse(result)
         })
       )
   })

@@ -1,6 +1,5 @@
 import { Clock, Duration, Effect, Layer } from "effect"
-import type { Found } from "../../services/Providers.ts"
-import { ResultCache, type ResultStore } from "../../services/ResultCache.ts"
+import { type Kept, ResultCache, type ResultStore } from "../../services/ResultCache.ts"
 
 interface Options {
   readonly ttl: Duration.Duration
@@ -11,9 +10,9 @@ interface Options {
 /** Answers of a process's recent searches, the least recently asked for dropped first. */
 const makeStore = (options: Options): ResultStore => {
   const ttlMs = Duration.toMillis(options.ttl)
-  const kept = new Map<string, { readonly found: Found; readonly expiresAt: number }>()
+  const kept = new Map<string, { readonly found: Kept; readonly expiresAt: number }>()
 
-  const get = (key: string, now: number): Found | undefined => {
+  const get = (key: string, now: number): Kept | undefined => {
     const entry = kept.get(key)
     if (entry === undefined) return undefined
     kept.delete(key)
@@ -22,7 +21,7 @@ const makeStore = (options: Options): ResultStore => {
     return entry.found
   }
 
-  const set = (key: string, found: Found, now: number): void => {
+  const set = (key: string, found: Kept, now: number): void => {
     if (ttlMs <= 0 || options.capacity <= 0) return
     kept.delete(key)
     kept.set(key, { found, expiresAt: now + ttlMs })

@@ -1,19 +1,26 @@
 import { hash } from "node:crypto"
 import { Duration, Effect, Layer, Option, Schema } from "effect"
-import { ResultCache, type ResultStore } from "../../services/ResultCache.ts"
+import { OrganicResult, Ranking } from "../../domain/Organic.ts"
+import { type Kept, ResultCache, type ResultStore } from "../../services/ResultCache.ts"
 import { RedisConnection } from "./RedisConnection.ts"
 
 /** A larger answer is not kept: a few of them would push out thousands, and delay the commands behind them. */
 const maxValueBytes = 262_144
 
-const Value = Schema.fromJsonString(
-  Schema.Struct({
-    provider: Schema.String,
-    rows: Schema.Array(Schema.Struct({ url: Schema.String, title: Schema.String, snippet: Schema.String }))
-  })
-)
+const Value = Schema.fromJsonString(Schema.Struct({ provider: Schema.String, organic: Schema.Array(OrganicResult) }))
+
 /** What does not decode is no answer: others write to Redis too, and a replica of another version may have. */
 const decode = Schema.decodeUnknownOption(Value)
+
+const read = (text: string): Kept | undefined =>
+  Option.match(decode(text), {
+    onNone: () => undefined,
+    onSome: ({ organic, provider }) => ({ provider, ranking: new Ranking(organic) })
+  })
+
+const end = Buffer.from("}")
+const write = ({ provider, ranking }: Kept): Buffer =>
+  Buffer.concat([Buffer.from(`{"provider":${JSON.stringify(provider)},"organic":`), ranking.json, end])
 
 const makeStore = (options: { readonly ttl: Duration.Duration }): Effect.Effect<ResultStore, never, RedisConnection> =>
   Effect.gen(function* () {
@@ -26,14 +33,12 @@ const makeStore = (options: { readonly ttl: Duration.Duration }): Effect.Effect<
         connection
           .run((client) => client.get(keyOf(key)))
           .pipe(
-            Effect.map((text) => (text === null ? undefined : Option.getOrUndefined(decode(text)))),
+            Effect.map((text) => (text === null ? undefined : read(text))),
             Effect.orElseSucceed(() => undefined)
           ),
       set: (key, found) => {
         if (ttlMs <= 0) return Effect.void
-        // Not through the schema, which would copy each row to the same JSON; and encoded here, because the socket would
-        // first make room for three times as many bytes.
-        const value = Buffer.from(JSON.stringify(found))
+        const value = write(found)
         if (value.length > maxValueBytes) return Effect.void
         // Nobody waits for it. A later look for this key goes over the same connection, behind it.
         return connection.send((client) => client.set(keyOf(key), value, "PX", ttlMs))

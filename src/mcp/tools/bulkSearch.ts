@@ -1,6 +1,6 @@
 import { Effect, Schema } from "effect"
 import { BulkRequest, parseBulk } from "../../domain/BulkRequest.ts"
-import { BulkResult } from "../../domain/BulkResult.ts"
+import { BulkResult, toBulkResult } from "../../domain/BulkResult.ts"
 import { reader } from "../../domain/fields.ts"
 import { Bulk } from "../../services/Bulk.ts"
 import { withMaxCharacters } from "../arguments.ts"
@@ -28,7 +28,7 @@ export const bulkSearch = Effect.map(
     call: Effect.fnUntraced(function* (caller, args) {
       const parsed = parseBulk({ source: defaultSource, ...args })
       const [rows, characters] = yield* withMaxCharacters(args, readMaxCharacters, defaultCharacters, parsed)
-      const { result } = yield* bulk.run(caller, rows)
+      const result = toBulkResult((yield* bulk.run(caller, rows)).result)
       return { structured: { ...result }, text: bulkText(result, characters) }
     })
   })

@@ -1,7 +1,7 @@
 import { Effect, Schema } from "effect"
 import { reader } from "../../domain/fields.ts"
 import { parse, SearchFields, toolForm } from "../../domain/SearchRequest.ts"
-import { SearchResult } from "../../domain/SearchResult.ts"
+import { SearchResult, toSearchResult } from "../../domain/SearchResult.ts"
 import { Search } from "../../services/Search.ts"
 import { withMaxCharacters } from "../arguments.ts"
 import { defaultSource, type Tool } from "../Tool.ts"
@@ -29,7 +29,7 @@ export const webSearch = Effect.map(
       const parsed = parse({ source: defaultSource, ...args }, toolForm)
       const [request, characters] = yield* withMaxCharacters(args, readMaxCharacters, defaultCharacters, parsed)
       const { answer } = yield* search.run(caller, request)
-      const result = yield* Effect.fromResult(answer)
+      const result = toSearchResult(yield* Effect.fromResult(answer))
       return { structured: { ...result }, text: searchText(result, characters) }
     })
   })

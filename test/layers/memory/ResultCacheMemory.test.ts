@@ -1,6 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Duration, Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
+import { Ranking } from "../../../src/domain/Organic.ts"
 import { layer } from "../../../src/layers/memory/ResultCacheMemory.ts"
 import { ResultCache } from "../../../src/services/ResultCache.ts"
 import { searchRequest } from "../../support/requests.ts"
@@ -14,7 +15,8 @@ resultCacheConformance("memory", { layer: layer({ ttl, capacity: 100 }), settle:
 const cached = (query: string) =>
   Effect.gen(function* () {
     const cache = yield* ResultCache
-    return (yield* cache.get(searchRequest({ query }), Effect.succeed({ provider: "p", rows: [] }))).cached
+    return (yield* cache.get(searchRequest({ query }), Effect.succeed({ provider: "p", ranking: new Ranking([]) })))
+      .cached
   })
 
 describe("ResultCacheMemory", () => {
@@ -48,7 +50,7 @@ describe("ResultCacheMemory", () => {
         let lookups = 0
         const lookup = Effect.sync(() => lookups++).pipe(
           Effect.andThen(Effect.sleep("1 second")),
-          Effect.as({ provider: "p", rows: [] })
+          Effect.as({ provider: "p", ranking: new Ranking([]) })
         )
         const waiting = yield* Effect.forEach([1, 2], () =>
           Effect.forkChild(cache.get(searchRequest({ query: "b" }), lookup))

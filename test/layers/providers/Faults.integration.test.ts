@@ -143,7 +143,7 @@ for (const fixture of upstreams) {
           assert.strictEqual(refusal.reason, reason(fixture))
           assert.include(refusal.message, message)
           assert.notInclude(refusal.message, key)
-          assert.isTrue(answer._tag === "Success" && answer.success.results.organic[0]?.title === "from the index")
+          assert.isTrue(answer._tag === "Success" && answer.success.ranking.results[0]?.title === "from the index")
           assert.strictEqual(receipt.creditsUsed, 1)
           assert.deepStrictEqual(elsewhere.received, [])
           assert.isBelow(elapsedMs, budgetMs)

@@ -51,7 +51,7 @@ const searches = (engine: string, ...requests: ReadonlyArray<Parameters<typeof s
       for (const fields of requests) {
         const { answer } = yield* run(yield* aPrincipal, searchRequest(fields))
         outcomes.push(
-          answer._tag === "Success" ? answer.success.results.organic.map(({ url }) => url) : answer.failure._tag
+          answer._tag === "Success" ? answer.success.ranking.results.map(({ url }) => url) : answer.failure._tag
         )
       }
       const [state] = yield* (yield* ProviderStates).all

@@ -1,5 +1,6 @@
 import { afterAll, afterEach, assert, beforeAll, beforeEach, it } from "@effect/vitest"
 import { Duration, Effect, Fiber, Layer, Logger, Metric, type Redacted, Schedule } from "effect"
+import { Ranking } from "../../../src/domain/Organic.ts"
 import * as RateLimiterRedis from "../../../src/layers/redis/RateLimiterRedis.ts"
 import { RedisAway, RedisConnection } from "../../../src/layers/redis/RedisConnection.ts"
 import * as ResultCacheRedis from "../../../src/layers/redis/ResultCacheRedis.ts"
@@ -67,7 +68,9 @@ const load = Effect.gen(function* () {
     })
   const client = Effect.gen(function* () {
     if (!(yield* timed(limiter.hit({ credential: "load", limit: unreachable }))).admitted) refused++
-    yield* timed(cache.get(searchRequest({ query: `load ${uses}` }), Effect.succeed({ provider: "p", rows: [] })))
+    yield* timed(
+      cache.get(searchRequest({ query: `load ${uses}` }), Effect.succeed({ provider: "p", ranking: new Ranking([]) }))
+    )
     yield* Effect.sleep(2)
   })
   const waiting = Effect.suspend(() => {

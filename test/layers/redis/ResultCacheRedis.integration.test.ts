@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from "node:timers/promises"
 import { afterAll, assert, beforeAll, beforeEach, it } from "@effect/vitest"
 import { Duration, Effect, Layer } from "effect"
+import { Ranking } from "../../../src/domain/Organic.ts"
 import { RedisConnection } from "../../../src/layers/redis/RedisConnection.ts"
 import { layer } from "../../../src/layers/redis/ResultCacheRedis.ts"
-import type { Found } from "../../../src/services/Providers.ts"
-import { ResultCache } from "../../../src/services/ResultCache.ts"
+import { type Kept, ResultCache } from "../../../src/services/ResultCache.ts"
 import { describeWithRedis, RedisCluster, RedisServer } from "../../support/RedisServer.ts"
 import { searchRequest } from "../../support/requests.ts"
 import { resultCacheConformance } from "../ResultCache.conformance.ts"
@@ -20,13 +20,17 @@ const server = await RedisServer.make()
 const replica = (options?: { readonly ttl: Duration.Duration }) =>
   Layer.provide(layer(options ?? { ttl }), RedisConnection.layer({ url: server.url() }))
 
-const found: Found = {
-  provider: "p",
-  rows: [{ url: "https://a.test/?q=é", title: 'quotes " and \u{1F600}', snippet: "lone \uD800 surrogate" }]
+const result = {
+  position: 1,
+  title: 'quotes " and \u{1F600}',
+  url: "https://a.test/?q=é",
+  domain: "a.test",
+  snippet: "lone \uD800 surrogate"
 }
+const found: Kept = { provider: 'p "', ranking: new Ranking([result]) }
 
 /** One search in a replica of its own, and whether its answer was there already. */
-const search = (query: string, answer: Found = found, options?: { readonly ttl: Duration.Duration }) =>
+const search = (query: string, answer: Kept = found, options?: { readonly ttl: Duration.Duration }) =>
   Effect.flatMap(ResultCache, (cache) => cache.get(searchRequest({ query }), Effect.succeed(answer))).pipe(
     Effect.provide(replica(options), { local: true })
   )
@@ -45,7 +49,10 @@ describeWithRedis("ResultCacheRedis on one Redis", () => {
   it.live("R15: what one replica has looked up, another answers", () =>
     Effect.gen(function* () {
       assert.deepStrictEqual(yield* search("shared"), { ...found, cached: false })
-      assert.deepStrictEqual(yield* search("shared", { provider: "other", rows: [] }), { ...found, cached: true })
+      assert.deepStrictEqual(yield* search("shared", { provider: "other", ranking: new Ranking([]) }), {
+        ...found,
+        cached: true
+      })
     })
   )
 
@@ -70,7 +77,7 @@ describeWithRedis("ResultCacheRedis on one Redis", () => {
 
   it.live("keeps no answer above 256 KiB", () =>
     Effect.gen(function* () {
-      const large = { provider: "p", rows: [{ url: "https://a.test/", title: "", snippet: "é".repeat(131_072) }] }
+      const large = { provider: "p", ranking: new Ranking([{ ...result, snippet: "é".repeat(131_072) }]) }
       assert.isFalse((yield* search("large", large)).cached)
       assert.deepStrictEqual(yield* keys, [])
     })
@@ -81,7 +88,8 @@ describeWithRedis("ResultCacheRedis on one Redis", () => {
     "not JSON",
     "null",
     '{"provider":"p"}',
-    '{"provider":"p","rows":[{"url":"https://a.test/","title":1,"snippet":""}]}'
+    '{"provider":"p","rows":[{"url":"https://a.test/","title":"","snippet":""}]}',
+    '{"provider":"p","organic":[{"position":1,"title":1,"url":"https://a.test/","domain":"a.test","snippet":""}]}'
   ]) {
     it.live(`takes what is no answer for none, and replaces it: ${JSON.stringify(poison)}`, () =>
       Effect.gen(function* () {
