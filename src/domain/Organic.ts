@@ -27,7 +27,7 @@ export type OrganicResult = typeof OrganicResult.Type
  * encoded for the cache and again for the answer, and a batch's would fill the memory that is collected most often.
  */
 export class Ranking {
-  readonly json: Uint8Array
+  readonly json: Buffer
   readonly count: number
 
   constructor(results: ReadonlyArray<OrganicResult>) {
@@ -37,7 +37,7 @@ export class Ranking {
 
   /** What was encoded, read anew each time. */
   get results(): ReadonlyArray<OrganicResult> {
-    return JSON.parse(Buffer.from(this.json).toString())
+    return JSON.parse(this.json.toString())
   }
 }
 

@@ -1,5 +1,5 @@
 import { createHmac, createSecretKey } from "node:crypto"
-import { Cache, Clock, Duration, Effect, Exit, Layer, Option, Redacted } from "effect"
+import { Cache, Clock, Duration, Effect, Exit, Fiber, Layer, Option, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
 import { type ApiKey, isSecret, type KeyMode, makeSecret, secretHint } from "../../domain/ApiKey.ts"
 import { type Unauthorized, unauthorized } from "../../domain/errors.ts"
@@ -72,6 +72,7 @@ export const layer = (options: KeyStoreOptions): Layer.Layer<KeyStore, never, Sq
       const sql = yield* SqlClient.SqlClient
       const ids = yield* Ids
       const scope = yield* Effect.scope
+      const fork = Effect.runForkWith(yield* Effect.context<never>())
       let renewing = false
 
       // Made into a key once, which half of the work of a digest would otherwise be for.
@@ -153,7 +154,8 @@ export const layer = (options: KeyStoreOptions): Layer.Layer<KeyStore, never, Sq
         found.idleRounds = 0
         if (!renewing) {
           renewing = true
-          yield* Effect.forkIn(renewal, scope)
+          // In the context of no request: whose key came first is chance.
+          Fiber.runIn(fork(renewal), scope)
         }
         return found.principal
       })
