@@ -35,7 +35,7 @@ export class Ranking {
     this.count = results.length
   }
 
-  /** What was encoded, read anew each time. */
+  /** Read anew each time. Nothing checks the type: the JSON is what the constructor was given. */
   get results(): ReadonlyArray<OrganicResult> {
     return JSON.parse(this.json.toString())
   }

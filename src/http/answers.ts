@@ -25,8 +25,10 @@ const search = ({ ranking, ...fields }: SearchAnswer): Pieces => {
 
 const row = (answer: RowAnswer): Pieces => (answer.status === "ok" ? search(answer) : [bytes(answer)])
 
+/** `SearchResult` as the body of a 200. */
 export const searchResponse = (answer: SearchAnswer) => response(search(answer))
 
+/** `BulkResult` as the body of a 200. */
 export const bulkResponse = ({ results, ...counts }: BulkAnswer) => {
   const start = bytes({ ...counts, results: [] }).subarray(0, -bulkEnd.length)
   const rows = results.flatMap((answer) => [comma, ...row(answer)]).slice(1)

@@ -39,8 +39,8 @@ export class Deadlines {
   }
 
   /**
-   * Runs an effect in a fiber of its own, which is interrupted after `ms` milliseconds. Then `late` answers, who may wait
-   * for the end of that: an effect that ignores its interruption holds nothing else back.
+   * Runs an effect in a fiber of its own, which is interrupted after `ms` milliseconds. Then `late` answers. It is given
+   * the wait for that fiber's end, and mostly leaves it: an effect may ignore its interruption.
    */
   within<A, E, R, B, F>(
     effect: Effect.Effect<A, E, R>,

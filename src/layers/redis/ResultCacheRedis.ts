@@ -12,6 +12,7 @@ const Value = Schema.fromJsonString(Schema.Struct({ provider: Schema.String, org
 /** What does not decode is no answer: others write to Redis too, and a replica of another version may have. */
 const decode = Schema.decodeUnknownOption(Value)
 
+/** Encoded anew from what was decoded: a field that another version has added is not answered by this one. */
 const read = (text: string): Kept | undefined =>
   Option.match(decode(text), {
     onNone: () => undefined,
