@@ -3,7 +3,8 @@ import { Command } from "effect/cli"
 import { type Capabilities, type Codes, toJson } from "../domain/Capabilities.ts"
 import type { SearchRequest } from "../domain/SearchRequest.ts"
 import { AppConfig } from "../layers/Config.ts"
-import { namesOf, ProviderStates } from "../services/ProviderStates.ts"
+import { namesOf } from "../services/Provider.ts"
+import { ProviderStates } from "../services/ProviderStates.ts"
 import { print, Refused, table } from "./Output.ts"
 
 /** Something that every engine finds. */

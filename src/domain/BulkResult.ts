@@ -1,5 +1,5 @@
 import { Schema } from "effect"
-import { type SearchAnswer, searchResultFields, toSearchResult } from "./SearchResult.ts"
+import { type SearchBody, searchResultFields, toSearchResult } from "./SearchResult.ts"
 
 /** Codes a row can fail with. */
 const rowErrors = [
@@ -40,14 +40,14 @@ export const BulkResult = Schema.Struct({
 export type BulkResult = typeof BulkResult.Type
 
 /** A row before it is written. */
-export type RowAnswer = (SearchAnswer & { readonly status: "ok" }) | ErrorRow
+export type RowBody = (SearchBody & { readonly status: "ok" }) | ErrorRow
 
 /** A batch's body before it is written. */
-export interface BulkAnswer extends Omit<BulkResult, "results"> {
-  readonly results: ReadonlyArray<RowAnswer>
+export interface BulkBody extends Omit<BulkResult, "results"> {
+  readonly results: ReadonlyArray<RowBody>
 }
 
-export const toBulkResult = ({ results, ...counts }: BulkAnswer): BulkResult => ({
+export const toBulkResult = ({ results, ...counts }: BulkBody): BulkResult => ({
   ...counts,
   results: results.map((row) => (row.status === "ok" ? toSearchResult(row) : row))
 })

@@ -21,11 +21,11 @@ export const SearchResult = Schema.Struct(searchResultFields).annotate({ identif
 export type SearchResult = typeof SearchResult.Type
 
 /** A search's body before it is written. */
-export interface SearchAnswer extends Omit<SearchResult, "results"> {
+export interface SearchBody extends Omit<SearchResult, "results"> {
   readonly ranking: Ranking
 }
 
-export const toSearchResult = <A extends SearchAnswer>({ ranking, ...fields }: A) => ({
+export const toSearchResult = <A extends SearchBody>({ ranking, ...fields }: A) => ({
   ...fields,
   results: { organic: ranking.results }
 })

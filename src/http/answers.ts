@@ -1,6 +1,6 @@
 import { HttpServerResponse } from "effect/http"
-import type { BulkAnswer, RowAnswer } from "../domain/BulkResult.ts"
-import type { SearchAnswer } from "../domain/SearchResult.ts"
+import type { BulkBody, RowBody } from "../domain/BulkResult.ts"
+import type { SearchBody } from "../domain/SearchResult.ts"
 
 /*
  * The bodies of searches as the bytes that are sent, around results that are encoded already. A text would be measured
@@ -18,18 +18,18 @@ const comma = Buffer.from(",")
 const searchEnd = Buffer.from("}}")
 const bulkEnd = Buffer.from("]}")
 
-const search = ({ ranking, ...fields }: SearchAnswer): Pieces => {
+const search = ({ ranking, ...fields }: SearchBody): Pieces => {
   const start = bytes({ ...fields, results: { organic: [] } }).subarray(0, -"[]}}".length)
   return [start, ranking.json, searchEnd]
 }
 
-const row = (answer: RowAnswer): Pieces => (answer.status === "ok" ? search(answer) : [bytes(answer)])
+const row = (answer: RowBody): Pieces => (answer.status === "ok" ? search(answer) : [bytes(answer)])
 
 /** `SearchResult` as the body of a 200. */
-export const searchResponse = (answer: SearchAnswer) => response(search(answer))
+export const searchResponse = (answer: SearchBody) => response(search(answer))
 
 /** `BulkResult` as the body of a 200. */
-export const bulkResponse = ({ results, ...counts }: BulkAnswer) => {
+export const bulkResponse = ({ results, ...counts }: BulkBody) => {
   const start = bytes({ ...counts, results: [] }).subarray(0, -bulkEnd.length)
   const rows = results.flatMap((answer) => [comma, ...row(answer)]).slice(1)
   return response([start, ...rows, bulkEnd])

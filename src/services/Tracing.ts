@@ -1,6 +1,6 @@
 import { Clock, Context, Effect, Option, Tracer } from "effect"
 import type { SearchRequest } from "../domain/SearchRequest.ts"
-import { namesOf } from "./ProviderStates.ts"
+import { namesOf } from "./Provider.ts"
 
 /** Whether spans may show what people search for. */
 export const TraceQueryText = Context.Reference<boolean>("quarry/services/TraceQueryText", {

@@ -7,13 +7,14 @@ import * as Quarry from "../../src/cli/Quarry.ts"
 import type { Account } from "../../src/domain/Account.ts"
 import type { Capabilities } from "../../src/domain/Capabilities.ts"
 import { NotFound } from "../../src/domain/errors.ts"
+import { Refusal } from "../../src/domain/Refusal.ts"
 import { codeOf, complain } from "../../src/exit.ts"
 import { AppConfig } from "../../src/layers/Config.ts"
 import { AccountRefused, Accounts } from "../../src/services/Accounts.ts"
 import { DocumentIndex } from "../../src/services/DocumentIndex.ts"
 import { KeyStore } from "../../src/services/KeyStore.ts"
 import { type Discrepancy, Ledger } from "../../src/services/Ledger.ts"
-import { type Provider, Refusal } from "../../src/services/Provider.ts"
+import type { Provider } from "../../src/services/Provider.ts"
 import { ProviderStates } from "../../src/services/ProviderStates.ts"
 
 const account: Account = {
@@ -86,7 +87,7 @@ const providers = (refusals: ReadonlyArray<Refusal>) => {
     { name: "own", search: () => Effect.succeed([row, row]) },
     ...refusals.map((refusal, index) => ({ name: `bad${index}`, search: () => Effect.fail(refusal) }))
   ]
-  return Layer.effectDiscard(Effect.flatMap(ProviderStates, ({ track }) => Effect.forEach(all, track))).pipe(
+  return Layer.effectDiscard(Effect.flatMap(ProviderStates, ({ monitor }) => Effect.forEach(all, monitor))).pipe(
     Layer.provideMerge(Layer.merge(ProviderStates.layer, AppConfig.layerTest()))
   )
 }

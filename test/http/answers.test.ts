@@ -1,9 +1,9 @@
 import { assert, describe, it } from "@effect/vitest"
 import type { HttpServerResponse } from "effect/http"
 import * as fc from "fast-check"
-import { type BulkAnswer, type RowAnswer, toBulkResult } from "../../src/domain/BulkResult.ts"
+import { type BulkBody, type RowBody, toBulkResult } from "../../src/domain/BulkResult.ts"
 import { Ranking } from "../../src/domain/Organic.ts"
-import { type SearchAnswer, toSearchResult } from "../../src/domain/SearchResult.ts"
+import { type SearchBody, toSearchResult } from "../../src/domain/SearchResult.ts"
 import { bulkResponse, searchResponse } from "../../src/http/answers.ts"
 
 const textOf = ({ body, headers }: HttpServerResponse.HttpServerResponse): string => {
@@ -29,9 +29,9 @@ const searchFields = {
   ranking: anyRanking
 }
 
-const anySearch: fc.Arbitrary<SearchAnswer> = fc.record(searchFields)
+const anySearch: fc.Arbitrary<SearchBody> = fc.record(searchFields)
 
-const anyRow: fc.Arbitrary<RowAnswer> = fc.oneof(
+const anyRow: fc.Arbitrary<RowBody> = fc.oneof(
   fc.record({
     status: fc.constant("error" as const),
     error: fc.constant("upstream_error" as const),
@@ -40,7 +40,7 @@ const anyRow: fc.Arbitrary<RowAnswer> = fc.oneof(
   fc.record({ status: fc.constant("ok" as const), ...searchFields })
 )
 
-const anyBatch: fc.Arbitrary<BulkAnswer> = fc.record({
+const anyBatch: fc.Arbitrary<BulkBody> = fc.record({
   batch_id: anyText,
   total: fc.nat(),
   succeeded: fc.nat(),

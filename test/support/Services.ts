@@ -2,8 +2,10 @@ import { Duration, Effect, Layer, Redacted } from "effect"
 import { HttpServer } from "effect/http"
 import type { Account } from "../../src/domain/Account.ts"
 import type { KeyMode } from "../../src/domain/ApiKey.ts"
-import type { UpstreamRow } from "../../src/domain/Organic.ts"
+import type { UpstreamError, UpstreamTimeout } from "../../src/domain/errors.ts"
+import { Ranking, rank, type UpstreamRow } from "../../src/domain/Organic.ts"
 import type { Principal } from "../../src/domain/Principal.ts"
+import type { SearchRequest } from "../../src/domain/SearchRequest.ts"
 import * as MarketplaceProxy from "../../src/layers/auth/MarketplaceProxy.ts"
 import * as RateLimiterMemory from "../../src/layers/memory/RateLimiterMemory.ts"
 import * as ResultCacheMemory from "../../src/layers/memory/ResultCacheMemory.ts"
@@ -15,7 +17,7 @@ import { Deployment } from "../../src/services/Deployment.ts"
 import type { Ids } from "../../src/services/Ids.ts"
 import { KeyStore } from "../../src/services/KeyStore.ts"
 import { Ledger } from "../../src/services/Ledger.ts"
-import { type Found, Providers } from "../../src/services/Providers.ts"
+import { Providers } from "../../src/services/Providers.ts"
 import type { QueryLog } from "../../src/services/QueryLog.ts"
 import { RateLimiter } from "../../src/services/RateLimiter.ts"
 import { Search } from "../../src/services/Search.ts"
@@ -70,12 +72,26 @@ export const unlimited = Layer.succeed(RateLimiter, {
     Effect.succeed({ admitted: true, limit, remaining: limit, resetAtSeconds: 60, retryAfterSeconds: 60 })
 })
 
+interface ProviderRows {
+  readonly provider: string
+  readonly rows: ReadonlyArray<UpstreamRow>
+}
+
 /** Providers that answer by a rule of the test. */
-export const providing = (search: Providers["Service"]["search"]): Layer.Layer<Providers> =>
-  Layer.succeed(Providers, { search })
+export const providing = (
+  search: (request: SearchRequest) => Effect.Effect<ProviderRows, UpstreamError | UpstreamTimeout>
+): Layer.Layer<Providers> =>
+  Layer.succeed(Providers, {
+    search: (request) =>
+      Effect.map(search(request), ({ provider, rows }) => ({
+        provider,
+        ranking: new Ranking(rank(rows, request.num)),
+        cached: false
+      }))
+  })
 
 /** `count` rows of one provider. */
-export const found = (count: number): Found => ({
+export const found = (count: number): ProviderRows => ({
   provider: "test",
   rows: Array.from(
     { length: count },

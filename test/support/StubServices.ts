@@ -67,7 +67,7 @@ const stubs = (during: (request: SearchRequest) => Effect.Effect<void>) =>
     Layer.mock(Bulk, {
       run: () =>
         Effect.succeed({
-          result: { batch_id: "bat_stub", total: 0, succeeded: 0, failed: 0, results: [] },
+          body: { batch_id: "bat_stub", total: 0, succeeded: 0, failed: 0, results: [] },
           receipt,
           waits
         })
@@ -75,7 +75,7 @@ const stubs = (during: (request: SearchRequest) => Effect.Effect<void>) =>
     Layer.mock(Search, {
       run: (_, request) =>
         Effect.as(during(request), {
-          answer: Result.succeed({ id: "qry_stub", ...request, ranking: new Ranking([]) }),
+          body: Result.succeed({ id: "qry_stub", ...request, ranking: new Ranking([]) }),
           receipt,
           record: queryRecord({ id: "qry_stub", accountId: principal.account.id }, request.query),
           waits

@@ -32,7 +32,7 @@ export const layer = HttpApiBuilder.group(
           const request = yield* Effect.fromResult(parse(query, queryStringForm))
           note(state, { target: request.target })
           const served = search.run(yield* CurrentPrincipal, request)
-          const { answer, receipt, record, waits } = yield* tellRefusal(state, served)
+          const { body, receipt, record, waits } = yield* tellRefusal(state, served)
           const { cached, durationMs, provider } = record
           note(state, {
             ...toFacts(receipt, waits),
@@ -41,7 +41,7 @@ export const layer = HttpApiBuilder.group(
             ...(provider === undefined ? {} : { provider })
           })
           setHeaders(state, quotaHeaders(receipt))
-          return searchResponse(yield* Effect.fromResult(answer))
+          return searchResponse(yield* Effect.fromResult(body))
         })
       )
       .handleRaw(
@@ -51,10 +51,10 @@ export const layer = HttpApiBuilder.group(
           const state = yield* CurrentRequest
           const rows = yield* Effect.fromResult(parseBulk(yield* readJson(request)))
           note(state, { rows: rows.length })
-          const { receipt, result, waits } = yield* tellRefusal(state, bulk.run(yield* CurrentPrincipal, rows))
-          note(state, { ...toFacts(receipt, waits), batch_id: result.batch_id, rows_failed: result.failed })
+          const { body, receipt, waits } = yield* tellRefusal(state, bulk.run(yield* CurrentPrincipal, rows))
+          note(state, { ...toFacts(receipt, waits), batch_id: body.batch_id, rows_failed: body.failed })
           setHeaders(state, quotaHeaders(receipt))
-          return bulkResponse(result)
+          return bulkResponse(body)
         })
       )
   })

@@ -1,5 +1,6 @@
 import { Clock, Duration, Effect, Layer } from "effect"
-import { type Kept, ResultCache, type ResultStore } from "../../services/ResultCache.ts"
+import type { Answer } from "../../domain/Answer.ts"
+import { ResultCache, type ResultStore } from "../../services/ResultCache.ts"
 
 interface Options {
   readonly ttl: Duration.Duration
@@ -10,21 +11,21 @@ interface Options {
 /** Answers of a process's recent searches, the least recently asked for dropped first. */
 const makeStore = (options: Options): ResultStore => {
   const ttlMs = Duration.toMillis(options.ttl)
-  const kept = new Map<string, { readonly found: Kept; readonly expiresAt: number }>()
+  const kept = new Map<string, { readonly answer: Answer; readonly expiresAt: number }>()
 
-  const get = (key: string, now: number): Kept | undefined => {
+  const get = (key: string, now: number): Answer | undefined => {
     const entry = kept.get(key)
     if (entry === undefined) return undefined
     kept.delete(key)
     if (entry.expiresAt <= now) return undefined
     kept.set(key, entry)
-    return entry.found
+    return entry.answer
   }
 
-  const set = (key: string, found: Kept, now: number): void => {
+  const set = (key: string, answer: Answer, now: number): void => {
     if (ttlMs <= 0 || options.capacity <= 0) return
     kept.delete(key)
-    kept.set(key, { found, expiresAt: now + ttlMs })
+    kept.set(key, { answer: { ...answer, cached: true }, expiresAt: now + ttlMs })
     if (kept.size <= options.capacity) return
     for (const oldest of kept.keys()) {
       kept.delete(oldest)
@@ -34,7 +35,7 @@ const makeStore = (options: Options): ResultStore => {
 
   return {
     get: (key) => Effect.map(Clock.currentTimeMillis, (now) => get(key, now)),
-    set: (key, found) => Effect.map(Clock.currentTimeMillis, (now) => set(key, found, now))
+    set: (key, answer) => Effect.map(Clock.currentTimeMillis, (now) => set(key, answer, now))
   }
 }
 

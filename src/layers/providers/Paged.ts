@@ -1,7 +1,8 @@
 import { Effect, Result } from "effect"
 import { type Capabilities, planCalls, type UpstreamCall } from "../../domain/Capabilities.ts"
 import type { UpstreamRow } from "../../domain/Organic.ts"
-import { defaultQueueMs, type Provider, Refusal } from "../../services/Provider.ts"
+import { Refusal } from "../../domain/Refusal.ts"
+import { defaultQueueMs, type Provider } from "../../services/Provider.ts"
 import { spanned } from "../../services/Tracing.ts"
 
 /** Pages of one search asked for at once, besides the first. */

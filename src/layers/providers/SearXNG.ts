@@ -1,9 +1,11 @@
 import { Clock, Effect, Option, Predicate, Record, Redacted, Schema } from "effect"
 import type { Capabilities, UpstreamCall } from "../../domain/Capabilities.ts"
+import * as CoolDown from "../../domain/CoolDown.ts"
 import type { UpstreamRow } from "../../domain/Organic.ts"
+import type { Refusal, RefusalReason } from "../../domain/Refusal.ts"
 import { cutCodePoints } from "../../domain/text.ts"
 import type { Pacer } from "../../services/Pacer.ts"
-import { defaultQueueMs, type Refusal, type RefusalReason } from "../../services/Provider.ts"
+import { defaultQueueMs } from "../../services/Provider.ts"
 import * as Gate from "./Gate.ts"
 import * as Paged from "./Paged.ts"
 import { address, define, type Engines, keptPrivate, SecretHeaders } from "./ProviderType.ts"
@@ -109,32 +111,25 @@ const engineFailure = (text: string): RefusalReason => {
  * after a failure an empty page is not believed until the engine gives rows again or the suspension must have ended.
  */
 const makeSuspension = () => {
-  let last: { readonly refusal: Refusal; readonly until: number } | undefined
+  let coolDown = CoolDown.closed
+  let lastRefusal: Refusal | undefined
   return {
     failed: (refusal: Refusal) =>
       Effect.map(Clock.currentTimeMillis, (now) => {
-        const ms = suspensionMs[refusal.reason]
-        if (ms !== undefined) last = { refusal, until: now + ms }
+        coolDown = CoolDown.refused(coolDown, CoolDown.suspensionPolicy, refusal, now)
+        if (CoolDown.suspensionPolicy[refusal.reason] !== undefined) lastRefusal = refusal
       }),
     believe: (rows: ReadonlyArray<UpstreamRow>) => {
-      if (rows.length > 0) last = undefined
-      if (last === undefined) return Effect.succeed(rows)
-      const { refusal, until } = last
+      if (rows.length > 0) coolDown = CoolDown.closed
+      if (coolDown === CoolDown.closed || lastRefusal === undefined) return Effect.succeed(rows)
+      const refusal = lastRefusal
       return Effect.flatMap(Clock.currentTimeMillis, (now) => {
-        if (until > now) return Effect.fail(refusal)
-        last = undefined
+        if (CoolDown.phase(coolDown, now) === "open") return Effect.fail(refusal)
+        coolDown = CoolDown.closed
         return Effect.succeed(rows)
       })
     }
   }
-}
-
-/** The longest that an engine is suspended after a failure, by default. */
-const suspensionMs: { readonly [R in RefusalReason]?: number } = {
-  blocked: 24 * 3_600_000,
-  rate_limited: 3_600_000,
-  timeout: 120_000,
-  unreachable: 120_000
 }
 
 const dialect: Upstream.Dialect = {

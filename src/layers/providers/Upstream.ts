@@ -1,7 +1,7 @@
 import { promisify } from "node:util"
 import { brotliDecompress, gunzip, inflate, type ZlibOptions } from "node:zlib"
 import { Clock, Effect, Option, Predicate, type Tracer } from "effect"
-import { Refusal, type RefusalReason } from "../../services/Provider.ts"
+import { Refusal, type RefusalReason } from "../../domain/Refusal.ts"
 import { currentSpan, traceContext } from "../../services/Tracing.ts"
 import type { Gate } from "./Gate.ts"
 import { type BodyTooLarge, type ConnectionFailed, type Reply, UpstreamClient } from "./UpstreamClient.ts"

@@ -1,7 +1,8 @@
 import { hash } from "node:crypto"
 import { Duration, Effect, Layer, Option, Schema } from "effect"
+import type { Answer } from "../../domain/Answer.ts"
 import { OrganicResult, Ranking } from "../../domain/Organic.ts"
-import { type Kept, ResultCache, type ResultStore } from "../../services/ResultCache.ts"
+import { ResultCache, type ResultStore } from "../../services/ResultCache.ts"
 import { RedisConnection } from "./RedisConnection.ts"
 
 /** A larger answer is not kept: a few of them would push out thousands, and delay the commands behind them. */
@@ -13,14 +14,14 @@ const Value = Schema.fromJsonString(Schema.Struct({ provider: Schema.String, org
 const decode = Schema.decodeUnknownOption(Value)
 
 /** Encoded anew from what was decoded: a field that another version has added is not answered by this one. */
-const read = (text: string): Kept | undefined =>
+const read = (text: string): Answer | undefined =>
   Option.match(decode(text), {
     onNone: () => undefined,
-    onSome: ({ organic, provider }) => ({ provider, ranking: new Ranking(organic) })
+    onSome: ({ organic, provider }) => ({ provider, ranking: new Ranking(organic), cached: true })
   })
 
 const end = Buffer.from("}")
-const write = ({ provider, ranking }: Kept): Buffer =>
+const write = ({ provider, ranking }: Answer): Buffer =>
   Buffer.concat([Buffer.from(`{"provider":${JSON.stringify(provider)},"organic":`), ranking.json, end])
 
 const makeStore = (options: { readonly ttl: Duration.Duration }): Effect.Effect<ResultStore, never, RedisConnection> =>
@@ -37,9 +38,9 @@ const makeStore = (options: { readonly ttl: Duration.Duration }): Effect.Effect<
             Effect.map((text) => (text === null ? undefined : read(text))),
             Effect.orElseSucceed(() => undefined)
           ),
-      set: (key, found) => {
+      set: (key, answer) => {
         if (ttlMs <= 0) return Effect.void
-        const value = write(found)
+        const value = write(answer)
         if (value.length > maxValueBytes) return Effect.void
         // Nobody waits for it. A later look for this key goes over the same connection, behind it.
         return connection.send((client) => client.set(keyOf(key), value, "PX", ttlMs))

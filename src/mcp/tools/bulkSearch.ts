@@ -28,7 +28,7 @@ export const bulkSearch = Effect.map(
     call: Effect.fnUntraced(function* (caller, args) {
       const parsed = parseBulk({ source: defaultSource, ...args })
       const [rows, characters] = yield* withMaxCharacters(args, readMaxCharacters, defaultCharacters, parsed)
-      const result = toBulkResult((yield* bulk.run(caller, rows)).result)
+      const result = toBulkResult((yield* bulk.run(caller, rows)).body)
       return { structured: { ...result }, text: bulkText(result, characters) }
     })
   })

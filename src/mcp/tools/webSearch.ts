@@ -28,8 +28,8 @@ export const webSearch = Effect.map(
     call: Effect.fnUntraced(function* (caller, args) {
       const parsed = parse({ source: defaultSource, ...args }, toolForm)
       const [request, characters] = yield* withMaxCharacters(args, readMaxCharacters, defaultCharacters, parsed)
-      const { answer } = yield* search.run(caller, request)
-      const result = toSearchResult(yield* Effect.fromResult(answer))
+      const { body } = yield* search.run(caller, request)
+      const result = toSearchResult(yield* Effect.fromResult(body))
       return { structured: { ...result }, text: searchText(result, characters) }
     })
   })

@@ -15,8 +15,10 @@ resultCacheConformance("memory", { layer: layer({ ttl, capacity: 100 }), settle:
 const cached = (query: string) =>
   Effect.gen(function* () {
     const cache = yield* ResultCache
-    return (yield* cache.get(searchRequest({ query }), Effect.succeed({ provider: "p", ranking: new Ranking([]) })))
-      .cached
+    return (yield* cache.get(
+      searchRequest({ query }),
+      Effect.succeed({ provider: "p", ranking: new Ranking([]), cached: false })
+    )).cached
   })
 
 describe("ResultCacheMemory", () => {
@@ -50,7 +52,7 @@ describe("ResultCacheMemory", () => {
         let lookups = 0
         const lookup = Effect.sync(() => lookups++).pipe(
           Effect.andThen(Effect.sleep("1 second")),
-          Effect.as({ provider: "p", ranking: new Ranking([]) })
+          Effect.as({ provider: "p", ranking: new Ranking([]), cached: false })
         )
         const waiting = yield* Effect.forEach([1, 2], () =>
           Effect.forkChild(cache.get(searchRequest({ query: "b" }), lookup))

@@ -69,7 +69,10 @@ const load = Effect.gen(function* () {
   const client = Effect.gen(function* () {
     if (!(yield* timed(limiter.hit({ credential: "load", limit: unreachable }))).admitted) refused++
     yield* timed(
-      cache.get(searchRequest({ query: `load ${uses}` }), Effect.succeed({ provider: "p", ranking: new Ranking([]) }))
+      cache.get(
+        searchRequest({ query: `load ${uses}` }),
+        Effect.succeed({ provider: "p", ranking: new Ranking([]), cached: false })
+      )
     )
     yield* Effect.sleep(2)
   })

@@ -1,0 +1,158 @@
+import { Cause, Clock, Effect, Exit, Metric, Option } from "effect"
+import type { Capabilities } from "../domain/Capabilities.ts"
+import * as CoolDown from "../domain/CoolDown.ts"
+import type { UpstreamRow } from "../domain/Organic.ts"
+import { Refusal, type RefusalReason } from "../domain/Refusal.ts"
+import type { SearchRequest } from "../domain/SearchRequest.ts"
+import { type Deadline, type Deadlines, timeLeft } from "./Deadlines.ts"
+import { Latencies } from "./Latencies.ts"
+import { providerDuration } from "./Metrics.ts"
+import { namesOf, type Provider } from "./Provider.ts"
+
+/** What this process knows of a provider. Times are Unix milliseconds. */
+export interface ProviderState {
+  readonly name: string
+  readonly phase: CoolDown.Phase
+  /** When an open cool-down lets a search through again. */
+  readonly retryAt: number | undefined
+  readonly answers: number
+  readonly refusals: number
+  readonly lastSuccessAt: number | undefined
+  readonly lastRefusal: { readonly at: number; readonly reason: RefusalReason; readonly message: string } | undefined
+  /** Of its last answers; undefined until it gave one. */
+  readonly latencyMs: { readonly p50: number; readonly p95: number; readonly p99: number } | undefined
+  /** Undefined when it serves everything. */
+  readonly capabilities: Capabilities | undefined
+}
+
+/** With fewer answers it is not known what is slow for a provider. */
+const minHedgeSamples = 20
+
+type Rows = ReadonlyArray<UpstreamRow>
+
+/** The end of an attempt whose time was over before the provider answered. */
+const unanswered = (ms: number) =>
+  new Refusal({ reason: "timeout", message: `no answer in ${Math.round(ms)} ms`, unanswered: true })
+
+/** The reason under which an attempt is counted: `abandoned` where another was faster or its caller left. */
+const outcomeOf = (exit: Exit.Exit<Rows, Refusal>, refusal: Refusal | undefined) => {
+  if (refusal !== undefined) return refusal.reason
+  if (Exit.isSuccess(exit)) return "ok"
+  return Exit.hasDies(exit) ? "defect" : "abandoned"
+}
+
+const refusalOf = (exit: Exit.Exit<Rows, Refusal>): Refusal | undefined =>
+  Exit.isSuccess(exit) ? undefined : Option.getOrUndefined(Cause.findErrorOption(exit.cause))
+
+/** A provider with what its attempts have shown: whether it cools down, how fast it answers, what it refused last. */
+export class ProviderMonitor {
+  readonly provider: Provider
+  private readonly names: ReturnType<typeof namesOf>
+  private readonly deadlines: Deadlines
+  private readonly latencies = new Latencies()
+  private coolDown = CoolDown.closed
+  private answers = 0
+  private refusals = 0
+  private lastSuccessAt: number | undefined
+  private lastRefusal: ProviderState["lastRefusal"]
+
+  constructor(provider: Provider, deadlines: Deadlines) {
+    this.provider = provider
+    this.names = namesOf(provider)
+    this.deadlines = deadlines
+  }
+
+  /** The time of its slowest answers; undefined while too few are known. */
+  get slowMs(): number | undefined {
+    return this.latencies.count < minHedgeSamples ? undefined : this.latencies.percentile(0.95)
+  }
+
+  admits(now: number): boolean {
+    return CoolDown.admits(this.coolDown, now)
+  }
+
+  /** Whether to ask it although it cools down, because nobody else is left. */
+  get isLastResort(): boolean {
+    return this.coolDown.lastResort
+  }
+
+  phase(now: number): CoolDown.Phase {
+    return CoolDown.phase(this.coolDown, now)
+  }
+
+  /**
+   * Asks the provider until the deadline, and learns from the end. An attempt that ends at its deadline is refused as
+   * `timeout`, also where the search that made it reached the same deadline first and interrupted it. `onRefusal` runs
+   * for each refusal, that of an interrupted attempt too, which no handler of errors would see.
+   */
+  attempt(
+    request: SearchRequest,
+    deadline: Deadline,
+    options: { readonly maxQueueMs?: number; readonly onRefusal?: (refusal: Refusal) => Effect.Effect<void> } = {}
+  ): Effect.Effect<Rows, Refusal> {
+    return Clock.clockWith((clock) => {
+      const startedAt = clock.currentTimeMillisUnsafe()
+      const isProbe = CoolDown.isProbe(this.coolDown, startedAt)
+      if (isProbe) this.coolDown = CoolDown.probe(this.coolDown)
+      const ms = timeLeft(clock, deadline)
+      const search = Effect.suspend(() => this.provider.search(request, options.maxQueueMs))
+      const bounded = this.deadlines.within(search, deadline, () => Effect.fail(unanswered(ms)))
+      return Effect.onExit(bounded, (exit) => {
+        const now = clock.currentTimeMillisUnsafe()
+        if (isProbe) this.coolDown = CoolDown.probed(this.coolDown)
+        const refusal = refusalOf(exit) ?? (this.isCutOff(exit, deadline) ? unanswered(ms) : undefined)
+        const duration = providerDuration.of(this.names.provider, this.names.engine ?? "", outcomeOf(exit, refusal))
+        const counted = Metric.update(duration, (now - startedAt) / 1000)
+        if (refusal === undefined) return Effect.andThen(counted, this.answered(exit, startedAt, now))
+        const learned = Effect.andThen(counted, this.refused(refusal, now))
+        return options.onRefusal === undefined ? learned : Effect.andThen(learned, options.onRefusal(refusal))
+      })
+    })
+  }
+
+  /** Another provider, asked later, answered while this one still owes its answer. */
+  readonly overtaken: Effect.Effect<void> = Effect.flatMap(Clock.currentTimeMillis, (now) =>
+    this.refused(new Refusal({ reason: "timeout", message: "another provider, asked later, answered before it" }), now)
+  )
+
+  state(now: number): ProviderState {
+    const [p50, p95, p99] = [0.5, 0.95, 0.99].map((share) => this.latencies.percentile(share))
+    return {
+      name: this.provider.name,
+      phase: this.phase(now),
+      retryAt: this.coolDown.until,
+      answers: this.answers,
+      refusals: this.refusals,
+      lastSuccessAt: this.lastSuccessAt,
+      lastRefusal: this.lastRefusal,
+      latencyMs: p50 === undefined || p95 === undefined || p99 === undefined ? undefined : { p50, p95, p99 },
+      capabilities: this.provider.capabilities
+    }
+  }
+
+  /** Whether its time ended it by way of the search that made it, which has the same deadline. */
+  private isCutOff(exit: Exit.Exit<Rows, Refusal>, deadline: Deadline): boolean {
+    return Exit.isFailure(exit) && Exit.hasInterrupts(exit) && this.deadlines.isPast(deadline)
+  }
+
+  private answered(exit: Exit.Exit<Rows, Refusal>, startedAt: number, now: number): Effect.Effect<void> {
+    if (Exit.isFailure(exit)) return Effect.void
+    this.answers += 1
+    this.lastSuccessAt = now
+    this.latencies.add(now - startedAt)
+    this.coolDown = CoolDown.closed
+    return Effect.void
+  }
+
+  private refused(refusal: Refusal, now: number): Effect.Effect<void> {
+    const { message, reason } = refusal
+    this.refusals += 1
+    this.lastRefusal = { at: now, reason, message }
+    const before = this.coolDown
+    this.coolDown = CoolDown.refused(before, CoolDown.providerPolicy, refusal, now)
+    if (this.coolDown.openings === before.openings) return Effect.void
+    const log = reason === "unauthorized" ? Effect.logError : Effect.logWarning
+    const openMs = (this.coolDown.until ?? now) - now
+    return log(`Provider ${this.provider.name} is left out for ${openMs} ms: ${reason} (${message})`)
+  }
+}

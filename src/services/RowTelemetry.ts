@@ -1,0 +1,44 @@
+import { Clock, Effect, Exit, Metric } from "effect"
+import type { RowBody } from "../domain/BulkResult.ts"
+import type { Batch, Row } from "./Bulk.ts"
+import { countSearch } from "./Dispatch.ts"
+import { searchDuration } from "./Metrics.ts"
+import { describeOutcome, describeSearch, type Outcome, sampledSpan, TraceQueryText } from "./Tracing.ts"
+
+/** Counts each row by how it ended. Those that were not dispatched took no time, and their target may not exist. */
+export const countRows = ({ rows }: Batch, results: ReadonlyArray<RowBody>): Effect.Effect<void> =>
+  Effect.forEach(
+    rows,
+    ({ index, record }) => {
+      if (record !== undefined) return countSearch("row", record)
+      const result = results[index]
+      return result?.status === "error"
+        ? Metric.update(searchDuration.of("row", "none", result.error, "false"), 0)
+        : Effect.void
+    },
+    { discard: true }
+  )
+
+const outcomeOf = ({ record }: Row, result: RowBody): Outcome =>
+  record === undefined
+    ? { outcome: result.status === "ok" ? "ok" : result.error, credits: 0, cached: false, dispatched: false }
+    : { ...record, dispatched: true }
+
+/**
+ * Ends the span of each row, in the order of the request. Those that were rejected or never started get one too, so that
+ * whoever looks for a row by its index finds it.
+ */
+export const traceRows = Effect.fnUntraced(function* (batch: Batch, results: ReadonlyArray<RowBody>) {
+  if ((yield* sampledSpan) === undefined) return
+  const withText = yield* TraceQueryText
+  const now = yield* Clock.currentTimeNanos
+  for (const row of batch.rows) {
+    const span = row.span ?? (yield* Effect.makeSpan("quarry.row"))
+    span.attribute("quarry.batch.id", batch.id)
+    span.attribute("quarry.row.index", row.index)
+    if (row.state._tag !== "rejected") describeSearch(span, row.state.request, withText)
+    const result = results[row.index]
+    if (result !== undefined) describeOutcome(span, outcomeOf(row, result))
+    span.end(row.endedAtNanos ?? now, Exit.void)
+  }
+})
