@@ -3,7 +3,7 @@ import { Effect, Redacted } from "effect"
 import { makeSecret } from "../../src/domain/ApiKey.ts"
 import type { Accounts } from "../../src/services/Accounts.ts"
 import { KeyStore } from "../../src/services/KeyStore.ts"
-import { SignedIn } from "../support/MemorySessions.ts"
+import { SignedIn } from "../../src/testing/SessionsMemory.ts"
 import { aCaller, demoOrigin, marketplaceSecret } from "../support/Services.ts"
 import * as TestApi from "../support/TestApi.ts"
 

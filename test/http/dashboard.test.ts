@@ -3,7 +3,7 @@ import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import type { PlanChoice } from "../../src/services/Accounts.ts"
 import { Ledger } from "../../src/services/Ledger.ts"
-import { SignedIn } from "../support/MemorySessions.ts"
+import { SignedIn } from "../../src/testing/SessionsMemory.ts"
 import { aCaller, demoOrigin, found, marketplaceSecret, providing, services } from "../support/Services.ts"
 import * as TestApi from "../support/TestApi.ts"
 

@@ -4,7 +4,7 @@ import { Effect } from "effect"
 import { OpenApi } from "effect/http-api"
 import { UpstreamError, UpstreamTimeout } from "../../src/domain/errors.ts"
 import { Api } from "../../src/http/Api.ts"
-import { SignedIn } from "../support/MemorySessions.ts"
+import { SignedIn } from "../../src/testing/SessionsMemory.ts"
 import { aCaller, found, providing, services } from "../support/Services.ts"
 import * as TestApi from "../support/TestApi.ts"
 

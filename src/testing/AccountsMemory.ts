@@ -1,9 +1,9 @@
 import { Clock, Effect, Layer } from "effect"
-import type { Account } from "../../domain/Account.ts"
-import type { NotFound } from "../../domain/errors.ts"
-import { normalizeEmail, planTerms } from "../../domain/Plan.ts"
-import { AccountRefused, Accounts, addressForTrial, noSuchAccount, termsOf } from "../../services/Accounts.ts"
-import { Ids } from "../../services/Ids.ts"
+import type { Account } from "../domain/Account.ts"
+import type { NotFound } from "../domain/errors.ts"
+import { normalizeEmail, planTerms } from "../domain/Plan.ts"
+import { AccountRefused, Accounts, addressForTrial, noSuchAccount, termsOf } from "../services/Accounts.ts"
+import { Ids } from "../services/Ids.ts"
 import { enterPeriod, MemoryStore } from "./MemoryStore.ts"
 
 /** Accounts without a database. */

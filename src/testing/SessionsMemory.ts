@@ -1,10 +1,10 @@
 import { Context, Effect, Layer, Redacted } from "effect"
-import type { Account } from "../../src/domain/Account.ts"
-import { NotFound, unauthorized } from "../../src/domain/errors.ts"
-import { AccessTokens } from "../../src/services/AccessTokens.ts"
-import { Accounts } from "../../src/services/Accounts.ts"
-import { Ids } from "../../src/services/Ids.ts"
-import { Sessions } from "../../src/services/Sessions.ts"
+import type { Account } from "../domain/Account.ts"
+import { NotFound, unauthorized } from "../domain/errors.ts"
+import { AccessTokens } from "../services/AccessTokens.ts"
+import { Accounts } from "../services/Accounts.ts"
+import { Ids } from "../services/Ids.ts"
+import { Sessions } from "../services/Sessions.ts"
 
 /** Who is signed in; tests sign in by it. */
 export class SignedIn extends Context.Service<
@@ -15,7 +15,7 @@ export class SignedIn extends Context.Service<
     /** Lets an app in and answers its `Authorization` header. */
     readonly app: (account: Account) => Effect.Effect<string>
   }
->()("quarry/test/support/SignedIn") {}
+>()("quarry/testing/SignedIn") {}
 
 const cookieName = "quarry.session_token"
 

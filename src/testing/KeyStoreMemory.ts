@@ -1,8 +1,8 @@
 import { Clock, Effect, Layer, Redacted } from "effect"
-import { type ApiKey, isSecret, type KeyMode, makeSecret, secretHint } from "../../domain/ApiKey.ts"
-import { type NotFound, unauthorized } from "../../domain/errors.ts"
-import { noSuchAccount } from "../../services/Accounts.ts"
-import { Ids } from "../../services/Ids.ts"
+import { type ApiKey, isSecret, type KeyMode, makeSecret, secretHint } from "../domain/ApiKey.ts"
+import { type NotFound, unauthorized } from "../domain/errors.ts"
+import { noSuchAccount } from "../services/Accounts.ts"
+import { Ids } from "../services/Ids.ts"
 import {
   KeyStore,
   lastUsedStepMs,
@@ -11,7 +11,7 @@ import {
   noActiveKey,
   noSuchKey,
   tooManyKeys
-} from "../../services/KeyStore.ts"
+} from "../services/KeyStore.ts"
 import { MemoryStore } from "./MemoryStore.ts"
 
 /** API keys without a database, and without answers kept from before. */

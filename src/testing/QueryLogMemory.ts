@@ -1,7 +1,7 @@
 import { Clock, DateTime, Effect, Layer } from "effect"
-import type { HistoryFilter, Position } from "../../domain/QueryHistory.ts"
-import { maxRows, tooManyRows, total, type UsageBucket, type UsageQuery } from "../../domain/Usage.ts"
-import { type LoggedQuery, QueryLog } from "../../services/QueryLog.ts"
+import type { HistoryFilter, Position } from "../domain/QueryHistory.ts"
+import { maxRows, tooManyRows, total, type UsageBucket, type UsageQuery } from "../domain/Usage.ts"
+import { type LoggedQuery, QueryLog } from "../services/QueryLog.ts"
 import { MemoryStore } from "./MemoryStore.ts"
 
 /** The log without a database. */

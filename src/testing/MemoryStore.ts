@@ -1,9 +1,9 @@
 import { Context, Layer } from "effect"
-import type { Account } from "../../domain/Account.ts"
-import type { ApiKey } from "../../domain/ApiKey.ts"
-import { type Period, periodAt } from "../../domain/Plan.ts"
-import type { Hold } from "../../services/Ledger.ts"
-import type { LoggedQuery } from "../../services/QueryLog.ts"
+import type { Account } from "../domain/Account.ts"
+import type { ApiKey } from "../domain/ApiKey.ts"
+import { type Period, periodAt } from "../domain/Plan.ts"
+import type { Hold } from "../services/Ledger.ts"
+import type { LoggedQuery } from "../services/QueryLog.ts"
 
 export interface StoredAllowance {
   readonly scope: string
@@ -48,7 +48,7 @@ export class MemoryStore extends Context.Service<
     /** By secret. */
     readonly keys: Map<string, ApiKey>
   }
->()("quarry/layers/memory/MemoryStore") {
+>()("quarry/testing/MemoryStore") {
   static readonly layer = Layer.sync(MemoryStore, () =>
     MemoryStore.of({
       accounts: new Map(),
