@@ -1,6 +1,6 @@
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
-import { accepting, SessionsFromOwnPages } from "../Callers.ts"
+import { accepting, SpendsCredits } from "../Callers.ts"
 import { InternalError, InvalidRequest } from "../errors.ts"
 import { Authentication, RateLimiting } from "../Middleware.ts"
 
@@ -57,7 +57,7 @@ export class McpGroup extends HttpApiGroup.make("mcp")
     )
   )
   .annotateEndpointsMerge(accepting("key", "oauth", "session"))
-  .annotateEndpoints(SessionsFromOwnPages, true)
+  .annotateEndpoints(SpendsCredits, true)
   .middleware(RateLimiting)
   .middleware(Authentication)
   .annotateMerge(OpenApi.annotations({ title: "MCP", description: "Search for agents" })) {}
