@@ -125,7 +125,8 @@ const completeRows = (schemas: Json): void => {
       Object.entries(isObject(properties) ? properties : {}).map(([name, own]) => [name, searchFields[name] ?? own])
     )
   BulkRow.properties = complete(BulkRow.properties)
-  BulkRequest.properties = complete(BulkRequest.properties)
+  const { num } = BulkRequest.properties as Json // It is a struct.
+  BulkRequest.properties = { ...complete(BulkRequest.properties), num }
   const { queries } = BulkRequest.properties as Json // `complete` answers an object.
   if (isObject(queries)) queries.items = { anyOf: [searchFields.query, { $ref: "#/components/schemas/BulkRow" }] }
 }
