@@ -153,8 +153,7 @@ describe("the API description", () => {
 
   it("R17: a batch's own num has no fixed default: the rows have one", () => {
     const num = at(committed, "components", "schemas", "BulkRequest", "properties", "num")
-    assert.deepInclude(num, { type: "integer", minimum: 1, maximum: 20 })
-    assert.notProperty(num, "default")
+    assert.sameMembers(Object.keys(num), ["type", "minimum", "maximum", "description"])
   })
 
   it("gives each query parameter its type, bounds and default", () => {
