@@ -150,7 +150,8 @@ const securitySchemes: Json = {
     name: "quarry.session_token",
     description:
       "The session of a signed-in person. Over https the name is __Secure-quarry.session_token. What changes something " +
-      "also takes an Origin or a Sec-Fetch-Site of this deployment, as browsers send it."
+      "also takes an Origin or a Sec-Fetch-Site of this deployment, as browsers send it. What spends credits refuses those " +
+      "of another site."
   },
   marketplaceSecret: {
     type: "apiKey",

@@ -1,11 +1,12 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Layer, Redacted } from "effect"
+import { Effect, Layer, Metric, Redacted } from "effect"
 import { TestClock } from "effect/testing"
 import * as MarketplaceProxy from "../../src/layers/auth/MarketplaceProxy.ts"
 import { MemoryStore } from "../../src/layers/memory/MemoryStore.ts"
 import { Accounts } from "../../src/services/Accounts.ts"
 import { Ledger } from "../../src/services/Ledger.ts"
 import { Marketplace } from "../../src/services/Marketplace.ts"
+import { authentications } from "../../src/services/Metrics.ts"
 import { QueryLog } from "../../src/services/QueryLog.ts"
 import { request } from "../support/Mcp.ts"
 import { SignedIn } from "../support/MemorySessions.ts"
@@ -233,6 +234,18 @@ describe("R25: requests with a session's cookie", () => {
       }).pipe(Effect.provide(layer))
     )
   }
+
+  it.effect("a refused one is counted as every other refused credential", () =>
+    Effect.gen(function* () {
+      const api = yield* TestApi.make
+      const { account } = yield* aCaller({ plan: "trial" })
+      const cookie = yield* Effect.flatMap(SignedIn, (signedIn) => signedIn.cookie(account))
+      const refused = Metric.value(authentications.of("session", "refused"))
+      const { count } = yield* refused
+      yield* api.get("/v1/query?query=a", { cookie, origin: "https://evil.test" })
+      assert.strictEqual((yield* refused).count, Number(count) + 1)
+    }).pipe(Effect.provide(layer))
+  )
 
   it.effect("no credential but a session is asked where it comes from", () =>
     Effect.gen(function* () {

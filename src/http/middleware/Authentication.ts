@@ -1,7 +1,6 @@
 import { Effect, Layer } from "effect"
 import { HttpServerRequest } from "effect/http"
-import { cookieValues, judged } from "../../domain/Credential.ts"
-import { unauthorized } from "../../domain/errors.ts"
+import { cookieValues } from "../../domain/Credential.ts"
 import { challengeOf } from "../../domain/OAuth.ts"
 import { type Carried, Credentials } from "../../services/Credentials.ts"
 import { Deployment } from "../../services/Deployment.ts"
@@ -37,16 +36,16 @@ export const layer = Layer.effect(
 
     return (httpEffect, { endpoint }) => {
       const accepted = acceptedBy(endpoint)
+      const withoutSession = accepted.filter((kind) => kind !== "session")
       const takesSession = takesSessionOf(endpoint)
 
       /** Who calls, or the one refusal of every endpoint's 401. */
       const callerOf = (request: HttpServerRequest.HttpServerRequest) =>
         Effect.flatMap(networkOf(request), (network) => {
           const carried = carriedBy(request, cookieName, network)
-          const bySession = carried.sessionCookies.length > 0 && judged(carried) === "session"
-          return bySession && !takesSession(request.headers, origin)
-            ? Effect.fail(unauthorized)
-            : credentials.authenticate(carried, accepted)
+          const bySession = carried.sessionCookies.length > 0
+          const kinds = bySession && !takesSession(request.headers, origin) ? withoutSession : accepted
+          return credentials.authenticate(carried, kinds)
         })
 
       /** Tells an app that was refused where a person can let it in. */
