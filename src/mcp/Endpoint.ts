@@ -84,10 +84,10 @@ const otherMethods = Layer.mergeAll(
 )
 
 /**
- * Messages. Until its body has been read, a request is refused as any other, with the envelope; what is wrong with the
+ * The endpoint. Until its body has been read, a request is refused as any other, with the envelope; what is wrong with the
  * text of the body is told in JSON-RPC, because that is what the sender of such a text can read.
  */
-const messages = HttpApiBuilder.group(
+const post = HttpApiBuilder.group(
   Api,
   "mcp",
   Effect.fn(function* (handlers) {
@@ -104,8 +104,8 @@ const messages = HttpApiBuilder.group(
         const text = yield* readText(request)
         const { isMessage, open } = yield* Effect.promise(() => import("./Exchange.ts"))
         const revision = headers["mcp-protocol-version"]
-        const read = readMessages(text, revision, isMessage)
-        if (Result.isFailure(read)) return refused(read.failure)
+        const messages = readMessages(text, revision, isMessage)
+        if (Result.isFailure(messages)) return refused(messages.failure)
 
         const fork = Effect.runPromiseWith(yield* Effect.context<never>())
         const options = {
@@ -123,11 +123,10 @@ const messages = HttpApiBuilder.group(
           Effect.promise(() => open(options)),
           ({ close }) => Effect.promise(close)
         )
-        return yield* toResponse(yield* Effect.promise(() => exchange.answer(read.success, revision)))
+        return yield* toResponse(yield* Effect.promise(() => exchange.answer(messages.success, revision)))
       })
     )
   })
 )
 
-/** The endpoint. */
-export const layer = Layer.merge(messages, otherMethods)
+export const layer = Layer.merge(post, otherMethods)
