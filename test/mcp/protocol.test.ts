@@ -126,7 +126,7 @@ describe("R3: what is refused before it is a message has the envelope", () => {
     ["a form", "POST", "invalid_request", { "content-type": "application/x-www-form-urlencoded" }, "a=b"],
     ["a body above 1 MiB", "POST", "invalid_request", {}, `"${"a".repeat(1024 * 1024)}"`],
     ["bytes that are no UTF-8", "POST", "invalid_request", {}, new Uint8Array([34, 255, 34])],
-    ["no content type", "POST", "invalid_request", { "content-type": "" }, ping],
+    ["an empty content type", "POST", "invalid_request", { "content-type": "" }, ping],
     ["PUT", "PUT", "not_found", {}, ping],
     ["OPTIONS", "OPTIONS", "not_found", { origin: "http://evil.test" }, undefined],
     ["HEAD", "HEAD", "not_found", {}, undefined]
