@@ -387,13 +387,13 @@ describe("POST /v1/bulk", () => {
     ["queries a string", '{"queries":"a"}', ["queries"]],
     ["a wrong target and locale", '{"queries":["a"],"target":"x","locale":"english"}', ["target", "locale"]],
     ["geo and source no strings", '{"queries":["a"],"geo":1,"source":[]}', ["geo", "source"]],
-    ["R17: num as a string", '{"queries":["a"],"num":"5"}', ["num"]],
-    ["R17: num above 20", '{"queries":["a"],"num":21}', ["num"]],
-    ["R17: num null beside a wrong target", '{"queries":["a"],"target":"x","num":null}', ["target", "num"]],
+    ["num as a string", '{"queries":["a"],"num":"5"}', ["num"]],
+    ["num above 20", '{"queries":["a"],"num":21}', ["num"]],
+    ["num null beside a wrong target", '{"queries":["a"],"target":"x","num":null}', ["target", "num"]],
     ["nesting 10,000 deep", "[".repeat(10_000) + "]".repeat(10_000), [""]]
   ]
   for (const [name, body, fields] of badBodies) {
-    it.effect(`R16: ${name} is 400 invalid_request; nothing runs`, () =>
+    it.effect(`R16, R17: ${name} is 400 invalid_request; nothing runs`, () =>
       Effect.gen(function* () {
         const caller = yield* growth
         const answer = yield* post(caller, body)
