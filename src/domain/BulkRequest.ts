@@ -1,7 +1,8 @@
 import { Result, Schema } from "effect"
 import { InvalidRequest, type Issue } from "./errors.ts"
-import { reader } from "./fields.ts"
+import { type Reader, reader } from "./fields.ts"
 import {
+  BodyNum,
   bulkRowForm,
   GeoText,
   Locale,
@@ -36,7 +37,8 @@ export const BulkRequest = Schema.Struct({
     Schema.isMinLength(1),
     Schema.isMaxLength(maxBulkRows)
   ),
-  ...defaults
+  ...defaults,
+  num: Schema.optionalKey(BodyNum)
 }).annotate({ identifier: "BulkRequest" })
 
 /** Each row's search, or why it will not run. */
@@ -45,11 +47,12 @@ export type BulkRows = ReadonlyArray<Result.Result<SearchRequest, SearchRefused>
 const isObject = (value: unknown): value is RawSearch =>
   typeof value === "object" && value !== null && !Array.isArray(value)
 
-const bodyReaders = {
+const bodyReaders: { readonly [field: string]: Reader<string | number> } = {
   target: reader(Target),
   geo: reader(GeoText),
   locale: reader(Locale),
-  source: reader(Source)
+  source: reader(Source),
+  num: reader(BodyNum)
 }
 
 const queriesMessage = `must be a list of 1 to ${maxBulkRows} queries`
@@ -79,8 +82,8 @@ export const parseBulk = (body: unknown): Result.Result<BulkRows, InvalidRequest
   if (!isObject(body)) return Result.fail(InvalidRequest.whole("the body must be a JSON object with queries"))
   const issues = bodyIssues(body)
   if (issues.length > 0) return Result.fail(InvalidRequest.fromIssues(issues))
-  const { geo, locale, page, safe, source, target } = body
-  const inherited = { geo, locale, page, safe, source, target }
+  const { geo, locale, num, page, safe, source, target } = body
+  const inherited = { geo, locale, num, page, safe, source, target }
   // `bodyIssues` has found `queries` to be an array.
   const queries = body.queries as ReadonlyArray<unknown>
   return Result.succeed(

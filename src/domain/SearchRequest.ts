@@ -92,15 +92,21 @@ export const Source = Text.annotate({
     )
   )
 
-/** `num` in a JSON body: a JSON number (R5). */
-export const Num = Schema.Number.annotate({
-  message: wholeNumber(maxNum),
-  default: defaultNum,
-  description: "Most results wanted, subject to what the target serves."
-}).check(
+const WholeNum = Schema.Number.annotate({ message: wholeNumber(maxNum) }).check(
   Schema.isInt({ message: wholeNumber(maxNum) }),
   Schema.isBetween({ minimum: 1, maximum: maxNum }, { message: wholeNumber(maxNum) })
 )
+
+/** `num` in a JSON body: a JSON number (R5). */
+export const Num = WholeNum.annotate({
+  default: defaultNum,
+  description: "Most results wanted, subject to what the target serves."
+})
+
+/** `num` of a batch's body, the default for every row (R17). */
+export const BodyNum = WholeNum.annotate({
+  description: `Most results wanted for each row that does not say itself; else ${defaultNum}. Subject to what the target serves.`
+})
 
 /** `page` as a JSON number. What lies above 5 is refused with the target in view (R7). */
 const Page = Schema.Number.annotate({

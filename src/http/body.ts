@@ -15,10 +15,10 @@ const utf8 = new TextDecoder("utf-8", { fatal: true })
 
 const jsonType = /^application\/json\s*(?:;|$)/i
 
-/** The body as text. A wrong content type, one that is too large and bytes that are no text fail the request (R3). */
+/** The body as text. A wrong content type or none, one that is too large and bytes that are no text fail the request (R3). */
 export const readText = (request: HttpServerRequest.HttpServerRequest): Effect.Effect<string, InvalidRequest> => {
   const type = request.headers["content-type"]
-  if (type !== undefined && !jsonType.test(type)) return Effect.fail(notJson)
+  if (type === undefined || !jsonType.test(type)) return Effect.fail(notJson)
   // Refused by its declaration: a sender that is slow to send what would be refused need not be waited for.
   if (Number(request.headers["content-length"]) > ByteSize.toNumberUnsafe(maxBodyBytes)) return Effect.fail(unreadable)
   return request.arrayBuffer.pipe(

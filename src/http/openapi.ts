@@ -125,7 +125,8 @@ const completeRows = (schemas: Json): void => {
       Object.entries(isObject(properties) ? properties : {}).map(([name, own]) => [name, searchFields[name] ?? own])
     )
   BulkRow.properties = complete(BulkRow.properties)
-  BulkRequest.properties = complete(BulkRequest.properties)
+  const { num } = BulkRequest.properties as Json // It is a struct.
+  BulkRequest.properties = { ...complete(BulkRequest.properties), num }
   const { queries } = BulkRequest.properties as Json // `complete` answers an object.
   if (isObject(queries)) queries.items = { anyOf: [searchFields.query, { $ref: "#/components/schemas/BulkRow" }] }
 }
@@ -149,7 +150,8 @@ const securitySchemes: Json = {
     name: "quarry.session_token",
     description:
       "The session of a signed-in person. Over https the name is __Secure-quarry.session_token. What changes something " +
-      "also takes an Origin or a Sec-Fetch-Site of this deployment, as browsers send it."
+      "also takes an Origin or a Sec-Fetch-Site of this deployment, as browsers send it. What spends credits refuses those " +
+      "of another site."
   },
   marketplaceSecret: {
     type: "apiKey",

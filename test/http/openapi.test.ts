@@ -151,6 +151,11 @@ describe("the API description", () => {
     ])
   })
 
+  it("R17: a batch's own num has no fixed default: the rows have one", () => {
+    const num = at(committed, "components", "schemas", "BulkRequest", "properties", "num")
+    assert.sameMembers(Object.keys(num), ["type", "minimum", "maximum", "description"])
+  })
+
   it("gives each query parameter its type, bounds and default", () => {
     const parameters = at(committed, "paths", "/v1/query", "get", "parameters") as unknown as ReadonlyArray<Json>
     const table = parameters.map(({ name, required, schema }) => {

@@ -387,10 +387,13 @@ describe("POST /v1/bulk", () => {
     ["queries a string", '{"queries":"a"}', ["queries"]],
     ["a wrong target and locale", '{"queries":["a"],"target":"x","locale":"english"}', ["target", "locale"]],
     ["geo and source no strings", '{"queries":["a"],"geo":1,"source":[]}', ["geo", "source"]],
+    ["num as a string", '{"queries":["a"],"num":"5"}', ["num"]],
+    ["num above 20", '{"queries":["a"],"num":21}', ["num"]],
+    ["num null beside a wrong target", '{"queries":["a"],"target":"x","num":null}', ["target", "num"]],
     ["nesting 10,000 deep", "[".repeat(10_000) + "]".repeat(10_000), [""]]
   ]
   for (const [name, body, fields] of badBodies) {
-    it.effect(`R16: ${name} is 400 invalid_request; nothing runs`, () =>
+    it.effect(`R16, R17: ${name} is 400 invalid_request; nothing runs`, () =>
       Effect.gen(function* () {
         const caller = yield* growth
         const answer = yield* post(caller, body)
@@ -418,6 +421,39 @@ describe("POST /v1/bulk", () => {
     }).pipe(Effect.provide(services(providers)))
   )
 
+  it.effect("R3: no content type is 400 on the whole body, and so is no body", () =>
+    Effect.gen(function* () {
+      const api = yield* TestApi.make
+      // A text would be given a content type; bytes are not.
+      const bodies = [new TextEncoder().encode('{"queries":["a"]}'), new Uint8Array(0), null]
+      for (const body of bodies) {
+        const caller = yield* growth
+        const answer = yield* api.send("POST", "/v1/bulk", { body, headers: caller.auth })
+        assertEnvelope(answer, 400, "invalid_request", "issues")
+        assert.deepStrictEqual(
+          answer.json.issues.map(({ field }: { readonly field: string }) => field),
+          [""]
+        )
+        assert.deepStrictEqual(yield* spent(caller), { used: 0, logged: 0 })
+      }
+    }).pipe(Effect.provide(services(providers)))
+  )
+
+  it.effect("R17: num of the body is the default for every row", () =>
+    Effect.gen(function* () {
+      const caller = yield* growth
+      const queries = ["a", { query: "b" }, { query: "c", num: 1 }, { query: "d", num: 12, target: "delta_search" }]
+      const answer = yield* post(caller, JSON.stringify({ queries, num: 2 }))
+      assert.deepStrictEqual(
+        answer.json.results.map(
+          (row: { readonly error?: string; readonly results?: { readonly organic: ReadonlyArray<unknown> } }) =>
+            row.error ?? row.results?.organic.length
+        ),
+        [2, 2, 1, "unsupported_parameter"]
+      )
+    }).pipe(Effect.provide(services(providers)))
+  )
+
   it.effect("R3: a body over 1 MiB is 400 on the whole body", () =>
     Effect.gen(function* () {
       const answer = yield* post(yield* growth, JSON.stringify({ queries: ["a"], padding: "x".repeat(1 << 20) }))
@@ -436,6 +472,14 @@ describe("POST /v1/bulk", () => {
     ["R17: page 2", row({ page: 2 }), "unsupported_parameter"],
     ["R17: page as a string", row({ page: "1" }), "unsupported_parameter"],
     ["R17: safe strict", row({ safe: "strict" }), "unsupported_parameter"],
+    [
+      "R17: num 11 of the body where the target serves 10",
+      { queries: ["a"], num: 11, target: "delta_search" },
+      "unsupported_parameter"
+    ],
+    ["R17: page 2 of the body", { queries: ["a"], page: 2 }, "unsupported_parameter"],
+    ["R17: safe strict of the body", { queries: [{ query: "a" }], safe: "strict" }, "unsupported_parameter"],
+    ["R17: page 2 of the body and page 1 of the row", { queries: [{ query: "a", page: 1 }], page: 2 }, "ok"],
     ["R17: page 1 and safe off", row({ page: 1, safe: "off" }), "ok"],
     ["R17: unknown fields", row({ foo: 1, results: [] }), "ok"],
     ["R6: geo is judged after plain validation", row({ geo: "zz", num: 0 }), "invalid_request"],
