@@ -4,6 +4,7 @@ import { outcomes } from "../domain/QueryRecord.ts"
 import { maxQueryCodePoints, SearchFields } from "../domain/SearchRequest.ts"
 import { targets } from "../domain/Target.ts"
 import { granularities } from "../domain/Usage.ts"
+import { parameterExamples, requestExamples, responseExamples } from "./examples.ts"
 import { isObject, type Json, jsonSchemaOf, relax } from "./jsonSchema.ts"
 
 /**
@@ -25,6 +26,7 @@ const parametersOf = (fields: { readonly [name: string]: Json }) =>
     in: "query",
     required: name === "query",
     description,
+    ...(name === "query" ? { example: parameterExamples.query } : {}),
     schema
   }))
 
@@ -152,19 +154,30 @@ const completePathParameters = (operation: Json): void => {
   for (const parameter of Array.isArray(operation.parameters) ? operation.parameters : []) {
     if (isObject(parameter) && parameter.in === "path" && parameter.name === "id") {
       const { description, ...schema } = keyId
-      Object.assign(parameter, { description, schema })
+      Object.assign(parameter, { description, example: parameterExamples.id, schema })
     }
+  }
+}
+
+const json = "application/json"
+
+/** Puts an example beside the schema of a body in JSON. */
+const showExample = (body: unknown, example: unknown): void => {
+  if (example !== undefined && isObject(body) && isObject(body.content) && isObject(body.content[json])) {
+    body.content[json].example = example
   }
 }
 
 const completeOperation = (operation: Json): void => {
   const id = String(operation.operationId)
+  showExample(operation.requestBody, requestExamples[id])
   const own = parameters[id]
   if (own !== undefined) operation.parameters = parametersOf(own)
   completePathParameters(operation)
   for (const [status, response] of Object.entries(isObject(operation.responses) ? operation.responses : {})) {
     if (!isObject(response)) continue
     response.headers = Object.fromEntries(responseHeaders(operation, status).map((name) => [name, reference(name)]))
+    if (status.startsWith("2")) showExample(response, responseExamples[id])
     if (id === "mcp" && status === "200" && isObject(response.content)) {
       response.content["text/event-stream"] = eventStream
     }
@@ -247,6 +260,27 @@ const securitySchemes: Json = {
   }
 }
 
+/** What each error means, by the name of its schema. */
+const errorDescriptions: { readonly [name: string]: string } = {
+  InvalidRequest: "The request cannot be read, or fields of it are not valid. Nothing was charged.",
+  UnsupportedGeo: "The country is not supported. Nothing was charged.",
+  UnsupportedParameter: "The target does not serve page, num or safe as sent. Nothing was charged.",
+  Unauthorized: "The request presents no credential that the operation accepts.",
+  QuotaExceeded: "Quota and balance do not cover the request. Nothing was run or charged.",
+  NotFound: "There is nothing at the address, or no such key in the account.",
+  RateLimited: "The credential's requests of a minute are spent. Retry-After says when one can be admitted again.",
+  InternalError: "A fault of the service. Nothing was charged.",
+  UpstreamError: "The search provider could not be reached, or gave an unusable answer. Costs one credit.",
+  UpstreamTimeout: "The search provider did not answer within 15 seconds. Costs one credit."
+}
+
+const describeErrors = (schemas: Json): void => {
+  for (const [name, description] of Object.entries(errorDescriptions)) {
+    const schema = schemas[name]
+    if (isObject(schema)) schema.description = description
+  }
+}
+
 const license: Json = { name: "MIT", identifier: "MIT" }
 
 /** A copy of the document for the deployment that clients reach at `origin`. Its operator is whom they can ask. */
@@ -271,7 +305,10 @@ export const completeDocument = (generated: Json): Json => {
       if (isObject(operation)) completeOperation(operation)
     }
   }
-  if (isObject(document.components) && isObject(document.components.schemas)) completeRows(document.components.schemas)
+  if (isObject(document.components) && isObject(document.components.schemas)) {
+    completeRows(document.components.schemas)
+    describeErrors(document.components.schemas)
+  }
   document.components = {
     ...(isObject(document.components) ? document.components : {}),
     headers,

@@ -214,6 +214,19 @@ describe("the API description", () => {
     )
   })
 
+  it("holds its examples to its own schemas", () => {
+    const examples = Object.values(at(committed, "paths")).flatMap((methods) =>
+      Object.values(methods).flatMap(({ operationId, requestBody, responses }) =>
+        [requestBody, ...Object.values(responses ?? {})].flatMap((body) => {
+          const { example, schema } = body?.content?.["application/json"] ?? {}
+          return example === undefined ? [] : [[String(operationId), mismatch(example, schema)] as const]
+        })
+      )
+    )
+    assert.isAtLeast(examples.length, 12)
+    for (const [operationId, wrong] of examples) assert.isUndefined(wrong, operationId)
+  })
+
   it("shows the event stream of /mcp beside JSON", () => {
     const content = at(committed, "paths", "/mcp", "post", "responses", "200", "content")
     assert.sameMembers(Object.keys(content), ["application/json", "text/event-stream"])
