@@ -63,6 +63,7 @@ const mismatch = (value: unknown, given: unknown, path = "$"): string | undefine
 const objectMismatch = (value: object, schema: DocumentSchema, path: string): string | undefined => {
   const missing = (schema.required ?? []).find((key) => !(key in value))
   if (missing !== undefined) return `${path}.${missing}: missing`
+  if (schema.properties === undefined) return undefined
   return Object.entries(value)
     .map(([key, item]) => {
       const property = schema.properties?.[key]

@@ -6,7 +6,8 @@ import { fieldTable, schemaLink, typeOf } from "./schemas.ts"
 
 /** The API reference as one page: everything in it comes from the OpenAPI document. It needs no scripts. */
 
-const idOf = (text: string): string => text.toLowerCase().replaceAll(/[^a-z0-9]+/g, "-")
+/** The id of a group's section: an operation may have the group's own name. */
+const groupId = (name: string): string => `group-${name.toLowerCase().replaceAll(/[^a-z0-9]+/g, "-")}`
 
 const navigation = (document: Document): Html => html`<nav aria-label="Contents">
 <details>
@@ -17,7 +18,7 @@ const navigation = (document: Document): Html => html`<nav aria-label="Contents"
 <li><a href="#errors">Errors</a></li>
 <li><a href="#headers">Headers</a></li>
 ${document.tags.map(
-  ({ name }) => html`<li><a href="#${idOf(name)}">${name}</a>
+  ({ name }) => html`<li><a href="#${groupId(name)}">${name}</a>
 <ul>
 ${endpointsOf(document)
   .filter(({ tags }) => tags.includes(name))
@@ -104,7 +105,7 @@ ${Object.entries(components.headers).map(
 
 const groups = (document: Document, origin: string): ReadonlyArray<Html> =>
   document.tags.map(({ description, name }) => {
-    const id = idOf(name)
+    const id = groupId(name)
     const operations = endpointsOf(document).filter(({ tags }) => tags.includes(name))
     return html`<section id="${id}" aria-labelledby="${id}-title">
 <h2 id="${id}-title">${name}</h2>
