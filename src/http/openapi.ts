@@ -185,21 +185,35 @@ const completeOperation = (operation: Json): void => {
 }
 
 /**
- * A field as a row of a batch has it: what is left out is the body's (R17). A fixed default would say otherwise, and
- * generated clients send it.
+ * Fields of a batch's body and of its rows. What is left out of a row is the body's (R17). A fixed default would say
+ * otherwise, and generated clients send it, or ask for the field.
  */
-const inRow = ({ default: fallback, description, ...schema }: Json): Json => {
-  const own = String(description).replace(/ (?<otherwise>[^.]*) when absent\./, "")
-  const otherwise = fallback ?? (own === description ? undefined : "derived from geo")
+const withoutDefault = ({ default: fallback, description, ...schema }: Json): Json => ({
+  ...schema,
+  description: fallback === undefined ? description : `${description} ${fallback} when absent.`
+})
+
+/** How the description of a field says what stands for it when it is absent. */
+const otherwise = /(?<=\. )(?<value>[^.]*) when absent\./
+
+const inRow = (field: Json): Json => {
+  const { description, ...schema } = field
+  const text = String(description)
   return {
     ...schema,
-    description: `${own} When absent, the body's${otherwise === undefined ? "" : `, else ${otherwise}`}.`
+    description: otherwise.test(text)
+      ? text.replace(otherwise, "When absent, the body's, else $<value>.")
+      : `${text} When absent, the body's.`
   }
 }
 
+const mapFields = (fields: { readonly [name: string]: Json }, change: (field: Json) => Json) =>
+  Object.fromEntries(Object.entries(fields).map(([name, field]) => [name, change(field)]))
+
+const bodyFields: { readonly [name: string]: Json } = mapFields(searchFields, withoutDefault)
 const rowFields: { readonly [name: string]: Json } = {
-  ...Object.fromEntries(Object.entries(searchFields).map(([name, field]) => [name, inRow(field)])),
-  query: searchSchema.query ?? {}
+  ...mapFields(bodyFields, inRow),
+  query: searchFields.query ?? {}
 }
 
 const completed = (properties: unknown, fields: { readonly [name: string]: Json }): Json =>
@@ -212,7 +226,7 @@ const completeRows = (schemas: Json): void => {
   const { BulkRequest, BulkRow } = schemas
   if (!isObject(BulkRequest) || !isObject(BulkRow)) return
   BulkRow.properties = completed(BulkRow.properties, rowFields)
-  const properties = completed(BulkRequest.properties, searchFields)
+  const properties = completed(BulkRequest.properties, bodyFields)
   BulkRequest.properties = properties
   if (isObject(properties.queries)) {
     properties.queries.items = { anyOf: [searchFields.query, { $ref: "#/components/schemas/BulkRow" }] }
