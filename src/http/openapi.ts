@@ -274,6 +274,14 @@ const securitySchemes: Json = {
   }
 }
 
+/** Says of the members of MCP messages that they hold anything: a bare object is read as one without fields. */
+const openMembers = ({ McpAnswer, McpMessage }: Json): void => {
+  for (const schema of [McpAnswer, McpMessage]) {
+    const { params, result } = isObject(schema) && isObject(schema.properties) ? schema.properties : {}
+    for (const members of [params, result]) if (isObject(members)) members.additionalProperties = true
+  }
+}
+
 /** What each error means, by the name of its schema. */
 const errorDescriptions: { readonly [name: string]: string } = {
   InvalidRequest: "The request cannot be read, or fields of it are not valid. Nothing was charged.",
@@ -322,6 +330,7 @@ export const completeDocument = (generated: Json): Json => {
   if (isObject(document.components) && isObject(document.components.schemas)) {
     completeRows(document.components.schemas)
     describeErrors(document.components.schemas)
+    openMembers(document.components.schemas)
   }
   document.components = {
     ...(isObject(document.components) ? document.components : {}),

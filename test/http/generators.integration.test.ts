@@ -58,6 +58,7 @@ export const titles = (answer: Search["responses"][200]["content"]["application/
   answer.results.organic.map(({ title }) => title)
 export const wait = (headers: Search["responses"][429]["headers"]): number | undefined => headers["Retry-After"]
 export const grouping: components["schemas"]["UsageGroupBy"] = "key"
+export const call: components["schemas"]["McpMessage"] = { jsonrpc: "2.0", method: "tools/call", params: { name: "a" } }
 export const events = (stream: paths["/mcp"]["post"]["responses"][200]["content"]["text/event-stream"]): string => stream
 `
 
