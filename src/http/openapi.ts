@@ -184,35 +184,33 @@ const completeOperation = (operation: Json): void => {
   }
 }
 
-/**
- * Fields of a batch's body and of its rows. What is left out of a row is the body's (R17). A fixed default would say
- * otherwise, and generated clients send it, or ask for the field.
+/*
+ * What is left out of a row is the body's (R17). A fixed default would say otherwise, and generated clients send it or
+ * make the field a required one; so neither a batch's body nor its rows have one.
  */
-const withoutDefault = ({ default: fallback, description, ...schema }: Json): Json => ({
+
+const inBody = ({ default: fallback, description, ...schema }: Json): Json => ({
   ...schema,
-  description: fallback === undefined ? description : `${description} ${fallback} when absent.`
+  description: fallback === undefined ? description : `${description} When absent, ${fallback}.`
 })
 
-/** How the description of a field says what stands for it when it is absent. */
-const otherwise = /(?<=\. )(?<value>[^.]*) when absent\./
+const derived = " Derived from geo when absent."
 
-const inRow = (field: Json): Json => {
-  const { description, ...schema } = field
+const inRow = ({ default: fallback, description, ...schema }: Json): Json => {
   const text = String(description)
+  const last = text.endsWith(derived) ? "derived from geo" : fallback
   return {
     ...schema,
-    description: otherwise.test(text)
-      ? text.replace(otherwise, "When absent, the body's, else $<value>.")
-      : `${text} When absent, the body's.`
+    description: `${text.replace(derived, "")} When absent, the body's${last === undefined ? "" : `, else ${last}`}.`
   }
 }
 
 const mapFields = (fields: { readonly [name: string]: Json }, change: (field: Json) => Json) =>
   Object.fromEntries(Object.entries(fields).map(([name, field]) => [name, change(field)]))
 
-const bodyFields: { readonly [name: string]: Json } = mapFields(searchFields, withoutDefault)
+const bodyFields: { readonly [name: string]: Json } = mapFields(searchFields, inBody)
 const rowFields: { readonly [name: string]: Json } = {
-  ...mapFields(bodyFields, inRow),
+  ...mapFields(searchFields, inRow),
   query: searchFields.query ?? {}
 }
 
