@@ -22,6 +22,7 @@ export const securityHeadersFor = (origin: string): SecurityHeaders => {
   return { cacheable, private: { ...cacheable, ...noStore } }
 }
 
+/** The headers for an answer: private, unless it says itself how long it may be kept. */
 export const securityHeadersOf = (
   security: SecurityHeaders,
   answer: Headers.Headers
