@@ -23,7 +23,7 @@ export const revalidated = { "cache-control": "no-cache" }
 /** A short name of a text, another for another text. */
 export const fingerprint = (text: string): string => createHash("sha256").update(text).digest("hex").slice(0, 16)
 
-/** One level below the highest, which takes ten times as long for 3 % less. */
+/** The highest level, 11, would take six times as long for a tenth less, and a start waits for it. */
 const brotli = { params: { [constants.BROTLI_PARAM_QUALITY]: 9 } }
 
 /** Whether an `Accept-Encoding` (RFC 9110, 12.5.3) allows a coding: named, or by `*`, and not with a weight of 0. */
