@@ -2,7 +2,6 @@ import { Result, Schema } from "effect"
 import { InvalidRequest, type Issue } from "./errors.ts"
 import { type Reader, reader } from "./fields.ts"
 import {
-  BodyNum,
   bulkRowForm,
   GeoText,
   Locale,
@@ -23,10 +22,11 @@ const defaults = {
   target: Schema.optionalKey(Target),
   geo: Schema.optionalKey(GeoText),
   locale: Schema.optionalKey(Locale),
+  num: Schema.optionalKey(Num),
   source: Schema.optionalKey(Source)
 }
 
-const BulkRow = Schema.Struct({ query: QueryText, ...defaults, num: Schema.optionalKey(Num) }).annotate({
+const BulkRow = Schema.Struct({ query: QueryText, ...defaults }).annotate({
   identifier: "BulkRow",
   description: "One search; its fields override the body's defaults"
 })
@@ -37,8 +37,7 @@ export const BulkRequest = Schema.Struct({
     Schema.isMinLength(1),
     Schema.isMaxLength(maxBulkRows)
   ),
-  ...defaults,
-  num: Schema.optionalKey(BodyNum)
+  ...defaults
 }).annotate({ identifier: "BulkRequest" })
 
 /** Each row's search, or why it will not run. */
@@ -52,7 +51,7 @@ const bodyReaders: { readonly [field: string]: Reader<string | number> } = {
   geo: reader(GeoText),
   locale: reader(Locale),
   source: reader(Source),
-  num: reader(BodyNum)
+  num: reader(Num)
 }
 
 const queriesMessage = `must be a list of 1 to ${maxBulkRows} queries`

@@ -95,3 +95,7 @@ export const challengeOf = (baseUrl: string, presented: boolean): string | undef
   letsAppsIn(baseUrl)
     ? `Bearer ${presented ? 'error="invalid_token", ' : ""}resource_metadata="${baseUrl}${protectedResourcePaths[0]}"`
     : undefined
+
+/** The `WWW-Authenticate` of a 401 where keys are taken; without an `Authorization` there is no token to call invalid. */
+export const keyChallenge = (presented: boolean): string =>
+  presented ? 'Bearer realm="quarry", error="invalid_token"' : 'Bearer realm="quarry"'

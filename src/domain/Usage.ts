@@ -12,7 +12,7 @@ export type Granularity = typeof Granularity.Type
 
 export const groupings = ["target", "key"] as const
 export const Grouping = Schema.Literals(groupings).annotate({
-  identifier: "Grouping",
+  identifier: "UsageGroupBy",
   message: `must be one of ${groupings.join(", ")}`
 })
 export type Grouping = typeof Grouping.Type

@@ -67,6 +67,8 @@ const toResponse = Effect.fnUntraced(function* (response: Response) {
   if (headers.get("content-type") === "text/event-stream") {
     return HttpServerResponse.fromWeb(response).pipe(
       HttpServerResponse.removeHeader("connection"),
+      // The library lets caches keep the stream and ask about it; whatever compresses it would hold events back.
+      HttpServerResponse.setHeader("cache-control", "no-store, no-transform"),
       HttpServerResponse.setStatus(status, "OK")
     )
   }

@@ -17,6 +17,8 @@ const isRefusal = (response: WireResponse | undefined, status: number, code: str
   assert.match(response?.headers["x-request-id"] ?? "", /^[0-9a-f-]{36}$/i)
   assert.strictEqual(response?.json.request_id, response?.headers["x-request-id"])
   assert.strictEqual(response?.headers["content-type"], "application/json")
+  assert.strictEqual(response?.headers["x-content-type-options"], "nosniff")
+  assert.strictEqual(response?.headers["cache-control"], "no-store")
   if (code === "invalid_request") assert.strictEqual(response?.json.issues[0].field, "")
 }
 

@@ -16,9 +16,6 @@ import * as TestApi from "../support/TestApi.ts"
 
 const layer = services(providing(() => Effect.succeed(found(3))))
 
-/** The names of the API's own headers on an answer. */
-const apiHeaders = (answer: TestApi.Answer) => [...answer.headers.keys()].filter((name) => name.startsWith("x-")).sort()
-
 const rateLimited = ["x-ratelimit-limit", "x-ratelimit-remaining", "x-ratelimit-reset", "x-request-id"]
 
 const bulk = (headers: Record<string, string>, queries: ReadonlyArray<string>) => ({
@@ -37,7 +34,7 @@ describe("R24: the demo", () => {
       const batch = yield* api.send("POST", "/v1/bulk", bulk(from("192.0.2.1"), ["b", ""]))
       for (const answer of [one, batch]) {
         assert.strictEqual(answer.status, 200)
-        assert.deepStrictEqual(apiHeaders(answer), ["x-credits-used", ...rateLimited])
+        assert.deepStrictEqual(TestApi.apiHeaders(answer), ["x-credits-used", ...rateLimited])
         assert.strictEqual(answer.headers.get("x-credits-used"), "0")
         assert.strictEqual(answer.headers.get("x-ratelimit-limit"), "5")
       }
@@ -90,7 +87,7 @@ describe("R23: the marketplace", () => {
       const answers = [one, batch, nothing]
       for (const answer of answers) {
         assert.strictEqual(answer.status, 200)
-        assert.deepStrictEqual(apiHeaders(answer), ["x-credits-used", ...rateLimited])
+        assert.deepStrictEqual(TestApi.apiHeaders(answer), ["x-credits-used", ...rateLimited])
         assert.strictEqual(answer.headers.get("x-ratelimit-limit"), "1200")
       }
       assert.deepStrictEqual(
@@ -119,7 +116,7 @@ describe("R23: the marketplace", () => {
         credits_available: Number.MAX_SAFE_INTEGER,
         api_key: null
       })
-      assert.deepStrictEqual(apiHeaders(answer), rateLimited)
+      assert.deepStrictEqual(TestApi.apiHeaders(answer), rateLimited)
     }).pipe(Effect.provide(layer))
   )
 

@@ -276,7 +276,7 @@ describe("what apps ask", () => {
       }
       const refused = yield* api.send("POST", "/mcp", { headers: { "content-type": "application/json" }, body: "{}" })
       assert.strictEqual(refused.status, 401)
-      assert.isNull(refused.headers.get("www-authenticate"))
+      assert.strictEqual(refused.headers.get("www-authenticate"), 'Bearer realm="quarry"')
     }).pipe(Effect.provide(layerAt("http://quarry.test")))
   )
 
@@ -295,7 +295,7 @@ describe("what apps ask", () => {
         const refused = yield* api.send("POST", "/mcp", init({ authorization }))
         assert.strictEqual(refused.headers.get("www-authenticate"), `Bearer error="invalid_token", ${where}`)
       }
-      assert.isNull((yield* api.get("/v1/me")).headers.get("www-authenticate"))
+      assert.strictEqual((yield* api.get("/v1/me")).headers.get("www-authenticate"), 'Bearer realm="quarry"')
     }).pipe(Effect.provide(layer))
   )
 })

@@ -6,6 +6,7 @@ import { Sessions } from "../../services/Sessions.ts"
 import { maxBodyBytes } from "../body.ts"
 import { clientAddress } from "../clientAddress.ts"
 import { type Undeclared, undeclared, undeclaredResponse } from "../errors.ts"
+import { noStore } from "../securityHeaders.ts"
 
 const Refusal = Schema.Struct({ message: Schema.NonEmptyString })
 
@@ -60,7 +61,8 @@ export const layer = Layer.unwrap(
       const text = yield* Effect.promise(() => response.text())
       if (response.status >= 400 && !isOAuthRefusal(url, response.status, text)) return yield* refused(response, text)
       const { headers: answered, status } = response
-      return HttpServerResponse.fromWeb(new Response(text === "" ? null : text, { status, headers: answered }))
+      const answer = HttpServerResponse.fromWeb(new Response(text === "" ? null : text, { status, headers: answered }))
+      return HttpServerResponse.setHeaders(answer, noStore)
     }).pipe(Effect.catchTag("not_found", undeclaredResponse))
 
     return Layer.mergeAll(HttpRouter.add("GET", "/api/auth/*", answer), HttpRouter.add("POST", "/api/auth/*", answer))

@@ -1,7 +1,7 @@
 import { Effect, Layer } from "effect"
 import { HttpServerRequest } from "effect/http"
 import { cookieValues } from "../../domain/Credential.ts"
-import { challengeOf } from "../../domain/OAuth.ts"
+import { challengeOf, keyChallenge } from "../../domain/OAuth.ts"
 import { type Carried, Credentials } from "../../services/Credentials.ts"
 import { Deployment } from "../../services/Deployment.ts"
 import { Sessions } from "../../services/Sessions.ts"
@@ -48,11 +48,15 @@ export const layer = Layer.effect(
           return credentials.authenticate(carried, kinds)
         })
 
-      /** Tells an app that was refused where a person can let it in. */
+      /**
+       * Names the scheme of a key, and to an app where a person can let it in. Where only a session is taken there is
+       * none: no scheme is registered for cookies, and a key would be refused.
+       */
       const challenge = ({ headers }: HttpServerRequest.HttpServerRequest, state: RequestState): void => {
-        if (!accepted.includes("oauth")) return
-        const text = challengeOf(origin, headers.authorization !== undefined)
-        if (text !== undefined) setHeaders(state, { "www-authenticate": text })
+        if (!accepted.includes("key")) return
+        const presented = headers.authorization !== undefined
+        const apps = accepted.includes("oauth") ? challengeOf(origin, presented) : undefined
+        setHeaders(state, { "www-authenticate": apps ?? keyChallenge(presented) })
       }
 
       return Effect.flatMap(HttpServerRequest.HttpServerRequest, (request) =>

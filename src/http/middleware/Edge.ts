@@ -10,12 +10,14 @@ import {
 import { SqlError } from "effect/sql"
 import { internalError, NotFound } from "../../domain/errors.ts"
 import { innermost } from "../../domain/innermost.ts"
+import { Deployment } from "../../services/Deployment.ts"
 import { Ids } from "../../services/Ids.ts"
 import { currentSpan, spanned, traceContext } from "../../services/Tracing.ts"
 import { unreadable } from "../body.ts"
 import { CurrentRequest, type Facts, make, type RequestState, requestIdFrom } from "../CurrentRequest.ts"
 import { undeclaredResponse } from "../errors.ts"
 import { matchedRoute, measureRequest } from "../metrics.ts"
+import { type SecurityHeaders, securityHeadersFor, securityHeadersOf } from "../securityHeaders.ts"
 
 const notFound = new NotFound({ message: "There is nothing at this address. GET /openapi.json lists what there is." })
 
@@ -104,13 +106,13 @@ const describeRequest = (span: Tracer.Span, request: HttpServerRequest.HttpServe
  * The outermost middleware: gives each request its id (R2) and its span, turns what nobody declared into the envelope,
  * and writes the access log.
  */
-const edge = <E, R>(ids: Ids["Service"], app: App<E, R>) =>
+const edge = <E, R>(ids: Ids["Service"], security: SecurityHeaders, app: App<E, R>) =>
   Effect.flatMap(HttpServerRequest.HttpServerRequest, (request) =>
     Effect.flatMap(requestIdFrom(request.headers["x-request-id"], ids.requestId), (id) => {
       const parent = Option.getOrUndefined(HttpTraceContext.w3c(request.headers))
       return spanned(request.method, { kind: "server", parent }, (span) => {
         describeRequest(span, request, id)
-        return Effect.flatMap(currentSpan, (span) => known(request, make(id), span, app))
+        return Effect.flatMap(currentSpan, (span) => known(request, make(id), security, span, app))
       })
     })
   )
@@ -119,13 +121,14 @@ const edge = <E, R>(ids: Ids["Service"], app: App<E, R>) =>
 const known = <E, R>(
   request: HttpServerRequest.HttpServerRequest,
   state: RequestState,
+  security: SecurityHeaders,
   span: Tracer.Span | undefined,
   app: App<E, R>
 ) =>
   Effect.withFiber<HttpServerResponse.HttpServerResponse, E, R>(({ context }) => {
     const startedAtMs = Context.get(context, Clock.Clock).currentTimeMillisUnsafe()
     HttpEffect.appendPreResponseHandlerUnsafe(context, (_request, response) =>
-      Effect.succeed(HttpServerResponse.setHeaders(response, headersOf(state, span, response.status)))
+      Effect.succeed(HttpServerResponse.setHeaders(response, headersOf(state, security, span, response)))
     )
     const names = {
       ...Context.get(context, References.CurrentLogAnnotations),
@@ -138,11 +141,23 @@ const known = <E, R>(
     )
   })
 
-/** A 500 carries the request's id only (R1); its log line has the trace's too. */
-const headersOf = ({ headers, id }: RequestState, span: Tracer.Span | undefined, status: number) =>
-  status === 500
-    ? { "x-request-id": id }
-    : { "x-request-id": id, ...(span === undefined ? {} : { traceresponse: traceContext(span) }), ...headers }
+/** Of the API's own headers a 500 carries the request's id only (R1); its log line has the trace's too. */
+const headersOf = (
+  { headers, id }: RequestState,
+  security: SecurityHeaders,
+  span: Tracer.Span | undefined,
+  response: HttpServerResponse.HttpServerResponse
+) => {
+  const always = securityHeadersOf(security, response.headers)
+  return response.status === 500
+    ? { "x-request-id": id, ...always }
+    : {
+        "x-request-id": id,
+        ...always,
+        ...(span === undefined ? {} : { traceresponse: traceContext(span) }),
+        ...headers
+      }
+}
 
 /** Without the query string, which holds what people search for; cut, because callers choose its length. */
 const pathOf = (url: string): string => {
@@ -151,5 +166,9 @@ const pathOf = (url: string): string => {
 }
 
 export const layer = Layer.unwrap(
-  Effect.map(Ids, (ids) => HttpRouter.middleware((app) => edge(ids, app), { global: true }))
+  Effect.gen(function* () {
+    const ids = yield* Ids
+    const security = securityHeadersFor((yield* Deployment).origin)
+    return HttpRouter.middleware((app) => edge(ids, security, app), { global: true })
+  })
 )
