@@ -38,6 +38,7 @@ export const letsAppsIn = (baseUrl: string): boolean => {
 /** Schemes of apps that let people connect an MCP server, and are no domain's name turned around. */
 const knownSchemes: ReadonlySet<string> = new Set(
   [
+    "antigravity",
     "cherrystudio",
     "claude",
     "cursor",
