@@ -580,7 +580,7 @@ export const sessionsConformance = (it: Vitest.MethodsNonLive<Services>): void =
         google: providerClient
       })
       const { browser } = yield* aPerson(replica)
-      const value = fc.oneof(fc.jsonValue(), fc.constantFrom<unknown>([1], {}, "", "\0", "x".repeat(9000), -0, null))
+      const value = fc.oneof(fc.jsonValue(), fc.constantFrom<unknown>([1], {}, "", "\0", "x".repeat(21_000), -0, null))
       const names = fc.constantFrom(...fieldNames)
       const samples = fc.sample(
         fc.tuple(

@@ -229,7 +229,7 @@ const fieldNames: Readonly<Record<string, string>> = {
 }
 
 const sayingWhy = (answer: Answer): string => {
-  if (answer.status === 429) return "Too many attempts. Wait a minute, then try again."
+  if (answer.status === 429) return "Too many attempts. Wait a few minutes, then try again."
   if (answer.status === 401) return "The email or the password is not right."
   if (answer.status === 403) return "Confirm your address first: the link is in your mail. Then sign in here."
   const refusal = read(asRefusal, answer.text)

@@ -30,7 +30,7 @@ export const makeAttempts = Effect.fnUntraced(function* (secret: Redacted.Redact
     )`
 
   /** Counts one more. Answers the seconds until one is admitted again, or undefined when this one is. */
-  const count = Effect.fn("Sessions.attempt")(function* (limit: AttemptLimit, email: string) {
+  const count = Effect.fnUntraced(function* (limit: AttemptLimit, email: string) {
     const window = sql`${Duration.toMillis(limit.window)} * interval '1 millisecond'`
     const [row] = yield* sql<{ readonly count: number; readonly seconds: number }>`
       insert into auth_attempts as a (digest, count, began_at)

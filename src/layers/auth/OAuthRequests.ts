@@ -21,9 +21,8 @@ const repeatable = "resource"
 
 /** A form, as RFC 6749 has it, with each of its fields once. A proof of possession is left out. */
 const form = async (request: Request): Promise<Request | Response> => {
-  const type = request.headers.get("content-type") ?? ""
-  if (!/^application\/x-www-form-urlencoded(?:;|$)/i.test(type))
-    return refusal("invalid_request", "the body must be a form")
+  const isForm = /^application\/x-www-form-urlencoded(?:;|$)/i.test(request.headers.get("content-type") ?? "")
+  if (!isForm) return refusal("invalid_request", "the body must be a form")
   const fields = new URLSearchParams(await request.text())
   const names = [...fields.keys()].filter((name) => name !== repeatable)
   if (new Set(names).size < names.length) return refusal("invalid_request", "a field is there twice")

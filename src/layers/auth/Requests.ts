@@ -56,8 +56,8 @@ const queries: Readonly<Record<string, Fields>> = {
   "/error": { error: optional, error_description: optional }
 }
 
-/** Longest string of a body or a query; an app's signed request is the longest. */
-const maxCharacters = 8_000
+/** Of any string of a body or a query; an app's signed request is the longest. */
+const maxCharacters = 20_000
 
 type Read = { readonly values: { [field: string]: string | boolean } } | { readonly issues: ReadonlyArray<Issue> }
 
@@ -137,6 +137,8 @@ const refusals: Readonly<Record<string, Refusal>> = {
   EMAIL_MISMATCH: ["email", "is not the address that is signed in"],
   EMAIL_ALREADY_VERIFIED: ["email", "is confirmed already"],
   USER_ALREADY_EXISTS_USE_ANOTHER_EMAIL: ["email", "has signed up already"],
+  // Another sign-up was faster. Any other failure of the database fails the request.
+  FAILED_TO_CREATE_USER: ["email", "has signed up already"],
   PASSWORD_TOO_SHORT: [undefined, "must have at least 8 characters"],
   PASSWORD_TOO_LONG: [undefined, "must have at most 128 characters"],
   PASSWORD_TOO_COMMON: [undefined, "is one of the most common passwords; choose another"],
