@@ -18,7 +18,8 @@ describe("sign-in over real HTTP", () => {
             const response = await fetch(`${origin}/api/auth${path}`, {
               method,
               headers: { origin, ...type, ...headers },
-              body: body ?? null
+              body: body ?? null,
+              redirect: "manual"
             })
             assert.isNotNull(response.headers.get("x-request-id"))
             return { status: response.status, headers: response.headers, text: await response.text() }
@@ -33,6 +34,20 @@ describe("sign-in over real HTTP", () => {
         assert.include(text, person.email)
         assert.strictEqual((yield* send("POST", "/sign-out", undefined, { cookie })).status, 200)
         assert.strictEqual((yield* send("GET", "/get-session", undefined, { cookie })).text, "null")
+
+        for (const callback of ["/.//evil.example", "/../..//evil.example"]) {
+          const { headers } = yield* send("GET", `/verify-email?token=x&callbackURL=${encodeURIComponent(callback)}`)
+          assert.strictEqual(headers.get("location"), "/evil.example?error=INVALID_TOKEN")
+        }
+        for (const [path, body, field] of [
+          ["/sign-in/email", { ...person, oauth_query: [1] }, "oauth_query"],
+          ["/sign-in/email", { ...person, callbackURL: "//evil.example" }, "callbackURL"],
+          ["/sign-up/email", { ...person, email: "nobody" }, "email"]
+        ] as const) {
+          const refused = yield* send("POST", path, JSON.stringify(body))
+          const { error, issues } = JSON.parse(refused.text)
+          assert.deepStrictEqual([refused.status, error, issues[0].field], [400, "invalid_request", field])
+        }
 
         const unoffered = yield* send("POST", "/update-user", "{}", { cookie })
         assert.deepStrictEqual([unoffered.status, JSON.parse(unoffered.text).error], [404, "not_found"])

@@ -255,6 +255,28 @@ export const sessionsConformance = (it: Vitest.MethodsNonLive<Services>): void =
       })
   )
 
+  it.effect("a confirmation ends every session that the address had before, on every replica", () =>
+    Effect.gen(function* () {
+      const [before, one] = [yield* makeReplica(), yield* makeReplica({ delivers: true })]
+      const email = yield* makeEmail
+      const account = yield* (yield* Accounts).create({ email, plan: "growth" })
+      const attacker = makeBrowser()
+      yield* attacker.signUp(before, email)
+      assert.strictEqual((yield* attacker.get(one, "/get-session")).json.user.email, email)
+      const owner = makeBrowser()
+      yield* owner.post(one, "/send-verification-email", { email })
+      const { token } = yield* one.nextLink
+      yield* owner.post(one, "/reset-password", { token, newPassword: "the owner's own" })
+      const kept = new Map(attacker.cookies)
+      for (const replica of [before, one]) {
+        assert.isNull((yield* makeBrowserWith(kept).get(replica, "/get-session")).json)
+        yield* refused(makeBrowserWith(kept), replica)
+      }
+      assert.strictEqual((yield* owner.signIn(before, email, "the owner's own")).status, 200)
+      assert.deepStrictEqual((yield* owner.whoAmI(one)).account, account)
+    })
+  )
+
   it.effect("a sign-up for an address that waits for its confirmation sends a link and changes no password", () =>
     Effect.gen(function* () {
       const replica = yield* makeReplica({ delivers: true })
