@@ -15,7 +15,7 @@ import { digestOf } from "./Digest.ts"
 import { linkLife, makeMail } from "./Mail.ts"
 import { makeMembership } from "./Membership.ts"
 import { endTokens, makeOAuth } from "./OAuth.ts"
-import { admitted, keptHere } from "./OAuthRequests.ts"
+import { admitted, ownAnswer } from "./OAuthRequests.ts"
 import { readRequest, withField } from "./Requests.ts"
 import { makeStore, tables } from "./Store.ts"
 
@@ -75,7 +75,7 @@ export const make = Effect.fnUntraced(function* (options: SessionsOptions) {
     counted.headers.set(clientHeader, (client ?? "").split("/", 1).join(""))
     const response = await hashedAhead.run(new Map(), () => auth.handler(counted))
     return pathname.startsWith(`${authPath}/oauth2/`)
-      ? keptHere(pathname, response, options.baseUrl)
+      ? ownAnswer(pathname, response, options.baseUrl)
       : withField(pathname.slice(authPath.length), response)
   }
 

@@ -12,7 +12,7 @@ export const linkLife = Duration.hours(1)
 const emailLimit: AttemptLimit = { name: "emails", max: 5, window: Duration.hours(1) }
 
 /** Where links in emails lead when the page that asked for them named no page. */
-export const landing = "/dashboard"
+const landing = "/dashboard"
 
 /** 32 letters and digits make a token that nobody guesses. */
 const tokenCharacters = 32
@@ -33,33 +33,32 @@ interface Link {
   readonly url: string
 }
 
-/** The emails of sign-in. They are sent in the background: how long a mail server takes must not tell who is known. */
+/** Sends in the background: how long a mail server takes must not tell who is known. */
+const makeSend = Effect.fnUntraced(function* (attempts: Attempts) {
+  const emails = yield* Emails
+  const runFork = Effect.runForkWith(yield* Effect.context<never>())
+  const scope = yield* Effect.scope
+
+  return (to: string, subject: string, lines: ReadonlyArray<string>): void => {
+    const sent = Effect.gen(function* () {
+      if ((yield* attempts.count(emailLimit, to)) === undefined) {
+        return yield* emails.send({ to, subject, text: lines.join("\n\n") })
+      }
+      yield* Effect.logWarning(`An email was not sent, its address had ${emailLimit.max} in an hour: ${subject}`)
+    }).pipe(Effect.catchCause((cause) => Effect.logError("An email was not sent", cause)))
+    runFork(Effect.forkIn(sent, scope))
+  }
+})
+
+/** The emails of sign-in. */
 export const makeMail = Effect.fnUntraced(function* (
   { baseUrl, secret }: { readonly baseUrl: string; readonly secret: Redacted.Redacted },
   attempts: Attempts,
   makeToken: (characters: number) => string
 ) {
   const sql = yield* SqlClient.SqlClient
-  const emails = yield* Emails
-  const runFork = Effect.runForkWith(yield* Effect.context<never>())
-  const scope = yield* Effect.scope
-
-  const send = (to: string, subject: string, lines: ReadonlyArray<string>) => {
-    const sent = Effect.gen(function* () {
-      if ((yield* attempts.count(emailLimit, to)) !== undefined) {
-        return yield* Effect.logWarning(
-          `An email was not sent, its address had ${emailLimit.max} in an hour: ${subject}`
-        )
-      }
-      yield* emails.send({ to, subject, text: lines.join("\n\n") })
-    })
-    runFork(
-      Effect.forkIn(
-        Effect.catchCause(sent, (cause) => Effect.logError("An email was not sent", cause)),
-        scope
-      )
-    )
-  }
+  const { delivers } = yield* Emails
+  const send = yield* makeSend(attempts)
 
   /**
    * Straight to the page that asks for the new password: the library's own link has the token in its path, and logs have
@@ -110,6 +109,6 @@ export const makeMail = Effect.fnUntraced(function* (
 
   return {
     sendReset,
-    sendConfirmation: emails.delivers ? sendConfirmation : (link: Link) => Effect.sync(() => sendLink(link))
+    sendConfirmation: delivers ? sendConfirmation : (link: Link) => Effect.sync(() => sendLink(link))
   }
 })

@@ -99,7 +99,9 @@ export const makeOAuth = Effect.fnUntraced(function* ({ baseUrl, secret }: OAuth
     (context) => {
       const token = Predicate.hasProperty(context.body, "refresh_token") ? context.body.refresh_token : undefined
       const prepare = typeof token === "string" ? lockPerson(token.replace(refreshTokenPrefix, "")) : Effect.void
-      return settled(bridge, () => bridge.run<unknown, unknown>(prepare).then(() => endpoint(context))).catch(ungranted)
+      return settled(bridge, () => bridge.run<unknown, unknown>(prepare).then(() => endpoint(context))).catch(
+        asInvalidGrant
+      )
     }
 
   /**
@@ -192,7 +194,7 @@ const settled = async (bridge: Bridge, body: () => Promise<unknown>): Promise<un
 }
 
 /** A refresh token that nothing here has made is an invalid grant, like one that is over (RFC 6749 section 5.2). */
-const ungranted = (error: unknown): never => {
+const asInvalidGrant = (error: unknown): never => {
   if (isAPIError(error) && error.body?.error === "invalid_token") {
     throw new APIError("BAD_REQUEST", { error: "invalid_grant", error_description: "invalid refresh token" })
   }

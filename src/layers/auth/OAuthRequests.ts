@@ -79,7 +79,7 @@ const authorizing = (request: Request, url: URL, baseUrl: string): Request | Res
  * The answer to an app's request for a person, which leads to a page of ours: anybody may register an app, and a link to
  * here must not lead to their address before a person has decided (RFC 9700 section 4.11.2).
  */
-export const keptHere = (pathname: string, response: Response, baseUrl: string): Response => {
+export const ownAnswer = (pathname: string, response: Response, baseUrl: string): Response => {
   const location = response.headers.get("location")
   if (pathname !== `${authPath}/oauth2/authorize` || location === null) return response
   if (ownPath(location, baseUrl) !== undefined) return response

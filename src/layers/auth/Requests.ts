@@ -19,7 +19,7 @@ const flag = { kind: "boolean", required: false } as const
 const address = { kind: "address", required: false } as const
 
 /** The request of an app that a page carries on, as it was signed. */
-const carried = { oauth_query: optional }
+const appRequest = { oauth_query: optional }
 
 /** What the library reads of people's requests. Nothing else reaches it: it would take other types for faults of its own. */
 const bodies: Readonly<Record<string, Fields>> = {
@@ -29,16 +29,16 @@ const bodies: Readonly<Record<string, Fields>> = {
     name: required,
     callbackURL: address,
     rememberMe: flag,
-    ...carried
+    ...appRequest
   },
-  "/sign-in/email": { email: required, password: required, callbackURL: address, rememberMe: flag, ...carried },
+  "/sign-in/email": { email: required, password: required, callbackURL: address, rememberMe: flag, ...appRequest },
   "/sign-in/social": {
     provider: required,
     callbackURL: address,
     errorCallbackURL: address,
     newUserCallbackURL: address,
     disableRedirect: flag,
-    ...carried
+    ...appRequest
   },
   "/sign-out": {},
   "/revoke-sessions": {},
@@ -46,8 +46,8 @@ const bodies: Readonly<Record<string, Fields>> = {
   "/request-password-reset": { email: required, redirectTo: address },
   "/reset-password": { token: required, newPassword: required },
   "/send-verification-email": { email: required, callbackURL: address },
-  "/oauth2/public-client-prelogin": { client_id: required, ...carried },
-  "/oauth2/consent": { accept: { kind: "boolean", required: true }, ...carried }
+  "/oauth2/public-client-prelogin": { client_id: required, ...appRequest },
+  "/oauth2/consent": { accept: { kind: "boolean", required: true }, ...appRequest }
 }
 
 const queries: Readonly<Record<string, Fields>> = {
@@ -66,26 +66,28 @@ const read = (fields: Fields, sent: Readonly<Record<string, unknown>>, baseUrl: 
   const issues: Array<Issue> = []
   for (const [field, { kind, required }] of Object.entries(fields)) {
     const value = Object.hasOwn(sent, field) ? sent[field] : undefined
-    const read = value === undefined ? undefined : readField(kind, value, baseUrl)
-    if (read === undefined) {
+    if (value === undefined) {
       if (required) issues.push({ field, message: "is required" })
-    } else if (Predicate.isObject(read)) issues.push({ field, message: read.refused })
-    else values[field] = read
+      continue
+    }
+    const result = readField(kind, value, baseUrl)
+    if (Predicate.isObject(result)) issues.push({ field, message: result.message })
+    else values[field] = result
   }
   return issues.length > 0 ? { issues } : { values }
 }
 
-const readField = (kind: Kind, value: unknown, baseUrl: string): string | boolean | { readonly refused: string } => {
-  if (kind === "boolean") return typeof value === "boolean" ? value : { refused: "must be true or false" }
-  if (typeof value !== "string") return { refused: "must be a string" }
-  if (value.length > maxCharacters) return { refused: `must have at most ${maxCharacters} characters` }
+const readField = (kind: Kind, value: unknown, baseUrl: string): string | boolean | { readonly message: string } => {
+  if (kind === "boolean") return typeof value === "boolean" ? value : { message: "must be true or false" }
+  if (typeof value !== "string") return { message: "must be a string" }
+  if (value.length > maxCharacters) return { message: `must have at most ${maxCharacters} characters` }
   if (kind === "string") return value
   // An empty address is none to the library.
-  return value === "" ? "" : (ownPath(value, baseUrl) ?? { refused: "must be an address of this site" })
+  return value === "" ? "" : (ownPath(value, baseUrl) ?? { message: "must be an address of this site" })
 }
 
 /** The API's words for a refusal, from which the handler makes the envelope. */
-export const refusedWith = (issues: ReadonlyArray<Issue>, headers?: Headers): Response => {
+const refusalOf = (issues: ReadonlyArray<Issue>, headers?: Headers): Response => {
   const { message } = InvalidRequest.fromIssues(issues)
   const answered = new Headers(headers)
   answered.delete("content-length")
@@ -112,15 +114,16 @@ export const readRequest = async (request: Request, baseUrl: string): Promise<Re
       })
     )
     const query = read(fields, sent, baseUrl)
-    if ("issues" in query) return refusedWith(query.issues)
+    if ("issues" in query) return refusalOf(query.issues)
     const search = new URLSearchParams(Record.map(query.values, String))
     return new Request(`${url.origin}${url.pathname}?${search}`, request)
   }
   // What has no fields is asked for without a body as well.
   const sent = Object.keys(fields).length === 0 ? {} : await jsonOf(request)
-  if (!Predicate.isObject(sent)) return refusedWith([{ field: "", message: "the body must be a JSON object" }])
+  if (!Predicate.isObject(sent)) return refusalOf([{ field: "", message: "the body must be a JSON object" }])
+  // An object of JSON, by its fields.
   const body = read(fields, sent as Record<string, unknown>, baseUrl)
-  if ("issues" in body) return refusedWith(body.issues)
+  if ("issues" in body) return refusalOf(body.issues)
   const headers = new Headers(request.headers)
   headers.delete("content-length")
   headers.set("content-type", "application/json")
@@ -164,10 +167,10 @@ export const withField = async (path: string, response: Response): Promise<Respo
     code === "VALIDATION_ERROR" && Predicate.hasProperty(body, "message")
       ? (/^\[(?:body|query)\.([A-Za-z_]+)[^\]]*\] (.+)$/.exec(String(body.message)) ?? [])
       : []
-  if (named === "email") return refusedWith([{ field: named, message: "must be an email address" }], response.headers)
-  if (named !== undefined) return refusedWith([{ field: named, message: wrong }], response.headers)
+  if (named === "email") return refusalOf([{ field: named, message: "must be an email address" }], response.headers)
+  if (named !== undefined) return refusalOf([{ field: named, message: wrong }], response.headers)
   const refusal = Object.hasOwn(refusals, code) ? refusals[code] : undefined
   if (refusal === undefined) return response
   const password = /^\/sign-(?:in|up)\//.test(path) ? "password" : "newPassword"
-  return refusedWith([{ field: refusal[0] ?? password, message: refusal[1] }], response.headers)
+  return refusalOf([{ field: refusal[0] ?? password, message: refusal[1] }], response.headers)
 }
