@@ -125,7 +125,10 @@ const refusing = Layer.provideMerge(
       Effect.sync(() => {
         const status = Number(new URL(request.url).searchParams.get("status"))
         const headers = { "content-type": "application/json", "set-cookie": "one=; Max-Age=0", "x-retry-after": "7" }
-        return new Response(`{"code":"NO","message":"It is not to be."}`, { status, headers })
+        const issues = request.url.includes("issues")
+          ? [{ field: "email", message: "must be an email address" }]
+          : undefined
+        return new Response(JSON.stringify({ code: "NO", message: "It is not to be.", issues }), { status, headers })
       })
   }),
   services(providing(() => Effect.succeed(found(1))))
@@ -154,4 +157,13 @@ describe("a refusal of the sign-in library", () => {
       }).pipe(Effect.provide(refusing))
     )
   }
+
+  it.effect("R6: what it says of a field is in the envelope's issues", () =>
+    Effect.gen(function* () {
+      const api = yield* TestApi.make
+      const answer = yield* api.send("POST", "/api/auth/sign-up/email?status=400&issues", { body: "{}" })
+      assert.deepStrictEqual(answer.json.issues, [{ field: "email", message: "must be an email address" }])
+      assert.include(answer.json.message, "email must be an email address")
+    }).pipe(Effect.provide(refusing))
+  )
 })

@@ -41,6 +41,15 @@ const library = (request: Request) =>
           return body.email === "mail@example.com"
             ? json(200, { token: null, user: {} })
             : json(200, { redirect: true, url: "/oauth/consent?sig=right" })
+        case "/api/auth/reset-password":
+          if (body.token !== "right")
+            return json(400, { message: "no", issues: [{ field: "token", message: "is over" }] })
+          return String(body.newPassword).length < 8
+            ? json(400, {
+                message: "no",
+                issues: [{ field: "newPassword", message: "must have at least 8 characters" }]
+              })
+            : json(200, { status: true })
         case "/api/auth/sign-in/social":
           return json(200, { redirect: true, url: `https://github.com/login/oauth/authorize?x=${body.provider}` })
         case "/api/auth/oauth2/consent":
@@ -92,6 +101,7 @@ describe("the pages where people let apps in", () => {
         yield* api.get(`/oauth/consent?${signed}`, { cookie }),
         yield* api.get("/oauth/sign-in?sig=wrong"),
         yield* api.get("/oauth/error?error=access_denied"),
+        yield* api.get("/oauth/confirm?token=right"),
         yield* api.send("POST", "/oauth/consent", form({ request: signed }, { origin: "https://elsewhere.test" }))
       ]
       for (const { headers, text } of pages) {
@@ -194,6 +204,51 @@ describe("the pages where people let apps in", () => {
       assert.strictEqual(refused.status, 400)
       assert.include(refused.text, "User already exists.")
     }).pipe(Effect.provide(layer))
+  )
+
+  it.effect("the link of a confirmation shows a form and asks nothing of the library: mail gateways follow links", () =>
+    Effect.gen(function* () {
+      const api = yield* TestApi.make
+      const next = `/oauth/sign-in?${signed}`
+      const page = yield* api.get(
+        `/oauth/confirm?token=${encodeURIComponent(evil)}&callbackURL=${encodeURIComponent(next)}`
+      )
+      assert.strictEqual(page.status, 200)
+      assert.include(page.text, 'action="/oauth/confirm"')
+      assert.include(page.text, "&lt;script&gt;alert(&quot;1&quot;)")
+      assert.include(page.text, next.replaceAll("&", "&amp;"))
+      assert.isEmpty(page.headers.getSetCookie())
+    }).pipe(Effect.provide(layer))
+  )
+
+  it.effect("a confirmation sets the password, says what is wrong with it, and leads on to a path of ours", () =>
+    Effect.gen(function* () {
+      const api = yield* TestApi.make
+      const send = (fields: Record<string, string>, headers = {}) =>
+        api.send("POST", "/oauth/confirm", form({ token: "right", password: "another horse", ...fields }, headers))
+      const next = `/oauth/sign-in?${signed}`
+      const done = yield* send({ next })
+      assert.deepStrictEqual([done.status, done.headers.get("location")], [303, next])
+      for (const elsewhere of ["", "https://evil.example/", "//evil.example", "/\\evil.example"]) {
+        assert.strictEqual((yield* send({ next: elsewhere })).headers.get("location"), "/dashboard")
+      }
+      assert.strictEqual((yield* send({ next: "/.//evil.example" })).headers.get("location"), "/evil.example")
+      const short = yield* send({ password: "short", next })
+      assert.strictEqual(short.status, 400)
+      assert.include(short.text, "The password must have at least 8 characters.")
+      assert.include(short.text, 'value="right"')
+      const over = yield* send({ token: "wrong" })
+      assert.deepStrictEqual([over.status, over.text.includes("This link is over")], [400, true])
+      const foreign = yield* send({}, { origin: "https://elsewhere.test" })
+      assert.deepStrictEqual([foreign.status, foreign.headers.get("location")], [400, null])
+    }).pipe(Effect.provide(layer))
+  )
+
+  it.effect("addresses are confirmed over plain http too, where no app is let in", () =>
+    Effect.gen(function* () {
+      const api = yield* TestApi.make
+      assert.strictEqual((yield* api.get("/oauth/confirm?token=right")).status, 200)
+    }).pipe(Effect.provide(layerAt("http://quarry.test")))
   )
 
   it.effect("a decision goes to the app; without a session it is asked for first", () =>

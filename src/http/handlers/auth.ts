@@ -1,6 +1,6 @@
 import { Effect, Layer, Result, Schema } from "effect"
 import { HttpIncomingMessage, HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
-import { InvalidRequest, NotFound, RateLimited, Unauthorized } from "../../domain/errors.ts"
+import { InvalidRequest, Issue, NotFound, RateLimited, Unauthorized } from "../../domain/errors.ts"
 import { authPath } from "../../domain/OAuth.ts"
 import { Sessions } from "../../services/Sessions.ts"
 import { maxBodyBytes } from "../body.ts"
@@ -8,20 +8,24 @@ import { clientAddress } from "../clientAddress.ts"
 import { type Undeclared, undeclared, undeclaredResponse } from "../errors.ts"
 import { noStore } from "../securityHeaders.ts"
 
-const Refusal = Schema.Struct({ message: Schema.NonEmptyString })
+/** The words of a refusal, which are meant for people, and the fields that it is about, where there are any. */
+const Refusal = Schema.Struct({ message: Schema.NonEmptyString, issues: Schema.optionalKey(Schema.Array(Issue)) })
 
-/** The library's words for a refusal, which are meant for people; it has none for some. */
-const messageOf = (text: string): string => {
+const refusalOf = (text: string): typeof Refusal.Type => {
   const refusal = Schema.decodeUnknownResult(Schema.fromJsonString(Refusal))(text)
-  return Result.isSuccess(refusal) ? refusal.success.message : "Signing in was refused."
+  return Result.isSuccess(refusal) ? refusal.success : { message: "Signing in was refused." }
 }
 
 /** A refusal of the library in the API's codes, which have fewer statuses than it uses (R3). */
-const translated = (status: number, message: string, retryAfterSeconds: number): Undeclared => {
+const translated = (
+  status: number,
+  { issues, message }: typeof Refusal.Type,
+  retryAfterSeconds: number
+): Undeclared => {
   if (status === 401 || status === 403) return new Unauthorized({ message })
   if (status === 404) return new NotFound({ message })
   if (status === 429) return new RateLimited({ message, retryAfterSeconds })
-  return InvalidRequest.whole(message)
+  return issues === undefined ? InvalidRequest.whole(message) : InvalidRequest.fromIssues(issues)
 }
 
 /** Refusals of apps' requests have a form of their own, which apps read (RFC 6749 section 5.2, RFC 7591 section 3.2.2). */
@@ -35,7 +39,7 @@ const isOAuthRefusal = ({ pathname }: URL, status: number, text: string): boolea
 /** What a refusal still says in headers: cookies that end, and how long to wait. */
 const refused = Effect.fnUntraced(function* (response: Response, text: string) {
   const retryAfter = response.headers.get("x-retry-after")
-  const error = translated(response.status, messageOf(text), Math.max(1, Number(retryAfter) || 1))
+  const error = translated(response.status, refusalOf(text), Math.max(1, Number(retryAfter) || 1))
   const { body, status } = yield* undeclared(error)
   const headers = new Headers({ "content-type": "application/json" })
   for (const cookie of response.headers.getSetCookie()) headers.append("set-cookie", cookie)

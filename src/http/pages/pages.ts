@@ -124,6 +124,29 @@ export const consent = ({ asking, email }: { readonly asking: Asking; readonly e
 <p class="foot">Not you? <a href="/oauth/sign-in?${asking.request}">Sign in with another account</a></p>`
 })
 
+export interface Confirming {
+  /** From the email's link. */
+  readonly token: string
+  /** Where to go on to. */
+  readonly next: string
+  readonly failure?: string | undefined
+}
+
+/** Opened by mail gateways as well as by people, so that nothing happens before its form is sent. */
+export const confirm = ({ failure, next, token }: Confirming): Page => ({
+  title: "Confirm your address",
+  body: html`<h1>Confirm your address</h1>
+<p class="lead">Choose the password of your Quarry account. It replaces any that was chosen before.</p>
+${notice(failure)}
+<form method="post" action="/oauth/confirm">
+<input type="hidden" name="token" value="${token}">
+<input type="hidden" name="next" value="${next}">
+<label>Password<input type="password" name="password" autocomplete="new-password" required minlength="8" maxlength="128"></label>
+<button>Confirm</button>
+</form>
+<p class="foot">You did not sign up? Close this page: nobody is let in.</p>`
+})
+
 /** A page that only says something. */
 export const saying = (heading: string, text: string): Page => ({
   title: heading,

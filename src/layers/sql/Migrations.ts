@@ -7,6 +7,7 @@ import { waits } from "./migrations/0005_waits.ts"
 import { callers } from "./migrations/0006_callers.ts"
 import { apps } from "./migrations/0007_apps.ts"
 import { ledger } from "./migrations/0008_ledger.ts"
+import { attempts } from "./migrations/0009_attempts.ts"
 import { unlimited } from "./StatementLimit.ts"
 import { retryTransient } from "./Transient.ts"
 
@@ -63,7 +64,8 @@ export const run = Effect.gen(function* () {
     "0005_waits": waits,
     "0006_callers": callers,
     "0007_apps": apps,
-    "0008_ledger": ledger
+    "0008_ledger": ledger,
+    "0009_attempts": attempts
   })
   yield* retryTransient(makePartitions(yield* SqlClient.SqlClient))
   return applied
