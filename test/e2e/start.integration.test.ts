@@ -10,6 +10,16 @@ const listens = "Quarry listens at "
 
 const start = (env: Record<string, string>) => spawned("src/main.ts", [], { LOG_FORMAT: "json", ...env })
 
+/** What the first start's line with the key has beside its message, in a log of which every line is an object. */
+const greetingOf = (stdout: string) => {
+  const entries = stdout
+    .trimEnd()
+    .split("\n")
+    .map((line) => JSON.parse(line))
+  const { base_url, curl, key } = entries.find((entry) => "key" in entry) ?? assert.fail(stdout)
+  return { base_url, key, curl }
+}
+
 describe("npm start on the embedded default", () => {
   it.live(
     "the first start prints a curl line that answers; later ones keep the data and print no secret",
@@ -20,7 +30,7 @@ describe("npm start on the embedded default", () => {
 
         const first = yield* start(env)
         const greeting = yield* first.said("curl")
-        assert.include(greeting, `${listens}http://localhost:${env.PORT}\n`)
+        assert.include(greeting, `"${listens}http://localhost:${env.PORT}"`)
         assert.include(greeting, "Trial storage")
         const [, secret, address] = /curl -H 'Authorization: Bearer (sk_live_\w+)' '(\S+)'/.exec(greeting) ?? []
         const search = Effect.promise(async () => {
@@ -58,10 +68,30 @@ describe("npm start on the embedded default", () => {
         const second = yield* start(env)
         yield* second.said(listens)
         yield* answers
+        // Whatever reads the log as JSON reads every line of it.
+        assert.deepStrictEqual(greetingOf(greeting), {
+          base_url: `http://localhost:${env.PORT}`,
+          key: secret,
+          curl: `curl -H 'Authorization: Bearer ${secret}' '${address}'`
+        })
         second.kill("SIGTERM")
         const { code, stderr, stdout } = yield* second.ended
         assert.deepStrictEqual([code, stderr], [0, ""])
         assert.notInclude(stdout, "sk_live_")
+        for (const line of stdout.trimEnd().split("\n")) assert.isString(JSON.parse(line).message)
+      }),
+    timeout
+  )
+
+  it.live(
+    "on a terminal the key and the curl line are for a person to read",
+    () =>
+      Effect.gen(function* () {
+        const first = yield* start({ DATA_DIR: "memory:", PORT: `${yield* freePort}`, LOG_FORMAT: "pretty" })
+        assert.match(
+          yield* first.said("curl"),
+          /\nAn account for you[^\n]*:\n {2}sk_live_\w+\n\nTry it:\n {2}curl -H 'Authorization: Bearer sk_live_\w+' '\S+'\n/
+        )
       }),
     timeout
   )

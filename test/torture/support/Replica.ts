@@ -40,7 +40,7 @@ export const start = Effect.fnUntraced(function* (options: ReplicaOptions) {
       ...options.env
     },
     onLine: (line) => {
-      if (line.startsWith("Quarry listens")) Deferred.doneUnsafe(listening, Effect.void)
+      if (line.includes("Quarry listens")) Deferred.doneUnsafe(listening, Effect.void)
       else said.push(line)
     }
   })
