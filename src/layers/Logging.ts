@@ -20,7 +20,8 @@ const maxLineBytes = 8_192
 const maxBytesPerCharacter = 6
 
 /** What is left of each value of a line that is too long, in characters: as much as the line has room for. */
-const cuts = [4_096, 1_024, 256, 64]
+const minCut = 64
+const cuts = [4_096, 1_024, 256, minCut]
 
 const isPlain = (value: unknown): boolean => ["string", "number", "boolean", "undefined"].includes(typeof value)
 
@@ -50,18 +51,18 @@ const fits = (line: string): boolean =>
 const formatJson = Logger.map(Logger.formatStructured, (entry) => {
   const line = toJson(entry)
   if (fits(line)) return line
-  const { annotations, cause, message, spans: _, ...rest } = entry
   for (const maxCharacters of cuts) {
     const shorter = JSON.stringify({
-      ...rest,
-      message: cut(message, maxCharacters),
-      cause: cut(cause, maxCharacters),
-      annotations: cutAll(annotations, maxCharacters)
+      ...entry,
+      message: cut(entry.message, maxCharacters),
+      cause: cut(entry.cause, maxCharacters),
+      annotations: cutAll(entry.annotations, maxCharacters)
     })
     if (fits(shorter)) return shorter
   }
-  // Hundreds of annotations: none is kept.
-  return JSON.stringify({ ...rest, message: cut(message, cuts.at(-1) ?? 0), annotations: {} })
+  // Its annotations or spans are too many: none is kept.
+  const message = cut(entry.message, minCut)
+  return JSON.stringify({ ...entry, message, cause: cut(entry.cause, minCut), annotations: {}, spans: {} })
 })
 
 /** What is held back at most, in characters: a burst is written in pieces. */
