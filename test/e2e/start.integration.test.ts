@@ -1,7 +1,10 @@
 import { mkdirSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect } from "effect"
+import { Effect, Redacted } from "effect"
+import { serverUrl } from "../support/Database.ts"
+import { describeWithPostgres } from "../support/Postgres.ts"
+import { describeWithRedis, RedisServer } from "../support/RedisServer.ts"
 import { freePort, spawned, temporaryDirectory } from "../support/Spawned.ts"
 
 const timeout = 120_000
@@ -140,6 +143,43 @@ describe("npm start on the embedded default", () => {
       })
   )
 
+  it.live(
+    "what a caller without a credential sends is cut in the log, and its mistakes are neither errors nor warnings",
+    () =>
+      Effect.gen(function* () {
+        const PORT = `${yield* freePort}`
+        const process = yield* start({ DATA_DIR: "memory:", PORT })
+        const before = yield* process.said(listens)
+        const long = "Z".repeat(900_000)
+        const person = { email: "person@example.com", password: "correct horse battery staple", name: "A Person" }
+        const statuses: Array<number> = []
+        for (const [path, body] of [
+          ["/api/auth/sign-in/email", { ...person, callbackURL: `https://evil.example/${long}` }],
+          ["/api/auth/sign-up/email", { ...person, callbackURL: `https://evil.example/\n${long}` }],
+          ["/api/auth/request-password-reset", { email: "nobody@example.com" }],
+          ["/api/auth/sign-in/email", { email: "nobody@example.com", password: long }]
+        ] as const) {
+          const response = yield* Effect.promise(() =>
+            fetch(`http://127.0.0.1:${PORT}${path}`, {
+              method: "POST",
+              headers: { "content-type": "application/json", origin: `http://localhost:${PORT}` },
+              body: JSON.stringify(body)
+            })
+          )
+          statuses.push(response.status)
+        }
+        assert.isBelow(Math.max(...statuses), 500)
+        process.kill("SIGTERM")
+        const log = (yield* process.ended).stdout.slice(before.length).trimEnd().split("\n")
+        assert.isAtLeast(log.length, statuses.length)
+        for (const line of log) {
+          assert.isAtMost(Buffer.byteLength(line), 1_024)
+          assert.strictEqual(JSON.parse(line).level, "INFO", line)
+        }
+      }),
+    timeout
+  )
+
   it.live("wrong settings are listed and nothing starts", () =>
     Effect.gen(function* () {
       const { code, stderr, stdout } = yield* Effect.flatMap(
@@ -148,6 +188,64 @@ describe("npm start on the embedded default", () => {
       )
       assert.deepStrictEqual([code, stdout], [1, ""])
       assert.match(stderr, /^quarry: PORT: got "http"; takes [^\n]*\nquarry: CACHE_TTL: got "soon"; takes [^\n]*\n$/)
+    })
+  )
+})
+
+/** A start that ends because of a server, which says why in one line. */
+const startLine = (env: Record<string, string>) =>
+  Effect.gen(function* () {
+    const { code, stderr, stdout } = yield* Effect.flatMap(
+      start({ DATA_DIR: "memory:", PORT: `${yield* freePort}`, ...env }),
+      (it) => it.ended
+    )
+    assert.deepStrictEqual([code, stdout], [1, ""])
+    assert.match(stderr, /^quarry: [^\n]*\n$/)
+    return stderr
+  })
+
+const secrets = { AUTH_SECRET: "a".repeat(32), KEY_PEPPER: "k".repeat(32) }
+
+describeWithPostgres("npm start on a Postgres that it cannot use", () => {
+  it.live("a database that does not exist is one line that names it", () =>
+    Effect.gen(function* () {
+      const url = new URL(serverUrl)
+      url.pathname = "/quarry_no_such_database"
+      const line = yield* startLine({ ...secrets, DATABASE_URL: url.href })
+      assert.match(line, /database "quarry_no_such_database" does not exist/)
+    })
+  )
+
+  it.live("a login that is refused is one line without the password", () =>
+    Effect.gen(function* () {
+      const url = new URL(serverUrl)
+      url.username = "quarry_no_such_role"
+      url.password = "hunter2"
+      const line = yield* startLine({ ...secrets, DATABASE_URL: url.href })
+      assert.match(line, /DATABASE_URL/)
+      assert.notInclude(line, "hunter2")
+    })
+  )
+})
+
+describeWithRedis("npm start on a Redis that it cannot use", () => {
+  it.live.each([
+    ["a database that is not there", (server: RedisServer) => `${Redacted.value(server.url())}/99`, /DB index/],
+    ["a wrong password", (server: RedisServer) => Redacted.value(server.url("hunter2")), /WRONGPASS/]
+  ] as const)("%s is one line without the password", ([, addressOf, reason]) =>
+    Effect.gen(function* () {
+      const server = yield* Effect.acquireRelease(
+        Effect.promise(async () => {
+          const server = await RedisServer.make("correct")
+          await server.start()
+          return server
+        }),
+        (server) => Effect.promise(() => server.stop())
+      )
+      const line = yield* startLine({ REDIS_URL: addressOf(server) })
+      assert.match(line, /REDIS_URL/)
+      assert.match(line, reason)
+      assert.notMatch(line, /hunter2|correct/)
     })
   )
 })

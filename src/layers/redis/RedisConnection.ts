@@ -109,7 +109,7 @@ const isRefusal = (message: string): boolean =>
   /^(WRONGPASS|NOAUTH|NOPERM|ERR (invalid password|DB index|SELECT))/.test(message)
 
 const refused = (message: string): StartFailure =>
-  new StartFailure({ message: `Redis refuses the login or the database in REDIS_URL: ${message}.` })
+  new StartFailure({ message: `Redis refuses the login or the database in REDIS_URL (${message.replace(/\.$/, "")}).` })
 
 /** A node that has just joined answers, and refuses every key for some seconds. */
 const assertInCluster = async (node: Redis): Promise<void> => {

@@ -286,17 +286,17 @@ describeWithRedis("RedisConnection to a Redis with a password", () => {
 
   it.live("a start with a wrong password, or none, is refused in one line that does not hold it", () =>
     Effect.gen(function* () {
-      assert.match(yield* refusal(secured.url("mistaken")), /^Redis refuses [^\n]*REDIS_URL: WRONGPASS [^\n]*\.$/)
+      assert.match(yield* refusal(secured.url("mistaken")), /^Redis refuses [^\n]*REDIS_URL \(WRONGPASS [^\n]*\)\.$/)
       assert.notInclude(yield* refusal(secured.url("mistaken")), "mistaken")
       const none = Redacted.make(`redis://127.0.0.1:${secured.port}`)
-      assert.match(yield* refusal(none), /^Redis refuses [^\n]*REDIS_URL: NOAUTH [^\n]*\.$/)
+      assert.match(yield* refusal(none), /^Redis refuses [^\n]*REDIS_URL \(NOAUTH [^\n]*\)\.$/)
     })
   )
 
   it.live("a start with a database that is not there is refused in one line, and not made on another one", () =>
     Effect.gen(function* () {
       const url = Redacted.make(`${Redacted.value(secured.url())}/99`)
-      assert.match(yield* refusal(url), /^Redis refuses [^\n]*REDIS_URL: ERR DB index is out of range\.$/)
+      assert.match(yield* refusal(url), /^Redis refuses [^\n]*REDIS_URL \(ERR DB index is out of range\)\.$/)
     })
   )
 })

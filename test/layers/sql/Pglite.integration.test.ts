@@ -93,6 +93,14 @@ describe("Pglite", () => {
     })
   )
 
+  it.live("a data directory that refuses the lock is one message, and not an error of ours", () =>
+    Effect.gen(function* () {
+      const dataDir = yield* temporaryDirectory
+      mkdirSync(join(dataDir, "quarry.pid"))
+      assert.match(yield* refusal(dataDir), /^DATA_DIR [^\n]+ cannot be used: E[^\n]+\.$/)
+    })
+  )
+
   it.live("one process at a time: the second is told who holds the directory", () =>
     Effect.gen(function* () {
       const dataDir = yield* temporaryDirectory
