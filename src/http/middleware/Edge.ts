@@ -144,10 +144,13 @@ const headersOf = ({ headers, id }: RequestState, span: Tracer.Span | undefined,
     ? { "x-request-id": id }
     : { "x-request-id": id, ...(span === undefined ? {} : { traceresponse: traceContext(span) }), ...headers }
 
-/** Without the query string, which holds what people search for; cut, because callers choose its length. */
+/** What the log and spans hold of a path: callers choose its length. */
+const maxPathCharacters = 256
+
+/** Without the query string, which holds what people search for. */
 const pathOf = (url: string): string => {
   const end = url.indexOf("?")
-  return url.slice(0, end < 0 ? 256 : Math.min(end, 256))
+  return url.slice(0, end < 0 ? maxPathCharacters : Math.min(end, maxPathCharacters))
 }
 
 export const layer = Layer.unwrap(
