@@ -59,8 +59,8 @@ describeWithPostgres("MCP on Postgres", () => {
           const env = {
             DATABASE_URL: Redacted.value(url),
             REDIS_URL: Redacted.value(redis.url()),
-            AUTH_SECRET: "a secret for tests",
-            KEY_PEPPER: "a pepper for tests",
+            AUTH_SECRET: "a secret for tests, of 32 characters or more",
+            KEY_PEPPER: "a pepper for tests, of 32 characters or more",
             LOG_FORMAT: "json"
           }
           const cli = (...args: ReadonlyArray<string>) =>

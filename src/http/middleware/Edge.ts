@@ -159,10 +159,13 @@ const headersOf = (
       }
 }
 
-/** Without the query string, which holds what people search for; cut, because callers choose its length. */
+/** What the log and spans hold of a path: callers choose its length. */
+const maxPathCharacters = 256
+
+/** Without the query string, which holds what people search for. */
 const pathOf = (url: string): string => {
   const end = url.indexOf("?")
-  return url.slice(0, end < 0 ? 256 : Math.min(end, 256))
+  return url.slice(0, end < 0 ? maxPathCharacters : Math.min(end, maxPathCharacters))
 }
 
 export const layer = Layer.unwrap(

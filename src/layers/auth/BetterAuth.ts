@@ -42,6 +42,8 @@ const limits = {
   answer: Duration.seconds(30),
   passwordCharacters: 128,
   nameCharacters: 100,
+  /** Of a message of the library in the log. */
+  logCharacters: 200,
   userAgentCharacters: 256
 }
 
@@ -172,10 +174,12 @@ const configure = Effect.fnUntraced(function* (options: SessionsOptions, bridge:
       disableCSRFCheck: false
     },
     logger: {
-      // What comes with a message may hold what a client sent.
+      // Its errors and warnings are mistakes of clients: a failure of ours is an answer of 500, which is logged as one.
+      // A message may quote what a client sent, and what comes with it may hold all of that.
       log: (level, message) => {
-        const levels = { error: Effect.logError, warn: Effect.logWarning, info: Effect.logInfo, debug: Effect.logDebug }
-        void bridge.run(levels[level](`Sign-in: ${message}`))
+        const text = message.slice(0, limits.logCharacters).replaceAll(/\p{Cc}/gu, " ")
+        const log = level === "debug" ? Effect.logDebug : Effect.logInfo
+        void bridge.run(log(`Sign-in: ${text}`))
       }
     },
     hooks: {

@@ -50,7 +50,7 @@ export const start = Effect.fnUntraced(function* (options: ReplicaOptions) {
       ...options.env
     },
     onLine: (line) => {
-      if (line.startsWith("Quarry listens")) Deferred.doneUnsafe(listening, Effect.void)
+      if (line.includes("Quarry listens")) Deferred.doneUnsafe(listening, Effect.void)
       else if (options.onLine !== undefined && Deferred.isDoneUnsafe(listening)) options.onLine(line)
       else said.push(line)
     }
