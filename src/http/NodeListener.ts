@@ -2,25 +2,29 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { type AddressInfo, Server as NetServer } from "node:net"
 import type { Duplex } from "node:stream"
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
-import { Context, Deferred, Duration, Effect, Fiber, Option, Scope } from "effect"
-import { HttpServerError, type HttpServerRequest, type HttpServerResponse } from "effect/http"
-import { InvalidRequest, internalError, NotFound } from "../domain/errors.ts"
+import * as NodeHttpServerRequest from "@effect/platform-node/NodeHttpServerRequest"
+import { Context, Deferred, Duration, Effect, type Exit, Fiber, Option, Scope } from "effect"
+import { HttpServerError, HttpServerRequest, type HttpServerResponse } from "effect/http"
+import { InvalidRequest, NotFound } from "../domain/errors.ts"
 import { observe } from "../services/Instrument.ts"
 import { Readiness } from "../services/Readiness.ts"
-import type { Undeclared } from "./errors.ts"
-import { activeRequests, countDropped, countShed, openConnections, startCounting } from "./metrics.ts"
+import { breakBody } from "./body.ts"
+import { busy, busyRetrySeconds, CurrentIntake, Intake, type IntakeLimits } from "./Intake.ts"
+import { activeRequests, countCut, countDropped, countShed, openConnections, startCounting } from "./metrics.ts"
 import * as Refusal from "./Refusal.ts"
+import { countingResponse, Unread } from "./Unread.ts"
 
 /** What the listener and each of its connections may take: sizes in bytes, times in milliseconds. */
-export interface ListenerLimits {
+export interface ListenerLimits extends IntakeLimits {
   readonly maxConnections: number
-  readonly maxRequestsInFlight: number
+  readonly maxUnreadBytes: number
   readonly maxHeaderBytes: number
   readonly headersTimeoutMs: number
   readonly requestTimeoutMs: number
   readonly keepAliveTimeoutMs: number
   readonly inactivityTimeoutMs: number
   readonly lingerMs: number
+  readonly probeAfterMs: number
 }
 
 export interface ListenerOptions {
@@ -43,10 +47,21 @@ const tooSlow = InvalidRequest.whole("it did not arrive in time")
 const hostMismatch = InvalidRequest.whole("it must have exactly one Host header")
 const noTunnel = new NotFound({ message: "This is no proxy: CONNECT is not served." })
 
+const slash = 0x2f
+
 /** What Node's parser and timers refuse, by the code of their error. */
-const parserErrors: Readonly<Record<string, Undeclared>> = {
+const parserErrors: Readonly<Record<string, InvalidRequest>> = {
   HPE_HEADER_OVERFLOW: headersTooLarge,
   ERR_HTTP_REQUEST_TIMEOUT: tooSlow
+}
+
+/**
+ * The path and query of a target that names a host too, as they were written. A parser of addresses would resolve dots
+ * and cut a fragment, so that another path would be served than the one that was asked for (R3).
+ */
+const withoutHost = (target: string): string => {
+  const path = target.replace(/^https?:\/\/[^/?#]*/i, "")
+  return path.startsWith("/") ? path : `/${path}`
 }
 
 /** A request with two hosts is read in two ways by two parties, one of which may be a cache or an access check. */
@@ -60,6 +75,11 @@ const hasOneHost = ({ httpVersion, rawHeaders }: IncomingMessage): boolean => {
   return hosts === 1 || (hosts === 0 && httpVersion === "1.0")
 }
 
+const takesBody: ReadonlySet<string> = new Set(["POST", "PUT", "PATCH"])
+
+const hasBody = ({ headers }: IncomingMessage): boolean =>
+  headers["content-length"] !== undefined || headers["transfer-encoding"] !== undefined
+
 interface Connection {
   /** Requests that are not answered yet, in the order of their arrival. */
   readonly open: Set<ServerResponse>
@@ -67,8 +87,9 @@ interface Connection {
   latest: ServerResponse | undefined
 }
 
-const makeServer = (limits: ListenerLimits): Server => {
+const makeServer = (limits: ListenerLimits, unread: Unread): Server => {
   const server = createServer({
+    ServerResponse: countingResponse(unread),
     maxHeaderSize: limits.maxHeaderBytes,
     headersTimeout: limits.headersTimeoutMs,
     requestTimeout: limits.requestTimeoutMs,
@@ -82,7 +103,9 @@ const makeServer = (limits: ListenerLimits): Server => {
   })
   server.maxConnections = limits.maxConnections
   server.timeout = limits.inactivityTimeoutMs
-  return server
+  // A client that has sent its request may close its own direction: Node would then close the other one too, and an
+  // answer that was charged would be lost. The property is not in Node's types.
+  return Object.assign(server, { httpAllowHalfOpen: true })
 }
 
 const listen = (server: Server, options: ListenerOptions) =>
@@ -105,6 +128,9 @@ const track = (server: Server, handle: (request: IncomingMessage, response: Serv
   })
 
   const onRequest = (request: IncomingMessage, response: ServerResponse): void => {
+    if (request.url?.charCodeAt(0) !== slash && request.url !== "*") request.url = withoutHost(request.url ?? "")
+    // A body that nobody reads would be kept, chunk by chunk, until the answer.
+    if (!takesBody.has(request.method ?? "") && hasBody(request)) request.resume()
     const connection = state.connections.get(request.socket)
     connection?.open.add(response)
     if (connection !== undefined) connection.latest = response
@@ -125,7 +151,7 @@ const track = (server: Server, handle: (request: IncomingMessage, response: Serv
 
 type State = ReturnType<typeof track>
 
-type RefuseSocket = (socket: Duplex, error: Undeclared, sentId: unknown) => void
+type RefuseSocket = (socket: Duplex, error: InvalidRequest | NotFound, sentId?: unknown) => void
 
 /** Refuses what is no request, or not a whole one: without a listener Node would do so, and without the envelope. */
 const refuseUnparsable = (server: Server, { connections }: State, refuse: RefuseSocket): void => {
@@ -135,28 +161,68 @@ const refuseUnparsable = (server: Server, { connections }: State, refuse: Refuse
     // The parser complains again of each further piece.
     if (broken.has(socket)) return
     broken.add(socket)
-    const answer = (sentId?: unknown): void => {
+    const refusal = parserErrors[error.code ?? ""] ?? malformed
+    const answer = (): void => {
       // Ended already: an answer before said that the connection closes.
       if (socket.writableEnded) return
       if (error.code === "ECONNRESET" || !socket.writable) socket.destroy()
-      else refuse(socket, parserErrors[error.code ?? ""] ?? malformed, sentId)
+      else refuse(socket, refusal)
     }
     const { latest, open } = connections.get(socket) ?? {}
     if (latest === undefined) return answer()
-    if (latest.req.complete) {
-      if (open?.has(latest)) latest.once("close", () => answer())
-      else answer()
-      return
-    }
-    // The body of the latest request is broken or late. A refusal must be its only answer, and the next that is due;
-    // and a GET runs without its body: it may have been charged.
-    if (latest.headersSent || open?.size !== 1 || latest.req.method === "GET") socket.destroy()
-    else answer(latest.req.headers["x-request-id"])
+    const answered = open?.has(latest) !== true
+    if (latest.req.complete) return answered ? answer() : void latest.once("close", answer)
+    // The body of the latest request is broken or late: its answer is the last one, whatever it is.
+    if (answered || error.code === "ECONNRESET") return void socket.destroy()
+    latest.shouldKeepAlive = false
+    latest.once("close", () => socket.destroy())
+    breakBody(latest.req, refusal)
   })
 
   server.on("connect", (request: IncomingMessage, socket: Duplex) => {
     socket.on("error", () => socket.destroy()).resume()
     refuse(socket, noTunnel, request.headers["x-request-id"])
+  })
+}
+
+/**
+ * Finds out whether a client that closed its direction still reads, because one that has left looks the same. Bytes that
+ * come to a connection that is closed are answered with a reset, which ends what runs for nobody. An interim response is
+ * no part of the answer (RFC 9110, 15.2).
+ */
+const probeHalfClosed = (server: Server, { connections }: State, later: (then: () => void) => void): void => {
+  server.on("connection", (socket) => {
+    socket.once("end", () =>
+      later(() => {
+        const [response] = connections.get(socket)?.open ?? []
+        if (response === undefined || response.headersSent || response.req.httpVersion === "1.0") return
+        response.writeProcessing()
+      })
+    )
+  })
+}
+
+/** Whether bytes of the answer are still to be made when it is handed over. */
+const isStream = (exit: Exit.Exit<HttpServerResponse.HttpServerResponse, unknown>): boolean =>
+  exit._tag === "Success" && exit.value.body._tag === "Stream"
+
+/**
+ * Counts a request as in flight while its answer is made. An answer that waits for a slow reader is not counted: it
+ * needs nothing but its bytes, which `Unread` bounds.
+ */
+const counted = (app: App, intake: Intake): App => {
+  const leave = (): void => {
+    intake.inFlight--
+  }
+  const leaveWithStream = Effect.map(HttpServerRequest.HttpServerRequest, (request) => {
+    const response = NodeHttpServerRequest.toServerResponse(request)
+    if (response.destroyed) leave()
+    else response.once("close", leave)
+  })
+  const end = Effect.sync(leave)
+  return Effect.suspend(() => {
+    intake.inFlight++
+    return Effect.onExit(app, (exit) => (isStream(exit) ? leaveWithStream : end))
   })
 }
 
@@ -202,19 +268,25 @@ export const serve = Effect.fnUntraced(function* (app: App, options: ListenerOpt
   const fork = Effect.runForkWith(yield* Effect.context<never>())
   const run = (effect: Effect.Effect<void>) => void Fiber.runIn(fork(effect), scope)
 
-  const handle = yield* Effect.updateContext(NodeHttpServer.makeHandler(app, { scope }), deep)
-  const shed = yield* NodeHttpServer.makeHandler(Effect.andThen(countShed, refusal.app(internalError, {})), { scope })
+  const intake = new Intake(limits)
+  const handle = yield* NodeHttpServer.makeHandler(counted(app, intake), { scope }).pipe(
+    Effect.provideService(CurrentIntake, intake),
+    Effect.updateContext(deep)
+  )
+  const refuseBusy = refusal.app(busy, { "retry-after": String(busyRetrySeconds) })
+  const shed = yield* NodeHttpServer.makeHandler(Effect.andThen(countShed, refuseBusy), { scope })
   const refuseHost = yield* NodeHttpServer.makeHandler(refusal.app(hostMismatch, { connection: "close" }), { scope })
 
-  const server = makeServer(limits)
+  const server = makeServer(limits, new Unread(limits.maxUnreadBytes, () => run(countCut)))
   const state = track(server, (request, response) => {
     if (!hasOneHost(request)) refuseHost(request, response)
-    else if (state.inFlight > limits.maxRequestsInFlight) shed(request, response)
+    else if (intake.full) shed(request, response)
     else handle(request, response)
   })
   refuseUnparsable(server, state, (socket, error, sentId) =>
     run(refusal.onSocket(socket, limits.lingerMs, error, sentId))
   )
+  probeHalfClosed(server, state, (then) => run(Effect.andThen(Effect.sleep(limits.probeAfterMs), Effect.sync(then))))
   server.on("drop", () => run(countDropped))
   yield* startCounting
   yield* observe(activeRequests.of(), () => state.inFlight)

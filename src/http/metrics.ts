@@ -34,6 +34,12 @@ const dropped = counter("quarry.http.connections.dropped", {
   labels: []
 })
 
+const cut = counter("quarry.http.connections.cut", {
+  description: "Connections closed because clients did not read their answers, and too many bytes waited",
+  unit: "{connection}",
+  labels: []
+})
+
 /** What requests are counted under that no route has answered: callers choose paths, and must not choose series. */
 const unmatched = "unmatched"
 
@@ -60,8 +66,11 @@ export const countShed: Effect.Effect<void> = Metric.update(shed.of(), 1)
 
 export const countDropped: Effect.Effect<void> = Metric.update(dropped.of(), 1)
 
+export const countCut: Effect.Effect<void> = Metric.update(cut.of(), 1)
+
 /** An alert on a counter needs its zero: the first increase of one that is not there yet is none. */
-export const startCounting: Effect.Effect<void> = Effect.andThen(
-  Metric.update(shed.of(), 0),
-  Metric.update(dropped.of(), 0)
+export const startCounting: Effect.Effect<void> = Effect.forEach(
+  [shed, dropped, cut],
+  (count) => Metric.update(count.of(), 0),
+  { discard: true }
 )
