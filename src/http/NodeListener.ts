@@ -151,10 +151,15 @@ const track = (server: Server, handle: (request: IncomingMessage, response: Serv
 
 type State = ReturnType<typeof track>
 
-type RefuseSocket = (socket: Duplex, error: InvalidRequest | NotFound, sentId?: unknown) => void
+/** What is done with a connection that carries no further request. */
+interface Endings {
+  readonly refuse: (socket: Duplex, error: InvalidRequest | NotFound, sentId?: unknown) => void
+  /** Leaves the client the time to read its answer. */
+  readonly close: (socket: Duplex) => void
+}
 
 /** Refuses what is no request, or not a whole one: without a listener Node would do so, and without the envelope. */
-const refuseUnparsable = (server: Server, { connections }: State, refuse: RefuseSocket): void => {
+const refuseUnparsable = (server: Server, { connections }: State, { close, refuse }: Endings): void => {
   const broken = new WeakSet<Duplex>()
 
   server.on("clientError", (error: NodeJS.ErrnoException, socket) => {
@@ -175,7 +180,7 @@ const refuseUnparsable = (server: Server, { connections }: State, refuse: Refuse
     // The body of the latest request is broken or late: its answer is the last one, whatever it is.
     if (answered || error.code === "ECONNRESET") return void socket.destroy()
     latest.shouldKeepAlive = false
-    latest.once("close", () => socket.destroy())
+    latest.once("close", () => close(socket))
     breakBody(latest.req, refusal)
   })
 
@@ -186,17 +191,21 @@ const refuseUnparsable = (server: Server, { connections }: State, refuse: Refuse
 }
 
 /**
- * Finds out whether a client that closed its direction still reads, because one that has left looks the same. Bytes that
- * come to a connection that is closed are answered with a reset, which ends what runs for nobody. An interim response is
- * no part of the answer (RFC 9110, 15.2).
+ * Finds out whether a client that closed its direction still reads, because one that has left looks the same. The first
+ * bytes to a connection that is gone bring a reset, the second ones fail, and with them what runs for nobody. An interim
+ * response is no part of the answer (RFC 9110, 15.2).
  */
 const probeHalfClosed = (server: Server, { connections }: State, later: (then: () => void) => void): void => {
   server.on("connection", (socket) => {
+    const probe = (): void => {
+      const [response] = connections.get(socket)?.open ?? []
+      if (response === undefined || response.headersSent || response.req.httpVersion === "1.0") return
+      response.writeProcessing()
+    }
     socket.once("end", () =>
       later(() => {
-        const [response] = connections.get(socket)?.open ?? []
-        if (response === undefined || response.headersSent || response.req.httpVersion === "1.0") return
-        response.writeProcessing()
+        probe()
+        later(probe)
       })
     )
   })
@@ -219,10 +228,13 @@ const counted = (app: App, intake: Intake): App => {
     if (response.destroyed) leave()
     else response.once("close", leave)
   })
-  const end = Effect.sync(leave)
   return Effect.suspend(() => {
     intake.inFlight++
-    return Effect.onExit(app, (exit) => (isStream(exit) ? leaveWithStream : end))
+    return Effect.onExitPrimitive(app, (exit) => {
+      if (isStream(exit)) return leaveWithStream
+      leave()
+      return undefined
+    })
   })
 }
 
@@ -283,9 +295,10 @@ export const serve = Effect.fnUntraced(function* (app: App, options: ListenerOpt
     else if (intake.full) shed(request, response)
     else handle(request, response)
   })
-  refuseUnparsable(server, state, (socket, error, sentId) =>
-    run(refusal.onSocket(socket, limits.lingerMs, error, sentId))
-  )
+  refuseUnparsable(server, state, {
+    refuse: (socket, error, sentId) => run(refusal.onSocket(socket, limits.lingerMs, error, sentId)),
+    close: (socket) => run(Refusal.closeSocket(socket, limits.lingerMs))
+  })
   probeHalfClosed(server, state, (then) => run(Effect.andThen(Effect.sleep(limits.probeAfterMs), Effect.sync(then))))
   server.on("drop", () => run(countDropped))
   yield* startCounting
