@@ -5,6 +5,7 @@ import { HttpIncomingMessage, type HttpServerRequest } from "effect/http"
 import { InvalidRequest, type RateLimited } from "../domain/errors.ts"
 import { CurrentRequest, setHeaders } from "./CurrentRequest.ts"
 import { type BodyPool, busy, busyRetrySeconds, CurrentIntake, type Sender } from "./Intake.ts"
+import { countShed } from "./metrics.ts"
 
 /** The largest request body that is read. */
 export const maxBodyBytes = ByteSize.mebibytes(1)
@@ -130,7 +131,10 @@ export const readBytes = (
   if (!(source instanceof IncomingMessage)) return collectWhole(request)
   return Effect.flatMap(CurrentIntake, (intake) => intake.awaitBody(sender, (pool) => collectFrom(source, pool))).pipe(
     Effect.tapErrorTag("rate_limited", () =>
-      Effect.map(CurrentRequest, (state) => setHeaders(state, { "retry-after": String(busyRetrySeconds) }))
+      Effect.andThen(
+        countShed,
+        Effect.map(CurrentRequest, (state) => setHeaders(state, { "retry-after": String(busyRetrySeconds) }))
+      )
     )
   )
 }

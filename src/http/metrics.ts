@@ -23,7 +23,7 @@ export const openConnections = gauge("quarry.http.connections", {
 })
 
 const shed = counter("quarry.http.shed", {
-  description: "Requests refused because as many were in flight as may be",
+  description: "Requests refused because as many were in flight, or as many bodies awaited, as may be",
   unit: "{request}",
   labels: []
 })
