@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type Server } from "node:http"
 import { type AddressInfo, Server as NetServer } from "node:net"
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import * as NodeHttpServerRequest from "@effect/platform-node/NodeHttpServerRequest"
-import { Context, Deferred, Duration, Effect, type Exit, Fiber, Option, Scope } from "effect"
+import { Clock, Context, Deferred, Duration, Effect, type Exit, Fiber, Option, Scope } from "effect"
 import { HttpServerError, HttpServerRequest, type HttpServerResponse } from "effect/http"
 import { InvalidRequest } from "../domain/errors.ts"
 import { observe } from "../services/Instrument.ts"
@@ -153,6 +153,7 @@ export const serve = Effect.fnUntraced(function* (app: App, options: ListenerOpt
   const fork = Effect.runForkWith(yield* Effect.context<never>())
   const run = (effect: Effect.Effect<void>) => void Fiber.runIn(fork(effect), scope)
 
+  const clock = yield* Clock.Clock
   const intake = new Intake(limits)
   const handle = yield* NodeHttpServer.makeHandler(counted(app, intake), { scope }).pipe(
     Effect.provideService(CurrentIntake, intake),
@@ -162,7 +163,14 @@ export const serve = Effect.fnUntraced(function* (app: App, options: ListenerOpt
   const shed = yield* NodeHttpServer.makeHandler(Effect.andThen(countShed, refuseBusy), { scope })
   const refuseHost = yield* NodeHttpServer.makeHandler(refusal.app(hostMismatch, { connection: "close" }), { scope })
 
-  const server = makeServer(limits, new Unread(limits.maxUnreadBytes, () => run(countCut)))
+  const server = makeServer(
+    limits,
+    new Unread(
+      limits.maxUnreadBytes,
+      () => clock.currentTimeMillisUnsafe(),
+      () => run(countCut)
+    )
+  )
   const state = track(server, (request, response) => {
     if (!hasOneHost(request)) refuseHost(request, response)
     else if (intake.full) shed(request, response)

@@ -186,6 +186,27 @@ describe("hosts and targets", () => {
   )
 })
 
+describe("R3: HEAD of a public document", () => {
+  for (const path of ["/openapi.json", "/docs"]) {
+    it.live(path, () =>
+      Effect.gen(function* () {
+        const { port } = yield* Listener.start()
+        const ask = Effect.fnUntraced(function* (method: string) {
+          const connection = yield* connect(port)
+          yield* connection.send(`${method} ${path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`)
+          yield* connection.closed
+          const [head = "", body = ""] = connection.raw().split("\r\n\r\n", 2)
+          return { status: head.slice(9, 12), length: /^content-length: (\d+)/im.exec(head)?.[1], body }
+        })
+        const get = yield* ask("GET")
+        assert.strictEqual(get.status, "200")
+        assert.deepStrictEqual(yield* ask("HEAD"), { ...get, body: "" })
+        assert.isAbove(Number(get.length), 0)
+      })
+    )
+  }
+})
+
 describe("protocols that are offered and not taken", () => {
   for (const protocol of ["websocket", "h2c", "TLS/1.2"]) {
     it.live(`Upgrade: ${protocol} is answered as the plain request it is`, () =>
