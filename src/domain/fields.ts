@@ -42,7 +42,7 @@ export const carriable = Schema.makeFilter(
   (text: string) => isCarriable(text) || "must not hold a NUL character or a lone surrogate"
 )
 
-/** Stands for a value that was sent and is no text. No text that can be sent equals it: it is half of a character. */
+/** Stands for a value that could not be decoded. It is half of a character, so that no query string decodes to it. */
 export const undecodable = "\udc00"
 
 /** Reads fields one by one; `issues` holds what was wrong with those read so far. */
