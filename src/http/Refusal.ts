@@ -9,6 +9,13 @@ import { type Undeclared, undeclared } from "./errors.ts"
 import { countRefused } from "./metrics.ts"
 import { securityHeadersFor } from "./securityHeaders.ts"
 
+/** Closes a connection, and destroys it `lingerMs` later: at once, a reset could overtake the answer. */
+export const closeSocket = Effect.fnUntraced(function* (socket: Duplex, lingerMs: number) {
+  if (!socket.writableEnded) socket.end()
+  yield* Effect.sleep(lingerMs)
+  socket.destroy()
+})
+
 /** Refusals of what never reaches the routes: with the envelope and an id, logged and counted as any other answer. */
 export const make = Effect.gen(function* () {
   const ids = yield* Ids
@@ -30,12 +37,11 @@ export const make = Effect.gen(function* () {
       return HttpServerResponse.jsonUnsafe(body, { status, headers: { ...security, ...headers, "x-request-id": id } })
     })
 
-  /** Answers on a bare socket, and destroys it `lingerMs` later: at once, a reset could overtake the answer. */
+  /** Answers on a bare socket, and closes it. */
   const onSocket = Effect.fnUntraced(function* (socket: Duplex, lingerMs: number, error: Undeclared, sentId: unknown) {
     const { body, id, status } = yield* refusal(error, sentId)
-    socket.end(toMessage(status, { ...security, "x-request-id": id }, JSON.stringify(body)))
-    yield* Effect.sleep(lingerMs)
-    socket.destroy()
+    socket.write(toMessage(status, { ...security, "x-request-id": id }, JSON.stringify(body)))
+    yield* closeSocket(socket, lingerMs)
   })
 
   return { app, onSocket }

@@ -1,6 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer, Redacted } from "effect"
 import { unauthorized } from "../../src/domain/errors.ts"
+import { requestsPerMinuteOfAddress } from "../../src/http/addressLimit.ts"
 import { Deployment } from "../../src/services/Deployment.ts"
 import { Sessions } from "../../src/services/Sessions.ts"
 import { found, providing, services } from "../support/Services.ts"
@@ -353,4 +354,22 @@ describe("what apps ask", () => {
       assert.strictEqual((yield* api.get("/v1/me")).headers.get("www-authenticate"), 'Bearer realm="quarry"')
     }).pipe(Effect.provide(layer))
   )
+})
+
+describe("R27: forms are limited by client address", () => {
+  for (const path of ["/oauth/sign-in", "/oauth/sign-up", "/oauth/consent"]) {
+    it.effect(path, () =>
+      Effect.gen(function* () {
+        const api = yield* TestApi.make
+        const headers = { ...own, "x-forwarded-for": "192.0.2.1" }
+        for (let count = 0; count < requestsPerMinuteOfAddress; count++) {
+          assert.notStrictEqual((yield* api.send("POST", path, { headers, body: "a=b" })).status, 429)
+        }
+        const refused = yield* api.send("POST", path, { headers, body: "a=b" })
+        assert.strictEqual(refused.status, 429)
+        assert.match(refused.headers.get("content-type") ?? "", /^text\/html/)
+        assert.strictEqual(refused.headers.get("retry-after"), "60")
+      }).pipe(Effect.provide(layer))
+    )
+  }
 })

@@ -1,9 +1,11 @@
 import { Effect, Layer, Result, Schema } from "effect"
-import { HttpIncomingMessage, HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
+import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { InvalidRequest, Issue, NotFound, RateLimited, Unauthorized } from "../../domain/errors.ts"
 import { authPath } from "../../domain/OAuth.ts"
+import { RateLimiter } from "../../services/RateLimiter.ts"
 import { Sessions } from "../../services/Sessions.ts"
-import { maxBodyBytes } from "../body.ts"
+import { limitByAddress } from "../addressLimit.ts"
+import { readAnonymous } from "../body.ts"
 import { clientAddress } from "../clientAddress.ts"
 import { type Undeclared, undeclared, undeclaredResponse } from "../errors.ts"
 import { noStore } from "../securityHeaders.ts"
@@ -52,14 +54,17 @@ const refused = Effect.fnUntraced(function* (response: Response, text: string) {
  * is not found like anything else (R3).
  */
 export const layer = Layer.unwrap(
-  Effect.map(Sessions, (sessions) => {
+  Effect.gen(function* () {
+    const sessions = yield* Sessions
+    const limiter = yield* RateLimiter
     const answer = Effect.gen(function* () {
       const request = yield* HttpServerRequest.HttpServerRequest
       const { headers, method } = request
-      const body = yield* Effect.provideService(request.text, HttpIncomingMessage.MaxBodySize, maxBodyBytes)
+      if (method === "POST") yield* limitByAddress(limiter)
+      const body = method === "POST" ? yield* readAnonymous(request) : ""
       // The host is nobody's: which one a client wrote into its request decides nothing.
       const url = new URL(request.url, "http://quarry.invalid")
-      const sent = new Request(url, { method, headers, body: method === "GET" || body === "" ? null : body })
+      const sent = new Request(url, { method, headers, body: body === "" ? null : body })
       const response = yield* sessions.handle(sent, yield* clientAddress)
       // Read to its end here: a stream that breaks off later could not be answered any more.
       const text = yield* Effect.promise(() => response.text())
@@ -67,7 +72,7 @@ export const layer = Layer.unwrap(
       const { headers: answered, status } = response
       const answer = HttpServerResponse.fromWeb(new Response(text === "" ? null : text, { status, headers: answered }))
       return HttpServerResponse.setHeaders(answer, noStore)
-    }).pipe(Effect.catchTag("not_found", undeclaredResponse))
+    }).pipe(Effect.catchTag(["not_found", "rate_limited", "invalid_request"], undeclaredResponse))
 
     return Layer.mergeAll(HttpRouter.add("GET", "/api/auth/*", answer), HttpRouter.add("POST", "/api/auth/*", answer))
   })

@@ -1,5 +1,5 @@
 import { Effect, Layer, Redacted, Result, Schema } from "effect"
-import { HttpIncomingMessage, HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
+import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { cookieValues } from "../../domain/Credential.ts"
 import { Issue, NotFound } from "../../domain/errors.ts"
 import {
@@ -17,8 +17,10 @@ import {
 } from "../../domain/OAuth.ts"
 import { ownPath } from "../../domain/ownPath.ts"
 import { Deployment } from "../../services/Deployment.ts"
+import { RateLimiter } from "../../services/RateLimiter.ts"
 import { type IdentityProvider, Sessions } from "../../services/Sessions.ts"
-import { maxBodyBytes } from "../body.ts"
+import { limitByAddress } from "../addressLimit.ts"
+import { readAnonymous } from "../body.ts"
 import { clientAddress } from "../clientAddress.ts"
 import { undeclaredResponse } from "../errors.ts"
 import { isOwnPage } from "../ownPage.ts"
@@ -218,7 +220,8 @@ const formOf = Effect.gen(function* () {
   const request = yield* HttpServerRequest.HttpServerRequest
   const { origin } = yield* Deployment
   if (!isOwnPage(request.headers, origin)) return undefined
-  return new URLSearchParams(yield* Effect.provideService(request.text, HttpIncomingMessage.MaxBodySize, maxBodyBytes))
+  yield* limitByAddress(yield* RateLimiter)
+  return new URLSearchParams(yield* readAnonymous(request))
 })
 
 /** Fields of the library as the pages call them. */
@@ -365,6 +368,7 @@ export const layer = Layer.unwrap(
   Effect.gen(function* () {
     const { origin } = yield* Deployment
     const sessions = yield* Sessions
+    const limiter = yield* RateLimiter
     const offered = letsAppsIn(origin)
 
     type Shown = Effect.Effect<
@@ -373,7 +377,12 @@ export const layer = Layer.unwrap(
       Effect.Services<typeof takeSignIn>
     >
     const shown = (effect: Shown) =>
-      Effect.provideService(effect, Sessions, sessions).pipe(Effect.catchTag("not_found", undeclaredResponse))
+      effect.pipe(
+        Effect.provideService(Sessions, sessions),
+        Effect.provideService(RateLimiter, limiter),
+        Effect.catchTag("rate_limited", () => Effect.succeed(tooMany)),
+        Effect.catchTag(["not_found", "invalid_request"], undeclaredResponse)
+      )
     const page = (effect: Shown) => (offered ? shown(effect) : nowhere)
     const documents = (paths: ReadonlyArray<`/${string}`>, document: object) =>
       paths.map((path) => HttpRouter.add("GET", path, offered ? Effect.succeed(metadata(document)) : nowhere))

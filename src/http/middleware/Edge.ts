@@ -47,9 +47,22 @@ const rescue = (cause: Cause.Cause<unknown>): Effect.Effect<HttpServerResponse.H
 
 type App<E, R> = Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>
 
-/** What answers, or the envelope. HEAD is not offered, and the router would otherwise run a search for it (R3). */
+/** Public documents, of which clients may ask for the headers alone. The router would run a search for HEAD, too (R3). */
+const headPaths: ReadonlySet<string> = new Set(["/openapi.json", "/docs"])
+
+/** Where a path ends, or is another one than the router would take it for: no path of ours needs an escape (R3). */
+const pathEnd = /[?;#%]/
+
+/** Whether there is anything at an address as it is written, and with this method. */
+const isListed = ({ method, url }: HttpServerRequest.HttpServerRequest): boolean => {
+  const end = url.search(pathEnd)
+  if (end >= 0 && url[end] !== "?") return false
+  return method !== "HEAD" || headPaths.has(pathOf(url))
+}
+
+/** What answers, or the envelope. */
 const answered = <E, R>(request: HttpServerRequest.HttpServerRequest, app: App<E, R>) =>
-  Effect.catchCause(request.method === "HEAD" ? undeclaredResponse(notFound) : app, (cause) =>
+  Effect.catchCause(isListed(request) ? app : undeclaredResponse(notFound), (cause) =>
     Cause.hasInterruptsOnly(cause) ? Effect.failCause(cause) : rescue(cause)
   )
 
@@ -141,30 +154,25 @@ const known = <E, R>(
     )
   })
 
-/** Of the API's own headers a 500 carries the request's id only (R1); its log line has the trace's too. */
+/** Of the API's own headers a 500 carries ids only, the request's and the trace's: people quote it (R1, R35). */
 const headersOf = (
   { headers, id }: RequestState,
   security: SecurityHeaders,
   span: Tracer.Span | undefined,
   response: HttpServerResponse.HttpServerResponse
-) => {
-  const always = securityHeadersOf(security, response.headers)
-  return response.status === 500
-    ? { "x-request-id": id, ...always }
-    : {
-        "x-request-id": id,
-        ...always,
-        ...(span === undefined ? {} : { traceresponse: traceContext(span) }),
-        ...headers
-      }
-}
+) => ({
+  "x-request-id": id,
+  ...securityHeadersOf(security, response.headers),
+  ...(span === undefined ? {} : { traceresponse: traceContext(span) }),
+  ...(response.status === 500 ? {} : headers)
+})
 
-/** What the log and spans hold of a path: callers choose its length. */
+/** The most characters of a path in the log and in spans: callers choose its length. */
 const maxPathCharacters = 256
 
-/** Without the query string, which holds what people search for. */
+/** A path without what follows it, which may hold what people search for. */
 const pathOf = (url: string): string => {
-  const end = url.indexOf("?")
+  const end = url.search(pathEnd)
   return url.slice(0, end < 0 ? maxPathCharacters : Math.min(end, maxPathCharacters))
 }
 
