@@ -10,7 +10,7 @@ import type { UpstreamRequest } from "./UpstreamRequest.ts"
 /** The largest answer that is read, as it arrives and once it is decompressed. */
 const maxBodyBytes = 2 * 1024 * 1024
 
-/** Rows that are read of one answer: twice what a request can ask of any upstream. */
+/** Rows that are read of one answer: twice the largest page of any upstream. */
 export const maxRows = 200
 
 /** Words of an upstream beyond these UTF-16 units are not read for their meaning. */

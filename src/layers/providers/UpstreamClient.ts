@@ -73,7 +73,7 @@ const failureOf = (error: unknown): ConnectionFailed =>
 class Exchange implements Dispatcher.DispatchHandler {
   private controller: Dispatcher.DispatchController | undefined
   private first: Buffer | undefined
-  /** The pieces after one another, once there is a second: kept apart, a body in pieces of one byte takes 100 times its size. */
+  /** All pieces, once there is a second. As a list, a body in pieces of one byte would take a hundred times its size. */
   private collected: Buffer | undefined
   private bytes = 0
   private maxBytes = Number.POSITIVE_INFINITY

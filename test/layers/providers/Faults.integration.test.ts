@@ -104,7 +104,7 @@ const faults: ReadonlyArray<Fault> = [
       response
         .writeHead(
           200,
-          [...Array(2_000)].flatMap((_, index) => [`x-${index}`, ""])
+          [...Array(2_000)].flatMap((_, index) => [`x-${index}`, "sixteen letters."])
         )
         .end(JSON.stringify(fixture.answer([1]))),
     reason: () => "unreachable"

@@ -28,7 +28,7 @@ const serve = (answer: string) =>
   )
 
 describe("UpstreamClient", () => {
-  it.live("a body in chunks of one byte takes memory for its bytes and not for its chunks", () =>
+  it.live("a body in chunks of one byte is collected into one buffer", () =>
     Effect.gen(function* () {
       const { url } = yield* serve(inChunksOfOneByte(size))
       const client = yield* UpstreamClient
