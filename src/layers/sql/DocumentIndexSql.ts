@@ -73,8 +73,9 @@ export const layer: Layer.Layer<DocumentIndex, never, SqlClient.SqlClient> = Lay
      * language asked for before none and others. The address decides what is equal, so that pages do not overlap.
      *
      * The embedded database stops the process while it runs this statement, and no timeout ends it, so its form bounds its
-     * cost: few words, one prefix, a limit on the documents that are ranked. `chosen` is materialized because the planner
-     * would else parse the query and look for all its words once for each document.
+     * cost: few words, one prefix, a limit on the documents that are ranked. A word that stands three times or more in a
+     * row counts once, because a phrase of it is looked for in each document that has the word. `chosen` is materialized
+     * because the planner would else parse the query and look for all its words once for each document.
      */
     const find = SqlSchema.findAll({
       Request: Search,
@@ -86,7 +87,7 @@ export const layer: Layer.Layer<DocumentIndex, never, SqlClient.SqlClient> = Lay
             from regexp_matches(words, excluded, 'g') as part
           ) as exclusions
           from (
-            select string_agg(token, '') as words, '(?:^|\\s)(-(?:"[^"]*(?:"|$)|\\S+))' as excluded
+            select regexp_replace(string_agg(token, ''), '(\\m\\w+)([\\s"]+\\1\\M){2,}', '\\1', 'gi') as words, '(?:^|\\s)(-(?:"[^"]*(?:"|$)|\\S+))' as excluded
             from (select token from ts_parse('default', documents_words(${query}::text)) limit ${maxTokens}) as token
           ) as text
         ), parsed as (
