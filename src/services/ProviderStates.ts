@@ -126,7 +126,9 @@ export class Tracked {
     return Clock.clockWith((clock) => {
       const startedAt = clock.currentTimeMillisUnsafe()
       const forget = this.breaker.begin(startedAt)
-      const search = Effect.suspend(() => this.provider.search(request, maxQueueMs))
+      const search = Effect.suspend(() => this.provider.search(request, maxQueueMs)).pipe(
+        Effect.catchCause(this.refusalOf)
+      )
       const asked = this.deadlines.within(search, withinMs, () => Effect.undefined)
       return Effect.onExit(asked, (exit) => {
         const now = clock.currentTimeMillisUnsafe()
@@ -135,6 +137,18 @@ export class Tracked {
       })
     })
   }
+
+  /**
+   * A defect is a refusal too: an answer that breaks its adapter must not keep the search from the next provider. It is
+   * logged as an error, because it is a bug of ours. Interruption stays interruption.
+   */
+  private readonly refusalOf = (cause: Cause.Cause<Refusal>): Effect.Effect<never, Refusal> =>
+    Cause.hasDies(cause) && !Cause.hasInterrupts(cause)
+      ? Effect.andThen(
+          Effect.logError(`Provider ${this.provider.name} broke its adapter`, cause),
+          Effect.fail(new Refusal({ reason: "malformed", message: "its answer broke its adapter" }))
+        )
+      : Effect.failCause(cause)
 
   private remember(ended: Ended, startedAt: number, now: number, withinMs: number): Effect.Effect<void> {
     const spent = now - startedAt >= withinMs * spentShare

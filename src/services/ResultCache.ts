@@ -17,6 +17,9 @@ export interface Cached extends Kept {
   readonly cached: boolean
 }
 
+/** A larger answer is not kept: a few of them would push out thousands. */
+export const maxAnswerBytes = 262_144
+
 /** Where answers are kept, each for as long as the store is made to keep them. */
 export interface ResultStore {
   readonly get: (key: string) => Effect.Effect<Kept | undefined>

@@ -1,11 +1,8 @@
 import { hash } from "node:crypto"
 import { Duration, Effect, Layer, Option, Schema } from "effect"
 import { OrganicResult, Ranking } from "../../domain/Organic.ts"
-import { type Kept, ResultCache, type ResultStore } from "../../services/ResultCache.ts"
+import { type Kept, maxAnswerBytes, ResultCache, type ResultStore } from "../../services/ResultCache.ts"
 import { RedisConnection } from "./RedisConnection.ts"
-
-/** A larger answer is not kept: a few of them would push out thousands, and delay the commands behind them. */
-const maxValueBytes = 262_144
 
 const Value = Schema.fromJsonString(Schema.Struct({ provider: Schema.String, organic: Schema.Array(OrganicResult) }))
 
@@ -40,7 +37,7 @@ const makeStore = (options: { readonly ttl: Duration.Duration }): Effect.Effect<
       set: (key, found) => {
         if (ttlMs <= 0) return Effect.void
         const value = write(found)
-        if (value.length > maxValueBytes) return Effect.void
+        if (value.length > maxAnswerBytes) return Effect.void
         // Nobody waits for it. A later look for this key goes over the same connection, behind it.
         return connection.send((client) => client.set(keyOf(key), value, "PX", ttlMs))
       }
