@@ -1,11 +1,11 @@
 import { Layer } from "effect"
 import * as DocumentIndexSql from "../../../src/layers/sql/DocumentIndexSql.ts"
-import { documents } from "../../../src/layers/sql/migrations/0002_documents.ts"
+import * as Migrations from "../../../src/layers/sql/Migrations.ts"
 import * as Pglite from "../../../src/layers/sql/Pglite.ts"
 import { describeWithPostgres, layer as postgres } from "../../support/Postgres.ts"
 import { documentIndexConformance } from "../DocumentIndex.conformance.ts"
 
-const migrated = Layer.effectDiscard(documents)
+const migrated = Layer.effectDiscard(Migrations.runFile("documents.sql"))
 
 documentIndexConformance(
   "PGlite",
