@@ -45,8 +45,8 @@ create table auth_consents (
 create index auth_consents_user on auth_consents (user_id);
 create index auth_consents_client on auth_consents (client_id);
 
--- Foreign keys are checked in their order: the person is locked first, as by every statement that ends all of a person's
--- sessions. Another order could deadlock with it.
+-- Foreign keys are checked in their order: the person is locked first, as by every statement that ends all of a
+-- person's sessions. Another order could deadlock with it.
 create table auth_refresh_tokens (
   id text primary key,
   digest text not null unique,

@@ -1,7 +1,7 @@
 -- The built-in index. Names of things are what people look for in it, and Postgres reads them as hosts, file names and
--- signs: `Array.prototype.flat` as one word, `:has()` and `C` as stop words, `C++` as `C`. So `documents_words` cuts names
--- into words and spells out the signs that tell names apart, for documents and queries alike, and titles are indexed a
--- second time unchanged (configuration `simple`: no stemming, no stop words).
+-- signs: `Array.prototype.flat` as one word, `:has()` and `C` as stop words, `C++` as `C`. So `documents_words` cuts
+-- names into words and spells out the signs that tell names apart, for documents and queries alike, and titles are
+-- indexed a second time unchanged (configuration `simple`: no stemming, no stop words).
 
 -- Quotation marks and hyphens before a word stay: in a query they mean a phrase and an exclusion.
 create function documents_words(input text) returns text

@@ -1,6 +1,6 @@
 -- Gives back the credits of expired holds, of at most so many accounts, and answers how many holds there were. An
--- account whose wallet is locked is busy and waits for the next sweep, or another replica sweeps it: no sweep waits, and
--- no hold is given back twice.
+-- account whose wallet is locked is busy and waits for the next sweep, or another replica sweeps it: no sweep waits,
+-- and no hold is given back twice.
 --
 -- The moment is a variable because no index can be used for a comparison with clock_timestamp(), which may change from
 -- row to row: every sweep would read all holds left since the last vacuum.
