@@ -1,7 +1,8 @@
 import { readFileSync } from "node:fs"
-import { Effect, Layer, Record, Schedule } from "effect"
+import { Effect, Layer, Record, Schedule, Schema } from "effect"
 import { Migrator, SqlClient, SqlError } from "effect/sql"
 import { StorageUnavailable } from "./DirectoryLock.ts"
+import { rowsOf } from "./Rows.ts"
 import { unlimited } from "./StatementLimit.ts"
 import { retryTransient } from "./Transient.ts"
 
@@ -9,6 +10,7 @@ import { retryTransient } from "./Transient.ts"
 const monthsAhead = 3
 
 const historyTable = "quarry_migrations"
+const appliedRows = rowsOf(Schema.Struct({ migration_id: Schema.Int, name: Schema.String }))
 
 type Migration = Effect.Effect<void, SqlError.SqlError, SqlClient.SqlClient>
 
@@ -72,8 +74,7 @@ const loadChecked = (
 ): Effect.Effect<typeof ours, Migrator.MigrationError, SqlClient.SqlClient> =>
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
-    const theirs = yield* sql<{ readonly migration_id: number; readonly name: string }>`
-      select migration_id, name from ${sql(historyTable)}`
+    const theirs = yield* appliedRows(sql`select migration_id, name from ${sql(historyTable)}`)
     const names = new Map(theirs.map(({ migration_id, name }) => [migration_id, name]))
     for (const [id, name] of ours) {
       const applied = names.get(id)
