@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Cause, Clock, Effect, Fiber, type Layer } from "effect"
+import { Cause, Clock, Effect, Exit, Fiber, type Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import * as StartFailure from "../../../src/layers/StartFailure.ts"
 import * as Migrations from "../../../src/layers/sql/Migrations.ts"
@@ -109,7 +109,7 @@ const tables = Effect.gen(function* () {
   return rows.map(({ name }) => name)
 })
 
-const promises = <E>(database: Layer.Layer<SqlClient.SqlClient, E>) => {
+const refusesOtherHistory = <E>(database: Layer.Layer<SqlClient.SqlClient, E>) => {
   it.live("a database with another history of migrations is refused in one line and left as it was", () =>
     Effect.gen(function* () {
       yield* olderHistory
@@ -120,13 +120,26 @@ const promises = <E>(database: Layer.Layer<SqlClient.SqlClient, E>) => {
       assert.deepStrictEqual(yield* tables, ["accounts", "quarry_migrations"])
     }).pipe(Effect.provide(database, { local: true }))
   )
+}
 
-  it.live("replicas that start at once on an empty database migrate it once", () =>
+describe("Migrations on PGlite", () => refusesOtherHistory(Pglite.layer({ dataDir: undefined })))
+describeWithPostgres("Migrations on Postgres", () => {
+  it.live("a migration whose connection is cut leaves nothing behind, and the next run makes it", () =>
     Effect.gen(function* () {
-      const applied = yield* Effect.all([Migrations.run, Migrations.run, Migrations.run], { concurrency: 3 })
-      assert.deepStrictEqual(applied.flat(), [[1, "schema"]])
-    }).pipe(Effect.provide(database, { local: true }))
+      const sql = yield* SqlClient.SqlClient
+      const slow = Effect.andThen(Migrations.runFile("accounts.sql"), Effect.asVoid(sql`select pg_sleep(60)`))
+      const cut = yield* Effect.forkChild(Migrations.runAll({ "0001_schema": slow }))
+      const terminate = sql<{ readonly ended: boolean }>`
+        select pg_terminate_backend(pid) as ended from pg_stat_activity
+        where datname = current_database() and query like 'select pg_sleep%' and pid <> pg_backend_pid()`
+      while ((yield* terminate).length === 0) yield* Effect.sleep("50 millis")
+      assert.isTrue(Exit.isFailure(yield* Fiber.await(cut)))
+      assert.deepStrictEqual(yield* tables, ["quarry_migrations"])
+      assert.deepStrictEqual(yield* Migrations.run, [[1, "schema"]])
+    }).pipe(Effect.provide(emptyPostgres, { local: true }))
   )
+
+  refusesOtherHistory(emptyPostgres)
 
   it.live("a failing statement of a schema file leaves nothing of the migration behind", () =>
     Effect.gen(function* () {
@@ -136,9 +149,6 @@ const promises = <E>(database: Layer.Layer<SqlClient.SqlClient, E>) => {
       assert.deepStrictEqual(yield* tables, ["auth_apps", "quarry_migrations"])
       yield* sql`drop table auth_apps`
       assert.deepStrictEqual(yield* Migrations.run, [[1, "schema"]])
-    }).pipe(Effect.provide(database, { local: true }))
+    }).pipe(Effect.provide(emptyPostgres, { local: true }))
   )
-}
-
-describe("Migrations on PGlite", () => promises(Pglite.layer({ dataDir: undefined })))
-describeWithPostgres("Migrations on Postgres", () => promises(emptyPostgres))
+})
