@@ -42,7 +42,7 @@ const Search = Schema.Struct({
 
 const Stats = Schema.Struct({ target: Schema.NullOr(Target), documents: Schema.Int })
 
-/** The index in Postgres full-text search; `migrations/0002_documents.ts` has the tables and how words are cut. */
+/** The index in Postgres full-text search; `schema/documents.sql` has the tables and how words are cut. */
 export const layer: Layer.Layer<DocumentIndex, never, SqlClient.SqlClient> = Layer.effect(
   DocumentIndex,
   Effect.gen(function* () {

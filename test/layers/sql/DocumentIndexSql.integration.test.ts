@@ -4,14 +4,14 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import * as DocumentFile from "../../../src/layers/DocumentFile.ts"
 import * as DocumentIndexSql from "../../../src/layers/sql/DocumentIndexSql.ts"
-import { documents } from "../../../src/layers/sql/migrations/0002_documents.ts"
+import * as Migrations from "../../../src/layers/sql/Migrations.ts"
 import * as Pglite from "../../../src/layers/sql/Pglite.ts"
 import { DocumentIndex } from "../../../src/services/DocumentIndex.ts"
 import { describeWithPostgres, layer as postgres } from "../../support/Postgres.ts"
 import { searchRequest } from "../../support/requests.ts"
 import { documentIndexConformance } from "../DocumentIndex.conformance.ts"
 
-const migrated = Layer.effectDiscard(documents)
+const migrated = Layer.effectDiscard(Migrations.runFile("documents.sql"))
 
 const embedded = DocumentIndexSql.layer.pipe(
   Layer.provide(migrated),
