@@ -138,11 +138,12 @@ export const service: Board = {
         panel(
           "In flight",
           "short",
-          "Above 1,024 requests a replica sheds.",
+          "A replica sheds above 1,024 requests that it works on, and cuts clients that do not read above 64 MiB.",
           ["http_server_active_requests", "{{instance}} requests"],
           ["quarry_http_connections", "{{instance}} connections"],
           ["increase(quarry_http_shed_total[$__rate_interval])", "{{instance}} shed"],
-          ["increase(quarry_http_connections_dropped_total[$__rate_interval])", "{{instance}} dropped"]
+          ["increase(quarry_http_connections_dropped_total[$__rate_interval])", "{{instance}} dropped"],
+          ["increase(quarry_http_connections_cut_total[$__rate_interval])", "{{instance}} cut"]
         )
       ]
     },

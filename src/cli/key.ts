@@ -4,7 +4,7 @@ import { type ApiKey, keyModes } from "../domain/ApiKey.ts"
 import { maxNameCodePoints } from "../domain/NewKey.ts"
 import { Accounts } from "../services/Accounts.ts"
 import { type IssuedKey, KeyStore } from "../services/KeyStore.ts"
-import { print, table, time } from "./Output.ts"
+import { print, Refused, table, time } from "./Output.ts"
 
 const id = Flag.String("id").pipe(Flag.withDescription("The key's id: key_…"))
 const account = Flag.String("account").pipe(Flag.withDescription("The account's id: acc_…"))
@@ -32,6 +32,10 @@ const printIssued = ({ key, secret }: IssuedKey) =>
     "Keep the secret now: it is not shown again."
   ])
 
+/** A command has no fields to name, unlike a request. */
+const textOf = (issues: ReadonlyArray<{ readonly message: string }>): string =>
+  issues.map(({ message }) => message).join("; ")
+
 const create = Command.make(
   "create",
   {
@@ -50,7 +54,10 @@ const create = Command.make(
   },
   Effect.fn(function* (input) {
     const keys = yield* KeyStore
-    yield* printIssued(yield* keys.create(input.account, { label: input.name, mode: input.mode }))
+    const issued = keys
+      .create(input.account, { label: input.name, mode: input.mode })
+      .pipe(Effect.catchTag("invalid_request", ({ issues }) => Effect.fail(new Refused({ message: textOf(issues) }))))
+    yield* printIssued(yield* issued)
   })
 ).pipe(Command.withDescription("Make a key; its secret is printed this once"))
 

@@ -1,6 +1,6 @@
 import { Result, Schema } from "effect"
 import { InvalidRequest, type Issue } from "./errors.ts"
-import { reader } from "./fields.ts"
+import { type Reader, reader } from "./fields.ts"
 import {
   bulkRowForm,
   GeoText,
@@ -22,10 +22,11 @@ const defaults = {
   target: Schema.optionalKey(Target),
   geo: Schema.optionalKey(GeoText),
   locale: Schema.optionalKey(Locale),
+  num: Schema.optionalKey(Num),
   source: Schema.optionalKey(Source)
 }
 
-const BulkRow = Schema.Struct({ query: QueryText, ...defaults, num: Schema.optionalKey(Num) }).annotate({
+const BulkRow = Schema.Struct({ query: QueryText, ...defaults }).annotate({
   identifier: "BulkRow",
   description: "One search; its fields override the body's defaults"
 })
@@ -45,11 +46,12 @@ export type BulkRows = ReadonlyArray<Result.Result<SearchRequest, SearchRefused>
 const isObject = (value: unknown): value is RawSearch =>
   typeof value === "object" && value !== null && !Array.isArray(value)
 
-const bodyReaders = {
+const bodyReaders: { readonly [field: string]: Reader<string | number> } = {
   target: reader(Target),
   geo: reader(GeoText),
   locale: reader(Locale),
-  source: reader(Source)
+  source: reader(Source),
+  num: reader(Num)
 }
 
 const queriesMessage = `must be a list of 1 to ${maxBulkRows} queries`
@@ -79,8 +81,8 @@ export const parseBulk = (body: unknown): Result.Result<BulkRows, InvalidRequest
   if (!isObject(body)) return Result.fail(InvalidRequest.whole("the body must be a JSON object with queries"))
   const issues = bodyIssues(body)
   if (issues.length > 0) return Result.fail(InvalidRequest.fromIssues(issues))
-  const { geo, locale, page, safe, source, target } = body
-  const inherited = { geo, locale, page, safe, source, target }
+  const { geo, locale, num, page, safe, source, target } = body
+  const inherited = { geo, locale, num, page, safe, source, target }
   // `bodyIssues` has found `queries` to be an array.
   const queries = body.queries as ReadonlyArray<unknown>
   return Result.succeed(

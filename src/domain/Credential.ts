@@ -22,7 +22,7 @@ export const judged = (presented: Presented): CredentialKind | undefined => {
   const marketplace = presented.marketplaceSecret !== undefined || presented.marketplaceUser !== undefined
   const session = presented.sessionCookies.length > 0
   const demo = presented.demoOrigin !== undefined
-  if (demo && (bearer || session)) return undefined
+  if (demo && (bearer || marketplace || session)) return undefined
   if (bearer && marketplace) return undefined
   if (presented.authorization !== undefined) return bearerKind(presented.authorization)
   if (marketplace) return "marketplace"

@@ -1,3 +1,5 @@
+import { parse } from "tldts"
+
 /**
  * What apps read about signing in on behalf of a person (OAuth 2.1), and where. There is one thing to be let in to, the
  * MCP endpoint, and every token is bound to it.
@@ -13,6 +15,8 @@ export const signInPath = "/oauth/sign-in"
 export const signUpPath = "/oauth/sign-up"
 export const consentPath = "/oauth/consent"
 export const failurePath = "/oauth/error"
+/** Where the link in an email leads whose reader confirms their address. */
+export const confirmPath = "/oauth/confirm"
 
 /** Where sign-in is, and the issuer of its tokens. */
 export const authPath = "/api/auth"
@@ -22,31 +26,60 @@ export const resourcePath = "/mcp"
 /** The resource that tokens are bound to (RFC 8707), by the address that clients use. */
 export const resourceOf = (baseUrl: string): string => `${baseUrl}${resourcePath}`
 
+const isThisMachine = (hostname: string): boolean =>
+  hostname === "localhost" || hostname === "[::1]" || /^127(?:\.\d+){3}$/.test(hostname)
+
 /** Tokens travel in the open over http, so apps are let in over https only, and on this very machine. */
 export const letsAppsIn = (baseUrl: string): boolean => {
   const { hostname, protocol } = new URL(baseUrl)
-  return protocol === "https:" || hostname === "localhost" || hostname === "[::1]" || /^127(?:\.\d+){3}$/.test(hostname)
+  return protocol === "https:" || isThisMachine(hostname)
+}
+
+/** Schemes of apps that let people connect an MCP server, and are no domain's name turned around. */
+const knownSchemes: ReadonlySet<string> = new Set(
+  [
+    "antigravity",
+    "cherrystudio",
+    "claude",
+    "cursor",
+    "goose",
+    "jetbrains",
+    "kiro",
+    "lmstudio",
+    "raycast",
+    "trae",
+    "vscode",
+    "vscode-insiders",
+    "vscodium",
+    "warp",
+    "windsurf",
+    "zed"
+  ].map((name) => `${name}:`)
+)
+
+/** A scheme that is its maker's domain turned around (RFC 8252 section 7.1): `com.example.app`. */
+const isReversedDomain = (scheme: string): boolean => {
+  if (!/^[a-z0-9-]+(?:\.[a-z0-9-]+)+$/.test(scheme)) return false
+  const { domain, isIcann } = parse(scheme.split(".").toReversed().join("."))
+  return isIcann === true && domain !== null
 }
 
 /**
- * Schemes that something other than an app answers to: browsers run or read what these name, and systems open their own
- * programs with it.
+ * Whether an address is of an app's own scheme, with a name behind it: `cursor://anysphere.cursor-retrieval/callback`.
+ * Of other schemes nobody can know what browsers and systems open with them.
  */
-const takenSchemes =
-  /^(?:about|blob|chrome.*|content|data|edge|file|filesystem|ftps?|https?|intent|jar|javascript|mailto|.*-extension|ms-.*|news|resource|search-ms|shell|sms|ssh|tel|telnet|urn|vbscript|view-source|wss?|x-apple.*):$/
+export const isOwnScheme = (address: string): boolean =>
+  /^[a-z][a-z0-9.+-]*:\/\/[a-z0-9.-]+(?:[/?]|$)/i.test(address) && isRedirect(address) && !/^https?:/i.test(address)
 
-/**
- * Whether an address is of a scheme that an app made up (RFC 8252 section 7.1), with a name behind it:
- * `cursor://anysphere.cursor-retrieval/oauth/callback`.
- */
-export const isOwnScheme = (address: string): boolean => {
+/** Whether an app may be answered at an address: over https, on this machine, or by a scheme that is the app's own. */
+export const isRedirect = (address: string): boolean => {
   const url = URL.parse(address)
-  return (
-    url !== null &&
-    /^[a-z][a-z0-9.+-]*:\/\/[a-z0-9.-]+(?:[/?]|$)/i.test(address) &&
-    !/[#\s\p{C}]/u.test(address) &&
-    !takenSchemes.test(url.protocol)
-  )
+  if (url === null || /[#\s\p{C}]/u.test(address)) return false
+  if (url.protocol === "https:") return true
+  if (url.protocol === "http:") return isThisMachine(url.hostname)
+  // `com.example.app:callback` is no address with a path.
+  if (!/^[^:]+:\//.test(address)) return false
+  return knownSchemes.has(url.protocol) || isReversedDomain(url.protocol.slice(0, -1))
 }
 
 const protectedResourcePath = "/.well-known/oauth-protected-resource"
@@ -95,3 +128,7 @@ export const challengeOf = (baseUrl: string, presented: boolean): string | undef
   letsAppsIn(baseUrl)
     ? `Bearer ${presented ? 'error="invalid_token", ' : ""}resource_metadata="${baseUrl}${protectedResourcePaths[0]}"`
     : undefined
+
+/** The `WWW-Authenticate` of a 401 where keys are taken; without an `Authorization` there is no token to call invalid. */
+export const keyChallenge = (presented: boolean): string =>
+  presented ? 'Bearer realm="quarry", error="invalid_token"' : 'Bearer realm="quarry"'

@@ -1,7 +1,14 @@
 import { Schema } from "effect"
 import { decodeHTML } from "entities"
 import { getDomain } from "tldts"
-import { normalizeWhitespace } from "./text.ts"
+import { cutCodePoints, normalizeWhitespace } from "./text.ts"
+
+/** A longer address, in UTF-16 units, is no result: cut it would lead elsewhere. */
+export const maxUrlUnits = 2_048
+
+/** Titles and snippets are cut to these many code points. */
+export const maxTitleCodePoints = 300
+export const maxSnippetCodePoints = 1_000
 
 /** A row as an upstream gave it, after its adapter has checked that the three fields are strings. */
 export interface UpstreamRow {
@@ -31,7 +38,10 @@ export class Ranking {
   readonly count: number
 
   constructor(results: ReadonlyArray<OrganicResult>) {
-    this.json = Buffer.from(JSON.stringify(results))
+    const text = JSON.stringify(results)
+    // Not `Buffer.from`: a small buffer would be a slice of 8 KiB that it shares with others, and keep all of them.
+    this.json = Buffer.allocUnsafeSlow(Buffer.byteLength(text))
+    this.json.write(text)
     this.count = results.length
   }
 
@@ -48,6 +58,7 @@ const trackingParameter = /^(?:utm_.*|gclid|fbclid)$/i
  * lone surrogates, but clients are given `text`, where they split headers and lines: such text is no URL.
  */
 const parseWebUrl = (text: string): URL | undefined => {
+  if (text.length > maxUrlUnits) return undefined
   if (!/^https?:\/\//i.test(text) || /\p{Cc}/u.test(text) || !text.isWellFormed()) return undefined
   const url = URL.parse(text)
   return url !== null && url.hostname !== "" ? url : undefined
@@ -116,6 +127,9 @@ export const plainText = (html: string): string => {
   return normalizeWhitespace(decoded.includes("\0") ? decoded.replaceAll("\0", " ") : decoded)
 }
 
+const limited = (text: string, maxCodePoints: number): string =>
+  text.length <= maxCodePoints ? text : cutCodePoints(text, maxCodePoints).trimEnd()
+
 /**
  * The organic results of an answer (R12): rows without an absolute http(s) URL dropped, duplicates dropped with the
  * first one kept as the engine gave it, cut to `num`, then numbered.
@@ -132,10 +146,10 @@ export const rank = (rows: Iterable<UpstreamRow>, num: number): ReadonlyArray<Or
     seen.add(key)
     results.push({
       position: results.length + 1,
-      title: plainText(row.title),
+      title: limited(plainText(row.title), maxTitleCodePoints),
       url: row.url,
       domain: registrableDomain(url.hostname),
-      snippet: plainText(row.snippet)
+      snippet: limited(plainText(row.snippet), maxSnippetCodePoints)
     })
   }
   return results

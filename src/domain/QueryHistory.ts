@@ -75,7 +75,7 @@ const readCursor: Reader<Position> = (input) => {
 export const maxEntries = 100
 export const defaultEntries = 20
 const maxIdCharacters = 64
-const maxSourceCharacters = 64
+export const maxSourceCharacters = 64
 
 const text = (maximum: number) =>
   reader(Text.check(carriable, Schema.isBetweenLength(1, maximum, { message: `must have 1 to ${maximum} characters` })))

@@ -63,10 +63,7 @@ export const QueryText = CollapsedText.check(
   })
 )
 
-export const GeoText = Text.annotate({
-  default: defaultGeo,
-  description: "Country (ISO 3166-1 alpha-2), in either letter case."
-})
+export const GeoText = Text.annotate({ description: "Country (ISO 3166-1 alpha-2), in either letter case." })
 
 export const Locale = Text.annotate({
   pattern: "^[A-Za-z]{2}-[A-Za-z]{2}$",
@@ -92,15 +89,18 @@ export const Source = Text.annotate({
     )
   )
 
-/** `num` in a JSON body: a JSON number (R5). */
-export const Num = Schema.Number.annotate({
-  message: wholeNumber(maxNum),
-  default: defaultNum,
-  description: "Most results wanted, subject to what the target serves."
-}).check(
-  Schema.isInt({ message: wholeNumber(maxNum) }),
-  Schema.isBetween({ minimum: 1, maximum: maxNum }, { message: wholeNumber(maxNum) })
-)
+const numWith = (annotations: { readonly default?: number }) =>
+  Schema.Number.annotate({
+    message: wholeNumber(maxNum),
+    ...annotations,
+    description: "Most results wanted, subject to what the target serves."
+  }).check(
+    Schema.isInt({ message: wholeNumber(maxNum) }),
+    Schema.isBetween({ minimum: 1, maximum: maxNum }, { message: wholeNumber(maxNum) })
+  )
+
+/** `num` in a JSON body: a JSON number (R5). Without a fixed default, because a row of a batch has the body's (R17). */
+export const Num = numWith({})
 
 /** `page` as a JSON number. What lies above 5 is refused with the target in view (R7). */
 const Page = Schema.Number.annotate({
@@ -122,10 +122,10 @@ const PageDigits = digits(1, Number.POSITIVE_INFINITY, wholeNumber(maxPage))
 export const SearchFields = Schema.Struct({
   query: QueryText,
   target: Schema.optionalKey(Target.annotate({ default: targets[0], description: "The search target." })),
-  geo: Schema.optionalKey(GeoText),
+  geo: Schema.optionalKey(GeoText.annotate({ default: defaultGeo })),
   locale: Schema.optionalKey(Locale),
   page: Schema.optionalKey(Page),
-  num: Schema.optionalKey(Num),
+  num: Schema.optionalKey(numWith({ default: defaultNum })),
   safe: Schema.optionalKey(
     Safe.annotate({ default: "off", description: "Safe-search level, subject to what the target serves." })
   ),

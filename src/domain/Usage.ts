@@ -12,7 +12,7 @@ export type Granularity = typeof Granularity.Type
 
 export const groupings = ["target", "key"] as const
 export const Grouping = Schema.Literals(groupings).annotate({
-  identifier: "Grouping",
+  identifier: "UsageGroupBy",
   message: `must be one of ${groupings.join(", ")}`
 })
 export type Grouping = typeof Grouping.Type
@@ -74,17 +74,19 @@ export const parseUsage = (
   const { issues, read } = readFields(raw)
   const from = read("from", moment, undefined)
   const to = read("to", moment, defaults.to)
-  const query: UsageQuery = {
-    from: from ?? Math.min(defaults.from, to - hourMs),
-    to,
-    granularity: read("granularity", readGranularity, "day"),
-    groupBy: read("group_by", readGrouping, undefined)
-  }
-  if (query.from >= query.to) issues.push({ field: "from", message: "must be before to" })
-  if (query.to - query.from > maxBuckets * shortestMs[query.granularity]) {
-    issues.push({ field: "from", message: `must be less than ${maxBuckets} times the granularity before to` })
-  }
-  return issues.length > 0 ? Result.fail(InvalidRequest.fromIssues(issues)) : Result.succeed(query)
+  const granularity = read("granularity", readGranularity, "day")
+  const query: Omit<UsageQuery, "groupBy"> = { from: from ?? Math.min(defaults.from, to - hourMs), to, granularity }
+  const wrong = issues.length === 0 ? wrongStretch(query) : undefined
+  if (wrong !== undefined) issues.push({ field: "from", message: wrong })
+  const groupBy = read("group_by", readGrouping, undefined)
+  return issues.length > 0 ? Result.fail(InvalidRequest.fromIssues(issues)) : Result.succeed({ ...query, groupBy })
+}
+
+/** What is wrong with fields that are right each by itself. */
+const wrongStretch = ({ from, granularity, to }: Omit<UsageQuery, "groupBy">): string | undefined => {
+  if (from >= to) return "must be before to"
+  if (to - from <= maxBuckets * shortestMs[granularity]) return undefined
+  return `must be less than ${maxBuckets} times the granularity before to`
 }
 
 export const tooManyRows = InvalidRequest.fromIssues([

@@ -42,13 +42,16 @@ export const carriable = Schema.makeFilter(
   (text: string) => isCarriable(text) || "must not hold a NUL character or a lone surrogate"
 )
 
+/** Stands for a value that could not be decoded. It is half of a character, so that no query string decodes to it. */
+export const undecodable = "\udc00"
+
 /** Reads fields one by one; `issues` holds what was wrong with those read so far. */
 export const readFields = (raw: RawFields) => {
   const issues: Array<Issue> = []
   const read = <A, B>(name: string, reader: Reader<A>, absent: B): A | B => {
     const input = raw[name]
     if (input === undefined) return absent
-    const value = reader(input)
+    const value = input === undecodable ? Result.fail("must be percent-encoded UTF-8") : reader(input)
     if (Result.isSuccess(value)) return value.success
     issues.push({ field: name, message: Array.isArray(input) ? "must be one value, not several" : value.failure })
     return absent

@@ -16,8 +16,12 @@ export const codePointLength = (text: string): number => {
 }
 
 /** The first `count` code points of `text`. */
-export const cutCodePoints = (text: string, count: number): string =>
-  text.length <= count ? text : Array.from(text).slice(0, count).join("")
+export const cutCodePoints = (text: string, count: number): string => {
+  if (text.length <= count) return text
+  let end = 0
+  for (let cut = 0; cut < count && end < text.length; cut++) end += (text.codePointAt(end) ?? 0) > 0xffff ? 2 : 1
+  return text.slice(0, end)
+}
 
 /** Postgres and the engines cannot carry a NUL or a lone surrogate (R10). */
 export const isCarriable = (text: string): boolean => text.isWellFormed() && !text.includes("\0")

@@ -1,6 +1,8 @@
 import { Context } from "effect"
+import type { Headers } from "effect/http"
 import { type HttpApiEndpoint, OpenApi } from "effect/http-api"
 import type { CredentialKind } from "../domain/Credential.ts"
+import { isElsewhere, isOwnPage } from "./ownPage.ts"
 
 /** The kinds of credential that an endpoint accepts. One that says nothing accepts nobody. */
 export const Accepted = Context.Reference<ReadonlyArray<CredentialKind>>("quarry/http/Accepted", {
@@ -25,18 +27,16 @@ export const accepting = (...kinds: ReadonlyArray<CredentialKind>) =>
 export const acceptedBy = (endpoint: HttpApiEndpoint.Top): ReadonlyArray<CredentialKind> =>
   Context.get(endpoint.annotations, Accepted)
 
-/**
- * Says that a session is taken from this deployment's own pages only, where others may call too. Endpoints that take
- * nothing but a session, and change something, need not say so.
- */
-export const SessionsFromOwnPages = Context.Reference<boolean>("quarry/http/SessionsFromOwnPages", {
-  defaultValue: () => false
-})
+/** Says that requests to an endpoint may spend credits. */
+export const SpendsCredits = Context.Reference<boolean>("quarry/http/SpendsCredits", { defaultValue: () => false })
 
 /**
- * Whether a session must come from a page of this deployment (R25): the request changes something, and a browser would
- * send the session along with a request that any page makes.
+ * Which requests with a session an endpoint takes (R25), because a browser sends the session along with a request of any
+ * page. What changes something must come from a page of ours; what spends credits must not say that it comes from
+ * elsewhere.
  */
-export const ownPagesOnly = (endpoint: HttpApiEndpoint.Top): boolean =>
-  Context.get(endpoint.annotations, SessionsFromOwnPages) ||
-  (endpoint.method !== "GET" && acceptedBy(endpoint).every((kind) => kind === "session"))
+export const takesSessionOf = (endpoint: HttpApiEndpoint.Top): ((headers: Headers.Headers, own: string) => boolean) => {
+  if (Context.get(endpoint.annotations, SpendsCredits)) return (headers, own) => !isElsewhere(headers, own)
+  const changes = endpoint.method !== "GET" && acceptedBy(endpoint).every((kind) => kind === "session")
+  return changes ? isOwnPage : () => true
+}

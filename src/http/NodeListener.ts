@@ -1,26 +1,29 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http"
+import { createServer, type IncomingMessage, type Server } from "node:http"
 import { type AddressInfo, Server as NetServer } from "node:net"
-import type { Duplex } from "node:stream"
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
-import { Context, Deferred, Duration, Effect, Fiber, Option, Scope } from "effect"
-import { HttpServerError, type HttpServerRequest, type HttpServerResponse } from "effect/http"
-import { InvalidRequest, internalError, NotFound } from "../domain/errors.ts"
+import * as NodeHttpServerRequest from "@effect/platform-node/NodeHttpServerRequest"
+import { Clock, Context, Deferred, Duration, Effect, type Exit, Fiber, Option, Scope } from "effect"
+import { HttpServerError, HttpServerRequest, type HttpServerResponse } from "effect/http"
+import { InvalidRequest } from "../domain/errors.ts"
 import { observe } from "../services/Instrument.ts"
 import { Readiness } from "../services/Readiness.ts"
-import type { Undeclared } from "./errors.ts"
-import { activeRequests, countDropped, countShed, openConnections, startCounting } from "./metrics.ts"
+import { probeHalfClosed, refuseUnparsable, type State, track } from "./Connections.ts"
+import { busy, busyRetrySeconds, CurrentIntake, Intake, type IntakeLimits } from "./Intake.ts"
+import { activeRequests, countCut, countDropped, countShed, openConnections, startCounting } from "./metrics.ts"
 import * as Refusal from "./Refusal.ts"
+import { countingResponse, Unread } from "./Unread.ts"
 
 /** What the listener and each of its connections may take: sizes in bytes, times in milliseconds. */
-export interface ListenerLimits {
+export interface ListenerLimits extends IntakeLimits {
   readonly maxConnections: number
-  readonly maxRequestsInFlight: number
+  readonly maxUnreadBytes: number
   readonly maxHeaderBytes: number
   readonly headersTimeoutMs: number
   readonly requestTimeoutMs: number
   readonly keepAliveTimeoutMs: number
   readonly inactivityTimeoutMs: number
   readonly lingerMs: number
+  readonly probeAfterMs: number
 }
 
 export interface ListenerOptions {
@@ -37,17 +40,7 @@ export type App = Effect.Effect<
   HttpServerRequest.HttpServerRequest | Scope.Scope
 >
 
-const malformed = InvalidRequest.whole("it is no well-formed HTTP request")
-const headersTooLarge = InvalidRequest.whole("its headers are too large")
-const tooSlow = InvalidRequest.whole("it did not arrive in time")
 const hostMismatch = InvalidRequest.whole("it must have exactly one Host header")
-const noTunnel = new NotFound({ message: "This is no proxy: CONNECT is not served." })
-
-/** What Node's parser and timers refuse, by the code of their error. */
-const parserErrors: Readonly<Record<string, Undeclared>> = {
-  HPE_HEADER_OVERFLOW: headersTooLarge,
-  ERR_HTTP_REQUEST_TIMEOUT: tooSlow
-}
 
 /** A request with two hosts is read in two ways by two parties, one of which may be a cache or an access check. */
 const hasOneHost = ({ httpVersion, rawHeaders }: IncomingMessage): boolean => {
@@ -60,15 +53,9 @@ const hasOneHost = ({ httpVersion, rawHeaders }: IncomingMessage): boolean => {
   return hosts === 1 || (hosts === 0 && httpVersion === "1.0")
 }
 
-interface Connection {
-  /** Requests that are not answered yet, in the order of their arrival. */
-  readonly open: Set<ServerResponse>
-  /** The response to the request that came last, sent or not. */
-  latest: ServerResponse | undefined
-}
-
-const makeServer = (limits: ListenerLimits): Server => {
+const makeServer = (limits: ListenerLimits, unread: Unread): Server => {
   const server = createServer({
+    ServerResponse: countingResponse(unread),
     maxHeaderSize: limits.maxHeaderBytes,
     headersTimeout: limits.headersTimeoutMs,
     requestTimeout: limits.requestTimeoutMs,
@@ -82,7 +69,9 @@ const makeServer = (limits: ListenerLimits): Server => {
   })
   server.maxConnections = limits.maxConnections
   server.timeout = limits.inactivityTimeoutMs
-  return server
+  // A client that has sent its request may close its own direction: Node would then close the other one too, and an
+  // answer that was charged would be lost. The property is not in Node's types.
+  return Object.assign(server, { httpAllowHalfOpen: true })
 }
 
 const listen = (server: Server, options: ListenerOptions) =>
@@ -95,68 +84,30 @@ const listen = (server: Server, options: ListenerOptions) =>
     })
   })
 
-/** Follows connections and the requests on them to their end, and hands requests on to `handle`. */
-const track = (server: Server, handle: (request: IncomingMessage, response: ServerResponse) => void) => {
-  const state = { connections: new Map<Duplex, Connection>(), inFlight: 0, draining: false }
+/** Whether bytes of the answer are still to be made when it is handed over. */
+const isStream = (exit: Exit.Exit<HttpServerResponse.HttpServerResponse, unknown>): boolean =>
+  exit._tag === "Success" && exit.value.body._tag === "Stream"
 
-  server.on("connection", (socket) => {
-    state.connections.set(socket, { open: new Set(), latest: undefined })
-    socket.once("close", () => state.connections.delete(socket))
-  })
-
-  const onRequest = (request: IncomingMessage, response: ServerResponse): void => {
-    const connection = state.connections.get(request.socket)
-    connection?.open.add(response)
-    if (connection !== undefined) connection.latest = response
-    state.inFlight++
-    response.once("close", () => {
-      connection?.open.delete(response)
-      state.inFlight--
-      // An answer whose headers were sent before the drain began has not announced the close.
-      if (state.draining && connection?.open.size === 0) request.socket.destroy()
-    })
-    handle(request, response)
+/**
+ * Counts a request as in flight while its answer is made. An answer that waits for a slow reader is not counted: it
+ * needs nothing but its bytes, which `Unread` bounds.
+ */
+const counted = (app: App, intake: Intake): App => {
+  const leave = (): void => {
+    intake.inFlight--
   }
-  server.on("request", onRequest)
-  // Any expectation but 100-continue may be ignored (RFC 9110, 10.1.1), and Node's 417 is not ours (R3).
-  server.on("checkExpectation", onRequest)
-  return state
-}
-
-type State = ReturnType<typeof track>
-
-type RefuseSocket = (socket: Duplex, error: Undeclared, sentId: unknown) => void
-
-/** Refuses what is no request, or not a whole one: without a listener Node would do so, and without the envelope. */
-const refuseUnparsable = (server: Server, { connections }: State, refuse: RefuseSocket): void => {
-  const broken = new WeakSet<Duplex>()
-
-  server.on("clientError", (error: NodeJS.ErrnoException, socket) => {
-    // The parser complains again of each further piece.
-    if (broken.has(socket)) return
-    broken.add(socket)
-    const answer = (sentId?: unknown): void => {
-      // Ended already: an answer before said that the connection closes.
-      if (socket.writableEnded) return
-      if (error.code === "ECONNRESET" || !socket.writable) socket.destroy()
-      else refuse(socket, parserErrors[error.code ?? ""] ?? malformed, sentId)
-    }
-    const { latest, open } = connections.get(socket) ?? {}
-    if (latest === undefined) return answer()
-    if (latest.req.complete) {
-      if (open?.has(latest)) latest.once("close", () => answer())
-      else answer()
-      return
-    }
-    // The body of the latest request is broken or late. A refusal must be its only answer, and the next that is due;
-    // and a GET runs without its body: it may have been charged.
-    if (latest.headersSent || open?.size !== 1 || latest.req.method === "GET") socket.destroy()
-    else answer(latest.req.headers["x-request-id"])
+  const leaveWithStream = Effect.map(HttpServerRequest.HttpServerRequest, (request) => {
+    const response = NodeHttpServerRequest.toServerResponse(request)
+    if (response.destroyed) leave()
+    else response.once("close", leave)
   })
-
-  server.on("connect", (request: IncomingMessage, socket: Duplex) => {
-    socket.on("error", () => socket.destroy()).resume()
-    refuse(socket, noTunnel, request.headers["x-request-id"])
+  return Effect.suspend(() => {
+    intake.inFlight++
+    return Effect.onExitPrimitive(app, (exit) => {
+      if (isStream(exit)) return leaveWithStream
+      leave()
+      return undefined
+    })
   })
 }
 
@@ -202,19 +153,34 @@ export const serve = Effect.fnUntraced(function* (app: App, options: ListenerOpt
   const fork = Effect.runForkWith(yield* Effect.context<never>())
   const run = (effect: Effect.Effect<void>) => void Fiber.runIn(fork(effect), scope)
 
-  const handle = yield* Effect.updateContext(NodeHttpServer.makeHandler(app, { scope }), deep)
-  const shed = yield* NodeHttpServer.makeHandler(Effect.andThen(countShed, refusal.app(internalError, {})), { scope })
+  const clock = yield* Clock.Clock
+  const intake = new Intake(limits)
+  const handle = yield* NodeHttpServer.makeHandler(counted(app, intake), { scope }).pipe(
+    Effect.provideService(CurrentIntake, intake),
+    Effect.updateContext(deep)
+  )
+  const refuseBusy = refusal.app(busy, { "retry-after": String(busyRetrySeconds) })
+  const shed = yield* NodeHttpServer.makeHandler(Effect.andThen(countShed, refuseBusy), { scope })
   const refuseHost = yield* NodeHttpServer.makeHandler(refusal.app(hostMismatch, { connection: "close" }), { scope })
 
-  const server = makeServer(limits)
+  const server = makeServer(
+    limits,
+    new Unread(
+      limits.maxUnreadBytes,
+      () => clock.currentTimeMillisUnsafe(),
+      () => run(countCut)
+    )
+  )
   const state = track(server, (request, response) => {
     if (!hasOneHost(request)) refuseHost(request, response)
-    else if (state.inFlight > limits.maxRequestsInFlight) shed(request, response)
+    else if (intake.full) shed(request, response)
     else handle(request, response)
   })
-  refuseUnparsable(server, state, (socket, error, sentId) =>
-    run(refusal.onSocket(socket, limits.lingerMs, error, sentId))
-  )
+  refuseUnparsable(server, state, {
+    refuse: (socket, error, sentId) => run(refusal.onSocket(socket, limits.lingerMs, error, sentId)),
+    close: (socket) => run(Refusal.closeSocket(socket, limits.lingerMs))
+  })
+  probeHalfClosed(server, state, (then) => run(Effect.andThen(Effect.sleep(limits.probeAfterMs), Effect.sync(then))))
   server.on("drop", () => run(countDropped))
   yield* startCounting
   yield* observe(activeRequests.of(), () => state.inFlight)

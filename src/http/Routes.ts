@@ -1,9 +1,10 @@
 import { Layer } from "effect"
 import { HttpIncomingMessage } from "effect/http"
-import { HttpApiBuilder, HttpApiScalar } from "effect/http-api"
+import { HttpApiBuilder } from "effect/http-api"
 import * as mcp from "../mcp/Endpoint.ts"
 import { Api } from "./Api.ts"
 import { maxBodyBytes } from "./body.ts"
+import * as Docs from "./docs/Docs.ts"
 import * as account from "./handlers/account.ts"
 import * as auth from "./handlers/auth.ts"
 import * as keys from "./handlers/keys.ts"
@@ -23,8 +24,8 @@ const handlers = Layer.mergeAll(search.layer, account.layer, usage.layer, keys.l
 
 /** Every route of the public listener behind its edge. Requires the services and an `HttpRouter`. */
 export const layer = Layer.mergeAll(
-  HttpApiBuilder.layer(Api, { openapiPath: "/openapi.json" }).pipe(Layer.provide(handlers)),
-  HttpApiScalar.layer(Api, { path: "/docs" }),
+  HttpApiBuilder.layer(Api).pipe(Layer.provide(handlers)),
+  Docs.layer,
   auth.layer,
   oauth.layer,
   Edge.layer

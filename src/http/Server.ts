@@ -1,6 +1,7 @@
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import { Duration, Effect, Layer } from "effect"
 import { HttpRouter } from "effect/http"
+import { intakeLimits } from "./Intake.ts"
 import { type ListenerLimits, serve } from "./NodeListener.ts"
 import * as Routes from "./Routes.ts"
 
@@ -8,10 +9,12 @@ import * as Routes from "./Routes.ts"
 export const limits: ListenerLimits = {
   /** Those above it are closed unanswered: an answer costs more than a refusal may. */
   maxConnections: 8192,
-  /** Those above it are answered `internal_error` at once. Each may hold a body of 1 MiB and an upstream call. */
-  maxRequestsInFlight: 1024,
-  /** Request line and headers together. Generous, because an oversized `X-Request-Id` is replaced and not refused (R2). */
-  maxHeaderBytes: 256 * 1024,
+  /** Requests and bodies above these limits are answered `rate_limited` (R57). */
+  ...intakeLimits,
+  /** Of answers that clients have not read, over all connections. Beyond it the slowest readers are cut off. */
+  maxUnreadBytes: 64 * 1024 * 1024,
+  /** Request line and headers together (R2). */
+  maxHeaderBytes: 16 * 1024,
   /** For the headers of a request to arrive. */
   headersTimeoutMs: 10_000,
   /** For a whole request to arrive. */
@@ -21,7 +24,9 @@ export const limits: ListenerLimits = {
   /** Without a byte in either direction, as with a client that does not read. Longer than the longest batch. */
   inactivityTimeoutMs: 120_000,
   /** For a client to read a refusal before its connection is destroyed. */
-  lingerMs: 500
+  lingerMs: 500,
+  /** From a client's closing of its direction to an interim response, which tells whether it has left. */
+  probeAfterMs: 250
 }
 
 export interface ServerOptions {

@@ -23,13 +23,19 @@ export const openConnections = gauge("quarry.http.connections", {
 })
 
 const shed = counter("quarry.http.shed", {
-  description: "Requests refused because as many were in flight as may be",
+  description: "Requests refused because as many were in flight, or as many bodies awaited, as may be",
   unit: "{request}",
   labels: []
 })
 
 const dropped = counter("quarry.http.connections.dropped", {
   description: "Connections closed because as many were open as may be",
+  unit: "{connection}",
+  labels: []
+})
+
+const cut = counter("quarry.http.connections.cut", {
+  description: "Connections closed because clients did not read their answers, and too many bytes waited",
   unit: "{connection}",
   labels: []
 })
@@ -60,8 +66,11 @@ export const countShed: Effect.Effect<void> = Metric.update(shed.of(), 1)
 
 export const countDropped: Effect.Effect<void> = Metric.update(dropped.of(), 1)
 
+export const countCut: Effect.Effect<void> = Metric.update(cut.of(), 1)
+
 /** An alert on a counter needs its zero: the first increase of one that is not there yet is none. */
-export const startCounting: Effect.Effect<void> = Effect.andThen(
-  Metric.update(shed.of(), 0),
-  Metric.update(dropped.of(), 0)
+export const startCounting: Effect.Effect<void> = Effect.forEach(
+  [shed, dropped, cut],
+  (count) => Metric.update(count.of(), 0),
+  { discard: true }
 )

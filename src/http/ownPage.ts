@@ -1,5 +1,13 @@
 import type { Headers } from "effect/http"
+import * as CallingPage from "../domain/CallingPage.ts"
 
-/** Browsers name the page's origin themselves: no page can claim another's. The older header decides where both are. */
+const pageOf = (headers: Headers.Headers): CallingPage.CallingPage => ({
+  origin: headers.origin,
+  site: headers["sec-fetch-site"]
+})
+
 export const isOwnPage = (headers: Headers.Headers, origin: string): boolean =>
-  headers.origin === undefined ? headers["sec-fetch-site"] === "same-origin" : headers.origin === origin
+  CallingPage.isOwnPage(pageOf(headers), origin)
+
+export const isElsewhere = (headers: Headers.Headers, origin: string): boolean =>
+  CallingPage.isElsewhere(pageOf(headers), origin)

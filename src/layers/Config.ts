@@ -20,7 +20,18 @@ type Reader<A> = (text: string) => A | undefined
 
 const anyText: Reader<string> = (text) => text
 
+/** A name or an address alone: with a scheme, a port or a path in it nothing can be bound. */
+const hostName: Reader<string> = (text) => (/^[\w.:%-]+$/.test(text) ? text : undefined)
+
 const secretText: Reader<Redacted.Redacted> = Redacted.make
+
+/** What signs sessions and digests keys must not be guessed: `openssl rand -base64 32` gives 44 characters. */
+const minSecretCharacters = 32
+
+const signingSecret: Reader<Redacted.Redacted> = (text) =>
+  text.trim().length >= minSecretCharacters ? Redacted.make(text) : undefined
+
+const takesSigningSecret = `a random text of at least ${minSecretCharacters} characters, such as \`openssl rand -base64 32\` makes`
 
 const oneOf =
   <const A extends string>(...values: ReadonlyArray<A>): Reader<A> =>
@@ -49,6 +60,19 @@ const duration =
 const address = (protocols: ReadonlyArray<string>, text: string): boolean =>
   URL.canParse(text) && protocols.includes(new URL(text).protocol)
 
+/** The address of a server with a login, whose parts clients decode: a `%` that stands for nothing would end the start. */
+const server = (protocols: ReadonlyArray<string>, text: string): boolean => {
+  if (!address(protocols, text)) return false
+  const { hostname, password, pathname, searchParams, username } = new URL(text)
+  if (hostname === "" && !searchParams.has("host")) return false
+  try {
+    for (const part of [username, password, pathname]) decodeURIComponent(part)
+    return true
+  } catch {
+    return false
+  }
+}
+
 const webAddress: Reader<string> = (text) => (address(["http:", "https:"], text) ? text.replace(/\/+$/, "") : undefined)
 
 /** Cookies, sign-in and the links in emails are of a whole host: with a path, sign-in would be found nowhere. */
@@ -59,13 +83,22 @@ const secretAddress: Reader<Redacted.Redacted> = (text) =>
   address(["http:", "https:"], text) ? Redacted.make(text) : undefined
 
 const postgresAddress: Reader<Redacted.Redacted> = (text) =>
-  address(["postgres:", "postgresql:"], text) ? Redacted.make(text) : undefined
+  server(["postgres:", "postgresql:"], text) ? Redacted.make(text) : undefined
 
-const redisAddresses: Reader<Redacted.Redacted> = (text) =>
-  text.split(",").every((node) => address(["redis:", "rediss:"], node.trim())) ? Redacted.make(text) : undefined
+/** Nodes of a cluster have no database but 0, so that naming one is a mistake. */
+const redisAddresses: Reader<Redacted.Redacted> = (text) => {
+  const nodes = text.split(",").map((node) => node.trim())
+  const path = nodes.length === 1 ? /^(\/[0-9]{0,5})?$/ : /^\/?$/
+  const valid = nodes.every((node) => server(["redis:", "rediss:"], node) && path.test(new URL(node).pathname))
+  return valid ? Redacted.make(text) : undefined
+}
 
 const smtpAddress: Reader<Redacted.Redacted> = (text) =>
-  address(["smtp:", "smtps:"], text) ? Redacted.make(text) : undefined
+  server(["smtp:", "smtps:"], text) ? Redacted.make(text) : undefined
+
+/** As a browser's `Origin` header writes it, because requests are compared with it as it is. */
+const webOrigin: Reader<string> = (text) =>
+  address(["http:", "https:"], text) && new URL(text).origin === text ? text : undefined
 
 /** An address with or without a name: `Quarry <quarry@example.com>`. */
 const sender: Reader<string> = (text) =>
@@ -197,9 +230,9 @@ const port = "a port number from 1 to 65535"
  * lease must outlast the longest request and the drain together.
  */
 const settings = {
-  host: setting("HOST", anyText, { takes: "a host name or address", fallback: "127.0.0.1" }),
+  host: setting("HOST", hostName, { takes: "a host name or address", fallback: "127.0.0.1" }),
   port: setting("PORT", whole(1, 65_535), { takes: port, fallback: 3000 }),
-  adminHost: setting("ADMIN_HOST", anyText, { takes: "a host name or address", fallback: "127.0.0.1" }),
+  adminHost: setting("ADMIN_HOST", hostName, { takes: "a host name or address", fallback: "127.0.0.1" }),
   adminPort: setting("ADMIN_PORT", whole(0, 65_535), {
     takes: `${port}, or 0 for no private listener`,
     fallback: 9464
@@ -227,12 +260,12 @@ const settings = {
     fallback: true
   }),
   redisUrl: setting("REDIS_URL", redisAddresses, {
-    takes: "redis://host:port, or several separated by commas for Redis Cluster",
+    takes: "redis://host:port/database, or redis://host:port several times, separated by commas, for Redis Cluster",
     fallback: undefined,
     secret: true
   }),
-  authSecret: setting("AUTH_SECRET", secretText, { takes: "a random text", fallback: undefined, secret: true }),
-  keyPepper: setting("KEY_PEPPER", secretText, { takes: "a random text", fallback: undefined, secret: true }),
+  authSecret: setting("AUTH_SECRET", signingSecret, { takes: takesSigningSecret, fallback: undefined, secret: true }),
+  keyPepper: setting("KEY_PEPPER", signingSecret, { takes: takesSigningSecret, fallback: undefined, secret: true }),
   quarryProviders: setting("QUARRY_PROVIDERS", anyText, { takes: "the path of a JSON file", fallback: undefined }),
   searxngUrl: setting("SEARXNG_URL", webAddress, {
     takes: "the http(s) address of a SearXNG",
@@ -259,7 +292,10 @@ const settings = {
     takes: "a whole number of searches up to 1000000; 0 turns the result cache off",
     fallback: 10_000
   }),
-  demoOrigin: setting("DEMO_ORIGIN", anyText, { takes: "the value of X-Demo-Origin", fallback: undefined }),
+  demoOrigin: setting("DEMO_ORIGIN", webOrigin, {
+    takes: "the value of X-Demo-Origin, an origin without a path such as https://www.example.com",
+    fallback: undefined
+  }),
   marketplaceProxySecret: setting("MARKETPLACE_PROXY_SECRET", proxySecrets, {
     takes: "one secret, or two separated by a comma",
     fallback: undefined,
@@ -363,6 +399,9 @@ const contradictions = (values: Settings): ReadonlyArray<string> => {
     const [set, unset] = values[one] === undefined ? [other, one] : [one, other]
     return [`${constantCase(unset)}: not set; ${constantCase(set)} requires it.`]
   })
+  if (values.port === values.adminPort && values.host === values.adminHost) {
+    halves.push(`ADMIN_PORT: got ${values.adminPort}, which is PORT too; takes another port.`)
+  }
   if (values.databaseUrl === undefined) return halves
   const missing = { AUTH_SECRET: values.authSecret, KEY_PEPPER: values.keyPepper }
   return Object.entries(missing)

@@ -1,10 +1,11 @@
 import { fileURLToPath } from "node:url"
-import { Console, Context, Effect, FileSystem, Layer, Redacted } from "effect"
+import { Console, Context, DateTime, Effect, FileSystem, Layer, Redacted } from "effect"
 import { Accounts } from "../services/Accounts.ts"
 import { DocumentIndex } from "../services/DocumentIndex.ts"
 import { KeyStore } from "../services/KeyStore.ts"
 import { AppConfig } from "./Config.ts"
 import * as DocumentFile from "./DocumentFile.ts"
+import { LogFormat } from "./Logging.ts"
 
 const developerEmail = "developer@localhost"
 const starterIndex = fileURLToPath(new URL("../../data/starter-index.jsonl.gz", import.meta.url))
@@ -45,11 +46,46 @@ const fillIndex = Effect.gen(function* () {
   yield* index.load(DocumentFile.read(starterIndex), undefined)
 })
 
+const searchLine = (baseUrl: string, secret: Redacted.Redacted): string =>
+  `curl -H 'Authorization: Bearer ${Redacted.value(secret)}' '${baseUrl}/v1/query?query=http+caching'`
+
+const keyIntroduction = "An account for you to develop with. Its API key is shown this once:"
+
+/** For a person at a terminal. */
+const announcePretty = Effect.fnUntraced(function* (baseUrl: string, secret: Redacted.Redacted | undefined) {
+  yield* Console.log(`Quarry listens at ${baseUrl}`)
+  if (secret === undefined) return
+  const lines = [
+    "",
+    keyIntroduction,
+    `  ${Redacted.value(secret)}`,
+    "",
+    "Try it:",
+    `  ${searchLine(baseUrl, secret)}`,
+    ""
+  ]
+  yield* Console.log(lines.join("\n"))
+})
+
+/**
+ * The same as entries of a log, one object a line, whatever its level. The key is printed and not logged: where logs are
+ * exported, it must not go with them.
+ */
+const announceJson = Effect.fnUntraced(function* (baseUrl: string, secret: Redacted.Redacted | undefined) {
+  const entry = (message: string, fields: Readonly<Record<string, string>>) =>
+    Effect.flatMap(DateTime.now, (now) =>
+      Console.log(JSON.stringify({ message, level: "INFO", timestamp: DateTime.formatIso(now), ...fields }))
+    )
+  yield* entry(`Quarry listens at ${baseUrl}`, { base_url: baseUrl })
+  if (secret === undefined) return
+  const curl = searchLine(baseUrl, secret)
+  yield* entry(`${keyIntroduction} ${curl}`, { base_url: baseUrl, key: Redacted.value(secret), curl })
+})
+
 /** Tells on stdout that the service is up, once it listens. */
 export const announce: Effect.Effect<void, never, AppConfig | FirstStart> = Effect.gen(function* () {
   const { baseUrl, databaseUrl, dataDir, marketplacePlan, marketplaceProxySecret } = yield* AppConfig
   const { secret } = yield* FirstStart
-  yield* Console.log(`Quarry listens at ${baseUrl}`)
   if (databaseUrl === undefined) {
     const kept = dataDir === "memory:" ? "nothing is kept" : `data is kept in ${dataDir}, without fsync`
     yield* Effect.logWarning(
@@ -60,16 +96,6 @@ export const announce: Effect.Effect<void, never, AppConfig | FirstStart> = Effe
     const unset = marketplacePlan === undefined ? "MARKETPLACE_PLAN" : "MARKETPLACE_PROXY_SECRET"
     yield* Effect.logWarning(`${unset} is not set: the marketplace is off.`)
   }
-  if (secret === undefined) return
-  yield* Console.log(
-    [
-      "",
-      "An account for you to develop with. Its API key is shown this once:",
-      `  ${Redacted.value(secret)}`,
-      "",
-      "Try it:",
-      `  curl -H 'Authorization: Bearer ${Redacted.value(secret)}' '${baseUrl}/v1/query?query=http+caching'`,
-      ""
-    ].join("\n")
-  )
+  const print = (yield* LogFormat) === "json" ? announceJson : announcePretty
+  yield* print(baseUrl, secret)
 })

@@ -1,5 +1,5 @@
-import { Cause, Effect, Result } from "effect"
-import { HttpServerResponse } from "effect/http"
+import { Cause, Effect, Layer, Result } from "effect"
+import { HttpRouter, HttpServerResponse } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import manifest from "../../package.json" with { type: "json" }
 import { type InternalError, internalError } from "../domain/errors.ts"
@@ -13,7 +13,7 @@ import { logFault } from "../http/middleware/Edge.ts"
 import { Deployment } from "../services/Deployment.ts"
 import { wantsEvents } from "./accept.ts"
 import { toFailed } from "./failure.ts"
-import { foreignOrigin, type Refused, readMessages, refusal } from "./message.ts"
+import { foreignOrigin, onlyPost, type Refused, readMessages, refusal } from "./message.ts"
 import type { Tool, ToolAnswer, ToolFailure } from "./Tool.ts"
 import { account } from "./tools/account.ts"
 import { bulkSearch } from "./tools/bulkSearch.ts"
@@ -67,6 +67,8 @@ const toResponse = Effect.fnUntraced(function* (response: Response) {
   if (headers.get("content-type") === "text/event-stream") {
     return HttpServerResponse.fromWeb(response).pipe(
       HttpServerResponse.removeHeader("connection"),
+      // The library lets caches keep the stream and ask about it; whatever compresses it would hold events back.
+      HttpServerResponse.setHeader("cache-control", "no-store, no-transform"),
       HttpServerResponse.setStatus(status, "OK")
     )
   }
@@ -75,11 +77,19 @@ const toResponse = Effect.fnUntraced(function* (response: Response) {
   return HttpServerResponse.text(text, { status, contentType: "application/json" })
 })
 
+const notAllowed = HttpServerResponse.setHeader(refused(onlyPost), "allow", "POST")
+
+/** The protocol's methods that are not offered (R35): the route itself refuses, whoever asks. */
+const otherMethods = Layer.mergeAll(
+  HttpRouter.add("GET", "/mcp", notAllowed),
+  HttpRouter.add("DELETE", "/mcp", notAllowed)
+)
+
 /**
  * The endpoint. Until its body has been read, a request is refused as any other, with the envelope; what is wrong with the
  * text of the body is told in JSON-RPC, because that is what the sender of such a text can read.
  */
-export const layer = HttpApiBuilder.group(
+const post = HttpApiBuilder.group(
   Api,
   "mcp",
   Effect.fn(function* (handlers) {
@@ -120,3 +130,5 @@ export const layer = HttpApiBuilder.group(
     )
   })
 )
+
+export const layer = Layer.merge(post, otherMethods)

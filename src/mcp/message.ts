@@ -4,7 +4,7 @@ import { Result } from "effect"
 
 /** A refusal by JSON-RPC's own codes. */
 export interface Refused {
-  readonly status: 400 | 403
+  readonly status: 400 | 403 | 405
   readonly code: number
   readonly message: string
 }
@@ -12,7 +12,7 @@ export interface Refused {
 const parseError = -32700
 const invalidRequest = -32600
 /** Of the range that JSON-RPC leaves to implementations. */
-const forbidden = -32000
+const serverError = -32000
 
 /** Few clients batch, and each message may be a tool's call: one request must not be thousands of searches. */
 const maxBatchMessages = 10
@@ -26,8 +26,15 @@ const refuse = (code: number, message: string): Result.Result<never, Refused> =>
 /** A page of another origin may be one that was rebound to this address. The protocol asks for a 403. */
 export const foreignOrigin: Refused = {
   status: 403,
-  code: forbidden,
+  code: serverError,
   message: "Pages of other origins may not call this endpoint."
+}
+
+/** No stream and no session outlives a request. Clients take a 405 for that, and any other status for an error. */
+export const onlyPost: Refused = {
+  status: 405,
+  code: serverError,
+  message: "Method not allowed: there is no stream to listen to and no session to end. Send messages by POST."
 }
 
 export const refusal = ({ code, message }: Refused) => ({ jsonrpc: "2.0" as const, id: null, error: { code, message } })

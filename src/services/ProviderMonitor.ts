@@ -95,7 +95,9 @@ export class ProviderMonitor {
       const isProbe = CoolDown.isProbe(this.coolDown, startedAt)
       if (isProbe) this.coolDown = CoolDown.probe(this.coolDown)
       const ms = timeLeft(clock, deadline)
-      const search = Effect.suspend(() => this.provider.search(request, options.maxQueueMs))
+      const search = Effect.suspend(() => this.provider.search(request, options.maxQueueMs)).pipe(
+        Effect.catchCause((cause) => this.refuseDefect(cause))
+      )
       const bounded = this.deadlines.within(search, deadline, () => Effect.fail(unanswered(ms)))
       return Effect.onExit(bounded, (exit) => {
         const now = clock.currentTimeMillisUnsafe()
@@ -128,6 +130,18 @@ export class ProviderMonitor {
       latencyMs: p50 === undefined || p95 === undefined || p99 === undefined ? undefined : { p50, p95, p99 },
       capabilities: this.provider.capabilities
     }
+  }
+
+  /**
+   * A defect is a refusal too: an answer that breaks its adapter must not keep the search from the next provider. It is
+   * logged as an error, because it is a bug of ours. Interruption stays interruption.
+   */
+  private refuseDefect(cause: Cause.Cause<Refusal>): Effect.Effect<never, Refusal> {
+    if (!Cause.hasDies(cause) || Cause.hasInterrupts(cause)) return Effect.failCause(cause)
+    return Effect.andThen(
+      Effect.logError(`Provider ${this.provider.name} broke its adapter`, cause),
+      Effect.fail(new Refusal({ reason: "malformed", message: "its answer broke its adapter" }))
+    )
   }
 
   /** Whether its time ended it by way of the search that made it, which has the same deadline. */

@@ -5,6 +5,9 @@ import { type Deadline, Deadlines } from "./Deadlines.ts"
 import { cacheLookups } from "./Metrics.ts"
 import { sampledSpan } from "./Tracing.ts"
 
+/** A larger answer is not kept: a few of them would push out thousands. */
+export const maxAnswerBytes = 262_144
+
 /** Where answers are kept, each for as long as the store is made to keep them. Those that it gives are `cached`. */
 export interface ResultStore {
   readonly get: (key: string) => Effect.Effect<Answer | undefined>

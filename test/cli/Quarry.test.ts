@@ -12,7 +12,7 @@ import { codeOf, complain } from "../../src/exit.ts"
 import { AppConfig } from "../../src/layers/Config.ts"
 import { AccountRefused, Accounts } from "../../src/services/Accounts.ts"
 import { DocumentIndex } from "../../src/services/DocumentIndex.ts"
-import { KeyStore } from "../../src/services/KeyStore.ts"
+import { KeyStore, tooManyKeys } from "../../src/services/KeyStore.ts"
 import { type Discrepancy, Ledger } from "../../src/services/Ledger.ts"
 import type { Provider } from "../../src/services/Provider.ts"
 import { ProviderStates } from "../../src/services/ProviderStates.ts"
@@ -55,7 +55,8 @@ const storage = (discrepancies: ReadonlyArray<Discrepancy>) =>
         Effect.succeed({ ...account, plan: choice.plan, quota: choice.quota, cycleStart: choice.cycleStart })
     }),
     Layer.mock(KeyStore, {
-      create: (_, { label, mode }) => Effect.succeed({ ...issued, key: { ...key, label, mode } }),
+      create: (id, { label, mode }) =>
+        id === "acc_full" ? Effect.fail(tooManyKeys) : Effect.succeed({ ...issued, key: { ...key, label, mode } }),
       list: () => Effect.succeed([key]),
       revoke: (id) => (id === key.id ? Effect.succeed({ ...key, revokedAt: 1000 }) : unknown()),
       rotate: () => Effect.succeed(issued)
@@ -245,6 +246,7 @@ describe("quarry", () => {
     ["account show --id acc_2", /^quarry: There is no such thing\.$/],
     ["account create --email a@b.example --plan custom", /^quarry: custom needs a quota$/],
     ["key revoke --id key_2", /^quarry: There is no such thing\.$/],
+    ["key create --account acc_full --name ci", /^quarry: an account has at most 50 active API keys: [^\n]+$/],
     ["key list --account acc_2", /^quarry: There is no such thing\.$/],
     ["index load package.json", /^quarry: .*package\.json line 1: \S+/]
   ] as const)("%s is refused: exit 1, one line on stderr, nothing on stdout", ([line, message]) =>

@@ -1,5 +1,29 @@
 import { assert, describe, it } from "@effect/vitest"
-import { bearerToken, cookieValues, isMarketplaceUser } from "../../src/domain/Credential.ts"
+import fc from "fast-check"
+import { bearerToken, cookieValues, isMarketplaceUser, judged } from "../../src/domain/Credential.ts"
+
+describe("R22: which credential is judged", () => {
+  const text = fc.option(fc.string(), { nil: undefined })
+
+  it("the demo's header beside anything else is refused, and so are the marketplace's beside Authorization", () => {
+    const presented = fc.record({
+      authorization: text,
+      marketplaceSecret: text,
+      marketplaceUser: text,
+      sessionCookies: fc.array(fc.string(), { maxLength: 2 }),
+      demoOrigin: text
+    })
+    fc.assert(
+      fc.property(presented, (presented) => {
+        const marketplace = presented.marketplaceSecret !== undefined || presented.marketplaceUser !== undefined
+        const bearer = presented.authorization !== undefined
+        const others = bearer || marketplace || presented.sessionCookies.length > 0
+        const refused = presented.demoOrigin === undefined ? (bearer && marketplace) || !others : others
+        assert.strictEqual(judged(presented) === undefined, refused)
+      })
+    )
+  })
+})
 
 describe("the parts of credentials", () => {
   it("a bearer token is one word after the scheme, in any letter case", () => {

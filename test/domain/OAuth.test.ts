@@ -1,5 +1,13 @@
 import { assert, describe, it } from "@effect/vitest"
-import { authorizationServer, challengeOf, isOwnScheme, letsAppsIn, protectedResource } from "../../src/domain/OAuth.ts"
+import * as fc from "fast-check"
+import {
+  authorizationServer,
+  challengeOf,
+  isOwnScheme,
+  isRedirect,
+  letsAppsIn,
+  protectedResource
+} from "../../src/domain/OAuth.ts"
 
 const site = "https://quarry.example"
 
@@ -73,10 +81,49 @@ describe("what apps read about signing in", () => {
       "cursor://app:80/callback",
       "cursor://app/callback#part",
       "cursor://app/call back",
+      ..."smb ldap jnlp afp ssh git steam zoommtg slack ms-settings x-apple.systempreferences whatever a.b"
+        .split(" ")
+        .map((scheme) => `${scheme}://app/callback`),
       "cursor",
       ""
     ]) {
       assert.isFalse(isOwnScheme(address), address)
     }
   })
+
+  const known =
+    /^(?:cherrystudio|claude|cursor|goose|jetbrains|kiro|lmstudio|raycast|trae|vscode|vscode-insiders|vscodium|warp|windsurf|zed):/i
+
+  it("of all schemes an app may be answered by https, http to this machine, known agents and turned-around domains", () => {
+    const scheme = fc.oneof(
+      fc.constantFrom(..."http https file data javascript smb ldap jnlp ms-msdt search-ms cursor x-apple.a".split(" ")),
+      fc.constantFrom("com.example.app", "io.github.someone", "app.example", "dev.x-y"),
+      fc.stringMatching(/^[a-zA-Z][a-zA-Z0-9+.-]{0,8}$/)
+    )
+    const rest = fc.oneof(
+      fc.constantFrom("://app/callback", ":/callback", ":callback", "://127.0.0.1:1/x", "://[::1]/", "://localhost"),
+      fc.string()
+    )
+    fc.assert(
+      fc.property(scheme, rest, (scheme, rest) => {
+        const address = scheme + rest
+        if (!isRedirect(address)) return
+        const { hostname, protocol } = new URL(address)
+        if (protocol === "https:" || known.test(address)) return
+        if (protocol === "http:") return assert.match(hostname, /^(?:localhost|\[::1\]|127\.\d+\.\d+\.\d+)$/)
+        assert.match(protocol, /^[a-z][a-z0-9-]*(?:\.[a-z0-9-]+)+:$/)
+        assert.notMatch(protocol, /^(?:ms-|x-apple|web\+)/)
+      }),
+      { numRuns: 20_000 }
+    )
+  })
+
+  for (const address of [
+    "com.example.app:/x",
+    "io.github.someone://callback",
+    "https://app.example/x",
+    "http://[::1]:9/x"
+  ]) {
+    it(`an app may be answered at ${address}`, () => assert.isTrue(isRedirect(address)))
+  }
 })

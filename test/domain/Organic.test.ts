@@ -2,6 +2,9 @@ import { assert, describe, it } from "@effect/vitest"
 import { Schema } from "effect"
 import * as fc from "fast-check"
 import {
+  maxSnippetCodePoints,
+  maxTitleCodePoints,
+  maxUrlUnits,
   OrganicResult,
   plainText,
   rank,
@@ -411,5 +414,27 @@ describe("rank", () => {
         )
       })
     )
+  })
+})
+
+describe("R12: limits of a result", () => {
+  it("a URL above 2,048 characters is no result", () => {
+    const longest = `https://a.test/${"x".repeat(maxUrlUnits - 15)}`
+    assert.strictEqual(longest.length, 2_048)
+    assert.deepStrictEqual(ranked([`${longest}x`, longest]), [longest])
+  })
+
+  it("titles and snippets are cut between code points", () => {
+    fc.assert(
+      fc.property(fc.string({ unit: "grapheme", maxLength: 5_000 }), (text) => {
+        const [result] = rank([row("https://a.test/", text, text)], 1)
+        const whole = Array.from(plainText(text))
+        assert.strictEqual(result?.title, whole.slice(0, maxTitleCodePoints).join("").trimEnd())
+        assert.strictEqual(result?.snippet, whole.slice(0, maxSnippetCodePoints).join("").trimEnd())
+        assert.isTrue(result?.title.isWellFormed())
+      })
+    )
+    const [result] = rank([row("https://a.test/", "😀".repeat(2_000), "😀".repeat(2_000))], 1)
+    assert.deepStrictEqual([result?.title, result?.snippet], ["😀".repeat(300), "😀".repeat(1_000)])
   })
 })

@@ -77,7 +77,11 @@ describe("quarry on the embedded store", () => {
   it.live("a database that is down is one line without the password", () =>
     Effect.gen(function* () {
       const DATABASE_URL = "postgres://quarry:hunter2@127.0.0.1:1/quarry"
-      const { code, stderr } = yield* quarry({ DATABASE_URL, AUTH_SECRET: "a", KEY_PEPPER: "k" }, "index", "stats")
+      const { code, stderr } = yield* quarry(
+        { DATABASE_URL, AUTH_SECRET: "a".repeat(32), KEY_PEPPER: "k".repeat(32) },
+        "index",
+        "stats"
+      )
       assert.strictEqual(code, 1)
       assert.match(stderr, /^quarry: The database cannot be reached \([^\n]*127\.0\.0\.1:1\)[^\n]*\n$/)
       assert.notInclude(stderr, "hunter2")

@@ -12,8 +12,8 @@ const replicas = 10
 
 const settingsOf = (server: PostgresServer) => ({
   DATABASE_URL: Redacted.value(server.url),
-  AUTH_SECRET: "a secret for tests",
-  KEY_PEPPER: "a pepper for tests",
+  AUTH_SECRET: "a secret for tests, of 32 characters or more",
+  KEY_PEPPER: "a pepper for tests, of 32 characters or more",
   ADMIN_PORT: "0",
   LOG_FORMAT: "json"
 })

@@ -1,5 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Effect } from "effect"
+import { Effect, Schedule } from "effect"
+import { lastLink, mailServer } from "../support/MailServer.ts"
 import { freePort, spawned } from "../support/Spawned.ts"
 
 describe("sign-in over real HTTP", () => {
@@ -17,7 +18,8 @@ describe("sign-in over real HTTP", () => {
             const response = await fetch(`${origin}/api/auth${path}`, {
               method,
               headers: { origin, ...type, ...headers },
-              body: body ?? null
+              body: body ?? null,
+              redirect: "manual"
             })
             assert.isNotNull(response.headers.get("x-request-id"))
             return { status: response.status, headers: response.headers, text: await response.text() }
@@ -33,10 +35,78 @@ describe("sign-in over real HTTP", () => {
         assert.strictEqual((yield* send("POST", "/sign-out", undefined, { cookie })).status, 200)
         assert.strictEqual((yield* send("GET", "/get-session", undefined, { cookie })).text, "null")
 
+        for (const callback of ["/.//evil.example", "/../..//evil.example"]) {
+          const { headers } = yield* send("GET", `/verify-email?token=x&callbackURL=${encodeURIComponent(callback)}`)
+          assert.strictEqual(headers.get("location"), "/evil.example?error=INVALID_TOKEN")
+        }
+        for (const [path, body, field] of [
+          ["/sign-in/email", { ...person, oauth_query: [1] }, "oauth_query"],
+          ["/sign-in/email", { ...person, callbackURL: "//evil.example" }, "callbackURL"],
+          ["/sign-up/email", { ...person, email: "nobody" }, "email"]
+        ] as const) {
+          const refused = yield* send("POST", path, JSON.stringify(body))
+          const { error, issues } = JSON.parse(refused.text)
+          assert.deepStrictEqual([refused.status, error, issues[0].field], [400, "invalid_request", field])
+        }
+
         const unoffered = yield* send("POST", "/update-user", "{}", { cookie })
         assert.deepStrictEqual([unoffered.status, JSON.parse(unoffered.text).error], [404, "not_found"])
         const large = yield* send("POST", "/reset-password", "x".repeat(1_100_000))
         assert.deepStrictEqual([large.status, JSON.parse(large.text).error], [400, "invalid_request"])
+      }),
+    120_000
+  )
+
+  it.live(
+    "with a mail server, whoever reads an address's mail chooses its password, and opening the link does nothing",
+    () =>
+      Effect.gen(function* () {
+        const [port, { port: smtp, said }] = [yield* freePort, yield* mailServer("220 test ESMTP")]
+        const server = yield* spawned("src/main.ts", [], {
+          DATA_DIR: "memory:",
+          PORT: `${port}`,
+          SMTP_URL: `smtp://127.0.0.1:${smtp}`,
+          EMAIL_FROM: "quarry@example.com"
+        })
+        yield* server.said("Quarry listens at ")
+        const origin = `http://localhost:${port}`
+        const send = (path: string, type?: string, body?: string) =>
+          Effect.promise(async () => {
+            const response = await fetch(`${origin}${path}`, {
+              method: body === undefined ? "GET" : "POST",
+              headers: { origin, ...(type === undefined ? {} : { "content-type": type }) },
+              body: body ?? null,
+              redirect: "manual"
+            })
+            return { status: response.status, headers: response.headers, text: await response.text() }
+          })
+        const post = (path: string, body: object) => send(path, "application/json", JSON.stringify(body))
+        const signIn = (password: string) => post("/api/auth/sign-in/email", { email, password })
+        const email = "owner@example.com"
+        const next = "/oauth/sign-in?client_id=app"
+
+        const attack = { email, password: "the attacker's own", name: "A Person", callbackURL: next }
+        assert.strictEqual((yield* post("/api/auth/sign-up/email", attack)).status, 200)
+        const link = yield* Effect.sync(() => lastLink(said)).pipe(
+          Effect.flatMap(Effect.fromNullishOr),
+          Effect.retry({ schedule: Schedule.spaced("50 millis"), times: 200 })
+        )
+        const { pathname, search, searchParams } = new URL(link)
+        const page = yield* send(`${pathname}${search}`)
+        assert.deepStrictEqual([page.status, pathname], [200, "/oauth/confirm"])
+        assert.strictEqual((yield* signIn("the attacker's own")).status, 401)
+
+        const fields = { token: searchParams.get("token") ?? "", next: searchParams.get("callbackURL") ?? "" }
+        const form = (password: string) =>
+          send(pathname, "application/x-www-form-urlencoded", String(new URLSearchParams({ ...fields, password })))
+        const common = yield* form("12345678")
+        assert.deepStrictEqual([common.status, common.text.includes("most common passwords")], [400, true])
+        const done = yield* form("the owner's own")
+        assert.deepStrictEqual([done.status, done.headers.get("location")], [303, next])
+        const over = yield* form("the attacker's own")
+        assert.deepStrictEqual([over.status, over.text.includes("This link is over")], [400, true])
+        assert.strictEqual((yield* signIn("the owner's own")).status, 200)
+        assert.strictEqual((yield* signIn("the attacker's own")).status, 401)
       }),
     120_000
   )

@@ -1,7 +1,10 @@
 import { mkdirSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect } from "effect"
+import { Effect, Redacted } from "effect"
+import { serverUrl } from "../support/Database.ts"
+import { describeWithPostgres } from "../support/Postgres.ts"
+import { describeWithRedis, RedisServer } from "../support/RedisServer.ts"
 import { freePort, spawned, temporaryDirectory } from "../support/Spawned.ts"
 
 const timeout = 120_000
@@ -9,6 +12,16 @@ const timeout = 120_000
 const listens = "Quarry listens at "
 
 const start = (env: Record<string, string>) => spawned("src/main.ts", [], { LOG_FORMAT: "json", ...env })
+
+/** What the first start's line with the key has beside its message, in a log of which every line is an object. */
+const greetingOf = (stdout: string) => {
+  const entries = stdout
+    .trimEnd()
+    .split("\n")
+    .map((line) => JSON.parse(line))
+  const { base_url, curl, key } = entries.find((entry) => "key" in entry) ?? assert.fail(stdout)
+  return { base_url, key, curl }
+}
 
 describe("npm start on the embedded default", () => {
   it.live(
@@ -20,7 +33,7 @@ describe("npm start on the embedded default", () => {
 
         const first = yield* start(env)
         const greeting = yield* first.said("curl")
-        assert.include(greeting, `${listens}http://localhost:${env.PORT}\n`)
+        assert.include(greeting, `"${listens}http://localhost:${env.PORT}"`)
         assert.include(greeting, "Trial storage")
         const [, secret, address] = /curl -H 'Authorization: Bearer (sk_live_\w+)' '(\S+)'/.exec(greeting) ?? []
         const search = Effect.promise(async () => {
@@ -58,10 +71,30 @@ describe("npm start on the embedded default", () => {
         const second = yield* start(env)
         yield* second.said(listens)
         yield* answers
+        // Whatever reads the log as JSON reads every line of it.
+        assert.deepStrictEqual(greetingOf(greeting), {
+          base_url: `http://localhost:${env.PORT}`,
+          key: secret,
+          curl: `curl -H 'Authorization: Bearer ${secret}' '${address}'`
+        })
         second.kill("SIGTERM")
         const { code, stderr, stdout } = yield* second.ended
         assert.deepStrictEqual([code, stderr], [0, ""])
         assert.notInclude(stdout, "sk_live_")
+        for (const line of stdout.trimEnd().split("\n")) assert.isString(JSON.parse(line).message)
+      }),
+    timeout
+  )
+
+  it.live(
+    "on a terminal the key and the curl line are for a person to read",
+    () =>
+      Effect.gen(function* () {
+        const first = yield* start({ DATA_DIR: "memory:", PORT: `${yield* freePort}`, LOG_FORMAT: "pretty" })
+        assert.match(
+          yield* first.said("curl"),
+          /\nAn account for you[^\n]*:\n {2}sk_live_\w+\n\nTry it:\n {2}curl -H 'Authorization: Bearer sk_live_\w+' '\S+'\n/
+        )
       }),
     timeout
   )
@@ -110,6 +143,43 @@ describe("npm start on the embedded default", () => {
       })
   )
 
+  it.live(
+    "what a caller without a credential sends is cut in the log, and its mistakes are neither errors nor warnings",
+    () =>
+      Effect.gen(function* () {
+        const PORT = `${yield* freePort}`
+        const process = yield* start({ DATA_DIR: "memory:", PORT })
+        const before = yield* process.said(listens)
+        const long = "Z".repeat(900_000)
+        const person = { email: "person@example.com", password: "correct horse battery staple", name: "A Person" }
+        const statuses: Array<number> = []
+        for (const [path, body] of [
+          ["/api/auth/sign-in/email", { ...person, callbackURL: `https://evil.example/${long}` }],
+          ["/api/auth/sign-up/email", { ...person, callbackURL: `https://evil.example/\n${long}` }],
+          ["/api/auth/request-password-reset", { email: "nobody@example.com" }],
+          ["/api/auth/sign-in/email", { email: "nobody@example.com", password: long }]
+        ] as const) {
+          const response = yield* Effect.promise(() =>
+            fetch(`http://127.0.0.1:${PORT}${path}`, {
+              method: "POST",
+              headers: { "content-type": "application/json", origin: `http://localhost:${PORT}` },
+              body: JSON.stringify(body)
+            })
+          )
+          statuses.push(response.status)
+        }
+        assert.isBelow(Math.max(...statuses), 500)
+        process.kill("SIGTERM")
+        const log = (yield* process.ended).stdout.slice(before.length).trimEnd().split("\n")
+        assert.isAtLeast(log.length, statuses.length)
+        for (const line of log) {
+          assert.isAtMost(Buffer.byteLength(line), 1_024)
+          assert.strictEqual(JSON.parse(line).level, "INFO", line)
+        }
+      }),
+    timeout
+  )
+
   it.live("wrong settings are listed and nothing starts", () =>
     Effect.gen(function* () {
       const { code, stderr, stdout } = yield* Effect.flatMap(
@@ -118,6 +188,64 @@ describe("npm start on the embedded default", () => {
       )
       assert.deepStrictEqual([code, stdout], [1, ""])
       assert.match(stderr, /^quarry: PORT: got "http"; takes [^\n]*\nquarry: CACHE_TTL: got "soon"; takes [^\n]*\n$/)
+    })
+  )
+})
+
+/** A start that ends because of a server, which says why in one line. */
+const startLine = (env: Record<string, string>) =>
+  Effect.gen(function* () {
+    const { code, stderr, stdout } = yield* Effect.flatMap(
+      start({ DATA_DIR: "memory:", PORT: `${yield* freePort}`, ...env }),
+      (it) => it.ended
+    )
+    assert.deepStrictEqual([code, stdout], [1, ""])
+    assert.match(stderr, /^quarry: [^\n]*\n$/)
+    return stderr
+  })
+
+const secrets = { AUTH_SECRET: "a".repeat(32), KEY_PEPPER: "k".repeat(32) }
+
+describeWithPostgres("npm start on a Postgres that it cannot use", () => {
+  it.live("a database that does not exist is one line that names it", () =>
+    Effect.gen(function* () {
+      const url = new URL(serverUrl)
+      url.pathname = "/quarry_no_such_database"
+      const line = yield* startLine({ ...secrets, DATABASE_URL: url.href })
+      assert.match(line, /database "quarry_no_such_database" does not exist/)
+    })
+  )
+
+  it.live("a login that is refused is one line without the password", () =>
+    Effect.gen(function* () {
+      const url = new URL(serverUrl)
+      url.username = "quarry_no_such_role"
+      url.password = "hunter2"
+      const line = yield* startLine({ ...secrets, DATABASE_URL: url.href })
+      assert.match(line, /DATABASE_URL/)
+      assert.notInclude(line, "hunter2")
+    })
+  )
+})
+
+describeWithRedis("npm start on a Redis that it cannot use", () => {
+  it.live.each([
+    ["a database that is not there", (server: RedisServer) => `${Redacted.value(server.url())}/99`, /DB index/],
+    ["a wrong password", (server: RedisServer) => Redacted.value(server.url("hunter2")), /WRONGPASS/]
+  ] as const)("%s is one line without the password", ([, addressOf, reason]) =>
+    Effect.gen(function* () {
+      const server = yield* Effect.acquireRelease(
+        Effect.promise(async () => {
+          const server = await RedisServer.make("correct")
+          await server.start()
+          return server
+        }),
+        (server) => Effect.promise(() => server.stop())
+      )
+      const line = yield* startLine({ REDIS_URL: addressOf(server) })
+      assert.match(line, /REDIS_URL/)
+      assert.match(line, reason)
+      assert.notMatch(line, /hunter2|correct/)
     })
   )
 })

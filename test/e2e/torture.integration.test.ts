@@ -6,9 +6,11 @@ import { describeWithRedis } from "../support/RedisServer.ts"
 import type { Scenario } from "../torture/Scenario.ts"
 import { contention } from "../torture/scenarios/contention.ts"
 import { disconnect } from "../torture/scenarios/disconnect.ts"
+import { hostile } from "../torture/scenarios/hostile.ts"
 import { kill } from "../torture/scenarios/kill.ts"
 import { postgres } from "../torture/scenarios/postgres.ts"
 import { redis } from "../torture/scenarios/redis.ts"
+import { requests } from "../torture/scenarios/requests.ts"
 import { sigterm } from "../torture/scenarios/sigterm.ts"
 import { run } from "../torture/torture.ts"
 
@@ -30,6 +32,8 @@ describeWithPostgres("the whole service, broken on purpose", () => {
   holds(kill, 4)
   holds(disconnect, 2)
   holds(sigterm, 3)
+  holds(hostile, 1)
+  holds(requests, 2)
   describeWithServers("with a Postgres server of its own", () => {
     holds(postgres, 4)
   })

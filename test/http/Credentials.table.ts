@@ -21,7 +21,7 @@ const judged: Readonly<Record<string, "key" | "marketplace" | "session" | "demo"
   "--C-": "session",
   "--CD": "refused",
   "-M--": "marketplace",
-  "-M-D": "marketplace",
+  "-M-D": "refused",
   "-MC-": "marketplace",
   "-MCD": "refused",
   "A---": "key",

@@ -2,11 +2,13 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer, Option } from "effect"
 import { HttpServerRequest } from "effect/http"
 import { NotFound } from "../../src/domain/errors.ts"
+import { requestsPerMinuteOfAddress } from "../../src/http/addressLimit.ts"
 import { clientAddress } from "../../src/http/clientAddress.ts"
 import { Sessions } from "../../src/services/Sessions.ts"
 import { TrustedProxies } from "../../src/services/TrustedProxies.ts"
 import { found, providing, services } from "../support/Services.ts"
 import * as TestApi from "../support/TestApi.ts"
+import { advance } from "../support/Time.ts"
 
 /** A sign-in that says what it was asked, and offers nothing at `/api/auth/unknown`. */
 const layer = Layer.provideMerge(
@@ -125,7 +127,10 @@ const refusing = Layer.provideMerge(
       Effect.sync(() => {
         const status = Number(new URL(request.url).searchParams.get("status"))
         const headers = { "content-type": "application/json", "set-cookie": "one=; Max-Age=0", "x-retry-after": "7" }
-        return new Response(`{"code":"NO","message":"It is not to be."}`, { status, headers })
+        const issues = request.url.includes("issues")
+          ? [{ field: "email", message: "must be an email address" }]
+          : undefined
+        return new Response(JSON.stringify({ code: "NO", message: "It is not to be.", issues }), { status, headers })
       })
   }),
   services(providing(() => Effect.succeed(found(1))))
@@ -154,4 +159,58 @@ describe("a refusal of the sign-in library", () => {
       }).pipe(Effect.provide(refusing))
     )
   }
+
+  it.effect("R6: what it says of a field is in the envelope's issues", () =>
+    Effect.gen(function* () {
+      const api = yield* TestApi.make
+      const answer = yield* api.send("POST", "/api/auth/sign-up/email?status=400&issues", { body: "{}" })
+      assert.deepStrictEqual(answer.json.issues, [{ field: "email", message: "must be an email address" }])
+      assert.include(answer.json.message, "email must be an email address")
+    }).pipe(Effect.provide(refusing))
+  )
+})
+
+describe("R27: sign-in is limited by client address", () => {
+  /** A body that tells when it is read. */
+  const signIn = (address: string, onRead: () => void) => ({
+    headers: { "content-type": "application/json", "x-forwarded-for": address },
+    duplex: "half" as const,
+    body: new ReadableStream(
+      {
+        pull: (controller) => {
+          onRead()
+          controller.enqueue(Buffer.from("{}"))
+          controller.close()
+        }
+      },
+      { highWaterMark: 0 }
+    )
+  })
+
+  it.effect("before a byte of a body is read, and others go on", () =>
+    Effect.gen(function* () {
+      const api = yield* TestApi.make
+      let reads = 0
+      const send = (address: string) =>
+        api.send(
+          "POST",
+          "/api/auth/sign-in/email",
+          signIn(address, () => reads++)
+        )
+      for (let count = 0; count < requestsPerMinuteOfAddress; count++) {
+        assert.strictEqual((yield* send("2001:db8::1")).status, 202)
+      }
+      yield* advance("15 seconds")
+      const refused = yield* send("2001:db8::2")
+      assert.strictEqual(refused.status, 429)
+      assert.strictEqual(refused.json.error, "rate_limited")
+      assert.strictEqual(reads, requestsPerMinuteOfAddress)
+      assert.strictEqual(refused.headers.get("retry-after"), "45")
+      assert.isNull(refused.headers.get("x-ratelimit-limit"))
+      assert.strictEqual((yield* send("2001:db8:0:1::1")).status, 202)
+      assert.strictEqual((yield* api.get("/api/auth/session", { "x-forwarded-for": "2001:db8::1" })).status, 202)
+      yield* advance("45 seconds")
+      assert.strictEqual((yield* send("2001:db8::1")).status, 202)
+    }).pipe(Effect.provide(layer))
+  )
 })

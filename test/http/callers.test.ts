@@ -1,21 +1,20 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Layer, Redacted } from "effect"
+import { Effect, Layer, Metric, Redacted } from "effect"
 import { TestClock } from "effect/testing"
 import * as MarketplaceProxy from "../../src/layers/auth/MarketplaceProxy.ts"
 import { Accounts } from "../../src/services/Accounts.ts"
 import { Ledger } from "../../src/services/Ledger.ts"
 import { Marketplace } from "../../src/services/Marketplace.ts"
+import { authentications } from "../../src/services/Metrics.ts"
 import { QueryLog } from "../../src/services/QueryLog.ts"
 import { MemoryStore } from "../../src/testing/MemoryStore.ts"
 import { SignedIn } from "../../src/testing/SessionsMemory.ts"
+import { request } from "../support/Mcp.ts"
 import * as MemoryStorage from "../support/MemoryStorage.ts"
 import { aCaller, demoOrigin, found, marketplaceSecret, providing, services } from "../support/Services.ts"
 import * as TestApi from "../support/TestApi.ts"
 
 const layer = services(providing(() => Effect.succeed(found(3))))
-
-/** The names of the API's own headers on an answer. */
-const apiHeaders = (answer: TestApi.Answer) => [...answer.headers.keys()].filter((name) => name.startsWith("x-")).sort()
 
 const rateLimited = ["x-ratelimit-limit", "x-ratelimit-remaining", "x-ratelimit-reset", "x-request-id"]
 
@@ -35,7 +34,7 @@ describe("R24: the demo", () => {
       const batch = yield* api.send("POST", "/v1/bulk", bulk(from("192.0.2.1"), ["b", ""]))
       for (const answer of [one, batch]) {
         assert.strictEqual(answer.status, 200)
-        assert.deepStrictEqual(apiHeaders(answer), ["x-credits-used", ...rateLimited])
+        assert.deepStrictEqual(TestApi.apiHeaders(answer), ["x-credits-used", ...rateLimited])
         assert.strictEqual(answer.headers.get("x-credits-used"), "0")
         assert.strictEqual(answer.headers.get("x-ratelimit-limit"), "5")
       }
@@ -88,7 +87,7 @@ describe("R23: the marketplace", () => {
       const answers = [one, batch, nothing]
       for (const answer of answers) {
         assert.strictEqual(answer.status, 200)
-        assert.deepStrictEqual(apiHeaders(answer), ["x-credits-used", ...rateLimited])
+        assert.deepStrictEqual(TestApi.apiHeaders(answer), ["x-credits-used", ...rateLimited])
         assert.strictEqual(answer.headers.get("x-ratelimit-limit"), "1200")
       }
       assert.deepStrictEqual(
@@ -117,7 +116,7 @@ describe("R23: the marketplace", () => {
         credits_available: Number.MAX_SAFE_INTEGER,
         api_key: null
       })
-      assert.deepStrictEqual(apiHeaders(answer), rateLimited)
+      assert.deepStrictEqual(TestApi.apiHeaders(answer), rateLimited)
     }).pipe(Effect.provide(layer))
   )
 
@@ -164,50 +163,103 @@ describe("R23: the marketplace", () => {
   )
 })
 
-describe("R25: what a session changes", () => {
-  const own: ReadonlyArray<readonly [string, Record<string, string>]> = [
-    ["an Origin of this deployment", { origin: "http://quarry.test" }],
-    ["Sec-Fetch-Site same-origin", { "sec-fetch-site": "same-origin" }],
-    ["both", { origin: "http://quarry.test", "sec-fetch-site": "same-origin" }]
+describe("R25: requests with a session's cookie", () => {
+  /** What a browser may say of the page that a request comes from; undefined says nothing. */
+  const origins = [
+    undefined,
+    "http://quarry.test",
+    "https://evil.test",
+    "https://quarry.test",
+    "http://quarry.test:8080",
+    "http://quarry.test, https://evil.test",
+    "null",
+    ""
   ]
-  const foreign: ReadonlyArray<readonly [string, Record<string, string>]> = [
-    ["neither header", {}],
-    ["another origin", { origin: "https://evil.test" }],
-    ["another scheme", { origin: "https://quarry.test" }],
-    ["another port", { origin: "http://quarry.test:8080" }],
-    ["a null origin", { origin: "null" }],
-    ["two origins", { origin: "http://quarry.test, https://evil.test" }],
-    ["another origin that claims to be ours", { origin: "https://evil.test", "sec-fetch-site": "same-origin" }],
-    ["Sec-Fetch-Site same-site", { "sec-fetch-site": "same-site" }],
-    ["Sec-Fetch-Site cross-site", { "sec-fetch-site": "cross-site" }],
-    ["Sec-Fetch-Site none", { "sec-fetch-site": "none" }]
-  ]
-  const create = Effect.fnUntraced(function* (headers: Record<string, string>) {
-    const api = yield* TestApi.make
-    const { account } = yield* aCaller({ plan: "trial" })
-    const cookie = yield* Effect.flatMap(SignedIn, (signedIn) => signedIn.cookie(account))
-    const init = { headers: { cookie, "content-type": "application/json", ...headers }, body: '{"name":"CI"}' }
-    const read = yield* api.get("/v1/api-keys", { cookie, ...headers })
-    assert.strictEqual(read.status, 200, "reading needs neither")
-    return yield* api.send("POST", "/v1/api-keys", init)
-  })
+  const sites = [undefined, "same-origin", "none", "same-site", "cross-site", "same-origin, none", ""]
 
-  for (const [name, headers] of own) {
-    it.effect(`${name} is accepted`, () =>
+  const saysOwn = (origin: string | undefined, site: string | undefined): boolean =>
+    (origin === undefined || origin === "http://quarry.test") &&
+    (site === undefined || /^(same-origin|none)$/.test(site))
+
+  interface Route {
+    readonly method: string
+    readonly path: string
+    readonly body?: string
+    /** The status of an answer to a request from elsewhere, and of one that does not say where it comes from. */
+    readonly elsewhere: number
+    readonly silent: number
+    readonly own: number
+  }
+  const routes: ReadonlyArray<Route> = [
+    { method: "GET", path: "/v1/query?query=a", elsewhere: 401, silent: 200, own: 200 },
+    { method: "POST", path: "/v1/bulk", body: '{"queries":["a"]}', elsewhere: 401, silent: 200, own: 200 },
+    { method: "POST", path: "/mcp", body: request("ping"), elsewhere: 401, silent: 200, own: 200 },
+    { method: "POST", path: "/v1/api-keys", body: '{"name":"CI"}', elsewhere: 401, silent: 401, own: 201 },
+    { method: "GET", path: "/v1/api-keys", elsewhere: 200, silent: 200, own: 200 },
+    { method: "GET", path: "/v1/me", elsewhere: 200, silent: 200, own: 200 }
+  ]
+
+  const statusFor = (route: Route, origin: string | undefined, site: string | undefined): number => {
+    if (!saysOwn(origin, site)) return route.elsewhere
+    return origin === undefined && site !== "same-origin" ? route.silent : route.own
+  }
+
+  for (const route of routes) {
+    it.effect(`${route.method} ${route.path}: every pair of Origin and Sec-Fetch-Site`, () =>
       Effect.gen(function* () {
-        assert.strictEqual((yield* create(headers)).status, 201)
+        const api = yield* TestApi.make
+        for (const origin of origins) {
+          for (const site of sites) {
+            const { account } = yield* aCaller({ plan: "trial" })
+            const cookie = yield* Effect.flatMap(SignedIn, (signedIn) => signedIn.cookie(account))
+            const answer = yield* api.send(route.method, route.path, {
+              headers: {
+                cookie,
+                "content-type": "application/json",
+                ...(origin === undefined ? {} : { origin }),
+                ...(site === undefined ? {} : { "sec-fetch-site": site })
+              },
+              body: route.body ?? null
+            })
+            const status = statusFor(route, origin, site)
+            assert.strictEqual(answer.status, status, `Origin: ${origin}, Sec-Fetch-Site: ${site}`)
+            if (status !== 401) continue
+            assert.strictEqual(answer.json.error, "unauthorized")
+            assert.isNull(answer.headers.get("x-ratelimit-limit"), "a 401 is no hit (R1)")
+          }
+        }
       }).pipe(Effect.provide(layer))
     )
   }
-  for (const [name, headers] of foreign) {
-    it.effect(`${name} is 401 and no hit`, () =>
-      Effect.gen(function* () {
-        const answer = yield* create(headers)
-        assert.strictEqual(answer.status, 401)
-        assert.isNull(answer.headers.get("x-ratelimit-limit"))
-      }).pipe(Effect.provide(layer))
-    )
-  }
+
+  it.effect("a refused one is counted as every other refused credential", () =>
+    Effect.gen(function* () {
+      const api = yield* TestApi.make
+      const { account } = yield* aCaller({ plan: "trial" })
+      const cookie = yield* Effect.flatMap(SignedIn, (signedIn) => signedIn.cookie(account))
+      const refused = Metric.value(authentications.of("session", "refused"))
+      const { count } = yield* refused
+      yield* api.get("/v1/query?query=a", { cookie, origin: "https://evil.test" })
+      assert.strictEqual((yield* refused).count, Number(count) + 1)
+    }).pipe(Effect.provide(layer))
+  )
+
+  it.effect("no credential but a session is asked where it comes from", () =>
+    Effect.gen(function* () {
+      const api = yield* TestApi.make
+      const { auth } = yield* aCaller({ plan: "trial" })
+      const elsewhere = { origin: "https://evil.test", "sec-fetch-site": "cross-site" }
+      const marketplace = { "x-marketplace-proxy-secret": marketplaceSecret, "x-marketplace-user": "ada" }
+      const demo = { "x-demo-origin": demoOrigin, "x-forwarded-for": "192.0.2.1" }
+      // A session beside a credential that comes before it is not judged (R22).
+      const beside = { ...auth, cookie: "quarry.session_token=x" }
+      for (const credential of [auth, marketplace, demo, beside]) {
+        const one = yield* api.get("/v1/query?query=a", { ...credential, ...elsewhere })
+        const batch = yield* api.send("POST", "/v1/bulk", bulk({ ...credential, ...elsewhere }, ["a"]))
+        assert.deepStrictEqual([one.status, batch.status], [200, 200])
+      }
+    }).pipe(Effect.provide(layer))
+  )
 })
 
 describe("R1: the dashboard's routes", () => {

@@ -18,7 +18,7 @@ const aPerson = Effect.fnUntraced(function* (choice: PlanChoice) {
   const send = (method: string, path: string, body?: unknown) =>
     api.send(method, path, body === undefined ? { headers } : { headers, body: JSON.stringify(body) })
   const search = (query: string) => api.get(`/v1/query?query=${query}`, caller.auth)
-  return { ...caller, api, send, get: (path: string) => send("GET", path), search }
+  return { ...caller, api, cookie, send, get: (path: string) => send("GET", path), search }
 })
 
 describe("GET /v1/usage", () => {
@@ -181,6 +181,25 @@ describe("/v1/api-keys", () => {
       assert.strictEqual(refused.status, 400)
       assert.strictEqual(refused.json.error, "invalid_request")
       assert.include(refused.json.message, "at most 50 active API keys")
+    }).pipe(Effect.provide(layer))
+  )
+
+  it.effect("R3: a body without a content type is refused whole; rotating and revoking take none", () =>
+    Effect.gen(function* () {
+      const { api, cookie } = yield* aPerson({ plan: "trial" })
+      const headers = { cookie, origin: "http://quarry.test" }
+      // Bytes, because a text would be given a content type.
+      const body = new TextEncoder().encode('{"name":"CI"}')
+      const refused = yield* api.send("POST", "/v1/api-keys", { headers, body })
+      assert.strictEqual(refused.status, 400)
+      assert.deepStrictEqual(
+        refused.json.issues.map(({ field }: { field: string }) => field),
+        [""]
+      )
+      const { json } = yield* api.get("/v1/api-keys", headers)
+      const rotated = yield* api.send("POST", `/v1/api-keys/${json.api_keys[0].id}/rotate`, { headers })
+      assert.strictEqual(rotated.status, 200)
+      assert.strictEqual((yield* api.send("DELETE", `/v1/api-keys/${rotated.json.id}`, { headers })).status, 204)
     }).pipe(Effect.provide(layer))
   )
 

@@ -1,5 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Fiber, Logger } from "effect"
+import { Effect, Fiber, Logger, Tracer } from "effect"
+import * as SpanTracer from "../../src/layers/telemetry/SpanTracer.ts"
 import { QueryLog } from "../../src/services/QueryLog.ts"
 import { aCaller, found, providing, services } from "../support/Services.ts"
 import * as TestApi from "../support/TestApi.ts"
@@ -77,6 +78,11 @@ describe("R3: what is not listed is 404 not_found", () => {
     ["GET", "/V1/query"],
     ["GET", "/v1/query/x"],
     ["GET", "/v1/%ZZ"],
+    ["GET", "/v1/%71uery?query=a"],
+    ["GET", "/v1/query;query=a"],
+    ["GET", "/v1/query;x=y?query=a"],
+    ["GET", "/v1/query%3Fquery=a"],
+    ["GET", "/v1/%6De"],
     ["GET", "/v1/bulk"],
     ["GET", "/metrics"],
     ["GET", "/healthz"],
@@ -96,14 +102,30 @@ describe("R3: what is not listed is 404 not_found", () => {
     )
   }
 
-  it.effect("HEAD of a known path runs nothing", () =>
-    Effect.gen(function* () {
-      const api = yield* TestApi.make
-      const answer = yield* api.send("HEAD", "/v1/query?query=a")
-      assert.strictEqual(answer.status, 404)
-      assert.strictEqual(answer.text, "")
-    }).pipe(Effect.provide(layer))
-  )
+  for (const path of ["/v1/query?query=a", "/v1/me", "/v1/bulk", "/v1/api-keys", "/mcp", "/docs/x"]) {
+    it.effect(`HEAD ${path} runs nothing`, () =>
+      Effect.gen(function* () {
+        const api = yield* TestApi.make
+        const answer = yield* api.send("HEAD", path)
+        assert.strictEqual(answer.status, 404)
+        assert.strictEqual(answer.text, "")
+      }).pipe(Effect.provide(layer))
+    )
+  }
+
+  for (const path of ["/openapi.json", "/docs"]) {
+    it.effect(`HEAD ${path} has the headers of GET, and no body`, () =>
+      Effect.gen(function* () {
+        const api = yield* TestApi.make
+        const head = yield* api.send("HEAD", path)
+        const get = yield* api.get(path)
+        assert.strictEqual(head.status, 200)
+        assert.strictEqual(head.text, "")
+        assert.strictEqual(head.headers.get("content-length"), String(Buffer.byteLength(get.text)))
+        assert.strictEqual(head.headers.get("content-type"), get.headers.get("content-type"))
+      }).pipe(Effect.provide(layer))
+    )
+  }
 })
 
 describe("GET /docs", () => {
@@ -119,7 +141,41 @@ describe("GET /docs", () => {
   )
 })
 
+describe("a 500", () => {
+  it.effect("R1, R35: has the ids of the request and its trace, and no other header of ours", () => {
+    const tracer = SpanTracer.make({ sampling: () => true, onEnd: () => {} })
+    return Effect.gen(function* () {
+      const caller = yield* aCaller({ plan: "trial" })
+      const api = yield* TestApi.make
+      const answer = yield* api.get("/v1/query?query=a", caller.auth)
+      assert.strictEqual(answer.status, 500)
+      assert.match(answer.headers.get("traceresponse") ?? "", /^00-[0-9a-f]{32}-[0-9a-f]{16}-01$/)
+      assert.sameMembers(
+        [...answer.headers.keys()].filter((name) => name.startsWith("x-")),
+        ["x-request-id"]
+      )
+    }).pipe(
+      Effect.provideService(Tracer.Tracer, tracer),
+      Effect.provide(services(providing(() => Effect.die("broken"))))
+    )
+  })
+})
+
 describe("the log", () => {
+  for (const tail of [";query=css+grid", "%3Fquery=css+grid", "?query=css+grid", "%23css"]) {
+    it.effect(`R3: shows of /v1/query${tail} the path alone`, () => {
+      const lines: Array<string> = []
+      const logger = Logger.map(Logger.formatJson, (line) => void lines.push(line))
+      return Effect.gen(function* () {
+        const api = yield* TestApi.make
+        yield* api.get(`/v1/query${tail}`)
+        assert.strictEqual(lines.length, 1)
+        assert.include(lines[0], "/v1/query")
+        assert.notInclude(lines[0], "css")
+      }).pipe(Effect.provide(layer), Effect.provide(Logger.layer([logger])))
+    })
+  }
+
   it.effect("I4: a caller who leaves first is one line, client_closed and without a status; the search goes on", () => {
     const lines: Array<Record<string, unknown>> = []
     const logger = Logger.map(Logger.formatStructured, ({ annotations }) => void lines.push(annotations))

@@ -1,6 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer, Redacted } from "effect"
 import { unauthorized } from "../../src/domain/errors.ts"
+import { requestsPerMinuteOfAddress } from "../../src/http/addressLimit.ts"
 import { Deployment } from "../../src/services/Deployment.ts"
 import { Sessions } from "../../src/services/Sessions.ts"
 import { found, providing, services } from "../support/Services.ts"
@@ -41,6 +42,15 @@ const library = (request: Request) =>
           return body.email === "mail@example.com"
             ? json(200, { token: null, user: {} })
             : json(200, { redirect: true, url: "/oauth/consent?sig=right" })
+        case "/api/auth/reset-password":
+          if (body.token !== "right")
+            return json(400, { message: "no", issues: [{ field: "token", message: "is over" }] })
+          return String(body.newPassword).length < 8
+            ? json(400, {
+                message: "no",
+                issues: [{ field: "newPassword", message: "must have at least 8 characters" }]
+              })
+            : json(200, { status: true })
         case "/api/auth/sign-in/social":
           return json(200, { redirect: true, url: `https://github.com/login/oauth/authorize?x=${body.provider}` })
         case "/api/auth/oauth2/consent":
@@ -92,6 +102,7 @@ describe("the pages where people let apps in", () => {
         yield* api.get(`/oauth/consent?${signed}`, { cookie }),
         yield* api.get("/oauth/sign-in?sig=wrong"),
         yield* api.get("/oauth/error?error=access_denied"),
+        yield* api.get("/oauth/confirm?token=right"),
         yield* api.send("POST", "/oauth/consent", form({ request: signed }, { origin: "https://elsewhere.test" }))
       ]
       for (const { headers, text } of pages) {
@@ -196,6 +207,51 @@ describe("the pages where people let apps in", () => {
     }).pipe(Effect.provide(layer))
   )
 
+  it.effect("the link of a confirmation shows a form and asks nothing of the library: mail gateways follow links", () =>
+    Effect.gen(function* () {
+      const api = yield* TestApi.make
+      const next = `/oauth/sign-in?${signed}`
+      const page = yield* api.get(
+        `/oauth/confirm?token=${encodeURIComponent(evil)}&callbackURL=${encodeURIComponent(next)}`
+      )
+      assert.strictEqual(page.status, 200)
+      assert.include(page.text, 'action="/oauth/confirm"')
+      assert.include(page.text, "&lt;script&gt;alert(&quot;1&quot;)")
+      assert.include(page.text, next.replaceAll("&", "&amp;"))
+      assert.isEmpty(page.headers.getSetCookie())
+    }).pipe(Effect.provide(layer))
+  )
+
+  it.effect("a confirmation sets the password, says what is wrong with it, and leads on to a path of ours", () =>
+    Effect.gen(function* () {
+      const api = yield* TestApi.make
+      const send = (fields: Record<string, string>, headers = {}) =>
+        api.send("POST", "/oauth/confirm", form({ token: "right", password: "another horse", ...fields }, headers))
+      const next = `/oauth/sign-in?${signed}`
+      const done = yield* send({ next })
+      assert.deepStrictEqual([done.status, done.headers.get("location")], [303, next])
+      for (const elsewhere of ["", "https://evil.example/", "//evil.example", "/\\evil.example"]) {
+        assert.strictEqual((yield* send({ next: elsewhere })).headers.get("location"), "/dashboard")
+      }
+      assert.strictEqual((yield* send({ next: "/.//evil.example" })).headers.get("location"), "/evil.example")
+      const short = yield* send({ password: "short", next })
+      assert.strictEqual(short.status, 400)
+      assert.include(short.text, "The password must have at least 8 characters.")
+      assert.include(short.text, 'value="right"')
+      const over = yield* send({ token: "wrong" })
+      assert.deepStrictEqual([over.status, over.text.includes("This link is over")], [400, true])
+      const foreign = yield* send({}, { origin: "https://elsewhere.test" })
+      assert.deepStrictEqual([foreign.status, foreign.headers.get("location")], [400, null])
+    }).pipe(Effect.provide(layer))
+  )
+
+  it.effect("addresses are confirmed over plain http too, where no app is let in", () =>
+    Effect.gen(function* () {
+      const api = yield* TestApi.make
+      assert.strictEqual((yield* api.get("/oauth/confirm?token=right")).status, 200)
+    }).pipe(Effect.provide(layerAt("http://quarry.test")))
+  )
+
   it.effect("a decision goes to the app; without a session it is asked for first", () =>
     Effect.gen(function* () {
       const api = yield* TestApi.make
@@ -276,7 +332,7 @@ describe("what apps ask", () => {
       }
       const refused = yield* api.send("POST", "/mcp", { headers: { "content-type": "application/json" }, body: "{}" })
       assert.strictEqual(refused.status, 401)
-      assert.isNull(refused.headers.get("www-authenticate"))
+      assert.strictEqual(refused.headers.get("www-authenticate"), 'Bearer realm="quarry"')
     }).pipe(Effect.provide(layerAt("http://quarry.test")))
   )
 
@@ -295,7 +351,25 @@ describe("what apps ask", () => {
         const refused = yield* api.send("POST", "/mcp", init({ authorization }))
         assert.strictEqual(refused.headers.get("www-authenticate"), `Bearer error="invalid_token", ${where}`)
       }
-      assert.isNull((yield* api.get("/v1/me")).headers.get("www-authenticate"))
+      assert.strictEqual((yield* api.get("/v1/me")).headers.get("www-authenticate"), 'Bearer realm="quarry"')
     }).pipe(Effect.provide(layer))
   )
+})
+
+describe("R27: forms are limited by client address", () => {
+  for (const path of ["/oauth/sign-in", "/oauth/sign-up", "/oauth/consent"]) {
+    it.effect(path, () =>
+      Effect.gen(function* () {
+        const api = yield* TestApi.make
+        const headers = { ...own, "x-forwarded-for": "192.0.2.1" }
+        for (let count = 0; count < requestsPerMinuteOfAddress; count++) {
+          assert.notStrictEqual((yield* api.send("POST", path, { headers, body: "a=b" })).status, 429)
+        }
+        const refused = yield* api.send("POST", path, { headers, body: "a=b" })
+        assert.strictEqual(refused.status, 429)
+        assert.match(refused.headers.get("content-type") ?? "", /^text\/html/)
+        assert.strictEqual(refused.headers.get("retry-after"), "60")
+      }).pipe(Effect.provide(layer))
+    )
+  }
 })

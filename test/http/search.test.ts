@@ -26,10 +26,6 @@ const quotaHeaders = [
   "x-quota-reset"
 ]
 
-/** The names of the API's own headers on an answer. */
-const apiHeaders = (answer: TestApi.Answer) =>
-  [...answer.headers.keys()].filter((name) => name.startsWith("x-") || name === "retry-after").sort()
-
 const names = (...groups: ReadonlyArray<ReadonlyArray<string>>) => ["x-request-id", ...groups.flat()].sort()
 
 const assertEnvelope = (answer: TestApi.Answer, status: number, code: string, ...more: ReadonlyArray<string>) => {
@@ -86,7 +82,7 @@ describe("GET /v1/query", () => {
           }))
         }
       })
-      assert.deepStrictEqual(apiHeaders(answer), names(rateLimitHeaders, quotaHeaders))
+      assert.deepStrictEqual(TestApi.apiHeaders(answer), names(rateLimitHeaders, quotaHeaders))
       assert.strictEqual(answer.headers.get("x-credits-used"), "1")
       assert.strictEqual(answer.headers.get("x-quota-limit"), "75000")
       assert.strictEqual(answer.headers.get("x-quota-used"), "0")
@@ -118,7 +114,7 @@ describe("GET /v1/query", () => {
         const caller = yield* growth
         const answer = yield* ask(path, caller)
         assertEnvelope(answer, 400, code, ...more)
-        assert.deepStrictEqual(apiHeaders(answer), names(rateLimitHeaders))
+        assert.deepStrictEqual(TestApi.apiHeaders(answer), names(rateLimitHeaders))
         assert.deepStrictEqual(yield* spent(caller), { used: 0, logged: 0 })
       }).pipe(Effect.provide(services(providers)))
     )
@@ -171,7 +167,7 @@ describe("GET /v1/query", () => {
         const api = yield* TestApi.make
         const answer = yield* api.get("/v1/query?query=a", headers)
         assertEnvelope(answer, 401, "unauthorized")
-        assert.deepStrictEqual(apiHeaders(answer), names())
+        assert.deepStrictEqual(TestApi.apiHeaders(answer), names())
       }).pipe(Effect.provide(services(providers)))
     )
   }
@@ -211,7 +207,7 @@ describe("GET /v1/query", () => {
       assert.deepInclude(answer.json, { plan: "custom", quota: 1, credits_used: 1, remaining: 0, balance: 0 })
       // The test's clock begins in January 1970.
       assert.strictEqual(answer.json.resets_at, "1970-02-01T00:00:00.000Z")
-      assert.deepStrictEqual(apiHeaders(answer), names(rateLimitHeaders, quotaHeaders))
+      assert.deepStrictEqual(TestApi.apiHeaders(answer), names(rateLimitHeaders, quotaHeaders))
       assert.strictEqual(answer.headers.get("x-credits-used"), "0")
       assert.strictEqual(answer.headers.get("x-quota-reset"), String(31 * 24 * 3600))
       assert.deepStrictEqual(yield* spent(caller), { used: 1, logged: 1 })
@@ -239,7 +235,7 @@ describe("GET /v1/query", () => {
       for (let i = 0; i < 60; i++) yield* api.get("/v1/me", caller.auth)
       const answer = yield* api.get("/v1/query?query=a", caller.auth)
       assertEnvelope(answer, 429, "rate_limited")
-      assert.deepStrictEqual(apiHeaders(answer), [...names(rateLimitHeaders), "retry-after"].sort())
+      assert.deepStrictEqual(TestApi.apiHeaders(answer), [...names(rateLimitHeaders), "retry-after"].sort())
       assert.strictEqual(answer.headers.get("retry-after"), "60")
       assert.strictEqual(answer.headers.get("x-ratelimit-remaining"), "0")
       assert.deepStrictEqual(yield* spent(caller), { used: 0, logged: 0 })
@@ -253,7 +249,7 @@ describe("GET /v1/query", () => {
       const caller = yield* growth
       const answer = yield* ask("/v1/query?query=boom", caller)
       assertEnvelope(answer, 500, "internal_error")
-      assert.deepStrictEqual(apiHeaders(answer), names())
+      assert.deepStrictEqual(TestApi.apiHeaders(answer), names())
       assert.notInclude(answer.text, "secret")
       assert.deepStrictEqual(yield* spent(caller), { used: 0, logged: 0 })
     }).pipe(Effect.provide(services(providers)))
@@ -264,7 +260,7 @@ describe("GET /v1/query", () => {
       const caller = yield* growth
       const answer = yield* ask("/v1/query?query=fail", caller)
       assertEnvelope(answer, 502, "upstream_error")
-      assert.deepStrictEqual(apiHeaders(answer), names(rateLimitHeaders, quotaHeaders))
+      assert.deepStrictEqual(TestApi.apiHeaders(answer), names(rateLimitHeaders, quotaHeaders))
       assert.strictEqual(answer.headers.get("x-credits-used"), "1")
       assert.deepStrictEqual(yield* spent(caller), { used: 1, logged: 1 })
     }).pipe(Effect.provide(services(providers)))
@@ -275,7 +271,7 @@ describe("GET /v1/query", () => {
       const caller = yield* growth
       const answer = yield* ask("/v1/query?query=never", caller)
       assertEnvelope(answer, 504, "upstream_timeout")
-      assert.deepStrictEqual(apiHeaders(answer), names(rateLimitHeaders, quotaHeaders))
+      assert.deepStrictEqual(TestApi.apiHeaders(answer), names(rateLimitHeaders, quotaHeaders))
       assert.deepStrictEqual(yield* spent(caller), { used: 1, logged: 1 })
       const [entry] = yield* Effect.flatMap(QueryLog, (log) => log.recent(caller.account.id, 1))
       assert.deepInclude(entry, { outcome: "upstream_timeout", durationMs: 15_000, credits: 1 })
@@ -339,7 +335,7 @@ describe("GET /v1/me", () => {
         credits_available: 75_007,
         api_key: { id: caller.principal.key.id, label: "test", mode: "live" }
       })
-      assert.deepStrictEqual(apiHeaders(answer), names(rateLimitHeaders))
+      assert.deepStrictEqual(TestApi.apiHeaders(answer), names(rateLimitHeaders))
       assert.strictEqual(answer.headers.get("x-ratelimit-remaining"), "299")
       assert.deepStrictEqual(yield* spent(caller), { used: 0, logged: 0 })
     }).pipe(Effect.provide(services(providers)))
@@ -367,7 +363,7 @@ describe("POST /v1/bulk", () => {
       assert.deepInclude(five, { status: "error", error: "invalid_request" })
       assert.sameMembers(Object.keys(five), ["status", "error", "message"])
       assert.strictEqual(answer.headers.get("x-credits-used"), "3")
-      assert.deepStrictEqual(apiHeaders(answer), names(rateLimitHeaders, quotaHeaders))
+      assert.deepStrictEqual(TestApi.apiHeaders(answer), names(rateLimitHeaders, quotaHeaders))
       assert.strictEqual(answer.headers.get("x-ratelimit-remaining"), "299")
       assert.deepStrictEqual(yield* spent(caller), { used: 3, logged: 3 })
     }).pipe(Effect.provide(services(providers)))
@@ -387,10 +383,13 @@ describe("POST /v1/bulk", () => {
     ["queries a string", '{"queries":"a"}', ["queries"]],
     ["a wrong target and locale", '{"queries":["a"],"target":"x","locale":"english"}', ["target", "locale"]],
     ["geo and source no strings", '{"queries":["a"],"geo":1,"source":[]}', ["geo", "source"]],
+    ["num as a string", '{"queries":["a"],"num":"5"}', ["num"]],
+    ["num above 20", '{"queries":["a"],"num":21}', ["num"]],
+    ["num null beside a wrong target", '{"queries":["a"],"target":"x","num":null}', ["target", "num"]],
     ["nesting 10,000 deep", "[".repeat(10_000) + "]".repeat(10_000), [""]]
   ]
   for (const [name, body, fields] of badBodies) {
-    it.effect(`R16: ${name} is 400 invalid_request; nothing runs`, () =>
+    it.effect(`R16, R17: ${name} is 400 invalid_request; nothing runs`, () =>
       Effect.gen(function* () {
         const caller = yield* growth
         const answer = yield* post(caller, body)
@@ -418,6 +417,39 @@ describe("POST /v1/bulk", () => {
     }).pipe(Effect.provide(services(providers)))
   )
 
+  it.effect("R3: no content type is 400 on the whole body, and so is no body", () =>
+    Effect.gen(function* () {
+      const api = yield* TestApi.make
+      // A text would be given a content type; bytes are not.
+      const bodies = [new TextEncoder().encode('{"queries":["a"]}'), new Uint8Array(0), null]
+      for (const body of bodies) {
+        const caller = yield* growth
+        const answer = yield* api.send("POST", "/v1/bulk", { body, headers: caller.auth })
+        assertEnvelope(answer, 400, "invalid_request", "issues")
+        assert.deepStrictEqual(
+          answer.json.issues.map(({ field }: { readonly field: string }) => field),
+          [""]
+        )
+        assert.deepStrictEqual(yield* spent(caller), { used: 0, logged: 0 })
+      }
+    }).pipe(Effect.provide(services(providers)))
+  )
+
+  it.effect("R17: num of the body is the default for every row", () =>
+    Effect.gen(function* () {
+      const caller = yield* growth
+      const queries = ["a", { query: "b" }, { query: "c", num: 1 }, { query: "d", num: 12, target: "delta_search" }]
+      const answer = yield* post(caller, JSON.stringify({ queries, num: 2 }))
+      assert.deepStrictEqual(
+        answer.json.results.map(
+          (row: { readonly error?: string; readonly results?: { readonly organic: ReadonlyArray<unknown> } }) =>
+            row.error ?? row.results?.organic.length
+        ),
+        [2, 2, 1, "unsupported_parameter"]
+      )
+    }).pipe(Effect.provide(services(providers)))
+  )
+
   it.effect("R3: a body over 1 MiB is 400 on the whole body", () =>
     Effect.gen(function* () {
       const answer = yield* post(yield* growth, JSON.stringify({ queries: ["a"], padding: "x".repeat(1 << 20) }))
@@ -436,6 +468,14 @@ describe("POST /v1/bulk", () => {
     ["R17: page 2", row({ page: 2 }), "unsupported_parameter"],
     ["R17: page as a string", row({ page: "1" }), "unsupported_parameter"],
     ["R17: safe strict", row({ safe: "strict" }), "unsupported_parameter"],
+    [
+      "R17: num 11 of the body where the target serves 10",
+      { queries: ["a"], num: 11, target: "delta_search" },
+      "unsupported_parameter"
+    ],
+    ["R17: page 2 of the body", { queries: ["a"], page: 2 }, "unsupported_parameter"],
+    ["R17: safe strict of the body", { queries: [{ query: "a" }], safe: "strict" }, "unsupported_parameter"],
+    ["R17: page 2 of the body and page 1 of the row", { queries: [{ query: "a", page: 1 }], page: 2 }, "ok"],
     ["R17: page 1 and safe off", row({ page: 1, safe: "off" }), "ok"],
     ["R17: unknown fields", row({ foo: 1, results: [] }), "ok"],
     ["R6: geo is judged after plain validation", row({ geo: "zz", num: 0 }), "invalid_request"],
@@ -474,7 +514,7 @@ describe("POST /v1/bulk", () => {
       const answer = yield* post(caller, '{"queries":["a","b","c"]}')
       assert.strictEqual(answer.status, 402)
       assert.deepInclude(answer.json, { remaining: 2, balance: 0, credits_used: 0, quota: 2 })
-      assert.deepStrictEqual(apiHeaders(answer), names(rateLimitHeaders, quotaHeaders))
+      assert.deepStrictEqual(TestApi.apiHeaders(answer), names(rateLimitHeaders, quotaHeaders))
       assert.deepStrictEqual(yield* spent(caller), { used: 0, logged: 0 })
     }).pipe(Effect.provide(services(providers)))
   )

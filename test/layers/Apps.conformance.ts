@@ -146,6 +146,72 @@ export const appsConformance = (it: Vitest.MethodsNonLive<Services>): void => {
     })
   )
 
+  it.effect("a link with an app's wrong request leads to a page of ours, and never to the app's address", () =>
+    Effect.gen(function* () {
+      const replica = yield* makeSite()
+      const { browser } = yield* aPerson(replica)
+      const evil = "https://evil.example/landing"
+      const app = String((yield* Apps.register(replica, { redirect_uris: [evil] })).json.client_id)
+      const { challenge } = Apps.makeProof()
+      for (const changes of [
+        { code_challenge: undefined, code_challenge_method: undefined },
+        { code_challenge_method: "plain" },
+        { response_type: "token" },
+        { response_type: undefined },
+        { response_type: "" },
+        { resource: "https://elsewhere.test/mcp" },
+        { resource: "nonsense" },
+        { resource: "https://quarry.test/mcp#part" },
+        { state: "x".repeat(3000) },
+        { state: ["a", "b"] },
+        { redirect_uri: [evil, evil] },
+        { scope: "everything" },
+        { prompt: "none" },
+        { prompt: "none login" },
+        { request: "x" },
+        { request_uri: "https://evil.example/request" },
+        { response_mode: "form_post" },
+        { claims: "{" },
+        { max_age: "-1" },
+        { dpop_jkt: "x" }
+      ]) {
+        const query = Apps.asking(replica, app, challenge, { redirect_uri: evil, ...changes })
+        for (const visitor of [browser, makeBrowser()]) {
+          for (const accept of ["text/html", "application/json"]) {
+            const request = new Request(`${replica.baseUrl}/api/auth/oauth2/authorize?${query}`, {
+              headers: {
+                accept,
+                "sec-fetch-mode": accept === "text/html" ? "navigate" : "cors",
+                cookie: [...visitor.cookies].map(([name, value]) => `${name}=${value}`).join("; ")
+              }
+            })
+            const answer = yield* replica.sessions.handle(request, Apps.nextAddress())
+            const shown = JSON.stringify(changes).slice(0, 100)
+            const location = answer.headers.get("location") ?? assert.fail(`no redirect: ${shown}`)
+            assert.strictEqual(new URL(location, replica.baseUrl).origin, "https://quarry.test", shown)
+            assert.notInclude(yield* Effect.promise(() => answer.text()), "evil.example", shown)
+          }
+        }
+      }
+    })
+  )
+
+  it.effect("a refresh token that nothing here made is an invalid grant, in any form (RFC 6749 section 5.2)", () =>
+    Effect.gen(function* () {
+      const { app, replica, tokens } = yield* aConnection
+      for (const token of [
+        "unknown",
+        `quarry_rt_${"x".repeat(32)}`,
+        tokens.refresh.replace("quarry_rt_", ""),
+        tokens.access
+      ]) {
+        const refused = yield* Apps.refresh(replica, app, token)
+        assert.deepStrictEqual([refused.status, refused.json.error], [400, "invalid_grant"], token)
+      }
+      assert.strictEqual((yield* Apps.refresh(replica, app, tokens.refresh)).status, 200)
+    })
+  )
+
   it.effect("a redirect must be one that a browser may be sent to with a code", () =>
     Effect.gen(function* () {
       const replica = yield* makeSite()
@@ -218,6 +284,10 @@ export const appsConformance = (it: Vitest.MethodsNonLive<Services>): void => {
         "file://host/etc",
         "ms-msdt://app/x",
         "intent://app/x",
+        "smb://app/x",
+        "ldap://app/x",
+        "jnlp://app/x",
+        "whatever://app/x",
         "ftp://app/"
       ]) {
         const refused = yield* Apps.register(replica, { redirect_uris: [own, uri] })

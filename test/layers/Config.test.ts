@@ -148,6 +148,15 @@ describe("AppConfig", () => {
     ["PORT", "0"],
     ["PORT", "1e3"],
     ["PORT", "-1"],
+    ["HOST", "http://0.0.0.0"],
+    ["HOST", "a b"],
+    ["ADMIN_HOST", "127.0.0.1/8"],
+    ["ADMIN_PORT", "3000.5"],
+    ["DEMO_ORIGIN", "demo"],
+    ["DEMO_ORIGIN", "www.example.com"],
+    ["DEMO_ORIGIN", "https://www.example.com/"],
+    ["DEMO_ORIGIN", "https://WWW.example.com"],
+    ["DEMO_ORIGIN", "null"],
     ["ADMIN_PORT", "65536"],
     ["BASE_URL", "api.example"],
     ["BASE_URL", "https://api.example/quarry"],
@@ -173,6 +182,47 @@ describe("AppConfig", () => {
     Effect.gen(function* () {
       const message = yield* complaint({ [name]: text })
       assert.match(message, new RegExp(`^${name}: got ${JSON.stringify(text)}; takes \\S.+\\.$`))
+    })
+  )
+
+  it.effect.each([
+    ["AUTH_SECRET", "k"],
+    ["AUTH_SECRET", "k".repeat(31)],
+    ["AUTH_SECRET", " ".repeat(40)],
+    ["KEY_PEPPER", "k"],
+    ["KEY_PEPPER", "k".repeat(31)],
+    ["REDIS_URL", "redis://cache/sessions"],
+    ["REDIS_URL", "redis://cache/1/2"],
+    ["REDIS_URL", "redis://:%zz@cache"],
+    ["REDIS_URL", "redis:6379"],
+    ["REDIS_URL", "redis://a:6379/1,redis://b:6379/1"],
+    ["DATABASE_URL", "postgres://"],
+    ["DATABASE_URL", "postgres://u:%zz@db/quarry"],
+    ["DATABASE_URL", "mysql://u:p@db/quarry"],
+    ["SMTP_URL", "smtp://me:%zz@mail:25"],
+    ["OTEL_EXPORTER_OTLP_ENDPOINT", "collector:4318"],
+    ["OTEL_EXPORTER_OTLP_HEADERS", "a"]
+  ] as const)("%s=%s is refused in one line that names it and what it takes, and does not show it", ([name, text]) =>
+    Effect.gen(function* () {
+      const message = yield* complaint({ [name]: text })
+      assert.match(message, new RegExp(`^${name}: got a value that is not shown; takes \\S[^\\n]+\\.$`))
+    })
+  )
+
+  it.effect("a database of Redis may be named, and a secret of 32 characters is taken", () =>
+    Effect.gen(function* () {
+      const { redisUrl } = yield* load({ ...production, REDIS_URL: "redis://:a%20b@cache:6379/15" })
+      assert.strictEqual(redisUrl && Redacted.value(redisUrl), "redis://:a%20b@cache:6379/15")
+    })
+  )
+
+  it.effect("the two listeners cannot have one port", () =>
+    Effect.gen(function* () {
+      assert.strictEqual(
+        yield* complaint({ ADMIN_PORT: "3000" }),
+        "ADMIN_PORT: got 3000, which is PORT too; takes another port."
+      )
+      assert.strictEqual((yield* load({ ADMIN_PORT: "3000", ADMIN_HOST: "10.0.0.1" })).adminPort, 3000)
     })
   )
 
@@ -226,8 +276,8 @@ describe("AppConfig", () => {
     Effect.gen(function* () {
       const config = yield* load({
         DATABASE_URL: "postgres://quarry:hunter2@db:5432/quarry?sslpassword=hunter2",
-        AUTH_SECRET: "https://hunter2",
-        KEY_PEPPER: "hunter2",
+        AUTH_SECRET: `https://${"hunter2".repeat(5)}`,
+        KEY_PEPPER: "hunter2".repeat(5),
         REDIS_URL: "redis://:hunter2@a:6379, redis://:hunter2@b:6379",
         SEARXNG_URL: "http://me:hunter2@searx:8888",
         MARKETPLACE_PROXY_SECRET: "hunter2,hunter2b",

@@ -113,6 +113,26 @@ export const documentIndexConformance = (name: string, layer: Layer.Layer<Docume
       })
     )
 
+    it.effect("looks for words that begin with the last word only, and only from three letters on", () =>
+      Effect.gen(function* () {
+        yield* only(corpus)
+        assert.deepStrictEqual(yield* find("nosuchword typogr"), ["fonts"])
+        assert.deepStrictEqual(yield* find("typogr nosuchword"), [])
+        assert.deepStrictEqual(yield* find("nosuchword ty"), [])
+      })
+    )
+
+    it.effect("looks for the first twelve words, and for titles as long as they are", () =>
+      Effect.gen(function* () {
+        const title = "one two three four five six seven eight nine ten eleven twelve thirteen fourteen"
+        yield* only([...corpus, { url: "https://d/more", title: `${title} fifteen` }, { url: "https://d/same", title }])
+        const missing = (words: number) => "nosuchword ".repeat(words)
+        assert.deepStrictEqual(yield* find(`${missing(11)}typography`), ["fonts"])
+        assert.deepStrictEqual(yield* find(`${missing(12)}typography`), [])
+        assert.deepStrictEqual(yield* find(title), ["same", "more"])
+      })
+    )
+
     it.effect("takes any text for a query", () =>
       Effect.gen(function* () {
         yield* only(corpus)

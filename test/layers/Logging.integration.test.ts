@@ -3,10 +3,10 @@ import { once } from "node:events"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 
-const start = (ending: string) =>
+const start = (ending: string, format = "json") =>
   Effect.acquireRelease(
     Effect.sync(() =>
-      spawn(process.execPath, ["test/support/logger.ts", ending], { stdio: ["ignore", "pipe", "ignore"] })
+      spawn(process.execPath, ["test/support/logger.ts", ending, format], { stdio: ["ignore", "pipe", "ignore"] })
     ),
     (child) => Effect.sync(() => child.kill("SIGKILL"))
   )
@@ -44,6 +44,43 @@ describe("the log of a process", () => {
       child.stdout.setEncoding("utf8").on("data", (piece: string) => (text += piece))
       yield* codeOf(child)
       assert.match(text, /"line 1999".*\n.*"warned".*\nsaid\n$/)
+    })
+  )
+
+  /** What the process says after its 2,000 lines. */
+  const saysLong = Effect.fnUntraced(function* (format: string) {
+    const child = yield* start("is long", format)
+    let text = ""
+    child.stdout.setEncoding("utf8").on("data", (piece: string) => (text += piece))
+    assert.strictEqual(yield* codeOf(child), 0)
+    return text.slice(text.indexOf("begins"))
+  })
+
+  const maxLineBytes = 8_192
+
+  it.live("has no line of more than 8 KiB, and each is JSON that begins as it was logged", () =>
+    Effect.gen(function* () {
+      const [, ...lines] = `\n{"message":"${yield* saysLong("json")}`.trimEnd().split("\n")
+      assert.strictEqual(lines.length, 7)
+      const entries = lines.map((line) => JSON.parse(line))
+      for (const [index, { level, message, timestamp }] of entries.entries()) {
+        assert.isAtMost(Buffer.byteLength(lines[index] ?? ""), maxLineBytes)
+        assert.match(JSON.stringify(message), /begins/)
+        assert.isString(timestamp)
+        assert.strictEqual(level, index === 4 ? "ERROR" : "INFO")
+      }
+      assert.strictEqual(entries[5].annotations.kept, 1)
+      assert.match(entries[5].annotations.long, /^Z+… \(900000 characters\)$/)
+      assert.match(entries[4].cause, /^Error: Z+… \(\d+ characters\)$/)
+    })
+  )
+
+  it.live("has no line of more than 8 KiB at a terminal either", () =>
+    Effect.gen(function* () {
+      const text = yield* saysLong("pretty")
+      assert.strictEqual(text.match(/begins/g)?.length, 7)
+      assert.match(text, /kept: 1/)
+      for (const line of text.split("\n")) assert.isAtMost(Buffer.byteLength(line), maxLineBytes)
     })
   )
 

@@ -1,6 +1,7 @@
 import { assert, type Vitest } from "@effect/vitest"
 import { Effect, Logger, Redacted, Ref } from "effect"
 import { SqlClient } from "effect/sql"
+import * as fc from "fast-check"
 import { Accounts } from "../../src/services/Accounts.ts"
 import type { Ids } from "../../src/services/Ids.ts"
 import { Ledger } from "../../src/services/Ledger.ts"
@@ -43,7 +44,7 @@ export const sessionsConformance = (it: Vitest.MethodsNonLive<Services>): void =
       const replica = yield* makeReplica()
       const { account, email } = yield* aPerson(replica)
       const again = yield* makeBrowser().signUp(replica, email.toUpperCase())
-      assert.strictEqual(again.status, 422)
+      assert.deepStrictEqual([again.status, again.json.issues[0].field], [400, "email"])
       const browser = makeBrowser()
       assert.strictEqual((yield* browser.signIn(replica, email.toUpperCase())).status, 200)
       assert.strictEqual((yield* browser.whoAmI(replica)).account.id, account.id)
@@ -148,7 +149,7 @@ export const sessionsConformance = (it: Vitest.MethodsNonLive<Services>): void =
         ),
         { concurrency: "unbounded" }
       )
-      assert.deepStrictEqual(answers.map(({ status }) => status).sort(), [200, ...Array(19).fill(422)])
+      assert.deepStrictEqual(answers.map(({ status }) => status).sort(), [200, ...Array(19).fill(400)])
       const account = yield* (yield* Accounts).byEmail(email)
       assert.lengthOf(yield* sql`select 1 from accounts where email = ${email}`, 1)
       assert.lengthOf(yield* sql`select 1 from auth_users where email = ${email} and account_id = ${account.id}`, 1)
@@ -218,13 +219,82 @@ export const sessionsConformance = (it: Vitest.MethodsNonLive<Services>): void =
       assert.isNull(fresh.json.token)
       assert.isUndefined(browser.cookies.get(replica.sessions.cookieName))
       assert.strictEqual((yield* Effect.flip((yield* Accounts).byEmail(email)))._tag, "not_found")
-      const { link } = yield* replica.nextLink
+      const { token } = yield* replica.nextLink
       assert.strictEqual((yield* browser.signIn(replica, email)).status, 403)
       const taken = yield* makeBrowser().signUp(replica, email)
       assert.deepStrictEqual([taken.status, Object.keys(taken.json.user)], [200, Object.keys(fresh.json.user)])
-      yield* browser.get(replica, link)
+      yield* browser.post(replica, "/reset-password", { token, newPassword: password })
       assert.strictEqual((yield* browser.signIn(replica, email)).status, 200)
       assert.deepInclude((yield* browser.whoAmI(replica)).account, { email, plan: "trial" })
+    })
+  )
+
+  it.effect(
+    "whoever confirms an address chooses its password: another's sign-up for it opens nothing, before or after",
+    () =>
+      Effect.gen(function* () {
+        const [one, two] = [yield* makeReplica({ delivers: true }), yield* makeReplica({ delivers: true })]
+        const email = yield* makeEmail
+        const account = yield* (yield* Accounts).create({ email, plan: "growth" })
+        const [attacker, owner] = [makeBrowser(), makeBrowser()]
+        assert.strictEqual((yield* attacker.signUp(one, email)).status, 200)
+        const { link, token } = yield* one.nextLink
+        // As a mail gateway does, which looks at every link.
+        yield* Effect.option(owner.get(one, link))
+        assert.strictEqual((yield* attacker.signIn(one, email)).status, 403)
+        const second = yield* one.nextLink
+        const chosen = { token: second.token, newPassword: "the owner's own" }
+        assert.strictEqual((yield* owner.post(two, "/reset-password", chosen)).status, 200)
+        assert.strictEqual((yield* makeBrowser().signIn(two, email)).status, 401)
+        yield* refused(attacker, two)
+        assert.strictEqual((yield* owner.signIn(two, email, "the owner's own")).status, 200)
+        assert.deepStrictEqual((yield* owner.whoAmI(one)).account, account)
+        assert.strictEqual((yield* owner.post(one, "/reset-password", chosen)).status, 400)
+        // An earlier link is good for its hour, and still only for whoever reads the address's mail.
+        assert.isAbove(token.length, 16)
+      })
+  )
+
+  it.effect("a confirmation ends every session that the address had before, on every replica", () =>
+    Effect.gen(function* () {
+      const [before, one] = [yield* makeReplica(), yield* makeReplica({ delivers: true })]
+      const email = yield* makeEmail
+      const account = yield* (yield* Accounts).create({ email, plan: "growth" })
+      const attacker = makeBrowser()
+      yield* attacker.signUp(before, email)
+      assert.strictEqual((yield* attacker.get(one, "/get-session")).json.user.email, email)
+      const owner = makeBrowser()
+      yield* owner.post(one, "/send-verification-email", { email })
+      const { token } = yield* one.nextLink
+      yield* owner.post(one, "/reset-password", { token, newPassword: "the owner's own" })
+      const kept = new Map(attacker.cookies)
+      for (const replica of [before, one]) {
+        assert.isNull((yield* makeBrowserWith(kept).get(replica, "/get-session")).json)
+        yield* refused(makeBrowserWith(kept), replica)
+      }
+      assert.strictEqual((yield* owner.signIn(before, email, "the owner's own")).status, 200)
+      assert.deepStrictEqual((yield* owner.whoAmI(one)).account, account)
+    })
+  )
+
+  it.effect("a sign-up for an address that waits for its confirmation sends a link and changes no password", () =>
+    Effect.gen(function* () {
+      const replica = yield* makeReplica({ delivers: true })
+      const email = yield* makeEmail
+      const attacker = makeBrowser()
+      const fresh = yield* attacker.signUp(replica, email)
+      yield* replica.nextLink
+      const owner = makeBrowser()
+      const body = { email, password: "the owner's own", name: "A Person", callbackURL: "/oauth/sign-in?a=b" }
+      const again = yield* owner.post(replica, "/sign-up/email", body)
+      assert.deepStrictEqual([again.status, Object.keys(again.json)], [200, Object.keys(fresh.json)])
+      const { link, token } = yield* replica.nextLink
+      assert.strictEqual(new URL(link).pathname, "/oauth/confirm")
+      assert.strictEqual(new URL(link).searchParams.get("callbackURL"), "/oauth/sign-in?a=b")
+      assert.strictEqual((yield* owner.signIn(replica, email, "the owner's own")).status, 401)
+      yield* owner.post(replica, "/reset-password", { token, newPassword: "the owner's own" })
+      assert.strictEqual((yield* owner.signIn(replica, email, "the owner's own")).status, 200)
+      assert.strictEqual((yield* attacker.signIn(replica, email)).status, 401)
     })
   )
 
@@ -254,7 +324,7 @@ export const sessionsConformance = (it: Vitest.MethodsNonLive<Services>): void =
         const account = yield* (yield* Accounts).create({ email, plan: "growth" })
         const browser = yield* signInAtGitHub(replica, { email, verified: true })
         assert.deepStrictEqual((yield* browser.whoAmI(replica)).account, account)
-        assert.strictEqual((yield* makeBrowser().signUp(replica, email)).status, 422)
+        assert.strictEqual((yield* makeBrowser().signUp(replica, email)).status, 400)
         const again = yield* signInAtGitHub(replica, { email, verified: true })
         assert.strictEqual((yield* again.whoAmI(replica)).account.id, account.id)
         assert.notInclude(yield* dumpOf, accessToken)
@@ -430,8 +500,252 @@ export const sessionsConformance = (it: Vitest.MethodsNonLive<Services>): void =
       const signIn = yield* makeBrowser().post(replica, "/sign-in/email", { email, password }, foreign)
       assert.strictEqual(signIn.status, 403)
       const reset = { email, redirectTo: "https://evil.example/" }
-      assert.strictEqual((yield* makeBrowser().post(replica, "/request-password-reset", reset)).status, 403)
+      const { json, status } = yield* makeBrowser().post(replica, "/request-password-reset", reset)
+      assert.deepStrictEqual([status, json.issues[0].field], [400, "redirectTo"])
       yield* browser.whoAmI(replica)
+    })
+  )
+
+  it.effect(
+    "an address that a request names leads to a path of this site, or the request is refused and says which",
+    () =>
+      Effect.gen(function* () {
+        const replica = yield* makeReplica()
+        const { email } = yield* aPerson(replica)
+        const { token } = yield* replica.nextLink
+        const landed = (location: string) => new URL(location, `${replica.baseUrl}/api/auth/verify-email`)
+        for (const callback of [
+          "/.//evil.example",
+          "/../..//evil.example",
+          "/%2e//evil.example",
+          "/./.././/evil.example/x"
+        ]) {
+          for (const word of [token, `${token}x`]) {
+            const query = new URLSearchParams({ token: word, callbackURL: callback })
+            const { headers } = yield* makeBrowser().get(replica, `/verify-email?${query}`)
+            const url = landed(headers.get("location") ?? "")
+            assert.strictEqual(url.origin, replica.baseUrl)
+            assert.match(headers.get("location") ?? "", /^\/evil\.example/)
+          }
+        }
+        const foreign = [
+          "https://evil.example",
+          "//evil.example",
+          "/\\evil.example",
+          "\t//evil.example",
+          "javascript:alert(1)"
+        ]
+        for (const address of foreign) {
+          for (const [path, field] of [
+            ["/sign-up/email", "callbackURL"],
+            ["/sign-in/email", "callbackURL"],
+            ["/send-verification-email", "callbackURL"],
+            ["/request-password-reset", "redirectTo"]
+          ] as const) {
+            const { json, status } = yield* makeBrowser().post(replica, path, {
+              email,
+              password,
+              name: "n",
+              [field]: address
+            })
+            assert.deepStrictEqual([status, json.issues[0].field], [400, field])
+          }
+          const query = new URLSearchParams({ token, callbackURL: address })
+          const { json, status } = yield* makeBrowser().get(replica, `/verify-email?${query}`)
+          assert.deepStrictEqual([status, json.issues[0].field], [400, "callbackURL"])
+        }
+        const github = yield* makeReplica({ github: providerClient })
+        for (const field of ["callbackURL", "errorCallbackURL", "newUserCallbackURL"]) {
+          const body = { provider: "github", [field]: "https://evil.example/" }
+          const { json, status } = yield* makeBrowser().post(github, "/sign-in/social", body)
+          assert.deepStrictEqual([status, json.issues[0].field], [400, field])
+        }
+      })
+  )
+
+  it.effect("R6: a refusal names the field that it is about", () =>
+    Effect.gen(function* () {
+      const replica = yield* makeReplica()
+      const { browser, email } = yield* aPerson(replica)
+      const fresh = { email: yield* makeEmail, password, name: "n" }
+      for (const [path, body, field] of [
+        ["/sign-up/email", { ...fresh, email: "nobody" }, "email"],
+        ["/sign-up/email", { ...fresh, email }, "email"],
+        ["/sign-up/email", { ...fresh, email: `${"a".repeat(60)}@${"b.".repeat(150)}example.com` }, "email"],
+        ["/sign-up/email", { ...fresh, password: "short" }, "password"],
+        ["/sign-up/email", { ...fresh, password: "x".repeat(129) }, "password"],
+        ["/sign-up/email", { ...fresh, password: undefined }, "password"],
+        ["/sign-in/email", { email: "nobody", password }, "email"],
+        ["/request-password-reset", { email: "nobody" }, "email"],
+        ["/send-verification-email", { email: "nobody" }, "email"],
+        ["/reset-password", { token: "unknown", newPassword: "another horse" }, "token"],
+        ["/change-password", { currentPassword: "wrong horse", newPassword: "another horse" }, "currentPassword"],
+        ["/change-password", { currentPassword: password, newPassword: "short" }, "newPassword"]
+      ] as const) {
+        const { json, status } = yield* browser.post(replica, path, body)
+        assert.deepStrictEqual(
+          [status, json.issues?.[0].field],
+          [400, field],
+          `${path} ${JSON.stringify(body).slice(0, 80)}`
+        )
+        // Their attempts would be counted together.
+        browser.client = makeBrowser().client
+      }
+    })
+  )
+
+  it.effect("whatever type a field has, of every route, the answer is no fault of ours", () =>
+    Effect.gen(function* () {
+      const replica = yield* makeReplica({
+        baseUrl: "https://quarry.test",
+        github: providerClient,
+        google: providerClient
+      })
+      const { browser } = yield* aPerson(replica)
+      const value = fc.oneof(fc.jsonValue(), fc.constantFrom<unknown>([1], {}, "", "\0", "x".repeat(21_000), -0, null))
+      const names = fc.constantFrom(...fieldNames)
+      const samples = fc.sample(
+        fc.tuple(
+          fc.constantFrom(...postRoutes, ...getRoutes.map((path) => `GET ${path}`)),
+          fc.oneof(fc.dictionary(names, value, { maxKeys: 8 }), value),
+          fc.boolean()
+        ),
+        400
+      )
+      const fixed = postRoutes.flatMap((path) => [
+        [path, { oauth_query: [1] }, true],
+        [path, Object.fromEntries(fieldNames.map((name) => [name, { a: 1 }])), true],
+        [path, Object.fromEntries(fieldNames.map((name) => [name, "a\0b"])), true]
+      ]) as typeof samples
+      for (const [path, body, signedIn] of [...fixed, ...samples]) {
+        const visitor = signedIn ? browser : makeBrowser()
+        visitor.client = makeBrowser().client
+        const answer = yield* Effect.exit(
+          path.startsWith("GET ")
+            ? visitor.get(replica, `${path.slice(4)}?${queryOf(body)}`)
+            : visitor.post(replica, path, body)
+        )
+        if (answer._tag === "Failure") assert.fail(`${path} ${JSON.stringify(body).slice(0, 500)} ${answer.cause}`)
+        assert.isBelow(answer.value.status, 500)
+        if (
+          JSON.stringify(body) === '{"oauth_query":[1]}' &&
+          !/^.(?:oauth2.(?:token|revoke|register)|sign-out|revoke)/.test(path)
+        ) {
+          assert.strictEqual(answer.value.status, 400, path)
+        }
+      }
+    })
+  )
+
+  it.effect(
+    "after ten wrong passwords an address, known or not, is refused everywhere until a new one comes by mail",
+    () =>
+      Effect.gen(function* () {
+        const replicas = [yield* makeReplica(), yield* makeReplica()] as const
+        const [one, two] = replicas
+        const { email } = yield* aPerson(one)
+        yield* one.nextLink
+        const unknown = yield* makeEmail
+        // From an address each.
+        const guess = (address: string, n: number) =>
+          makeBrowser().signIn(replicas[n % 2 ? 0 : 1], address, `guess ${n}`)
+        for (const address of [email, unknown]) {
+          const answers = yield* Effect.forEach(Array.from({ length: 12 }), (_, n) =>
+            guess(n % 2 ? address : address.toUpperCase(), n)
+          )
+          assert.deepStrictEqual(
+            answers.map(({ status }) => status),
+            [...Array(10).fill(401), 429, 429]
+          )
+        }
+        const [known, none] = [yield* makeBrowser().signIn(two, email), yield* makeBrowser().signIn(two, unknown)]
+        assert.strictEqual(known.status, 429)
+        assert.strictEqual(known.text, none.text)
+        for (const { headers } of [known, none]) {
+          const seconds = Number(headers.get("x-retry-after"))
+          assert.isTrue(seconds > 600 && seconds <= 900, String(seconds))
+        }
+        const visitor = makeBrowser()
+        yield* visitor.post(one, "/request-password-reset", { email })
+        const { token } = yield* one.nextLink
+        yield* visitor.post(two, "/reset-password", { token, newPassword: "another horse" })
+        assert.strictEqual((yield* makeBrowser().signIn(one, email, "another horse")).status, 200)
+        // A right password starts the count anew, and the wait ends by itself.
+        for (let n = 0; n < 9; n++) assert.strictEqual((yield* guess(email, n)).status, 401)
+        assert.strictEqual((yield* makeBrowser().signIn(two, email, "another horse")).status, 200)
+        for (let n = 0; n < 10; n++) assert.strictEqual((yield* guess(email, n)).status, 401)
+        assert.strictEqual((yield* makeBrowser().signIn(two, email, "another horse")).status, 429)
+        yield* (yield* SqlClient.SqlClient)`update auth_attempts set began_at = began_at - interval '15 minutes'`
+        assert.strictEqual((yield* makeBrowser().signIn(two, email, "another horse")).status, 200)
+        assert.notInclude(yield* dumpOf, unknown)
+      })
+  )
+
+  it.effect("of many guesses at once at one address, ten are looked at", () =>
+    Effect.gen(function* () {
+      const replica = yield* makeReplica()
+      const { email } = yield* aPerson(replica)
+      const answers = yield* Effect.all(
+        Array.from({ length: 20 }, (_, n) => makeBrowser().signIn(replica, email, `guess number ${n}`)),
+        { concurrency: "unbounded" }
+      )
+      assert.lengthOf(
+        answers.filter(({ status }) => status === 401),
+        10
+      )
+      assert.lengthOf(
+        answers.filter(({ status }) => status === 429),
+        10
+      )
+    })
+  )
+
+  it.effect("one of the most common passwords is refused, whoever chooses it and wherever", () =>
+    Effect.gen(function* () {
+      const replica = yield* makeReplica()
+      const { browser, email } = yield* aPerson(replica)
+      yield* replica.nextLink
+      yield* browser.post(replica, "/request-password-reset", { email })
+      const { token } = yield* replica.nextLink
+      for (const common of ["12345678", "Password1", "qwertyuiop", "sunshine"]) {
+        for (const [path, body] of [
+          ["/sign-up/email", { email: yield* makeEmail, name: "n", password: common }],
+          ["/change-password", { currentPassword: password, newPassword: common }],
+          ["/reset-password", { token, newPassword: common }]
+        ] as const) {
+          browser.client = makeBrowser().client
+          const { json, status } = yield* browser.post(replica, path, body)
+          const [issue] = json.issues
+          assert.deepStrictEqual([status, issue.field], [400, path === "/sign-up/email" ? "password" : "newPassword"])
+          assert.include(issue.message, "common")
+        }
+      }
+      assert.strictEqual(
+        (yield* browser.post(replica, "/reset-password", { token, newPassword: "another horse" })).status,
+        200
+      )
+    })
+  )
+
+  it.effect("an address gets five emails an hour, whatever they are about, and who asks is told nothing", () =>
+    Effect.gen(function* () {
+      const replica = yield* makeReplica({ delivers: true })
+      const email = yield* makeEmail
+      const first = yield* makeBrowser().signUp(replica, email)
+      const texts: Array<string> = []
+      for (let n = 0; n < 4; n++) {
+        texts.push((yield* makeBrowser().post(replica, "/request-password-reset", { email })).text)
+        yield* makeBrowser().signUp(replica, email.toUpperCase())
+        yield* makeBrowser().signIn(replica, email)
+      }
+      assert.strictEqual(first.status, 200)
+      assert.strictEqual(new Set(texts).size, 1)
+      for (let n = 0; n < 5; n++) yield* replica.nextLink
+      yield* Effect.yieldNow
+      assert.strictEqual(yield* replica.waiting, 0)
+      yield* (yield* SqlClient.SqlClient)`update auth_attempts set began_at = began_at - interval '1 hour'`
+      yield* makeBrowser().post(replica, "/request-password-reset", { email })
+      yield* replica.nextLink
     })
   )
 
@@ -557,6 +871,56 @@ const signInAtGitHub = Effect.fnUntraced(function* (
     .pipe(Effect.ensuring(Effect.sync(() => Object.assign(globalThis, { fetch }))))
   return browser
 })
+
+const postRoutes = [
+  "/sign-up/email",
+  "/sign-in/email",
+  "/sign-in/social",
+  "/sign-out",
+  "/revoke-sessions",
+  "/change-password",
+  "/request-password-reset",
+  "/reset-password",
+  "/send-verification-email",
+  "/oauth2/token",
+  "/oauth2/revoke",
+  "/oauth2/register",
+  "/oauth2/public-client-prelogin",
+  "/oauth2/consent"
+]
+
+const getRoutes = [
+  "/get-session",
+  "/verify-email",
+  "/error",
+  "/callback/github",
+  "/callback/google",
+  "/oauth2/authorize"
+]
+
+/** What the library reads on any route. */
+const fieldNames = [
+  ..."email password name image callbackURL rememberMe provider errorCallbackURL newUserCallbackURL disableRedirect".split(
+    " "
+  ),
+  ..."idToken scopes requestSignUp loginHint additionalData additionalParams currentPassword newPassword".split(" "),
+  ..."revokeOtherSessions redirectTo token oauth_query accept client_id scope grant_type code code_verifier".split(" "),
+  ..."refresh_token redirect_uri redirect_uris client_name client_secret resource token_type_hint state prompt".split(
+    " "
+  ),
+  ..."response_type code_challenge code_challenge_method error error_description disableCookieCache request".split(" ")
+]
+
+/** Fields as a query, those of a list repeated. */
+const queryOf = (body: unknown): URLSearchParams =>
+  new URLSearchParams(
+    Object.entries(body ?? {}).flatMap(([name, value]) =>
+      (Array.isArray(value) ? value : [value, value]).map((one): [string, string] => [
+        name,
+        (typeof one === "string" ? one : String(JSON.stringify(one))).slice(0, 2000)
+      ])
+    )
+  )
 
 /** What the library would answer, and ways to spell what is offered differently. */
 const unoffered = [

@@ -2,6 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Effect, Fiber } from "effect"
 import * as Listener from "../support/Listener.ts"
 import { toolCall } from "../support/Mcp.ts"
+import { call as callTool, connected } from "../support/McpClient.ts"
 import { secret } from "../support/StubServices.ts"
 import { connect } from "../support/Wire.ts"
 
@@ -32,6 +33,27 @@ const gated = Effect.gen(function* () {
       Effect.onInterrupt(() => Deferred.succeed(cutOff, undefined))
     )
   return { gate, begun, cutOff, during }
+})
+
+describe("R35: the official client", () => {
+  it.live("reports no error over a whole session", () =>
+    Effect.gen(function* () {
+      const { port } = yield* Listener.start()
+      const complaints = yield* Effect.scoped(
+        Effect.gen(function* () {
+          const { client, complaints } = yield* connected(secret, `http://127.0.0.1:${port}`)
+          const { tools } = yield* Effect.promise(() => client.listTools())
+          assert.strictEqual(tools.length, 3)
+          const found = yield* callTool(client, "web_search", { query: "css grid" })
+          assert.deepStrictEqual(found.structuredContent.results.organic, [])
+          return complaints
+        })
+      )
+      // What the client does by itself is over when its connection is.
+      yield* Effect.sleep("200 millis")
+      assert.deepStrictEqual(complaints, [])
+    })
+  )
 })
 
 describe("tool calls over a socket", () => {

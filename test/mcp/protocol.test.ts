@@ -126,8 +126,7 @@ describe("R3: what is refused before it is a message has the envelope", () => {
     ["a form", "POST", "invalid_request", { "content-type": "application/x-www-form-urlencoded" }, "a=b"],
     ["a body above 1 MiB", "POST", "invalid_request", {}, `"${"a".repeat(1024 * 1024)}"`],
     ["bytes that are no UTF-8", "POST", "invalid_request", {}, new Uint8Array([34, 255, 34])],
-    ["GET: there is no stream to listen to", "GET", "not_found", { accept: "text/event-stream" }, undefined],
-    ["DELETE: there is no session to end", "DELETE", "not_found", { "mcp-session-id": "x" }, undefined],
+    ["an empty content type", "POST", "invalid_request", { "content-type": "" }, ping],
     ["PUT", "PUT", "not_found", {}, ping],
     ["OPTIONS", "OPTIONS", "not_found", { origin: "http://evil.test" }, undefined],
     ["HEAD", "HEAD", "not_found", {}, undefined]
@@ -148,6 +147,16 @@ describe("R3: what is refused before it is a message has the envelope", () => {
     )
   }
 
+  it.effect("a body without a content type", () =>
+    Effect.gen(function* () {
+      const { api, auth } = yield* sending
+      // Bytes, because a text would be given a content type.
+      const answer = yield* api.send("POST", "/mcp", { headers: auth, body: new TextEncoder().encode(ping) })
+      assert.strictEqual(answer.status, 400)
+      assert.deepStrictEqual([answer.json.error, answer.json.issues[0].field], ["invalid_request", ""])
+    }).pipe(Effect.provide(layer))
+  )
+
   it.effect("R2: the request's id is that of the header, also where the answer is JSON-RPC", () =>
     Effect.gen(function* () {
       const { send } = yield* sending
@@ -157,6 +166,46 @@ describe("R3: what is refused before it is a message has the envelope", () => {
       }
       const failed = yield* send(toolCall("web_search"), { "x-request-id": id })
       assert.strictEqual(failed.json.result._meta["quarry/error"].request_id, id)
+    }).pipe(Effect.provide(layer))
+  )
+})
+
+describe("R35: there is no stream to listen to and no session to end", () => {
+  const table: ReadonlyArray<readonly [string, string, Record<string, string>]> = [
+    ["GET", "as a client asks for a stream", { accept: "text/event-stream" }],
+    ["GET", "with a session id", { accept: "text/event-stream", "mcp-session-id": "x", "last-event-id": "1" }],
+    ["GET", "of a browser's page of another origin", { origin: "http://evil.test" }],
+    ["DELETE", "as a client ends a session", { "mcp-session-id": "x" }],
+    ["DELETE", "without a session id", {}]
+  ]
+  for (const [method, name, headers] of table) {
+    it.effect(`${method} ${name} is 405, before any credential is asked for`, () =>
+      Effect.gen(function* () {
+        const { api, auth } = yield* sending
+        const id = "0190a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b"
+        const credentials: ReadonlyArray<Record<string, string>> = [{}, auth, { authorization: "Bearer x" }]
+        for (const credential of credentials) {
+          const answer = yield* api.send(method, "/mcp", { headers: { ...credential, ...headers, "x-request-id": id } })
+          assert.strictEqual(answer.status, 405)
+          assert.strictEqual(answer.headers.get("allow"), "POST")
+          assert.strictEqual(answer.headers.get("x-request-id"), id)
+          assert.isNull(answer.headers.get("x-ratelimit-limit"), "is no hit")
+          assert.match(answer.headers.get("content-type") ?? "", /^application\/json/)
+          assert.deepInclude(answer.json, { jsonrpc: "2.0", id: null })
+          assert.strictEqual(answer.json.error.code, -32000)
+        }
+      }).pipe(Effect.provide(layer))
+    )
+  }
+
+  it.effect("401 and 429 are the API's", () =>
+    Effect.gen(function* () {
+      const { api, send } = yield* sending
+      const unknown = yield* post(api, { origin: "http://evil.test" }, request("ping"))
+      assert.deepStrictEqual([unknown.status, unknown.json.error], [401, "unauthorized"])
+      for (let n = 0; n < 60; n++) yield* send(request("ping"))
+      const refused = yield* send(request("ping"), { origin: "http://evil.test" })
+      assert.deepStrictEqual([refused.status, refused.json.error], [429, "rate_limited"])
     }).pipe(Effect.provide(layer))
   )
 })

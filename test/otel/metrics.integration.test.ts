@@ -40,8 +40,8 @@ const scrape = Effect.gen(function* () {
   const env = {
     DATABASE_URL: Redacted.value(url),
     REDIS_URL: Redacted.value(redis.url()),
-    AUTH_SECRET: "a secret for tests",
-    KEY_PEPPER: "a pepper for tests",
+    AUTH_SECRET: "a secret for tests, of 32 characters or more",
+    KEY_PEPPER: "a pepper for tests, of 32 characters or more",
     LOG_FORMAT: "json",
     SEARXNG_URL: yield* Engine.start,
     OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,

@@ -166,10 +166,40 @@ describe("Providers", () => {
     })
   )
 
-  it.effect("a bug in a provider stays a defect and is not failed over", () =>
+  it.effect("R14: a defect in an attempt is logged once as an error with its provider, and the next one answers", () =>
     Effect.gen(function* () {
-      const { exit } = yield* search([{ name: "broken", search: () => Effect.die("a bug") }, answers("second")])
-      assert.isTrue(Exit.isFailure(exit) && Cause.hasDies(exit.cause) && !Cause.hasFails(exit.cause))
+      const errors: Array<string> = []
+      const logger = Logger.make(({ logLevel, message }) => {
+        if (logLevel === "Error") errors.push(String(message))
+      })
+      for (const broken of [
+        () => Effect.die(new RangeError("too many rows")),
+        () => {
+          throw new RangeError("too deep")
+        }
+      ]) {
+        errors.length = 0
+        const { exit } = yield* search([{ name: "broken", search: broken }, answers("second")]).pipe(
+          Effect.provide(Logger.layer([logger]))
+        )
+        assert.strictEqual(Exit.isSuccess(exit) && exit.value.provider, "second")
+        assert.strictEqual(errors.length, 1)
+        assert.include(errors[0], "broken")
+      }
+    })
+  )
+
+  it.effect("a defect in the only attempt is upstream_error", () =>
+    Effect.gen(function* () {
+      const { code } = yield* failed([{ name: "broken", search: () => Effect.die("a bug") }])
+      assert.strictEqual(code, "upstream_error")
+    })
+  )
+
+  it.effect("an interruption in an attempt stays one", () =>
+    Effect.gen(function* () {
+      const { exit } = yield* search([{ name: "stopped", search: () => Effect.interrupt }, answers("second")])
+      assert.isTrue(Exit.isFailure(exit) && Cause.hasInterruptsOnly(exit.cause))
     })
   )
 
@@ -258,6 +288,24 @@ describe("Providers", () => {
         const bad = scripted("bad", "quota", 0)
         const { outcomes } = yield* searches([bad.provider, answers("good")], 4, { between: advance("2 minutes") })
         assert.deepStrictEqual(outcomes, ["good 0", "good 0", "good 0", "bad 0"])
+      })
+    )
+
+    it.effect("is left out after defects as after malformed answers", () =>
+      Effect.gen(function* () {
+        let asked = 0
+        const broken: Provider = {
+          name: "broken",
+          search: () =>
+            Effect.andThen(
+              Effect.sync(() => asked++),
+              Effect.die("a bug")
+            )
+        }
+        const { outcomes, states } = yield* searches([broken, answers("good")], 10)
+        assert.deepStrictEqual(outcomes, Array(10).fill("good 0"))
+        assert.strictEqual(asked, 5)
+        assert.strictEqual(states[0]?.lastRefusal?.reason, "malformed")
       })
     )
 

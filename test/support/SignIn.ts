@@ -55,14 +55,16 @@ export const makeReplica = Effect.fnUntraced(function* (options: ReplicaOptions 
     return { link, token: new URL(link).searchParams.get("token") ?? "" }
   })
 
-  return { sessions, accessTokens, nextLink, baseUrl }
+  return { sessions, accessTokens, nextLink, waiting: Queue.size(outbox), baseUrl }
 })
 
 export type Replica = Effect.Success<ReturnType<typeof makeReplica>>
 
 /** A browser: keeps its cookies and names the page's origin. */
-export const makeBrowser = (client: string = nextClient()) => {
+export const makeBrowser = (address: string = nextClient()) => {
   const cookies = new Map<string, string>()
+  /** Where its requests come from, which a test may change. */
+  const from = { client: address }
 
   const send = Effect.fnUntraced(function* (
     { baseUrl, sessions }: Replica,
@@ -82,7 +84,7 @@ export const makeBrowser = (client: string = nextClient()) => {
       },
       body: body === undefined ? null : JSON.stringify(body)
     })
-    const response = yield* sessions.handle(request, client)
+    const response = yield* sessions.handle(request, from.client)
     const text = yield* Effect.promise(() => response.text())
     for (const line of response.headers.getSetCookie()) {
       const [, name = "", value = ""] = /^([^=]+)=([^;]*)/.exec(line) ?? []
@@ -104,9 +106,8 @@ export const makeBrowser = (client: string = nextClient()) => {
     send(replica, "POST", path, body, headers)
   const get = (replica: Replica, path: string) => send(replica, "GET", path)
 
-  return {
+  return Object.assign(from, {
     cookies,
-    client,
     post,
     get,
     signUp: (replica: Replica, email: string) => post(replica, "/sign-up/email", { email, password, name: "A Person" }),
@@ -115,7 +116,7 @@ export const makeBrowser = (client: string = nextClient()) => {
     /** As the routes that accept a session cookie see it. */
     whoAmI: ({ sessions }: Replica) =>
       sessions.authenticate(Redacted.make(cookies.get(sessions.cookieName) ?? "nothing"))
-  }
+  })
 }
 
 /** Everything in every table, as text. */

@@ -6,6 +6,7 @@ import * as KeyStoreSql from "../../src/layers/sql/KeyStoreSql.ts"
 import * as LedgerSql from "../../src/layers/sql/LedgerSql.ts"
 import * as Migrations from "../../src/layers/sql/Migrations.ts"
 import * as QueryLogSql from "../../src/layers/sql/QueryLogSql.ts"
+import { CheckRows } from "../../src/layers/sql/Rows.ts"
 import { Backdoor } from "./Backdoor.ts"
 
 const backdoor = Layer.effect(
@@ -14,8 +15,16 @@ const backdoor = Layer.effect(
     const sql = yield* SqlClient.SqlClient
     const run = (effect: Effect.Effect<unknown, unknown>) => Effect.orDie(Effect.asVoid(effect))
     return Backdoor.of({
+      // The wallet first, as every ledger function does: in another order this deadlocks with a settlement.
       expireHolds: (accountId) =>
-        run(sql`update holds set expires_at = clock_timestamp() where account_id = ${accountId}`),
+        run(
+          sql.withTransaction(
+            Effect.andThen(
+              sql`select from wallets where account_id = ${accountId} for update`,
+              sql`update holds set expires_at = clock_timestamp() where account_id = ${accountId}`
+            )
+          )
+        ),
       deleteAccount: (accountId) =>
         run(sql`update accounts set deleted_at = now(), email = '' where id = ${accountId}`),
       damage: (accountId, what) => {
@@ -47,6 +56,9 @@ export const replica = () =>
     backdoor
   ).pipe(Layer.provideMerge(Ids.layer))
 
-/** Every storage service over one migrated database. */
+/** Every storage service over one migrated database. Each row of each statement is compared with its schema. */
 export const layer = <E, R>(database: Layer.Layer<SqlClient.SqlClient, E, R>) =>
-  replica().pipe(Layer.provideMerge(Layer.provideMerge(Migrations.layer, database)))
+  replica().pipe(
+    Layer.provideMerge(Layer.provideMerge(Migrations.layer, database)),
+    Layer.provideMerge(Layer.succeed(CheckRows, true))
+  )

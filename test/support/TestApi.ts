@@ -12,6 +12,12 @@ export interface Answer {
   readonly json: any
 }
 
+/** The names of the API's own headers on an answer, sorted. What protects every answer in browsers is none of them. */
+export const apiHeaders = ({ headers }: Answer): ReadonlyArray<string> =>
+  [...headers.keys()]
+    .filter((name) => (name.startsWith("x-") && name !== "x-content-type-options") || name === "retry-after")
+    .sort()
+
 export interface TestApi {
   readonly get: (path: string, headers?: Record<string, string>) => Effect.Effect<Answer>
   readonly send: (method: string, path: string, init?: RequestInit) => Effect.Effect<Answer>

@@ -24,7 +24,7 @@ const parse = (bytes: Buffer): ReadonlyArray<WireResponse> => {
   }
   const status = Number(statusLine.split(" ")[1])
   const bodyEnd = end + 4 + Number(headers["content-length"] ?? 0)
-  if (status === 100) return parse(bytes.subarray(end + 4))
+  if (status < 200) return parse(bytes.subarray(end + 4))
   if (bytes.length < bodyEnd) return []
   const text = bytes.subarray(end + 4, bodyEnd).toString()
   const response = {
@@ -78,6 +78,8 @@ export const connect = (port: number) =>
         pause: Effect.sync(() => void socket.pause()),
         resume: Effect.sync(() => void socket.resume()),
         raw: () => received().toString("latin1"),
+        leave: Effect.sync(() => void socket.destroy()),
+        finish: Effect.sync(() => void socket.end()),
         abort: Effect.sync(() => void socket.resetAndDestroy())
       }
     }),
@@ -94,6 +96,10 @@ export interface Connection {
   readonly pause: Effect.Effect<void>
   readonly resume: Effect.Effect<void>
   readonly raw: () => string
+  /** Closes both directions without a reset, as a process that ends. */
+  readonly leave: Effect.Effect<void>
+  /** Sends nothing more, and reads on. */
+  readonly finish: Effect.Effect<void>
   /** Resets the connection. */
   readonly abort: Effect.Effect<void>
 }

@@ -1,12 +1,28 @@
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import * as NodeServices from "@effect/platform-node/NodeServices"
-import { Console, Effect, Layer } from "effect"
+import { Cause, Console, Effect, Layer } from "effect"
 import { AppConfig } from "../../src/layers/Config.ts"
 import * as Logging from "../../src/layers/Logging.ts"
 
 /*
  * The process of `test/layers/Logging.integration.test.ts`: logs as the server does, and ends as its argument says.
  */
+
+const long = "Z".repeat(900_000)
+
+/** Each by itself fills more than a line may have. */
+const oversized: ReadonlyArray<Effect.Effect<void>> = [
+  Effect.logInfo(`begins ${long}`),
+  Effect.logInfo("begins", { nested: [long, { deeper: long }] }),
+  Effect.logInfo(`begins ${"\0".repeat(100_000)}`),
+  Effect.logInfo(`begins ${"\u{1f480}".repeat(100_000)}`),
+  Effect.logError("begins", Cause.die(new Error(long))),
+  Effect.annotateLogs(Effect.logInfo("begins"), { long, kept: 1 }),
+  Effect.annotateLogs(
+    Effect.logInfo("begins"),
+    Object.fromEntries(Array.from({ length: 1_000 }, (_, n) => [`n${n}`, `${n}`]))
+  )
+]
 
 const endings: Readonly<Record<string, Effect.Effect<unknown>>> = {
   returns: Effect.void,
@@ -16,11 +32,12 @@ const endings: Readonly<Record<string, Effect.Effect<unknown>>> = {
       throw new Error("thrown outside of every fiber")
     })
   }),
+  "is long": Effect.all(oversized, { discard: true }),
   warns: Effect.andThen(Effect.logWarning("warned"), Console.log("said")),
   "goes on": Effect.sleep(100).pipe(Effect.andThen(Effect.logInfo("goes on")), Effect.repeat({ times: 4 }))
 }
 
-const [ending = ""] = process.argv.slice(2)
+const [ending = "", format] = process.argv.slice(2)
 
 const log = Effect.forEach(
   Array.from({ length: 2_000 }, (_, number) => number),
@@ -32,7 +49,9 @@ NodeRuntime.runMain(
   log.pipe(
     Effect.andThen(endings[ending] ?? Effect.die(`no ending "${ending}"`)),
     Effect.provide(
-      Logging.layer("stdout").pipe(Layer.provide([AppConfig.layerTest({ logFormat: "json" }), NodeServices.layer]))
+      Logging.layer("stdout").pipe(
+        Layer.provide([AppConfig.layerTest({ logFormat: format === "pretty" ? "pretty" : "json" }), NodeServices.layer])
+      )
     )
   )
 )

@@ -1,6 +1,6 @@
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
-import { accepting, SessionsFromOwnPages } from "../Callers.ts"
+import { accepting, SpendsCredits } from "../Callers.ts"
 import { InternalError, InvalidRequest } from "../errors.ts"
 import { Authentication, RateLimiting } from "../Middleware.ts"
 
@@ -31,8 +31,8 @@ const Refusal = Schema.Struct({ jsonrpc: version, id: Schema.Null, error: Failur
 })
 
 /**
- * The Model Context Protocol over streamable HTTP, without sessions. GET and DELETE are not offered, because no stream
- * and no session outlives a request.
+ * The Model Context Protocol over streamable HTTP, without sessions. GET and DELETE are 405 (R35), because no stream and
+ * no session outlives a request.
  */
 export class McpGroup extends HttpApiGroup.make("mcp")
   .add(
@@ -52,12 +52,13 @@ export class McpGroup extends HttpApiGroup.make("mcp")
         description:
           "Model Context Protocol over streamable HTTP, stateless, with the tools web_search, bulk_search and account. " +
           "Answered as JSON, or as an event stream where Accept prefers text/event-stream. A failed tool call is a result " +
-          "with isError and the error's envelope. 202 answers notifications; 403 a browser's page of another origin."
+          "with isError and the error's envelope. 202 answers notifications; 403 a browser's page of another origin. GET " +
+          "and DELETE are answered 405 with Allow: POST: there is no stream to listen to and no session to end."
       })
     )
   )
   .annotateEndpointsMerge(accepting("key", "oauth", "session"))
-  .annotateEndpoints(SessionsFromOwnPages, true)
+  .annotateEndpoints(SpendsCredits, true)
   .middleware(RateLimiting)
   .middleware(Authentication)
   .annotateMerge(OpenApi.annotations({ title: "MCP", description: "Search for agents" })) {}

@@ -3,7 +3,7 @@ import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import { BulkRequest } from "../../domain/BulkRequest.ts"
 import { BulkResult } from "../../domain/BulkResult.ts"
 import { SearchResult } from "../../domain/SearchResult.ts"
-import { accepting } from "../Callers.ts"
+import { accepting, SpendsCredits } from "../Callers.ts"
 import {
   InternalError,
   InvalidRequest,
@@ -69,6 +69,7 @@ export class SearchGroup extends HttpApiGroup.make("search")
     )
   )
   .annotateEndpointsMerge(accepting("key", "session", "marketplace", "demo"))
+  .annotateEndpoints(SpendsCredits, true)
   .middleware(RateLimiting)
   .middleware(Authentication)
   .annotateMerge(OpenApi.annotations({ title: "Search", description: "Web searches" })) {}

@@ -1,26 +1,33 @@
 import { Effect, Layer, Result, Schema } from "effect"
-import { HttpIncomingMessage, HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
-import { InvalidRequest, NotFound, RateLimited, Unauthorized } from "../../domain/errors.ts"
+import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
+import { InvalidRequest, Issue, NotFound, RateLimited, Unauthorized } from "../../domain/errors.ts"
 import { authPath } from "../../domain/OAuth.ts"
+import { RateLimiter } from "../../services/RateLimiter.ts"
 import { Sessions } from "../../services/Sessions.ts"
-import { maxBodyBytes } from "../body.ts"
+import { limitByAddress } from "../addressLimit.ts"
+import { readAnonymous } from "../body.ts"
 import { clientAddress } from "../clientAddress.ts"
 import { type Undeclared, undeclared, undeclaredResponse } from "../errors.ts"
+import { noStore } from "../securityHeaders.ts"
 
-const Refusal = Schema.Struct({ message: Schema.NonEmptyString })
+/** The words of a refusal, which are meant for people, and the fields that it is about, where there are any. */
+const Refusal = Schema.Struct({ message: Schema.NonEmptyString, issues: Schema.optionalKey(Schema.Array(Issue)) })
 
-/** The library's words for a refusal, which are meant for people; it has none for some. */
-const messageOf = (text: string): string => {
+const refusalOf = (text: string): typeof Refusal.Type => {
   const refusal = Schema.decodeUnknownResult(Schema.fromJsonString(Refusal))(text)
-  return Result.isSuccess(refusal) ? refusal.success.message : "Signing in was refused."
+  return Result.isSuccess(refusal) ? refusal.success : { message: "Signing in was refused." }
 }
 
 /** A refusal of the library in the API's codes, which have fewer statuses than it uses (R3). */
-const translated = (status: number, message: string, retryAfterSeconds: number): Undeclared => {
+const translated = (
+  status: number,
+  { issues, message }: typeof Refusal.Type,
+  retryAfterSeconds: number
+): Undeclared => {
   if (status === 401 || status === 403) return new Unauthorized({ message })
   if (status === 404) return new NotFound({ message })
   if (status === 429) return new RateLimited({ message, retryAfterSeconds })
-  return InvalidRequest.whole(message)
+  return issues === undefined ? InvalidRequest.whole(message) : InvalidRequest.fromIssues(issues)
 }
 
 /** Refusals of apps' requests have a form of their own, which apps read (RFC 6749 section 5.2, RFC 7591 section 3.2.2). */
@@ -34,7 +41,7 @@ const isOAuthRefusal = ({ pathname }: URL, status: number, text: string): boolea
 /** What a refusal still says in headers: cookies that end, and how long to wait. */
 const refused = Effect.fnUntraced(function* (response: Response, text: string) {
   const retryAfter = response.headers.get("x-retry-after")
-  const error = translated(response.status, messageOf(text), Math.max(1, Number(retryAfter) || 1))
+  const error = translated(response.status, refusalOf(text), Math.max(1, Number(retryAfter) || 1))
   const { body, status } = yield* undeclared(error)
   const headers = new Headers({ "content-type": "application/json" })
   for (const cookie of response.headers.getSetCookie()) headers.append("set-cookie", cookie)
@@ -47,21 +54,25 @@ const refused = Effect.fnUntraced(function* (response: Response, text: string) {
  * is not found like anything else (R3).
  */
 export const layer = Layer.unwrap(
-  Effect.map(Sessions, (sessions) => {
+  Effect.gen(function* () {
+    const sessions = yield* Sessions
+    const limiter = yield* RateLimiter
     const answer = Effect.gen(function* () {
       const request = yield* HttpServerRequest.HttpServerRequest
       const { headers, method } = request
-      const body = yield* Effect.provideService(request.text, HttpIncomingMessage.MaxBodySize, maxBodyBytes)
+      if (method === "POST") yield* limitByAddress(limiter)
+      const body = method === "POST" ? yield* readAnonymous(request) : ""
       // The host is nobody's: which one a client wrote into its request decides nothing.
       const url = new URL(request.url, "http://quarry.invalid")
-      const sent = new Request(url, { method, headers, body: method === "GET" || body === "" ? null : body })
+      const sent = new Request(url, { method, headers, body: body === "" ? null : body })
       const response = yield* sessions.handle(sent, yield* clientAddress)
       // Read to its end here: a stream that breaks off later could not be answered any more.
       const text = yield* Effect.promise(() => response.text())
       if (response.status >= 400 && !isOAuthRefusal(url, response.status, text)) return yield* refused(response, text)
       const { headers: answered, status } = response
-      return HttpServerResponse.fromWeb(new Response(text === "" ? null : text, { status, headers: answered }))
-    }).pipe(Effect.catchTag("not_found", undeclaredResponse))
+      const answer = HttpServerResponse.fromWeb(new Response(text === "" ? null : text, { status, headers: answered }))
+      return HttpServerResponse.setHeaders(answer, noStore)
+    }).pipe(Effect.catchTag(["not_found", "rate_limited", "invalid_request"], undeclaredResponse))
 
     return Layer.mergeAll(HttpRouter.add("GET", "/api/auth/*", answer), HttpRouter.add("POST", "/api/auth/*", answer))
   })

@@ -1,11 +1,12 @@
 import { Effect, Layer, Redacted, Result, Schema } from "effect"
-import { HttpIncomingMessage, HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
+import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { cookieValues } from "../../domain/Credential.ts"
-import { NotFound } from "../../domain/errors.ts"
+import { Issue, NotFound } from "../../domain/errors.ts"
 import {
   authorizationServer,
   authorizationServerPaths,
   authPath,
+  confirmPath,
   consentPath,
   failurePath,
   letsAppsIn,
@@ -14,9 +15,12 @@ import {
   signInPath,
   signUpPath
 } from "../../domain/OAuth.ts"
+import { ownPath } from "../../domain/ownPath.ts"
 import { Deployment } from "../../services/Deployment.ts"
+import { RateLimiter } from "../../services/RateLimiter.ts"
 import { type IdentityProvider, Sessions } from "../../services/Sessions.ts"
-import { maxBodyBytes } from "../body.ts"
+import { limitByAddress } from "../addressLimit.ts"
+import { readAnonymous } from "../body.ts"
 import { clientAddress } from "../clientAddress.ts"
 import { undeclaredResponse } from "../errors.ts"
 import { isOwnPage } from "../ownPage.ts"
@@ -70,6 +74,11 @@ const failures: Readonly<Record<string, readonly [heading: string, text: string]
     "The app asked for an answer elsewhere",
     "It named an address that it did not register, so nothing was sent there."
   ],
+  invalid_request: ["The app asked in a way that is not safe", "It asks again when you connect it again."],
+  invalid_target: [
+    "The app asked for something else",
+    "Connect it with the address of this deployment's MCP endpoint."
+  ],
   access_denied: ["You were not signed in", "The sign-in was cancelled. Go back to the app to try again."]
 }
 
@@ -77,7 +86,10 @@ const unknownFailure = ["That did not work", "Go back to the app and connect it 
 
 const asNext = Schema.Struct({ url: Schema.String })
 const asApp = Schema.Struct({ client_name: Schema.optionalKey(Schema.String) })
-const asRefusal = Schema.Struct({ message: Schema.NonEmptyString })
+const asRefusal = Schema.Struct({
+  message: Schema.NonEmptyString,
+  issues: Schema.optionalKey(Schema.Array(Issue))
+})
 
 const read = <A>(schema: Schema.Codec<A, unknown>, text: string): A | undefined => {
   const read = Schema.decodeUnknownResult(Schema.fromJsonString(schema))(text)
@@ -208,14 +220,27 @@ const formOf = Effect.gen(function* () {
   const request = yield* HttpServerRequest.HttpServerRequest
   const { origin } = yield* Deployment
   if (!isOwnPage(request.headers, origin)) return undefined
-  return new URLSearchParams(yield* Effect.provideService(request.text, HttpIncomingMessage.MaxBodySize, maxBodyBytes))
+  yield* limitByAddress(yield* RateLimiter)
+  return new URLSearchParams(yield* readAnonymous(request))
 })
 
+/** Fields of the library as the pages call them. */
+const fieldNames: Readonly<Record<string, string>> = {
+  email: "The email",
+  password: "The password",
+  newPassword: "The password"
+}
+
 const sayingWhy = (answer: Answer): string => {
-  if (answer.status === 429) return "Too many attempts. Wait a minute, then try again."
+  if (answer.status === 429) return "Too many attempts. Wait a few minutes, then try again."
   if (answer.status === 401) return "The email or the password is not right."
   if (answer.status === 403) return "Confirm your address first: the link is in your mail. Then sign in here."
-  return read(asRefusal, answer.text)?.message ?? "Signing in was refused."
+  const refusal = read(asRefusal, answer.text)
+  const [issue] = refusal?.issues ?? []
+  if (issue !== undefined && Object.hasOwn(fieldNames, issue.field)) {
+    return `${fieldNames[issue.field]} ${issue.message}.`
+  }
+  return refusal?.message ?? "Signing in was refused."
 }
 
 /**
@@ -297,6 +322,36 @@ const takeConsent = Effect.gen(function* () {
   return answer.status === 429 ? tooMany : expired
 })
 
+/** Where the links of confirmations lead that named no page of ours. */
+const landing = "/dashboard"
+
+/** What of a link or a form names the person and where they go on to. */
+const confirmingOf = Effect.fnUntraced(function* (fields: URLSearchParams, next: string) {
+  const { origin } = yield* Deployment
+  return { token: fields.get("token") ?? "", next: ownPath(fields.get(next) || landing, origin) ?? landing }
+})
+
+const showConfirm = Effect.gen(function* () {
+  const { url } = yield* HttpServerRequest.HttpServerRequest
+  return pageResponse(pages.confirm(yield* confirmingOf(new URLSearchParams(signedOf(url)), "callbackURL")))
+})
+
+const takeConfirm = Effect.gen(function* () {
+  const form = yield* formOf
+  if (form === undefined) return foreign
+  const confirming = yield* confirmingOf(form, "next")
+  const answer = yield* ask("/reset-password", {
+    token: confirming.token,
+    newPassword: form.get("password") ?? ""
+  })
+  if (answer.status < 400) return redirect(confirming.next, answer.cookies)
+  const [issue] = read(asRefusal, answer.text)?.issues ?? []
+  if (issue?.field === "token") {
+    return failed(400, "This link is over", "It is good once and for an hour. Sign in, and another is sent.")
+  }
+  return pageResponse(pages.confirm({ ...confirming, failure: sayingWhy(answer) }), statusOf(answer))
+})
+
 const showFailure = Effect.gen(function* () {
   const { url } = yield* HttpServerRequest.HttpServerRequest
   const code = new URLSearchParams(signedOf(url)).get("error") ?? ""
@@ -313,6 +368,7 @@ export const layer = Layer.unwrap(
   Effect.gen(function* () {
     const { origin } = yield* Deployment
     const sessions = yield* Sessions
+    const limiter = yield* RateLimiter
     const offered = letsAppsIn(origin)
 
     type Shown = Effect.Effect<
@@ -320,10 +376,14 @@ export const layer = Layer.unwrap(
       Effect.Error<typeof takeSignIn>,
       Effect.Services<typeof takeSignIn>
     >
-    const page = (effect: Shown) =>
-      offered
-        ? Effect.provideService(effect, Sessions, sessions).pipe(Effect.catchTag("not_found", undeclaredResponse))
-        : nowhere
+    const shown = (effect: Shown) =>
+      effect.pipe(
+        Effect.provideService(Sessions, sessions),
+        Effect.provideService(RateLimiter, limiter),
+        Effect.catchTag("rate_limited", () => Effect.succeed(tooMany)),
+        Effect.catchTag(["not_found", "invalid_request"], undeclaredResponse)
+      )
+    const page = (effect: Shown) => (offered ? shown(effect) : nowhere)
     const documents = (paths: ReadonlyArray<`/${string}`>, document: object) =>
       paths.map((path) => HttpRouter.add("GET", path, offered ? Effect.succeed(metadata(document)) : nowhere))
 
@@ -340,6 +400,8 @@ export const layer = Layer.unwrap(
       HttpRouter.add("GET", consentPath, page(showConsent)),
       HttpRouter.add("POST", consentPath, page(takeConsent)),
       HttpRouter.add("GET", failurePath, page(showFailure)),
+      HttpRouter.add("GET", confirmPath, shown(showConfirm)),
+      HttpRouter.add("POST", confirmPath, shown(takeConfirm)),
       HttpRouter.add("GET", pages.stylePath, stylesheet),
       ...documents(protectedResourcePaths, protectedResource(origin)),
       ...documents(authorizationServerPaths, authorizationServer(origin))

@@ -1,16 +1,14 @@
 import { Effect, Layer } from "effect"
 import { HttpServerRequest } from "effect/http"
-import { cookieValues, judged } from "../../domain/Credential.ts"
-import { unauthorized } from "../../domain/errors.ts"
-import { challengeOf } from "../../domain/OAuth.ts"
+import { cookieValues } from "../../domain/Credential.ts"
+import { challengeOf, keyChallenge } from "../../domain/OAuth.ts"
 import { type Carried, Credentials } from "../../services/Credentials.ts"
 import { Deployment } from "../../services/Deployment.ts"
 import { Sessions } from "../../services/Sessions.ts"
-import { acceptedBy, ownPagesOnly } from "../Callers.ts"
+import { acceptedBy, takesSessionOf } from "../Callers.ts"
 import { CurrentRequest, note, type RequestState, setHeaders } from "../CurrentRequest.ts"
 import { clientAddress } from "../clientAddress.ts"
 import { Authentication, CurrentPrincipal } from "../Middleware.ts"
-import { isOwnPage } from "../ownPage.ts"
 
 const carriedBy = (
   { headers }: HttpServerRequest.HttpServerRequest,
@@ -38,21 +36,27 @@ export const layer = Layer.effect(
 
     return (httpEffect, { endpoint }) => {
       const accepted = acceptedBy(endpoint)
-      const ownPages = ownPagesOnly(endpoint)
+      const withoutSession = accepted.filter((kind) => kind !== "session")
+      const takesSession = takesSessionOf(endpoint)
 
       /** Who calls, or the one refusal of every endpoint's 401. */
       const callerOf = (request: HttpServerRequest.HttpServerRequest) =>
         Effect.flatMap(networkOf(request), (network) => {
           const carried = carriedBy(request, cookieName, network)
-          const foreign = ownPages && judged(carried) === "session" && !isOwnPage(request.headers, origin)
-          return foreign ? Effect.fail(unauthorized) : credentials.authenticate(carried, accepted)
+          const bySession = carried.sessionCookies.length > 0
+          const kinds = bySession && !takesSession(request.headers, origin) ? withoutSession : accepted
+          return credentials.authenticate(carried, kinds)
         })
 
-      /** Tells an app that was refused where a person can let it in. */
+      /**
+       * Names the scheme of a key, and to an app where a person can let it in. Where only a session is taken there is
+       * none: no scheme is registered for cookies, and a key would be refused.
+       */
       const challenge = ({ headers }: HttpServerRequest.HttpServerRequest, state: RequestState): void => {
-        if (!accepted.includes("oauth")) return
-        const text = challengeOf(origin, headers.authorization !== undefined)
-        if (text !== undefined) setHeaders(state, { "www-authenticate": text })
+        if (!accepted.includes("key")) return
+        const presented = headers.authorization !== undefined
+        const apps = accepted.includes("oauth") ? challengeOf(origin, presented) : undefined
+        setHeaders(state, { "www-authenticate": apps ?? keyChallenge(presented) })
       }
 
       return Effect.flatMap(HttpServerRequest.HttpServerRequest, (request) =>

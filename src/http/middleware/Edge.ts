@@ -10,12 +10,14 @@ import {
 import { SqlError } from "effect/sql"
 import { internalError, NotFound } from "../../domain/errors.ts"
 import { innermost } from "../../domain/innermost.ts"
+import { Deployment } from "../../services/Deployment.ts"
 import { Ids } from "../../services/Ids.ts"
 import { currentSpan, spanned, traceContext } from "../../services/Tracing.ts"
 import { unreadable } from "../body.ts"
 import { CurrentRequest, type Facts, make, type RequestState, requestIdFrom } from "../CurrentRequest.ts"
 import { undeclaredResponse } from "../errors.ts"
 import { matchedRoute, measureRequest } from "../metrics.ts"
+import { type SecurityHeaders, securityHeadersFor, securityHeadersOf } from "../securityHeaders.ts"
 
 const notFound = new NotFound({ message: "There is nothing at this address. GET /openapi.json lists what there is." })
 
@@ -45,9 +47,22 @@ const rescue = (cause: Cause.Cause<unknown>): Effect.Effect<HttpServerResponse.H
 
 type App<E, R> = Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>
 
-/** What answers, or the envelope. HEAD is not offered, and the router would otherwise run a search for it (R3). */
+/** Public documents, of which clients may ask for the headers alone. The router would run a search for HEAD, too (R3). */
+const headPaths: ReadonlySet<string> = new Set(["/openapi.json", "/docs"])
+
+/** Where a path ends, or is another one than the router would take it for: no path of ours needs an escape (R3). */
+const pathEnd = /[?;#%]/
+
+/** Whether there is anything at an address as it is written, and with this method. */
+const isListed = ({ method, url }: HttpServerRequest.HttpServerRequest): boolean => {
+  const end = url.search(pathEnd)
+  if (end >= 0 && url[end] !== "?") return false
+  return method !== "HEAD" || headPaths.has(pathOf(url))
+}
+
+/** What answers, or the envelope. */
 const answered = <E, R>(request: HttpServerRequest.HttpServerRequest, app: App<E, R>) =>
-  Effect.catchCause(request.method === "HEAD" ? undeclaredResponse(notFound) : app, (cause) =>
+  Effect.catchCause(isListed(request) ? app : undeclaredResponse(notFound), (cause) =>
     Cause.hasInterruptsOnly(cause) ? Effect.failCause(cause) : rescue(cause)
   )
 
@@ -104,13 +119,13 @@ const describeRequest = (span: Tracer.Span, request: HttpServerRequest.HttpServe
  * The outermost middleware: gives each request its id (R2) and its span, turns what nobody declared into the envelope,
  * and writes the access log.
  */
-const edge = <E, R>(ids: Ids["Service"], app: App<E, R>) =>
+const edge = <E, R>(ids: Ids["Service"], security: SecurityHeaders, app: App<E, R>) =>
   Effect.flatMap(HttpServerRequest.HttpServerRequest, (request) =>
     Effect.flatMap(requestIdFrom(request.headers["x-request-id"], ids.requestId), (id) => {
       const parent = Option.getOrUndefined(HttpTraceContext.w3c(request.headers))
       return spanned(request.method, { kind: "server", parent }, (span) => {
         describeRequest(span, request, id)
-        return Effect.flatMap(currentSpan, (span) => known(request, make(id), span, app))
+        return Effect.flatMap(currentSpan, (span) => known(request, make(id), security, span, app))
       })
     })
   )
@@ -119,13 +134,14 @@ const edge = <E, R>(ids: Ids["Service"], app: App<E, R>) =>
 const known = <E, R>(
   request: HttpServerRequest.HttpServerRequest,
   state: RequestState,
+  security: SecurityHeaders,
   span: Tracer.Span | undefined,
   app: App<E, R>
 ) =>
   Effect.withFiber<HttpServerResponse.HttpServerResponse, E, R>(({ context }) => {
     const startedAtMs = Context.get(context, Clock.Clock).currentTimeMillisUnsafe()
     HttpEffect.appendPreResponseHandlerUnsafe(context, (_request, response) =>
-      Effect.succeed(HttpServerResponse.setHeaders(response, headersOf(state, span, response.status)))
+      Effect.succeed(HttpServerResponse.setHeaders(response, headersOf(state, security, span, response)))
     )
     const names = {
       ...Context.get(context, References.CurrentLogAnnotations),
@@ -138,18 +154,32 @@ const known = <E, R>(
     )
   })
 
-/** A 500 carries the request's id only (R1); its log line has the trace's too. */
-const headersOf = ({ headers, id }: RequestState, span: Tracer.Span | undefined, status: number) =>
-  status === 500
-    ? { "x-request-id": id }
-    : { "x-request-id": id, ...(span === undefined ? {} : { traceresponse: traceContext(span) }), ...headers }
+/** Of the API's own headers a 500 carries ids only, the request's and the trace's: people quote it (R1, R35). */
+const headersOf = (
+  { headers, id }: RequestState,
+  security: SecurityHeaders,
+  span: Tracer.Span | undefined,
+  response: HttpServerResponse.HttpServerResponse
+) => ({
+  "x-request-id": id,
+  ...securityHeadersOf(security, response.headers),
+  ...(span === undefined ? {} : { traceresponse: traceContext(span) }),
+  ...(response.status === 500 ? {} : headers)
+})
 
-/** Without the query string, which holds what people search for; cut, because callers choose its length. */
+/** The most characters of a path in the log and in spans: callers choose its length. */
+const maxPathCharacters = 256
+
+/** A path without what follows it, which may hold what people search for. */
 const pathOf = (url: string): string => {
-  const end = url.indexOf("?")
-  return url.slice(0, end < 0 ? 256 : Math.min(end, 256))
+  const end = url.search(pathEnd)
+  return url.slice(0, end < 0 ? maxPathCharacters : Math.min(end, maxPathCharacters))
 }
 
 export const layer = Layer.unwrap(
-  Effect.map(Ids, (ids) => HttpRouter.middleware((app) => edge(ids, app), { global: true }))
+  Effect.gen(function* () {
+    const ids = yield* Ids
+    const security = securityHeadersFor((yield* Deployment).origin)
+    return HttpRouter.middleware((app) => edge(ids, security, app), { global: true })
+  })
 )

@@ -7,6 +7,7 @@ import { spanned } from "../../services/Tracing.ts"
 import { CurrentRequest, setHeaders } from "../CurrentRequest.ts"
 import { rateLimitHeaders } from "../headers.ts"
 import { CurrentPrincipal, RateLimiting } from "../Middleware.ts"
+import { withDecodedQuery } from "../query.ts"
 
 export const layer = Layer.effect(
   RateLimiting,
@@ -29,6 +30,6 @@ export const layer = Layer.effect(
         )
       )
 
-    return (httpEffect) => Effect.andThen(Effect.flatMap(CurrentPrincipal, admit), httpEffect)
+    return (httpEffect) => Effect.andThen(Effect.flatMap(CurrentPrincipal, admit), withDecodedQuery(httpEffect))
   })
 )

@@ -10,7 +10,7 @@ export interface Page {
   readonly body: Html
 }
 
-const mark = html`<svg viewBox="0 0 24 24" fill="none" aria-hidden="true"><path d="M3 17.5 8.2 7l4 6 2.6-3.6L21 17.5Z" fill="currentColor" opacity=".28"/><path d="M3 17.5 8.2 7l4 6 2.6-3.6L21 17.5M2.5 20.5h19" stroke="currentColor" stroke-width="1.8" stroke-linecap="round" stroke-linejoin="round"/></svg>`
+export const mark = html`<svg viewBox="0 0 24 24" fill="none" aria-hidden="true"><path d="M3 17.5 8.2 7l4 6 2.6-3.6L21 17.5Z" fill="currentColor" opacity=".28"/><path d="M3 17.5 8.2 7l4 6 2.6-3.6L21 17.5M2.5 20.5h19" stroke="currentColor" stroke-width="1.8" stroke-linecap="round" stroke-linejoin="round"/></svg>`
 
 export const documentOf = ({ body, title }: Page): string =>
   html`<!doctype html>
@@ -122,6 +122,29 @@ export const consent = ({ asking, email }: { readonly asking: Asking; readonly e
 <div class="pair"><button class="plain" name="decision" value="deny">Deny</button><button name="decision" value="allow">Allow</button></div>
 </form>
 <p class="foot">Not you? <a href="/oauth/sign-in?${asking.request}">Sign in with another account</a></p>`
+})
+
+export interface Confirming {
+  /** From the email's link. */
+  readonly token: string
+  /** Where to go on to. */
+  readonly next: string
+  readonly failure?: string | undefined
+}
+
+/** Opened by mail gateways as well as by people, so that nothing happens before its form is sent. */
+export const confirm = ({ failure, next, token }: Confirming): Page => ({
+  title: "Confirm your address",
+  body: html`<h1>Confirm your address</h1>
+<p class="lead">Choose the password of your Quarry account. It replaces any that was chosen before.</p>
+${notice(failure)}
+<form method="post" action="/oauth/confirm">
+<input type="hidden" name="token" value="${token}">
+<input type="hidden" name="next" value="${next}">
+<label>Password<input type="password" name="password" autocomplete="new-password" required minlength="8" maxlength="128"></label>
+<button>Confirm</button>
+</form>
+<p class="foot">You did not sign up? Close this page: nobody is let in.</p>`
 })
 
 /** A page that only says something. */

@@ -1,6 +1,6 @@
 import { mcp } from "@better-auth/mcp"
 import type { BetterAuthPlugin } from "better-auth"
-import { isAPIError } from "better-auth/api"
+import { APIError, isAPIError } from "better-auth/api"
 import type { Endpoint } from "better-call"
 import { Duration, Effect, Predicate, type Redacted } from "effect"
 import { SqlClient } from "effect/sql"
@@ -99,7 +99,9 @@ export const makeOAuth = Effect.fnUntraced(function* ({ baseUrl, secret }: OAuth
     (context) => {
       const token = Predicate.hasProperty(context.body, "refresh_token") ? context.body.refresh_token : undefined
       const prepare = typeof token === "string" ? lockPerson(token.replace(refreshTokenPrefix, "")) : Effect.void
-      return settled(bridge, () => bridge.run<unknown, unknown>(prepare).then(() => endpoint(context)))
+      return settled(bridge, () => bridge.run<unknown, unknown>(prepare).then(() => endpoint(context))).catch(
+        asInvalidGrant
+      )
     }
 
   /**
@@ -189,6 +191,14 @@ const settled = async (bridge: Bridge, body: () => Promise<unknown>): Promise<un
   })
   if ("refusal" in outcome) throw outcome.refusal
   return outcome.value
+}
+
+/** A refresh token that nothing here has made is an invalid grant, like one that is over (RFC 6749 section 5.2). */
+const asInvalidGrant = (error: unknown): never => {
+  if (isAPIError(error) && error.body?.error === "invalid_token") {
+    throw new APIError("BAD_REQUEST", { error: "invalid_grant", error_description: "invalid refresh token" })
+  }
+  throw error
 }
 
 /** Revocation to which a token that is not there is one that was ended, as RFC 7009 section 2.2 has it. */

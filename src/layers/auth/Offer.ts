@@ -11,7 +11,6 @@ const offered: ReadonlyArray<readonly [method: string, path: RegExp]> = [
   ["POST", /^\/request-password-reset$/],
   ["POST", /^\/reset-password$/],
   ["POST", /^\/send-verification-email$/],
-  ["GET", /^\/verify-email$/],
   // Where a browser ends up when its sign-in at a provider, or the confirmation of an address, has failed.
   ["GET", /^\/error$/]
 ]
@@ -20,6 +19,9 @@ const ofProviders: typeof offered = [
   ["POST", /^\/sign-in\/social$/],
   ["GET", /^\/callback\/(?:google|github)$/]
 ]
+
+/** Where nothing is delivered: a link that confirms an address when it is opened. Mail gateways open links. */
+const ofLinks: typeof offered = [["GET", /^\/verify-email$/]]
 
 /** Of apps: their own requests, and what the pages of `/oauth` ask on behalf of a person. */
 const ofApps: typeof offered = [
@@ -35,9 +37,12 @@ const ofApps: typeof offered = [
 export const isOffered = (
   method: string,
   path: string,
-  optional: { readonly providers: boolean; readonly apps: boolean }
+  optional: { readonly providers: boolean; readonly apps: boolean; readonly links: boolean }
 ): boolean =>
   path.startsWith(authPath) &&
-  [...offered, ...(optional.providers ? ofProviders : []), ...(optional.apps ? ofApps : [])].some(
-    (route) => route[0] === method && route[1].test(path.slice(authPath.length))
-  )
+  [
+    ...offered,
+    ...(optional.providers ? ofProviders : []),
+    ...(optional.apps ? ofApps : []),
+    ...(optional.links ? ofLinks : [])
+  ].some((route) => route[0] === method && route[1].test(path.slice(authPath.length)))

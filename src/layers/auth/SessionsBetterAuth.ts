@@ -3,7 +3,7 @@ import { SqlClient } from "effect/sql"
 import { NotFound, unauthorized } from "../../domain/errors.ts"
 import { letsAppsIn } from "../../domain/OAuth.ts"
 import type { Accounts } from "../../services/Accounts.ts"
-import type { Emails } from "../../services/Emails.ts"
+import { Emails } from "../../services/Emails.ts"
 import { Sessions } from "../../services/Sessions.ts"
 import { type AccountRow, toAccount } from "../sql/AccountsSql.ts"
 import { retryTransient } from "../sql/Transient.ts"
@@ -24,7 +24,8 @@ export const layer = (
       const providers = (["google", "github"] as const).filter((name) => options[name] !== undefined)
       const optional = {
         providers: providers.length > 0,
-        apps: letsAppsIn(options.baseUrl)
+        apps: letsAppsIn(options.baseUrl),
+        links: !(yield* Emails).delivers
       }
 
       // Loaded with the first request that signs somebody in: a replica that serves keys only never pays for it.

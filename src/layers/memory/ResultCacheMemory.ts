@@ -1,43 +1,108 @@
-import { Clock, Duration, Effect, Layer } from "effect"
+import { Clock, Duration, Effect, Layer, type Scope } from "effect"
 import type { Answer } from "../../domain/Answer.ts"
-import { ResultCache, type ResultStore } from "../../services/ResultCache.ts"
+import { maxAnswerBytes, ResultCache, type ResultStore } from "../../services/ResultCache.ts"
 
 interface Options {
   readonly ttl: Duration.Duration
   /** Most answers kept. */
   readonly capacity: number
+  /** Most bytes that they take. */
+  readonly maxBytes?: number
 }
 
-/** Answers of a process's recent searches, the least recently asked for dropped first. */
-const makeStore = (options: Options): ResultStore => {
-  const ttlMs = Duration.toMillis(options.ttl)
-  const kept = new Map<string, { readonly answer: Answer; readonly expiresAt: number }>()
+const defaultMaxBytes = 64 * 1024 * 1024
 
-  const get = (key: string, now: number): Answer | undefined => {
-    const entry = kept.get(key)
-    if (entry === undefined) return undefined
-    kept.delete(key)
-    if (entry.expiresAt <= now) return undefined
-    kept.set(key, entry)
+/** What an entry takes besides its key and its answer: objects, and places in two maps. */
+const entryOverheadBytes = 512
+
+/** How long an expired answer that nobody asks for may stay in memory. */
+const sweepInterval = "1 minute"
+
+interface Entry {
+  readonly answer: Answer
+  readonly expiresAt: number
+  readonly bytes: number
+}
+
+/** A key is counted as the UTF-16 it may be. An answer's bytes are memory of its own. */
+const bytesOf = (key: string, { ranking }: Answer): number => 2 * key.length + ranking.json.length + entryOverheadBytes
+
+/** Answers in this process, bounded in number and bytes; the least recently asked for are dropped first. */
+export class AnswerStore {
+  private readonly ttlMs: number
+  private readonly capacity: number
+  private readonly maxBytes: number
+  /** The least recently asked for first. */
+  private readonly byUse = new Map<string, Entry>()
+  /** The first to expire first. */
+  private readonly byExpiry = new Map<string, Entry>()
+  private total = 0
+
+  constructor({ capacity, maxBytes = defaultMaxBytes, ttl }: Options) {
+    this.ttlMs = Duration.toMillis(ttl)
+    this.capacity = capacity
+    this.maxBytes = maxBytes
+  }
+
+  get count(): number {
+    return this.byUse.size
+  }
+
+  get bytes(): number {
+    return this.total
+  }
+
+  get(key: string, now: number): Answer | undefined {
+    const entry = this.byUse.get(key)
+    if (entry === undefined || entry.expiresAt <= now) return undefined
+    this.byUse.delete(key)
+    this.byUse.set(key, entry)
     return entry.answer
   }
 
-  const set = (key: string, answer: Answer, now: number): void => {
-    if (ttlMs <= 0 || options.capacity <= 0) return
-    kept.delete(key)
-    kept.set(key, { answer: { ...answer, cached: true }, expiresAt: now + ttlMs })
-    if (kept.size <= options.capacity) return
-    for (const oldest of kept.keys()) {
-      kept.delete(oldest)
-      return
+  set(key: string, answer: Answer, now: number): void {
+    if (this.ttlMs <= 0) return
+    this.sweep(now)
+    this.remove(key)
+    const entry = { answer: { ...answer, cached: true }, expiresAt: now + this.ttlMs, bytes: bytesOf(key, answer) }
+    if (answer.ranking.json.length > maxAnswerBytes || entry.bytes > this.maxBytes) return
+    this.byUse.set(key, entry)
+    this.byExpiry.set(key, entry)
+    this.total += entry.bytes
+    for (const oldest of this.byUse.keys()) {
+      if (this.count <= this.capacity && this.total <= this.maxBytes) return
+      this.remove(oldest)
     }
   }
 
-  return {
-    get: (key) => Effect.map(Clock.currentTimeMillis, (now) => get(key, now)),
-    set: (key, answer) => Effect.map(Clock.currentTimeMillis, (now) => set(key, answer, now))
+  /** Removes what has expired. */
+  sweep(now: number): void {
+    for (const [key, { expiresAt }] of this.byExpiry) {
+      if (expiresAt > now) return
+      this.remove(key)
+    }
+  }
+
+  private remove(key: string): void {
+    this.total -= this.byUse.get(key)?.bytes ?? 0
+    this.byUse.delete(key)
+    this.byExpiry.delete(key)
   }
 }
+
+/** A store that is swept as long as the scope lives. */
+export const makeStore = (options: Options): Effect.Effect<AnswerStore, never, Scope.Scope> =>
+  Effect.gen(function* () {
+    const store = new AnswerStore(options)
+    const sweep = Effect.map(Clock.currentTimeMillis, (now) => store.sweep(now))
+    yield* Effect.forkScoped(Effect.forever(Effect.delay(sweep, sweepInterval)))
+    return store
+  })
+
+const toResultStore = (store: AnswerStore): ResultStore => ({
+  get: (key) => Effect.map(Clock.currentTimeMillis, (now) => store.get(key, now)),
+  set: (key, answer) => Effect.map(Clock.currentTimeMillis, (now) => store.set(key, answer, now))
+})
 
 /**
  * Keeps answers in this process. A `ttl` or a `capacity` of 0 keeps none, while identical searches in flight still
@@ -46,5 +111,5 @@ const makeStore = (options: Options): ResultStore => {
 export const layer = (options: Options): Layer.Layer<ResultCache> =>
   Layer.effect(
     ResultCache,
-    Effect.suspend(() => ResultCache.make(makeStore(options)))
+    Effect.flatMap(makeStore(options), (store) => ResultCache.make(toResultStore(store)))
   )

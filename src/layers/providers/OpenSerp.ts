@@ -1,5 +1,6 @@
 import { Predicate, Redacted } from "effect"
 import * as SearchApi from "./SearchApi.ts"
+import * as Upstream from "./Upstream.ts"
 import * as UpstreamRequest from "./UpstreamRequest.ts"
 
 /** OpenSERP, self-hosted or in its cloud: scrapes other engines, and says so when they block it. */
@@ -34,7 +35,7 @@ export const type = SearchApi.type({
     problem: ({ meta }: { readonly meta?: unknown }) => {
       const failed = Predicate.hasProperty(meta, "engines_failed") ? meta.engines_failed : undefined
       const errors = Predicate.hasProperty(meta, "engine_errors") ? meta.engine_errors : undefined
-      return Array.isArray(failed) && failed.length > 0 ? `failed ${JSON.stringify(errors ?? "").slice(0, 500)}` : ""
+      return Array.isArray(failed) && failed.length > 0 ? `failed ${Upstream.wordsOf(errors ?? "")}` : ""
     }
   },
   dialect: { statuses: { 403: { reason: "blocked" } } }

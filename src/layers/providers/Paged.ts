@@ -36,7 +36,7 @@ export const make = (
         yield* Effect.logWarning(`Provider ${name} refused page ${calls[index]?.page}: ${reason} (${message})`)
         break
       }
-      rows.push(...answer.success)
+      for (const row of answer.success) rows.push(row)
     }
     return rows
   })

@@ -32,6 +32,9 @@ const Options = Schema.Struct({
 
 const defaultPageSize = 10
 
+/** Engines that an answer names as failed, of which no more are read. */
+const maxUnresponsive = 200
+
 /** How long it is believed which engines the instance has. */
 const enginesTtl = "10 minutes"
 
@@ -159,7 +162,7 @@ const readPage = (
 ): Effect.Effect<ReadonlyArray<UpstreamRow>, Refusal> => {
   if (!isAnswer(json)) return Upstream.refuse("malformed", "its answer is not the documented JSON")
   const isOurs = (row: Row) => engine === undefined || row.engine === engine || row.engines?.includes(engine) === true
-  const rows = json.results.filter(isRow)
+  const rows = json.results.slice(0, Upstream.maxRows).filter(isRow)
   const ours = rows.filter(isOurs)
   if (ours.length === 0) return readEmptyPage(json, rows, engine, hasEngine)
   return Effect.succeed(ours.map((row) => ({ url: row.url, title: row.title, snippet: row.content ?? "" })))
@@ -173,11 +176,16 @@ const readEmptyPage = (
   hasEngine: Effect.Effect<boolean>
 ) =>
   Effect.gen(function* () {
-    const failed = (answer.unresponsive_engines ?? []).flatMap((entry) => Option.toArray(decodeUnresponsive(entry)))
+    const failed = (answer.unresponsive_engines ?? [])
+      .slice(0, maxUnresponsive)
+      .flatMap((entry) => Option.toArray(decodeUnresponsive(entry)))
     const failure = failed.find(([name]) => engine === undefined || name === engine)
     if (failure !== undefined) {
       const [name, why] = failure
-      return yield* Upstream.refuse(engineFailure(why), `its engine ${name} gave nothing: ${cutCodePoints(why, 80)}`)
+      return yield* Upstream.refuse(
+        engineFailure(why),
+        `its engine ${cutCodePoints(name, 80)} gave nothing: ${cutCodePoints(why, 80)}`
+      )
     }
     if (rows.length === 0 && answer.results.length > 0) {
       return yield* Upstream.refuse("malformed", "its rows are not as documented")

@@ -65,7 +65,7 @@ const readAnswer = (shape: AnswerShape, json: unknown): Effect.Effect<ReadonlyAr
     return Upstream.refuse("malformed", "its answer is not the documented JSON")
   }
   const list = at(json, shape.rows)
-  const rows = Array.isArray(list) ? list.flatMap((row) => readRow(shape, row)) : []
+  const rows = Array.isArray(list) ? list.slice(0, Upstream.maxRows).flatMap((row) => readRow(shape, row)) : []
   if (rows.length > 0) return Effect.succeed(rows)
   const problem = (shape.problem ?? statedError)(json)
   if (problem !== "")

@@ -1,6 +1,7 @@
 import type { Capabilities, UpstreamCall } from "../../domain/Capabilities.ts"
 import type { Safe } from "../../domain/Target.ts"
 import * as SearchApi from "./SearchApi.ts"
+import * as Upstream from "./Upstream.ts"
 import * as UpstreamRequest from "./UpstreamRequest.ts"
 
 type Parameters = Readonly<Record<string, string | number | undefined>>
@@ -89,7 +90,7 @@ export const type = SearchApi.type({
     title: "title",
     snippet: "snippet",
     problem: (json) => {
-      const error = "error" in json ? String(json.error) : ""
+      const error = "error" in json ? Upstream.wordsOf(json.error) : ""
       return error === "" || nothingFound.test(error) ? "" : `error ${error}`
     }
   }

@@ -1,5 +1,6 @@
 import { Redacted } from "effect"
 import * as SearchApi from "./SearchApi.ts"
+import * as Upstream from "./Upstream.ts"
 import * as UpstreamRequest from "./UpstreamRequest.ts"
 
 /**
@@ -27,6 +28,6 @@ export const type = SearchApi.type({
     url: "link",
     title: "title",
     snippet: "snippet",
-    problem: (json) => ("message" in json && "statusCode" in json ? `error ${json.message}` : "")
+    problem: (json) => ("message" in json && "statusCode" in json ? `error ${Upstream.wordsOf(json.message)}` : "")
   }
 })

@@ -10,6 +10,12 @@ import type { UpstreamRequest } from "./UpstreamRequest.ts"
 /** The largest answer that is read, as it arrives and once it is decompressed. */
 const maxBodyBytes = 2 * 1024 * 1024
 
+/** Rows that are read of one answer: twice the largest page of any upstream. */
+export const maxRows = 200
+
+/** Words of an upstream beyond these UTF-16 units are not read for their meaning. */
+const maxWordsUnits = 2_000
+
 /** The explanation of a refusal has a few hundred bytes, and nobody waits long for it. */
 const maxExplanationBytes = 16 * 1024
 const explanationTimeout = "2 seconds"
@@ -68,6 +74,16 @@ export const explanation = (json: unknown, depth = 0): string => {
     .join(" ")
 }
 
+/** The text of any JSON, names included, as far as `reasonFor` may read it: nesting has no bound in what upstreams send. */
+export const wordsOf = (json: unknown, depth = 0): string => {
+  if (typeof json !== "object" || json === null) return String(json).slice(0, 500)
+  if (depth > 3) return ""
+  return Object.entries(json)
+    .slice(0, 5)
+    .map(([name, value]) => `${name.slice(0, 100)} ${wordsOf(value, depth + 1)}`)
+    .join(" ")
+}
+
 const meanings: ReadonlyArray<readonly [RegExp, RefusalReason]> = [
   [/captcha|blocked/i, "blocked"],
   [/rate.?limit|too many requests|throttl/i, "rate_limited"],
@@ -77,8 +93,10 @@ const meanings: ReadonlyArray<readonly [RegExp, RefusalReason]> = [
 ]
 
 /** What the words of an upstream mean; undefined when they are none of those that upstreams use. */
-export const reasonFor = (words: string): RefusalReason | undefined =>
-  meanings.find(([pattern]) => pattern.test(words))?.[1]
+export const reasonFor = (words: string): RefusalReason | undefined => {
+  const bounded = words.slice(0, maxWordsUnits)
+  return meanings.find(([pattern]) => pattern.test(bounded))?.[1]
+}
 
 /** Statuses that several things share, with those that the answer's words may tell apart. */
 const refined: { readonly [status: number]: ReadonlyArray<RefusalReason> | undefined } = {

@@ -72,7 +72,9 @@ const failureOf = (error: unknown): ConnectionFailed =>
 /** A request and its answer as Undici tells of it, piece by piece. */
 class Exchange implements Dispatcher.DispatchHandler {
   private controller: Dispatcher.DispatchController | undefined
-  private readonly chunks: Array<Buffer> = []
+  private first: Buffer | undefined
+  /** All pieces, once there is a second. As a list, a body in pieces of one byte would take a hundred times its size. */
+  private collected: Buffer | undefined
   private bytes = 0
   private maxBytes = Number.POSITIVE_INFINITY
   private closed = false
@@ -114,15 +116,19 @@ class Exchange implements Dispatcher.DispatchHandler {
   }
 
   onResponseData(_: unknown, chunk: Buffer): void {
+    if (this.closed) return
+    if (this.bytes + chunk.length > this.maxBytes) {
+      this.end(Result.fail(new BodyTooLarge()))
+      return
+    }
+    if (this.first === undefined) this.first = chunk
+    else this.collect(this.first, chunk)
     this.bytes += chunk.length
-    this.chunks.push(chunk)
-    if (this.bytes > this.maxBytes) this.end(Result.fail(new BodyTooLarge()))
   }
 
   onResponseEnd(): void {
-    const [first, ...rest] = this.chunks
     // Most answers come in one piece, which needs no copy.
-    const whole = first !== undefined && rest.length === 0 ? first : Buffer.concat(this.chunks, this.bytes)
+    const whole = this.collected?.subarray(0, this.bytes) ?? this.first ?? Buffer.alloc(0)
     this.ended ??= Result.succeed(whole)
     this.end(this.ended)
   }
@@ -132,6 +138,17 @@ class Exchange implements Dispatcher.DispatchHandler {
     this.onHead?.(Result.fail(failure))
     this.ended ??= Result.fail(failure)
     this.end(this.ended)
+  }
+
+  private collect(first: Buffer, chunk: Buffer): void {
+    const needed = this.bytes + chunk.length
+    if (this.collected === undefined || this.collected.length < needed) {
+      const larger = Buffer.allocUnsafeSlow(Math.max(needed, 2 * this.bytes))
+      const collected = this.collected?.subarray(0, this.bytes) ?? first
+      collected.copy(larger)
+      this.collected = larger
+    }
+    chunk.copy(this.collected, this.bytes)
   }
 
   private body(declared: number, maxBytes: number): Effect.Effect<Buffer, BodyTooLarge | ConnectionFailed> {

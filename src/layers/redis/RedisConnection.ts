@@ -15,6 +15,7 @@ import {
 import { Cluster, Redis } from "ioredis"
 import { observe } from "../../services/Instrument.ts"
 import { databaseDuration, redisAway } from "../../services/Metrics.ts"
+import { StartFailure } from "../StartFailure.ts"
 
 export type RedisClient = Redis | Cluster
 
@@ -95,8 +96,20 @@ const noConnection = "no connection"
 const messageOf = (error: unknown): string => {
   if (!(error instanceof Error)) return "no reason given"
   if (error.name === "MaxRetriesPerRequestError") return noConnection
+  // A cluster's error says only that no node answered well.
+  if ("lastNodeError" in error && error.lastNodeError instanceof Error) return messageOf(error.lastNodeError)
   return error.message || ("code" in error ? String(error.code) : error.name)
 }
+
+/**
+ * A Redis that answers, and refuses the login or the database of the address. Unlike one that is away it does not come
+ * right by itself, and without the database that was named the client goes on in another one.
+ */
+const isRefusal = (message: string): boolean =>
+  /^(WRONGPASS|NOAUTH|NOPERM|ERR (invalid password|DB index|SELECT))/.test(message)
+
+const refused = (message: string): StartFailure =>
+  new StartFailure({ message: `Redis refuses the login or the database in REDIS_URL (${message.replace(/\.$/, "")}).` })
 
 /** A node that has just joined answers, and refuses every key for some seconds. */
 const assertInCluster = async (node: Redis): Promise<void> => {
@@ -149,8 +162,10 @@ export class RedisConnection extends Context.Service<
           (client) => Effect.sync(() => client.disconnect())
         )
         let connectionError = noConnection
+        let refusal: string | undefined
         client.on("error", (error) => {
           connectionError = messageOf(error)
+          if (isRefusal(connectionError)) refusal = connectionError
         })
         client.on("ready", () => {
           connectionError = noConnection
@@ -224,6 +239,8 @@ export class RedisConnection extends Context.Service<
         yield* observe(redisAway.of(), () => (away === undefined ? 0 : 1))
         yield* start(client)
         yield* Effect.catch(attempt(probe), (reason) => Effect.sync(() => open(reason)))
+        if (away !== undefined && isRefusal(away)) refusal = away
+        if (refusal !== undefined) return yield* Effect.die(refused(refusal))
         yield* Effect.forkScoped(Effect.forever(watch))
 
         const context = yield* Effect.context<never>()

@@ -2,11 +2,8 @@ import { hash } from "node:crypto"
 import { Duration, Effect, Layer, Option, Schema } from "effect"
 import type { Answer } from "../../domain/Answer.ts"
 import { OrganicResult, Ranking } from "../../domain/Organic.ts"
-import { ResultCache, type ResultStore } from "../../services/ResultCache.ts"
+import { maxAnswerBytes, ResultCache, type ResultStore } from "../../services/ResultCache.ts"
 import { RedisConnection } from "./RedisConnection.ts"
-
-/** A larger answer is not kept: a few of them would push out thousands, and delay the commands behind them. */
-const maxValueBytes = 262_144
 
 const Value = Schema.fromJsonString(Schema.Struct({ provider: Schema.String, organic: Schema.Array(OrganicResult) }))
 
@@ -41,7 +38,7 @@ const makeStore = (options: { readonly ttl: Duration.Duration }): Effect.Effect<
       set: (key, answer) => {
         if (ttlMs <= 0) return Effect.void
         const value = write(answer)
-        if (value.length > maxValueBytes) return Effect.void
+        if (value.length > maxAnswerBytes) return Effect.void
         // Nobody waits for it. A later look for this key goes over the same connection, behind it.
         return connection.send((client) => client.set(keyOf(key), value, "PX", ttlMs))
       }

@@ -1,11 +1,20 @@
 import { linkSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { Data, Effect, type Scope } from "effect"
+import { innermost } from "../../domain/innermost.ts"
 
 /** The embedded store cannot be opened; the message says why and what to do. */
 export class StorageUnavailable extends Data.TaggedError("StorageUnavailable")<{ readonly message: string }> {}
 
 const lockName = "quarry.pid"
+
+/** What the operating system refuses about a data directory, in one line. */
+export const unusableDirectory = (dataDir: string, error: unknown): StorageUnavailable =>
+  new StorageUnavailable({
+    message:
+      `DATA_DIR ${dataDir} cannot be used: ${innermost(error)}. ` +
+      "Name a directory that belongs to the user of this process, who may write in it."
+  })
 
 /**
  * Makes this process the only one in a data directory for the life of the scope: two on one embedded database silently
@@ -14,29 +23,28 @@ const lockName = "quarry.pid"
 export const lockDirectory = (dataDir: string): Effect.Effect<void, StorageUnavailable, Scope.Scope> => {
   const path = join(dataDir, lockName)
   return Effect.acquireRelease(
-    Effect.suspend(() => {
-      const holder = claim(dataDir, path)
-      return holder === undefined
-        ? Effect.void
-        : Effect.fail(
-            new StorageUnavailable({
-              message:
-                `The data directory ${dataDir} is in use by process ${holder}. Stop that process first, ` +
-                "set DATA_DIR to another directory, or use a Postgres server (DATABASE_URL) for several processes."
-            })
-          )
-    }),
+    Effect.try({
+      try: () => claim(dataDir, path),
+      catch: (error) => unusableDirectory(dataDir, error)
+    }).pipe(Effect.flatMap((holder) => (holder === undefined ? Effect.void : Effect.fail(inUse(dataDir, holder))))),
     () => Effect.sync(() => rmSync(path, { force: true }))
   )
 }
 
+const inUse = (dataDir: string, holder: string): StorageUnavailable =>
+  new StorageUnavailable({
+    message:
+      `The data directory ${dataDir} is in use by process ${holder}. Stop that process first, ` +
+      "set DATA_DIR to another directory, or use a Postgres server (DATABASE_URL) for several processes."
+  })
+
 /** Undefined when the lock is ours now, else the pid of the process that holds it. */
 const claim = (dataDir: string, path: string): string | undefined => {
-  mkdirSync(dataDir, { recursive: true })
+  mkdirSync(dataDir, { recursive: true, mode: 0o700 })
   const mine = signature(process.pid)
   for (;;) {
     try {
-      writeFileSync(path, mine, { flag: "wx" })
+      writeFileSync(path, mine, { flag: "wx", mode: 0o600 })
       return undefined
     } catch (error) {
       if (!isCode(error, "EEXIST")) throw error

@@ -7,6 +7,18 @@ import { type Document, DocumentIndex } from "../../services/DocumentIndex.ts"
 /** Documents one statement writes. */
 const batchSize = 500
 
+/** Words of a query that are looked for; the rest is left out. */
+const maxWords = 12
+
+/** The parser's tokens are these words and what stands between them. */
+const maxTokens = 2 * maxWords
+
+/** A shorter beginning of a word matches too many others. */
+const minPrefixLength = 3
+
+/** Documents that are ranked, of those that a query matches. */
+const maxCandidates = 5_000
+
 /** Titles and descriptions are cut to this many UTF-16 units: Postgres indexes at most 1 MB of words in a document. */
 const maxTextUnits = 20_000
 
@@ -30,7 +42,7 @@ const Search = Schema.Struct({
 
 const Stats = Schema.Struct({ target: Schema.NullOr(Target), documents: Schema.Int })
 
-/** The index in Postgres full-text search; `migrations/0002_documents.ts` has the tables and how words are cut. */
+/** The index in Postgres full-text search; `schema/documents.sql` has the tables and how words are cut. */
 export const layer: Layer.Layer<DocumentIndex, never, SqlClient.SqlClient> = Layer.effect(
   DocumentIndex,
   Effect.gen(function* () {
@@ -54,11 +66,16 @@ export const layer: Layer.Layer<DocumentIndex, never, SqlClient.SqlClient> = Lay
 
     /**
      * All words of the query, as a person types them in a search box: quoted phrases, `-word`, `or`. Where no document
-     * has them, any of the words or a word that begins with one, still without those excluded. A query of stop words
-     * only looks for them in titles; one that only excludes finds nothing.
+     * has them, any of the words or a word that begins with the last one, still without those excluded. A query of stop
+     * words only looks for them in titles; one that only excludes finds nothing.
      *
      * Best first: a title that is the query itself, then words in the title before words in the description, in the
      * language asked for before none and others. The address decides what is equal, so that pages do not overlap.
+     *
+     * The embedded database stops the process while it runs this statement, and no timeout ends it, so its form bounds its
+     * cost: few words, one prefix, a limit on the documents that are ranked. A word that stands three times or more in a
+     * row counts once, because a phrase of it is looked for in each document that has the word. `chosen` is materialized
+     * because the planner would else parse the query and look for all its words once for each document.
      */
     const find = SqlSchema.findAll({
       Request: Search,
@@ -69,13 +86,20 @@ export const layer: Layer.Layer<DocumentIndex, never, SqlClient.SqlClient> = Lay
             select websearch_to_tsquery('english', string_agg(part[1], ' '))
             from regexp_matches(words, excluded, 'g') as part
           ) as exclusions
-          from (select documents_words(${query}::text) as words, '(?:^|\\s)(-(?:"[^"]*(?:"|$)|\\S+))' as excluded) as text
+          from (
+            select regexp_replace(string_agg(token, ''), '(\\m\\w+)([\\s"]+\\1\\M){2,}', '\\1', 'gi') as words, '(?:^|\\s)(-(?:"[^"]*(?:"|$)|\\S+))' as excluded
+            from (select token from ts_parse('default', documents_words(${query}::text)) limit ${maxTokens}) as token
+          ) as text
         ), parsed as (
-          select lower(btrim(words)) as key, all_words, (
+          select all_words, (
             select string_agg(
-              '''' || lexeme || '''' || case when char_length(lexeme) >= 3 then ':*' else '' end, ' | '
+              '''' || lexeme || '''' || case when is_last and char_length(lexeme) >= ${minPrefixLength} then ':*' else '' end,
+              ' | '
             )::tsquery
-            from unnest(case when positive_english = '' then to_tsvector('simple', positive) else positive_english end)
+            from (
+              select lexeme, positions[array_upper(positions, 1)] = max(positions[array_upper(positions, 1)]) over () as is_last
+              from unnest(case when positive_english = '' then to_tsvector('simple', positive) else positive_english end)
+            ) as lexeme
           ) && coalesce(exclusions, '') as any_word
           from (
             select *,
@@ -83,8 +107,8 @@ export const layer: Layer.Layer<DocumentIndex, never, SqlClient.SqlClient> = Lay
               case when numnode(english) > 0 then english else websearch_to_tsquery('simple', words) end as all_words
             from (select *, websearch_to_tsquery('english', words) as english from input) as input
           ) as input
-        ), chosen as (
-          select key, case
+        ), chosen as materialized (
+          select lower(btrim(documents_words(${query}::text))) as key, case
             when querytree(all_words) not in ('', 'T') and exists (
               select from documents
               where search @@ all_words and (target is null or target = ${target}::text)
@@ -92,10 +116,14 @@ export const layer: Layer.Layer<DocumentIndex, never, SqlClient.SqlClient> = Lay
             else any_word
           end as query
           from parsed
+        ), candidates as (
+          select documents.*, key, query
+          from documents, chosen
+          where search @@ query and (target is null or target = ${target}::text)
+          limit ${maxCandidates}
         )
         select url, title, description as snippet
-        from documents, chosen
-        where search @@ query and (target is null or target = ${target}::text)
+        from candidates
         order by
           (title_key = key) desc,
           ts_rank_cd('{0.1, 0.2, 0.5, 1.0}', search, query)

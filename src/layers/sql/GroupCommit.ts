@@ -19,183 +19,223 @@ import { sampledSpan } from "../../services/Tracing.ts"
 import { isTransient, retryTransient, retryUntilKnown } from "./Transient.ts"
 
 export interface GroupCommitOptions<Entry, Answer> {
-  /** What a batch is called in traces and metrics: the function of the database that carries it. */
+  /** Name of a batch in traces and metrics: the function or table of the database. */
   readonly name: string
-  /** Carries the entries in one round trip and answers each, in their order. It may run twice for the same entries. */
+  /** Sends the entries in one round trip and answers each, in their order. It may run twice for the same entries. */
   readonly run: (batch: Arr.NonEmptyReadonlyArray<Entry>) => Effect.Effect<ReadonlyArray<Answer>, SqlError.SqlError>
-  /** Whose entry it is. */
+  /** The id of the entry's owner, whose rows the batch locks. */
   readonly ownerOf: (entry: Entry) => string
-  /** Entries in one batch at most. */
+  /** Most entries of one batch. */
   readonly maxBatch: number
-  /** Entries of one owner in one batch at most, so that the flood of one does not starve the others. */
+  /** Most entries of one owner in a batch, so that a busy owner leaves room for others. */
   readonly maxPerOwner: number
-  /** How long a batch is sent again whose answer was lost; a few times when undefined. */
+  /** Time in which a batch is sent again after its answer was lost; a few times when undefined. */
   readonly uncertainty?: Duration.Duration | undefined
 }
 
-interface Waiting<Entry, Answer> {
+interface Item<Entry, Answer> {
   readonly entry: Entry
   readonly answer: (answer: Effect.Effect<Answer>) => void
-  /** Of whoever asked, where that is kept. */
+  /** The caller's span, if it is recorded. */
   readonly span: Tracer.Span | undefined
-  /** Whoever asked went away before the entry was sent. */
+  /** True when the caller was interrupted before the entry was sent. */
   abandoned: boolean
 }
 
-/** The entries of an owner whose rows somebody else has locked. */
-interface Apart<Entry, Answer> {
-  readonly line: Array<Waiting<Entry, Answer>>
+/** Items of one owner, oldest first. */
+type Line<Entry, Answer> = Array<Item<Entry, Answer>>
+type Batch<Entry, Answer> = Arr.NonEmptyReadonlyArray<Item<Entry, Answer>>
+type BatchExit<Answer> = Exit.Exit<ReadonlyArray<Answer>, SqlError.SqlError>
+
+/** The items of an owner whose rows are locked by somebody else. */
+interface LockedOwner<Entry, Answer> {
+  readonly line: Line<Entry, Answer>
   sending: boolean
 }
 
-/** Statements for owners apart that run at once: each may wait for a lock, and holds a connection while it does. */
+interface GroupCommit<Entry, Answer> {
+  readonly options: GroupCommitOptions<Entry, Answer>
+  readonly retry: <A>(effect: Effect.Effect<A, SqlError.SqlError>) => Effect.Effect<A, SqlError.SqlError>
+  /** Runs an effect in a fiber of the scope. */
+  readonly start: (effect: Effect.Effect<void>) => void
+  /** Permits for statements of locked owners. */
+  readonly permits: Semaphore.Semaphore
+  /** Waiting items by owner, in the order in which the owners take turns. */
+  readonly lines: Map<string, Line<Entry, Answer>>
+  readonly lockedOwners: Map<string, LockedOwner<Entry, Answer>>
+  /** True while a fiber sends the batches of `lines`. */
+  sending: boolean
+}
+
+/** Statements for locked owners that run at once: each may wait for a lock, and holds a connection while it waits. */
 const maxSentApart = 2
 
 /**
- * Many small writes as few large ones: whatever arrives while one batch is on the wire forms the next, and nothing
- * waits when none is. Batches run in a fiber of the scope, which ends only when all is sent, so that no caller's
- * interruption stops the others' writes. An interrupted caller's entry is dropped when it has not been sent yet, and
- * carried out otherwise. A failure of the database is a defect of the entries it happened to.
+ * Sends many small writes as few large ones: entries that arrive while a batch is on the wire form the next batch, and
+ * an entry that arrives while none is sent does not wait. Batches run in a fiber of the scope, which ends after all of
+ * them, so that the interruption of one caller does not stop the writes of others. An interrupted caller's entry is
+ * dropped if it was not sent yet. A failure of the database is a defect of the entries in the batch.
  *
- * A batch that could not get its locks in time is sent again owner by owner, and an owner whose rows stay locked is
- * sent apart from the others until they are free: the others wait for it once.
+ * A batch that could not get its locks in time is sent again owner by owner. An owner whose rows stay locked is sent
+ * apart from the others until they are free, so that the others wait for it only once.
  */
 export const makeGroupCommit = Effect.fnUntraced(function* <Entry, Answer>(
   options: GroupCommitOptions<Entry, Answer>
 ): Effect.fn.Return<(entry: Entry) => Effect.Effect<Answer>, never, Scope.Scope> {
   const scope = yield* Effect.scope
   const fork = Effect.runForkWith(yield* Effect.context<never>())
-  const retry = options.uncertainty === undefined ? retryTransient : retryUntilKnown(options.uncertainty)
-  const lines = new Map<string, Array<Waiting<Entry, Answer>>>()
-  const apart = new Map<string, Apart<Entry, Answer>>()
-  const permits = yield* Semaphore.make(maxSentApart)
-  let sending = false
-
-  /** The next batch: each owner's oldest entries. An owner with more of them goes to the end of the round. */
-  const take = (): Array<Waiting<Entry, Answer>> => {
-    const batch: Array<Waiting<Entry, Answer>> = []
-    const owners = Array.from(lines.keys()).slice(0, options.maxBatch)
-    for (const owner of owners) {
-      const line = lines.get(owner) ?? []
-      const taken = line.splice(0, Math.min(options.maxPerOwner, options.maxBatch - batch.length))
-      lines.delete(owner)
-      if (line.length > 0) lines.set(owner, line)
-      batch.push(...taken.filter((item) => !item.abandoned))
-      if (batch.length === options.maxBatch) break
-    }
-    return batch
+  const commit: GroupCommit<Entry, Answer> = {
+    options,
+    retry: options.uncertainty === undefined ? retryTransient : retryUntilKnown(options.uncertainty),
+    // In the layer's context, because a batch is part of no single request's trace. After a yield, so that the first
+    // batch too holds all entries that arrive together.
+    start: (effect) =>
+      void Fiber.runIn(fork(Effect.andThen(Effect.yieldNow, effect), { uninterruptible: true }), scope),
+    permits: yield* Semaphore.make(maxSentApart),
+    lines: new Map(),
+    lockedOwners: new Map(),
+    sending: false
   }
-
-  const send = Effect.fnUntraced(function* (batch: Batch<Entry, Answer>) {
-    const startedAt = yield* Clock.currentTimeNanos
-    let resent = -1
-    const run = Effect.suspend(() => {
-      resent++
-      return options.run(Arr.map(batch, (item) => item.entry))
-    })
-    const exit = yield* Effect.exit(traced(options.name, batch, retry(run)))
-    const duration = batchDuration.of(options.name, Exit.isSuccess(exit) ? "ok" : "failed")
-    yield* Metric.update(duration, yield* secondsSince(startedAt))
-    yield* Metric.update(batchSize.of(options.name), batch.length)
-    yield* Metric.update(batchRetries.of(options.name), Math.max(0, resent))
-    return exit
-  })
-
-  // An alert needs the zero: the first increase of a counter that is not there yet is none.
+  // An alert needs the zero: it cannot see the first increase of a counter that did not exist.
   yield* Metric.update(batchRetries.of(options.name), 0)
-  yield* observe(
-    ledgerWaiting.of(options.name),
-    () => waiting(lines.values()) + waiting(Array.from(apart.values(), ({ line }) => line))
-  )
-  yield* observe(ledgerApart.of(options.name), () => apart.size)
-
-  /**
-   * Runs what serves many in the context of none of them: whose request woke it is chance, and no parent of it. It
-   * begins after what is being run now, so that the first batch too holds all that arrives together.
-   */
-  const forkApart = (effect: Effect.Effect<void>): void =>
-    void Fiber.runIn(fork(Effect.andThen(Effect.yieldNow, effect), { uninterruptible: true }), scope)
-
-  const conclude = (batch: Batch<Entry, Answer>, exit: Outcome<Answer>): Effect.Effect<void> =>
-    Exit.isFailure(exit) && batch.length > 1 && !failedFor(exit, isTheDatabases)
-      ? Effect.forEach(batch, (item) => Effect.flatMap(send([item]), (alone) => conclude([item], alone)), {
-          discard: true
-        })
-      : Effect.sync(() => {
-          for (const [index, item] of batch.entries()) item.answer(answerOf(exit, index))
-        })
-
-  // `sending` is cleared in the same synchronous step that saw nothing waiting: an entry that arrives right after it
-  // starts a fiber of its own.
-  const drain: Effect.Effect<void> = Effect.gen(function* () {
-    while (lines.size > 0) {
-      const batch = take()
-      if (!Arr.isArrayNonEmpty(batch)) continue
-      const exit = yield* send(batch)
-      if (failedFor(exit, isLockTimeout)) setApart(batch)
-      else yield* conclude(batch, exit)
-    }
-    sending = false
-  })
-
-  const wake = (): void => {
-    if (sending || lines.size === 0) return
-    sending = true
-    forkApart(drain)
-  }
-
-  const setApart = (batch: Batch<Entry, Answer>): void => {
-    for (const [owner, items] of Object.entries(Arr.groupBy(batch, (item) => options.ownerOf(item.entry)))) {
-      apart.set(owner, { line: [...items, ...(lines.get(owner) ?? [])], sending: false })
-      lines.delete(owner)
-      wakeApart(owner)
-    }
-  }
-
-  const drainApart = Effect.fnUntraced(function* (owner: string, own: Apart<Entry, Answer>) {
-    while (own.line.length > 0) {
-      const batch = own.line.splice(0, options.maxPerOwner).filter((item) => !item.abandoned)
-      if (!Arr.isArrayNonEmpty(batch)) continue
-      const exit = yield* permits.withPermit(send(batch))
-      yield* conclude(batch, exit)
-      if (failedFor(exit, isLockTimeout)) continue
-      apart.delete(owner)
-      if (own.line.length > 0) lines.set(owner, own.line)
-      return wake()
-    }
-    own.sending = false
-  })
-
-  const wakeApart = (owner: string): void => {
-    const own = apart.get(owner)
-    if (own === undefined || own.sending) return
-    own.sending = true
-    forkApart(drainApart(owner, own))
-  }
-
-  // In one synchronous step: nobody can be interrupted between taking a place in a line and waiting for its answer.
-  const submit = (entry: Entry, span: Tracer.Span | undefined) =>
-    Effect.callback<Answer>((answer) => {
-      const item: Waiting<Entry, Answer> = { entry, answer, span, abandoned: false }
-      const owner = options.ownerOf(entry)
-      const line = apart.get(owner)?.line ?? lines.get(owner)
-      if (line === undefined) lines.set(owner, [item])
-      else line.push(item)
-      if (apart.has(owner)) wakeApart(owner)
-      else wake()
-      return Effect.sync(() => {
-        item.abandoned = true
-      })
-    })
-
-  return (entry) => Effect.flatMap(sampledSpan, (span) => submit(entry, span))
+  yield* observe(ledgerWaiting.of(options.name), () => countWaiting(commit))
+  yield* observe(ledgerApart.of(options.name), () => commit.lockedOwners.size)
+  return (entry) => Effect.flatMap(sampledSpan, (span) => submit(commit, entry, span))
 })
 
-const waiting = (lines: Iterable<ReadonlyArray<unknown>>): number =>
-  Array.from(lines, (line) => line.length).reduce((sum, length) => sum + length, 0)
+const countWaiting = <Entry, Answer>({ lines, lockedOwners }: GroupCommit<Entry, Answer>): number => {
+  let count = 0
+  for (const line of lines.values()) count += line.length
+  for (const { line } of lockedOwners.values()) count += line.length
+  return count
+}
+
+/** Queues an entry in one synchronous step: no interruption can come between that and the wait for its answer. */
+const submit = <Entry, Answer>(commit: GroupCommit<Entry, Answer>, entry: Entry, span: Tracer.Span | undefined) =>
+  Effect.callback<Answer>((answer) => {
+    const item: Item<Entry, Answer> = { entry, answer, span, abandoned: false }
+    const owner = commit.options.ownerOf(entry)
+    const line = commit.lockedOwners.get(owner)?.line ?? commit.lines.get(owner)
+    if (line === undefined) commit.lines.set(owner, [item])
+    else line.push(item)
+    if (commit.lockedOwners.has(owner)) wakeLockedOwner(commit, owner)
+    else wake(commit)
+    return Effect.sync(() => {
+      item.abandoned = true
+    })
+  })
+
+const wake = <Entry, Answer>(commit: GroupCommit<Entry, Answer>): void => {
+  if (commit.sending || commit.lines.size === 0) return
+  commit.sending = true
+  commit.start(drain(commit))
+}
+
 /**
- * A batch is a trace of its own, linked with each of the requests that it carries, and they with it: it is part of
- * none of them. Its statement is not told of a second time.
+ * Sends batches until no item waits. `sending` is cleared in the same synchronous step that found none: an entry that
+ * arrives right after it starts a new fiber.
+ */
+const drain = Effect.fnUntraced(function* <Entry, Answer>(commit: GroupCommit<Entry, Answer>) {
+  while (commit.lines.size > 0) {
+    const batch = takeBatch(commit)
+    if (!Arr.isArrayNonEmpty(batch)) continue
+    const exit = yield* send(commit, batch)
+    if (failedWith(exit, isLockTimeout)) setApart(commit, batch)
+    else yield* conclude(commit, batch, exit)
+  }
+  commit.sending = false
+})
+
+/** Takes the oldest items of each owner. An owner with more of them goes to the end of the round. */
+const takeBatch = <Entry, Answer>({ lines, options }: GroupCommit<Entry, Answer>): Line<Entry, Answer> => {
+  const batch: Line<Entry, Answer> = []
+  const owners = Array.from(lines.keys()).slice(0, options.maxBatch)
+  for (const owner of owners) {
+    const line = lines.get(owner) ?? []
+    const taken = line.splice(0, Math.min(options.maxPerOwner, options.maxBatch - batch.length))
+    lines.delete(owner)
+    if (line.length > 0) lines.set(owner, line)
+    batch.push(...taken.filter((item) => !item.abandoned))
+    if (batch.length === options.maxBatch) break
+  }
+  return batch
+}
+
+const send = Effect.fnUntraced(function* <Entry, Answer>(
+  { options, retry }: GroupCommit<Entry, Answer>,
+  batch: Batch<Entry, Answer>
+) {
+  const startedAt = yield* Clock.currentTimeNanos
+  let resent = -1
+  const run = Effect.suspend(() => {
+    resent++
+    return options.run(Arr.map(batch, (item) => item.entry))
+  })
+  const exit = yield* Effect.exit(traced(options.name, batch, retry(run)))
+  const duration = batchDuration.of(options.name, Exit.isSuccess(exit) ? "ok" : "failed")
+  yield* Metric.update(duration, yield* secondsSince(startedAt))
+  yield* Metric.update(batchSize.of(options.name), batch.length)
+  yield* Metric.update(batchRetries.of(options.name), Math.max(0, resent))
+  return exit
+})
+
+/**
+ * Answers the items of a batch. If it failed because of one entry, sends each alone, so that the others do not fail.
+ */
+const conclude = <Entry, Answer>(
+  commit: GroupCommit<Entry, Answer>,
+  batch: Batch<Entry, Answer>,
+  exit: BatchExit<Answer>
+): Effect.Effect<void> =>
+  Exit.isFailure(exit) && batch.length > 1 && !failedWith(exit, isOfTheDatabase)
+    ? Effect.forEach(
+        batch,
+        (item) => Effect.flatMap(send(commit, [item]), (alone) => conclude(commit, [item], alone)),
+        {
+          discard: true
+        }
+      )
+    : Effect.sync(() => {
+        for (const [index, item] of batch.entries()) item.answer(answerOf(exit, index))
+      })
+
+const setApart = <Entry, Answer>(commit: GroupCommit<Entry, Answer>, batch: Batch<Entry, Answer>): void => {
+  for (const [owner, items] of Object.entries(Arr.groupBy(batch, (item) => commit.options.ownerOf(item.entry)))) {
+    commit.lockedOwners.set(owner, { line: [...items, ...(commit.lines.get(owner) ?? [])], sending: false })
+    commit.lines.delete(owner)
+    wakeLockedOwner(commit, owner)
+  }
+}
+
+const wakeLockedOwner = <Entry, Answer>(commit: GroupCommit<Entry, Answer>, owner: string): void => {
+  const locked = commit.lockedOwners.get(owner)
+  if (locked === undefined || locked.sending) return
+  locked.sending = true
+  commit.start(drainLockedOwner(commit, owner, locked))
+}
+
+/** Sends the owner's items until its rows are free, then queues the rest with the others. */
+const drainLockedOwner = Effect.fnUntraced(function* <Entry, Answer>(
+  commit: GroupCommit<Entry, Answer>,
+  owner: string,
+  locked: LockedOwner<Entry, Answer>
+) {
+  while (locked.line.length > 0) {
+    const batch = locked.line.splice(0, commit.options.maxPerOwner).filter((item) => !item.abandoned)
+    if (!Arr.isArrayNonEmpty(batch)) continue
+    const exit = yield* commit.permits.withPermit(send(commit, batch))
+    yield* conclude(commit, batch, exit)
+    if (failedWith(exit, isLockTimeout)) continue
+    commit.lockedOwners.delete(owner)
+    if (locked.line.length > 0) commit.lines.set(owner, locked.line)
+    return wake(commit)
+  }
+  locked.sending = false
+})
+
+/**
+ * Records a batch as a trace of its own, because it is part of no single request: the batch and each request that it
+ * carries are linked with each other. The span of the batch stands for that of its statement, which is left out.
  */
 const traced = <A, E>(
   name: string,
@@ -217,23 +257,19 @@ const traced = <A, E>(
   })
 }
 
-type Batch<Entry, Answer> = Arr.NonEmptyReadonlyArray<Waiting<Entry, Answer>>
-type Outcome<Answer> = Exit.Exit<ReadonlyArray<Answer>, SqlError.SqlError>
-
-const failedFor = (exit: Outcome<unknown>, is: (error: SqlError.SqlError) => boolean): boolean => {
+const failedWith = (exit: BatchExit<unknown>, is: (error: SqlError.SqlError) => boolean): boolean => {
   const error = Exit.isFailure(exit) ? Cause.findError(exit.cause) : undefined
   return error !== undefined && Result.isSuccess(error) && is(error.success)
 }
 
 const isLockTimeout = ({ reason }: SqlError.SqlError): boolean => reason._tag === "LockTimeoutError"
 
-/** Not the fault of one entry: sent one by one, they would only ask an overloaded or unreachable database more often. */
-const isTheDatabases = (error: SqlError.SqlError): boolean => isTransient(error) || error.isRetryable
+/**
+ * True for a failure that no entry caused: sent one by one, entries would only add to an overloaded database's work.
+ */
+const isOfTheDatabase = (error: SqlError.SqlError): boolean => isTransient(error) || error.isRetryable
 
-const answerOf = <Answer>(
-  exit: Exit.Exit<ReadonlyArray<Answer>, SqlError.SqlError>,
-  index: number
-): Exit.Exit<Answer> => {
+const answerOf = <Answer>(exit: BatchExit<Answer>, index: number): Exit.Exit<Answer> => {
   if (Exit.isFailure(exit)) return Exit.die(Cause.squash(exit.cause))
   const answer = exit.value[index]
   return answer === undefined

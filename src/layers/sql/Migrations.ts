@@ -1,37 +1,97 @@
-import { Effect, Layer, Record, Schedule } from "effect"
+import { readFileSync } from "node:fs"
+import { Effect, Layer, Record, Schedule, Schema } from "effect"
 import { Migrator, SqlClient, SqlError } from "effect/sql"
-import { storage } from "./migrations/0001_storage.ts"
-import { documents } from "./migrations/0002_documents.ts"
-import { signIn } from "./migrations/0003_sign_in.ts"
-import { waits } from "./migrations/0005_waits.ts"
-import { callers } from "./migrations/0006_callers.ts"
-import { apps } from "./migrations/0007_apps.ts"
-import { ledger } from "./migrations/0008_ledger.ts"
+import { StorageUnavailable } from "./DirectoryLock.ts"
+import { rowsOf } from "./Rows.ts"
 import { unlimited } from "./StatementLimit.ts"
 import { retryTransient } from "./Transient.ts"
 
-/** Months of the query log that have their partitions made ahead of time, the current one included. */
+/** Months of the query log for which partitions are made ahead of time, the current one included. */
 const monthsAhead = 3
 
-/**
- * On a large database a change may take as long as it takes, but it must not wait for a table that others use:
- * everybody else would wait behind it. It is tried again instead, with the run.
- */
-const change = (migration: Migration) =>
-  Effect.flatMap(SqlClient.SqlClient, (sql) =>
-    unlimited(sql, Effect.andThen(sql`set local lock_timeout = '2s'`, migration))
-  )
-
-/** Makes the months of the query log that are missing. */
-export const makePartitions = (sql: SqlClient.SqlClient) =>
-  sql`select queries_make_partitions(clock_timestamp(), ${monthsAhead}::integer)`
+const historyTable = "quarry_migrations"
+const appliedRows = rowsOf(Schema.Struct({ migration_id: Schema.Int, name: Schema.String }))
 
 type Migration = Effect.Effect<void, SqlError.SqlError, SqlClient.SqlClient>
 
 /**
+ * Runs a file of `schema/`. The client sends one statement at a time, so the file is sent as one block of PL/pgSQL, and
+ * the server finds the ends of its statements. A line number in an error is a line of the file.
+ */
+export const runFile = (name: string): Migration =>
+  Effect.flatMap(SqlClient.SqlClient, (sql) => {
+    const text = readFileSync(new URL(`./schema/${name}`, import.meta.url), "utf8")
+    return Effect.asVoid(sql.unsafe(`do $schema$ begin ${text}\nend $schema$`))
+  })
+
+/** In the order in which they refer to each other. */
+const files = [
+  "accounts.sql",
+  "ledger.sql",
+  "query_log.sql",
+  "documents.sql",
+  "sign_in.sql",
+  "apps.sql",
+  "functions/ledger_reserve.sql",
+  "functions/ledger_settle.sql",
+  "functions/ledger_open.sql",
+  "functions/ledger_grant.sql",
+  "functions/ledger_sweep.sql",
+  "functions/queries_make_partitions.sql",
+  "functions/queries_drop_before.sql"
+]
+
+const migrations: Readonly<Record<string, Migration>> = {
+  "0001_schema": Effect.forEach(files, runFile, { discard: true })
+}
+
+/**
+ * A migration of a large database may take hours, but it must not wait for a table in use: everybody else would wait
+ * behind it. It fails instead, and `runAll` tries again.
+ */
+const withLimits = (migration: Migration): Migration =>
+  Effect.flatMap(SqlClient.SqlClient, (sql) =>
+    unlimited(sql, Effect.andThen(sql`set local lock_timeout = '2s'`, migration))
+  )
+
+/** Makes the partitions of the query log that are missing. */
+export const makePartitions = (sql: SqlClient.SqlClient) =>
+  sql`select queries_make_partitions(clock_timestamp(), ${monthsAhead}::integer)`
+
+const otherHistory = (id: number, theirs: string, ours: string): Migrator.MigrationError => {
+  const message =
+    `The database has migration ${id} under the name "${theirs}", and this version has "${ours}": the database was ` +
+    "made by a version before 0.1.0, or is not Quarry's. Use an empty one: another DATABASE_URL or DATA_DIR."
+  return new Migrator.MigrationError({ kind: "BadState", message, cause: new StorageUnavailable({ message }) })
+}
+
+/**
+ * Refuses a database with another history: the migrator compares numbers only, and would add the rest of this schema to
+ * one that it does not fit. The migrator loads migrations after it has locked its table.
+ */
+const loadChecked = (
+  ours: ReadonlyArray<Migrator.ResolvedMigration>
+): Effect.Effect<typeof ours, Migrator.MigrationError, SqlClient.SqlClient> =>
+  Effect.gen(function* () {
+    const sql = yield* SqlClient.SqlClient
+    const theirs = yield* appliedRows(sql`select migration_id, name from ${sql(historyTable)}`)
+    const names = new Map(theirs.map(({ migration_id, name }) => [migration_id, name]))
+    for (const [id, name] of ours) {
+      const applied = names.get(id)
+      if (applied !== undefined && applied !== name) return yield* otherHistory(id, applied, name)
+    }
+    return ours
+  }).pipe(
+    Effect.catchTag(
+      "SqlError",
+      (cause) =>
+        new Migrator.MigrationError({ kind: "Failed", message: "The migrations' history is unreadable", cause })
+    )
+  )
+
+/**
  * Brings the database to the schema of these migrations. Replicas may start at once: the migrator holds the lock on its
- * own table for as long as it works, and one that waited longer than a timeout, for it or for a table in use, tries
- * again.
+ * own table until it is done, and one that waited for a lock longer than a timeout tries again.
  */
 export const runAll = (
   migrations: Readonly<Record<string, Migration>>
@@ -41,8 +101,8 @@ export const runAll = (
   SqlClient.SqlClient
 > =>
   Migrator.make({})({
-    table: "quarry_migrations",
-    loader: Migrator.fromRecord(Record.map(migrations, change))
+    table: historyTable,
+    loader: Effect.flatMap(Migrator.fromRecord(Record.map(migrations, withLimits)), loadChecked)
   }).pipe(
     Effect.retry({
       schedule: Schedule.spaced("1 second"),
@@ -54,17 +114,9 @@ export const runAll = (
     })
   )
 
-/** Brings the database to the present schema, and makes the months of the log that are missing. */
+/** Brings the database to the present schema, and makes the log's partitions that are missing. */
 export const run = Effect.gen(function* () {
-  const applied = yield* runAll({
-    "0001_storage": storage,
-    "0002_documents": documents,
-    "0003_sign_in": signIn,
-    "0005_waits": waits,
-    "0006_callers": callers,
-    "0007_apps": apps,
-    "0008_ledger": ledger
-  })
+  const applied = yield* runAll(migrations)
   yield* retryTransient(makePartitions(yield* SqlClient.SqlClient))
   return applied
 })

@@ -1,11 +1,12 @@
-import { existsSync, mkdirSync, readdirSync } from "node:fs"
+import { accessSync, constants, existsSync, mkdirSync, readdirSync } from "node:fs"
 import { join } from "node:path"
 import { Duplex } from "node:stream"
 import { PgClient } from "@effect/sql-pg"
 import { PGlite } from "@electric-sql/pglite"
 import { Duration, Effect, Layer, type Scope } from "effect"
 import type { SqlClient, SqlError } from "effect/sql"
-import { lockDirectory, StorageUnavailable } from "./DirectoryLock.ts"
+import { lockDirectory, StorageUnavailable, unusableDirectory } from "./DirectoryLock.ts"
+import { PrivateFiles, restrict } from "./PrivateFiles.ts"
 
 export interface PgliteOptions {
   /** Where the data is kept; in memory only when undefined. One process at a time. */
@@ -42,17 +43,25 @@ const open = Effect.fnUntraced(function* (
   )
 })
 
-const openDirectory = (dataDir: string): Effect.Effect<PGlite, StorageUnavailable> =>
-  Effect.suspend(() => {
-    const directory = join(dataDir, "postgres")
-    mkdirSync(directory, { recursive: true })
-    const foreign = readdirSync(directory).length > 0 && !existsSync(join(directory, "PG_VERSION"))
-    return foreign ? Effect.fail(unusable(directory, "it holds files but no database")) : start(directory, directory)
+const openDirectory = Effect.fnUntraced(function* (dataDir: string): Effect.fn.Return<PGlite, StorageUnavailable> {
+  const directory = join(dataDir, "postgres")
+  const foreign = yield* Effect.try({
+    try: () => {
+      mkdirSync(directory, { recursive: true, mode: 0o700 })
+      accessSync(directory, constants.R_OK | constants.W_OK | constants.X_OK)
+      if (readdirSync(directory).length > 0 && !existsSync(join(directory, "PG_VERSION"))) return true
+      restrict(dataDir)
+      return false
+    },
+    catch: (error) => unusableDirectory(dataDir, error)
   })
+  if (foreign) return yield* unusable(directory, "it holds files but no database")
+  return yield* start(directory, directory)
+})
 
 const start = (directory: string | undefined, name: string): Effect.Effect<PGlite, StorageUnavailable> =>
   Effect.tryPromise({
-    try: () => (directory === undefined ? PGlite.create() : PGlite.create(directory)),
+    try: () => PGlite.create(directory === undefined ? {} : { fs: new PrivateFiles(directory) }),
     // What the database says of it is an abort without a reason, for whichever of these it is.
     catch: () => unusable(name, "its files are damaged, incomplete or of another version")
   })

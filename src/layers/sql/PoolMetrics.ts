@@ -1,5 +1,5 @@
 import { Cause, Clock, Effect, Exit, Metric, Option } from "effect"
-import { SqlConnection, type SqlError } from "effect/sql"
+import type { SqlConnection, SqlError } from "effect/sql"
 import { observe, secondsSince } from "../../services/Instrument.ts"
 import {
   databaseConnections,
@@ -8,11 +8,12 @@ import {
   databasePending,
   databaseWait
 } from "../../services/Metrics.ts"
+import { aroundStatements } from "./AroundStatements.ts"
 import { Unanswered } from "./StatementLimit.ts"
 
 const system = "postgresql"
 
-/** Empty when it succeeded. */
+/** The label `error.type` of a statement; empty when it succeeded. */
 const errorType = (exit: Exit.Exit<unknown, SqlError.SqlError>): string => {
   if (Exit.isSuccess(exit)) return ""
   return Option.match(Cause.findErrorOption(exit.cause), {
@@ -30,17 +31,7 @@ const timed = <A, R>(effect: Effect.Effect<A, SqlError.SqlError, R>): Effect.Eff
     )
   )
 
-const measuredConnection = (connection: SqlConnection.Connection): SqlConnection.Connection =>
-  SqlConnection.Connection.of({
-    execute: (...args) => timed(connection.execute(...args)),
-    executeRaw: (...args) => timed(connection.executeRaw(...args)),
-    executeStream: (...args) => connection.executeStream(...args),
-    executeValues: (...args) => timed(connection.executeValues(...args)),
-    executeValuesUnprepared: (...args) => timed(connection.executeValuesUnprepared(...args)),
-    executeUnprepared: (...args) => timed(connection.executeUnprepared(...args))
-  })
-
-/** The connections of a pool, with what each of them is waited for. A connection that cannot be had is a failed statement. */
+/** The connections of a pool, with metrics of waits and statements. A wait that fails counts as a failed statement. */
 export const measured = Effect.fnUntraced(function* (acquirer: SqlConnection.Acquirer, poolSize: number) {
   let pending = 0
   let used = 0
@@ -69,6 +60,6 @@ export const measured = Effect.fnUntraced(function* (acquirer: SqlConnection.Acq
     const connection = yield* wait
     yield* use
     yield* Metric.update(databaseWait.of(system), yield* secondsSince(startedAt))
-    return measuredConnection(connection)
+    return aroundStatements(connection, timed)
   })
 })

@@ -7,16 +7,16 @@ import { limitedAcquirer, unprepared } from "./StatementLimit.ts"
 
 export interface PostgresOptions {
   readonly url: Redacted.Redacted
-  /** Connections this process opens at most. */
+  /** Most connections that this process opens. */
   readonly poolSize: number
-  /** A stuck statement is given up after this time: it must not hold a connection, and its locks, for good. */
+  /** Time limit of a statement: a stuck one must not hold a connection, and its locks, for ever. */
   readonly statementTimeout?: Duration.Duration | undefined
-  /** Off behind a pooler that hands each transaction to another connection. */
+  /** False behind a pooler that gives each transaction another connection. */
   readonly prepare?: boolean | undefined
 }
 
 const defaultStatementTimeout = Duration.seconds(10)
-/** By so much the server is given up on later than it gives up itself, so that it is the one to tell. */
+/** Added to the time limit on this side, so that the server, whose error says more, gives up first. */
 const timeoutGrace = Duration.seconds(2)
 
 const connect = ({ poolSize, prepare = true, statementTimeout = defaultStatementTimeout, url }: PostgresOptions) =>
@@ -24,15 +24,15 @@ const connect = ({ poolSize, prepare = true, statementTimeout = defaultStatement
     url,
     maxConnections: poolSize,
     idleTimeout: Duration.infinity,
-    // What stands between may forget a silent connection, and the next statement would wait for nothing.
+    // A firewall may forget a silent connection, and the next statement would wait for an answer that cannot come.
     keepAlive: Duration.seconds(30),
     applicationName: "quarry",
     prepare,
-    // A pooler refuses settings that it does not know; behind one, only this process watches the time.
+    // A pooler refuses settings that it does not know; behind one, only this process has a time limit.
     startupParameters: prepare ? { statement_timeout: `${Math.ceil(Duration.toMillis(statementTimeout))}` } : {}
   })
 
-/** A transaction that a failed statement has doomed answers COMMIT with ROLLBACK, which is not a success. */
+/** Commits. The server answers ROLLBACK when a statement of the transaction has failed, and that is no success. */
 const commit = (connection: SqlConnection.Connection): Effect.Effect<void, SqlError.SqlError> =>
   Effect.flatMap(connection.executeRaw("COMMIT", []), (result) => {
     if (!Predicate.hasProperty(result, "command") || result.command !== "ROLLBACK") return Effect.void
@@ -51,7 +51,7 @@ const spanAttributes = (url: Redacted.Redacted): ReadonlyArray<readonly [string,
   ]
 }
 
-/** A pool of connections to a Postgres server. They are opened on first use, and no wait for one is without end. */
+/** A pool of connections to a Postgres server, opened on first use. Every wait for one has a time limit. */
 export const layer = (options: PostgresOptions): Layer.Layer<SqlClient.SqlClient, SqlError.SqlError> =>
   Layer.effect(
     SqlClient.SqlClient,

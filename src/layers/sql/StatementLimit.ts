@@ -1,20 +1,22 @@
 import { Context, Data, Duration, Effect, type Scope } from "effect"
-import { type SqlClient, SqlConnection, SqlError } from "effect/sql"
+import { type SqlClient, type SqlConnection, SqlError } from "effect/sql"
 import { Deadlines } from "../../services/Deadlines.ts"
+import { type Around, aroundStatements } from "./AroundStatements.ts"
 
-/** The database did not answer in time. Whether the statement was carried out is not known. */
+/** The database did not answer in time. It may or may not have run the statement. */
 export class Unanswered extends Data.TaggedError("Unanswered")<{ readonly message: string }> {}
 
-/** Whether a statement of this fiber may take as long as it takes. */
+/** True for a fiber whose statements have no time limit. */
 const Unlimited = Context.Reference("quarry/layers/sql/Unlimited", { defaultValue: () => false })
 
-type Limit = <A, R>(effect: Effect.Effect<A, SqlError.SqlError, R>) => Effect.Effect<A, SqlError.SqlError, R>
-
-/** What is given up has ended before that is told, so that its connection is not handed on with work on it. */
-const within = (deadlines: Deadlines, limit: Duration.Duration, what: string): Limit => {
+/**
+ * Fails what takes longer than the limit. The failure comes after the end of the interrupted work, so that nobody gets
+ * a connection that is still in use.
+ */
+const within = (deadlines: Deadlines, limit: Duration.Duration, failure: string): Around => {
   const limitMs = Duration.toMillis(limit)
   const giveUp = (ended: Effect.Effect<void>) => {
-    const cause = new Unanswered({ message: `${what} within the limit` })
+    const cause = new Unanswered({ message: `${failure} within the limit` })
     const reason = new SqlError.ConnectionError({ cause, message: cause.message, operation: "wait" })
     return Effect.andThen(ended, Effect.fail(new SqlError.SqlError({ reason })))
   }
@@ -25,20 +27,9 @@ const within = (deadlines: Deadlines, limit: Duration.Duration, what: string): L
 }
 
 /**
- * A connection that gives up what the server does not answer: a timeout of the server's own does nothing while it is
- * frozen, is partitioned away, or hides behind a pooler that passes no timeout on.
+ * The connections of a pool, with a time limit on each wait for one and on each statement. The server's own timeout
+ * does nothing while the server is frozen, is cut off by the network, or is behind a pooler that does not pass it on.
  */
-const limited = (connection: SqlConnection.Connection, answered: Limit): SqlConnection.Connection =>
-  SqlConnection.Connection.of({
-    execute: (...args) => answered(connection.execute(...args)),
-    executeRaw: (...args) => answered(connection.executeRaw(...args)),
-    executeStream: (...args) => connection.executeStream(...args),
-    executeValues: (...args) => answered(connection.executeValues(...args)),
-    executeValuesUnprepared: (...args) => answered(connection.executeValuesUnprepared(...args)),
-    executeUnprepared: (...args) => answered(connection.executeUnprepared(...args))
-  })
-
-/** The connections of a pool, each wait for one and each statement limited in time. */
 export const limitedAcquirer = Effect.fnUntraced(function* (
   acquirer: SqlConnection.Acquirer,
   limit: Duration.Duration
@@ -46,12 +37,12 @@ export const limitedAcquirer = Effect.fnUntraced(function* (
   const deadlines = yield* Deadlines.make
   const free = within(deadlines, limit, "no free connection to the database")
   const answered = within(deadlines, limit, "no answer from the database")
-  return Effect.map(free(acquirer), (connection) => limited(connection, answered))
+  return Effect.map(free(acquirer), (connection) => aroundStatements(connection, answered))
 })
 
 /**
- * A connection that prepares nothing. A prepared statement fails once after a column was added to what it reads; the
- * client prepares it again, but not inside a transaction, which has failed by then.
+ * A connection without prepared statements, for transactions. A prepared statement fails once after a migration has
+ * added a column to its result. Outside a transaction the client prepares it again; inside, the transaction has failed.
  */
 export const unprepared = (connection: SqlConnection.Connection): SqlConnection.Connection => ({
   ...connection,
@@ -60,8 +51,8 @@ export const unprepared = (connection: SqlConnection.Connection): SqlConnection.
 })
 
 /**
- * Runs statements that may take minutes (a migration, the whole of the books) in a transaction without a timeout on
- * either side. Transaction settings are what a pooler keeps apart for its clients.
+ * Runs statements that may take minutes (a migration, `ledger verify`) without a timeout on either side. In a
+ * transaction, because a pooler would hand a setting of the session to other clients.
  */
 export const unlimited = <A, E, R>(sql: SqlClient.SqlClient, effect: Effect.Effect<A, E, R>) =>
   sql

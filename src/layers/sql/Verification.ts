@@ -1,17 +1,23 @@
-import { Effect } from "effect"
+import { Effect, Schema } from "effect"
 import type { SqlClient, SqlError } from "effect/sql"
 import type { Discrepancy } from "../../services/Ledger.ts"
+import { rowOf, rowsOf } from "./Rows.ts"
 import { unlimited } from "./StatementLimit.ts"
 
-interface Row {
-  readonly account_id: string
-  readonly what: string
-  readonly expected: bigint
-  readonly found: bigint
-}
+const DiscrepancyRow = Schema.Struct({
+  account_id: Schema.String,
+  what: Schema.String,
+  expected: Schema.BigInt,
+  found: Schema.BigInt
+})
+const discrepancyRows = rowsOf(DiscrepancyRow)
+const lockRow = rowOf(Schema.Struct({ taken: Schema.Boolean }))
 
-/** One statement, and so one snapshot. A month of the log that retention has dropped is not compared. */
-export const books = (sql: SqlClient.SqlClient) => sql<Row>`
+/**
+ * Compares the whole of the books in one statement, and so one snapshot. Entries of months that retention has dropped
+ * from the log are not compared with it.
+ */
+export const books = (sql: SqlClient.SqlClient) => sql`
   with entry_quota as (
     select allowance_id, sum(quota_credits) as credits from ledger_entries where allowance_id is not null group by 1
   ), held_quota as (
@@ -53,16 +59,16 @@ export const books = (sql: SqlClient.SqlClient) => sql<Row>`
   order by 1, 2`
 
 /**
- * What in the books does not add up (I1, I2). It is right while searches run, and in nobody's way: it takes no lock that
- * they need. At millions of searches it takes as long as it takes.
+ * Everything in the books that does not add up (I1, I2). It can run beside searches: it takes no lock that they need.
+ * It has no time limit, because at millions of searches it takes minutes.
  */
 export const discrepancies = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient
 ): Effect.fn.Return<ReadonlyArray<Discrepancy>, SqlError.SqlError> {
-  return toDiscrepancies(yield* unlimited(sql, books(sql)))
+  return toDiscrepancies(yield* unlimited(sql, discrepancyRows(books(sql))))
 })
 
-const toDiscrepancies = (rows: ReadonlyArray<Row>): ReadonlyArray<Discrepancy> =>
+const toDiscrepancies = (rows: ReadonlyArray<typeof DiscrepancyRow.Type>): ReadonlyArray<Discrepancy> =>
   rows.map((row) => ({
     accountId: row.account_id,
     what: row.what,
@@ -70,19 +76,21 @@ const toDiscrepancies = (rows: ReadonlyArray<Row>): ReadonlyArray<Discrepancy> =
     found: Number(row.found)
   }))
 
-/** Entries that one look at the newest compares with the log: some milliseconds of work. */
+/** Entries that one check of the newest compares with the log, which takes some milliseconds. */
 const newestEntries = 1_000
-/** Accounts of those, by lot, whose quota it recomputes from all entries of their period. */
+/** Accounts among those, chosen at random, whose quota it recomputes from all entries of their period. */
 const newestAccounts = 10
-/** Accounts that used more of their quota have too many entries to be recomputed in passing. */
+/** Accounts that used more of their quota have too many entries to be recomputed every minute. */
 const mostRecomputed = 100_000
 
 /**
- * One statement, and so one snapshot. A search's entry is as old as its transaction and what it logs is younger. The day
- * before the period is for replicas whose clock is ahead of the database's. A trial's allowance is left out, because its entries may be of accounts that share the address over time, and
- * so is the pack balance, which only all entries of an account tell: `ledger verify` has both.
+ * Compares the newest entries in one statement, and so one snapshot. An entry has the time of its transaction's start,
+ * and its log rows are younger. The day before the period is for replicas whose clock is ahead of the database's.
+ *
+ * Two things are left to `ledger verify`: a trial's allowance, because its entries may be of several accounts that had
+ * the address one after the other, and the pack balance, which needs all entries of an account.
  */
-const newest = (sql: SqlClient.SqlClient) => sql<Row>`
+const newest = (sql: SqlClient.SqlClient) => sql`
   with recent as materialized (
     select account_id, allowance_id, kind, cause, quota_credits - balance_credits as credits, created_at
     from ledger_entries where created_at >= queries_retained_since() order by id desc limit ${newestEntries}
@@ -113,16 +121,17 @@ const newest = (sql: SqlClient.SqlClient) => sql<Row>`
   group by 1`
 
 /**
- * What in the newest entries does not add up, at a cost that does not grow with the books. Undefined when another replica
- * is looking.
+ * Everything in the newest entries that does not add up, at a cost that does not grow with the books. Undefined while
+ * another replica does the same.
  */
 export const newestDiscrepancies = (
   sql: SqlClient.SqlClient
 ): Effect.Effect<ReadonlyArray<Discrepancy> | undefined, SqlError.SqlError> =>
   sql.withTransaction(
     Effect.gen(function* () {
-      const [lock] = yield* sql<{ readonly taken: boolean }>`
-        select pg_try_advisory_xact_lock(hashtext('quarry_newest_discrepancies')) as taken`
-      return lock?.taken === true ? toDiscrepancies(yield* newest(sql)) : undefined
+      const lock = yield* lockRow(
+        sql`select pg_try_advisory_xact_lock(hashtext('quarry_newest_discrepancies')) as taken`
+      )
+      return lock?.taken === true ? toDiscrepancies(yield* discrepancyRows(newest(sql))) : undefined
     })
   )

@@ -1,48 +1,14 @@
-import { createServer, type Socket } from "node:net"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer, Logger, Redacted } from "effect"
 import * as EmailsLog from "../../../src/layers/auth/EmailsLog.ts"
 import * as EmailsSmtp from "../../../src/layers/auth/EmailsSmtp.ts"
 import { Emails } from "../../../src/services/Emails.ts"
+import { mailServer } from "../../support/MailServer.ts"
 
 const email = {
   to: "a@example.com",
   subject: "Confirm your address",
   text: "Open http://quarry.test/link?token=secret"
-}
-
-/** A mail server that takes one message at a time and keeps what it was told; or refuses to greet. */
-const mailServer = (greeting: string) =>
-  Effect.acquireRelease(
-    Effect.promise(
-      () =>
-        new Promise<{ port: number; said: Array<string>; close: () => void }>((resolve) => {
-          const said: Array<string> = []
-          const server = createServer((socket) => converse(socket, greeting, said)).listen(0, "127.0.0.1", () => {
-            const address = server.address()
-            const port = typeof address === "object" && address !== null ? address.port : 0
-            resolve({ port, said, close: () => server.close() })
-          })
-        })
-    ),
-    ({ close }) => Effect.sync(close)
-  )
-
-const converse = (socket: Socket, greeting: string, said: Array<string>): void => {
-  let inData = false
-  socket.setEncoding("utf8").on("error", () => {})
-  socket.write(`${greeting}\r\n`)
-  socket.on("data", (chunk) => {
-    for (const line of String(chunk)
-      .split("\r\n")
-      .filter((text) => text !== "")) {
-      said.push(line)
-      if (inData && line !== ".") continue
-      if (line === ".") inData = false
-      if (line === "DATA") inData = true
-      socket.write(line === "DATA" ? "354 go on\r\n" : line === "QUIT" ? "221 bye\r\n" : "250 ok\r\n")
-    }
-  })
 }
 
 const captured = (lines: Array<string>) =>

@@ -1,9 +1,11 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Duration, Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
+import * as fc from "fast-check"
+import type { Answer } from "../../../src/domain/Answer.ts"
 import { Ranking } from "../../../src/domain/Organic.ts"
-import { layer } from "../../../src/layers/memory/ResultCacheMemory.ts"
-import { ResultCache } from "../../../src/services/ResultCache.ts"
+import { AnswerStore, layer, makeStore } from "../../../src/layers/memory/ResultCacheMemory.ts"
+import { maxAnswerBytes, ResultCache } from "../../../src/services/ResultCache.ts"
 import { searchRequest } from "../../support/requests.ts"
 import { resultCacheConformance, yieldToOthers } from "../ResultCache.conformance.ts"
 
@@ -20,6 +22,100 @@ const cached = (query: string) =>
       Effect.succeed({ provider: "p", ranking: new Ranking([]), cached: false })
     )).cached
   })
+
+/** An answer of about so many bytes. */
+const answer = (bytes: number): Answer => ({
+  provider: "p",
+  ranking: new Ranking([
+    { position: 1, title: "t".repeat(bytes), url: "https://a.test/", domain: "a.test", snippet: "" }
+  ]),
+  cached: false
+})
+
+/** Bytes that an answer adds to an empty store. */
+const bytesOf = (key: string, found: Answer): number => {
+  const store = new AnswerStore({ ttl, capacity: 1 })
+  store.set(key, found, 0)
+  return store.bytes
+}
+
+describe("ResultCacheMemory: bounds", () => {
+  it("an answer owns its bytes, and none of a pool that it shares", () => {
+    for (const bytes of [0, 100, 5_000]) {
+      const { json } = answer(bytes).ranking
+      assert.strictEqual(json.buffer.byteLength, json.length)
+    }
+  })
+
+  it("400 answers of nearly 256 KiB take at most 64 MiB", () => {
+    const store = new AnswerStore({ ttl, capacity: 10_000 })
+    for (let index = 0; index < 400; index++) store.set(`key ${index}`, answer(maxAnswerBytes - 200), 0)
+    assert.isAtMost(store.bytes, 64 * 1024 * 1024)
+    assert.isAbove(store.count, 250)
+    assert.isDefined(store.get("key 399", 0))
+  })
+
+  it("an answer above 256 KiB is not kept, and one that was there is gone", () => {
+    const store = new AnswerStore({ ttl, capacity: 10 })
+    store.set("a", answer(1), 0)
+    store.set("a", answer(maxAnswerBytes), 0)
+    assert.deepStrictEqual([store.get("a", 0), store.bytes, store.count], [undefined, 0, 0])
+  })
+
+  it.effect("an expired answer that nobody asks for is removed within a minute", () =>
+    Effect.gen(function* () {
+      const store = yield* makeStore({ ttl, capacity: 10 })
+      store.set("a", answer(1), 0)
+      yield* TestClock.adjust("4 minutes")
+      store.set("b", answer(1), Duration.toMillis(Duration.minutes(4)))
+      yield* TestClock.adjust("2 minutes")
+      assert.strictEqual(store.count, 1)
+      yield* TestClock.adjust("4 minutes")
+      assert.deepStrictEqual([store.count, store.bytes], [0, 0])
+    })
+  )
+
+  it("keeps the answers asked for last, as many as both bounds allow", () => {
+    const step = fc.record({
+      what: fc.constantFrom("get", "set", "set", "wait"),
+      key: fc.constantFrom("a", "b", "ccc", "d".repeat(300)),
+      bytes: fc.integer({ min: 0, max: 2_500 })
+    })
+    const bounds = fc.record({ capacity: fc.integer({ min: 0, max: 4 }), maxBytes: fc.integer({ min: 0, max: 9_000 }) })
+    fc.assert(
+      fc.property(bounds, fc.array(step, { maxLength: 60 }), ({ capacity, maxBytes }, steps) => {
+        const store = new AnswerStore({ ttl: Duration.millis(100), capacity, maxBytes })
+        let model: ReadonlyArray<{ key: string; found: Answer; bytes: number; expiresAt: number }> = []
+        let now = 0
+        for (const { bytes, key, what } of steps) {
+          if (what === "wait") now += bytes / 50
+          if (what === "get") {
+            const entry = model.find((entry) => entry.key === key && entry.expiresAt > now)
+            if (entry !== undefined) model = [...model.filter((other) => other !== entry), entry]
+            assert.strictEqual(store.get(key, now)?.ranking, entry?.found.ranking)
+          }
+          if (what === "set") {
+            const found = answer(bytes)
+            const entry = { key, found, bytes: bytesOf(key, found), expiresAt: now + 100 }
+            model = model.filter((other) => other.key !== key && other.expiresAt > now)
+            if (entry.bytes <= maxBytes) model = [...model, entry]
+            while (model.length > capacity || model.reduce((sum, { bytes }) => sum + bytes, 0) > maxBytes) {
+              model = model.slice(1)
+            }
+            store.set(key, found, now)
+          }
+        }
+        assert.strictEqual(store.count, model.length)
+        assert.strictEqual(
+          store.bytes,
+          model.reduce((sum, { bytes }) => sum + bytes, 0)
+        )
+        store.sweep(Number.POSITIVE_INFINITY)
+        assert.deepStrictEqual([store.count, store.bytes], [0, 0])
+      })
+    )
+  })
+})
 
 describe("ResultCacheMemory", () => {
   it.effect("keeps an answer for its time from the lookup on, however often it is asked for", () =>

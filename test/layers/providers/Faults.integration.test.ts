@@ -1,4 +1,4 @@
-import { gzipSync } from "node:zlib"
+import { brotliCompressSync, constants, gzipSync } from "node:zlib"
 import { assert, describe, it } from "@effect/vitest"
 import { Duration, Effect, Layer, Schedule } from "effect"
 import type { RefusalReason } from "../../../src/domain/Refusal.ts"
@@ -17,6 +17,9 @@ const jsonType = { "content-type": "application/json" }
 
 /** 300 MB of zeros in 300 kB. */
 const bomb = gzipSync(Buffer.alloc(300 * 1024 * 1024))
+const brotliBomb = brotliCompressSync(Buffer.alloc(100 * 1024 * 1024), {
+  params: { [constants.BROTLI_PARAM_QUALITY]: 1 }
+})
 
 interface Fault {
   readonly what: string
@@ -75,6 +78,36 @@ const faults: ReadonlyArray<Fault> = [
     respond: () => (_, response) => response.writeHead(200, { ...jsonType, "content-encoding": "gzip" }).end(bomb),
     reason: () => "malformed",
     message: "larger than 2097152 bytes"
+  },
+  {
+    what: "a brotli bomb",
+    respond: () => (_, response) => response.writeHead(200, { ...jsonType, "content-encoding": "br" }).end(brotliBomb),
+    reason: () => "malformed",
+    message: "larger than 2097152 bytes"
+  },
+  {
+    what: "gzip within gzip",
+    respond: (fixture) => (_, response) =>
+      response
+        .writeHead(200, { ...jsonType, "content-encoding": "gzip, gzip" })
+        .end(gzipSync(gzipSync(JSON.stringify(fixture.answer([1]))))),
+    reason: () => "malformed"
+  },
+  {
+    what: "64 KiB of headers",
+    respond: (fixture) => json(fixture.answer([1]), 200, { "x-long": "x".repeat(65_536) }),
+    reason: () => "unreachable"
+  },
+  {
+    what: "2,000 headers",
+    respond: (fixture) => (_, response) =>
+      response
+        .writeHead(
+          200,
+          [...Array(2_000)].flatMap((_, index) => [`x-${index}`, "sixteen letters."])
+        )
+        .end(JSON.stringify(fixture.answer([1]))),
+    reason: () => "unreachable"
   },
   {
     what: "gzip that is none",

@@ -1,9 +1,10 @@
 import { afterAll, afterEach, assert, beforeAll, beforeEach, it } from "@effect/vitest"
-import { Duration, Effect, Fiber, Layer, Logger, Metric, type Redacted, Schedule } from "effect"
+import { Duration, Effect, Fiber, Layer, Logger, Metric, Redacted, Schedule } from "effect"
 import { Ranking } from "../../../src/domain/Organic.ts"
 import * as RateLimiterRedis from "../../../src/layers/redis/RateLimiterRedis.ts"
 import { RedisAway, RedisConnection } from "../../../src/layers/redis/RedisConnection.ts"
 import * as ResultCacheRedis from "../../../src/layers/redis/ResultCacheRedis.ts"
+import { StartFailure } from "../../../src/layers/StartFailure.ts"
 import { RateLimiter } from "../../../src/services/RateLimiter.ts"
 import { ResultCache } from "../../../src/services/ResultCache.ts"
 import { describeWithRedis, RedisCluster, RedisRoute, RedisServer } from "../../support/RedisServer.ts"
@@ -278,14 +279,28 @@ describeWithRedis("RedisConnection to a Redis with a password", () => {
     )
   )
 
-  it.live("says that a password is wrong, and never the password", () =>
-    observe(secured.url("mistaken"), (lines) =>
-      Effect.gen(function* () {
-        yield* becomesLocal(1)
-        assert.match(lines.join(), /WRONGPASS/)
-        assert.notInclude(lines.join(), "mistaken")
-      })
+  const refusal = (url: Redacted.Redacted) =>
+    observe(url, () => Effect.void).pipe(
+      Effect.catchDefect((defect) =>
+        Effect.succeed(defect instanceof StartFailure ? defect.message : assert.fail(String(defect)))
+      ),
+      Effect.map(String)
     )
+
+  it.live("a start with a wrong password, or none, is refused in one line that does not hold it", () =>
+    Effect.gen(function* () {
+      assert.match(yield* refusal(secured.url("mistaken")), /^Redis refuses [^\n]*REDIS_URL \(WRONGPASS [^\n]*\)\.$/)
+      assert.notInclude(yield* refusal(secured.url("mistaken")), "mistaken")
+      const none = Redacted.make(`redis://127.0.0.1:${secured.port}`)
+      assert.match(yield* refusal(none), /^Redis refuses [^\n]*REDIS_URL \(NOAUTH [^\n]*\)\.$/)
+    })
+  )
+
+  it.live("a start with a database that is not there is refused in one line, and not made on another one", () =>
+    Effect.gen(function* () {
+      const url = Redacted.make(`${Redacted.value(secured.url())}/99`)
+      assert.match(yield* refusal(url), /^Redis refuses [^\n]*REDIS_URL \(ERR DB index is out of range\)\.$/)
+    })
   )
 })
 

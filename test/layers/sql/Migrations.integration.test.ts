@@ -1,14 +1,16 @@
-import { assert, it } from "@effect/vitest"
-import { Clock, Effect, Fiber, type Layer } from "effect"
+import { assert, describe, it } from "@effect/vitest"
+import { Cause, Clock, Effect, Exit, Fiber, type Layer } from "effect"
 import { SqlClient } from "effect/sql"
+import * as StartFailure from "../../../src/layers/StartFailure.ts"
 import * as Migrations from "../../../src/layers/sql/Migrations.ts"
+import * as Pglite from "../../../src/layers/sql/Pglite.ts"
 import * as Postgres from "../../../src/layers/sql/Postgres.ts"
 import { Accounts } from "../../../src/services/Accounts.ts"
 import { KeyStore } from "../../../src/services/KeyStore.ts"
 import { Ledger } from "../../../src/services/Ledger.ts"
 import { QueryLog } from "../../../src/services/QueryLog.ts"
 import { freshDatabase } from "../../support/Database.ts"
-import { describeWithPostgres } from "../../support/Postgres.ts"
+import { describeWithPostgres, layer as emptyPostgres } from "../../support/Postgres.ts"
 import * as SqlStorage from "../../support/SqlStorage.ts"
 import { makeAccount, makeRecord } from "../../support/searches.ts"
 
@@ -90,5 +92,63 @@ describeWithPostgres("Migrations beside running replicas", () => {
         assert.deepStrictEqual(yield* Fiber.join(change), [[9999, "newer"]])
       })
     )
+  )
+})
+
+/** A store of a version before 0.1.0: it has the first of its migrations. */
+const olderHistory = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  yield* Migrations.runAll({ "0001_storage": Effect.asVoid(sql`create table accounts (id text)`) })
+})
+
+const tables = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const rows = yield* sql<{ readonly name: string }>`
+    select relname as name from pg_class
+    where relnamespace = 'public'::regnamespace and relkind in ('r', 'p') order by relname`
+  return rows.map(({ name }) => name)
+})
+
+const refusesOtherHistory = <E>(database: Layer.Layer<SqlClient.SqlClient, E>) => {
+  it.live("a database with another history of migrations is refused in one line and left as it was", () =>
+    Effect.gen(function* () {
+      yield* olderHistory
+      const cause = yield* Effect.flip(Effect.sandbox(Migrations.run))
+      const line = StartFailure.explain(cause) ?? Cause.pretty(cause)
+      assert.notInclude(line, "\n")
+      assert.match(line, /^The database has migration 1 under the name "storage".*DATABASE_URL or DATA_DIR\.$/)
+      assert.deepStrictEqual(yield* tables, ["accounts", "quarry_migrations"])
+    }).pipe(Effect.provide(database, { local: true }))
+  )
+}
+
+describe("Migrations on PGlite", () => refusesOtherHistory(Pglite.layer({ dataDir: undefined })))
+describeWithPostgres("Migrations on Postgres", () => {
+  it.live("a migration whose connection is cut leaves nothing behind, and the next run makes it", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const slow = Effect.andThen(Migrations.runFile("accounts.sql"), Effect.asVoid(sql`select pg_sleep(60)`))
+      const cut = yield* Effect.forkChild(Migrations.runAll({ "0001_schema": slow }))
+      const terminate = sql<{ readonly ended: boolean }>`
+        select pg_terminate_backend(pid) as ended from pg_stat_activity
+        where datname = current_database() and query like 'select pg_sleep%' and pid <> pg_backend_pid()`
+      while ((yield* terminate).length === 0) yield* Effect.sleep("50 millis")
+      assert.isTrue(Exit.isFailure(yield* Fiber.await(cut)))
+      assert.deepStrictEqual(yield* tables, ["quarry_migrations"])
+      assert.deepStrictEqual(yield* Migrations.run, [[1, "schema"]])
+    }).pipe(Effect.provide(emptyPostgres, { local: true }))
+  )
+
+  refusesOtherHistory(emptyPostgres)
+
+  it.live("a failing statement of a schema file leaves nothing of the migration behind", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      yield* sql`create table auth_apps (id text)`
+      yield* Effect.flip(Migrations.run)
+      assert.deepStrictEqual(yield* tables, ["auth_apps", "quarry_migrations"])
+      yield* sql`drop table auth_apps`
+      assert.deepStrictEqual(yield* Migrations.run, [[1, "schema"]])
+    }).pipe(Effect.provide(emptyPostgres, { local: true }))
   )
 })

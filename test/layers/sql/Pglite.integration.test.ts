@@ -1,5 +1,5 @@
 import { spawn } from "node:child_process"
-import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { assert, describe, it } from "@effect/vitest"
@@ -29,7 +29,59 @@ const refusal = (dataDir: string) =>
     error._tag === "StorageUnavailable" ? error.message : assert.fail(String(error))
   )
 
+/** What other users of the machine may open in a directory, itself included, with the permissions of each. */
+const openToOthers = (directory: string) =>
+  [".", ...readdirSync(directory, { recursive: true, encoding: "utf8" })]
+    .map((name) => `${(statSync(join(directory, name)).mode & 0o777).toString(8)} ${name}`)
+    .filter((line) => !/^[67]00 /.test(line))
+
+/** Runs with the umask that hides nothing from anybody. */
+const withOpenUmask = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
+  Effect.acquireUseRelease(
+    Effect.sync(() => process.umask(0)),
+    () => effect,
+    (umask) => Effect.sync(() => process.umask(umask))
+  )
+
 describe("Pglite", () => {
+  it.live("only the owner may read its files, whatever the umask, while it runs and after", () =>
+    Effect.gen(function* () {
+      const dataDir = join(yield* temporaryDirectory, "store")
+      yield* withOpenUmask(
+        open(dataDir, (sql) =>
+          Effect.gen(function* () {
+            yield* sql`create table kept as select generate_series(1, 10000) as n`
+            yield* sql`checkpoint`
+            assert.deepStrictEqual(openToOthers(dataDir), [])
+          })
+        )
+      )
+      assert.isAbove(readdirSync(join(dataDir, "postgres")).length, 10)
+      assert.deepStrictEqual(openToOthers(dataDir), [])
+    })
+  )
+
+  it.live("a store that others could read is closed to them when it is opened", () =>
+    Effect.gen(function* () {
+      const dataDir = yield* temporaryDirectory
+      yield* open(dataDir, (sql) => sql`create table kept as select 7 as n`)
+      writeFileSync(join(dataDir, "secrets.json"), "{}")
+      for (const name of ["secrets.json", "postgres/PG_VERSION"]) chmodSync(join(dataDir, name), 0o666)
+      for (const name of [".", "postgres", "postgres/base"]) chmodSync(join(dataDir, name), 0o755)
+      assert.deepStrictEqual(yield* open(dataDir, (sql) => sql`select n from kept`), [{ n: 7 }])
+      assert.deepStrictEqual(openToOthers(dataDir), [])
+    })
+  )
+
+  it.live("a directory that all users share is refused and left as it is", () =>
+    Effect.gen(function* () {
+      const dataDir = yield* temporaryDirectory
+      chmodSync(dataDir, 0o1777)
+      assert.match(yield* refusal(dataDir), /^DATA_DIR [^\n]+ cannot be used: all users of the machine share it\./)
+      assert.strictEqual(statSync(dataDir).mode & 0o7777, 0o1777)
+    })
+  )
+
   it.live("keeps data, and takes over the lock of a process that died", () =>
     Effect.gen(function* () {
       const dataDir = yield* temporaryDirectory
@@ -38,6 +90,14 @@ describe("Pglite", () => {
       )
       writeFileSync(join(dataDir, "quarry.pid"), "4194304 1")
       assert.deepStrictEqual(yield* open(dataDir, (sql) => sql`select n from kept`), [{ n: 7 }])
+    })
+  )
+
+  it.live("a data directory that refuses the lock is one message, and not an error of ours", () =>
+    Effect.gen(function* () {
+      const dataDir = yield* temporaryDirectory
+      mkdirSync(join(dataDir, "quarry.pid"))
+      assert.match(yield* refusal(dataDir), /^DATA_DIR [^\n]+ cannot be used: E[^\n]+\.$/)
     })
   )
 

@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs"
 import { fileURLToPath } from "node:url"
 import { Deferred, Effect, Redacted } from "effect"
 import { freePort } from "../../support/Spawned.ts"
@@ -5,6 +6,14 @@ import { pepper } from "./Store.ts"
 import * as Subprocess from "./Subprocess.ts"
 
 const program = fileURLToPath(new URL("../../../src/main.ts", import.meta.url))
+
+/** What `npm start` gives Node, its heap's size above all. */
+const flags: ReadonlyArray<string> = JSON.parse(readFileSync(new URL("../../../package.json", import.meta.url), "utf8"))
+  .scripts.start.split(" ")
+  .filter((word: string) => word.startsWith("--"))
+
+/** Without these nothing starts on Postgres. */
+export const secrets = { KEY_PEPPER: pepper, AUTH_SECRET: "a secret for tests, of 32 characters or more" }
 
 const startMs = 60_000
 
@@ -19,6 +28,8 @@ export interface ReplicaOptions {
   readonly database: Redacted.Redacted
   readonly engine: string
   readonly env?: Record<string, string>
+  /** Takes every line that it says once it listens; they are not kept in `said` then. */
+  readonly onLine?: (line: string) => void
 }
 
 /** A server process that listens and is killed with the scope. */
@@ -26,13 +37,12 @@ export const start = Effect.fnUntraced(function* (options: ReplicaOptions) {
   const port = yield* freePort
   const said: Array<string> = []
   const listening = yield* Deferred.make<void, Error>()
-  const subprocess = yield* Subprocess.start(process.execPath, [program], {
+  const subprocess = yield* Subprocess.start(process.execPath, [...flags, program], {
     env: {
       PORT: String(port),
       ADMIN_PORT: "0",
       DATABASE_URL: Redacted.value(options.database),
-      KEY_PEPPER: pepper,
-      AUTH_SECRET: "a secret for tests, of 32 characters or more",
+      ...secrets,
       SEARXNG_URL: options.engine,
       PROVIDER_TIMEOUT: "2 seconds",
       LOG_LEVEL: "warn",
@@ -40,7 +50,8 @@ export const start = Effect.fnUntraced(function* (options: ReplicaOptions) {
       ...options.env
     },
     onLine: (line) => {
-      if (line.startsWith("Quarry listens")) Deferred.doneUnsafe(listening, Effect.void)
+      if (line.includes("Quarry listens")) Deferred.doneUnsafe(listening, Effect.void)
+      else if (options.onLine !== undefined && Deferred.isDoneUnsafe(listening)) options.onLine(line)
       else said.push(line)
     }
   })

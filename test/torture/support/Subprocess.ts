@@ -63,3 +63,13 @@ export const cpuMs = (pid: number): number => {
     .split(" ")
   return ((Number(fields[11]) + Number(fields[12])) * 1000) / ticksPerSecond
 }
+
+/** Memory of a process that is in RAM, in MiB; nothing of one that has ended. */
+export const residentMib = (pid: number): number | undefined => {
+  try {
+    const kib = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1]
+    return kib === undefined ? undefined : Math.round(Number(kib) / 1024)
+  } catch {
+    return undefined
+  }
+}

@@ -3,7 +3,8 @@ import { setTimeout as sleep } from "node:timers/promises"
 
 /**
  * Stands in for a SearXNG, as a process of its own. The query says how it is answered: `wait80` after 80 ms, `fail`
- * with a 500, `hang` never. Its first line of output is its port.
+ * with a 500, `hang` never, `large` with 1 MB, `many` as a SerpApi with more rows than a call takes arguments, `deep`
+ * as an OpenSERP whose error is nested deeper than the stack. Its first line of output is its port.
  */
 const row = (engine: string, query: string, n: number) => ({
   url: `https://example.test/${encodeURIComponent(query)}/${n}`,
@@ -13,13 +14,27 @@ const row = (engine: string, query: string, n: number) => ({
   engines: [engine]
 })
 
+/** A row of 100 kB: long where nothing of a search needs to be. */
+const large = (row: object, query: string, n: number) => ({
+  ...row,
+  url: `https://example.test/${encodeURIComponent(query)}/${n}?${"u".repeat(60_000)}`,
+  title: `Title ${n} ${"t".repeat(10_000)}`,
+  content: `Snippet ${n} ${"s".repeat(10_000)}`,
+  engines: Array.from({ length: 20 }, (_, index) => `${index}${"e".repeat(1000)}`)
+})
+
+const manyRows = `{"organic_results":[${Array.from({ length: 174_000 }, () => '{"link":""}')}]}`
+
+const deepNesting = 100_000
+const deepError = `{"results":[],"meta":{"engines_failed":["google"],"engine_errors":${"[".repeat(deepNesting)}${"]".repeat(deepNesting)}}}`
+
 const server = createServer(async (request, response) => {
   const { pathname, searchParams } = new URL(request.url ?? "/", "http://engine")
-  if (pathname !== "/search") {
+  if (!/\/search(?:\.json)?$/.test(pathname)) {
     response.writeHead(404).end()
     return
   }
-  const query = searchParams.get("q") ?? ""
+  const query = searchParams.get("q") ?? searchParams.get("text") ?? ""
   const waitMs = Number(/\bwait(\d+)\b/.exec(query)?.[1] ?? 0)
   if (/\bhang\b/.test(query)) return
   if (waitMs > 0) await sleep(waitMs)
@@ -28,8 +43,11 @@ const server = createServer(async (request, response) => {
     return
   }
   const engine = searchParams.get("engines") ?? "google"
-  const results = Array.from({ length: 10 }, (_, index) => row(engine, query, index + 1))
+  const shape = /\blarge\b/.test(query) ? large : (it: object) => it
+  const results = Array.from({ length: 10 }, (_, index) => shape(row(engine, query, index + 1), query, index + 1))
   response.writeHead(200, { "content-type": "application/json" })
+  if (/\bmany\b/.test(query)) return void response.end(manyRows)
+  if (/\bdeep\b/.test(query)) return void response.end(deepError)
   response.end(JSON.stringify({ query, results, unresponsive_engines: [] }))
 })
 

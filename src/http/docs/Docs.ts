@@ -1,0 +1,52 @@
+import { Effect, Layer } from "effect"
+import { HttpRouter } from "effect/http"
+import { OpenApi } from "effect/http-api"
+import { Deployment } from "../../services/Deployment.ts"
+import { Api } from "../Api.ts"
+import { assetResponse, fingerprint, immutable, revalidated } from "../assets.ts"
+import { documentAt } from "../openapi.ts"
+import type { Document } from "./document.ts"
+import { pageOf } from "./page.ts"
+import { style } from "./style.ts"
+
+/** What the API is, for people at `/docs` and for programs at `/openapi.json`. Made as the process starts. */
+
+/** The page loads its style from here and nothing else; nobody frames it or makes it send anything. */
+const pageHeaders = {
+  "content-security-policy":
+    "default-src 'none'; style-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+  "x-frame-options": "DENY",
+  "referrer-policy": "no-referrer"
+}
+
+const stylePath = `/docs/style-${fingerprint(style)}.css` as const
+
+export const layer = Layer.unwrap(
+  Effect.gen(function* () {
+    const { origin } = yield* Deployment
+    const document = documentAt({ ...OpenApi.fromApi(Api) }, origin)
+    // The API's own document has these parts; tests read the page and hold the document to the service.
+    const page = pageOf(document as unknown as Document, stylePath)
+    return Layer.mergeAll(
+      HttpRouter.add(
+        "GET",
+        "/docs",
+        assetResponse({
+          text: page,
+          contentType: "text/html; charset=utf-8",
+          headers: { ...revalidated, ...pageHeaders }
+        })
+      ),
+      HttpRouter.add(
+        "GET",
+        stylePath,
+        assetResponse({ text: style, contentType: "text/css; charset=utf-8", headers: immutable })
+      ),
+      HttpRouter.add(
+        "GET",
+        "/openapi.json",
+        assetResponse({ text: JSON.stringify(document), contentType: "application/json", headers: revalidated })
+      )
+    )
+  })
+)

@@ -1,0 +1,104 @@
+import { type Html, html } from "../pages/html.ts"
+import { curlOf } from "./curl.ts"
+import { type Document, type Endpoint, fieldsOf, nameOf, type Response, resolve } from "./document.ts"
+import { fieldTable, typeOf } from "./schemas.ts"
+
+/** One operation of the reference: what it takes, what it answers, and a call of it. */
+
+const json = "application/json"
+
+const credentialsOf = ({ security }: Endpoint): Html => {
+  const links = security
+    .map((requirement) => Object.keys(requirement))
+    .map(
+      (names) =>
+        html`<li>${names.map((name, i) => html`${i === 0 ? "" : " with "}<a href="#credential-${name}">${name}</a>`)}</li>
+`
+    )
+  return html`<ul class="credentials" aria-label="Credentials accepted">
+${links}</ul>`
+}
+
+const parametersOf = ({ parameters = [] }: Endpoint): Html | undefined =>
+  parameters.length === 0
+    ? undefined
+    : fieldTable(
+        "Parameters",
+        parameters.map(({ description, in: place, name, required, schema }) => ({
+          path: name,
+          place,
+          description,
+          required: required ?? false,
+          schema
+        })),
+        true
+      )
+
+const bodyOf = (document: Document, { requestBody }: Endpoint): Html | undefined => {
+  const schema = requestBody?.content?.[json]?.schema
+  return schema === undefined ? undefined : fieldTable("Body, as JSON", fieldsOf(resolve(document, schema)), true)
+}
+
+const headerLink = (name: string): Html => html`<a href="#header-${name}"><code>${name}</code></a>`
+
+const contentOf = (response: Response): Html => {
+  const contents = Object.entries(response.content ?? {})
+  if (contents.length === 0) return html`<p>No body.</p>`
+  return html`${contents.map(([type, { schema }]) => {
+    const named = nameOf(schema) !== undefined || schema.anyOf !== undefined
+    return html`<p>${named ? typeOf(schema) : (schema.description ?? type)}${
+      type === json ? undefined : html` <span class="type">${type}</span>`
+    }</p>`
+  })}`
+}
+
+const responseRow = ([status, response]: readonly [string, Response]): Html => {
+  const headers = Object.keys(response.headers ?? {})
+  return html`<tr><th scope="row"><span class="status s${status.slice(0, 1)}">${status}</span></th><td>${contentOf(response)}${
+    headers.length === 0
+      ? undefined
+      : html`<details class="rule"><summary>${String(headers.length)} ${headers.length === 1 ? "header" : "headers"}</summary><p>${headers.map(
+          (name) => html`${headerLink(name)} `
+        )}</p></details>`
+  }</td></tr>
+`
+}
+
+const responsesOf = ({ responses }: Endpoint): Html => html`<table class="responses">
+<caption>Responses</caption>
+<thead><tr><th scope="col">Status</th><th scope="col">Body and headers</th></tr></thead>
+<tbody>
+${Object.entries(responses).map(responseRow)}</tbody>
+</table>`
+
+const sample = (caption: string, text: string): Html => html`<figure>
+<figcaption>${caption}</figcaption>
+<pre tabindex="0"><code>${text}</code></pre>
+</figure>`
+
+const samplesOf = (document: Document, endpoint: Endpoint, origin: string): Html => {
+  const [status, answer] = Object.entries(endpoint.responses)[0] ?? ["", undefined]
+  const example = answer?.content?.[json]?.example
+  return html`<div class="samples">
+${sample("Request", curlOf(endpoint, document.components.securitySchemes, origin))}
+${example === undefined ? undefined : sample(`Response, ${status}`, JSON.stringify(example, null, 2))}
+</div>`
+}
+
+export const operationHtml = (document: Document, endpoint: Endpoint, origin: string): Html => html`<article id="${
+  endpoint.operationId
+}" aria-labelledby="${endpoint.operationId}-title">
+<h3 id="${endpoint.operationId}-title"><a href="#${endpoint.operationId}">${endpoint.summary}</a></h3>
+<p class="call"><span class="method">${endpoint.method}</span> <code>${endpoint.path}</code></p>
+<div class="columns">
+<div>
+<p>${endpoint.description}</p>
+${credentialsOf(endpoint)}
+${parametersOf(endpoint)}
+${bodyOf(document, endpoint)}
+${responsesOf(endpoint)}
+</div>
+${samplesOf(document, endpoint, origin)}
+</div>
+</article>
+`

@@ -1,0 +1,15 @@
+import type { Effect } from "effect"
+import { SqlConnection, type SqlError } from "effect/sql"
+
+export type Around = <A, R>(statement: Effect.Effect<A, SqlError.SqlError, R>) => Effect.Effect<A, SqlError.SqlError, R>
+
+/** The connection with `around` applied to each statement. Streams are left as they are: Quarry runs none. */
+export const aroundStatements = (connection: SqlConnection.Connection, around: Around): SqlConnection.Connection =>
+  SqlConnection.Connection.of({
+    execute: (...args) => around(connection.execute(...args)),
+    executeRaw: (...args) => around(connection.executeRaw(...args)),
+    executeStream: (...args) => connection.executeStream(...args),
+    executeValues: (...args) => around(connection.executeValues(...args)),
+    executeValuesUnprepared: (...args) => around(connection.executeValuesUnprepared(...args)),
+    executeUnprepared: (...args) => around(connection.executeUnprepared(...args))
+  })

@@ -1,0 +1,164 @@
+import { Cache, Clock, Duration, Effect, Exit, Fiber, Option, Schema, type Scope } from "effect"
+import type { SqlClient } from "effect/sql"
+import { KeyMode } from "../../domain/ApiKey.ts"
+import { type Unauthorized, unauthorized } from "../../domain/errors.ts"
+import type { KeyPrincipal } from "../../domain/Principal.ts"
+import { lastUsedStepMs } from "../../services/KeyStore.ts"
+import { AccountRow, toAccount } from "./AccountsSql.ts"
+import { makeGroupCommit } from "./GroupCommit.ts"
+import { columnsOf, rowsOf } from "./Rows.ts"
+
+/** Age limit of an entry: half of the 10 seconds that an answer may be old, because reading it can take time too. */
+const maxAge = Duration.seconds(5)
+
+/** Keys in use are read again before their entries reach that age, so that no request waits for it. */
+const renewEvery = Duration.seconds(3)
+
+/** Rounds in which an unused key is still read again: a caller of every few seconds does not wait either. */
+const maxIdleRounds = 5
+
+const maxEntries = 10_000
+const maxReadTogether = 256
+
+const PrincipalRow = Schema.Struct({
+  ...AccountRow.fields,
+  key_id: Schema.String,
+  label: Schema.String,
+  mode: KeyMode,
+  last_used_at: Schema.NullOr(Schema.Date),
+  digest: Schema.Uint8Array
+})
+type PrincipalRow = typeof PrincipalRow.Type
+
+interface Entry {
+  readonly principal: KeyPrincipal
+  /** Rounds of renewal since the key was last used. */
+  idleRounds: number
+}
+
+interface Deps {
+  readonly sql: SqlClient.SqlClient
+  readonly scope: Scope.Scope
+  /** The key's row; null for an unknown or revoked key. */
+  readonly read: (digest: string) => Effect.Effect<PrincipalRow | null>
+}
+
+const principalRows = rowsOf(PrincipalRow)
+
+/** Makes the function that reads a key by digest (base64). Calls of it that arrive together share one statement. */
+const principals = (sql: SqlClient.SqlClient) => {
+  const columns = sql.literal(columnsOf(AccountRow, "a"))
+  return makeGroupCommit<string, PrincipalRow | null>({
+    name: "api_keys",
+    ownerOf: (digest) => digest,
+    maxBatch: maxReadTogether,
+    maxPerOwner: 1,
+    run: Effect.fnUntraced(function* (digests) {
+      const rows = yield* principalRows(sql`
+        select ${columns}, k.id as key_id, k.label, k.mode, k.last_used_at, k.digest
+        from api_keys k join accounts a on a.id = k.account_id
+        where k.digest = any (${digests.map((digest) => Buffer.from(digest, "base64"))}::bytea[])
+          and k.revoked_at is null and a.deleted_at is null`)
+      const byDigest = new Map(rows.map((row) => [Buffer.from(row.digest).toString("base64"), row]))
+      return digests.map((digest) => byDigest.get(digest) ?? null)
+    })
+  })
+}
+
+/** Writes the last use in a fiber beside the request: if it fails, the date is old and nothing else is wrong. */
+const touch = ({ scope, sql }: Deps, keyId: string, now: number) =>
+  sql`
+    update api_keys set last_used_at = ${new Date(now)}
+    where id = ${keyId} and (last_used_at is null or last_used_at <= ${new Date(now - lastUsedStepMs)})
+  `.pipe(
+    Effect.catchCause((cause) => Effect.logDebug("A key's last use could not be written down.", cause)),
+    Effect.forkIn(scope)
+  )
+
+const noteUse = Effect.fnUntraced(function* (deps: Deps, { key_id, last_used_at }: PrincipalRow) {
+  const now = yield* Clock.currentTimeMillis
+  if (last_used_at === null || last_used_at.getTime() <= now - lastUsedStepMs) yield* touch(deps, key_id, now)
+})
+
+const load = (deps: Deps) =>
+  Effect.fnUntraced(function* (digest: string): Effect.fn.Return<Entry, Unauthorized> {
+    const row = yield* deps.read(digest)
+    if (row === null) return yield* unauthorized
+    yield* noteUse(deps, row)
+    return { principal: toPrincipal(row), idleRounds: 0 }
+  })
+
+type Entries = Cache.Cache<string, Entry, Unauthorized>
+
+const renew = Effect.fnUntraced(function* (deps: Deps, entries: Entries, digest: string, entry: Entry) {
+  const used = entry.idleRounds++ === 0
+  const row = yield* deps.read(digest)
+  // The entry was removed during the read: the row may be older than that, and must not bring the key back.
+  if (Option.getOrUndefined(yield* Cache.getSuccess(entries, digest)) !== entry) return
+  if (row === null) return yield* Cache.invalidate(entries, digest)
+  if (used) yield* noteUse(deps, row)
+  yield* Cache.set(entries, digest, { principal: toPrincipal(row), idleRounds: entry.idleRounds })
+})
+
+/** Reads entries again. One that cannot be read grows old and expires. */
+const renewAll = (deps: Deps, entries: Entries, inUse: ReadonlyArray<readonly [string, Entry]>) =>
+  Effect.forEach(inUse, ([digest, entry]) => Effect.ignoreCause(renew(deps, entries, digest, entry)), {
+    concurrency: maxReadTogether,
+    discard: true
+  })
+
+export interface PrincipalCache {
+  readonly get: (digest: string) => Effect.Effect<KeyPrincipal, Unauthorized>
+  readonly remove: (digest: string) => Effect.Effect<void>
+}
+
+/**
+ * Principals by the digest (base64) of their keys' secrets, of the last seconds. Unknown keys have entries too. While
+ * keys are used, a fiber of the scope renews their entries.
+ */
+export const makePrincipalCache = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient
+): Effect.fn.Return<PrincipalCache, never, Scope.Scope> {
+  const scope = yield* Effect.scope
+  const fork = Effect.runForkWith(yield* Effect.context<never>())
+  const deps: Deps = { sql, scope, read: yield* principals(sql) }
+  let renewing = false
+
+  const entries = yield* Cache.makeWith(load(deps), {
+    capacity: maxEntries,
+    // A failure of the database is no answer, and is not kept.
+    timeToLive: (exit) => (Exit.isSuccess(exit) || !Exit.hasDies(exit) ? maxAge : Duration.zero)
+  })
+
+  const renewal = Effect.gen(function* () {
+    while (true) {
+      yield* Effect.sleep(renewEvery)
+      const all = Array.from(yield* Cache.entries(entries))
+      const inUse = all.filter(([, entry]) => entry.idleRounds < maxIdleRounds)
+      // In one synchronous step with the filter: a key that is used after it starts the renewal again.
+      renewing = inUse.length > 0
+      if (!renewing) return
+      yield* renewAll(deps, entries, inUse)
+    }
+  })
+
+  return {
+    get: Effect.fnUntraced(function* (digest) {
+      const entry = yield* Cache.get(entries, digest)
+      entry.idleRounds = 0
+      if (!renewing) {
+        renewing = true
+        // Not in the context of this request: the renewal serves all keys, and is no part of its trace.
+        Fiber.runIn(fork(renewal), scope)
+      }
+      return entry.principal
+    }),
+    remove: (digest) => Cache.invalidate(entries, digest)
+  }
+})
+
+const toPrincipal = (row: PrincipalRow): KeyPrincipal => ({
+  _tag: "key",
+  account: toAccount(row),
+  key: { id: row.key_id, label: row.label, mode: row.mode }
+})

@@ -1,0 +1,56 @@
+import { chmodSync, lstatSync, readdirSync, statSync } from "node:fs"
+import { join } from "node:path"
+import { NodeFS } from "@electric-sql/pglite/nodefs"
+
+/** The permissions that other users of the machine would have. */
+const forOthers = 0o077
+const permissions = 0o7777
+
+/** Set on directories such as /tmp. */
+const sticky = 0o1000
+
+/** Where the system knows no such permissions, every file seems open to all and stays so. */
+const hasPermissions = process.platform !== "win32"
+
+/** What is used here of the file operations of PGlite's module, whose types the package does not bring. */
+interface FileOperations {
+  setattr: (file: unknown, attributes: { readonly mode?: number }) => void
+  mknod: (parent: unknown, name: string, mode: number, device: unknown) => unknown
+}
+
+/**
+ * The files of an embedded database, which only their owner may read. PGlite sets the permissions of each file itself,
+ * so that the process's umask alone would leave its files open to everybody.
+ */
+export class PrivateFiles extends NodeFS {
+  override async init(...[database, options]: Parameters<NodeFS["init"]>): ReturnType<NodeFS["init"]> {
+    const { emscriptenOpts } = await super.init(database, options)
+    const preRun = emscriptenOpts.preRun ?? []
+    return { emscriptenOpts: { ...emscriptenOpts, preRun: [...preRun, ({ NODEFS }) => restrictNew(NODEFS.node_ops)] } }
+  }
+}
+
+const restrictNew = (operations: FileOperations): void => {
+  const { mknod, setattr } = operations
+  operations.mknod = (parent, name, mode, device) => mknod(parent, name, mode & ~forOthers, device)
+  operations.setattr = (file, attributes) =>
+    setattr(file, attributes.mode === undefined ? attributes : { ...attributes, mode: attributes.mode & ~forOthers })
+}
+
+/**
+ * Takes from other users what an older store, a copy or a looser directory lets them do with a data directory and all
+ * that is in it. Throws what the operating system refuses.
+ */
+export const restrict = (dataDir: string): void => {
+  if (!hasPermissions) return
+  const { mode } = statSync(dataDir)
+  if ((mode & sticky) !== 0) throw new Error("all users of the machine share it")
+  if ((mode & forOthers) !== 0) chmodSync(dataDir, mode & permissions & ~forOthers)
+  for (const name of readdirSync(dataDir, { recursive: true, encoding: "utf8" })) {
+    const path = join(dataDir, name)
+    const entry = lstatSync(path)
+    if (!entry.isSymbolicLink() && (entry.mode & forOthers) !== 0) {
+      chmodSync(path, entry.mode & permissions & ~forOthers)
+    }
+  }
+}

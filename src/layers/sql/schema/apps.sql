@@ -1,0 +1,91 @@
+-- Apps that people let in by OAuth, and their tokens: tables of the sign-in library, under names of our own.
+
+-- Lists of text are JSON, as the library writes them.
+create table auth_apps (
+  id text primary key,
+  client_id text not null unique,
+  name text,
+  redirect_uris text not null,
+  scopes text not null,
+  grant_types text not null,
+  response_types text not null,
+  token_endpoint_auth_method text not null,
+  application_type text not null,
+  created_at timestamptz not null,
+  updated_at timestamptz not null
+);
+create index auth_apps_created_at on auth_apps (created_at);
+
+-- What tokens are issued for, and which apps may ask for it.
+create table auth_resources (
+  id text primary key,
+  identifier text not null unique,
+  name text not null,
+  created_at timestamptz not null,
+  updated_at timestamptz not null
+);
+
+create table auth_app_resources (
+  id text primary key,
+  client_id text not null references auth_apps (client_id) on delete cascade,
+  resource text not null references auth_resources (identifier) on delete cascade,
+  created_at timestamptz not null,
+  unique (client_id, resource)
+);
+
+create table auth_consents (
+  id text primary key,
+  user_id text not null references auth_users (id) on delete cascade,
+  client_id text not null references auth_apps (client_id) on delete cascade,
+  resources text,
+  scopes text not null,
+  created_at timestamptz not null,
+  updated_at timestamptz not null
+);
+create index auth_consents_user on auth_consents (user_id);
+create index auth_consents_client on auth_consents (client_id);
+
+-- Foreign keys are checked in their order: the person is locked first, as by every statement that ends all of a
+-- person's sessions. Another order could deadlock with it.
+create table auth_refresh_tokens (
+  id text primary key,
+  digest text not null unique,
+  user_id text not null references auth_users (id) on delete cascade,
+  client_id text not null references auth_apps (client_id) on delete cascade,
+  session_id text references auth_sessions (id) on delete set null,
+  code_digest text,
+  resources text,
+  scopes text not null,
+  expires_at timestamptz not null,
+  created_at timestamptz not null,
+  revoked_at timestamptz,
+  rotated_at timestamptz,
+  rotation_settled_at timestamptz,
+  signed_in_at timestamptz
+);
+create index auth_refresh_tokens_user_id on auth_refresh_tokens (user_id);
+create index auth_refresh_tokens_client_id on auth_refresh_tokens (client_id);
+create index auth_refresh_tokens_session_id on auth_refresh_tokens (session_id);
+create index auth_refresh_tokens_code_digest on auth_refresh_tokens (code_digest);
+create index auth_refresh_tokens_expires_at on auth_refresh_tokens (expires_at);
+
+create table auth_access_tokens (
+  id text primary key,
+  digest text not null unique,
+  user_id text not null references auth_users (id) on delete cascade,
+  client_id text not null references auth_apps (client_id) on delete cascade,
+  session_id text references auth_sessions (id) on delete set null,
+  code_digest text,
+  resources text,
+  scopes text not null,
+  expires_at timestamptz not null,
+  created_at timestamptz not null,
+  revoked_at timestamptz,
+  refresh_id text references auth_refresh_tokens (id) on delete cascade
+);
+create index auth_access_tokens_refresh on auth_access_tokens (refresh_id);
+create index auth_access_tokens_user_id on auth_access_tokens (user_id);
+create index auth_access_tokens_client_id on auth_access_tokens (client_id);
+create index auth_access_tokens_session_id on auth_access_tokens (session_id);
+create index auth_access_tokens_code_digest on auth_access_tokens (code_digest);
+create index auth_access_tokens_expires_at on auth_access_tokens (expires_at);

@@ -1,0 +1,59 @@
+-- Ends a batch of holds: charges, gives the rest back (pack credits first, R30), writes ledger entries and the query
+-- log. `charged` is null where the hold had expired: nothing happened to it. A hold that an earlier call settled
+-- answers that call's charge. For locks and planner settings see ledger_reserve.
+--
+-- `records` has the columns of a log entry (`QueryRow.ts`) and `n`, the position of its hold in the batch. The log is
+-- written by a statement of its own: without hash joins, a join of the batch with the holds taken would compare each
+-- row with each other row.
+create or replace function ledger_settle(hold_ids text[], account_ids text[], charges bigint[], records json)
+returns table (n bigint, charged bigint, balance bigint)
+language plpgsql
+set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_hashjoin = off
+set enable_mergejoin = off set enable_material = off set lock_timeout = '2s'
+as $$
+#variable_conflict use_column
+declare
+  ended boolean[];
+begin
+  perform from wallets w where w.account_id = any (account_ids) order by w.account_id for update;
+  with asked as materialized (
+    select * from unnest(hold_ids, charges) with ordinality as t (hold_id, charge, n)
+  ), taken as (
+    delete from holds h using asked where h.id = asked.hold_id
+    returning asked.n, asked.charge, h.id, h.account_id, h.allowance_id, h.from_quota, h.from_balance,
+      greatest(h.from_quota - asked.charge, 0) as to_quota,
+      least(h.from_quota + h.from_balance - asked.charge, h.from_balance) as to_balance
+  ), quota_back as (
+    update allowances l set used = l.used - t.credits
+    from (select allowance_id as id, sum(to_quota)::bigint as credits from taken group by 1) as t
+    where l.id = t.id and t.credits > 0
+  ), balance_back as (
+    update wallets w set balance = w.balance + t.credits
+    from (select account_id as id, sum(to_balance)::bigint as credits from taken group by 1) as t
+    where w.account_id = t.id and t.credits > 0
+  ), entered as (
+    insert into ledger_entries (account_id, allowance_id, kind, quota_credits, balance_credits, cause)
+    select account_id, allowance_id, 'search', from_quota - to_quota, to_balance - from_balance, id
+    from taken where charge > 0
+  )
+  select array_agg(asked.n in (select taken.n from taken) order by asked.n) into ended from asked;
+  insert into queries (
+    id, hold_id, account_id, key_id, batch_id, target, query, geo, locale, page, num, safe, source, outcome,
+    credits, cached, provider, result_count, duration_ms
+  )
+  select r.id, hold_ids[r.n], r.account_id, r.key_id, r.batch_id, r.target, r.query, r.geo, r.locale, r.page, r.num,
+    r.safe, r.source, r.outcome, r.credits, r.cached, r.provider, r.result_count, r.duration_ms
+  from json_to_recordset(records) as r (
+    n bigint, id text, account_id text, key_id text, batch_id text, target text, query text, geo text,
+    locale text, page integer, num integer, safe text, source text, outcome text, credits integer,
+    cached boolean, provider text, result_count integer, duration_ms bigint
+  )
+  where ended[r.n];
+  return query
+    select t.n,
+      case when ended[t.n] then t.charge
+        else (select e.quota_credits - e.balance_credits from ledger_entries e where e.cause = t.hold_id) end,
+      w.balance
+    from unnest(hold_ids, account_ids, charges) with ordinality as t (hold_id, account_id, charge, n)
+    left join wallets w on w.account_id = t.account_id;
+end $$;

@@ -1,0 +1,32 @@
+-- Gives back the credits of expired holds, of at most so many accounts, and answers how many holds there were. An
+-- account whose wallet is locked is busy and waits for the next sweep, or another replica sweeps it: no sweep waits,
+-- and no hold is given back twice.
+--
+-- The moment is a variable because no index can be used for a comparison with clock_timestamp(), which may change from
+-- row to row: every sweep would read all holds left since the last vacuum.
+create or replace function ledger_sweep(most_accounts integer) returns bigint
+language plpgsql set lock_timeout = '2s' set enable_seqscan = off as $$
+declare
+  moment timestamptz := clock_timestamp();
+  free_accounts text[];
+  swept bigint;
+begin
+  select array_agg(t.account_id) into free_accounts from (
+    select w.account_id from wallets w
+    where w.account_id in (select distinct h.account_id from holds h where h.expires_at <= moment limit most_accounts)
+    order by w.account_id for update skip locked
+  ) as t;
+  with taken as (
+    delete from holds where account_id = any (free_accounts) and expires_at <= moment returning *
+  ), quota_back as (
+    update allowances l set used = l.used - t.credits
+    from (select allowance_id as id, sum(from_quota)::bigint as credits from taken group by 1) as t
+    where l.id = t.id
+  ), balance_back as (
+    update wallets w set balance = w.balance + t.credits
+    from (select account_id as id, sum(from_balance)::bigint as credits from taken group by 1) as t
+    where w.account_id = t.id
+  )
+  select count(*) into swept from taken;
+  return swept;
+end $$;

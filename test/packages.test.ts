@@ -1,0 +1,52 @@
+import { readFileSync } from "node:fs"
+import { assert, describe, it } from "@effect/vitest"
+import { Schema } from "effect"
+
+const Package = Schema.Struct({
+  version: Schema.optional(Schema.String),
+  resolved: Schema.optional(Schema.String),
+  integrity: Schema.optional(Schema.String),
+  hasInstallScript: Schema.optional(Schema.Boolean),
+  optional: Schema.optional(Schema.Boolean),
+  bin: Schema.optional(Schema.Record(Schema.String, Schema.String))
+})
+
+const Lock = Schema.fromJsonString(Schema.Struct({ packages: Schema.Record(Schema.String, Package) }))
+
+const Manifest = Schema.fromJsonString(
+  Schema.Struct({ optionalDependencies: Schema.Record(Schema.String, Schema.String) })
+)
+
+const read = (name: string) => readFileSync(new URL(`../${name}`, import.meta.url), "utf8")
+
+/** What an installation brings, without the project itself. */
+const packages = Object.entries(Schema.decodeUnknownSync(Lock)(read("package-lock.json")).packages).filter(
+  ([path]) => path !== ""
+)
+
+const pathsOf = (entries: typeof packages) => entries.map(([path]) => path)
+
+describe("package-lock.json", () => {
+  it("has the hash of every package, those for other platforms included", () => {
+    assert.isAbove(packages.length, 100)
+    assert.deepStrictEqual(pathsOf(packages.filter(([, it]) => !it.integrity?.startsWith("sha512-"))), [])
+  })
+
+  it("has no package that runs a script when it is installed, which could fetch what has no hash", () => {
+    assert.deepStrictEqual(pathsOf(packages.filter(([, it]) => it.hasInstallScript)), [])
+  })
+
+  it("names no registry, so that a mirror serves as well", () => {
+    assert.deepStrictEqual(pathsOf(packages.filter(([, it]) => it.resolved !== undefined)), [])
+  })
+
+  it("has one build of Node for each platform, none of which another platform requires", () => {
+    const { optionalDependencies } = Schema.decodeUnknownSync(Manifest)(read("package.json"))
+    const builds = packages.filter(([, it]) => it.bin?.node !== undefined)
+    assert.deepStrictEqual(
+      builds.map(([path, { optional, version }]) => [path, version, optional]),
+      Object.entries(optionalDependencies).map(([name, version]) => [`node_modules/${name}`, version, true])
+    )
+    assert.isAbove(builds.length, 4)
+  })
+})

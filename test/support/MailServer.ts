@@ -1,0 +1,46 @@
+import { createServer, type Socket } from "node:net"
+import { Effect } from "effect"
+
+/** A mail server that takes one message at a time and keeps what it was told; or refuses to greet. */
+export const mailServer = (greeting: string) =>
+  Effect.acquireRelease(
+    Effect.promise(
+      () =>
+        new Promise<{ port: number; said: Array<string>; close: () => void }>((resolve) => {
+          const said: Array<string> = []
+          const server = createServer((socket) => converse(socket, greeting, said)).listen(0, "127.0.0.1", () => {
+            const address = server.address()
+            const port = typeof address === "object" && address !== null ? address.port : 0
+            resolve({ port, said, close: () => server.close() })
+          })
+        })
+    ),
+    ({ close }) => Effect.sync(close)
+  )
+
+const converse = (socket: Socket, greeting: string, said: Array<string>): void => {
+  let inData = false
+  socket.setEncoding("utf8").on("error", () => {})
+  socket.write(`${greeting}\r\n`)
+  socket.on("data", (chunk) => {
+    for (const line of String(chunk)
+      .split("\r\n")
+      .filter((text) => text !== "")) {
+      said.push(line)
+      if (inData && line !== ".") continue
+      if (line === ".") inData = false
+      if (line === "DATA") inData = true
+      socket.write(line === "DATA" ? "354 go on\r\n" : line === "QUIT" ? "221 bye\r\n" : "250 ok\r\n")
+    }
+  })
+}
+
+/** The last link in what a mail server was told. */
+export const lastLink = (said: ReadonlyArray<string>): string | undefined =>
+  said
+    .join("\n")
+    // Quoted-printable.
+    .replaceAll("=\n", "")
+    .replaceAll("=3D", "=")
+    .match(/http\S+/g)
+    ?.at(-1)

@@ -1,0 +1,79 @@
+import { Agent, request as send } from "node:http"
+import { Effect } from "effect"
+import type { RandomRequest } from "./RandomRequests.ts"
+
+export interface Reply {
+  /** Undefined when the connection ended before there was a whole answer. */
+  readonly status: number | undefined
+  /** What broke the connection. */
+  readonly error: string | undefined
+  readonly headers: Readonly<Record<string, string | ReadonlyArray<string> | undefined>>
+  readonly text: string
+}
+
+/** Half of all requests share the connections of this address. */
+const sharedAddress = "127.0.1.1"
+
+/** Each of the others has one of many: who shows no credential is limited by address. */
+const addressOf = (from: number): string =>
+  `127.${1 + ((from >> 1) % 200)}.${(from >> 9) % 250}.${1 + ((from >> 17) % 250)}`
+
+/** What gives the `n`th request an address of its own. */
+export const ownAddress = (n: number): number => n * 2
+
+const broken = (error: NodeJS.ErrnoException): Reply => ({
+  status: undefined,
+  error: error.code ?? error.message,
+  headers: {},
+  text: ""
+})
+
+export type Exchange = Effect.Success<typeof make>
+
+/** Sends requests as they are. */
+export const make = Effect.map(
+  Effect.acquireRelease(
+    Effect.sync(() => new Agent({ keepAlive: true })),
+    (agent) => Effect.sync(() => agent.destroy())
+  ),
+  (agent) => {
+    const once = (
+      port: number,
+      { body, from, method, path }: RandomRequest,
+      headers: ReadonlyArray<readonly [string, string]>,
+      resume: (reply: Reply | "again") => void
+    ): void => {
+      const whole = [
+        ["host", `localhost:${port}`],
+        ...headers,
+        ...(body === undefined ? [] : [["content-length", String(body.length)]])
+      ]
+      const own =
+        from % 2 === 0
+          ? { agent: false as const, localAddress: addressOf(from) }
+          : { agent, localAddress: sharedAddress }
+      const request = send({ port, host: "127.0.0.1", method, path, ...own, headers: whole.flat() })
+      request.on("error", (error: NodeJS.ErrnoException) =>
+        // A kept connection may be closed by the server just when it is used.
+        resume(request.reusedSocket && error.code === "ECONNRESET" ? "again" : broken(error))
+      )
+      request.on("response", (response) => {
+        const chunks: Array<Buffer> = []
+        response.on("data", (chunk: Buffer) => chunks.push(chunk)).on("error", (error) => resume(broken(error)))
+        response.on("end", () => {
+          const text = Buffer.concat(chunks).toString("utf8")
+          resume({ status: response.statusCode, error: undefined, headers: response.headers, text })
+        })
+      })
+      request.end(body)
+    }
+
+    /** `headers` are sent in place of the request's own. */
+    return (port: number, request: RandomRequest, headers: RandomRequest["headers"]): Effect.Effect<Reply> =>
+      Effect.callback((resume) => {
+        const attempt = () =>
+          once(port, request, headers, (reply) => (reply === "again" ? attempt() : resume(Effect.succeed(reply))))
+        attempt()
+      })
+  }
+)

@@ -1,0 +1,52 @@
+import { Effect, Fiber } from "effect"
+import type { Answer, Client } from "./Client.ts"
+import type { Replica } from "./Replica.ts"
+import type { Customer } from "./Store.ts"
+
+/** Who has no answer by then has lost it. */
+const patienceMs = 30_000
+
+let asked = 0
+
+/**
+ * Searches at a fixed pace, whether those before were answered or not: a server that stands still for a second is late
+ * for each of them, and not for one. `elapsedMs` of an answer is counted from when its search was due.
+ */
+export const run = Effect.fnUntraced(function* (options: {
+  readonly client: Client
+  readonly replica: Replica
+  readonly customers: ReadonlyArray<Customer>
+  readonly perSecond: number
+  readonly seconds: number
+}) {
+  const { client, customers, perSecond, replica, seconds } = options
+  const startedAt = performance.now()
+  const searches: Array<Fiber.Fiber<Answer>> = []
+  for (let n = 0; n < perSecond * seconds; n++) {
+    const dueAt = startedAt + (n * 1000) / perSecond
+    const early = dueAt - performance.now()
+    if (early > 0) yield* Effect.sleep(early)
+    const query = `honest ${++asked}`
+    const lost: Answer = {
+      status: undefined,
+      error: `none within ${patienceMs / 1000} s`,
+      creditsUsed: undefined,
+      asked: [{ query, outcome: undefined }],
+      elapsedMs: patienceMs,
+      startedAt: dueAt,
+      endedAt: dueAt + patienceMs
+    }
+    const search = client.search(replica.url, customers[n % customers.length]?.secret ?? "", query).pipe(
+      Effect.map((answer) => ({ ...answer, startedAt: dueAt, elapsedMs: answer.endedAt - dueAt })),
+      Effect.timeoutOrElse({ duration: patienceMs, orElse: () => Effect.succeed(lost) })
+    )
+    searches.push(yield* Effect.forkChild(search))
+  }
+  return yield* Effect.forEach(searches, Fiber.join)
+})
+
+/** The time within which all but one in a hundred were answered, in milliseconds. */
+export const p99 = (answers: ReadonlyArray<Answer>): number => {
+  const sorted = answers.map(({ elapsedMs }) => elapsedMs).sort((one, other) => one - other)
+  return Math.round(sorted[Math.ceil(sorted.length * 0.99) - 1] ?? 0)
+}
