@@ -4,7 +4,7 @@ import { Redis } from "ioredis"
 import * as RateLimiterRedis from "../../src/layers/redis/RateLimiterRedis.ts"
 import { RedisConnection } from "../../src/layers/redis/RedisConnection.ts"
 import { RateLimiter, windowMs } from "../../src/services/RateLimiter.ts"
-import { queryRecord } from "../../test/support/requests.ts"
+import { logEntry } from "../../test/support/requests.ts"
 import type { Scenario } from "../Scenario.ts"
 import { type Measurement, median, ratios } from "../support/Measurement.ts"
 import { measureInProcess } from "../support/Runs.ts"
@@ -43,7 +43,7 @@ export const ledger: Scenario = {
           if (account === undefined) return
           const hold = yield* store.ledger.reserve(account, 1)
           const id = `qry_${randomUUID().replaceAll("-", "")}`
-          yield* store.ledger.settle(hold, [queryRecord({ id, accountId: account.id }, "ledger alone")])
+          yield* store.ledger.settle(hold, [logEntry({ id, accountId: account.id }, "ledger alone")])
         })
       const measurements = yield* alternateInProcess(stage, 512, [
         ["all accounts", (n) => pay(accounts[n % accounts.length])],

@@ -12,7 +12,7 @@ import {
   Text,
   wholeNumber
 } from "./fields.ts"
-import { type Outcome, outcomes } from "./QueryRecord.ts"
+import { type Outcome, outcomes } from "./LogEntry.ts"
 import { QueryText } from "./SearchRequest.ts"
 import { Target } from "./Target.ts"
 

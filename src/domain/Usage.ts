@@ -1,7 +1,7 @@
 import { Result, Schema } from "effect"
 import { InvalidRequest } from "./errors.ts"
 import { moment, type RawFields, reader, readFields } from "./fields.ts"
-import type { Outcome } from "./QueryRecord.ts"
+import type { Outcome } from "./LogEntry.ts"
 
 export const granularities = ["hour", "day", "month"] as const
 export const Granularity = Schema.Literals(granularities).annotate({

@@ -1,6 +1,6 @@
 import { geos } from "../domain/Geo.ts"
+import { outcomes } from "../domain/LogEntry.ts"
 import { defaultEntries, maxEntries, maxSourceCharacters } from "../domain/QueryHistory.ts"
-import { outcomes } from "../domain/QueryRecord.ts"
 import { maxQueryCodePoints, SearchFields } from "../domain/SearchRequest.ts"
 import { targets } from "../domain/Target.ts"
 import { granularities } from "../domain/Usage.ts"

@@ -3,13 +3,13 @@ import type { Answer } from "../domain/Answer.ts"
 import type { BulkRows } from "../domain/BulkRequest.ts"
 import type { BulkBody, ErrorRow, RowBody } from "../domain/BulkResult.ts"
 import { internalError, type QuotaExceeded, UpstreamTimeout } from "../domain/errors.ts"
+import type { LogEntry } from "../domain/LogEntry.ts"
 import type { Principal } from "../domain/Principal.ts"
-import type { QueryRecord } from "../domain/QueryRecord.ts"
 import type { SearchRefused, SearchRequest } from "../domain/SearchRequest.ts"
-import { type Dispatch, makeDispatch, toBody, toRecord } from "./Dispatch.ts"
+import { type Dispatch, makeDispatch, toBody, toLogEntry } from "./Dispatch.ts"
 import { Ids } from "./Ids.ts"
 import { Limits } from "./Limits.ts"
-import { makeMetering, type Receipt, type Waits } from "./Metering.ts"
+import { type LedgerWaits, makeMetering, type Receipt } from "./Metering.ts"
 import { cacheKey } from "./ResultCache.ts"
 import { countRows, traceRows } from "./RowTelemetry.ts"
 import { sampledSpan, spanned } from "./Tracing.ts"
@@ -18,7 +18,7 @@ import { sampledSpan, spanned } from "./Tracing.ts"
 export interface BulkSettlement {
   readonly body: BulkBody
   readonly receipt: Receipt
-  readonly waits: Waits
+  readonly waits: LedgerWaits
 }
 
 /** Many searches from credits to answers, inside one time budget. */
@@ -84,7 +84,7 @@ export interface Row {
   /** When its search ended; undefined for a row that still runs as the batch ends. */
   endedAtNanos: bigint | undefined
   /** The log entry of a row that was dispatched, from the batch's end on. */
-  record: QueryRecord | undefined
+  entry: LogEntry | undefined
 }
 
 type RowState =
@@ -117,7 +117,7 @@ const newBatch = (id: string, principal: Principal, rows: BulkRows): Batch => {
         : { _tag: "rejected", error: row.failure },
       span: undefined,
       endedAtNanos: undefined,
-      record: undefined
+      entry: undefined
     })
   )
   const waiting = all.filter(({ state }) => state._tag === "waiting")
@@ -136,7 +136,7 @@ const settledBatch = Effect.fnUntraced(function* (
   yield* runRows(parts, batch)
   const endedAt = yield* Clock.currentTimeMillis
   const body = yield* conclude(parts, batch, endedAt)
-  const receipt = yield* metered.settle(batch.rows.flatMap(({ record }) => (record === undefined ? [] : [record])))
+  const receipt = yield* metered.settle(batch.rows.flatMap(({ entry }) => (entry === undefined ? [] : [entry])))
   const settleMs = (yield* Clock.currentTimeMillis) - endedAt
   return { body, receipt, waits: { reserveMs: reservedAt - arrivedAt, settleMs } }
 }, Effect.uninterruptible)
@@ -215,11 +215,11 @@ const conclude = Effect.fnUntraced(function* (parts: Parts, batch: Batch, nowMs:
       results.push(end)
       continue
     }
-    const record = toRecord(batch.principal, end.request, yield* parts.ids.make("qry_"), end.dispatch, batch.id)
-    row.record = record
+    const entry = toLogEntry(batch.principal, end.request, yield* parts.ids.make("qry_"), end.dispatch, batch.id)
+    row.entry = entry
     results.push(
       Result.match(end.dispatch.answer, {
-        onSuccess: ({ ranking }): RowBody => ({ status: "ok", ...toBody(record, ranking) }),
+        onSuccess: ({ ranking }): RowBody => ({ status: "ok", ...toBody(entry, ranking) }),
         onFailure: errorRow
       })
     )

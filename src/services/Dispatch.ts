@@ -1,9 +1,9 @@
 import { Clock, Duration, Effect, Metric, Result } from "effect"
 import type { Answer } from "../domain/Answer.ts"
 import type { UpstreamError, UpstreamTimeout } from "../domain/errors.ts"
+import type { LogEntry } from "../domain/LogEntry.ts"
 import type { Ranking } from "../domain/Organic.ts"
 import { defaultSource, type Principal } from "../domain/Principal.ts"
-import type { QueryRecord } from "../domain/QueryRecord.ts"
 import type { SearchRequest } from "../domain/SearchRequest.ts"
 import type { SearchBody } from "../domain/SearchResult.ts"
 import { deadlineIn } from "./Deadlines.ts"
@@ -41,18 +41,18 @@ export const makeDispatch = Effect.gen(function* () {
 /** Counts a dispatched search by how it ended. */
 export const countSearch = (
   operation: "search" | "row",
-  { cached, durationMs, outcome, request }: QueryRecord
+  { cached, durationMs, outcome, request }: LogEntry
 ): Effect.Effect<void> =>
   Metric.update(searchDuration.of(operation, request.target, outcome, String(cached)), durationMs / 1000)
 
 /** The log entry of a dispatched search. It costs one credit however it ended, and none in the demo (R24). */
-export const toRecord = (
+export const toLogEntry = (
   principal: Principal,
   request: SearchRequest,
   id: string,
   { answer, durationMs }: Dispatch,
   batchId?: string
-): QueryRecord => ({
+): LogEntry => ({
   id,
   accountId: principal._tag === "demo" ? undefined : principal.account.id,
   keyId: principal._tag === "key" ? principal.key.id : undefined,
@@ -66,7 +66,7 @@ export const toRecord = (
   durationMs
 })
 
-export const toBody = ({ id, request }: QueryRecord, ranking: Ranking): SearchBody => ({
+export const toBody = ({ id, request }: LogEntry, ranking: Ranking): SearchBody => ({
   id,
   target: request.target,
   query: request.query,

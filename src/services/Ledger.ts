@@ -1,7 +1,7 @@
 import { Context, Data, type Effect } from "effect"
 import type { Account, Allowance } from "../domain/Account.ts"
 import type { NotFound, QuotaExceeded } from "../domain/errors.ts"
-import type { QueryRecord } from "../domain/QueryRecord.ts"
+import type { LogEntry } from "../domain/LogEntry.ts"
 
 /** Credits taken out of an account for searches that are about to be dispatched. It ends exactly once (I3). */
 export interface Hold {
@@ -15,7 +15,7 @@ export interface Hold {
 }
 
 export interface Settlement {
-  /** Credits charged: the sum over the records. */
+  /** Credits charged: the sum over the entries. */
   readonly charged: number
   /** Pack credits left after it. */
   readonly balance: number
@@ -48,11 +48,11 @@ export class Ledger extends Context.Service<
     /** Takes `credits`, from the quota first and then from the pack balance (R30), or nothing at all. */
     readonly reserve: (account: Account, credits: number) => Effect.Effect<Hold, QuotaExceeded>
     /**
-     * Ends a hold: charges what the records say, gives the rest back (pack credits first) and writes the records to
-     * the query log, all in one transaction. Without records it releases the hold. The records' credits must not
+     * Ends a hold: charges what the entries say, gives the rest back (pack credits first) and writes the entries to
+     * the query log, all in one transaction. Without entries it releases the hold. The entries' credits must not
      * exceed the hold.
      */
-    readonly settle: (hold: Hold, records: ReadonlyArray<QueryRecord>) => Effect.Effect<Settlement, HoldExpired>
+    readonly settle: (hold: Hold, entries: ReadonlyArray<LogEntry>) => Effect.Effect<Settlement, HoldExpired>
     /** What the account can spend now. */
     readonly allowance: (account: Account) => Effect.Effect<Allowance>
     /** Adds pack credits. `credits` is positive. Answers the new balance. */

@@ -1,8 +1,8 @@
 import { Effect, Metric } from "effect"
 import type { Allowance } from "../domain/Account.ts"
 import type { QuotaExceeded } from "../domain/errors.ts"
+import type { LogEntry } from "../domain/LogEntry.ts"
 import type { Principal } from "../domain/Principal.ts"
-import type { QueryRecord } from "../domain/QueryRecord.ts"
 import { Ledger } from "./Ledger.ts"
 import { creditsCharged, creditsRefused, creditsReturned } from "./Metrics.ts"
 import { QueryLog } from "./QueryLog.ts"
@@ -18,13 +18,13 @@ export interface Receipt {
 }
 
 /** Searches that may run: their credits are held, and `settle` ends the hold, once. */
-export interface Metered {
+export interface OpenHold {
   /** Charges and logs what was dispatched and gives the rest back. */
-  readonly settle: (records: ReadonlyArray<QueryRecord>) => Effect.Effect<Receipt>
+  readonly settle: (entries: ReadonlyArray<LogEntry>) => Effect.Effect<Receipt>
 }
 
 /** What of a request's time went to the ledger, in milliseconds. */
-export interface Waits {
+export interface LedgerWaits {
   readonly reserveMs: number
   readonly settleMs: number
 }
@@ -37,26 +37,26 @@ export const makeMetering = Effect.gen(function* () {
   const ledger = yield* Ledger
   const queryLog = yield* QueryLog
 
-  const free: Metered = {
-    settle: (records) => Effect.as(queryLog.append(records), { creditsUsed: 0, before: undefined, balance: 0 })
+  const free: OpenHold = {
+    settle: (entries) => Effect.as(queryLog.append(entries), { creditsUsed: 0, before: undefined, balance: 0 })
   }
 
   /** Takes the credits of `searches`, or refuses them all. */
   const reserve = Effect.fnUntraced(function* (
     principal: Principal,
     searches: number
-  ): Effect.fn.Return<Metered, QuotaExceeded> {
+  ): Effect.fn.Return<OpenHold, QuotaExceeded> {
     if (principal._tag === "demo") return free
     const { account } = principal
     const hold = yield* spanned("Ledger.reserve", { attributes: { "quarry.credits": searches } }, () =>
       Effect.tapError(ledger.reserve(account, searches), () => Metric.update(creditsRefused.of(), searches))
     )
     return {
-      settle: (records) =>
-        spanned("Ledger.settle", { attributes: { "quarry.searches": records.length } }, () =>
-          ledger.settle(hold, records)
+      settle: (entries) =>
+        spanned("Ledger.settle", { attributes: { "quarry.searches": entries.length } }, () =>
+          ledger.settle(hold, entries)
         ).pipe(
-          Effect.tap(({ charged }) => countCredits(records, searches - charged)),
+          Effect.tap(({ charged }) => countCredits(entries, searches - charged)),
           Effect.map(({ balance, charged }) => ({ creditsUsed: charged, before: hold.before, balance })),
           // The credits have gone back already: nothing was charged, and the request is a fault of ours.
           Effect.orDie
@@ -77,9 +77,9 @@ export const makeMetering = Effect.gen(function* () {
   return { reserve, nothing }
 })
 
-const countCredits = (records: ReadonlyArray<QueryRecord>, returned: number): Effect.Effect<void> =>
+const countCredits = (entries: ReadonlyArray<LogEntry>, returned: number): Effect.Effect<void> =>
   Effect.andThen(
-    Effect.forEach(records, ({ credits, request }) => Metric.update(creditsCharged.of(request.target), credits), {
+    Effect.forEach(entries, ({ credits, request }) => Metric.update(creditsCharged.of(request.target), credits), {
       discard: true
     }),
     returned === 0 ? Effect.void : Metric.update(creditsReturned.of(), returned)

@@ -1,17 +1,17 @@
 import { Context, type Effect } from "effect"
 import type { InvalidRequest } from "../domain/errors.ts"
+import type { LogEntry } from "../domain/LogEntry.ts"
 import type { HistoryQuery, Position } from "../domain/QueryHistory.ts"
-import type { QueryRecord } from "../domain/QueryRecord.ts"
 import type { UsageBucket, UsageQuery } from "../domain/Usage.ts"
 
-export interface LoggedQuery extends QueryRecord {
+export interface StoredLogEntry extends LogEntry {
   /** Unix milliseconds on the store's clock. */
   readonly at: number
 }
 
 export interface HistoryPage {
   /** Newest first. */
-  readonly entries: ReadonlyArray<LoggedQuery>
+  readonly entries: ReadonlyArray<StoredLogEntry>
   /** Where the next page begins; undefined when there is none. */
   readonly next: Position | undefined
 }
@@ -21,9 +21,9 @@ export class QueryLog extends Context.Service<
   QueryLog,
   {
     /** Writes entries of searches that no account pays for. */
-    readonly append: (records: ReadonlyArray<QueryRecord>) => Effect.Effect<void>
+    readonly append: (entries: ReadonlyArray<LogEntry>) => Effect.Effect<void>
     /** The account's latest entries, newest first. */
-    readonly recent: (accountId: string, limit: number) => Effect.Effect<ReadonlyArray<LoggedQuery>>
+    readonly recent: (accountId: string, limit: number) => Effect.Effect<ReadonlyArray<StoredLogEntry>>
     /**
      * A page of the account's entries, newest first, that stays the same whatever is logged meanwhile. With a filter
      * that few entries pass, a page may be short, or empty, and not be the last: as many entries are looked at for each

@@ -3,14 +3,14 @@ import type { RowBody } from "../domain/BulkResult.ts"
 import type { Batch, Row } from "./Bulk.ts"
 import { countSearch } from "./Dispatch.ts"
 import { searchDuration } from "./Metrics.ts"
-import { describeOutcome, describeSearch, type Outcome, sampledSpan, TraceQueryText } from "./Tracing.ts"
+import { describeOutcome, describeSearch, type SearchEnd, sampledSpan, TraceQueryText } from "./Tracing.ts"
 
 /** Counts each row by how it ended. Those that were not dispatched took no time, and their target may not exist. */
 export const countRows = ({ rows }: Batch, results: ReadonlyArray<RowBody>): Effect.Effect<void> =>
   Effect.forEach(
     rows,
-    ({ index, record }) => {
-      if (record !== undefined) return countSearch("row", record)
+    ({ index, entry }) => {
+      if (entry !== undefined) return countSearch("row", entry)
       const result = results[index]
       return result?.status === "error"
         ? Metric.update(searchDuration.of("row", "none", result.error, "false"), 0)
@@ -19,10 +19,10 @@ export const countRows = ({ rows }: Batch, results: ReadonlyArray<RowBody>): Eff
     { discard: true }
   )
 
-const outcomeOf = ({ record }: Row, result: RowBody): Outcome =>
-  record === undefined
+const outcomeOf = ({ entry }: Row, result: RowBody): SearchEnd =>
+  entry === undefined
     ? { outcome: result.status === "ok" ? "ok" : result.error, credits: 0, cached: false, dispatched: false }
-    : { ...record, dispatched: true }
+    : { ...entry, dispatched: true }
 
 /**
  * Ends the span of each row, in the order of the request. Those that were rejected or never started get one too, so that

@@ -1,12 +1,12 @@
 import { Clock, Context, Effect, Exit, Fiber, Layer, Result, type Tracer } from "effect"
 import type { QuotaExceeded, UpstreamError, UpstreamTimeout } from "../domain/errors.ts"
+import type { LogEntry } from "../domain/LogEntry.ts"
 import type { Principal } from "../domain/Principal.ts"
-import type { QueryRecord } from "../domain/QueryRecord.ts"
 import type { SearchRequest } from "../domain/SearchRequest.ts"
 import type { SearchBody } from "../domain/SearchResult.ts"
-import { countSearch, makeDispatch, toBody, toRecord } from "./Dispatch.ts"
+import { countSearch, makeDispatch, toBody, toLogEntry } from "./Dispatch.ts"
 import { Ids } from "./Ids.ts"
-import { makeMetering, type Receipt, type Waits } from "./Metering.ts"
+import { type LedgerWaits, makeMetering, type Receipt } from "./Metering.ts"
 import { describeOutcome, describeSearch, spanned, TraceQueryText } from "./Tracing.ts"
 
 /** A search after its settlement: charged and logged, whether it has a body or failed upstream. */
@@ -14,8 +14,8 @@ export interface SearchSettlement {
   readonly body: Result.Result<SearchBody, UpstreamError | UpstreamTimeout>
   readonly receipt: Receipt
   /** As it was logged. */
-  readonly record: QueryRecord
-  readonly waits: Waits
+  readonly entry: LogEntry
+  readonly waits: LedgerWaits
 }
 
 /** One search from credits to answer. */
@@ -74,16 +74,16 @@ const settledSearch = Effect.fnUntraced(function* (
     yield* metered.settle([])
     return yield* Effect.failCause(exit.cause)
   }
-  const record = toRecord(principal, request, yield* ids.make("qry_"), exit.value)
-  yield* countSearch("search", record)
-  describeOutcome(span, { ...record, dispatched: true })
+  const entry = toLogEntry(principal, request, yield* ids.make("qry_"), exit.value)
+  yield* countSearch("search", entry)
+  describeOutcome(span, { ...entry, dispatched: true })
   const answeredAt = clock.currentTimeMillisUnsafe()
-  const receipt = yield* metered.settle([record])
+  const receipt = yield* metered.settle([entry])
   const settleMs = clock.currentTimeMillisUnsafe() - answeredAt
   return {
-    body: Result.map(exit.value.answer, ({ ranking }) => toBody(record, ranking)),
+    body: Result.map(exit.value.answer, ({ ranking }) => toBody(entry, ranking)),
     receipt,
-    record,
+    entry,
     waits: { reserveMs: reservedAt - startedAt, settleMs }
   }
 }, Effect.uninterruptible)

@@ -98,7 +98,7 @@ export const describeProvider = (span: Tracer.Span, name: string): void => {
 }
 
 /** How a search ended. The outcome is `ok` or the API's code. */
-export interface Outcome {
+export interface SearchEnd {
   readonly outcome: string
   readonly credits: number
   readonly cached: boolean
@@ -110,7 +110,7 @@ export interface Outcome {
 /** Outcomes that are no refusal of what the caller sent. */
 const faults: ReadonlySet<string> = new Set(["upstream_error", "upstream_timeout", "internal_error"])
 
-export const describeOutcome = (span: Tracer.Span, ended: Outcome): void => {
+export const describeOutcome = (span: Tracer.Span, ended: SearchEnd): void => {
   if (!span.sampled) return
   span.attribute("quarry.outcome", ended.outcome)
   span.attribute("quarry.credits", ended.credits)

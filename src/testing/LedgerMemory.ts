@@ -1,7 +1,7 @@
 import { Clock, Duration, Effect, Layer } from "effect"
 import { type Allowance, giveBack, split } from "../domain/Account.ts"
 import { NotFound, QuotaExceeded } from "../domain/errors.ts"
-import type { QueryRecord } from "../domain/QueryRecord.ts"
+import type { LogEntry } from "../domain/LogEntry.ts"
 import { Ids } from "../services/Ids.ts"
 import { type Discrepancy, type Hold, HoldExpired, Ledger } from "../services/Ledger.ts"
 import { enterPeriod, type LedgerEntry, MemoryStore, type StoredAccount } from "./MemoryStore.ts"
@@ -98,7 +98,7 @@ const end = (store: Store, id: string, charge: number): LedgerEntry | undefined 
   }
 }
 
-const settle = Effect.fnUntraced(function* (store: Store, hold: Hold, records: ReadonlyArray<QueryRecord>) {
+const settle = Effect.fnUntraced(function* (store: Store, hold: Hold, records: ReadonlyArray<LogEntry>) {
   const charge = records.reduce((sum, record) => sum + record.credits, 0)
   if (charge > hold.fromQuota + hold.fromBalance) {
     return yield* Effect.die(new RangeError(`hold ${hold.id}: more charged than held`))

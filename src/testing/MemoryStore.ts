@@ -3,7 +3,7 @@ import type { Account } from "../domain/Account.ts"
 import type { ApiKey } from "../domain/ApiKey.ts"
 import { type Period, periodAt } from "../domain/Plan.ts"
 import type { Hold } from "../services/Ledger.ts"
-import type { LoggedQuery } from "../services/QueryLog.ts"
+import type { StoredLogEntry } from "../services/QueryLog.ts"
 
 export interface StoredAllowance {
   readonly scope: string
@@ -44,7 +44,7 @@ export class MemoryStore extends Context.Service<
     readonly allowances: Map<string, StoredAllowance>
     readonly holds: Map<string, StoredHold>
     readonly entries: Array<LedgerEntry>
-    readonly queries: Array<LoggedQuery & { readonly holdId: string | undefined }>
+    readonly queries: Array<StoredLogEntry & { readonly holdId: string | undefined }>
     /** By secret. */
     readonly keys: Map<string, ApiKey>
   }

@@ -1,7 +1,7 @@
 import { Clock, DateTime, Effect, Layer } from "effect"
 import type { HistoryFilter, Position } from "../domain/QueryHistory.ts"
 import { maxRows, tooManyRows, total, type UsageBucket, type UsageQuery } from "../domain/Usage.ts"
-import { type LoggedQuery, QueryLog } from "../services/QueryLog.ts"
+import { QueryLog, type StoredLogEntry } from "../services/QueryLog.ts"
 import { MemoryStore } from "./MemoryStore.ts"
 
 /** The log without a database. */
@@ -62,7 +62,7 @@ export const layer: Layer.Layer<QueryLog, never, MemoryStore> = Layer.effect(
 const compare = (a: Position, b: Position): number =>
   a.atMicros === b.atMicros ? Number(a.ordinal - b.ordinal) : a.atMicros < b.atMicros ? -1 : 1
 
-const passes = ({ at, batchId, keyId, outcome, request }: LoggedQuery, filter: HistoryFilter): boolean =>
+const passes = ({ at, batchId, keyId, outcome, request }: StoredLogEntry, filter: HistoryFilter): boolean =>
   (filter.target ?? request.target) === request.target &&
   (filter.outcome ?? outcome) === outcome &&
   (filter.keyId ?? keyId) === keyId &&
@@ -72,8 +72,8 @@ const passes = ({ at, batchId, keyId, outcome, request }: LoggedQuery, filter: H
   at >= (filter.from ?? Number.NEGATIVE_INFINITY) &&
   at < (filter.to ?? Number.POSITIVE_INFINITY)
 
-const count = (entries: ReadonlyArray<LoggedQuery>, query: UsageQuery): ReadonlyArray<UsageBucket> => {
-  const groupOf = (entry: LoggedQuery) =>
+const count = (entries: ReadonlyArray<StoredLogEntry>, query: UsageQuery): ReadonlyArray<UsageBucket> => {
+  const groupOf = (entry: StoredLogEntry) =>
     query.groupBy === undefined ? undefined : query.groupBy === "target" ? entry.request.target : entry.keyId
   const buckets = new Map<string, UsageBucket>()
   for (const entry of entries) {

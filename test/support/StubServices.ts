@@ -17,7 +17,7 @@ import { RateLimiter } from "../../src/services/RateLimiter.ts"
 import { Readiness } from "../../src/services/Readiness.ts"
 import { Search } from "../../src/services/Search.ts"
 import { Sessions } from "../../src/services/Sessions.ts"
-import { queryRecord } from "./requests.ts"
+import { logEntry } from "./requests.ts"
 
 /** The secret of the only key there is. */
 export const secret = "sk_live_stub"
@@ -77,7 +77,7 @@ const stubs = (during: (request: SearchRequest) => Effect.Effect<void>) =>
         Effect.as(during(request), {
           body: Result.succeed({ id: "qry_stub", ...request, ranking: new Ranking([]) }),
           receipt,
-          record: queryRecord({ id: "qry_stub", accountId: principal.account.id }, request.query),
+          entry: logEntry({ id: "qry_stub", accountId: principal.account.id }, request.query),
           waits
         })
     }),

@@ -1,6 +1,6 @@
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
-import { Outcome } from "../../domain/QueryRecord.ts"
+import { Outcome } from "../../domain/LogEntry.ts"
 import { Safe, Target } from "../../domain/Target.ts"
 import { Granularity, Grouping } from "../../domain/Usage.ts"
 import { accepting } from "../Callers.ts"

@@ -4,7 +4,7 @@ import { parseBulk } from "../../domain/BulkRequest.ts"
 import type { QuotaExceeded } from "../../domain/errors.ts"
 import { parse, queryStringForm } from "../../domain/SearchRequest.ts"
 import { Bulk } from "../../services/Bulk.ts"
-import type { Receipt, Waits } from "../../services/Metering.ts"
+import type { LedgerWaits, Receipt } from "../../services/Metering.ts"
 import { Search } from "../../services/Search.ts"
 import { Api } from "../Api.ts"
 import { bulkResponse, searchResponse } from "../answers.ts"
@@ -32,8 +32,8 @@ export const layer = HttpApiBuilder.group(
           const request = yield* Effect.fromResult(parse(query, queryStringForm))
           note(state, { target: request.target })
           const served = search.run(yield* CurrentPrincipal, request)
-          const { body, receipt, record, waits } = yield* tellRefusal(state, served)
-          const { cached, durationMs, provider } = record
+          const { body, receipt, entry, waits } = yield* tellRefusal(state, served)
+          const { cached, durationMs, provider } = entry
           note(state, {
             ...toFacts(receipt, waits),
             cached,
@@ -60,7 +60,7 @@ export const layer = HttpApiBuilder.group(
   })
 )
 
-const toFacts = ({ creditsUsed }: Receipt, { reserveMs, settleMs }: Waits): Facts => ({
+const toFacts = ({ creditsUsed }: Receipt, { reserveMs, settleMs }: LedgerWaits): Facts => ({
   credits: creditsUsed,
   reserve_ms: reserveMs,
   settle_ms: settleMs

@@ -4,7 +4,7 @@ import { remaining } from "../../domain/Account.ts"
 import { encodeCursor, parseHistory, parseRecent } from "../../domain/QueryHistory.ts"
 import { parseUsage, total } from "../../domain/Usage.ts"
 import { Ledger } from "../../services/Ledger.ts"
-import { type LoggedQuery, QueryLog } from "../../services/QueryLog.ts"
+import { QueryLog, type StoredLogEntry } from "../../services/QueryLog.ts"
 import { Api } from "../Api.ts"
 import { currentAccount } from "../Middleware.ts"
 import { toMoment, toMomentOrNull } from "../wire.ts"
@@ -77,7 +77,7 @@ export const layer = HttpApiBuilder.group(
 )
 
 /** An entry on the wire. Which provider answered is the operator's business. */
-export const toLoggedQuery = (entry: LoggedQuery) => ({
+export const toLoggedQuery = (entry: StoredLogEntry) => ({
   id: entry.id,
   created_at: toMoment(entry.at),
   batch_id: entry.batchId ?? null,

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Schema } from "effect"
-import { Outcome } from "../../src/domain/QueryRecord.ts"
+import { Outcome } from "../../src/domain/LogEntry.ts"
 
 describe("I5: the outcomes of a logged search", () => {
   it("are those that are charged: 200, 502 and 504", () => {

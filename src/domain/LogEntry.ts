@@ -7,7 +7,7 @@ export const Outcome = Schema.Literals(outcomes)
 export type Outcome = typeof Outcome.Type
 
 /** One entry of the query log. */
-export interface QueryRecord {
+export interface LogEntry {
   /** `qry_` and 32 hex characters. */
   readonly id: string
   readonly accountId: string | undefined

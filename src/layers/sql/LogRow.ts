@@ -1,11 +1,11 @@
 import { Schema } from "effect"
-import { Outcome, type QueryRecord } from "../../domain/QueryRecord.ts"
+import { type LogEntry, Outcome } from "../../domain/LogEntry.ts"
 import { Safe, Target } from "../../domain/Target.ts"
-import type { LoggedQuery } from "../../services/QueryLog.ts"
+import type { StoredLogEntry } from "../../services/QueryLog.ts"
 import { columnsOf } from "./Rows.ts"
 
 /** The columns of a log entry that the service writes. `ledger_settle` has the same list; a test compares the two. */
-export const QueryRow = Schema.Struct({
+export const LogRow = Schema.Struct({
   id: Schema.String,
   account_id: Schema.NullOr(Schema.String),
   key_id: Schema.NullOr(Schema.String),
@@ -27,12 +27,12 @@ export const QueryRow = Schema.Struct({
 })
 
 /** A log entry as it is read, with the time that the database gave it. */
-export const LoggedRow = Schema.Struct({ ...QueryRow.fields, created_at: Schema.Date })
+export const LoggedRow = Schema.Struct({ ...LogRow.fields, created_at: Schema.Date })
 
 export const loggedColumns = columnsOf(LoggedRow)
 
 /** A log entry by column, as JSON and statements can carry it. */
-export const toColumns = (record: QueryRecord) =>
+export const toColumns = (record: LogEntry) =>
   ({
     id: record.id,
     account_id: record.accountId,
@@ -52,9 +52,9 @@ export const toColumns = (record: QueryRecord) =>
     provider: record.provider,
     result_count: record.resultCount,
     duration_ms: Math.round(record.durationMs)
-  }) satisfies { readonly [Column in keyof typeof QueryRow.Type]: unknown }
+  }) satisfies { readonly [Column in keyof typeof LogRow.Type]: unknown }
 
-export const toLogged = (row: typeof LoggedRow.Type): LoggedQuery => ({
+export const toLogged = (row: typeof LoggedRow.Type): StoredLogEntry => ({
   id: row.id,
   accountId: row.account_id ?? undefined,
   keyId: row.key_id ?? undefined,

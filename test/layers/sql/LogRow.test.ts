@@ -1,15 +1,15 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
-import type { QueryRecord } from "../../../src/domain/QueryRecord.ts"
+import type { LogEntry } from "../../../src/domain/LogEntry.ts"
+import { LogRow } from "../../../src/layers/sql/LogRow.ts"
 import * as Pglite from "../../../src/layers/sql/Pglite.ts"
-import { QueryRow } from "../../../src/layers/sql/QueryRow.ts"
 import { Ledger } from "../../../src/services/Ledger.ts"
 import { QueryLog } from "../../../src/services/QueryLog.ts"
 import * as SqlStorage from "../../support/SqlStorage.ts"
 import { makeAccount } from "../../support/searches.ts"
 
-const columns = Object.keys(QueryRow.fields)
+const columns = Object.keys(LogRow.fields)
 /** Columns that the database fills by itself, and the one that the ledger adds. */
 const others = ["hold_id", "created_at", "ordinal"]
 
@@ -20,7 +20,7 @@ const settledColumns =
 /** The first word of each part of a list. */
 const names = (list = "") => list.split(",").map((part) => part.trim().split(" ")[0])
 
-layer(SqlStorage.layer(Pglite.layer({ dataDir: undefined })), { timeout: "60 seconds" })("QueryRow", (it) => {
+layer(SqlStorage.layer(Pglite.layer({ dataDir: undefined })), { timeout: "60 seconds" })("LogRow", (it) => {
   it.effect("the log has the listed columns, with and without null", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
@@ -59,7 +59,7 @@ layer(SqlStorage.layer(Pglite.layer({ dataDir: undefined })), { timeout: "60 sec
   it.effect("an entry that the ledger or the log writes is read with every value", () =>
     Effect.gen(function* () {
       const account = yield* makeAccount({ plan: "growth" })
-      const record: QueryRecord = {
+      const record: LogEntry = {
         id: "qry_settled",
         accountId: account.id,
         keyId: "key_1",
