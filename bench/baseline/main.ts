@@ -57,7 +57,7 @@ const refuse = (request: FastifyRequest, reply: FastifyReply, status: number, re
   reply.code(status).send({ ...refused, request_id: request.id })
 
 app.addHook("onRequest", async (request, reply) => {
-  reply.header("x-request-id", request.id)
+  reply.headers({ "x-request-id": request.id, "x-content-type-options": "nosniff", "cache-control": "no-store" })
 })
 
 app.addHook("onResponse", async (request, reply) => {

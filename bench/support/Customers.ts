@@ -2,7 +2,8 @@ import { createHmac } from "node:crypto"
 import { readFileSync } from "node:fs"
 import { Effect, Redacted } from "effect"
 import pg from "pg"
-import { type Customer, customer, open, pepper, type Store } from "../../test/torture/support/Store.ts"
+import { pepper } from "../../test/support/SqlStorage.ts"
+import { type Customer, customer, open, type Store } from "../../test/torture/support/Store.ts"
 
 /** Side by side: as many as the store has connections. */
 const creationsAtOnce = 4

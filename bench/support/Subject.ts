@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs"
 import { fileURLToPath } from "node:url"
 import { Effect } from "effect"
 import { freePort } from "../../test/support/Spawned.ts"
-import { pepper } from "../../test/torture/support/Store.ts"
+import { pepper } from "../../test/support/SqlStorage.ts"
 
 /** What load is sent to: one process or several that share a database. */
 export interface Subject {

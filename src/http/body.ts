@@ -1,4 +1,5 @@
-import { IncomingMessage } from "node:http"
+import { IncomingMessage, ServerResponse } from "node:http"
+import * as NodeHttpServerRequest from "@effect/platform-node/NodeHttpServerRequest"
 import { Effect } from "effect"
 import * as ByteSize from "effect/ByteSize"
 import { HttpIncomingMessage, type HttpServerRequest } from "effect/http"
@@ -24,6 +25,15 @@ const jsonType = /^application\/json\s*(?:;|$)/i
 /** The first allocation for a body, so that a body of tiny chunks does not grow byte by byte. */
 const firstBytes = 4096
 
+/**
+ * Pieces that a body may arrive in: so many, and one more for each `bytesPerPiece` bytes. Each piece costs a call of the
+ * parser and an event, so that a body in pieces of one byte would keep the process from everybody else.
+ */
+const freePieces = 1024
+const bytesPerPiece = 64
+
+const inPieces = InvalidRequest.whole("the body arrives in too many small pieces")
+
 /** Bodies that broke off: what failed them, for whoever collects one or is about to. */
 const brokenBodies = new WeakMap<IncomingMessage, InvalidRequest>()
 
@@ -40,6 +50,7 @@ export const breakBody = (source: IncomingMessage, error: InvalidRequest): void 
 class Collector {
   private buffer = Buffer.alloc(0)
   private length = 0
+  private pieces = 0
   private readonly pool: BodyPool
   private readonly capacity: number
 
@@ -52,6 +63,7 @@ class Collector {
   add(chunk: Buffer): InvalidRequest | RateLimited | undefined {
     const needed = this.length + chunk.length
     if (needed > maxBytes) return unreadable
+    if (++this.pieces > freePieces + needed / bytesPerPiece) return inPieces
     if (needed > this.buffer.length && !this.grow(needed)) return busy
     chunk.copy(this.buffer, this.length)
     this.length = needed
@@ -76,8 +88,11 @@ class Collector {
   }
 }
 
-/** Collects the body of a request from its connection. What comes after a failure is discarded. */
-const collectFrom = (source: IncomingMessage, pool: BodyPool) =>
+/**
+ * Collects the body of a request from its connection. What comes after a failure is discarded; the connection of a body
+ * in small pieces is closed with its answer, because discarding them costs as much as keeping them.
+ */
+const collectFrom = (source: IncomingMessage, response: unknown, pool: BodyPool) =>
   Effect.callback<Uint8Array, InvalidRequest | RateLimited>((resume) => {
     const collector = new Collector(pool, Number(source.headers["content-length"] ?? maxBytes))
     const stop = (): void => {
@@ -96,6 +111,7 @@ const collectFrom = (source: IncomingMessage, pool: BodyPool) =>
     }
     const onData = (chunk: Buffer): void => {
       const error = collector.add(chunk)
+      if (error === inPieces && response instanceof ServerResponse) response.shouldKeepAlive = false
       if (error !== undefined) fail(error)
     }
     const onEnd = (): void => {
@@ -129,7 +145,9 @@ export const readBytes = (
   if (Number(request.headers["content-length"]) > maxBytes) return Effect.fail(unreadable)
   const { source } = request
   if (!(source instanceof IncomingMessage)) return collectWhole(request)
-  return Effect.flatMap(CurrentIntake, (intake) => intake.awaitBody(sender, (pool) => collectFrom(source, pool))).pipe(
+  const response = NodeHttpServerRequest.toServerResponse(request)
+  const collect = (pool: BodyPool) => collectFrom(source, response, pool)
+  return Effect.flatMap(CurrentIntake, (intake) => intake.awaitBody(sender, collect)).pipe(
     Effect.tapErrorTag("rate_limited", () =>
       Effect.andThen(
         countShed,

@@ -270,7 +270,7 @@ describe("telemetry", () => {
 
         // One line for the request, with what finds everything else.
         const lines = stdout.split("\n").flatMap((line) => (line.startsWith("{") ? [JSON.parse(line)] : []))
-        const [access, ...others] = lines.filter(({ annotations }) => annotations.path === "/v1/bulk")
+        const [access, ...others] = lines.filter(({ annotations }) => annotations?.path === "/v1/bulk")
         assert.deepStrictEqual(others, [])
         assert.deepInclude(access.annotations, {
           trace_id: remote.traceId,

@@ -9,6 +9,9 @@ import * as QueryLogSql from "../../src/layers/sql/QueryLogSql.ts"
 import { CheckRows } from "../../src/layers/sql/Rows.ts"
 import { Backdoor } from "./Backdoor.ts"
 
+/** The key of the digests of API keys: a process that is to know them must be started with it. */
+export const pepper = "a pepper for tests, of 32 characters or more"
+
 const backdoor = Layer.effect(
   Backdoor,
   Effect.gen(function* () {
@@ -50,7 +53,7 @@ const backdoor = Layer.effect(
 export const replica = () =>
   Layer.mergeAll(
     AccountsSql.layer,
-    KeyStoreSql.layer({ pepper: Redacted.make("a pepper for tests") }),
+    KeyStoreSql.layer({ pepper: Redacted.make(pepper) }),
     LedgerSql.layer({ sweepInterval: Duration.infinity }),
     QueryLogSql.layer({ maintenanceInterval: Duration.infinity }),
     backdoor

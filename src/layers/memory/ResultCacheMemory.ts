@@ -15,8 +15,8 @@ const defaultMaxBytes = 64 * 1024 * 1024
 /** What an entry takes besides its key and its answer: objects, and places in two maps. */
 const entryOverheadBytes = 512
 
-/** How long an expired answer that nobody asks for may stay in memory. */
-const sweepInterval = "1 minute"
+/** The time after which an expired answer leaves memory, at the latest. */
+const sweepDelayMs = 60_000
 
 interface Entry {
   readonly answer: Answer
@@ -90,18 +90,38 @@ export class AnswerStore {
   }
 }
 
-/** A store that is swept as long as the scope lives. */
-export const makeStore = (options: Options): Effect.Effect<AnswerStore, never, Scope.Scope> =>
-  Effect.gen(function* () {
-    const store = new AnswerStore(options)
-    const sweep = Effect.map(Clock.currentTimeMillis, (now) => store.sweep(now))
-    yield* Effect.forkScoped(Effect.forever(Effect.delay(sweep, sweepInterval)))
-    return store
+/**
+ * The store behind its service. A fiber of the scope sweeps it while it holds answers, and ends with the last of them: a
+ * loop that never ends would run once for each minute of the years by which a test moves its clock.
+ */
+export const makeStore = Effect.fnUntraced(function* (
+  store: AnswerStore
+): Effect.fn.Return<ResultStore, never, Scope.Scope> {
+  const scope = yield* Effect.scope
+  let sweeping = false
+
+  const sweep = Effect.gen(function* () {
+    while (store.count > 0) {
+      yield* Effect.sleep(sweepDelayMs)
+      store.sweep(yield* Clock.currentTimeMillis)
+    }
+    sweeping = false
   })
 
-const toResultStore = (store: AnswerStore): ResultStore => ({
-  get: (key) => Effect.map(Clock.currentTimeMillis, (now) => store.get(key, now)),
-  set: (key, answer) => Effect.map(Clock.currentTimeMillis, (now) => store.set(key, answer, now))
+  const startSweep = Effect.suspend(() => {
+    if (sweeping || store.count === 0) return Effect.void
+    sweeping = true
+    return Effect.asVoid(Effect.forkIn(sweep, scope))
+  })
+
+  return {
+    get: (key) => Effect.map(Clock.currentTimeMillis, (now) => store.get(key, now)),
+    set: (key, answer) =>
+      Effect.flatMap(Clock.currentTimeMillis, (now) => {
+        store.set(key, answer, now)
+        return startSweep
+      })
+  }
 })
 
 /**
@@ -109,7 +129,4 @@ const toResultStore = (store: AnswerStore): ResultStore => ({
  * share one lookup.
  */
 export const layer = (options: Options): Layer.Layer<ResultCache> =>
-  Layer.effect(
-    ResultCache,
-    Effect.flatMap(makeStore(options), (store) => ResultCache.make(toResultStore(store)))
-  )
+  Layer.effect(ResultCache, Effect.flatMap(makeStore(new AnswerStore(options)), ResultCache.make))

@@ -64,14 +64,19 @@ describe("ResultCacheMemory: bounds", () => {
 
   it.effect("an expired answer that nobody asks for is removed within a minute", () =>
     Effect.gen(function* () {
-      const store = yield* makeStore({ ttl, capacity: 10 })
-      store.set("a", answer(1), 0)
+      const store = new AnswerStore({ ttl, capacity: 10 })
+      const { set } = yield* makeStore(store)
+      yield* set("a", answer(1))
       yield* TestClock.adjust("4 minutes")
-      store.set("b", answer(1), Duration.toMillis(Duration.minutes(4)))
+      yield* set("b", answer(1))
       yield* TestClock.adjust("2 minutes")
       assert.strictEqual(store.count, 1)
       yield* TestClock.adjust("4 minutes")
       assert.deepStrictEqual([store.count, store.bytes], [0, 0])
+      // The sweep ended with the last answer, and begins anew with the next.
+      yield* set("c", answer(1))
+      yield* TestClock.adjust("10 minutes")
+      assert.strictEqual(store.count, 0)
     })
   )
 

@@ -8,6 +8,7 @@ import { Ids } from "../../../src/services/Ids.ts"
 import { KeyStore } from "../../../src/services/KeyStore.ts"
 import { Marketplace } from "../../../src/services/Marketplace.ts"
 import { freshDatabase } from "../../support/Database.ts"
+import * as SqlStorage from "../../support/SqlStorage.ts"
 import type { Scenario } from "../Scenario.ts"
 import { Findings } from "../support/Findings.ts"
 import * as Store from "../support/Store.ts"
@@ -61,7 +62,7 @@ const keySecrets = Effect.fnUntraced(function* (rounds: number) {
   ).pipe(Layer.provide(Layer.succeed(Ids, store.ids)))
   const keys = yield* Effect.provide(
     KeyStore,
-    KeyStoreSql.layer({ pepper: Redacted.make(Store.pepper) }).pipe(
+    KeyStoreSql.layer({ pepper: Redacted.make(SqlStorage.pepper) }).pipe(
       Layer.provide([ids, Layer.succeed(SqlClient.SqlClient, store.sql)])
     )
   )

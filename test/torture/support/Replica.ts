@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs"
 import { fileURLToPath } from "node:url"
 import { Deferred, Effect, Redacted } from "effect"
 import { freePort } from "../../support/Spawned.ts"
-import { pepper } from "./Store.ts"
+import { pepper } from "../../support/SqlStorage.ts"
 import * as Subprocess from "./Subprocess.ts"
 
 const program = fileURLToPath(new URL("../../../src/main.ts", import.meta.url))

@@ -8,9 +8,6 @@ import { KeyStore } from "../../../src/services/KeyStore.ts"
 import { Ledger } from "../../../src/services/Ledger.ts"
 import * as SqlStorage from "../../support/SqlStorage.ts"
 
-/** What `SqlStorage` digests keys with: replicas must do the same to know them. */
-export const pepper = "a pepper for tests, of 32 characters or more"
-
 /** The database as the torturer sees it, besides the replicas. It sweeps nothing. */
 export const open = Effect.fnUntraced(function* (url: Redacted.Redacted) {
   const context = yield* Layer.build(SqlStorage.layer(Postgres.layer({ url, poolSize: 4 })))
