@@ -1,5 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Schedule } from "effect"
+import * as EmbeddedStore from "../support/EmbeddedStore.ts"
 import { lastLink, mailServer } from "../support/MailServer.ts"
 import { freePort, spawned } from "../support/Spawned.ts"
 
@@ -9,7 +10,11 @@ describe("sign-in over real HTTP", () => {
     () =>
       Effect.gen(function* () {
         const port = yield* freePort
-        const server = yield* spawned("src/main.ts", [], { LOG_FORMAT: "json", DATA_DIR: "memory:", PORT: `${port}` })
+        const server = yield* spawned("src/main.ts", [], {
+          LOG_FORMAT: "json",
+          DATA_DIR: yield* EmbeddedStore.directory,
+          PORT: `${port}`
+        })
         yield* server.said("Quarry listens at ")
         const origin = `http://localhost:${port}`
         const send = (method: string, path: string, body?: string, headers: Record<string, string> = {}) =>
@@ -63,7 +68,7 @@ describe("sign-in over real HTTP", () => {
       Effect.gen(function* () {
         const [port, { port: smtp, said }] = [yield* freePort, yield* mailServer("220 test ESMTP")]
         const server = yield* spawned("src/main.ts", [], {
-          DATA_DIR: "memory:",
+          DATA_DIR: yield* EmbeddedStore.directory,
           PORT: `${port}`,
           SMTP_URL: `smtp://127.0.0.1:${smtp}`,
           EMAIL_FROM: "quarry@example.com"
