@@ -107,7 +107,8 @@ describe("npm start on the embedded default", () => {
         const env = { DATA_DIR: yield* EmbeddedStore.directory, PORT: `${yield* freePort}` }
         const first = yield* start(env)
         yield* first.said(listens)
-        const second = yield* Effect.flatMap(start(env), ({ ended }) => ended)
+        const elsewhere = { ...env, DATA_DIR: yield* EmbeddedStore.directory }
+        const second = yield* Effect.flatMap(start(elsewhere), ({ ended }) => ended)
         assert.strictEqual(second.code, 1)
         assert.match(second.stderr, new RegExp(`^quarry: [^\\n]*EADDRINUSE[^\\n]*${env.PORT}[^\\n]*\\n$`))
         first.kill("SIGINT")
