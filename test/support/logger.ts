@@ -39,8 +39,9 @@ const endings: Readonly<Record<string, Effect.Effect<unknown>>> = {
 
 const [ending = "", format] = process.argv.slice(2)
 
+/** As many lines as a pipe holds: what is beyond them when a process exits waits for the reader, and is lost with it. */
 const log = Effect.forEach(
-  Array.from({ length: 2_000 }, (_, number) => number),
+  Array.from({ length: 400 }, (_, number) => number),
   (number) => Effect.annotateLogs(Effect.logInfo(`line ${number}`), { number }),
   { discard: true }
 )
