@@ -3,7 +3,7 @@ import type { AddressInfo } from "node:net"
 import { assert, type Vitest } from "@effect/vitest"
 import { Effect, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
-import { maxCarriedCharacters } from "../../src/http/handlers/oauth.ts"
+import { maxCarriedCharacters } from "../../src/http/handlers/oauth/signIn.ts"
 import type { Accounts } from "../../src/services/Accounts.ts"
 import type { Ids } from "../../src/services/Ids.ts"
 import * as Apps from "../support/Apps.ts"
@@ -185,7 +185,7 @@ export const appsConformance = (it: Vitest.MethodsNonLive<Services>): void => {
                 cookie: [...visitor.cookies].map(([name, value]) => `${name}=${value}`).join("; ")
               }
             })
-            const answer = yield* replica.sessions.handle(request, Apps.nextAddress())
+            const answer = yield* replica.routes.handle(request, Apps.nextAddress())
             const shown = JSON.stringify(changes).slice(0, 100)
             const location = answer.headers.get("location") ?? assert.fail(`no redirect: ${shown}`)
             assert.strictEqual(new URL(location, replica.baseUrl).origin, "https://quarry.test", shown)

@@ -446,7 +446,7 @@ export const sessionsConformance = (it: Vitest.MethodsNonLive<Services>): void =
       for (const path of unoffered) {
         for (const method of ["GET", "POST", "PUT", "PATCH", "DELETE"]) {
           const url = `${replica.baseUrl}${path}`
-          const answer = yield* Effect.result(replica.sessions.handle(new Request(url, { method }), browser.client))
+          const answer = yield* Effect.result(replica.routes.handle(new Request(url, { method }), browser.client))
           assert.strictEqual(answer._tag, "Failure", `${method} ${path}`)
         }
       }
@@ -456,7 +456,7 @@ export const sessionsConformance = (it: Vitest.MethodsNonLive<Services>): void =
         ["POST", "/get-session"]
       ] as const) {
         const url = `${replica.baseUrl}/api/auth${path}`
-        const refusal = yield* Effect.flip(replica.sessions.handle(new Request(url, { method }), browser.client))
+        const refusal = yield* Effect.flip(replica.routes.handle(new Request(url, { method }), browser.client))
         assert.strictEqual(refusal._tag, "not_found")
       }
     })

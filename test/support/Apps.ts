@@ -25,7 +25,7 @@ export const post = Effect.fnUntraced(function* (
     headers: { "content-type": type, ...options.headers },
     body: String(body)
   })
-  const response = yield* replica.sessions.handle(request, options.address ?? nextAddress())
+  const response = yield* replica.routes.handle(request, options.address ?? nextAddress())
   const text = yield* Effect.promise(() => response.text())
   const answered: Answered = {
     status: response.status,
