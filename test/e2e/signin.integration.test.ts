@@ -35,10 +35,7 @@ describe("sign-in over real HTTP", () => {
         assert.strictEqual((yield* send("POST", "/sign-out", undefined, { cookie })).status, 200)
         assert.strictEqual((yield* send("GET", "/get-session", undefined, { cookie })).text, "null")
 
-        for (const callback of ["/.//evil.example", "/../..//evil.example"]) {
-          const { headers } = yield* send("GET", `/verify-email?token=x&callbackURL=${encodeURIComponent(callback)}`)
-          assert.strictEqual(headers.get("location"), "/evil.example?error=INVALID_TOKEN")
-        }
+        assert.strictEqual((yield* send("GET", "/verify-email?token=x")).status, 404)
         for (const [path, body, field] of [
           ["/sign-in/email", { ...person, oauth_query: [1] }, "oauth_query"],
           ["/sign-in/email", { ...person, callbackURL: "//evil.example" }, "callbackURL"],
