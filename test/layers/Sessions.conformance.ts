@@ -529,10 +529,10 @@ export const sessionsConformance = (it: Vitest.MethodsNonLive<Services>): void =
     Effect.gen(function* () {
       const replica = yield* makeReplica()
       const { browser, email } = yield* aPerson(replica)
-      const foreign = { origin: "https://evil.example" }
-      assert.strictEqual((yield* browser.post(replica, "/sign-out", undefined, foreign)).status, 403)
+      const otherSite = { origin: "https://evil.example" }
+      assert.strictEqual((yield* browser.post(replica, "/sign-out", undefined, otherSite)).status, 403)
       assert.strictEqual((yield* browser.post(replica, "/sign-out", undefined, { origin: "null" })).status, 403)
-      const signIn = yield* makeBrowser().post(replica, "/sign-in/email", { email, password }, foreign)
+      const signIn = yield* makeBrowser().post(replica, "/sign-in/email", { email, password }, otherSite)
       assert.strictEqual(signIn.status, 403)
       const reset = { email, redirectTo: "https://evil.example/" }
       const { json, status } = yield* makeBrowser().post(replica, "/request-password-reset", reset)
@@ -567,14 +567,14 @@ export const sessionsConformance = (it: Vitest.MethodsNonLive<Services>): void =
           assert.strictEqual(reset.origin, replica.baseUrl)
           assert.match(reset.pathname, /^\/evil\.example/)
         }
-        const foreign = [
+        const otherSites = [
           "https://evil.example",
           "//evil.example",
           "/\\evil.example",
           "\t//evil.example",
           "javascript:alert(1)"
         ]
-        for (const address of foreign) {
+        for (const address of otherSites) {
           for (const [path, field] of [
             ["/sign-up/email", "callbackURL"],
             ["/sign-in/email", "callbackURL"],

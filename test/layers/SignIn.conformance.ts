@@ -15,7 +15,11 @@ const makeSite = (options = {}) => makeReplica({ baseUrl: "https://quarry.test",
 const anAuthorizationRequest = Effect.fnUntraced(function* (replica: Replica, changes: Record<string, string> = {}) {
   const app = yield* Apps.makeApp(replica)
   const { challenge } = Apps.makeProof()
-  const location = yield* Apps.authorize(replica, makeBrowser(), Apps.asking(replica, app, challenge, changes))
+  const location = yield* Apps.authorize(
+    replica,
+    makeBrowser(),
+    Apps.authorizationQuery(replica, app, challenge, changes)
+  )
   assert.match(location, /^\/oauth\/sign-in\?/)
   return { app, query: new URLSearchParams(location.slice(location.indexOf("?") + 1)).toString() }
 })
@@ -36,25 +40,25 @@ export const signInConformance = (it: Vitest.MethodsNonLive<Services>): void => 
       const email = yield* makeEmail
       const [first, second] = [makeBrowser(), makeBrowser()]
       const { query } = yield* anAuthorizationRequest(replica)
-      assert.deepStrictEqual(yield* authorizationRequests.describe(first.presented(), query), {
+      assert.deepStrictEqual(yield* authorizationRequests.describe(first.toBrowser(), query), {
         appName: "An App",
         redirectUri: Apps.callback
       })
 
-      const signUp = yield* signIn.signUp(first.presented(), entryOf(email, query))
+      const signUp = yield* signIn.signUp(first.toBrowser(), entryOf(email, query))
       assert.match(signUp?.location ?? "", /^\/oauth\/consent\?/)
       first.keep(signUp?.cookies ?? [])
       assert.strictEqual((yield* first.whoAmI(replica)).account.email, email)
-      const entered = yield* signIn.withPassword(second.presented(), entryOf(email, query))
+      const entered = yield* signIn.withPassword(second.toBrowser(), entryOf(email, query))
       second.keep(entered.cookies)
       assert.strictEqual((yield* second.whoAmI(replica)).account.email, email)
 
       const consent = entered.location.slice(entered.location.indexOf("?") + 1)
-      const nobody = yield* Effect.flip(authorizationRequests.decide(makeBrowser().presented(), consent, "allow"))
+      const nobody = yield* Effect.flip(authorizationRequests.decide(makeBrowser().toBrowser(), consent, "allow"))
       assert.strictEqual(nobody._tag, "unauthorized")
-      const { location } = yield* authorizationRequests.decide(second.presented(), consent, "allow")
+      const { location } = yield* authorizationRequests.decide(second.toBrowser(), consent, "allow")
       assert.isTrue(location.startsWith(`${Apps.callback}?code=`), location)
-      const denial = yield* authorizationRequests.decide(second.presented(), consent, "deny").pipe(Effect.result)
+      const denial = yield* authorizationRequests.decide(second.toBrowser(), consent, "deny").pipe(Effect.result)
       if (denial._tag === "Success") assert.include(denial.success.location, "error=access_denied")
     })
   )
@@ -65,7 +69,7 @@ export const signInConformance = (it: Vitest.MethodsNonLive<Services>): void => 
       const replica = yield* makeSite()
       const { app, query } = yield* anAuthorizationRequest(replica)
       const describe = (text: string, at = replica) =>
-        Effect.map(Effect.flip(at.authorizationRequests.describe(makeBrowser().presented(), text)), ({ _tag }) => _tag)
+        Effect.map(Effect.flip(at.authorizationRequests.describe(makeBrowser().toBrowser(), text)), ({ _tag }) => _tag)
       for (const text of ["", "nonsense", query.replace("33418", "33419"), query.replace(/exp=\d+/, "exp=1")]) {
         assert.strictEqual(yield* describe(text), "AuthorizationRequestExpired", text)
       }
@@ -84,9 +88,9 @@ export const signInConformance = (it: Vitest.MethodsNonLive<Services>): void => 
       for (const state of ["a*b", "~!'()", "a b+c%20", "\u{1f600}", '{"a":[1]}']) {
         const { query } = yield* anAuthorizationRequest(replica, { state })
         const browser = makeBrowser()
-        const { location } = yield* replica.signIn.withPassword(browser.presented(), entryOf(email, query))
+        const { location } = yield* replica.signIn.withPassword(browser.toBrowser(), entryOf(email, query))
         assert.strictEqual(new URL(location, replica.baseUrl).searchParams.get("state"), state)
-        const other = makeBrowser().presented()
+        const other = makeBrowser().toBrowser()
         yield* replica.signIn.requestPasswordReset(other, {
           email: yield* makeEmail,
           returnPath: `/oauth/sign-in?${query}`
@@ -101,7 +105,7 @@ export const signInConformance = (it: Vitest.MethodsNonLive<Services>): void => 
       const { query } = yield* anAuthorizationRequest(replica)
       const email = yield* makeEmail
       yield* makeBrowser().signUp(replica, email)
-      const browser = () => makeBrowser().presented()
+      const browser = () => makeBrowser().toBrowser()
       const wrong = yield* Effect.flip(replica.signIn.withPassword(browser(), entryOf(email, query, "wrong horse")))
       assert.strictEqual(wrong._tag, "InvalidCredentials")
       for (const [entry, field] of [
@@ -139,7 +143,7 @@ export const signInConformance = (it: Vitest.MethodsNonLive<Services>): void => 
       yield* makeBrowser().signUp(replica, email)
       yield* replica.nextLink
       const enter = (word: string) =>
-        replica.signIn.withPassword(makeBrowser().presented(), entryOf(email, query, word))
+        replica.signIn.withPassword(makeBrowser().toBrowser(), entryOf(email, query, word))
       for (let n = 0; n < 10; n++) {
         assert.strictEqual((yield* Effect.flip(enter(`guess number ${n}`)))._tag, "InvalidCredentials")
       }
@@ -149,16 +153,16 @@ export const signInConformance = (it: Vitest.MethodsNonLive<Services>): void => 
 
       const returnPath = `/oauth/sign-in?${query}`
       for (const address of [email, yield* makeEmail]) {
-        yield* replica.signIn.requestPasswordReset(makeBrowser().presented(), { email: address, returnPath })
+        yield* replica.signIn.requestPasswordReset(makeBrowser().toBrowser(), { email: address, returnPath })
       }
       const { link, token } = yield* replica.nextLink
       const url = new URL(link)
       assert.deepStrictEqual([url.pathname, url.searchParams.get("callbackURL")], ["/oauth/confirm", returnPath])
       assert.strictEqual(yield* replica.waiting, 0)
       const reset = { token: Redacted.make(token), password: Redacted.make("another horse") }
-      yield* replica.signIn.resetPassword(makeBrowser().presented(), reset)
+      yield* replica.signIn.resetPassword(makeBrowser().toBrowser(), reset)
       assert.match((yield* enter("another horse")).location, /^\/oauth\/consent\?/)
-      const again = yield* Effect.flip(replica.signIn.resetPassword(makeBrowser().presented(), reset))
+      const again = yield* Effect.flip(replica.signIn.resetPassword(makeBrowser().toBrowser(), reset))
       assert.deepInclude(again, { _tag: "InvalidField", field: "token" })
     })
   )
@@ -167,7 +171,7 @@ export const signInConformance = (it: Vitest.MethodsNonLive<Services>): void => 
     Effect.gen(function* () {
       const replica = yield* makeSite()
       const { query } = yield* anAuthorizationRequest(replica)
-      const guesser = makeBrowser().presented()
+      const guesser = makeBrowser().toBrowser()
       const tags: Array<string> = []
       for (let n = 0; n < 4; n++) {
         const error = yield* Effect.flip(replica.signIn.withPassword(guesser, entryOf(yield* makeEmail, query)))

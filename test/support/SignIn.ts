@@ -22,7 +22,7 @@ export interface Answered {
 export interface ReplicaOptions {
   readonly baseUrl?: string
   readonly secret?: string
-  /** Whether its emails reach anybody. */
+  /** True with a mail server. */
   readonly delivers?: boolean
   readonly google?: ProviderClient
   readonly github?: ProviderClient
@@ -69,7 +69,7 @@ export type Replica = Effect.Success<ReturnType<typeof makeReplica>>
 /** A browser: keeps its cookies and names the page's origin. */
 export const makeBrowser = (address: string = nextClient()) => {
   const cookies = new Map<string, string>()
-  /** Where its requests come from, which a test may change. */
+  /** The address of its requests, which a test may change. */
   const from = { client: address }
 
   const cookieHeader = () => [...cookies].map(([name, value]) => `${name}=${value}`).join("; ")
@@ -121,7 +121,7 @@ export const makeBrowser = (address: string = nextClient()) => {
   return Object.assign(from, {
     cookies,
     /** As the pages of this deployment present it. */
-    presented: (): Browser => ({
+    toBrowser: (): Browser => ({
       cookies: cookies.size === 0 ? undefined : Redacted.make(cookieHeader()),
       userAgent: undefined,
       address: from.client

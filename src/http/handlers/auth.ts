@@ -31,7 +31,7 @@ const isOAuthError = ({ pathname }: URL, status: number, text: string): boolean 
 /** An error of the library as one of the API's, which has fewer statuses (R3). */
 const toApiError = (status: number, text: string, retryAfterSeconds: number): Undeclared => {
   const error = decodeLibraryError(text)
-  const { issues, message } = Result.isSuccess(error) ? error.success : { message: "Signing in was refused." }
+  const { issues, message } = Result.isSuccess(error) ? error.success : { message: "The sign-in failed." }
   if (status === 401 || status === 403) return new Unauthorized({ message })
   if (status === 404) return new NotFound({ message })
   if (status === 429) return new RateLimited({ message, retryAfterSeconds })

@@ -66,7 +66,7 @@ export const firstIssueOf = (body: unknown): Issue | undefined => {
   return field === undefined || message === undefined ? undefined : { field, message }
 }
 
-/** Where a successful response leads; undefined for an error, and for a success that leads nowhere. */
+/** The redirect of a successful response; undefined for an error, and for a success without a location. */
 export const redirectOf = ({ cookies, location, status }: LibraryResponse): Redirect | undefined =>
   status < 400 && location !== undefined ? { location, cookies } : undefined
 

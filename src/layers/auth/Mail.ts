@@ -14,7 +14,7 @@ const emailLimit: AttemptLimit = { name: "emails", max: 5, window: Duration.hour
 /** 32 letters and digits have 190 bits: nobody guesses them. */
 const tokenCharacters = 32
 
-/** The path that a request named in its `callbackURL`. The library writes `/` where a request named none. */
+/** The `callbackURL` of a request. The library writes `/` when the request has none. */
 const callbackOf = (link: URL): string | undefined => {
   const path = link.searchParams.get("callbackURL") ?? ""
   return path === "" || path === "/" ? undefined : path
@@ -57,7 +57,7 @@ export const makeMail = Effect.fnUntraced(function* (
   const sql = yield* SqlClient.SqlClient
   const send = yield* makeSend(attempts)
 
-  /** Leads to the page that the request named, or to ours. */
+  /** Leads to the page of the request's `redirectTo`, or to our own. */
   const sendReset = ({ token, url, user }: Link & { readonly token: string }) => {
     const page = new URL(callbackOf(new URL(url)) ?? confirmPath, baseUrl)
     page.searchParams.set("token", token)

@@ -150,7 +150,7 @@ const toStoredRow = <A extends Row>({ digest }: Deps, model: string, row: A): A 
   ) as A
 }
 
-/** Postgres fails a statement with a NUL in a text. No stored text has one, so this finds nothing, as it should. */
+/** Postgres fails a statement with a NUL in a text. No stored text has a NUL, so the query finds no row. */
 const withoutNul = (value: Where["value"]): Where["value"] =>
   typeof value === "string" ? value.replaceAll("\0", "\ufffd") : value
 
@@ -162,11 +162,11 @@ const toStoredConditions = ({ digest }: Deps, model: string, where: Conditions):
       : { ...condition, value: withoutNul(condition.value) }
   )
 
-/** The token that a query names in the clear. */
+/** The token in the conditions of a query, in the clear. */
 const tokenIn = (model: string, where: Conditions): unknown =>
   where?.find(({ field }) => field === tokenFields[model])?.value
 
-/** A row with the token that the caller named in place of its digest. */
+/** A row with the token of the query in place of its digest. */
 const withToken = <A>(model: string, row: A, token: unknown): A => {
   const field = tokenFields[model]
   return row === null || field === undefined || typeof token !== "string" ? row : { ...row, [field]: token }
@@ -235,8 +235,8 @@ const consumeOne =
   }
 
 /**
- * The library's storage. Tokens are stored and looked up by digest. The library gets each token back as it named it, so
- * that it never sees a digest.
+ * The library's storage. Tokens are stored and looked up by digest. A row that the library gets has the token of its
+ * query, so that the library never sees a digest.
  */
 export const makeStore =
   (store: StoreOptions) =>

@@ -1,7 +1,6 @@
 import { Effect, Redacted } from "effect"
 import { HttpServerRequest } from "effect/http"
 import { cookieValues } from "../../../domain/Credential.ts"
-
 import { signInPath } from "../../../domain/OAuth.ts"
 import { AuthorizationRequests } from "../../../services/AuthorizationRequests.ts"
 import { Sessions } from "../../../services/Sessions.ts"
