@@ -8,7 +8,7 @@ import type { SignInOptions } from "./Options.ts"
 export class Library extends Context.Service<
   Library,
   {
-    /** A response of 500 or above is a defect: the library has logged the reason. */
+    /** Dies of a response of 500 or above. */
     readonly handle: (request: Request, address: string | undefined) => Effect.Effect<Response>
   }
 >()("quarry/layers/auth/Library") {}

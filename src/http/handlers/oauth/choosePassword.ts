@@ -4,7 +4,7 @@ import { Deployment } from "../../../services/Deployment.ts"
 import { SignIn } from "../../../services/SignIn.ts"
 import * as pages from "../../pages/pages.ts"
 import { currentBrowser, queryText, readForm, secretIn } from "./browser.ts"
-import { errorResponse } from "./errorNotice.ts"
+import { errorResponse } from "./errorResponse.ts"
 import { linkExpired, pageResponse, redirectResponse } from "./responses.ts"
 
 /** The page behind the links of emails: it confirms an address and sets a password. */

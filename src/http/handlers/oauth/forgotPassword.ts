@@ -4,7 +4,7 @@ import { SignIn } from "../../../services/SignIn.ts"
 import * as pages from "../../pages/pages.ts"
 import { authorizationRequestIn, canonicalQuery, readAuthorizationRequest } from "./authorizationRequest.ts"
 import { currentBrowser, queryText, readForm } from "./browser.ts"
-import { errorResponse } from "./errorNotice.ts"
+import { errorResponse } from "./errorResponse.ts"
 import { pageResponse } from "./responses.ts"
 
 export const show = Effect.gen(function* () {

@@ -4,7 +4,7 @@ import { type IdentityProvider, SignIn, type SignInError } from "../../../servic
 import * as pages from "../../pages/pages.ts"
 import { authorizationRequestIn, canonicalQuery, readAuthorizationRequest } from "./authorizationRequest.ts"
 import { currentBrowser, queryText, readForm, secretIn } from "./browser.ts"
-import { errorResponse } from "./errorNotice.ts"
+import { errorResponse } from "./errorResponse.ts"
 import { pageResponse, redirectResponse } from "./responses.ts"
 
 /**
