@@ -154,7 +154,7 @@ ${noticeBox(notice)}
 ${newPasswordField}
 <button>Save password</button>
 </form>
-<p class="foot">You did not ask for this? Close this page: nothing changes, and nobody is let in.</p>`
+<p class="foot">You did not ask for this? Close this page: nothing changes.</p>`
 })
 
 export const forgotPassword = ({ email, notice, request }: { readonly request: AppRequest } & PreviousForm): Page => ({

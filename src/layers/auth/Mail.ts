@@ -91,7 +91,7 @@ export const makeMail = Effect.fnUntraced(function* (
     send(user.email, "Confirm your address for Quarry", [
       "Somebody signed up to Quarry with this address. If it was you, confirm it and choose your password within an hour:",
       page.href,
-      "If it was not you, do nothing: nobody is let in."
+      "If it was not you, do nothing: the address stays unconfirmed."
     ])
   })
 
