@@ -13,9 +13,10 @@ export const accessTokenPrefix = "quarry_at_"
 
 export const signInPath = "/oauth/sign-in"
 export const signUpPath = "/oauth/sign-up"
+export const forgotPasswordPath = "/oauth/forgot-password"
 export const consentPath = "/oauth/consent"
 export const failurePath = "/oauth/error"
-/** Where the link in an email leads whose reader confirms their address. */
+/** The page behind the links of emails: its reader chooses a password and so confirms the address. */
 export const confirmPath = "/oauth/confirm"
 
 /** Where sign-in is, and the issuer of its tokens. */

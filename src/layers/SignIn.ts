@@ -1,7 +1,6 @@
 import { Effect, Layer, type Redacted } from "effect"
-import * as AccessTokensBetterAuth from "./auth/AccessTokensBetterAuth.ts"
+import * as Auth from "./auth/Auth.ts"
 import * as EmailsLog from "./auth/EmailsLog.ts"
-import * as SessionsBetterAuth from "./auth/SessionsBetterAuth.ts"
 import { AppConfig } from "./Config.ts"
 import { Secrets } from "./Secrets.ts"
 import * as Storage from "./Storage.ts"
@@ -18,17 +17,16 @@ const emails = Layer.unwrap(
 const client = (clientId: string | undefined, clientSecret: Redacted.Redacted | undefined) =>
   clientId === undefined || clientSecret === undefined ? undefined : { clientId, clientSecret }
 
-/** Sign-in with what the settings name: a mail server, and identity providers. */
+/** Sign-in by the settings: with a mail server or without, and with the identity providers that they name. */
 export const layer = Layer.unwrap(
   Effect.gen(function* () {
     const config = yield* AppConfig
     const { authSecret } = yield* Secrets
-    const options = {
+    return Auth.layer({
       baseUrl: config.baseUrl,
       secret: authSecret,
       google: client(config.googleClientId, config.googleClientSecret),
       github: client(config.githubClientId, config.githubClientSecret)
-    }
-    return Layer.merge(SessionsBetterAuth.layer(options), AccessTokensBetterAuth.layer(options))
+    })
   })
 ).pipe(Layer.provide([emails, Storage.layer, Storage.database]))

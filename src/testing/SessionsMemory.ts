@@ -3,24 +3,46 @@ import type { Account } from "../domain/Account.ts"
 import { NotFound, unauthorized } from "../domain/errors.ts"
 import { AccessTokens } from "../services/AccessTokens.ts"
 import { Accounts } from "../services/Accounts.ts"
+import { AuthorizationRequestExpired, AuthorizationRequests } from "../services/AuthorizationRequests.ts"
+import { AuthRoutes } from "../services/AuthRoutes.ts"
 import { Ids } from "../services/Ids.ts"
 import { Sessions } from "../services/Sessions.ts"
+import { SignIn, SignInFailed } from "../services/SignIn.ts"
 
-/** Who is signed in; tests sign in by it. */
+/** Opens sessions for tests, without a password. */
 export class SignedIn extends Context.Service<
   SignedIn,
   {
     /** Opens a session and answers its `Cookie` header. */
     readonly cookie: (account: Account) => Effect.Effect<string>
-    /** Lets an app in and answers its `Authorization` header. */
+    /** Issues an access token to an app and answers its `Authorization` header. */
     readonly app: (account: Account) => Effect.Effect<string>
   }
 >()("quarry/testing/SignedIn") {}
 
 const cookieName = "quarry.session_token"
 
-/** Sessions in a map, read from the accounts' own store at every request as a real store would. */
-export const layer = Layer.effectContext(
+const closed = Effect.fail(new SignInFailed({ message: "Only the test signs people in." }))
+
+const expired = Effect.fail(new AuthorizationRequestExpired())
+
+/** Pages and routes at which nobody signs in: tests open sessions by `SignedIn`. */
+const closedPages = Layer.mergeAll(
+  Layer.succeed(SignIn, {
+    providers: [],
+    deliversEmails: false,
+    withPassword: () => closed,
+    signUp: () => closed,
+    atProvider: () => closed,
+    requestPasswordReset: () => closed,
+    resetPassword: () => closed
+  }),
+  Layer.succeed(AuthorizationRequests, { describe: () => expired, decide: () => expired }),
+  Layer.succeed(AuthRoutes, { handle: () => Effect.fail(new NotFound({ message: "Only the test signs people in." })) })
+)
+
+/** Sessions in a map. Each request reads the account from its store, as the real layer does. */
+const sessions = Layer.effectContext(
   Effect.gen(function* () {
     const accounts = yield* Accounts
     const ids = yield* Ids
@@ -29,15 +51,13 @@ export const layer = Layer.effectContext(
     const ownerOf = (token: string) =>
       accounts.byId(open.get(token) ?? "").pipe(Effect.catchTag("not_found", () => Effect.fail(unauthorized)))
 
-    const sessions = Sessions.of({
+    const store = Sessions.of({
       cookieName,
-      providers: [],
       authenticate: Effect.fnUntraced(function* (cookie) {
         const token = Redacted.value(cookie)
         const account = yield* ownerOf(token)
         return { _tag: "session", account, sessionId: `ses_${token.slice(0, 8)}` }
       }),
-      handle: () => Effect.fail(new NotFound({ message: "Nobody signs in here but by the test." })),
       forget: (accountId) =>
         Effect.sync(() => {
           for (const [token, owner] of open) if (owner === accountId) open.delete(token)
@@ -60,9 +80,8 @@ export const layer = Layer.effectContext(
       app: (account) => Effect.map(openFor(account), (token) => `Bearer ${token}`)
     })
 
-    return Context.make(Sessions, sessions).pipe(
-      Context.add(SignedIn, signedIn),
-      Context.add(AccessTokens, accessTokens)
-    )
+    return Context.make(Sessions, store).pipe(Context.add(SignedIn, signedIn), Context.add(AccessTokens, accessTokens))
   })
 )
+
+export const layer = Layer.merge(sessions, closedPages)

@@ -40,10 +40,6 @@ describe("sign-in over real HTTP", () => {
         assert.strictEqual((yield* send("POST", "/sign-out", undefined, { cookie })).status, 200)
         assert.strictEqual((yield* send("GET", "/get-session", undefined, { cookie })).text, "null")
 
-        for (const callback of ["/.//evil.example", "/../..//evil.example"]) {
-          const { headers } = yield* send("GET", `/verify-email?token=x&callbackURL=${encodeURIComponent(callback)}`)
-          assert.strictEqual(headers.get("location"), "/evil.example?error=INVALID_TOKEN")
-        }
         for (const [path, body, field] of [
           ["/sign-in/email", { ...person, oauth_query: [1] }, "oauth_query"],
           ["/sign-in/email", { ...person, callbackURL: "//evil.example" }, "callbackURL"],
@@ -58,6 +54,31 @@ describe("sign-in over real HTTP", () => {
         assert.deepStrictEqual([unoffered.status, JSON.parse(unoffered.text).error], [404, "not_found"])
         const large = yield* send("POST", "/reset-password", "x".repeat(1_100_000))
         assert.deepStrictEqual([large.status, JSON.parse(large.text).error], [400, "invalid_request"])
+
+        // Without a mail server the link is in the log. Whoever gets it from the operator chooses the password.
+        const [link = ""] = /http\S+\/oauth\/confirm\?token=\w+/.exec(yield* server.said("/oauth/confirm?token=")) ?? []
+        const fields = { token: new URL(link).searchParams.get("token") ?? "", password: "the owner's own" }
+        const pages = yield* Effect.promise(async () => [
+          await fetch(link),
+          await fetch(`${origin}/api/auth/verify-email?token=${fields.token}`),
+          await fetch(link, {
+            method: "POST",
+            headers: { origin },
+            body: new URLSearchParams(fields),
+            redirect: "manual"
+          })
+        ])
+        assert.deepStrictEqual(
+          pages.map(({ status }) => status),
+          [200, 404, 303]
+        )
+        for (const [password, status] of [
+          [person.password, 401],
+          [fields.password, 200]
+        ] as const) {
+          const body = JSON.stringify({ email: person.email, password })
+          assert.strictEqual((yield* send("POST", "/sign-in/email", body)).status, status)
+        }
       }),
     120_000
   )

@@ -6,6 +6,8 @@ import type { SearchRequest } from "../../src/domain/SearchRequest.ts"
 import * as Ids from "../../src/layers/Ids.ts"
 import { AccessTokens } from "../../src/services/AccessTokens.ts"
 import { AccountRemoval } from "../../src/services/AccountRemoval.ts"
+import { AuthorizationRequests } from "../../src/services/AuthorizationRequests.ts"
+import { AuthRoutes } from "../../src/services/AuthRoutes.ts"
 import { Bulk } from "../../src/services/Bulk.ts"
 import { Credentials } from "../../src/services/Credentials.ts"
 import { KeyStore } from "../../src/services/KeyStore.ts"
@@ -17,6 +19,7 @@ import { RateLimiter } from "../../src/services/RateLimiter.ts"
 import { Readiness } from "../../src/services/Readiness.ts"
 import { Search } from "../../src/services/Search.ts"
 import { Sessions } from "../../src/services/Sessions.ts"
+import { SignIn } from "../../src/services/SignIn.ts"
 import { logEntry } from "./requests.ts"
 
 /** The secret of the only key there is. */
@@ -81,7 +84,10 @@ const stubs = (during: (request: SearchRequest) => Effect.Effect<void>) =>
           waits
         })
     }),
-    Layer.mock(Sessions, { cookieName: "quarry.session_token", providers: [] }),
+    Layer.mock(Sessions, { cookieName: "quarry.session_token" }),
+    Layer.mock(SignIn, { providers: [], deliversEmails: false }),
+    Layer.mock(AuthorizationRequests, {}),
+    Layer.mock(AuthRoutes, {}),
     Layer.mock(AccessTokens, {}),
     Layer.mock(Marketplace, {}),
     Layer.mock(QueryLog, {}),
