@@ -176,7 +176,11 @@ const comparisons: Effect.Effect<ReadonlyArray<Comparison>, never, Scope.Scope> 
       Effect.sync(() => searchResponse(body)),
       Effect.suspend(() => encodeBody(asObjects))
     ),
-    compare("50 rows of the query log, undecoded and decoded", typedRows(Effect.succeed(page)), decodeRows(page))
+    compare(
+      "50 rows of the query log, undecoded and decoded",
+      Effect.suspend(() => typedRows(Effect.succeed(page))),
+      Effect.suspend(() => decodeRows(page))
+    )
   ]
 })
 
