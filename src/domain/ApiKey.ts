@@ -1,7 +1,13 @@
 import { Schema } from "effect"
 
 export const keyModes = ["live", "test"] as const
-export const KeyMode = Schema.Literals(keyModes).annotate({ identifier: "KeyMode" })
+export const KeyMode = Schema.Literals(keyModes).annotate({
+  identifier: "KeyMode",
+  message: `must be one of ${keyModes.join(", ")}`
+})
+
+/** A key's id. Any text is taken where one is looked up, because an unknown id is `not_found`. */
+export const KeyId = Schema.String.annotate({ pattern: "^key_[0-9a-f]{32}$", description: "The key's id." })
 export type KeyMode = typeof KeyMode.Type
 
 /** What is known of a key after its secret has been shown. */

@@ -101,8 +101,8 @@ export class NotFound extends Schema.TaggedError<NotFound>()("not_found", {
 /** The per-minute limit is spent. */
 export class RateLimited extends Schema.TaggedError<RateLimited>()("rate_limited", {
   message: Schema.String,
-  /** Whole seconds until a request can be admitted again, at least 1. */
-  retryAfterSeconds: Schema.Int
+  /** Whole seconds until a request can be admitted again, at least 1. Absent where it was read from the envelope. */
+  retryAfterSeconds: Schema.optionalKey(Schema.Int)
 }) {
   static of(limit: number, retryAfterSeconds: number): RateLimited {
     const message = `The limit of ${limit} requests per minute is spent. Try again in ${retryAfterSeconds} s.`

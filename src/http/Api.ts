@@ -1,4 +1,5 @@
 import { HttpApi, OpenApi } from "effect/http-api"
+import { documentKeys } from "../domain/fields.ts"
 import { AccountGroup } from "./groups/AccountGroup.ts"
 import { KeysGroup } from "./groups/KeysGroup.ts"
 import { McpGroup } from "./groups/McpGroup.ts"
@@ -21,3 +22,10 @@ export class Api extends HttpApi.make("quarry")
       transform: completeDocument
     })
   ) {}
+
+const documentOptions: OpenApi.FromApiOptions = {
+  includeAnnotationKey: (key) => documentKeys.has(key) || key === "enum"
+}
+
+/** The API's description in OpenAPI. */
+export const describeApi = (): OpenApi.OpenAPISpec => OpenApi.fromApi(Api, documentOptions)

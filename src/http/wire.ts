@@ -1,12 +1,8 @@
-import { DateTime, Schema } from "effect"
+import { Schema } from "effect"
+import { Moment as AnyMoment, toMoment } from "../domain/fields.ts"
 
-/** A moment as clients read it: ISO 8601 in UTC with milliseconds. */
-export const Moment = Schema.String.annotate({
-  description: "ISO 8601 moment in UTC",
-  format: "date-time"
-})
-
-export const toMoment = (millis: number): string => DateTime.formatIso(DateTime.makeUnsafe(millis))
+/** A moment as clients read it: ISO 8601 in UTC with milliseconds. The service has it in Unix milliseconds. */
+export const Moment = AnyMoment.pipe(Schema.annotateEncoded({ description: "ISO 8601 moment in UTC" }))
 
 export const toMomentOrNull = (millis: number | undefined): string | null =>
   millis === undefined ? null : toMoment(millis)

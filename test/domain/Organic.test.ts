@@ -5,13 +5,12 @@ import {
   maxSnippetCodePoints,
   maxTitleCodePoints,
   maxUrlUnits,
-  OrganicResult,
   plainText,
   rank,
   registrableDomain,
-  type UpstreamRow,
-  urlIdentity
+  type UpstreamRow
 } from "../../src/domain/Organic.ts"
+import { OrganicResult } from "../../src/domain/OrganicResult.ts"
 
 const row = (url: string, title = "", snippet = ""): UpstreamRow => ({ url, title, snippet })
 

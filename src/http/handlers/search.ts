@@ -2,7 +2,7 @@ import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { parseBulk } from "../../domain/BulkRequest.ts"
 import type { QuotaExceeded } from "../../domain/errors.ts"
-import { parse, queryStringForm } from "../../domain/SearchRequest.ts"
+import { toSearch } from "../../domain/SearchRequest.ts"
 import { Bulk } from "../../services/Bulk.ts"
 import type { LedgerWaits, Receipt } from "../../services/Metering.ts"
 import { Search } from "../../services/Search.ts"
@@ -29,7 +29,7 @@ export const layer = HttpApiBuilder.group(
         "query",
         Effect.fnUntraced(function* ({ query }) {
           const state = yield* CurrentRequest
-          const request = yield* Effect.fromResult(parse(query, queryStringForm))
+          const request = yield* Effect.fromResult(toSearch(query))
           note(state, { target: request.target })
           const served = search.run(yield* CurrentPrincipal, request)
           const { body, receipt, entry, waits } = yield* tellRefusal(state, served)
