@@ -42,6 +42,11 @@ const rulesOf = (failure: SchemaIssue.Issue): ReadonlyArray<FieldsRule> =>
       })
     : []
 
+const fieldNames = (failure: SchemaIssue.Issue): ReadonlyArray<string> =>
+  failure._tag === "Composite" && failure.ast._tag === "Objects"
+    ? failure.ast.propertySignatures.map(({ name }) => String(name))
+    : []
+
 const formatIssue = SchemaIssue.makeFormatterStandardSchemaV1()
 
 const isObject = (value: unknown): value is RawFields =>
@@ -65,7 +70,9 @@ export const issuesOf = (failure: SchemaIssue.Issue, input: unknown): ReadonlyAr
     const issue = rule(raw)
     if (issue !== undefined && !messages.has(issue.field)) messages.set(issue.field, issue.message)
   }
-  return Array.from(messages, ([field, message]) => ({ field, message }))
+  const issues = Array.from(messages, ([field, message]) => ({ field, message }))
+  const names = fieldNames(failure)
+  return issues.sort((a, b) => names.indexOf(a.field) - names.indexOf(b.field))
 }
 
 /** The decoder of a request's schema, compiled once. */

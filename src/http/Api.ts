@@ -1,5 +1,5 @@
 import { HttpApi, OpenApi } from "effect/http-api"
-import { documentKeys } from "../domain/fields.ts"
+import { documentKeys, reportAll } from "../domain/fields.ts"
 import { AccountGroup } from "./groups/AccountGroup.ts"
 import { KeysGroup } from "./groups/KeysGroup.ts"
 import { McpGroup } from "./groups/McpGroup.ts"
@@ -14,6 +14,7 @@ export class Api extends HttpApi.make("quarry")
   .add(UsageGroup)
   .add(KeysGroup)
   .add(McpGroup)
+  .annotate(HttpApi.QueryParseOptions, reportAll)
   .annotateMerge(
     OpenApi.annotations({
       title: "Quarry",

@@ -1,8 +1,16 @@
-import { Schema } from "effect"
-import { Moment as AnyMoment, toMoment } from "../domain/fields.ts"
+import { DateTime, Schema, SchemaTransformation } from "effect"
+import { toMoment } from "../domain/fields.ts"
 
-/** A moment as clients read it: ISO 8601 in UTC with milliseconds. The service has it in Unix milliseconds. */
-export const Moment = AnyMoment.pipe(Schema.annotateEncoded({ description: "ISO 8601 moment in UTC" }))
+/** A moment in a response: ISO 8601 in UTC with milliseconds for clients, Unix milliseconds in the service. */
+export const Moment = Schema.String.annotate({ description: "ISO 8601 moment in UTC", format: "date-time" }).pipe(
+  Schema.decodeTo(
+    Schema.Number,
+    SchemaTransformation.transform({
+      decode: (text: string) => DateTime.toEpochMillis(DateTime.makeUnsafe(text)),
+      encode: toMoment
+    })
+  )
+)
 
 export const toMomentOrNull = (millis: number | undefined): string | null =>
   millis === undefined ? null : toMoment(millis)
