@@ -43,15 +43,16 @@ export const maxPage = 5
 export const maxNum = 20
 export const defaultNum = 10
 
+const queryLength = (length: number): string =>
+  `must have 1 to ${maxQueryCodePoints} characters after whitespace is collapsed, not ${length}`
+
 /** A rule behind a transformation is repeated as an annotation, because documents show the encoded side of a schema only. */
 export const QueryText = CollapsedText.check(
   carriable,
+  Schema.isMinLength(1, { message: queryLength(0) }),
   Schema.makeFilter((text) => {
     const length = codePointLength(text)
-    return (
-      (length >= 1 && length <= maxQueryCodePoints) ||
-      `must have 1 to ${maxQueryCodePoints} characters after whitespace is collapsed, not ${length}`
-    )
+    return length <= maxQueryCodePoints || queryLength(length)
   })
 ).pipe(Schema.annotateEncoded({ minLength: 1, maxLength: maxQueryCodePoints }))
 
@@ -74,7 +75,8 @@ const Locale = Text.annotate({ pattern: "^[A-Za-z]{2}-[A-Za-z]{2}$" })
     })
   )
   .pipe(
-    Schema.decode(
+    Schema.decodeTo(
+      Schema.String.check(Schema.isPattern(/^[A-Za-z]{2}-[A-Za-z]{2}$/)),
       SchemaTransformation.transform({ decode: (text: string) => text.toLowerCase(), encode: (text) => text })
     )
   )
@@ -101,7 +103,8 @@ const sourceIn = (place: Place) =>
   Text.annotate(described(place, sourceText))
     .check(carriable)
     .pipe(
-      Schema.decode(
+      Schema.decodeTo(
+        Schema.String.check(carriable),
         SchemaTransformation.transform({
           decode: (text: string) => cutCodePoints(text, maxSourceCodePoints),
           encode: (text) => text

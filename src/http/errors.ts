@@ -219,7 +219,8 @@ export type Undeclared = typeof Undeclared.Type
 const encodeUndeclared = Schema.encodeEffect(Undeclared)
 
 /** The status that `HttpApiSchema.status` has given to an error's schema. */
-const statusOf = (schema: Schema.Constraint): number => Number(Schema.resolveAnnotationsKey(schema)?.httpApiStatus ?? 500)
+const statusOf = (schema: Schema.Constraint): number =>
+  Number(Schema.resolveAnnotationsKey(schema)?.httpApiStatus ?? 500)
 
 /** Notes for the access log that the request ends with an error. */
 export const noteError = (error: unknown): Effect.Effect<void> =>
