@@ -63,7 +63,7 @@ export const makeSecret = (mode: KeyMode, entropy: Uint8Array): string => {
 
 const secretPattern = new RegExp(`^sk_(?:live|test)_[0-9A-Za-z]{${entropyCharacters + checksumCharacters}}$`)
 
-/** Whether text can be a secret at all, so that a typo is refused without a look-up. */
+/** Whether text can be a secret at all, so that a typo costs no look-up. */
 export const isSecret = (text: string): boolean =>
   secretPattern.test(text) && checksum(text.slice(0, -checksumCharacters)) === text.slice(-checksumCharacters)
 

@@ -23,7 +23,7 @@ export const layer = HttpApiBuilder.group(
       )
       .handleRaw(
         "create",
-        // Raw, so that a body which is wrong is answered with every failure in the envelope (R3, R6).
+        // Raw, because the body is read under the limits of `readJson`. `parseNewKey` decodes with the payload's schema.
         Effect.fnUntraced(function* ({ request }) {
           const { name, type = "live" } = yield* Effect.fromResult(parseNewKey(yield* readJson(request)))
           const account = yield* currentAccount
