@@ -1,4 +1,4 @@
-import type { Ranking } from "./Organic.ts"
+import type { Ranking } from "./Ranking.ts"
 
 /** The answer to a search, as a provider gave it or as the result cache kept it. */
 export interface Answer {

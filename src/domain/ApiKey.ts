@@ -1,7 +1,13 @@
 import { Schema } from "effect"
 
 export const keyModes = ["live", "test"] as const
-export const KeyMode = Schema.Literals(keyModes).annotate({ identifier: "KeyMode" })
+export const KeyMode = Schema.Literals(keyModes).annotate({
+  identifier: "KeyMode",
+  message: `must be one of ${keyModes.join(", ")}`
+})
+
+/** A key's id. Any text is taken where one is looked up, because an unknown id is `not_found`. */
+export const KeyId = Schema.String.annotate({ pattern: "^key_[0-9a-f]{32}$", description: "The key's id." })
 export type KeyMode = typeof KeyMode.Type
 
 /** What is known of a key after its secret has been shown. */
@@ -57,7 +63,7 @@ export const makeSecret = (mode: KeyMode, entropy: Uint8Array): string => {
 
 const secretPattern = new RegExp(`^sk_(?:live|test)_[0-9A-Za-z]{${entropyCharacters + checksumCharacters}}$`)
 
-/** Whether text can be a secret at all, so that a typo is refused without a look-up. */
+/** Whether text can be a secret at all, so that a typo costs no look-up. */
 export const isSecret = (text: string): boolean =>
   secretPattern.test(text) && checksum(text.slice(0, -checksumCharacters)) === text.slice(-checksumCharacters)
 

@@ -1,5 +1,6 @@
 import { Schema } from "effect"
-import { OrganicResult, type Ranking } from "./Organic.ts"
+import { OrganicResult } from "./OrganicResult.ts"
+import type { Ranking } from "./Ranking.ts"
 import { Target } from "./Target.ts"
 
 /** The fields of a single-search body; a served bulk row has them too. */

@@ -2,7 +2,7 @@ import { Context, Effect } from "effect"
 import { HttpApiMiddleware } from "effect/http-api"
 import { unauthorized } from "../domain/errors.ts"
 import type { AccountPrincipal, Principal } from "../domain/Principal.ts"
-import { RateLimited, Unauthorized } from "./errors.ts"
+import { InvalidRequest, RateLimited, Unauthorized } from "./errors.ts"
 
 /** Who is calling, once a credential has been accepted. */
 export class CurrentPrincipal extends Context.Service<CurrentPrincipal, Principal>()("quarry/http/CurrentPrincipal") {}
@@ -29,3 +29,8 @@ export class RateLimiting extends HttpApiMiddleware.Service<RateLimiting, { requ
   "quarry/http/RateLimiting",
   { error: RateLimited }
 ) {}
+
+/** Answers `invalid_request` when parameters do not fit the endpoint's schema, with every failure of theirs (R6). */
+export class RequestDecoding extends HttpApiMiddleware.Service<RequestDecoding>()("quarry/http/RequestDecoding", {
+  error: InvalidRequest
+}) {}

@@ -14,12 +14,13 @@ import * as usage from "./handlers/usage.ts"
 import * as Authentication from "./middleware/Authentication.ts"
 import * as Edge from "./middleware/Edge.ts"
 import * as RateLimiting from "./middleware/RateLimiting.ts"
+import * as RequestDecoding from "./middleware/RequestDecoding.ts"
 
 /** An address that is not listed is not found (R3): no second spelling of one that is. */
 export const routerConfig = { ignoreTrailingSlash: false, ignoreDuplicateSlashes: false, caseSensitive: true }
 
 const handlers = Layer.mergeAll(search.layer, account.layer, usage.layer, keys.layer, mcp.layer).pipe(
-  Layer.provide([Authentication.layer, RateLimiting.layer])
+  Layer.provide([Authentication.layer, RateLimiting.layer, RequestDecoding.layer])
 )
 
 /** Every route of the public listener behind its edge. Requires the services and an `HttpRouter`. */

@@ -1,7 +1,7 @@
 import { Effect, Schema } from "effect"
 import type { InternalError } from "../domain/errors.ts"
+import { toMoment } from "../domain/fields.ts"
 import * as errors from "../http/errors.ts"
-import { toMoment } from "../http/wire.ts"
 import type { ToolFailure } from "./Tool.ts"
 
 /** What a caller can do about a failure: a model that is told only what went wrong tries the same again. */

@@ -1,7 +1,7 @@
 import { Schema } from "effect"
 import type { BulkResult, RowResult } from "../domain/BulkResult.ts"
 import { wholeNumber } from "../domain/fields.ts"
-import type { OrganicResult } from "../domain/Organic.ts"
+import type { OrganicResult } from "../domain/OrganicResult.ts"
 import type { SearchResult } from "../domain/SearchResult.ts"
 import { cutCodePoints } from "../domain/text.ts"
 
@@ -11,14 +11,12 @@ const maximum = 200_000
 
 /** How long a tool's text may be; results that do not fit are left out and counted. */
 export const maxCharacters = (fallback: number) =>
-  Schema.Number.annotate({
-    message: wholeNumber(maximum),
-    default: fallback,
-    description:
-      "Most characters of the answer's text. Results beyond it are left out; the structured content is whole."
-  }).check(
-    Schema.isInt({ message: wholeNumber(maximum) }),
-    Schema.isBetween({ minimum: 1, maximum }, { message: wholeNumber(maximum) })
+  Schema.optionalKey(
+    wholeNumber(maximum, {
+      default: fallback,
+      description:
+        "Most characters of the answer's text. Results beyond it are left out; the structured content is whole."
+    })
   )
 
 const block = ({ position, snippet, title, url }: OrganicResult): string =>

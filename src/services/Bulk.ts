@@ -5,7 +5,7 @@ import type { BulkBody, ErrorRow, RowBody } from "../domain/BulkResult.ts"
 import { internalError, type QuotaExceeded, UpstreamTimeout } from "../domain/errors.ts"
 import type { LogEntry } from "../domain/LogEntry.ts"
 import type { Principal } from "../domain/Principal.ts"
-import type { SearchRefused, SearchRequest } from "../domain/SearchRequest.ts"
+import type { InvalidSearch, SearchRequest } from "../domain/SearchRequest.ts"
 import { type Dispatch, makeDispatch, toBody, toLogEntry } from "./Dispatch.ts"
 import { Ids } from "./Ids.ts"
 import { Limits } from "./Limits.ts"
@@ -88,7 +88,7 @@ export interface Row {
 }
 
 type RowState =
-  | { readonly _tag: "rejected"; readonly error: SearchRefused }
+  | { readonly _tag: "rejected"; readonly error: InvalidSearch }
   | { readonly _tag: "waiting"; readonly request: SearchRequest }
   | { readonly _tag: "running"; readonly request: SearchRequest; readonly since: number }
   | { readonly _tag: "done"; readonly request: SearchRequest; readonly exit: Exit.Exit<Dispatch> }

@@ -1,6 +1,7 @@
 import { Duration, Effect, Layer, type Redacted } from "effect"
 import type { UpstreamError, UpstreamTimeout } from "../domain/errors.ts"
-import { Ranking, rank, type UpstreamRow } from "../domain/Organic.ts"
+import { rank, type UpstreamRow } from "../domain/Organic.ts"
+import { Ranking } from "../domain/Ranking.ts"
 import type { SearchRequest } from "../domain/SearchRequest.ts"
 import * as MarketplaceProxy from "../layers/auth/MarketplaceProxy.ts"
 import * as IdsRandom from "../layers/Ids.ts"

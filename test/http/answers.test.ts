@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import type { HttpServerResponse } from "effect/http"
 import * as fc from "fast-check"
 import { type BulkBody, type RowBody, toBulkResult } from "../../src/domain/BulkResult.ts"
-import { Ranking } from "../../src/domain/Organic.ts"
+import { Ranking } from "../../src/domain/Ranking.ts"
 import { type SearchBody, toSearchResult } from "../../src/domain/SearchResult.ts"
 import { bulkResponse, searchResponse } from "../../src/http/answers.ts"
 

@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Cause, Data, Deferred, Effect, Exit, Fiber, type Layer, Option } from "effect"
 import { TestClock } from "effect/testing"
 import type { Answer } from "../../src/domain/Answer.ts"
-import { Ranking } from "../../src/domain/Organic.ts"
+import { Ranking } from "../../src/domain/Ranking.ts"
 import { ResultCache } from "../../src/services/ResultCache.ts"
 import { searchRequest } from "../support/requests.ts"
 

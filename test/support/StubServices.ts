@@ -1,7 +1,7 @@
 import { Effect, Layer, Redacted, Result } from "effect"
 import { unauthorized } from "../../src/domain/errors.ts"
-import { Ranking } from "../../src/domain/Organic.ts"
 import type { KeyPrincipal } from "../../src/domain/Principal.ts"
+import { Ranking } from "../../src/domain/Ranking.ts"
 import type { SearchRequest } from "../../src/domain/SearchRequest.ts"
 import * as Ids from "../../src/layers/Ids.ts"
 import { AccessTokens } from "../../src/services/AccessTokens.ts"

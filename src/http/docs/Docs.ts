@@ -1,8 +1,7 @@
 import { Effect, Layer } from "effect"
 import { HttpRouter } from "effect/http"
-import { OpenApi } from "effect/http-api"
 import { Deployment } from "../../services/Deployment.ts"
-import { Api } from "../Api.ts"
+import { describeApi } from "../Api.ts"
 import { assetResponse, fingerprint, immutable, revalidated } from "../assets.ts"
 import { documentAt } from "../openapi.ts"
 import type { Document } from "./document.ts"
@@ -24,7 +23,7 @@ const stylePath = `/docs/style-${fingerprint(style)}.css` as const
 export const layer = Layer.unwrap(
   Effect.gen(function* () {
     const { origin } = yield* Deployment
-    const document = documentAt({ ...OpenApi.fromApi(Api) }, origin)
+    const document = documentAt({ ...describeApi() }, origin)
     // The API's own document has these parts; tests read the page and hold the document to the service.
     const page = pageOf(document as unknown as Document, stylePath)
     return Layer.mergeAll(

@@ -45,7 +45,8 @@ const errorResponse = Effect.fnUntraced(function* (response: Response, text: str
   const { body, status } = yield* undeclared(error)
   const headers = new Headers({ "content-type": "application/json" })
   for (const cookie of response.headers.getSetCookie()) headers.append("set-cookie", cookie)
-  if (error._tag === "rate_limited") headers.set("retry-after", String(error.retryAfterSeconds))
+  if (error._tag === "rate_limited" && error.retryAfterSeconds !== undefined)
+    headers.set("retry-after", String(error.retryAfterSeconds))
   return HttpServerResponse.fromWeb(new Response(JSON.stringify(body), { status, headers }))
 })
 

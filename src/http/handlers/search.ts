@@ -2,7 +2,7 @@ import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { parseBulk } from "../../domain/BulkRequest.ts"
 import type { QuotaExceeded } from "../../domain/errors.ts"
-import { parse, queryStringForm } from "../../domain/SearchRequest.ts"
+import { toSearch } from "../../domain/SearchRequest.ts"
 import { Bulk } from "../../services/Bulk.ts"
 import type { LedgerWaits, Receipt } from "../../services/Metering.ts"
 import { Search } from "../../services/Search.ts"
@@ -29,10 +29,10 @@ export const layer = HttpApiBuilder.group(
         "query",
         Effect.fnUntraced(function* ({ query }) {
           const state = yield* CurrentRequest
-          const request = yield* Effect.fromResult(parse(query, queryStringForm))
+          const request = yield* Effect.fromResult(toSearch(query))
           note(state, { target: request.target })
-          const served = search.run(yield* CurrentPrincipal, request)
-          const { body, receipt, entry, waits } = yield* tellRefusal(state, served)
+          const run = search.run(yield* CurrentPrincipal, request)
+          const { body, receipt, entry, waits } = yield* withQuotaOnFailure(state, run)
           const { cached, durationMs, provider } = entry
           note(state, {
             ...toFacts(receipt, waits),
@@ -46,12 +46,12 @@ export const layer = HttpApiBuilder.group(
       )
       .handleRaw(
         "bulk",
-        // Raw, because the declared body is stricter than what is taken: a row that is wrong fails by itself (R16).
+        // Raw, because the body is read under the limits of `readJson`. `parseBulk` decodes it with the payload's fields.
         Effect.fnUntraced(function* ({ request }) {
           const state = yield* CurrentRequest
           const rows = yield* Effect.fromResult(parseBulk(yield* readJson(request)))
           note(state, { rows: rows.length })
-          const { body, receipt, waits } = yield* tellRefusal(state, bulk.run(yield* CurrentPrincipal, rows))
+          const { body, receipt, waits } = yield* withQuotaOnFailure(state, bulk.run(yield* CurrentPrincipal, rows))
           note(state, { ...toFacts(receipt, waits), batch_id: body.batch_id, rows_failed: body.failed })
           setHeaders(state, quotaHeaders(receipt))
           return bulkResponse(body)
@@ -66,6 +66,6 @@ const toFacts = ({ creditsUsed }: Receipt, { reserveMs, settleMs }: LedgerWaits)
   settle_ms: settleMs
 })
 
-/** A refusal carries the quota headers too. */
-const tellRefusal = <A>(state: RequestState, run: Effect.Effect<A, QuotaExceeded>) =>
+/** A 402 carries the quota headers too. */
+const withQuotaOnFailure = <A>(state: RequestState, run: Effect.Effect<A, QuotaExceeded>) =>
   Effect.tapError(run, (error) => Effect.sync(() => setHeaders(state, refusalHeaders(error))))

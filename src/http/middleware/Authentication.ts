@@ -8,6 +8,7 @@ import { Sessions } from "../../services/Sessions.ts"
 import { acceptedBy, takesSessionOf } from "../Callers.ts"
 import { CurrentRequest, note, type RequestState, setHeaders } from "../CurrentRequest.ts"
 import { clientAddress } from "../clientAddress.ts"
+import { noteError } from "../errors.ts"
 import { Authentication, CurrentPrincipal } from "../Middleware.ts"
 
 const carriedBy = (
@@ -59,7 +60,7 @@ export const layer = Layer.effect(
         setHeaders(state, { "www-authenticate": apps ?? keyChallenge(presented) })
       }
 
-      return Effect.flatMap(HttpServerRequest.HttpServerRequest, (request) =>
+      const authenticated = Effect.flatMap(HttpServerRequest.HttpServerRequest, (request) =>
         Effect.flatMap(CurrentRequest, (state) =>
           Effect.matchEffect(callerOf(request), {
             onFailure: (error) => {
@@ -76,6 +77,8 @@ export const layer = Layer.effect(
           })
         )
       )
+      // The outermost middleware of every endpoint: each error of theirs passes here before it is encoded.
+      return Effect.tapError(authenticated, noteError)
     }
   })
 )

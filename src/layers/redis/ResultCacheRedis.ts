@@ -1,7 +1,8 @@
 import { hash } from "node:crypto"
 import { Duration, Effect, Layer, Option, Schema } from "effect"
 import type { Answer } from "../../domain/Answer.ts"
-import { OrganicResult, Ranking } from "../../domain/Organic.ts"
+import { OrganicResult } from "../../domain/OrganicResult.ts"
+import { Ranking } from "../../domain/Ranking.ts"
 import { maxAnswerBytes, ResultCache, type ResultStore } from "../../services/ResultCache.ts"
 import { RedisConnection } from "./RedisConnection.ts"
 

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, assert, beforeAll, beforeEach, it } from "@effect/vitest"
 import { Duration, Effect, Fiber, Layer, Logger, Metric, Redacted, Schedule } from "effect"
-import { Ranking } from "../../../src/domain/Organic.ts"
+import { Ranking } from "../../../src/domain/Ranking.ts"
 import * as RateLimiterRedis from "../../../src/layers/redis/RateLimiterRedis.ts"
 import { RedisAway, RedisConnection } from "../../../src/layers/redis/RedisConnection.ts"
 import * as ResultCacheRedis from "../../../src/layers/redis/ResultCacheRedis.ts"
