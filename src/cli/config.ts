@@ -1,6 +1,6 @@
 import { Effect } from "effect"
 import { Command } from "effect/cli"
-import { AppConfig, describe } from "../layers/Config.ts"
+import { AppConfig, describe } from "../settings/Settings.ts"
 import { print } from "./Output.ts"
 
 export const config = Command.make(

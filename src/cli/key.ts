@@ -4,7 +4,7 @@ import { type ApiKey, keyModes } from "../domain/ApiKey.ts"
 import { maxNameCodePoints } from "../domain/NewKey.ts"
 import { Accounts } from "../services/Accounts.ts"
 import { type IssuedKey, KeyStore } from "../services/KeyStore.ts"
-import { print, Refused, table, time } from "./Output.ts"
+import { CommandFailed, print, table, time } from "./Output.ts"
 
 const id = Flag.String("id").pipe(Flag.withDescription("The key's id: key_…"))
 const account = Flag.String("account").pipe(Flag.withDescription("The account's id: acc_…"))
@@ -56,7 +56,9 @@ const create = Command.make(
     const keys = yield* KeyStore
     const issued = keys
       .create(input.account, { label: input.name, mode: input.mode })
-      .pipe(Effect.catchTag("invalid_request", ({ issues }) => Effect.fail(new Refused({ message: textOf(issues) }))))
+      .pipe(
+        Effect.catchTag("invalid_request", ({ issues }) => Effect.fail(new CommandFailed({ message: textOf(issues) })))
+      )
     yield* printIssued(yield* issued)
   })
 ).pipe(Command.withDescription("Make a key; its secret is printed this once"))

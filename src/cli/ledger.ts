@@ -1,7 +1,7 @@
 import { Effect, type Layer } from "effect"
 import { Command } from "effect/cli"
 import { Ledger } from "../services/Ledger.ts"
-import { print, Refused, table } from "./Output.ts"
+import { CommandFailed, print, table } from "./Output.ts"
 
 const verify = Command.make(
   "verify",
@@ -24,7 +24,7 @@ const verify = Command.make(
           ])
     )
     if (found.length > 0) {
-      return yield* new Refused({ message: `The ledger does not add up: ${found.length} figures disagree.` })
+      return yield* new CommandFailed({ message: `The ledger does not add up: ${found.length} figures disagree.` })
     }
   })
 ).pipe(Command.withDescription("Recompute every account from its records"))

@@ -2,10 +2,10 @@ import { Duration, Effect, type Layer } from "effect"
 import { Command } from "effect/cli"
 import { type Capabilities, type Codes, toJson } from "../domain/Capabilities.ts"
 import type { SearchRequest } from "../domain/SearchRequest.ts"
-import { AppConfig } from "../layers/Config.ts"
 import { namesOf } from "../services/Provider.ts"
 import { ProviderStates } from "../services/ProviderStates.ts"
-import { print, Refused, table } from "./Output.ts"
+import { AppConfig } from "../settings/Settings.ts"
+import { CommandFailed, print, table } from "./Output.ts"
 
 /** Something that every engine finds. */
 const request: SearchRequest = {
@@ -73,7 +73,7 @@ const check = Command.make(
       ])
     )
     if (failed > 0) {
-      return yield* new Refused({ message: `${failed} of ${checked.length} providers gave no answer.` })
+      return yield* new CommandFailed({ message: `${failed} of ${checked.length} providers gave no answer.` })
     }
   })
 ).pipe(Command.withDescription("Run one live search at every provider and engine"))

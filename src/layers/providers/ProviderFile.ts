@@ -1,4 +1,5 @@
-import { Config, Data, Effect, FileSystem, Layer, Option, Record, Schema } from "effect"
+import { Config, Effect, FileSystem, Layer, Option, Record, Schema } from "effect"
+import { OperatorError } from "../../domain/OperatorError.ts"
 import { type Target, targets } from "../../domain/Target.ts"
 import type { DocumentIndex } from "../../services/DocumentIndex.ts"
 import type { Pacer } from "../../services/Pacer.ts"
@@ -38,7 +39,7 @@ const types: Readonly<Record<string, ProviderType<Requirements>>> = {
 }
 
 /** The providers are not set up right. The message is one line that names the place and never a secret's value. */
-export class ProviderFileInvalid extends Data.TaggedError("ProviderFileInvalid")<{ readonly message: string }> {}
+export class ProviderFileInvalid extends OperatorError("ProviderFileInvalid") {}
 
 /** Where the operator says which providers serve which targets. */
 export type ProviderSource =

@@ -13,14 +13,17 @@ import {
   SubscriptionRef
 } from "effect"
 import { Cluster, Redis } from "ioredis"
+import { OperatorError } from "../../domain/OperatorError.ts"
 import { observe } from "../../services/Instrument.ts"
 import { databaseDuration, redisAway } from "../../services/Metrics.ts"
-import { StartFailure } from "../StartFailure.ts"
 
 export type RedisClient = Redis | Cluster
 
 /** Redis did not answer, or is not asked because it did not answer a moment ago. */
 export class RedisAway extends Data.TaggedError("RedisAway") {}
+
+/** Redis answers and cannot be used with the address in REDIS_URL; the message says why. */
+export class RedisUnusable extends OperatorError("RedisUnusable") {}
 
 /** What a caller waits for Redis at most. */
 const answerMs = 100
@@ -108,8 +111,10 @@ const messageOf = (error: unknown): string => {
 const isRefusal = (message: string): boolean =>
   /^(WRONGPASS|NOAUTH|NOPERM|ERR (invalid password|DB index|SELECT))/.test(message)
 
-const refused = (message: string): StartFailure =>
-  new StartFailure({ message: `Redis refuses the login or the database in REDIS_URL (${message.replace(/\.$/, "")}).` })
+const unusable = (message: string): RedisUnusable =>
+  new RedisUnusable({
+    message: `Redis refuses the login or the database in REDIS_URL (${message.replace(/\.$/, "")}).`
+  })
 
 /** A node that has just joined answers, and refuses every key for some seconds. */
 const assertInCluster = async (node: Redis): Promise<void> => {
@@ -240,7 +245,7 @@ export class RedisConnection extends Context.Service<
         yield* start(client)
         yield* Effect.catch(attempt(probe), (reason) => Effect.sync(() => open(reason)))
         if (away !== undefined && isRefusal(away)) refusal = away
-        if (refusal !== undefined) return yield* Effect.die(refused(refusal))
+        if (refusal !== undefined) return yield* Effect.die(unusable(refusal))
         yield* Effect.forkScoped(Effect.forever(watch))
 
         const context = yield* Effect.context<never>()

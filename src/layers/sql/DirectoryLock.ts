@@ -1,10 +1,11 @@
 import { linkSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { Data, Effect, type Scope } from "effect"
+import { Effect, type Scope } from "effect"
 import { innermost } from "../../domain/innermost.ts"
+import { OperatorError } from "../../domain/OperatorError.ts"
 
 /** The embedded store cannot be opened; the message says why and what to do. */
-export class StorageUnavailable extends Data.TaggedError("StorageUnavailable")<{ readonly message: string }> {}
+export class StorageUnavailable extends OperatorError("StorageUnavailable") {}
 
 const lockName = "quarry.pid"
 

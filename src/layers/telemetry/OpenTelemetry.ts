@@ -12,7 +12,7 @@ import { PeriodicExportingMetricReader } from "@opentelemetry/sdk-metrics"
 import { SamplingDecision, TraceIdRatioBasedSampler } from "@opentelemetry/sdk-trace-base"
 import { Context, Effect, Layer, Redacted, References, Tracer } from "effect"
 import { counter } from "../../services/Instrument.ts"
-import type { AppConfig } from "../Config.ts"
+import type { AppConfig } from "../../settings/Settings.ts"
 import * as SpanQueue from "./SpanQueue.ts"
 import * as SpanTracer from "./SpanTracer.ts"
 

@@ -1,10 +1,10 @@
 import { fileURLToPath } from "node:url"
 import { Console, Context, DateTime, Effect, FileSystem, Layer, Redacted } from "effect"
+import * as DocumentFile from "../layers/DocumentFile.ts"
 import { Accounts } from "../services/Accounts.ts"
 import { DocumentIndex } from "../services/DocumentIndex.ts"
 import { KeyStore } from "../services/KeyStore.ts"
-import { AppConfig } from "./Config.ts"
-import * as DocumentFile from "./DocumentFile.ts"
+import { AppConfig } from "../settings/Settings.ts"
 import { LogFormat } from "./Logging.ts"
 
 const developerEmail = "developer@localhost"
@@ -20,7 +20,7 @@ export class FirstStart extends Context.Service<
     /** The key made by this start, to be shown this once; undefined on every later start and on Postgres. */
     readonly secret: Redacted.Redacted | undefined
   }
->()("quarry/layers/FirstStart") {
+>()("quarry/process/FirstStart") {
   static readonly layer = Layer.effect(
     FirstStart,
     Effect.gen(function* () {

@@ -1,4 +1,14 @@
 import { Duration, Effect, Layer } from "effect"
+import * as MarketplaceProxy from "../layers/auth/MarketplaceProxy.ts"
+import * as Ids from "../layers/Ids.ts"
+import * as PacerMemory from "../layers/memory/PacerMemory.ts"
+import * as RateLimiterMemory from "../layers/memory/RateLimiterMemory.ts"
+import * as ResultCacheMemory from "../layers/memory/ResultCacheMemory.ts"
+import * as ProviderFile from "../layers/providers/ProviderFile.ts"
+import { UpstreamClient } from "../layers/providers/UpstreamClient.ts"
+import * as DatabaseReadiness from "../layers/sql/DatabaseReadiness.ts"
+import * as LedgerWatch from "../layers/sql/LedgerWatch.ts"
+import * as Migrations from "../layers/sql/Migrations.ts"
 import { AccountRemoval } from "../services/AccountRemoval.ts"
 import { Bulk } from "../services/Bulk.ts"
 import { Credentials } from "../services/Credentials.ts"
@@ -6,20 +16,10 @@ import { Deployment } from "../services/Deployment.ts"
 import { Limits } from "../services/Limits.ts"
 import { Search } from "../services/Search.ts"
 import { TrustedProxies } from "../services/TrustedProxies.ts"
-import * as MarketplaceProxy from "./auth/MarketplaceProxy.ts"
-import { AppConfig } from "./Config.ts"
-import * as Ids from "./Ids.ts"
-import * as PacerMemory from "./memory/PacerMemory.ts"
-import * as RateLimiterMemory from "./memory/RateLimiterMemory.ts"
-import * as ResultCacheMemory from "./memory/ResultCacheMemory.ts"
-import * as ProviderFile from "./providers/ProviderFile.ts"
-import { UpstreamClient } from "./providers/UpstreamClient.ts"
+import { AppConfig } from "../settings/Settings.ts"
 import * as SecretHeaders from "./SecretHeaders.ts"
 import * as SignIn from "./SignIn.ts"
 import * as Storage from "./Storage.ts"
-import * as DatabaseReadiness from "./sql/DatabaseReadiness.ts"
-import * as LedgerWatch from "./sql/LedgerWatch.ts"
-import * as Migrations from "./sql/Migrations.ts"
 
 const limits = Layer.effect(
   Limits,
@@ -37,7 +37,7 @@ const shared = Layer.unwrap(
         PacerMemory.layer
       )
     }
-    const SharedRedis = yield* Effect.promise(() => import("./redis/SharedRedis.ts"))
+    const SharedRedis = yield* Effect.promise(() => import("../layers/redis/SharedRedis.ts"))
     // How many answers Redis keeps is its own `maxmemory`; a size of 0 still turns the cache off.
     return SharedRedis.layer({ url: redisUrl, ttl: cacheSize === 0 ? Duration.zero : cacheTtl })
   })

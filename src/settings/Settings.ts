@@ -11,9 +11,12 @@ import {
   Result
 } from "effect"
 import { constantCase } from "effect/String"
+import { OperatorError } from "../domain/OperatorError.ts"
 import { paidPlans } from "../domain/Plan.ts"
 import { type Target, targets } from "../domain/Target.ts"
-import { StartFailure } from "./StartFailure.ts"
+
+/** Settings that are wrong or contradict each other, one a line. */
+export class SettingsInvalid extends OperatorError("SettingsInvalid") {}
 
 /** The value a variable's text stands for; undefined where it stands for none. */
 type Reader<A> = (text: string) => A | undefined
@@ -422,14 +425,14 @@ const read = Effect.gen(function* () {
         Result.isFailure(result) ? [result.failure] : []
       )
   if (Result.isFailure(values) || problems.length > 0) {
-    return yield* new StartFailure({ message: problems.join("\n") })
+    return yield* new SettingsInvalid({ message: problems.join("\n") })
   }
   return { ...values.success, baseUrl: values.success.baseUrl ?? `http://localhost:${values.success.port}` }
 })
 
 /** The settings in force, read from the environment once, at the start. Field names are the variables' names. */
-export class AppConfig extends Context.Service<AppConfig, Effect.Success<typeof read>>()("quarry/layers/AppConfig") {
-  static readonly layer: Layer.Layer<AppConfig, StartFailure> = Layer.effect(AppConfig, read)
+export class AppConfig extends Context.Service<AppConfig, Effect.Success<typeof read>>()("quarry/settings/AppConfig") {
+  static readonly layer: Layer.Layer<AppConfig, SettingsInvalid> = Layer.effect(AppConfig, read)
 
   /** The defaults, on a store that keeps nothing. */
   static readonly layerTest = (overrides: Partial<AppConfig["Service"]> = {}): Layer.Layer<AppConfig> =>

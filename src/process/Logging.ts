@@ -11,7 +11,7 @@ import {
   type Scope,
   Stdio
 } from "effect"
-import { AppConfig } from "./Config.ts"
+import { AppConfig } from "../settings/Settings.ts"
 
 /** Whatever is in it: a line must not fill a disk, nor be refused by what collects logs. */
 const maxLineBytes = 8_192
@@ -125,7 +125,7 @@ const makePretty = (colors: boolean): Logger.Logger<unknown, void> => {
 }
 
 /** How this process logs, for what else it prints. */
-export const LogFormat = Context.Reference<"pretty" | "json">("quarry/layers/LogFormat", {
+export const LogFormat = Context.Reference<"pretty" | "json">("quarry/process/LogFormat", {
   defaultValue: () => "pretty"
 })
 

@@ -1,8 +1,11 @@
 import { randomBytes } from "node:crypto"
 import { Context, Effect, FileSystem, Layer, Path, type PlatformError, Redacted, Schema } from "effect"
 import { innermost } from "../domain/innermost.ts"
-import { AppConfig } from "./Config.ts"
-import { StartFailure } from "./StartFailure.ts"
+import { OperatorError } from "../domain/OperatorError.ts"
+import { AppConfig } from "../settings/Settings.ts"
+
+/** The directory cannot give the secrets; the message says why and what to do. */
+export class SecretsUnavailable extends OperatorError("SecretsUnavailable") {}
 
 /** The two secrets that a deployment signs and digests with. */
 export interface SecretValues {
@@ -37,7 +40,9 @@ const kept = Effect.fnUntraced(function* (dataDir: string) {
   const read = Effect.flatMap(files.readFileString(file), Schema.decodeUnknownEffect(File)).pipe(
     Effect.catchTag("SchemaError", () =>
       Effect.fail(
-        new StartFailure({ message: `DATA_DIR ${dataDir} is damaged: ${fileName} is not readable. Restore a backup.` })
+        new SecretsUnavailable({
+          message: `DATA_DIR ${dataDir} is damaged: ${fileName} is not readable. Restore a backup.`
+        })
       )
     )
   )
@@ -56,7 +61,7 @@ const kept = Effect.fnUntraced(function* (dataDir: string) {
   const create = Effect.gen(function* () {
     yield* makeDirectory(dataDir)
     if ((yield* files.readDirectory(dataDir)).some(isForeign)) {
-      return yield* new StartFailure({
+      return yield* new SecretsUnavailable({
         message: `DATA_DIR ${dataDir} is not a Quarry store: it holds files but no ${fileName}. Name an empty directory, or restore ${fileName} from a backup.`
       })
     }
@@ -74,11 +79,11 @@ const kept = Effect.fnUntraced(function* (dataDir: string) {
 })
 
 const unusable = (dataDir: string) => (error: PlatformError.PlatformError) =>
-  new StartFailure({ message: `DATA_DIR ${dataDir} cannot be used: ${innermost(error)}` })
+  new SecretsUnavailable({ message: `DATA_DIR ${dataDir} cannot be used: ${innermost(error)}` })
 
 /** The secrets in force: those of the environment, else those of the embedded store. */
-export class Secrets extends Context.Service<Secrets, SecretValues>()("quarry/layers/Secrets") {
-  static readonly layer: Layer.Layer<Secrets, StartFailure, AppConfig | FileSystem.FileSystem | Path.Path> =
+export class Secrets extends Context.Service<Secrets, SecretValues>()("quarry/process/Secrets") {
+  static readonly layer: Layer.Layer<Secrets, SecretsUnavailable, AppConfig | FileSystem.FileSystem | Path.Path> =
     Layer.effect(
       Secrets,
       Effect.gen(function* () {
