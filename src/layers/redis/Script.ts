@@ -1,5 +1,5 @@
 import { hash } from "node:crypto"
-import type { RedisClient } from "./RedisConnection.ts"
+import type { RedisClient } from "./RedisClient.ts"
 
 /**
  * Runs a Lua script over one key. One round trip, and a second one when Redis has not seen the script since it started.
