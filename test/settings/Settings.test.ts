@@ -1,7 +1,8 @@
 import { readFileSync } from "node:fs"
 import { assert, describe, it } from "@effect/vitest"
 import { ConfigProvider, Duration, Effect, Layer, Redacted } from "effect"
-import { AppConfig, describe as describeSettings } from "../../src/settings/Settings.ts"
+import { describe as describeSettings } from "../../src/settings/describe.ts"
+import { AppConfig } from "../../src/settings/Settings.ts"
 
 const load = (environment: Record<string, string>) =>
   AppConfig.pipe(

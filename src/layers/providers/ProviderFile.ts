@@ -1,4 +1,4 @@
-import { Config, Effect, FileSystem, Layer, Option, Record, Schema } from "effect"
+import { Config, Effect, FileSystem, Layer, Option, Record, Redacted, Schema } from "effect"
 import { OperatorError } from "../../domain/OperatorError.ts"
 import { type Target, targets } from "../../domain/Target.ts"
 import type { DocumentIndex } from "../../services/DocumentIndex.ts"
@@ -45,7 +45,7 @@ export class ProviderFileInvalid extends OperatorError("ProviderFileInvalid") {}
 export type ProviderSource =
   | { readonly _tag: "file"; readonly path: string }
   /** One SearXNG for all targets, each with its engine. */
-  | { readonly _tag: "searxng"; readonly url: string; readonly engines: { readonly [T in Target]: string } }
+  | { readonly _tag: "searxng"; readonly url: Redacted.Redacted; readonly engines: { readonly [T in Target]: string } }
   /** The built-in index for all targets. */
   | { readonly _tag: "index" }
 
@@ -193,10 +193,13 @@ const tableOf = <E>(
     zeta_search: list("zeta_search")
   })
 
-const fromShortForm = Effect.fnUntraced(function* (url: string, engines: { readonly [T in Target]: string }) {
+const fromShortForm = Effect.fnUntraced(function* (
+  url: Redacted.Redacted,
+  engines: { readonly [T in Target]: string }
+) {
   const instance = yield* SearXNG.type
-    // Whoever gives the address alone has nowhere to say so, and no credential is sent.
-    .make("searxng", { url, insecure: true })
+    // The short form cannot say that plain HTTP is meant, and no credential is sent.
+    .make("searxng", { url: Redacted.value(url), insecure: true })
     .pipe(Effect.mapError(({ problem }) => new EntryInvalid({ path: "SEARXNG_URL", problem })))
   const provider = shared(instance)
   return yield* tableOf((target) => Effect.succeed([provider(engines[target])]))
