@@ -297,6 +297,22 @@ describe("AppConfig", () => {
     })
   )
 
+  it.effect("a setting that holds a secret is redacted in the settings themselves, whoever prints them", () =>
+    Effect.gen(function* () {
+      const config = yield* load({
+        ...production,
+        DATABASE_URL: "postgres://quarry:hunter2@db:5432/quarry",
+        REDIS_URL: "redis://:hunter2@a:6379",
+        SEARXNG_URL: "http://me:hunter2@searx:8888",
+        SMTP_URL: "smtps://me:hunter2@mail:465",
+        EMAIL_FROM: "quarry@example.com",
+        OTEL_EXPORTER_OTLP_ENDPOINT: "https://me:hunter2@collector:4318",
+        OTEL_EXPORTER_OTLP_HEADERS: "authorization=hunter2"
+      })
+      assert.notInclude(JSON.stringify(config), "hunter2")
+    })
+  )
+
   it.effect("layerTest is the defaults on a store that keeps nothing, with what a test overrides", () =>
     Effect.gen(function* () {
       const config = yield* Effect.provide(AppConfig, AppConfig.layerTest({ trustedProxyHops: 2 }))
