@@ -33,8 +33,8 @@ export const table = (rows: ReadonlyArray<ReadonlyArray<string>>): ReadonlyArray
 }
 
 /**
- * Keeps stdout for results: help that nobody asked for, which is how a mistyped command ends, goes to stderr with its
- * errors, so that a script never reads it as an answer.
+ * Keeps stdout for results. Help after a mistyped command goes to stderr with its errors, so that a script never reads
+ * it as an answer.
  */
 export const presenter: CliOutput.Presenter = {
   present: (event) =>

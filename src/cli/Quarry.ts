@@ -18,7 +18,7 @@ import { migrate } from "./migrate.ts"
 import { CommandFailed, Json, presenter } from "./Output.ts"
 import { providers as providersCommand } from "./providers.ts"
 
-/** What the commands stand on. Each is opened only for a command that needs it, after its flags are found valid. */
+/** The layers that commands need. Each is opened only for a command that needs it, after its flags are found valid. */
 export interface Foundations<E, R> {
   readonly settings: Layer.Layer<AppConfig, E, R>
   /** The database as it is, migrated or not. */
@@ -28,7 +28,7 @@ export interface Foundations<E, R> {
   readonly storage: Layer.Layer<Accounts | DocumentIndex | KeyStore | Ledger, E, R>
 }
 
-/** The operator CLI: runs the command that the arguments spell. */
+/** The operator's CLI: runs the command in the arguments. */
 export const make = <E, R>({ database, providers, settings, storage }: Foundations<E, R>) => {
   const quarry = Command.make("quarry").pipe(
     Command.withDescription("Operate a Quarry: a web-search API"),

@@ -20,7 +20,7 @@ const keyJson = (key: ApiKey) => ({
   revoked_at: time(key.revokedAt)
 })
 
-/** The only moment at which a secret is seen. */
+/** Prints a new key with its secret, which is shown this once. */
 const printIssued = ({ key, secret }: IssuedKey) =>
   print({ id: key.id, secret: Redacted.value(secret), label: key.label, mode: key.mode }, [
     ...table([
@@ -32,7 +32,7 @@ const printIssued = ({ key, secret }: IssuedKey) =>
     "Keep the secret now: it is not shown again."
   ])
 
-/** A command has no fields to name, unlike a request. */
+/** The text of issues without their fields, because a command has none. */
 const textOf = (issues: ReadonlyArray<{ readonly message: string }>): string =>
   issues.map(({ message }) => message).join("; ")
 

@@ -1,13 +1,13 @@
 import { intakeLimits } from "./Intake.ts"
 import type { ListenerLimits } from "./NodeListener.ts"
 
-/** What the public listener and its connections may take. */
+/** The limits of the public listener and its connections. */
 export const limits: ListenerLimits = {
-  /** Those above it are closed unanswered: an answer costs more than a refusal may. */
+  /** Connections above it are closed without an answer, because an answer costs more than the limit may. */
   maxConnections: 8192,
   /** Requests and bodies above these limits are answered `rate_limited` (R57). */
   ...intakeLimits,
-  /** Of answers that clients have not read, over all connections. Beyond it the slowest readers are cut off. */
+  /** Bytes of answers that clients have not read, over all connections. Beyond it the slowest readers are cut off. */
   maxUnreadBytes: 64 * 1024 * 1024,
   /** Request line and headers together (R2). */
   maxHeaderBytes: 16 * 1024,
@@ -19,8 +19,8 @@ export const limits: ListenerLimits = {
   keepAliveTimeoutMs: 65_000,
   /** Without a byte in either direction, as with a client that does not read. Longer than the longest batch. */
   inactivityTimeoutMs: 120_000,
-  /** For a client to read a refusal before its connection is destroyed. */
+  /** For a client to read an error before its connection is destroyed. */
   lingerMs: 500,
-  /** From a client's closing of its direction to an interim response, which tells whether it has left. */
+  /** From a client's closing of its direction to an interim response, which shows if it has left. */
   probeAfterMs: 250
 }

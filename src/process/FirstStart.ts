@@ -11,8 +11,8 @@ const developerEmail = "developer@localhost"
 const starterIndex = fileURLToPath(new URL("../../data/starter-index.jsonl.gz", import.meta.url))
 
 /**
- * What a store needs before anybody can search: on the embedded default the first start makes a developer account with
- * one live key and fills the index, so that the printed `curl` line works at once.
+ * Prepares a store for the first search. On the embedded default the first start makes a developer account with one
+ * live key and fills the index, so that the printed `curl` line works at once.
  */
 export class FirstStart extends Context.Service<
   FirstStart,
@@ -82,7 +82,7 @@ const announceJson = Effect.fnUntraced(function* (baseUrl: string, secret: Redac
   yield* entry(`${keyIntroduction} ${curl}`, { base_url: baseUrl, key: Redacted.value(secret), curl })
 })
 
-/** Tells on stdout that the service is up, once it listens. */
+/** Prints on stdout that the service is up, once it listens. */
 export const announce: Effect.Effect<void, never, AppConfig | FirstStart> = Effect.gen(function* () {
   const { baseUrl, databaseUrl, dataDir, marketplacePlan, marketplaceProxySecret } = yield* AppConfig
   const { secret } = yield* FirstStart

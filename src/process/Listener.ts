@@ -8,7 +8,7 @@ import * as Routes from "./Routes.ts"
 export interface ListenerOptions {
   readonly host: string
   readonly port: number
-  /** How long a shutdown may take altogether. */
+  /** The longest that a shutdown may take altogether. */
   readonly grace: Duration.Duration
   readonly limits?: Partial<ListenerLimits>
 }

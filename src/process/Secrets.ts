@@ -24,14 +24,14 @@ const makeSecrets = Effect.sync(
   (): File => ({ authSecret: randomBytes(32).toString("base64"), keyPepper: randomBytes(32).toString("base64") })
 )
 
-/** Left by operating systems in directories that are otherwise empty. */
+/** True for an entry that neither Quarry nor an operating system puts into an empty directory. */
 const isForeign = (name: string): boolean =>
   !name.startsWith(fileName) && !name.startsWith(".") && name !== "lost+found"
 
 /**
- * The secrets of an embedded store: made at its first start and kept beside it, readable by its owner alone. They go
- * with the data, because without its pepper every key of the store is void. So a directory that holds something but no
- * secrets is refused: it is somebody else's, or has lost them.
+ * The secrets of an embedded store: made at its first start and kept beside it, readable by its owner alone. They
+ * belong to the data, because without its pepper every key of the store is void. So a directory that holds something
+ * but no secrets fails the start: it is no store, or has lost them.
  */
 const kept = Effect.fnUntraced(function* (dataDir: string) {
   const files = yield* FileSystem.FileSystem
@@ -47,7 +47,10 @@ const kept = Effect.fnUntraced(function* (dataDir: string) {
     )
   )
 
-  /** Step by step: Node's own recursion never ends under a directory that takes no entries, such as /proc. */
+  /**
+   * Makes the directories one by one, because Node's own recursion never ends under a directory that takes no entries,
+   * such as /proc.
+   */
   const makeDirectory = (path: string): Effect.Effect<void, PlatformError.PlatformError, Path.Path> =>
     Effect.gen(function* () {
       if (yield* files.exists(path)) return

@@ -26,7 +26,7 @@ const limits = Layer.effect(
   Effect.map(AppConfig, ({ bulkBudget, providerTimeout }) => ({ bulkBudget, providerTimeout }))
 )
 
-/** What the requests share: over all replicas through Redis where there is one, else within this process. */
+/** The state that requests share: over all replicas through Redis where there is one, else within this process. */
 const shared = Layer.unwrap(
   Effect.gen(function* () {
     const { cacheSize, cacheTtl, redisUrl } = yield* AppConfig
@@ -38,7 +38,7 @@ const shared = Layer.unwrap(
       )
     }
     const SharedRedis = yield* Effect.promise(() => import("../layers/redis/SharedRedis.ts"))
-    // How many answers Redis keeps is its own `maxmemory`; a size of 0 still turns the cache off.
+    // Redis limits the number of answers by its own `maxmemory`; a size of 0 still turns the cache off.
     return SharedRedis.layer({ url: redisUrl, ttl: cacheSize === 0 ? Duration.zero : cacheTtl })
   })
 )
@@ -84,7 +84,7 @@ const readiness = DatabaseReadiness.layer.pipe(Layer.provide(Storage.database))
 
 const watch = LedgerWatch.layer.pipe(Layer.provide(Migrations.layer), Layer.provide(Storage.database))
 
-/** Everything the public listener stands on, chosen by the settings. */
+/** All services of the public listener, chosen by the settings. */
 export const layer = Layer.mergeAll(Search.layer, Bulk.layer, callers, readiness, watch).pipe(
   Layer.provide(providers),
   Layer.provide(limits),

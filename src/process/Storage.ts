@@ -37,7 +37,7 @@ const queryLog = Layer.unwrap(
   Effect.map(AppConfig, ({ queryLogRetention }) => QueryLogSql.layer({ retention: queryLogRetention }))
 )
 
-/** Everything that is kept, on the database brought to the present schema. */
+/** All stores, on the database with the present schema. */
 export const layer = Layer.mergeAll(
   AccountsSql.layer,
   keyStore,

@@ -6,7 +6,7 @@ import { Pacer } from "../../services/Pacer.ts"
 const concurrencyRule = { message: "must be a whole number from 1 to 10000" }
 const paceRule = { message: "must be a number from 0.001 to 10000" }
 
-/** What an operator may set of every provider that is called over the network. */
+/** The options of every provider that is called over the network. */
 export const options = {
   /** Calls in flight at once, in each process. */
   concurrency: Schema.optionalKey(
@@ -24,7 +24,7 @@ export const options = {
 /** Far more than a well provider has in flight; a slow one must not take every socket and all memory. */
 const defaultConcurrency = 256
 
-/** How far from its turn a call may leave. Later than that, as after a busy process, it takes another turn. */
+/** The longest delay of a call behind its turn. A later one, as after a busy process, takes another turn. */
 const maxLatenessMs = 150
 
 /** Lets a call go to the provider when it is its turn, or refuses it as `busy` when that would take too long. */
@@ -48,7 +48,7 @@ export const make = (
         const waitMs = yield* pacer.take({ name, perSecond, withinMs: deadline - asked })
         if (waitMs === undefined) return yield* busy(`there is no turn in time at the ${perSecond} requests a second`)
         if (waitMs > 0) yield* Effect.sleep(waitMs)
-        // The pacer's clock stood somewhere between the question and its answer.
+        // The pacer read its clock between the question and its answer.
         if ((yield* Clock.currentTimeMillis) - asked - waitMs <= maxLatenessMs) return
       }
     })
@@ -65,7 +65,7 @@ export const make = (
 
     const queued = <A, E>(call: Effect.Effect<A, E>, asked: number, withinMs: number) =>
       Effect.gen(function* () {
-        // In a scope, so that a permit that comes as the wait ends is given back.
+        // In a scope, so that a permit that arrives as the wait ends is released.
         const permit = yield* Effect.timeoutOption(Semaphore.takeScoped(permits, 1), withinMs)
         if (Option.isNone(permit)) return yield* busy(`it has all ${concurrency} calls in flight`)
         return yield* paced(call, asked, asked + withinMs)

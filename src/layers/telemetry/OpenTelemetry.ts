@@ -19,7 +19,7 @@ import * as SpanTracer from "./SpanTracer.ts"
 type Settings = AppConfig["Service"]
 type Signal = "traces" | "metrics" | "logs"
 
-/** What a shutdown waits for each signal at most; the layers below the listener have five seconds altogether. */
+/** The longest that a shutdown waits for each signal; the layers below the listener have five seconds altogether. */
 const shutdownTimeoutMs = 1_500
 
 const dropped = counter("quarry.telemetry.dropped", {
@@ -30,11 +30,11 @@ const dropped = counter("quarry.telemetry.dropped", {
 
 type Log = (effect: Effect.Effect<void>) => void
 
-/** What of a signal was lost: counted where all other metrics are, and said once, until the collector takes it again. */
+/** Counts the losses of a signal among the other metrics, and logs once when they begin and when they end. */
 const countLosses = (signal: Signal, log: Log) => {
   let away = false
   const counts = { queue_full: dropped.of(signal, "queue_full"), export_failed: dropped.of(signal, "export_failed") }
-  // An alert needs the zero: the first increase of a counter that is not there yet is none.
+  // An alert needs the zero, because the first value of a new counter is no increase.
   for (const metric of Object.values(counts)) metric.updateUnsafe(0, Context.empty())
   const tell = (isAway: boolean) => {
     if (away === isAway) return
@@ -54,7 +54,7 @@ const countLosses = (signal: Signal, log: Log) => {
   }
 }
 
-/** The same from what the SDK tells of itself. */
+/** Counts the losses that the SDK reports through its own metrics. */
 const countingLosses = (signal: Signal, log: Log): MeterProvider => {
   const { onLost, onSent } = countLosses(signal, log)
   const losses: Counter = {
@@ -76,7 +76,10 @@ interface Destination {
   readonly headers: Readonly<Record<string, string>>
 }
 
-/** Where a signal goes; undefined when it goes nowhere. An endpoint for all signals is a base, one signal's own is not. */
+/**
+ * The destination of a signal; undefined when it has none. The endpoint for all signals is a base address, that of one
+ * signal is complete.
+ */
 const destinationOf = (signal: Signal, config: Settings): Destination | undefined => {
   const { endpoint, exporter, headers } = {
     traces: {
@@ -126,7 +129,7 @@ const samplingOf = (config: Settings): SpanTracer.Sampling => {
     : root
 }
 
-/** A collector that is away as the process ends is no failure of the process. What it did not take has been counted. */
+/** Ignores a collector that is away as the process ends. The losses have been counted. */
 const forgiving = <P extends { forceFlush(): Promise<void>; shutdown(): Promise<void> }>(part: P): P => {
   const [forceFlush, shutdown] = [part.forceFlush.bind(part), part.shutdown.bind(part)]
   return Object.assign(part, {
