@@ -29,9 +29,7 @@ const exempt: ReadonlySet<string> = new Set([
   "src/layers/auth/BetterAuth.ts",
   "src/layers/auth/OAuth.ts",
   "src/layers/auth/SessionsBetterAuth.ts",
-  "src/layers/auth/Store.ts",
-  "src/testing/AccountsMemory.ts",
-  "src/testing/KeyStoreMemory.ts"
+  "src/layers/auth/Store.ts"
 ])
 
 if (import.meta.main) {

@@ -87,9 +87,9 @@ export const announce: Effect.Effect<void, never, AppConfig | FirstStart> = Effe
   const { baseUrl, databaseUrl, dataDir, marketplacePlan, marketplaceProxySecret } = yield* AppConfig
   const { secret } = yield* FirstStart
   if (databaseUrl === undefined) {
-    const kept = dataDir === "memory:" ? "nothing is kept" : `data is kept in ${dataDir}, without fsync`
+    const storage = dataDir === "memory:" ? "nothing is kept" : `data is kept in ${dataDir}, without fsync`
     yield* Effect.logWarning(
-      `Trial storage: ${kept}. It survives a killed process, but not a power cut. Set DATABASE_URL for production.`
+      `Trial storage: ${storage}. It survives a killed process, but not a power cut. Set DATABASE_URL for production.`
     )
   }
   if ((marketplacePlan === undefined) !== (marketplaceProxySecret === undefined)) {

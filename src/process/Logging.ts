@@ -69,7 +69,7 @@ const formatJson = Logger.map(Logger.formatStructured, (entry) => {
 })
 
 /** The most characters that are buffered: a burst is written in pieces. */
-const maxHeld = 65_536
+const maxBufferCharacters = 65_536
 
 /**
  * Writes the lines of one turn of the event loop at once, because a write of its own costs more than the rest of a
@@ -77,18 +77,18 @@ const maxHeld = 65_536
  * A reader that has gone away ends nothing, as with the console.
  */
 const makeJson = (stream: NodeJS.WritableStream): Effect.Effect<Logger.Logger<unknown, void>, never, Scope.Scope> => {
-  let held = ""
+  let buffer = ""
   const flush = (): void => {
-    if (held === "") return
-    const text = held
-    held = ""
+    if (buffer === "") return
+    const text = buffer
+    buffer = ""
     stream.write(text)
   }
   const logger = Logger.make((options) => {
     const line = formatJson.log(options)
-    if (held === "") setImmediate(flush)
-    held += `${line}\n`
-    if (held.length > maxHeld || LogLevel.isGreaterThan(options.logLevel, "Info")) flush()
+    if (buffer === "") setImmediate(flush)
+    buffer += `${line}\n`
+    if (buffer.length > maxBufferCharacters || LogLevel.isGreaterThan(options.logLevel, "Info")) flush()
   })
   return Effect.acquireRelease(
     Effect.sync(() => {

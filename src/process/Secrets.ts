@@ -33,7 +33,7 @@ const isForeign = (name: string): boolean =>
  * belong to the data, because without its pepper every key of the store is void. So a directory that holds something
  * but no secrets fails the start: it is no store, or has lost them.
  */
-const kept = Effect.fnUntraced(function* (dataDir: string) {
+const storedSecrets = Effect.fnUntraced(function* (dataDir: string) {
   const files = yield* FileSystem.FileSystem
   const file = (yield* Path.Path).join(dataDir, fileName)
 
@@ -97,7 +97,7 @@ export class Secrets extends Context.Service<Secrets, SecretValues>()("quarry/pr
         const own =
           dataDir === "memory:"
             ? yield* makeSecrets
-            : yield* kept(dataDir).pipe(
+            : yield* storedSecrets(dataDir).pipe(
                 Effect.catchTag("PlatformError", (error) => Effect.fail(unusable(dataDir)(error)))
               )
         return {

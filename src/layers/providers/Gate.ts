@@ -44,38 +44,42 @@ export const make = (
 
     const turn = Effect.fnUntraced(function* (deadline: number, perSecond: number) {
       while (true) {
-        const asked = yield* Clock.currentTimeMillis
-        const waitMs = yield* pacer.take({ name, perSecond, withinMs: deadline - asked })
+        const startedAt = yield* Clock.currentTimeMillis
+        const waitMs = yield* pacer.take({ name, perSecond, withinMs: deadline - startedAt })
         if (waitMs === undefined) return yield* busy(`there is no turn in time at the ${perSecond} requests a second`)
         if (waitMs > 0) yield* Effect.sleep(waitMs)
         // The pacer read its clock between the question and its answer.
-        if ((yield* Clock.currentTimeMillis) - asked - waitMs <= maxLatenessMs) return
+        if ((yield* Clock.currentTimeMillis) - startedAt - waitMs <= maxLatenessMs) return
       }
     })
 
     const waited = providerWait.of(name)
 
     /** Waits for the turn that the pace leaves, with a permit in hand. */
-    const paced = <A, E>(call: Effect.Effect<A, E>, asked: number, deadline: number): Effect.Effect<A, E | Refusal> => {
+    const paced = <A, E>(
+      call: Effect.Effect<A, E>,
+      startedAt: number,
+      deadline: number
+    ): Effect.Effect<A, E | Refusal> => {
       const begun = Clock.clockWith((clock) =>
-        Effect.andThen(Metric.update(waited, (clock.currentTimeMillisUnsafe() - asked) / 1000), call)
+        Effect.andThen(Metric.update(waited, (clock.currentTimeMillisUnsafe() - startedAt) / 1000), call)
       )
       return perSecond === undefined ? begun : Effect.andThen(turn(deadline, perSecond), begun)
     }
 
-    const queued = <A, E>(call: Effect.Effect<A, E>, asked: number, withinMs: number) =>
+    const queued = <A, E>(call: Effect.Effect<A, E>, startedAt: number, withinMs: number) =>
       Effect.gen(function* () {
         // In a scope, so that a permit that arrives as the wait ends is released.
         const permit = yield* Effect.timeoutOption(Semaphore.takeScoped(permits, 1), withinMs)
         if (Option.isNone(permit)) return yield* busy(`it has all ${concurrency} calls in flight`)
-        return yield* paced(call, asked, asked + withinMs)
+        return yield* paced(call, startedAt, startedAt + withinMs)
       }).pipe(Effect.scoped)
 
     return (call, maxQueueMs) =>
-      Effect.flatMap(Clock.currentTimeMillis, (asked) =>
+      Effect.flatMap(Clock.currentTimeMillis, (startedAt) =>
         Effect.flatMap(
-          Semaphore.withPermitsIfAvailable(permits, 1, paced(call, asked, asked + maxQueueMs)),
-          Option.match({ onNone: () => queued(call, asked, maxQueueMs), onSome: Effect.succeed })
+          Semaphore.withPermitsIfAvailable(permits, 1, paced(call, startedAt, startedAt + maxQueueMs)),
+          Option.match({ onNone: () => queued(call, startedAt, maxQueueMs), onSome: Effect.succeed })
         )
       )
   })

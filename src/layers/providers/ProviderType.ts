@@ -82,7 +82,7 @@ export const address = {
 }
 
 /** Refuses to send queries and credentials over a network in the clear unless the operator says so. */
-export const keptPrivate = Schema.makeFilter(
+export const requirePrivacy = Schema.makeFilter(
   ({ insecure, url }: { readonly url?: string; readonly insecure?: boolean }) => {
     const parsed = url === undefined ? null : URL.parse(url)
     return (

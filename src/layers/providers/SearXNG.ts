@@ -8,7 +8,7 @@ import type { Pacer } from "../../services/Pacer.ts"
 import { defaultQueueMs } from "../../services/Provider.ts"
 import * as Gate from "./Gate.ts"
 import * as Paged from "./Paged.ts"
-import { address, define, type Engines, keptPrivate, SecretHeaders } from "./ProviderType.ts"
+import { address, define, type Engines, requirePrivacy, SecretHeaders } from "./ProviderType.ts"
 import * as Upstream from "./Upstream.ts"
 import type { UpstreamClient } from "./UpstreamClient.ts"
 import * as UpstreamRequest from "./UpstreamRequest.ts"
@@ -28,7 +28,7 @@ const Options = Schema.Struct({
       Schema.isBetween({ minimum: 5, maximum: 100 }, pageSizeRule)
     )
   )
-}).check(keptPrivate)
+}).check(requirePrivacy)
 
 const defaultPageSize = 10
 

@@ -7,7 +7,7 @@ import type { Provider } from "../../services/Provider.ts"
 import * as ApiKeys from "./ApiKeys.ts"
 import * as Gate from "./Gate.ts"
 import * as Paged from "./Paged.ts"
-import { address, define, keptPrivate, type ProviderType } from "./ProviderType.ts"
+import { address, define, type ProviderType, requirePrivacy } from "./ProviderType.ts"
 import * as Upstream from "./Upstream.ts"
 import type { UpstreamClient } from "./UpstreamClient.ts"
 import type { UpstreamRequest } from "./UpstreamRequest.ts"
@@ -83,7 +83,7 @@ export const type = (api: SearchApi): ProviderType<UpstreamClient | Pacer> =>
       insecure: address.insecure,
       ...ApiKeys.options,
       ...Gate.options
-    }).check(keptPrivate, ApiKeys.oneWay(api.needsKey)),
+    }).check(requirePrivacy, ApiKeys.oneWay(api.needsKey)),
     engines: api.engines ?? "none",
     make: (name, options) =>
       Effect.gen(function* () {

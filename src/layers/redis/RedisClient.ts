@@ -54,19 +54,19 @@ export const makeClient = (addresses: ReadonlyArray<string>): RedisClient =>
  */
 export const makeWriter = (client: RedisClient) => {
   const stream = () => (client instanceof Redis && client.status === "ready" ? client.stream : undefined)
-  let held: Redis["stream"] | undefined
+  let corked: Redis["stream"] | undefined
   const flush = (): void => {
-    held?.uncork()
-    held = undefined
+    corked?.uncork()
+    corked = undefined
   }
   const hold = (): void => {
-    if (held !== undefined) return
-    held = stream()
-    if (held === undefined) return
-    held.cork()
+    if (corked !== undefined) return
+    corked = stream()
+    if (corked === undefined) return
+    corked.cork()
     setImmediate(flush)
   }
-  return { hold, isHolding: () => held !== undefined }
+  return { hold, isHolding: () => corked !== undefined }
 }
 
 export const noConnection = "no connection"

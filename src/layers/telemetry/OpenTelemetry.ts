@@ -36,7 +36,7 @@ const countLosses = (signal: Signal, log: Log) => {
   const counts = { queue_full: dropped.of(signal, "queue_full"), export_failed: dropped.of(signal, "export_failed") }
   // An alert needs the zero, because the first value of a new counter is no increase.
   for (const metric of Object.values(counts)) metric.updateUnsafe(0, Context.empty())
-  const tell = (isAway: boolean) => {
+  const setAway = (isAway: boolean) => {
     if (away === isAway) return
     away = isAway
     log(
@@ -46,16 +46,16 @@ const countLosses = (signal: Signal, log: Log) => {
     )
   }
   return {
-    onSent: () => tell(false),
+    onSent: () => setAway(false),
     onLost: (reason: keyof typeof counts, count: number) => {
       counts[reason].updateUnsafe(count, Context.empty())
-      tell(true)
+      setAway(true)
     }
   }
 }
 
 /** Counts the losses that the SDK reports through its own metrics. */
-const countingLosses = (signal: Signal, log: Log): MeterProvider => {
+const lossMeterProvider = (signal: Signal, log: Log): MeterProvider => {
   const { onLost, onSent } = countLosses(signal, log)
   const losses: Counter = {
     add: (count, attributes) => {
@@ -130,7 +130,7 @@ const samplingOf = (config: Settings): SpanTracer.Sampling => {
 }
 
 /** Ignores a collector that is away as the process ends. The losses have been counted. */
-const forgiving = <P extends { forceFlush(): Promise<void>; shutdown(): Promise<void> }>(part: P): P => {
+const ignoringFailures = <P extends { forceFlush(): Promise<void>; shutdown(): Promise<void> }>(part: P): P => {
   const [forceFlush, shutdown] = [part.forceFlush.bind(part), part.shutdown.bind(part)]
   return Object.assign(part, {
     forceFlush: () => forceFlush().catch(() => undefined),
@@ -175,7 +175,7 @@ const traces = (to: Destination, config: Settings, log: Log) =>
   )
 
 const metricReader = (to: Destination, config: Settings) =>
-  forgiving(
+  ignoringFailures(
     new PeriodicExportingMetricReader({
       exporter: new OTLPMetricExporter(exporterOptions(to, config)),
       exportIntervalMillis: config.otelMetricExportInterval,
@@ -184,10 +184,10 @@ const metricReader = (to: Destination, config: Settings) =>
   )
 
 const logProcessor = (to: Destination, config: Settings, log: Log) =>
-  forgiving(
+  ignoringFailures(
     new BatchLogRecordProcessor({
       exporter: new OTLPLogExporter(exporterOptions(to, config)),
-      selfObsMeterProvider: countingLosses("logs", log)
+      selfObsMeterProvider: lossMeterProvider("logs", log)
     })
   )
 
