@@ -14,7 +14,7 @@ const settings = Layer.provideMerge(Logging.layer("stderr"), AppConfig.layer)
 
 const storage = Layer.provide(Storage.layer, settings)
 
-// The pace of this process alone: one search at each provider exceeds none.
+// A pace of this process alone is enough, because a check sends one search to each provider.
 const providers = Services.providers.pipe(
   Layer.provideMerge([ProviderStates.layer, settings]),
   Layer.provide([PacerMemory.layer, storage])

@@ -24,7 +24,7 @@ const admin = Layer.unwrap(
 
 const signals = Layer.unwrap(Effect.map(AppConfig, ({ shutdownGrace }) => Signals.layer({ grace: shutdownGrace })))
 
-// What stands lower starts earlier and ends later: the private listener tells of the public one's start and drain.
+// Layers that are lower start earlier and end later: the private listener reports the start and drain of the public one.
 Layer.effectDiscard(announce).pipe(
   Layer.provide(listener),
   Layer.provide(FirstStart.layer),

@@ -19,7 +19,7 @@ import { CommandFailed, Json, presenter } from "./Output.ts"
 import { providers as providersCommand } from "./providers.ts"
 
 /** The layers that commands need. Each is opened only for a command that needs it, after its flags are found valid. */
-export interface Foundations<E, R> {
+export interface CommandLayers<E, R> {
   readonly settings: Layer.Layer<AppConfig, E, R>
   /** The database as it is, migrated or not. */
   readonly database: Layer.Layer<SqlClient.SqlClient, E, R>
@@ -29,7 +29,7 @@ export interface Foundations<E, R> {
 }
 
 /** The operator's CLI: runs the command in the arguments. */
-export const make = <E, R>({ database, providers, settings, storage }: Foundations<E, R>) => {
+export const make = <E, R>({ database, providers, settings, storage }: CommandLayers<E, R>) => {
   const quarry = Command.make("quarry").pipe(
     Command.withDescription("Operate a Quarry: a web-search API"),
     Command.withSubcommands([
