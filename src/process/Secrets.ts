@@ -25,7 +25,7 @@ const makeSecrets = Effect.sync(
 )
 
 /** True for an entry that neither Quarry nor an operating system puts into an empty directory. */
-const isForeign = (name: string): boolean =>
+const isUnknownEntry = (name: string): boolean =>
   !name.startsWith(fileName) && !name.startsWith(".") && name !== "lost+found"
 
 /**
@@ -63,7 +63,7 @@ const storedSecrets = Effect.fnUntraced(function* (dataDir: string) {
   /** A link, unlike a rename, never replaces what another first start put there in the meantime. */
   const create = Effect.gen(function* () {
     yield* makeDirectory(dataDir)
-    if ((yield* files.readDirectory(dataDir)).some(isForeign)) {
+    if ((yield* files.readDirectory(dataDir)).some(isUnknownEntry)) {
       return yield* new SecretsUnavailable({
         message: `DATA_DIR ${dataDir} is not a Quarry store: it holds files but no ${fileName}. Name an empty directory, or restore ${fileName} from a backup.`
       })
