@@ -1,4 +1,3 @@
-import { Result } from "effect"
 import type { SearchRequest } from "./SearchRequest.ts"
 import type { Safe } from "./Target.ts"
 import { codePointLength } from "./text.ts"
@@ -86,10 +85,8 @@ export const unserved = (capabilities: Capabilities, request: SearchRequest): st
   return undefined
 }
 
-/** The calls that together give the rows of a search (R13), or why there are none. */
-export const planCalls = (capabilities: Capabilities, request: SearchRequest): Result.Result<CallPlan, string> => {
-  const why = unserved(capabilities, request)
-  if (why !== undefined) return Result.fail(why)
+/** The calls that together give the rows of a search that the upstream can serve (R13). */
+export const planCalls = (capabilities: Capabilities, request: SearchRequest): CallPlan => {
   const { paging } = capabilities
   const { first, last, size, skip } = pageNumbers(paging, request)
   const lastServed = paging.kind === "first" ? 1 : Math.min(last, paging.maxPages ?? last)
@@ -103,11 +100,11 @@ export const planCalls = (capabilities: Capabilities, request: SearchRequest): R
     country: known(capabilities.countries, request.geo),
     language: known(capabilities.languages, request.locale.slice(0, 2))
   })
-  return Result.succeed({
+  return {
     first: call(first),
     following: Array.from({ length: lastServed - first }, (_, index) => call(first + 1 + index)),
     skip
-  })
+  }
 }
 
 /** As operators are shown it. */

@@ -1,11 +1,12 @@
 import { createGunzip } from "node:zlib"
 import * as NodeStream from "@effect/platform-node/NodeStream"
-import { Data, Effect, FileSystem, Schema, SchemaIssue, Stream } from "effect"
+import { Effect, FileSystem, Schema, SchemaIssue, Stream } from "effect"
 import { innermost } from "../domain/innermost.ts"
+import { OperatorError } from "../domain/OperatorError.ts"
 import { Document } from "../services/DocumentIndex.ts"
 
 /** The file cannot be read, or a line of it is no document. */
-export class DocumentFileError extends Data.TaggedError("DocumentFileError")<{ readonly message: string }> {}
+export class DocumentFileError extends OperatorError("DocumentFileError") {}
 
 const decode = Schema.decodeUnknownEffect(Schema.fromJsonString(Document))
 const issues = SchemaIssue.makeFormatterStandardSchemaV1()

@@ -1,5 +1,5 @@
 import type { Effect } from "effect"
-import type { Capabilities } from "../domain/Capabilities.ts"
+import { type Capabilities, unserved } from "../domain/Capabilities.ts"
 import type { UpstreamRow } from "../domain/Organic.ts"
 import type { Refusal } from "../domain/Refusal.ts"
 import type { SearchRequest } from "../domain/SearchRequest.ts"
@@ -15,10 +15,15 @@ export interface Provider {
   readonly capabilities?: Capabilities
   /**
    * The rows of the answered page in rank order: rows `(page - 1) * num + 1` to `page * num` of the upstream's list,
-   * or a few more, which ranking cuts (R13). May be empty. Each call may wait `maxQueueMs` for its turn.
+   * or a few more, which ranking cuts (R13). May be empty. Each call may wait `maxQueueMs` for its turn. Requires that
+   * the provider can serve the request: see `unservedBy`.
    */
   readonly search: (request: SearchRequest, maxQueueMs?: number) => Effect.Effect<ReadonlyArray<UpstreamRow>, Refusal>
 }
+
+/** Why a provider cannot serve a search; undefined when it can. */
+export const unservedBy = ({ capabilities }: Provider, request: SearchRequest): string | undefined =>
+  capabilities === undefined ? undefined : unserved(capabilities, request)
 
 /** The provider and the engine that it is asked for: a provider's own name has no slash. */
 export const namesOf = ({

@@ -1,11 +1,11 @@
 import { Clock, Context, Effect, Layer, Result, Scope } from "effect"
 import { phases } from "../domain/CoolDown.ts"
-import type { Refusal } from "../domain/Refusal.ts"
+import { Refusal } from "../domain/Refusal.ts"
 import type { SearchRequest } from "../domain/SearchRequest.ts"
 import { Deadlines } from "./Deadlines.ts"
 import { observe } from "./Instrument.ts"
 import { breakerState } from "./Metrics.ts"
-import { namesOf, type Provider } from "./Provider.ts"
+import { namesOf, type Provider, unservedBy } from "./Provider.ts"
 import { ProviderMonitor, type ProviderState } from "./ProviderMonitor.ts"
 
 /** One provider asked one search by the operator. */
@@ -26,7 +26,7 @@ export class ProviderStates extends Context.Service<
     /** The same monitor for the same provider. */
     readonly monitor: (provider: Provider) => Effect.Effect<ProviderMonitor>
     readonly all: Effect.Effect<ReadonlyArray<ProviderState>>
-    /** Asks each provider once, whether it cools down or not. */
+    /** Asks each provider once, also while it cools down. One that cannot serve the search refuses it as `unserved`. */
     readonly check: (request: SearchRequest, withinMs: number) => Effect.Effect<ReadonlyArray<ProviderCheck>>
   }
 >()("quarry/services/ProviderStates") {
@@ -73,7 +73,12 @@ const observePhases = (monitor: ProviderMonitor) => {
 
 const check = Effect.fnUntraced(function* (monitor: ProviderMonitor, request: SearchRequest, deadline: number) {
   const startedAt = yield* Clock.currentTimeMillis
-  const end = yield* Effect.result(monitor.attempt(request, deadline))
+  const why = unservedBy(monitor.provider, request)
+  const attempt =
+    why === undefined
+      ? monitor.attempt(request, deadline)
+      : Effect.fail(new Refusal({ reason: "unserved", message: why }))
+  const end = yield* Effect.result(attempt)
   const now = yield* Clock.currentTimeMillis
   return {
     state: monitor.state(now),

@@ -1,6 +1,5 @@
 import { Clock, Context, Effect, Latch, Layer, type Tracer } from "effect"
 import type { Answer } from "../domain/Answer.ts"
-import { unserved } from "../domain/Capabilities.ts"
 import { UpstreamError, type UpstreamTimeout } from "../domain/errors.ts"
 import { rank } from "../domain/Organic.ts"
 import { Ranking } from "../domain/Ranking.ts"
@@ -9,7 +8,7 @@ import type { SearchRequest } from "../domain/SearchRequest.ts"
 import { type Target, targets } from "../domain/Target.ts"
 import { type Deadline, deadlineIn, timeLeft } from "./Deadlines.ts"
 import { Limits, providerTimedOut } from "./Limits.ts"
-import type { Provider } from "./Provider.ts"
+import { type Provider, unservedBy } from "./Provider.ts"
 import type { ProviderMonitor } from "./ProviderMonitor.ts"
 import { ProviderStates } from "./ProviderStates.ts"
 import { describeProvider, spanned } from "./Tracing.ts"
@@ -32,9 +31,7 @@ const candidatesFor = (
   request: SearchRequest,
   now: number
 ): ReadonlyArray<ProviderMonitor> => {
-  const able = monitors.filter(
-    ({ provider }) => provider.capabilities === undefined || unserved(provider.capabilities, request) === undefined
-  )
+  const able = monitors.filter(({ provider }) => unservedBy(provider, request) === undefined)
   const admitted = able.filter((monitor) => monitor.admits(now))
   return admitted.length > 0 ? admitted : able.filter(({ isLastResort }) => isLastResort)
 }

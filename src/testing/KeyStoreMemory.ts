@@ -14,6 +14,17 @@ import {
 } from "../services/KeyStore.ts"
 import { MemoryStore } from "./MemoryStore.ts"
 
+/** Active keys and the last revoked ones, newest first. */
+const list = (store: MemoryStore["Service"], accountId: string): ReadonlyArray<ApiKey> => {
+  const own = [...store.keys.values()].filter((key) => key.accountId === accountId)
+  const revoked = own
+    .filter((key) => key.revokedAt !== undefined)
+    .sort((a, b) => (b.revokedAt ?? 0) - (a.revokedAt ?? 0))
+  return [...own.filter((key) => key.revokedAt === undefined), ...revoked.slice(0, maxRevokedListed)].sort(
+    (a, b) => b.createdAt - a.createdAt
+  )
+}
+
 /** API keys without a database, and without answers kept from before. */
 export const layer: Layer.Layer<KeyStore, never, MemoryStore | Ids> = Layer.effect(
   KeyStore,
@@ -74,16 +85,7 @@ export const layer: Layer.Layer<KeyStore, never, MemoryStore | Ids> = Layer.effe
         if (active.length >= maxActiveKeys) return yield* tooManyKeys
         return yield* issue(accountId, label, mode)
       }),
-      list: (accountId) =>
-        Effect.sync(() => {
-          const own = [...store.keys.values()].filter((key) => key.accountId === accountId)
-          const revoked = own
-            .filter((key) => key.revokedAt !== undefined)
-            .sort((a, b) => (b.revokedAt ?? 0) - (a.revokedAt ?? 0))
-          return [...own.filter((key) => key.revokedAt === undefined), ...revoked.slice(0, maxRevokedListed)].sort(
-            (a, b) => b.createdAt - a.createdAt
-          )
-        }),
+      list: (accountId) => Effect.sync(() => list(store, accountId)),
       revoke: (id) => revoke(id, noActiveKey(id)),
       rotate: (id) => Effect.flatMap(revoke(id, noActiveKey(id)), replace),
       revokeOwn: (accountId, id) => revoke(id, noSuchKey, accountId),

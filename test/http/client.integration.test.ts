@@ -15,7 +15,7 @@ import {
 import { decoder } from "../../src/domain/fields.ts"
 import { geos } from "../../src/domain/Geo.ts"
 import { SearchParameters, type SearchRequest, toSearch } from "../../src/domain/SearchRequest.ts"
-import * as Server from "../../src/http/Server.ts"
+import * as Listener from "../../src/process/Listener.ts"
 import { Readiness } from "../../src/services/Readiness.ts"
 import { SignedIn } from "../../src/testing/SessionsMemory.ts"
 import * as ApiClient from "../support/ApiClient.ts"
@@ -24,7 +24,7 @@ import { aCaller, found, providing, services, servicesOver, unlimited } from "..
 
 /** The public listener on a free port, and a client for it. */
 const listening = Effect.fnUntraced(function* () {
-  const { port } = yield* Server.make({ host: "127.0.0.1", port: 0, grace: Duration.seconds(5) }).pipe(
+  const { port } = yield* Listener.make({ host: "127.0.0.1", port: 0, grace: Duration.seconds(5) }).pipe(
     Effect.provideService(References.MinimumLogLevel, "None")
   )
   const baseUrl = `http://127.0.0.1:${port}`

@@ -1,8 +1,8 @@
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import * as NodeServices from "@effect/platform-node/NodeServices"
 import { Cause, Console, Effect, Layer } from "effect"
-import { AppConfig } from "../../src/layers/Config.ts"
-import * as Logging from "../../src/layers/Logging.ts"
+import * as Logging from "../../src/process/Logging.ts"
+import { AppConfig } from "../../src/settings/Settings.ts"
 
 /*
  * The process of `test/layers/Logging.integration.test.ts`: logs as the server does, and ends as its argument says.

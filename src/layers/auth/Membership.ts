@@ -34,7 +34,7 @@ const accountFor = Effect.fnUntraced(function* (
   if (existing !== undefined) return email_verified ? existing : undefined
   return yield* accounts.create({ email, plan: "trial" }).pipe(
     // The operator, or another sign-in of the person, has just made it.
-    Effect.catchTag("AccountRefused", () => (email_verified ? findAccount(accounts, email) : Effect.succeed(undefined)))
+    Effect.catchTag("AccountError", () => (email_verified ? findAccount(accounts, email) : Effect.succeed(undefined)))
   )
 })
 

@@ -32,7 +32,7 @@ export const oneWay = (required: boolean) =>
 /** Refusals that are about the key and not about the provider. */
 const aboutKey: ReadonlySet<Refusal["reason"]> = new Set(["quota", "rate_limited", "unauthorized"])
 
-/** Makes a call with a key that the provider has not refused of late, and with the next when it refuses this one. */
+/** Makes a call with a key that does not cool down, and with the next one when the provider refuses the key. */
 export type WithKey = <A>(call: (key: Redacted.Redacted) => Effect.Effect<A, Refusal>) => Effect.Effect<A, Refusal>
 
 interface KeyState {

@@ -1,7 +1,7 @@
 import { Effect, Result } from "effect"
 import { type Capabilities, planCalls, type UpstreamCall } from "../../domain/Capabilities.ts"
 import type { UpstreamRow } from "../../domain/Organic.ts"
-import { Refusal } from "../../domain/Refusal.ts"
+import type { Refusal } from "../../domain/Refusal.ts"
 import { defaultQueueMs, type Provider } from "../../services/Provider.ts"
 import { spanned } from "../../services/Tracing.ts"
 
@@ -45,9 +45,7 @@ export const make = (
     name,
     capabilities,
     search: (request, maxQueueMs = defaultQueueMs) => {
-      const plan = planCalls(capabilities, request)
-      if (Result.isFailure(plan)) return Effect.fail(new Refusal({ reason: "unserved", message: plan.failure }))
-      const { first, following, skip } = plan.success
+      const { first, following, skip } = planCalls(capabilities, request)
       if (following.length === 0) return Effect.map(fetchPage(first, maxQueueMs), (rows) => rows.slice(skip))
       return Effect.map(
         Effect.all([fetchOneOf(first, maxQueueMs), fetchFollowing(following, maxQueueMs)], { concurrency: 2 }),

@@ -8,7 +8,7 @@ import type { Pacer } from "../../services/Pacer.ts"
 import { defaultQueueMs } from "../../services/Provider.ts"
 import * as Gate from "./Gate.ts"
 import * as Paged from "./Paged.ts"
-import { address, define, type Engines, keptPrivate, SecretHeaders } from "./ProviderType.ts"
+import { address, define, type Engines, requirePrivacy, SecretHeaders } from "./ProviderType.ts"
 import * as Upstream from "./Upstream.ts"
 import type { UpstreamClient } from "./UpstreamClient.ts"
 import * as UpstreamRequest from "./UpstreamRequest.ts"
@@ -28,14 +28,14 @@ const Options = Schema.Struct({
       Schema.isBetween({ minimum: 5, maximum: 100 }, pageSizeRule)
     )
   )
-}).check(keptPrivate)
+}).check(requirePrivacy)
 
 const defaultPageSize = 10
 
 /** Engines that an answer names as failed, of which no more are read. */
 const maxUnresponsive = 200
 
-/** How long it is believed which engines the instance has. */
+/** The time for which the list of the instance's engines is kept. */
 const enginesTtl = "10 minutes"
 
 interface Row {
@@ -80,7 +80,10 @@ const Config = Schema.Struct({ engines: Schema.Array(Schema.Struct({ name: Schem
 const decodeConfig = Schema.decodeUnknownOption(Config)
 const decodeUnresponsive = Schema.decodeUnknownOption(Unresponsive)
 
-/** Where a part begins with the sign of a command. SearXNG cuts at what is whitespace in Python, as U+001C to U+001F are. */
+/**
+ * The place before a part that begins with the sign of a command. SearXNG splits at whitespace as Python defines it,
+ * which includes U+001C to U+001F.
+ */
 const commandSign = /(?<![^\s\p{Cc}])(?=[!:<?])/gu
 
 /**
@@ -98,8 +101,8 @@ const language = (locale: string): string => `${locale.slice(0, 2)}-${locale.sli
 const safesearch = { off: "0", moderate: "1", strict: "2" } as const
 
 /**
- * What SearXNG's word for a failed engine means. It is asked for in English; what is not recognised counts as
- * unreachable, on which the next provider is tried just as well.
+ * Reads SearXNG's text for a failed engine, which is asked for in English. A text that is not recognised counts as
+ * unreachable, after which the next provider is tried too.
  */
 const engineFailure = (text: string): RefusalReason => {
   if (/captcha|access denied|blocked|suspended/i.test(text)) return "blocked"
@@ -109,9 +112,9 @@ const engineFailure = (text: string): RefusalReason => {
 }
 
 /**
- * Remembers that an engine failed. SearXNG says so when it leaves out an engine that it has suspended after a failure;
- * searx, from which it stems, says nothing and answers an empty page, which must not pass for "no results" (R14). So
- * after a failure an empty page is not believed until the engine gives rows again or the suspension must have ended.
+ * Remembers that an engine failed. SearXNG reports an engine that it has suspended after a failure. searx, its
+ * ancestor, reports nothing and answers an empty page, which must not pass for "no results" (R14). So after a failure
+ * an empty page is a refusal until the engine gives rows again or the suspension must have ended.
  */
 const makeSuspension = () => {
   let coolDown = CoolDown.closed
@@ -149,7 +152,7 @@ const dialect: Upstream.Dialect = {
 const capabilities = (pageSize: number): Capabilities => ({
   paging: { kind: "fixed", pageSize },
   safe: ["off", "moderate", "strict"],
-  // The region of the language is all that it can be told of a country.
+  // The region of the language is the only way to name a country.
   countries: "none",
   languages: "any"
 })
@@ -168,7 +171,7 @@ const readPage = (
   return Effect.succeed(ours.map((row) => ({ url: row.url, title: row.title, snippet: row.content ?? "" })))
 }
 
-/** Why a page has no rows of the engine asked for. */
+/** Reads a page without rows of the engine: it is an answer, or a refusal with its reason. */
 const readEmptyPage = (
   answer: Answer,
   rows: ReadonlyArray<Row>,
@@ -190,14 +193,14 @@ const readEmptyPage = (
     if (rows.length === 0 && answer.results.length > 0) {
       return yield* Upstream.refuse("malformed", "its rows are not as documented")
     }
-    // It answers an engine it does not have by those of its default categories, and a private one by nothing at all.
+    // For an engine that it does not have, it answers with its default categories; for a private one, with nothing.
     if (rows.length > 0 || failed.length > 0 || !(yield* hasEngine)) {
       return yield* Upstream.refuse("malformed", `it has no engine named ${engine}, or a private one`)
     }
     return []
   })
 
-/** A SearXNG instance: the function gives a provider for one of its engines. */
+/** A SearXNG instance: returns a provider for each of its engines. */
 export const make = (
   instance: string,
   options: typeof Options.Type
@@ -217,7 +220,7 @@ export const make = (
     const get = (path: string, parameters: Readonly<Record<string, string | undefined>>, maxQueueMs: number) =>
       ask(UpstreamRequest.get(base + path, parameters, headers), maxQueueMs)
 
-    /** Names of the instance's engines; undefined when it does not tell, as behind a proxy that hides `/config`. */
+    /** The names of the instance's engines; undefined when they are hidden, as by a proxy in front of `/config`. */
     const engines = yield* get("/config", {}, defaultQueueMs).pipe(
       Effect.map((json) =>
         Option.getOrUndefined(Option.map(decodeConfig(json), ({ engines }) => new Set(engines.map(({ name }) => name))))

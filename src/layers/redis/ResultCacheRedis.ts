@@ -8,10 +8,10 @@ import { RedisConnection } from "./RedisConnection.ts"
 
 const Value = Schema.fromJsonString(Schema.Struct({ provider: Schema.String, organic: Schema.Array(OrganicResult) }))
 
-/** What does not decode is no answer: others write to Redis too, and a replica of another version may have. */
+/** Ignores a text that does not decode: others write to Redis too, and a replica of another version may have. */
 const decode = Schema.decodeUnknownOption(Value)
 
-/** Encoded anew from what was decoded: a field that another version has added is not answered by this one. */
+/** Encodes the decoded answer anew, so that a field of another version is not sent. */
 const read = (text: string): Answer | undefined =>
   Option.match(decode(text), {
     onNone: () => undefined,
@@ -40,12 +40,12 @@ const makeStore = (options: { readonly ttl: Duration.Duration }): Effect.Effect<
         if (ttlMs <= 0) return Effect.void
         const value = write(answer)
         if (value.length > maxAnswerBytes) return Effect.void
-        // Nobody waits for it. A later look for this key goes over the same connection, behind it.
+        // The search does not wait for it. A later `get` of this key goes over the same connection, behind it.
         return connection.send((client) => client.set(keyOf(key), value, "PX", ttlMs))
       }
     }
   })
 
-/** Keeps answers for all replicas. While Redis is away none is kept or found, and no search fails or waits for it. */
+/** Keeps answers for all replicas. While Redis is away every `get` misses, and no search fails or waits for it. */
 export const layer = (options: { readonly ttl: Duration.Duration }): Layer.Layer<ResultCache, never, RedisConnection> =>
   Layer.effect(ResultCache, Effect.flatMap(makeStore(options), ResultCache.make))

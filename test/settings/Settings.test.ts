@@ -1,7 +1,8 @@
 import { readFileSync } from "node:fs"
 import { assert, describe, it } from "@effect/vitest"
 import { ConfigProvider, Duration, Effect, Layer, Redacted } from "effect"
-import { AppConfig, describe as describeSettings } from "../../src/layers/Config.ts"
+import { describe as describeSettings } from "../../src/settings/describe.ts"
+import { AppConfig } from "../../src/settings/Settings.ts"
 
 const load = (environment: Record<string, string>) =>
   AppConfig.pipe(
@@ -293,6 +294,22 @@ describe("AppConfig", () => {
       assert.strictEqual(shown.AUTH_SECRET, "<redacted>")
       assert.strictEqual(shown.SMTP_URL, "smtps://me:<redacted>@mail:465")
       assert.strictEqual(shown.MARKETPLACE_PROXY_SECRET, "<redacted>,<redacted>")
+    })
+  )
+
+  it.effect("a setting that holds a secret is redacted in the settings themselves, whoever prints them", () =>
+    Effect.gen(function* () {
+      const config = yield* load({
+        ...production,
+        DATABASE_URL: "postgres://quarry:hunter2@db:5432/quarry",
+        REDIS_URL: "redis://:hunter2@a:6379",
+        SEARXNG_URL: "http://me:hunter2@searx:8888",
+        SMTP_URL: "smtps://me:hunter2@mail:465",
+        EMAIL_FROM: "quarry@example.com",
+        OTEL_EXPORTER_OTLP_ENDPOINT: "https://me:hunter2@collector:4318",
+        OTEL_EXPORTER_OTLP_HEADERS: "authorization=hunter2"
+      })
+      assert.notInclude(JSON.stringify(config), "hunter2")
     })
   )
 

@@ -1,15 +1,15 @@
 import { Effect, Layer } from "effect"
-import { AppConfig } from "./Config.ts"
-import * as Ids from "./Ids.ts"
+import * as Ids from "../layers/Ids.ts"
+import * as AccountsSql from "../layers/sql/AccountsSql.ts"
+import * as DocumentIndexSql from "../layers/sql/DocumentIndexSql.ts"
+import * as KeyStoreSql from "../layers/sql/KeyStoreSql.ts"
+import * as LedgerSql from "../layers/sql/LedgerSql.ts"
+import * as Migrations from "../layers/sql/Migrations.ts"
+import * as Pglite from "../layers/sql/Pglite.ts"
+import * as Postgres from "../layers/sql/Postgres.ts"
+import * as QueryLogSql from "../layers/sql/QueryLogSql.ts"
+import { AppConfig } from "../settings/Settings.ts"
 import { Secrets } from "./Secrets.ts"
-import * as AccountsSql from "./sql/AccountsSql.ts"
-import * as DocumentIndexSql from "./sql/DocumentIndexSql.ts"
-import * as KeyStoreSql from "./sql/KeyStoreSql.ts"
-import * as LedgerSql from "./sql/LedgerSql.ts"
-import * as Migrations from "./sql/Migrations.ts"
-import * as Pglite from "./sql/Pglite.ts"
-import * as Postgres from "./sql/Postgres.ts"
-import * as QueryLogSql from "./sql/QueryLogSql.ts"
 
 /**
  * The database that the settings name, as it is: a Postgres server, or the one embedded in this process. The embedded
@@ -37,7 +37,7 @@ const queryLog = Layer.unwrap(
   Effect.map(AppConfig, ({ queryLogRetention }) => QueryLogSql.layer({ retention: queryLogRetention }))
 )
 
-/** Everything that is kept, on the database brought to the present schema. */
+/** All stores, on the database with the present schema. */
 export const layer = Layer.mergeAll(
   AccountsSql.layer,
   keyStore,

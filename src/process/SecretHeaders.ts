@@ -2,8 +2,8 @@ import { Layer } from "effect"
 import { Headers, HttpClient, HttpMiddleware } from "effect/http"
 
 /**
- * Headers whose values appear in no log and no span: those that open something, and those that tell where a caller of
- * the demo is (R24). The list replaces Effect's own.
+ * Headers whose values appear in no log and no span: those with credentials, and those with the address of a caller of
+ * the demo (R24). The list replaces Effect's own.
  */
 const redacted = Layer.succeed(Headers.CurrentRedactedNames, [
   "authorization",
@@ -15,8 +15,8 @@ const redacted = Layer.succeed(Headers.CurrentRedactedNames, [
 ])
 
 /**
- * Effect's own spans of HTTP show whole addresses, in which people's searches and upstreams' keys stand. The edge and
- * the attempts at providers tell what may be told.
+ * Turns off Effect's own spans of HTTP. They show whole addresses, which hold people's searches and upstreams' keys.
+ * The edge and the attempts at providers have spans of their own.
  */
 const withoutAddresses = Layer.mergeAll(
   Layer.succeed(HttpMiddleware.TracerDisabledWhen, () => true),

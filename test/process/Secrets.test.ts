@@ -1,8 +1,8 @@
 import { NodeServices } from "@effect/platform-node"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, FileSystem, Layer, Path, Redacted } from "effect"
-import { AppConfig } from "../../src/layers/Config.ts"
-import { Secrets } from "../../src/layers/Secrets.ts"
+import { Secrets } from "../../src/process/Secrets.ts"
+import { AppConfig } from "../../src/settings/Settings.ts"
 
 const open = (overrides: Partial<AppConfig["Service"]>) =>
   Effect.map(

@@ -11,15 +11,18 @@ import {
   type Scope,
   Stdio
 } from "effect"
-import { AppConfig } from "./Config.ts"
+import { AppConfig } from "../settings/Settings.ts"
 
-/** Whatever is in it: a line must not fill a disk, nor be refused by what collects logs. */
+/** The longest line: it must not fill a disk, nor be dropped by log collectors. */
 const maxLineBytes = 8_192
 
 /** One character takes six bytes at most, as `\u0000` in JSON. */
 const maxBytesPerCharacter = 6
 
-/** What is left of each value of a line that is too long, in characters: as much as the line has room for. */
+/**
+ * The lengths to which the values of a line that is too long are cut, in characters. The first is taken with which the
+ * line fits.
+ */
 const minCut = 64
 const cuts = [4_096, 1_024, 256, minCut]
 
@@ -65,31 +68,31 @@ const formatJson = Logger.map(Logger.formatStructured, (entry) => {
   return JSON.stringify({ ...entry, message, cause: cut(entry.cause, minCut), annotations: {}, spans: {} })
 })
 
-/** What is held back at most, in characters: a burst is written in pieces. */
-const maxHeld = 65_536
+/** The most characters that are buffered: a burst is written in pieces. */
+const maxBufferCharacters = 65_536
 
 /**
- * Writes what one turn of the event loop logs at once: for each line alone, the console and the system would take more
- * than all else about it. Warnings and errors wait for nothing, and what is held when the process ends, by an exception
- * too, is written then. A reader that has gone away ends nothing, as with the console.
+ * Writes the lines of one turn of the event loop at once, because a write of its own costs more than the rest of a
+ * line. Warnings and errors are written immediately. The buffer is written when the process ends, by an exception too.
+ * A reader that has gone away ends nothing, as with the console.
  */
 const makeJson = (stream: NodeJS.WritableStream): Effect.Effect<Logger.Logger<unknown, void>, never, Scope.Scope> => {
-  let held = ""
+  let buffer = ""
   const flush = (): void => {
-    if (held === "") return
-    const text = held
-    held = ""
+    if (buffer === "") return
+    const text = buffer
+    buffer = ""
     stream.write(text)
   }
   const logger = Logger.make((options) => {
     const line = formatJson.log(options)
-    if (held === "") setImmediate(flush)
-    held += `${line}\n`
-    if (held.length > maxHeld || LogLevel.isGreaterThan(options.logLevel, "Info")) flush()
+    if (buffer === "") setImmediate(flush)
+    buffer += `${line}\n`
+    if (buffer.length > maxBufferCharacters || LogLevel.isGreaterThan(options.logLevel, "Info")) flush()
   })
   return Effect.acquireRelease(
     Effect.sync(() => {
-      // For the last of its errors too, which comes after the layer's end.
+      // Stays after the end of the layer, because the last error may come then.
       stream.on("error", () => undefined)
       process.on("exit", flush)
       return logger
@@ -102,10 +105,10 @@ const makeJson = (stream: NodeJS.WritableStream): Effect.Effect<Logger.Logger<un
   )
 }
 
-/** What is written of one value for a person, in characters: message, cause and each annotation have lines of their own. */
+/** The most characters of one value for a person: message, cause and each annotation have lines of their own. */
 const maxPrettyCharacters = 2_048
 
-/** For a person at a terminal, with what is too long cut off. */
+/** The log for a person at a terminal, with long values cut. */
 const makePretty = (colors: boolean): Logger.Logger<unknown, void> => {
   const pretty = Logger.consolePretty({ colors, mode: "tty" })
   return Logger.make((options) => {
@@ -113,7 +116,7 @@ const makePretty = (colors: boolean): Logger.Logger<unknown, void> => {
     const annotations = cutAll(fiber.getRef(References.CurrentLogAnnotations), maxPrettyCharacters)
     const message = Arr.ensure(options.message).map((value) => cut(value, maxPrettyCharacters))
     const causes = cause.reasons.length === 0 ? [] : [cut(Cause.pretty(cause), maxPrettyCharacters)]
-    // The logger reads annotations from the fiber it is given, which is this one but for them.
+    // The logger reads annotations from its fiber: this is the same fiber with other annotations.
     const cutFiber: typeof fiber = Object.create(fiber, {
       getRef: {
         value: <A>(ref: Context.Reference<A>): unknown =>
@@ -124,8 +127,8 @@ const makePretty = (colors: boolean): Logger.Logger<unknown, void> => {
   })
 }
 
-/** How this process logs, for what else it prints. */
-export const LogFormat = Context.Reference<"pretty" | "json">("quarry/layers/LogFormat", {
+/** The form of this process's log, for other lines that it prints. */
+export const LogFormat = Context.Reference<"pretty" | "json">("quarry/process/LogFormat", {
   defaultValue: () => "pretty"
 })
 

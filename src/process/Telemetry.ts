@@ -1,6 +1,6 @@
 import { Effect, Layer, References } from "effect"
-import { TraceQueryText } from "../../services/Tracing.ts"
-import { AppConfig } from "../Config.ts"
+import { TraceQueryText } from "../services/Tracing.ts"
+import { AppConfig } from "../settings/Settings.ts"
 
 /**
  * Spans, metrics and logs to an OpenTelemetry collector, where one is named; otherwise no span is made and
@@ -18,7 +18,7 @@ export const layer: Layer.Layer<never, never, AppConfig> = Layer.unwrap(
     if (config.otelSdkDisabled || endpoints.every((endpoint) => endpoint === undefined)) {
       return Layer.succeed(References.TracerEnabled, false)
     }
-    const OpenTelemetry = yield* Effect.promise(() => import("./OpenTelemetry.ts"))
+    const OpenTelemetry = yield* Effect.promise(() => import("../layers/telemetry/OpenTelemetry.ts"))
     return Layer.merge(OpenTelemetry.layer(config), Layer.succeed(TraceQueryText, config.traceQueryText))
   })
 )

@@ -1,12 +1,8 @@
-import { Cause, Data, Predicate } from "effect"
+import { Cause, Predicate } from "effect"
 import { HttpServerError } from "effect/http"
 import { SqlError } from "effect/sql"
 import { innermost } from "../domain/innermost.ts"
-import { ProviderFileInvalid } from "./providers/ProviderFile.ts"
-import { StorageUnavailable } from "./sql/DirectoryLock.ts"
-
-/** The process cannot start for a reason that the operator can remove; the message says which, in plain words. */
-export class StartFailure extends Data.TaggedError("StartFailure")<{ readonly message: string }> {}
+import { isOperatorError } from "../domain/OperatorError.ts"
 
 const codeOf = (error: unknown): unknown => (Predicate.hasProperty(error, "code") ? error.code : undefined)
 
@@ -22,11 +18,8 @@ const explainSql = ({ reason }: SqlError.SqlError): string | undefined => {
   }
 }
 
-/** Failures whose message was written for the operator. */
-const plain = [StartFailure, StorageUnavailable, ProviderFileInvalid]
-
 const explainError = (error: unknown): string | undefined => {
-  if (error instanceof Error && plain.some((Failure) => error instanceof Failure)) return error.message
+  if (isOperatorError(error)) return error.message
   if (SqlError.isSqlError(error)) return explainSql(error)
   if (codeOf(error) === "EADDRINUSE")
     return `${innermost(error)}. Another process has that port: set PORT or ADMIN_PORT.`
@@ -41,8 +34,8 @@ const explainError = (error: unknown): string | undefined => {
 }
 
 /**
- * What an operator should read when a start ended with `cause`; undefined when it is a fault of ours, which deserves
- * the whole cause. Defects are read too, because storage failures become defects at the seam of their layers.
+ * The message for the operator when a process ends with `cause`; undefined when the fault is ours, which deserves the
+ * whole cause. Defects are read too, because a layer turns the failures of its storage into defects.
  */
 export const explain = (cause: Cause.Cause<unknown>): string | undefined => {
   for (const reason of cause.reasons) {

@@ -2,16 +2,16 @@ import { Duration, Effect, Layer } from "effect"
 
 const signals = ["SIGTERM", "SIGINT"] as const
 
-/** What a shell expects of a process that a signal ended. */
+/** The exit codes that a shell expects of a process that a signal ended. */
 const exitCode = { SIGTERM: 143, SIGINT: 130 } as const
 
-/** What an orderly end needs even where requests are to be cut off at once. */
+/** The time for an orderly end, even where requests are to be cut off at once. */
 const minGrace = Duration.seconds(1)
 
 /**
  * Bounds a shutdown, which the first SIGTERM or SIGINT starts by interrupting the main fiber. When `grace` has passed,
  * or at a second signal, the process ends at once: a finalizer that hangs on a dead database must not keep an
- * orchestrator waiting. What it leaves open is held by leases that expire.
+ * orchestrator waiting. Holds that are left open end with their leases.
  */
 export const layer = (options: { readonly grace: Duration.Duration }): Layer.Layer<never> =>
   Layer.effectDiscard(

@@ -1,7 +1,7 @@
 import { Effect, Layer, type Redacted } from "effect"
-import * as Auth from "./auth/Auth.ts"
-import * as EmailsLog from "./auth/EmailsLog.ts"
-import { AppConfig } from "./Config.ts"
+import * as Auth from "../layers/auth/Auth.ts"
+import * as EmailsLog from "../layers/auth/EmailsLog.ts"
+import { AppConfig } from "../settings/Settings.ts"
 import { Secrets } from "./Secrets.ts"
 import * as Storage from "./Storage.ts"
 
@@ -9,7 +9,7 @@ const emails = Layer.unwrap(
   Effect.gen(function* () {
     const { emailFrom, smtpUrl } = yield* AppConfig
     if (smtpUrl === undefined || emailFrom === undefined) return EmailsLog.layer
-    const EmailsSmtp = yield* Effect.promise(() => import("./auth/EmailsSmtp.ts"))
+    const EmailsSmtp = yield* Effect.promise(() => import("../layers/auth/EmailsSmtp.ts"))
     return EmailsSmtp.layer({ url: smtpUrl, from: emailFrom })
   })
 )

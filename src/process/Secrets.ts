@@ -1,8 +1,11 @@
 import { randomBytes } from "node:crypto"
 import { Context, Effect, FileSystem, Layer, Path, type PlatformError, Redacted, Schema } from "effect"
 import { innermost } from "../domain/innermost.ts"
-import { AppConfig } from "./Config.ts"
-import { StartFailure } from "./StartFailure.ts"
+import { OperatorError } from "../domain/OperatorError.ts"
+import { AppConfig } from "../settings/Settings.ts"
+
+/** The directory cannot give the secrets; the message says why and what to do. */
+export class SecretsUnavailable extends OperatorError("SecretsUnavailable") {}
 
 /** The two secrets that a deployment signs and digests with. */
 export interface SecretValues {
@@ -21,28 +24,33 @@ const makeSecrets = Effect.sync(
   (): File => ({ authSecret: randomBytes(32).toString("base64"), keyPepper: randomBytes(32).toString("base64") })
 )
 
-/** Left by operating systems in directories that are otherwise empty. */
-const isForeign = (name: string): boolean =>
+/** True for an entry that neither Quarry nor an operating system puts into an empty directory. */
+const isUnknownEntry = (name: string): boolean =>
   !name.startsWith(fileName) && !name.startsWith(".") && name !== "lost+found"
 
 /**
- * The secrets of an embedded store: made at its first start and kept beside it, readable by its owner alone. They go
- * with the data, because without its pepper every key of the store is void. So a directory that holds something but no
- * secrets is refused: it is somebody else's, or has lost them.
+ * The secrets of an embedded store: made at its first start and kept beside it, readable by its owner alone. They
+ * belong to the data, because without its pepper every key of the store is void. So a directory that holds something
+ * but no secrets fails the start: it is no store, or has lost them.
  */
-const kept = Effect.fnUntraced(function* (dataDir: string) {
+const storedSecrets = Effect.fnUntraced(function* (dataDir: string) {
   const files = yield* FileSystem.FileSystem
   const file = (yield* Path.Path).join(dataDir, fileName)
 
   const read = Effect.flatMap(files.readFileString(file), Schema.decodeUnknownEffect(File)).pipe(
     Effect.catchTag("SchemaError", () =>
       Effect.fail(
-        new StartFailure({ message: `DATA_DIR ${dataDir} is damaged: ${fileName} is not readable. Restore a backup.` })
+        new SecretsUnavailable({
+          message: `DATA_DIR ${dataDir} is damaged: ${fileName} is not readable. Restore a backup.`
+        })
       )
     )
   )
 
-  /** Step by step: Node's own recursion never ends under a directory that takes no entries, such as /proc. */
+  /**
+   * Makes the directories one by one, because Node's own recursion never ends under a directory that takes no entries,
+   * such as /proc.
+   */
   const makeDirectory = (path: string): Effect.Effect<void, PlatformError.PlatformError, Path.Path> =>
     Effect.gen(function* () {
       if (yield* files.exists(path)) return
@@ -55,8 +63,8 @@ const kept = Effect.fnUntraced(function* (dataDir: string) {
   /** A link, unlike a rename, never replaces what another first start put there in the meantime. */
   const create = Effect.gen(function* () {
     yield* makeDirectory(dataDir)
-    if ((yield* files.readDirectory(dataDir)).some(isForeign)) {
-      return yield* new StartFailure({
+    if ((yield* files.readDirectory(dataDir)).some(isUnknownEntry)) {
+      return yield* new SecretsUnavailable({
         message: `DATA_DIR ${dataDir} is not a Quarry store: it holds files but no ${fileName}. Name an empty directory, or restore ${fileName} from a backup.`
       })
     }
@@ -74,11 +82,11 @@ const kept = Effect.fnUntraced(function* (dataDir: string) {
 })
 
 const unusable = (dataDir: string) => (error: PlatformError.PlatformError) =>
-  new StartFailure({ message: `DATA_DIR ${dataDir} cannot be used: ${innermost(error)}` })
+  new SecretsUnavailable({ message: `DATA_DIR ${dataDir} cannot be used: ${innermost(error)}` })
 
 /** The secrets in force: those of the environment, else those of the embedded store. */
-export class Secrets extends Context.Service<Secrets, SecretValues>()("quarry/layers/Secrets") {
-  static readonly layer: Layer.Layer<Secrets, StartFailure, AppConfig | FileSystem.FileSystem | Path.Path> =
+export class Secrets extends Context.Service<Secrets, SecretValues>()("quarry/process/Secrets") {
+  static readonly layer: Layer.Layer<Secrets, SecretsUnavailable, AppConfig | FileSystem.FileSystem | Path.Path> =
     Layer.effect(
       Secrets,
       Effect.gen(function* () {
@@ -89,7 +97,7 @@ export class Secrets extends Context.Service<Secrets, SecretValues>()("quarry/la
         const own =
           dataDir === "memory:"
             ? yield* makeSecrets
-            : yield* kept(dataDir).pipe(
+            : yield* storedSecrets(dataDir).pipe(
                 Effect.catchTag("PlatformError", (error) => Effect.fail(unusable(dataDir)(error)))
               )
         return {

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Console, Effect, Logger, Redacted } from "effect"
-import { AppConfig } from "../../src/layers/Config.ts"
-import { announce, FirstStart } from "../../src/layers/FirstStart.ts"
+import { announce, FirstStart } from "../../src/process/FirstStart.ts"
+import { AppConfig } from "../../src/settings/Settings.ts"
 
 const secret = [Redacted.make("a secret")]
 

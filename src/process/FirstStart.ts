@@ -1,18 +1,18 @@
 import { fileURLToPath } from "node:url"
 import { Console, Context, DateTime, Effect, FileSystem, Layer, Redacted } from "effect"
+import * as DocumentFile from "../layers/DocumentFile.ts"
 import { Accounts } from "../services/Accounts.ts"
 import { DocumentIndex } from "../services/DocumentIndex.ts"
 import { KeyStore } from "../services/KeyStore.ts"
-import { AppConfig } from "./Config.ts"
-import * as DocumentFile from "./DocumentFile.ts"
+import { AppConfig } from "../settings/Settings.ts"
 import { LogFormat } from "./Logging.ts"
 
 const developerEmail = "developer@localhost"
 const starterIndex = fileURLToPath(new URL("../../data/starter-index.jsonl.gz", import.meta.url))
 
 /**
- * What a store needs before anybody can search: on the embedded default the first start makes a developer account with
- * one live key and fills the index, so that the printed `curl` line works at once.
+ * Prepares a store for the first search. On the embedded default the first start makes a developer account with one
+ * live key and fills the index, so that the printed `curl` line works at once.
  */
 export class FirstStart extends Context.Service<
   FirstStart,
@@ -20,7 +20,7 @@ export class FirstStart extends Context.Service<
     /** The key made by this start, to be shown this once; undefined on every later start and on Postgres. */
     readonly secret: Redacted.Redacted | undefined
   }
->()("quarry/layers/FirstStart") {
+>()("quarry/process/FirstStart") {
   static readonly layer = Layer.effect(
     FirstStart,
     Effect.gen(function* () {
@@ -82,14 +82,14 @@ const announceJson = Effect.fnUntraced(function* (baseUrl: string, secret: Redac
   yield* entry(`${keyIntroduction} ${curl}`, { base_url: baseUrl, key: Redacted.value(secret), curl })
 })
 
-/** Tells on stdout that the service is up, once it listens. */
+/** Prints on stdout that the service is up, once it listens. */
 export const announce: Effect.Effect<void, never, AppConfig | FirstStart> = Effect.gen(function* () {
   const { baseUrl, databaseUrl, dataDir, marketplacePlan, marketplaceProxySecret } = yield* AppConfig
   const { secret } = yield* FirstStart
   if (databaseUrl === undefined) {
-    const kept = dataDir === "memory:" ? "nothing is kept" : `data is kept in ${dataDir}, without fsync`
+    const storage = dataDir === "memory:" ? "nothing is kept" : `data is kept in ${dataDir}, without fsync`
     yield* Effect.logWarning(
-      `Trial storage: ${kept}. It survives a killed process, but not a power cut. Set DATABASE_URL for production.`
+      `Trial storage: ${storage}. It survives a killed process, but not a power cut. Set DATABASE_URL for production.`
     )
   }
   if ((marketplacePlan === undefined) !== (marketplaceProxySecret === undefined)) {

@@ -1,4 +1,14 @@
 import { Duration, Effect, Layer } from "effect"
+import * as MarketplaceProxy from "../layers/auth/MarketplaceProxy.ts"
+import * as Ids from "../layers/Ids.ts"
+import * as PacerMemory from "../layers/memory/PacerMemory.ts"
+import * as RateLimiterMemory from "../layers/memory/RateLimiterMemory.ts"
+import * as ResultCacheMemory from "../layers/memory/ResultCacheMemory.ts"
+import * as ProviderFile from "../layers/providers/ProviderFile.ts"
+import { UpstreamClient } from "../layers/providers/UpstreamClient.ts"
+import * as DatabaseReadiness from "../layers/sql/DatabaseReadiness.ts"
+import * as LedgerWatch from "../layers/sql/LedgerWatch.ts"
+import * as Migrations from "../layers/sql/Migrations.ts"
 import { AccountRemoval } from "../services/AccountRemoval.ts"
 import { Bulk } from "../services/Bulk.ts"
 import { Credentials } from "../services/Credentials.ts"
@@ -6,27 +16,17 @@ import { Deployment } from "../services/Deployment.ts"
 import { Limits } from "../services/Limits.ts"
 import { Search } from "../services/Search.ts"
 import { TrustedProxies } from "../services/TrustedProxies.ts"
-import * as MarketplaceProxy from "./auth/MarketplaceProxy.ts"
-import { AppConfig } from "./Config.ts"
-import * as Ids from "./Ids.ts"
-import * as PacerMemory from "./memory/PacerMemory.ts"
-import * as RateLimiterMemory from "./memory/RateLimiterMemory.ts"
-import * as ResultCacheMemory from "./memory/ResultCacheMemory.ts"
-import * as ProviderFile from "./providers/ProviderFile.ts"
-import { UpstreamClient } from "./providers/UpstreamClient.ts"
+import { AppConfig } from "../settings/Settings.ts"
 import * as SecretHeaders from "./SecretHeaders.ts"
 import * as SignIn from "./SignIn.ts"
 import * as Storage from "./Storage.ts"
-import * as DatabaseReadiness from "./sql/DatabaseReadiness.ts"
-import * as LedgerWatch from "./sql/LedgerWatch.ts"
-import * as Migrations from "./sql/Migrations.ts"
 
 const limits = Layer.effect(
   Limits,
   Effect.map(AppConfig, ({ bulkBudget, providerTimeout }) => ({ bulkBudget, providerTimeout }))
 )
 
-/** What the requests share: over all replicas through Redis where there is one, else within this process. */
+/** The state that requests share: over all replicas through Redis where there is one, else within this process. */
 const shared = Layer.unwrap(
   Effect.gen(function* () {
     const { cacheSize, cacheTtl, redisUrl } = yield* AppConfig
@@ -37,8 +37,8 @@ const shared = Layer.unwrap(
         PacerMemory.layer
       )
     }
-    const SharedRedis = yield* Effect.promise(() => import("./redis/SharedRedis.ts"))
-    // How many answers Redis keeps is its own `maxmemory`; a size of 0 still turns the cache off.
+    const SharedRedis = yield* Effect.promise(() => import("../layers/redis/SharedRedis.ts"))
+    // Redis limits the number of answers by its own `maxmemory`; a size of 0 still turns the cache off.
     return SharedRedis.layer({ url: redisUrl, ttl: cacheSize === 0 ? Duration.zero : cacheTtl })
   })
 )
@@ -84,7 +84,7 @@ const readiness = DatabaseReadiness.layer.pipe(Layer.provide(Storage.database))
 
 const watch = LedgerWatch.layer.pipe(Layer.provide(Migrations.layer), Layer.provide(Storage.database))
 
-/** Everything the public listener stands on, chosen by the settings. */
+/** All services of the public listener, chosen by the settings. */
 export const layer = Layer.mergeAll(Search.layer, Bulk.layer, callers, readiness, watch).pipe(
   Layer.provide(providers),
   Layer.provide(limits),
