@@ -4,11 +4,11 @@ import { Refused } from "./cli/Output.ts"
 import { NotFound } from "./domain/errors.ts"
 import { DocumentFileError } from "./layers/DocumentFile.ts"
 import { explain } from "./layers/StartFailure.ts"
-import { AccountRefused } from "./services/Accounts.ts"
+import { AccountError } from "./services/Accounts.ts"
 
 const isUsage = (cause: Cause.Cause<unknown>): boolean => CliError.isCliError(Cause.squash(cause))
 
-const refusals = [Refused, NotFound, AccountRefused, DocumentFileError]
+const refusals = [Refused, NotFound, AccountError, DocumentFileError]
 
 const messageOf = (cause: Cause.Cause<unknown>): string | undefined => {
   const error = Cause.squash(cause)

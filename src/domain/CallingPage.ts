@@ -8,9 +8,9 @@ export interface CallingPage {
 }
 
 /** Whether a request says that it comes from elsewhere. `none` is a person at the address bar. */
-export const isElsewhere = ({ origin, site }: CallingPage, own: string): boolean =>
+export const isCrossOrigin = ({ origin, site }: CallingPage, own: string): boolean =>
   (origin !== undefined && origin !== own) || (site !== undefined && site !== "same-origin" && site !== "none")
 
 /** Whether a request says that it comes from a page of this deployment, and nothing of it says otherwise. */
 export const isOwnPage = (page: CallingPage, own: string): boolean =>
-  !isElsewhere(page, own) && (page.origin !== undefined || page.site === "same-origin")
+  !isCrossOrigin(page, own) && (page.origin !== undefined || page.site === "same-origin")

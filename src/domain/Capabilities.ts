@@ -69,7 +69,7 @@ const known = (codes: Codes, code: string): string | undefined =>
   codes === "any" || (codes !== "none" && codes.includes(code)) ? code : undefined
 
 /** Why the upstream cannot serve a search; undefined when it can. */
-export const unserved = (capabilities: Capabilities, request: SearchRequest): string | undefined => {
+export const unsupportedReason = (capabilities: Capabilities, request: SearchRequest): string | undefined => {
   const { maxQueryCodePoints, maxQueryWords, paging, safe } = capabilities
   if (!safe.includes(request.safe)) return `it does not serve safe ${request.safe}`
   const { first, size } = pageNumbers(paging, request)
@@ -88,7 +88,7 @@ export const unserved = (capabilities: Capabilities, request: SearchRequest): st
 
 /** The calls that together give the rows of a search (R13), or why there are none. */
 export const planCalls = (capabilities: Capabilities, request: SearchRequest): Result.Result<CallPlan, string> => {
-  const why = unserved(capabilities, request)
+  const why = unsupportedReason(capabilities, request)
   if (why !== undefined) return Result.fail(why)
   const { paging } = capabilities
   const { first, last, size, skip } = pageNumbers(paging, request)

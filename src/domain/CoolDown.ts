@@ -20,7 +20,7 @@ export interface CoolDown {
   readonly until: number | undefined
   /** Whether asking while it is open does no harm, where nobody else is left to ask. */
   readonly lastResort: boolean
-  readonly probing: boolean
+  readonly isProbing: boolean
 }
 
 /** What one reason of refusal does. */
@@ -38,7 +38,7 @@ export interface Rule {
 /** Reasons without a rule say nothing about what refused. */
 export type Policy = { readonly [R in RefusalReason]?: Rule }
 
-export const closed: CoolDown = { refusals: 0, openings: 0, until: undefined, lastResort: false, probing: false }
+export const closed: CoolDown = { refusals: 0, openings: 0, until: undefined, lastResort: false, isProbing: false }
 
 /** A provider's own word on when to come back counts up to a day: a header gone wrong must not end it for good. */
 const maxRetryAfterMs = 24 * 3_600_000
@@ -49,17 +49,17 @@ export const phase = ({ until }: CoolDown, now: number): Phase =>
 /** Whether to ask: freely while closed, one at a time while half-open. */
 export const admits = (coolDown: CoolDown, now: number): boolean => {
   const current = phase(coolDown, now)
-  return current === "closed" || (current === "half_open" && !coolDown.probing)
+  return current === "closed" || (current === "half_open" && !coolDown.isProbing)
 }
 
 /** Something is asked. It is the probe where it is half-open and none runs. */
 export const isProbe = (coolDown: CoolDown, now: number): boolean =>
-  phase(coolDown, now) === "half_open" && !coolDown.probing
+  phase(coolDown, now) === "half_open" && !coolDown.isProbing
 
-export const probe = (coolDown: CoolDown): CoolDown => ({ ...coolDown, probing: true })
+export const startProbe = (coolDown: CoolDown): CoolDown => ({ ...coolDown, isProbing: true })
 
 /** The probe ended, whatever it learned; without this an interrupted one would keep everybody away for good. */
-export const probed = (coolDown: CoolDown): CoolDown => ({ ...coolDown, probing: false })
+export const endProbe = (coolDown: CoolDown): CoolDown => ({ ...coolDown, isProbing: false })
 
 /** The time of the next opening. */
 export const openMs = (rule: Rule, openings: number, retryAfterMs: number | undefined): number =>
@@ -68,7 +68,7 @@ export const openMs = (rule: Rule, openings: number, retryAfterMs: number | unde
     : Math.min(retryAfterMs, maxRetryAfterMs)
 
 /** Counts a refusal, and opens where the rule of its reason says so. */
-export const refused = (
+export const recordRefusal = (
   coolDown: CoolDown,
   policy: Policy,
   { reason, retryAfterMs }: Pick<Refusal, "reason" | "retryAfterMs">,

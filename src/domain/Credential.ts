@@ -4,7 +4,7 @@ import { isKey } from "./ApiKey.ts"
 export type CredentialKind = "key" | "oauth" | "marketplace" | "session" | "demo"
 
 /** What a request carries of each kind, as it was sent; undefined where it carries nothing, empty where it is empty. */
-export interface Presented {
+export interface CredentialHeaders {
   readonly authorization: string | undefined
   readonly marketplaceSecret: string | undefined
   readonly marketplaceUser: string | undefined
@@ -17,7 +17,7 @@ export interface Presented {
  * The one credential of a request that is judged (R22); undefined when it carries none, or a combination that is
  * refused whatever its validity. The first kind present wins, and nothing falls through to the next.
  */
-export const judged = (presented: Presented): CredentialKind | undefined => {
+export const credentialKind = (presented: CredentialHeaders): CredentialKind | undefined => {
   const bearer = presented.authorization !== undefined
   const marketplace = presented.marketplaceSecret !== undefined || presented.marketplaceUser !== undefined
   const session = presented.sessionCookies.length > 0

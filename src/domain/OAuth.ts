@@ -30,7 +30,7 @@ const isThisMachine = (hostname: string): boolean =>
   hostname === "localhost" || hostname === "[::1]" || /^127(?:\.\d+){3}$/.test(hostname)
 
 /** Tokens travel in the open over http, so apps are let in over https only, and on this very machine. */
-export const letsAppsIn = (baseUrl: string): boolean => {
+export const canAuthorizeApps = (baseUrl: string): boolean => {
   const { hostname, protocol } = new URL(baseUrl)
   return protocol === "https:" || isThisMachine(hostname)
 }
@@ -68,11 +68,13 @@ const isReversedDomain = (scheme: string): boolean => {
  * Whether an address is of an app's own scheme, with a name behind it: `cursor://anysphere.cursor-retrieval/callback`.
  * Of other schemes nobody can know what browsers and systems open with them.
  */
-export const isOwnScheme = (address: string): boolean =>
-  /^[a-z][a-z0-9.+-]*:\/\/[a-z0-9.-]+(?:[/?]|$)/i.test(address) && isRedirect(address) && !/^https?:/i.test(address)
+export const isPrivateUseScheme = (address: string): boolean =>
+  /^[a-z][a-z0-9.+-]*:\/\/[a-z0-9.-]+(?:[/?]|$)/i.test(address) &&
+  isAllowedRedirect(address) &&
+  !/^https?:/i.test(address)
 
 /** Whether an app may be answered at an address: over https, on this machine, or by a scheme that is the app's own. */
-export const isRedirect = (address: string): boolean => {
+export const isAllowedRedirect = (address: string): boolean => {
   const url = URL.parse(address)
   if (url === null || /[#\s\p{C}]/u.test(address)) return false
   if (url.protocol === "https:") return true
@@ -125,7 +127,7 @@ export const authorizationServer = (baseUrl: string) => {
 
 /** The `WWW-Authenticate` of a 401 at the MCP endpoint (RFC 9728, RFC 6750); undefined where no app is let in. */
 export const challengeOf = (baseUrl: string, presented: boolean): string | undefined =>
-  letsAppsIn(baseUrl)
+  canAuthorizeApps(baseUrl)
     ? `Bearer ${presented ? 'error="invalid_token", ' : ""}resource_metadata="${baseUrl}${protectedResourcePaths[0]}"`
     : undefined
 

@@ -2,7 +2,7 @@ import { Context } from "effect"
 import type { Headers } from "effect/http"
 import { type HttpApiEndpoint, OpenApi } from "effect/http-api"
 import type { CredentialKind } from "../domain/Credential.ts"
-import { isElsewhere, isOwnPage } from "./ownPage.ts"
+import { isCrossOrigin, isOwnPage } from "./ownPage.ts"
 
 /** The kinds of credential that an endpoint accepts. One that says nothing accepts nobody. */
 export const Accepted = Context.Reference<ReadonlyArray<CredentialKind>>("quarry/http/Accepted", {
@@ -24,7 +24,7 @@ export const accepting = (...kinds: ReadonlyArray<CredentialKind>) =>
     Context.add(OpenApi.Override, { security: kinds.map((kind) => requirements[kind]) })
   )
 
-export const acceptedBy = (endpoint: HttpApiEndpoint.Top): ReadonlyArray<CredentialKind> =>
+export const acceptedCredentials = (endpoint: HttpApiEndpoint.Top): ReadonlyArray<CredentialKind> =>
   Context.get(endpoint.annotations, Accepted)
 
 /** Says that requests to an endpoint may spend credits. */
@@ -35,8 +35,8 @@ export const SpendsCredits = Context.Reference<boolean>("quarry/http/SpendsCredi
  * page. What changes something must come from a page of ours; what spends credits must not say that it comes from
  * elsewhere.
  */
-export const takesSessionOf = (endpoint: HttpApiEndpoint.Top): ((headers: Headers.Headers, own: string) => boolean) => {
-  if (Context.get(endpoint.annotations, SpendsCredits)) return (headers, own) => !isElsewhere(headers, own)
-  const changes = endpoint.method !== "GET" && acceptedBy(endpoint).every((kind) => kind === "session")
+export const sessionRuleOf = (endpoint: HttpApiEndpoint.Top): ((headers: Headers.Headers, own: string) => boolean) => {
+  if (Context.get(endpoint.annotations, SpendsCredits)) return (headers, own) => !isCrossOrigin(headers, own)
+  const changes = endpoint.method !== "GET" && acceptedCredentials(endpoint).every((kind) => kind === "session")
   return changes ? isOwnPage : () => true
 }

@@ -1,7 +1,7 @@
 import { Context, Effect } from "effect"
 
 /** What the one log line of a request tells besides its edge, each part noted by whoever learns it. Times in milliseconds. */
-export interface Facts {
+export interface LogFields {
   /** The code of the error that was answered. */
   readonly outcome?: string
   readonly principal?: string
@@ -22,20 +22,20 @@ export interface Facts {
 export interface RequestState {
   /** Carried by the response and its error envelope (R2). */
   readonly id: string
-  readonly facts: { -readonly [Name in keyof Facts]: Facts[Name] }
+  readonly logFields: { -readonly [Name in keyof LogFields]: LogFields[Name] }
   /** Set on whatever response the request ends with, all at once: each setting copies the headers before it. */
   readonly headers: Record<string, string>
 }
 
-export const make = (id: string): RequestState => ({ id, facts: {}, headers: {} })
+export const make = (id: string): RequestState => ({ id, logFields: {}, headers: {} })
 
 /** Set by the edge for every request. */
 export const CurrentRequest = Context.Reference<RequestState>("quarry/http/CurrentRequest", {
   defaultValue: () => make("00000000-0000-0000-0000-000000000000")
 })
 
-export const note = ({ facts }: RequestState, learned: Facts): void => {
-  Object.assign(facts, learned)
+export const addLogFields = ({ logFields }: RequestState, learned: LogFields): void => {
+  Object.assign(logFields, learned)
 }
 
 /** Sets headers on whatever response this request ends with, except on a 500, which carries `X-Request-Id` only (R1). */

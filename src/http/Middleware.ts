@@ -8,12 +8,12 @@ import { RateLimited, Unauthorized } from "./errors.ts"
 export class CurrentPrincipal extends Context.Service<CurrentPrincipal, Principal>()("quarry/http/CurrentPrincipal") {}
 
 /** Who is calling with an account. The demo has none, and is not accepted where one is asked for. */
-export const currentCaller: Effect.Effect<AccountPrincipal, typeof unauthorized, CurrentPrincipal> = Effect.flatMap(
-  CurrentPrincipal,
-  (principal) => (principal._tag === "demo" ? Effect.fail(unauthorized) : Effect.succeed(principal))
-)
+export const currentAccountPrincipal: Effect.Effect<AccountPrincipal, typeof unauthorized, CurrentPrincipal> =
+  Effect.flatMap(CurrentPrincipal, (principal) =>
+    principal._tag === "demo" ? Effect.fail(unauthorized) : Effect.succeed(principal)
+  )
 
-export const currentAccount = Effect.map(currentCaller, ({ account }) => account)
+export const currentAccount = Effect.map(currentAccountPrincipal, ({ account }) => account)
 
 /**
  * Judges the credential that a request presents (R22). Not declared with `security` schemes: those are tried one after

@@ -1,8 +1,8 @@
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import { Duration, Effect, Layer } from "effect"
 import { HttpRouter } from "effect/http"
-import { intakeLimits } from "./Intake.ts"
-import { type ListenerLimits, serve } from "./NodeListener.ts"
+import { intakeLimits } from "./listener/Intake.ts"
+import { type ListenerLimits, serve } from "./listener/NodeListener.ts"
 import * as Routes from "./Routes.ts"
 
 /** What the public listener and its connections may take. */

@@ -24,8 +24,8 @@ const envelope = <const Code extends string, const Details extends Schema.Struct
   })
 
 const withRequestId = <Fields extends { readonly error: string }>(fields: Fields) =>
-  Effect.map(CurrentRequest, ({ facts, id }) => {
-    facts.outcome = fields.error
+  Effect.map(CurrentRequest, ({ logFields, id }) => {
+    logFields.outcome = fields.error
     return { ...fields, request_id: id }
   })
 

@@ -26,7 +26,7 @@ export const quotaHeaders = ({ balance, before, creditsUsed }: Receipt): Readonl
       }
 
 /** The quota headers of a refusal: nothing was spent. */
-export const refusalHeaders = (error: QuotaExceeded): Readonly<Record<string, string>> => {
+export const quotaErrorHeaders = (error: QuotaExceeded): Readonly<Record<string, string>> => {
   const before: Allowance = {
     plan: error.plan,
     quota: error.quota,

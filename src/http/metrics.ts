@@ -60,7 +60,8 @@ export const measureRequest = (
   Metric.update(duration.of(knownMethods.has(method) ? method : otherMethod, route, String(status)), durationMs / 1000)
 
 /** A request that never reached the routes, whatever its method was. */
-export const countRefused = (status: number): Effect.Effect<void> => measureRequest(otherMethod, unmatched, status, 0)
+export const countErrorResponse = (status: number): Effect.Effect<void> =>
+  measureRequest(otherMethod, unmatched, status, 0)
 
 export const countShed: Effect.Effect<void> = Metric.update(shed.of(), 1)
 
@@ -69,7 +70,7 @@ export const countDropped: Effect.Effect<void> = Metric.update(dropped.of(), 1)
 export const countCut: Effect.Effect<void> = Metric.update(cut.of(), 1)
 
 /** An alert on a counter needs its zero: the first increase of one that is not there yet is none. */
-export const startCounting: Effect.Effect<void> = Effect.forEach(
+export const initializeCounters: Effect.Effect<void> = Effect.forEach(
   [shed, dropped, cut],
   (count) => Metric.update(count.of(), 0),
   { discard: true }

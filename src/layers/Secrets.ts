@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto"
 import { Context, Effect, FileSystem, Layer, Path, type PlatformError, Redacted, Schema } from "effect"
-import { innermost } from "../domain/innermost.ts"
+import { rootCauseMessage } from "../domain/rootCause.ts"
 import { AppConfig } from "./Config.ts"
 import { StartFailure } from "./StartFailure.ts"
 
@@ -74,7 +74,7 @@ const kept = Effect.fnUntraced(function* (dataDir: string) {
 })
 
 const unusable = (dataDir: string) => (error: PlatformError.PlatformError) =>
-  new StartFailure({ message: `DATA_DIR ${dataDir} cannot be used: ${innermost(error)}` })
+  new StartFailure({ message: `DATA_DIR ${dataDir} cannot be used: ${rootCauseMessage(error)}` })
 
 /** The secrets in force: those of the environment, else those of the embedded store. */
 export class Secrets extends Context.Service<Secrets, SecretValues>()("quarry/layers/Secrets") {

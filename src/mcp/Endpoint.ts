@@ -8,7 +8,7 @@ import type { AccountPrincipal } from "../domain/Principal.ts"
 import { Api } from "../http/Api.ts"
 import { readText } from "../http/body.ts"
 import { jsonSchemaOf } from "../http/jsonSchema.ts"
-import { currentCaller } from "../http/Middleware.ts"
+import { currentAccountPrincipal } from "../http/Middleware.ts"
 import { logFault } from "../http/middleware/Edge.ts"
 import { Deployment } from "../services/Deployment.ts"
 import { wantsEvents } from "./accept.ts"
@@ -102,9 +102,9 @@ const post = HttpApiBuilder.group(
       "mcp",
       Effect.fnUntraced(function* ({ request: { headers }, request }) {
         if (headers.origin !== undefined && headers.origin !== origin) return refused(foreignOrigin)
-        const caller = yield* currentCaller
+        const caller = yield* currentAccountPrincipal
         const text = yield* readText(request)
-        const { isMessage, open } = yield* Effect.promise(() => import("./Exchange.ts"))
+        const { isMessage, open } = yield* Effect.promise(() => import("./ProtocolServer.ts"))
         const revision = headers["mcp-protocol-version"]
         const messages = readMessages(text, revision, isMessage)
         if (Result.isFailure(messages)) return refused(messages.failure)

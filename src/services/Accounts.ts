@@ -18,12 +18,12 @@ export interface PlanChoice {
 }
 
 /** The choice is not possible; the message says why and what to do. */
-export class AccountRefused extends Data.TaggedError("AccountRefused")<{ readonly message: string }> {
-  static taken(email: string): AccountRefused {
-    return new AccountRefused({ message: `There is an account for ${email} already: use it, or give another address.` })
+export class AccountError extends Data.TaggedError("AccountError")<{ readonly message: string }> {
+  static taken(email: string): AccountError {
+    return new AccountError({ message: `There is an account for ${email} already: use it, or give another address.` })
   }
 
-  static readonly subscriber = new AccountRefused({
+  static readonly subscriber = new AccountError({
     message: "The plan of a marketplace subscriber is the one in MARKETPLACE_PLAN."
   })
 }
@@ -36,7 +36,7 @@ export class Accounts extends Context.Service<
      * Makes an account. The trial grant belongs to the email address for life: an address that claimed it before gets
      * what is left of it (R32).
      */
-    readonly create: (choice: PlanChoice & { readonly email: string }) => Effect.Effect<Account, AccountRefused>
+    readonly create: (choice: PlanChoice & { readonly email: string }) => Effect.Effect<Account, AccountError>
     readonly byId: (id: string) => Effect.Effect<Account, NotFound>
     /** `email` in any letter case. */
     readonly byEmail: (email: string) => Effect.Effect<Account, NotFound>
@@ -44,7 +44,7 @@ export class Accounts extends Context.Service<
      * Changes the plan from now on. Inside a running cycle what was used stays used (R31): the cycle's quota becomes
      * the new plan's, or what is already used where that is more.
      */
-    readonly setPlan: (id: string, choice: PlanChoice) => Effect.Effect<Account, NotFound | AccountRefused>
+    readonly setPlan: (id: string, choice: PlanChoice) => Effect.Effect<Account, NotFound | AccountError>
     /**
      * The account of a marketplace subscriber, made on first sight: one for each subscriber over all replicas, without
      * an address, on this plan, counted by UTC calendar month and never refused (R23).
@@ -67,10 +67,10 @@ export const maxConcurrency = 10_000
 /** The figures a choice comes to, or why it is not possible. */
 export const termsOf = (
   choice: PlanChoice
-): Effect.Effect<{ readonly quota: number; readonly concurrency: number }, AccountRefused> => {
+): Effect.Effect<{ readonly quota: number; readonly concurrency: number }, AccountError> => {
   const quota = choice.quota ?? planTerms[choice.plan].quota
   const concurrency = choice.concurrency ?? planTerms[choice.plan].concurrency
-  const refuse = (message: string) => Effect.fail(new AccountRefused({ message }))
+  const refuse = (message: string) => Effect.fail(new AccountError({ message }))
   if (quota === undefined) return refuse(`The plan ${choice.plan} has no quota of its own: give one.`)
   if (!Number.isSafeInteger(quota) || quota < 0) return refuse("The quota must be a whole number, 0 or more.")
   if (!Number.isInteger(concurrency) || concurrency < 1 || concurrency > maxConcurrency) {
@@ -80,7 +80,7 @@ export const termsOf = (
 }
 
 /** The trial is an address's: an account without one cannot be on it. */
-export const addressForTrial = (plan: Plan, email: string): Effect.Effect<void, AccountRefused> =>
+export const requireTrialAddress = (plan: Plan, email: string): Effect.Effect<void, AccountError> =>
   plan === "trial" && email === ""
-    ? Effect.fail(new AccountRefused({ message: "The trial belongs to an email address: give one." }))
+    ? Effect.fail(new AccountError({ message: "The trial belongs to an email address: give one." }))
     : Effect.void

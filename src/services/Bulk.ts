@@ -9,16 +9,16 @@ import type { SearchRefused, SearchRequest } from "../domain/SearchRequest.ts"
 import { type Dispatch, makeDispatch, toBody, toLogEntry } from "./Dispatch.ts"
 import { Ids } from "./Ids.ts"
 import { Limits } from "./Limits.ts"
-import { type LedgerWaits, makeMetering, type Receipt } from "./Metering.ts"
+import { type LedgerTimings, makeMetering, type Receipt } from "./Metering.ts"
 import { cacheKey } from "./ResultCache.ts"
 import { countRows, traceRows } from "./RowTelemetry.ts"
-import { sampledSpan, spanned } from "./Tracing.ts"
+import { sampledSpan, withSpan } from "./Tracing.ts"
 
 /** A batch after its settlement: what ran is charged and logged. */
 export interface BulkSettlement {
   readonly body: BulkBody
   readonly receipt: Receipt
-  readonly waits: LedgerWaits
+  readonly timings: LedgerTimings
 }
 
 /** Many searches from credits to answers, inside one time budget. */
@@ -48,7 +48,7 @@ export class Bulk extends Context.Service<
       // of further rows.
       const run = Effect.fnUntraced(function* (principal: Principal, rows: BulkRows) {
         const batch = newBatch(yield* parts.ids.make("bat_"), principal, rows)
-        const settled = spanned(
+        const settled = withSpan(
           "Bulk.run",
           { attributes: { "quarry.batch.id": batch.id, "quarry.batch.size": rows.length } },
           () => settledBatch(parts, batch)
@@ -138,14 +138,14 @@ const settledBatch = Effect.fnUntraced(function* (
   const body = yield* conclude(parts, batch, endedAt)
   const receipt = yield* metered.settle(batch.rows.flatMap(({ entry }) => (entry === undefined ? [] : [entry])))
   const settleMs = (yield* Clock.currentTimeMillis) - endedAt
-  return { body, receipt, waits: { reserveMs: reservedAt - arrivedAt, settleMs } }
+  return { body, receipt, timings: { reserveMs: reservedAt - arrivedAt, settleMs } }
 }, Effect.uninterruptible)
 
 /** A batch without a valid row costs nothing and needs no credits (R18). */
 const settledWithoutSearch = Effect.fnUntraced(function* (parts: Parts, batch: Batch) {
   const body = yield* conclude(parts, batch, yield* Clock.currentTimeMillis)
   const receipt = yield* parts.metering.nothing(batch.principal)
-  return { body, receipt, waits: { reserveMs: 0, settleMs: 0 } }
+  return { body, receipt, timings: { reserveMs: 0, settleMs: 0 } }
 })
 
 /** A batch of 50 rows of up to 6 seconds each fits into the budget with no fewer (R20). */

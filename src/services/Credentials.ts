@@ -1,5 +1,5 @@
 import { Context, Effect, Layer, Metric, Redacted } from "effect"
-import { bearerToken, type CredentialKind, judged, type Presented } from "../domain/Credential.ts"
+import { bearerToken, type CredentialHeaders, type CredentialKind, credentialKind } from "../domain/Credential.ts"
 import { type Unauthorized, unauthorized } from "../domain/errors.ts"
 import type { DemoPrincipal, Principal } from "../domain/Principal.ts"
 import { AccessTokens } from "./AccessTokens.ts"
@@ -8,10 +8,10 @@ import { KeyStore } from "./KeyStore.ts"
 import { Marketplace } from "./Marketplace.ts"
 import { authentications } from "./Metrics.ts"
 import { Sessions } from "./Sessions.ts"
-import { spanned } from "./Tracing.ts"
+import { withSpan } from "./Tracing.ts"
 
 /** What a request carries that tells who sends it. */
-export interface Carried extends Presented {
+export interface RequestCredentials extends CredentialHeaders {
   /** The network a caller of the demo is counted by; undefined where none is known. */
   readonly network: string | undefined
 }
@@ -25,7 +25,7 @@ export class Credentials extends Context.Service<
      * and nothing falls through; one that the route does not accept is refused without being looked up.
      */
     readonly authenticate: (
-      carried: Carried,
+      carried: RequestCredentials,
       accepted: ReadonlyArray<CredentialKind>
     ) => Effect.Effect<Principal, Unauthorized>
   }
@@ -47,7 +47,7 @@ export class Credentials extends Context.Service<
           ? Effect.fail(unauthorized)
           : Effect.succeed({ _tag: "demo", network })
 
-      const judge = (carried: Carried, kind: CredentialKind): Effect.Effect<Principal, Unauthorized> => {
+      const judge = (carried: RequestCredentials, kind: CredentialKind): Effect.Effect<Principal, Unauthorized> => {
         switch (kind) {
           case "key": {
             const token = bearerToken(carried.authorization ?? "")
@@ -71,10 +71,10 @@ export class Credentials extends Context.Service<
       }
 
       const authenticate = (
-        carried: Carried,
+        carried: RequestCredentials,
         accepted: ReadonlyArray<CredentialKind>
       ): Effect.Effect<Principal, Unauthorized> => {
-        const kind = judged(carried)
+        const kind = credentialKind(carried)
         const count = (outcome: "accepted" | "refused") => Metric.update(authentications.of(kind ?? "none", outcome), 1)
         const judgement =
           kind === undefined || !accepted.includes(kind) ? Effect.fail(unauthorized) : judge(carried, kind)
@@ -86,7 +86,7 @@ export class Credentials extends Context.Service<
 
       return Credentials.of({
         authenticate: (carried, accepted) =>
-          spanned("Credentials.authenticate", {}, () => authenticate(carried, accepted))
+          withSpan("Credentials.authenticate", {}, () => authenticate(carried, accepted))
       })
     })
   )

@@ -6,7 +6,7 @@ import type { Principal } from "../domain/Principal.ts"
 import { Ledger } from "./Ledger.ts"
 import { creditsCharged, creditsRefused, creditsReturned } from "./Metrics.ts"
 import { QueryLog } from "./QueryLog.ts"
-import { spanned } from "./Tracing.ts"
+import { withSpan } from "./Tracing.ts"
 
 /** What a response cost, and what the account could spend around it. */
 export interface Receipt {
@@ -24,7 +24,7 @@ export interface OpenHold {
 }
 
 /** What of a request's time went to the ledger, in milliseconds. */
-export interface LedgerWaits {
+export interface LedgerTimings {
   readonly reserveMs: number
   readonly settleMs: number
 }
@@ -48,12 +48,12 @@ export const makeMetering = Effect.gen(function* () {
   ): Effect.fn.Return<OpenHold, QuotaExceeded> {
     if (principal._tag === "demo") return free
     const { account } = principal
-    const hold = yield* spanned("Ledger.reserve", { attributes: { "quarry.credits": searches } }, () =>
+    const hold = yield* withSpan("Ledger.reserve", { attributes: { "quarry.credits": searches } }, () =>
       Effect.tapError(ledger.reserve(account, searches), () => Metric.update(creditsRefused.of(), searches))
     )
     return {
       settle: (entries) =>
-        spanned("Ledger.settle", { attributes: { "quarry.searches": entries.length } }, () =>
+        withSpan("Ledger.settle", { attributes: { "quarry.searches": entries.length } }, () =>
           ledger.settle(hold, entries)
         ).pipe(
           Effect.tap(({ charged }) => countCredits(entries, searches - charged)),

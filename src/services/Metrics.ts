@@ -53,7 +53,7 @@ export const providerDuration = histogram("quarry.provider.attempt.duration", {
 })
 
 export const providerWait = histogram("quarry.provider.wait.duration", {
-  description: "LedgerWaits for a turn at a provider, within the bounds that the operator set",
+  description: "Waits for a turn at a provider, within the bounds that the operator set",
   unit: "s",
   labels: ["provider"],
   boundaries: durationBoundaries
@@ -154,7 +154,7 @@ export const databaseDuration = histogram("db.client.operation.duration", {
 })
 
 export const databaseWait = histogram("db.client.connection.wait_time", {
-  description: "LedgerWaits for a free connection of the pool",
+  description: "Waits for a free connection of the pool",
   unit: "s",
   labels: ["db.system.name"],
   boundaries: durationBoundaries

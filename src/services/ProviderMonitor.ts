@@ -93,7 +93,7 @@ export class ProviderMonitor {
     return Clock.clockWith((clock) => {
       const startedAt = clock.currentTimeMillisUnsafe()
       const isProbe = CoolDown.isProbe(this.coolDown, startedAt)
-      if (isProbe) this.coolDown = CoolDown.probe(this.coolDown)
+      if (isProbe) this.coolDown = CoolDown.startProbe(this.coolDown)
       const ms = timeLeft(clock, deadline)
       const search = Effect.suspend(() => this.provider.search(request, options.maxQueueMs)).pipe(
         Effect.catchCause((cause) => this.refuseDefect(cause))
@@ -101,7 +101,7 @@ export class ProviderMonitor {
       const bounded = this.deadlines.within(search, deadline, () => Effect.fail(unanswered(ms)))
       return Effect.onExit(bounded, (exit) => {
         const now = clock.currentTimeMillisUnsafe()
-        if (isProbe) this.coolDown = CoolDown.probed(this.coolDown)
+        if (isProbe) this.coolDown = CoolDown.endProbe(this.coolDown)
         const refusal = refusalOf(exit) ?? (this.isCutOff(exit, deadline) ? unanswered(ms) : undefined)
         const duration = providerDuration.of(this.names.provider, this.names.engine ?? "", outcomeOf(exit, refusal))
         const counted = Metric.update(duration, (now - startedAt) / 1000)
@@ -163,7 +163,7 @@ export class ProviderMonitor {
     this.refusals += 1
     this.lastRefusal = { at: now, reason, message }
     const before = this.coolDown
-    this.coolDown = CoolDown.refused(before, CoolDown.providerPolicy, refusal, now)
+    this.coolDown = CoolDown.recordRefusal(before, CoolDown.providerPolicy, refusal, now)
     if (this.coolDown.openings === before.openings) return Effect.void
     const log = reason === "unauthorized" ? Effect.logError : Effect.logWarning
     const openMs = (this.coolDown.until ?? now) - now

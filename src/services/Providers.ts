@@ -1,6 +1,6 @@
 import { Clock, Context, Effect, Latch, Layer, type Tracer } from "effect"
 import type { Answer } from "../domain/Answer.ts"
-import { unserved } from "../domain/Capabilities.ts"
+import { unsupportedReason } from "../domain/Capabilities.ts"
 import { UpstreamError, type UpstreamTimeout } from "../domain/errors.ts"
 import { Ranking, rank } from "../domain/Organic.ts"
 import type { Refusal } from "../domain/Refusal.ts"
@@ -11,7 +11,7 @@ import { Limits, providerTimedOut } from "./Limits.ts"
 import type { Provider } from "./Provider.ts"
 import type { ProviderMonitor } from "./ProviderMonitor.ts"
 import { ProviderStates } from "./ProviderStates.ts"
-import { describeProvider, spanned } from "./Tracing.ts"
+import { describeProvider, withSpan } from "./Tracing.ts"
 
 type SearchFailed = UpstreamError | UpstreamTimeout
 
@@ -32,7 +32,8 @@ const candidatesFor = (
   now: number
 ): ReadonlyArray<ProviderMonitor> => {
   const able = monitors.filter(
-    ({ provider }) => provider.capabilities === undefined || unserved(provider.capabilities, request) === undefined
+    ({ provider }) =>
+      provider.capabilities === undefined || unsupportedReason(provider.capabilities, request) === undefined
   )
   const admitted = able.filter((monitor) => monitor.admits(now))
   return admitted.length > 0 ? admitted : able.filter(({ isLastResort }) => isLastResort)
@@ -79,7 +80,7 @@ const ask = (
   Clock.clockWith((clock) => {
     const { name } = monitor.provider
     const maxQueueMs = timeLeft(clock, until) * (isLast ? queueShare.last : queueShare.others)
-    const attempt = spanned("Provider.search", { kind: "client" }, (span) => {
+    const attempt = withSpan("Provider.search", { kind: "client" }, (span) => {
       describeAttempt(span, monitor.provider, request)
       return monitor.attempt(request, until, { maxQueueMs, onRefusal: (refusal) => describeRefusal(span, refusal) })
     })

@@ -97,7 +97,7 @@ const remove = (flights: Flights, key: string, flight: Flight<unknown>): void =>
 }
 
 /**
- * LedgerWaits for a flight; the last search to leave before it lands ends it. Nobody waits for that end: a provider that
+ * Waits for a flight; the last search to leave before it lands ends it. Nobody waits for that end: a provider that
  * ignores cancellation must not hold a search back beyond its deadline. Returns the function that leaves.
  */
 const board = <E>(
@@ -143,7 +143,7 @@ const start = <E, R>(wait: Wait<E, R>, span: Tracer.Span | undefined): Effect.Ef
     })
   )
 
-/** LedgerWaits for the flight of another search. Where that fails the search runs its own lookup, inside its own patience. */
+/** Waits for the flight of another search. Where that fails the search runs its own lookup, inside its own patience. */
 const join = <E, R>(
   wait: Wait<E, R>,
   flight: Flight<unknown>,

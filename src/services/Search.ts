@@ -6,8 +6,8 @@ import type { SearchRequest } from "../domain/SearchRequest.ts"
 import type { SearchBody } from "../domain/SearchResult.ts"
 import { countSearch, makeDispatch, toBody, toLogEntry } from "./Dispatch.ts"
 import { Ids } from "./Ids.ts"
-import { type LedgerWaits, makeMetering, type Receipt } from "./Metering.ts"
-import { describeOutcome, describeSearch, spanned, TraceQueryText } from "./Tracing.ts"
+import { type LedgerTimings, makeMetering, type Receipt } from "./Metering.ts"
+import { describeOutcome, describeSearch, TraceQueryText, withSpan } from "./Tracing.ts"
 
 /** A search after its settlement: charged and logged, whether it has a body or failed upstream. */
 export interface SearchSettlement {
@@ -15,7 +15,7 @@ export interface SearchSettlement {
   readonly receipt: Receipt
   /** As it was logged. */
   readonly entry: LogEntry
-  readonly waits: LedgerWaits
+  readonly timings: LedgerTimings
 }
 
 /** One search from credits to answer. */
@@ -39,7 +39,7 @@ export class Search extends Context.Service<
       const run = (principal: Principal, request: SearchRequest) =>
         Effect.flatMap(
           Effect.forkIn(
-            spanned("Search.run", {}, (span) => settledSearch(parts, principal, request, span)),
+            withSpan("Search.run", {}, (span) => settledSearch(parts, principal, request, span)),
             scope,
             { startImmediately: true }
           ),
@@ -84,6 +84,6 @@ const settledSearch = Effect.fnUntraced(function* (
     body: Result.map(exit.value.answer, ({ ranking }) => toBody(entry, ranking)),
     receipt,
     entry,
-    waits: { reserveMs: reservedAt - startedAt, settleMs }
+    timings: { reserveMs: reservedAt - startedAt, settleMs }
   }
 }, Effect.uninterruptible)

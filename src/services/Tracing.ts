@@ -15,7 +15,7 @@ const untold = Effect.runSync(Effect.withTracerEnabled(Effect.makeSpan("untold")
  * a layer on it, and after a few of them the whole context is copied. `Effect.withSpan` does the same in three times as
  * many steps, and like `Effect.fn` it keeps where it was called from, which costs more than the span does.
  */
-export const spanned = <A, E, R>(
+export const withSpan = <A, E, R>(
   name: string,
   options: Tracer.SpanOptionsNoTrace,
   evaluate: (span: Tracer.Span) => Effect.Effect<A, E, R>

@@ -2,7 +2,7 @@ import { Clock, Effect, Layer } from "effect"
 import type { Account } from "../domain/Account.ts"
 import type { NotFound } from "../domain/errors.ts"
 import { normalizeEmail, planTerms } from "../domain/Plan.ts"
-import { AccountRefused, Accounts, addressForTrial, noSuchAccount, termsOf } from "../services/Accounts.ts"
+import { AccountError, Accounts, noSuchAccount, requireTrialAddress, termsOf } from "../services/Accounts.ts"
 import { Ids } from "../services/Ids.ts"
 import { enterPeriod, MemoryStore } from "./MemoryStore.ts"
 
@@ -30,10 +30,10 @@ export const layer: Layer.Layer<Accounts, never, MemoryStore | Ids> = Layer.effe
       create: Effect.fnUntraced(function* (choice) {
         const { concurrency, quota } = yield* termsOf(choice)
         const email = normalizeEmail(choice.email)
-        yield* addressForTrial(choice.plan, email)
+        yield* requireTrialAddress(choice.plan, email)
         const id = yield* ids.make("acc_")
         const now = yield* Clock.currentTimeMillis
-        if (byEmail(email) !== undefined) return yield* AccountRefused.taken(email)
+        if (byEmail(email) !== undefined) return yield* AccountError.taken(email)
         const { cycleStart, plan } = choice
         const account: Account = { id, email, plan, quota, concurrency, cycleStart, createdAt: now }
         store.accounts.set(id, { account, allowance: enter(account, now, choice.quota), balance: 0 })
@@ -47,8 +47,8 @@ export const layer: Layer.Layer<Accounts, never, MemoryStore | Ids> = Layer.effe
       setPlan: Effect.fnUntraced(function* (id, choice) {
         const { concurrency, quota } = yield* termsOf(choice)
         const stored = yield* found(store.accounts.get(id), id)
-        if ([...store.subscribers.values()].includes(id)) return yield* AccountRefused.subscriber
-        yield* addressForTrial(choice.plan, stored.account.email)
+        if ([...store.subscribers.values()].includes(id)) return yield* AccountError.subscriber
+        yield* requireTrialAddress(choice.plan, stored.account.email)
         const { plan } = choice
         const cycleStart = plan === "trial" ? undefined : (choice.cycleStart ?? stored.account.cycleStart)
         const now = yield* Clock.currentTimeMillis

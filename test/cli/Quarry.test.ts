@@ -10,7 +10,7 @@ import { NotFound } from "../../src/domain/errors.ts"
 import { Refusal } from "../../src/domain/Refusal.ts"
 import { codeOf, complain } from "../../src/exit.ts"
 import { AppConfig } from "../../src/layers/Config.ts"
-import { AccountRefused, Accounts } from "../../src/services/Accounts.ts"
+import { AccountError, Accounts } from "../../src/services/Accounts.ts"
 import { DocumentIndex } from "../../src/services/DocumentIndex.ts"
 import { KeyStore, tooManyKeys } from "../../src/services/KeyStore.ts"
 import { type Discrepancy, Ledger } from "../../src/services/Ledger.ts"
@@ -47,7 +47,7 @@ const storage = (discrepancies: ReadonlyArray<Discrepancy>) =>
     Layer.mock(Accounts, {
       create: (choice) =>
         choice.plan === "custom" && choice.quota === undefined
-          ? Effect.fail(new AccountRefused({ message: "custom needs a quota" }))
+          ? Effect.fail(new AccountError({ message: "custom needs a quota" }))
           : Effect.succeed({ ...account, ...choice, quota: choice.quota, concurrency: choice.concurrency ?? 5 }),
       byId: (id) => (id === account.id ? Effect.succeed(account) : unknown()),
       byEmail: () => Effect.succeed(account),

@@ -1,7 +1,7 @@
 import { NodeHttpServer } from "@effect/platform-node"
 import { Context, Duration, Effect, Exit, Layer, References, Scope } from "effect"
 import type { SearchRequest } from "../../src/domain/SearchRequest.ts"
-import { type App, type ListenerLimits, serve } from "../../src/http/NodeListener.ts"
+import { type App, type ListenerLimits, serve } from "../../src/http/listener/NodeListener.ts"
 import * as Server from "../../src/http/Server.ts"
 import { Readiness } from "../../src/services/Readiness.ts"
 import * as StubServices from "./StubServices.ts"

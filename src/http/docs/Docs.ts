@@ -3,8 +3,8 @@ import { HttpRouter } from "effect/http"
 import { OpenApi } from "effect/http-api"
 import { Deployment } from "../../services/Deployment.ts"
 import { Api } from "../Api.ts"
-import { assetResponse, fingerprint, immutable, revalidated } from "../assets.ts"
 import { documentAt } from "../openapi.ts"
+import { assetResponse, fingerprint, immutableHeaders, revalidatedHeaders } from "./assets.ts"
 import type { Document } from "./document.ts"
 import { pageOf } from "./page.ts"
 import { style } from "./style.ts"
@@ -34,18 +34,18 @@ export const layer = Layer.unwrap(
         assetResponse({
           text: page,
           contentType: "text/html; charset=utf-8",
-          headers: { ...revalidated, ...pageHeaders }
+          headers: { ...revalidatedHeaders, ...pageHeaders }
         })
       ),
       HttpRouter.add(
         "GET",
         stylePath,
-        assetResponse({ text: style, contentType: "text/css; charset=utf-8", headers: immutable })
+        assetResponse({ text: style, contentType: "text/css; charset=utf-8", headers: immutableHeaders })
       ),
       HttpRouter.add(
         "GET",
         "/openapi.json",
-        assetResponse({ text: JSON.stringify(document), contentType: "application/json", headers: revalidated })
+        assetResponse({ text: JSON.stringify(document), contentType: "application/json", headers: revalidatedHeaders })
       )
     )
   })

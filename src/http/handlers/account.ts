@@ -11,7 +11,7 @@ import { Ledger } from "../../services/Ledger.ts"
 import { QueryLog } from "../../services/QueryLog.ts"
 import { Api } from "../Api.ts"
 import type { Account as Me } from "../groups/AccountGroup.ts"
-import { currentAccount, currentCaller } from "../Middleware.ts"
+import { currentAccount, currentAccountPrincipal } from "../Middleware.ts"
 import { toMoment } from "../wire.ts"
 import { toKey } from "./keys.ts"
 import { toLoggedQuery } from "./usage.ts"
@@ -54,7 +54,7 @@ export const layer = HttpApiBuilder.group(
       .handle(
         "me",
         Effect.fnUntraced(function* () {
-          const principal = yield* currentCaller
+          const principal = yield* currentAccountPrincipal
           return toMe(principal, yield* ledger.allowance(principal.account))
         })
       )

@@ -4,11 +4,11 @@ import { InvalidRequest, Issue, NotFound, RateLimited, Unauthorized } from "../.
 import { authPath } from "../../domain/OAuth.ts"
 import { RateLimiter } from "../../services/RateLimiter.ts"
 import { Sessions } from "../../services/Sessions.ts"
-import { limitByAddress } from "../addressLimit.ts"
 import { readAnonymous } from "../body.ts"
-import { clientAddress } from "../clientAddress.ts"
 import { type Undeclared, undeclared, undeclaredResponse } from "../errors.ts"
-import { noStore } from "../securityHeaders.ts"
+import { limitByAddress } from "../middleware/addressLimit.ts"
+import { clientAddress } from "../middleware/clientAddress.ts"
+import { noStore } from "../middleware/securityHeaders.ts"
 
 /** The words of a refusal, which are meant for people, and the fields that it is about, where there are any. */
 const Refusal = Schema.Struct({ message: Schema.NonEmptyString, issues: Schema.optionalKey(Schema.Array(Issue)) })

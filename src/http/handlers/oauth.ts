@@ -6,10 +6,10 @@ import {
   authorizationServer,
   authorizationServerPaths,
   authPath,
+  canAuthorizeApps,
   confirmPath,
   consentPath,
   failurePath,
-  letsAppsIn,
   protectedResource,
   protectedResourcePaths,
   signInPath,
@@ -19,10 +19,10 @@ import { ownPath } from "../../domain/ownPath.ts"
 import { Deployment } from "../../services/Deployment.ts"
 import { RateLimiter } from "../../services/RateLimiter.ts"
 import { type IdentityProvider, Sessions } from "../../services/Sessions.ts"
-import { limitByAddress } from "../addressLimit.ts"
 import { readAnonymous } from "../body.ts"
-import { clientAddress } from "../clientAddress.ts"
 import { undeclaredResponse } from "../errors.ts"
+import { limitByAddress } from "../middleware/addressLimit.ts"
+import { clientAddress } from "../middleware/clientAddress.ts"
 import { isOwnPage } from "../ownPage.ts"
 import * as pages from "../pages/pages.ts"
 import { style } from "../pages/style.ts"
@@ -369,7 +369,7 @@ export const layer = Layer.unwrap(
     const { origin } = yield* Deployment
     const sessions = yield* Sessions
     const limiter = yield* RateLimiter
-    const offered = letsAppsIn(origin)
+    const offered = canAuthorizeApps(origin)
 
     type Shown = Effect.Effect<
       HttpServerResponse.HttpServerResponse,

@@ -2,19 +2,19 @@ import { Effect, Layer } from "effect"
 import { HttpServerRequest } from "effect/http"
 import { cookieValues } from "../../domain/Credential.ts"
 import { challengeOf, keyChallenge } from "../../domain/OAuth.ts"
-import { type Carried, Credentials } from "../../services/Credentials.ts"
+import { Credentials, type RequestCredentials } from "../../services/Credentials.ts"
 import { Deployment } from "../../services/Deployment.ts"
 import { Sessions } from "../../services/Sessions.ts"
-import { acceptedBy, takesSessionOf } from "../Callers.ts"
-import { CurrentRequest, note, type RequestState, setHeaders } from "../CurrentRequest.ts"
-import { clientAddress } from "../clientAddress.ts"
+import { acceptedCredentials, sessionRuleOf } from "../Callers.ts"
+import { addLogFields, CurrentRequest, type RequestState, setHeaders } from "../CurrentRequest.ts"
 import { Authentication, CurrentPrincipal } from "../Middleware.ts"
+import { clientAddress } from "./clientAddress.ts"
 
 const carriedBy = (
   { headers }: HttpServerRequest.HttpServerRequest,
   sessionCookie: string,
   network: string | undefined
-): Carried => ({
+): RequestCredentials => ({
   authorization: headers.authorization,
   marketplaceSecret: headers["x-marketplace-proxy-secret"],
   marketplaceUser: headers["x-marketplace-user"],
@@ -35,9 +35,9 @@ export const layer = Layer.effect(
     const { origin } = yield* Deployment
 
     return (httpEffect, { endpoint }) => {
-      const accepted = acceptedBy(endpoint)
+      const accepted = acceptedCredentials(endpoint)
       const withoutSession = accepted.filter((kind) => kind !== "session")
-      const takesSession = takesSessionOf(endpoint)
+      const takesSession = sessionRuleOf(endpoint)
 
       /** Who calls, or the one refusal of every endpoint's 401. */
       const callerOf = (request: HttpServerRequest.HttpServerRequest) =>
@@ -67,7 +67,7 @@ export const layer = Layer.effect(
               return Effect.fail(error)
             },
             onSuccess: (principal) => {
-              note(state, {
+              addLogFields(state, {
                 principal: principal._tag,
                 ...(principal._tag === "demo" ? {} : { account_id: principal.account.id })
               })

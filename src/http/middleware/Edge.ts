@@ -9,21 +9,23 @@ import {
 } from "effect/http"
 import { SqlError } from "effect/sql"
 import { internalError, NotFound } from "../../domain/errors.ts"
-import { innermost } from "../../domain/innermost.ts"
+import { rootCauseMessage } from "../../domain/rootCause.ts"
 import { Deployment } from "../../services/Deployment.ts"
 import { Ids } from "../../services/Ids.ts"
-import { currentSpan, spanned, traceContext } from "../../services/Tracing.ts"
-import { unreadable } from "../body.ts"
-import { CurrentRequest, type Facts, make, type RequestState, requestIdFrom } from "../CurrentRequest.ts"
+import { currentSpan, traceContext, withSpan } from "../../services/Tracing.ts"
+import { unreadableBody } from "../body.ts"
+import { CurrentRequest, type LogFields, make, type RequestState, requestIdFrom } from "../CurrentRequest.ts"
 import { undeclaredResponse } from "../errors.ts"
 import { matchedRoute, measureRequest } from "../metrics.ts"
-import { type SecurityHeaders, securityHeadersFor, securityHeadersOf } from "../securityHeaders.ts"
+import { type SecurityHeaders, securityHeadersFor, securityHeadersOf } from "./securityHeaders.ts"
 
 const notFound = new NotFound({ message: "There is nothing at this address. GET /openapi.json lists what there is." })
 
 /** One line: while the database is away each request says so, and where in the code it was noticed is the same for all. */
 const logStorage = ({ message, reason }: SqlError.SqlError): Effect.Effect<void> =>
-  Effect.logError(`Request failed: the database did not do its part (${reason._tag}: ${innermost(reason) || message})`)
+  Effect.logError(
+    `Request failed: the database did not do its part (${reason._tag}: ${rootCauseMessage(reason) || message})`
+  )
 
 /** What went wrong on our side, for the operator. */
 export const logFault = (cause: Cause.Cause<unknown>): Effect.Effect<void> => {
@@ -34,13 +36,13 @@ export const logFault = (cause: Cause.Cause<unknown>): Effect.Effect<void> => {
   return Effect.logError("Request failed", cause)
 }
 
-/** The envelope for what no endpoint answered: unknown route, unreadable body, defect. */
+/** The envelope for what no endpoint answered: unknown route, unreadableBody body, defect. */
 const rescue = (cause: Cause.Cause<unknown>): Effect.Effect<HttpServerResponse.HttpServerResponse> => {
   for (const reason of cause.reasons) {
     const failure = reason._tag === "Fail" ? reason.error : reason._tag === "Die" ? reason.defect : undefined
     if (!HttpServerError.isHttpServerError(failure)) continue
     if (failure.reason._tag === "RouteNotFound") return undeclaredResponse(notFound)
-    if (failure.reason._tag === "RequestParseError") return undeclaredResponse(unreadable)
+    if (failure.reason._tag === "RequestParseError") return undeclaredResponse(unreadableBody)
   }
   return Effect.andThen(logFault(cause), undeclaredResponse(internalError))
 }
@@ -72,7 +74,7 @@ const clientClosed = "client_closed"
 /** Counts the request, and writes the one line that the log has for it. */
 const conclude = (
   request: HttpServerRequest.HttpServerRequest,
-  facts: Facts,
+  logFields: LogFields,
   startedAtMs: number,
   exit: Exit.Exit<HttpServerResponse.HttpServerResponse, unknown>
 ) =>
@@ -81,14 +83,14 @@ const conclude = (
     const path = pathOf(request.url)
     const route = matchedRoute(context)
     const status = Exit.isSuccess(exit) ? exit.value.status : undefined
-    const outcome = status === undefined ? clientClosed : status < 400 ? "ok" : (facts.outcome ?? "refused")
+    const outcome = status === undefined ? clientClosed : status < 400 ? "ok" : (logFields.outcome ?? "refused")
     const line = Effect.annotateLogs(Effect.logInfo(`${request.method} ${path} ${status ?? clientClosed}`), {
       method: request.method,
       path,
       route,
       ...(status === undefined ? {} : { status }),
       duration_ms: durationMs,
-      ...facts,
+      ...logFields,
       outcome
     })
     const told = Effect.andThen(describeAnswer(status, outcome), line)
@@ -123,7 +125,7 @@ const edge = <E, R>(ids: Ids["Service"], security: SecurityHeaders, app: App<E, 
   Effect.flatMap(HttpServerRequest.HttpServerRequest, (request) =>
     Effect.flatMap(requestIdFrom(request.headers["x-request-id"], ids.requestId), (id) => {
       const parent = Option.getOrUndefined(HttpTraceContext.w3c(request.headers))
-      return spanned(request.method, { kind: "server", parent }, (span) => {
+      return withSpan(request.method, { kind: "server", parent }, (span) => {
         describeRequest(span, request, id)
         return Effect.flatMap(currentSpan, (span) => known(request, make(id), security, span, app))
       })
@@ -148,7 +150,7 @@ const known = <E, R>(
       request_id: state.id,
       ...(span === undefined ? {} : { trace_id: span.traceId, span_id: span.spanId })
     }
-    return Effect.onExit(answered(request, app), (exit) => conclude(request, state.facts, startedAtMs, exit)).pipe(
+    return Effect.onExit(answered(request, app), (exit) => conclude(request, state.logFields, startedAtMs, exit)).pipe(
       Effect.provideService(References.CurrentLogAnnotations, names),
       Effect.provideService(CurrentRequest, state)
     )

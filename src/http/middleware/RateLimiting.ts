@@ -3,7 +3,7 @@ import { RateLimited } from "../../domain/errors.ts"
 import { type Principal, rateLimitOf } from "../../domain/Principal.ts"
 import { limiterDecisions } from "../../services/Metrics.ts"
 import { RateLimiter } from "../../services/RateLimiter.ts"
-import { spanned } from "../../services/Tracing.ts"
+import { withSpan } from "../../services/Tracing.ts"
 import { CurrentRequest, setHeaders } from "../CurrentRequest.ts"
 import { rateLimitHeaders } from "../headers.ts"
 import { CurrentPrincipal, RateLimiting } from "../Middleware.ts"
@@ -16,7 +16,7 @@ export const layer = Layer.effect(
 
     /** Counts the request, and refuses it when it is one too many. */
     const admit = (principal: Principal) =>
-      spanned("RateLimiter.hit", {}, () => limiter.hit(rateLimitOf(principal))).pipe(
+      withSpan("RateLimiter.hit", {}, () => limiter.hit(rateLimitOf(principal))).pipe(
         Effect.tap(({ admitted }) =>
           Metric.update(limiterDecisions.of(principal._tag, admitted ? "admitted" : "refused"), 1)
         ),

@@ -5,7 +5,7 @@ import { generateRandomString, hashPassword } from "better-auth/crypto"
 import { betterAuth } from "better-auth/minimal"
 import { Duration, Effect, Predicate, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
-import { authPath, failurePath, letsAppsIn } from "../../domain/OAuth.ts"
+import { authPath, canAuthorizeApps, failurePath } from "../../domain/OAuth.ts"
 import { maxEmailCharacters } from "../../domain/Plan.ts"
 import { Emails } from "../../services/Emails.ts"
 import { type AttemptLimit, type Attempts, makeAttempts } from "./Attempts.ts"
@@ -96,7 +96,7 @@ const configure = Effect.fnUntraced(function* (options: SessionsOptions, bridge:
   const sql = yield* SqlClient.SqlClient
   const emails = yield* Emails
   const { join } = yield* makeMembership({ verifiedOnly: emails.delivers })
-  const oauth = letsAppsIn(options.baseUrl) ? yield* makeOAuth(options, bridge) : undefined
+  const oauth = canAuthorizeApps(options.baseUrl) ? yield* makeOAuth(options, bridge) : undefined
   const attempts = yield* makeAttempts(options.secret)
   const mail = yield* makeMail(options, attempts, (length) => generateRandomString(length, "a-z", "A-Z", "0-9"))
 

@@ -30,7 +30,7 @@ export const makeMembership = (options: { readonly verifiedOnly: boolean }) =>
       if (present !== undefined) return email_verified ? present : undefined
       return yield* accounts.create({ email, plan: "trial" }).pipe(
         // Somebody was faster: the operator, or another sign-in of the same person.
-        Effect.catchTag("AccountRefused", () => (email_verified ? existing(email) : Effect.succeed(undefined)))
+        Effect.catchTag("AccountError", () => (email_verified ? existing(email) : Effect.succeed(undefined)))
       )
     })
 

@@ -4,7 +4,14 @@ import { APIError, isAPIError } from "better-auth/api"
 import type { Endpoint } from "better-call"
 import { Duration, Effect, Predicate, type Redacted } from "effect"
 import { SqlClient } from "effect/sql"
-import { accessTokenPrefix, appScopes, consentPath, isOwnScheme, resourceOf, signInPath } from "../../domain/OAuth.ts"
+import {
+  accessTokenPrefix,
+  appScopes,
+  consentPath,
+  isPrivateUseScheme,
+  resourceOf,
+  signInPath
+} from "../../domain/OAuth.ts"
 import type { Bridge } from "./Database.ts"
 import { digestOf } from "./Digest.ts"
 import { apps } from "./Store.ts"
@@ -114,7 +121,7 @@ export const makeOAuth = Effect.fnUntraced(function* ({ baseUrl, secret }: OAuth
       // As `OAuthRequests.ts` has made it.
       const metadata = context.body as { readonly redirect_uris: ReadonlyArray<string> }
       const sent = metadata.redirect_uris
-      const others = sent.filter((uri) => !isOwnScheme(uri))
+      const others = sent.filter((uri) => !isPrivateUseScheme(uri))
       if (others.length === sent.length) return endpoint(context)
       const body = { ...metadata, redirect_uris: others.length === 0 ? [standIn] : others }
       return settled(bridge, async () => {

@@ -1,7 +1,7 @@
 import { Effect, Layer, type Redacted, type Scope } from "effect"
 import { SqlClient } from "effect/sql"
 import { NotFound, unauthorized } from "../../domain/errors.ts"
-import { letsAppsIn } from "../../domain/OAuth.ts"
+import { canAuthorizeApps } from "../../domain/OAuth.ts"
 import type { Accounts } from "../../services/Accounts.ts"
 import { Emails } from "../../services/Emails.ts"
 import { Sessions } from "../../services/Sessions.ts"
@@ -24,7 +24,7 @@ export const layer = (
       const providers = (["google", "github"] as const).filter((name) => options[name] !== undefined)
       const optional = {
         providers: providers.length > 0,
-        apps: letsAppsIn(options.baseUrl),
+        apps: canAuthorizeApps(options.baseUrl),
         links: !(yield* Emails).delivers
       }
 

@@ -1,7 +1,7 @@
 import { linkSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { Data, Effect, type Scope } from "effect"
-import { innermost } from "../../domain/innermost.ts"
+import { rootCauseMessage } from "../../domain/rootCause.ts"
 
 /** The embedded store cannot be opened; the message says why and what to do. */
 export class StorageUnavailable extends Data.TaggedError("StorageUnavailable")<{ readonly message: string }> {}
@@ -12,7 +12,7 @@ const lockName = "quarry.pid"
 export const unusableDirectory = (dataDir: string, error: unknown): StorageUnavailable =>
   new StorageUnavailable({
     message:
-      `DATA_DIR ${dataDir} cannot be used: ${innermost(error)}. ` +
+      `DATA_DIR ${dataDir} cannot be used: ${rootCauseMessage(error)}. ` +
       "Name a directory that belongs to the user of this process, who may write in it."
   })
 

@@ -1,7 +1,7 @@
 import { Effect, Option } from "effect"
 import { HttpServerRequest } from "effect/http"
-import { clientNetwork } from "../domain/ClientAddress.ts"
-import { TrustedProxies } from "../services/TrustedProxies.ts"
+import { clientNetwork } from "../../domain/ClientAddress.ts"
+import { TrustedProxies } from "../../services/TrustedProxies.ts"
 
 /**
  * What a client without an account is counted by: its IPv4 address or IPv6 /64, as the outermost trusted proxy saw it;

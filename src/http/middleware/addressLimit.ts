@@ -1,8 +1,8 @@
 import { Effect, Metric } from "effect"
-import { RateLimited } from "../domain/errors.ts"
-import { limiterDecisions } from "../services/Metrics.ts"
-import type { RateLimiter } from "../services/RateLimiter.ts"
-import { CurrentRequest, setHeaders } from "./CurrentRequest.ts"
+import { RateLimited } from "../../domain/errors.ts"
+import { limiterDecisions } from "../../services/Metrics.ts"
+import type { RateLimiter } from "../../services/RateLimiter.ts"
+import { CurrentRequest, setHeaders } from "../CurrentRequest.ts"
 import { clientAddress } from "./clientAddress.ts"
 
 /**

@@ -15,10 +15,10 @@ export interface AssetOptions {
 }
 
 /** For an asset whose path changes with its content. */
-export const immutable = { "cache-control": "public, max-age=31536000, immutable" }
+export const immutableHeaders = { "cache-control": "public, max-age=31536000, immutable" }
 
 /** For an asset that a reader asks about each time, and gets again only when it has changed. */
-export const revalidated = { "cache-control": "no-cache" }
+export const revalidatedHeaders = { "cache-control": "no-cache" }
 
 /** A short name of a text, another for another text. */
 export const fingerprint = (text: string): string => createHash("sha256").update(text).digest("hex").slice(0, 16)

@@ -1,6 +1,6 @@
 import { HttpServerResponse } from "effect/http"
-import type { BulkBody, RowBody } from "../domain/BulkResult.ts"
-import type { SearchBody } from "../domain/SearchResult.ts"
+import type { BulkBody, RowBody } from "../../domain/BulkResult.ts"
+import type { SearchBody } from "../../domain/SearchResult.ts"
 
 /*
  * The bodies of searches as the bytes that are sent, around results that are encoded already. A text would be measured
