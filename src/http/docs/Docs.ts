@@ -4,14 +4,14 @@ import { OpenApi } from "effect/http-api"
 import { Deployment } from "../../services/Deployment.ts"
 import { Api } from "../Api.ts"
 import { documentAt } from "../openapi.ts"
-import { assetResponse, fingerprint, immutableHeaders, revalidatedHeaders } from "./assets.ts"
+import { assetResponse, fingerprint, immutableHeaders, revalidationHeaders } from "./assets.ts"
 import type { Document } from "./document.ts"
 import { pageOf } from "./page.ts"
 import { style } from "./style.ts"
 
-/** What the API is, for people at `/docs` and for programs at `/openapi.json`. Made as the process starts. */
+/** Routes of the API reference: `/docs` for people and `/openapi.json` for programs. Both are made at start. */
 
-/** The page loads its style from here and nothing else; nobody frames it or makes it send anything. */
+/** Headers that forbid the page everything but its own stylesheet: scripts, frames, forms and other origins. */
 const pageHeaders = {
   "content-security-policy":
     "default-src 'none'; style-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
@@ -34,7 +34,7 @@ export const layer = Layer.unwrap(
         assetResponse({
           text: page,
           contentType: "text/html; charset=utf-8",
-          headers: { ...revalidatedHeaders, ...pageHeaders }
+          headers: { ...revalidationHeaders, ...pageHeaders }
         })
       ),
       HttpRouter.add(
@@ -45,7 +45,7 @@ export const layer = Layer.unwrap(
       HttpRouter.add(
         "GET",
         "/openapi.json",
-        assetResponse({ text: JSON.stringify(document), contentType: "application/json", headers: revalidatedHeaders })
+        assetResponse({ text: JSON.stringify(document), contentType: "application/json", headers: revalidationHeaders })
       )
     )
   })

@@ -4,7 +4,7 @@ import { Effect } from "effect"
 import { HttpServerRequest, HttpServerResponse } from "effect/http"
 import { Deployment } from "../../services/Deployment.ts"
 import { Ids } from "../../services/Ids.ts"
-import { CurrentRequest, make as makeState, requestIdFrom } from "../CurrentRequest.ts"
+import { CurrentRequest, makeRequestState, requestIdFrom } from "../CurrentRequest.ts"
 import { type Undeclared, undeclared } from "../errors.ts"
 import { countErrorResponse } from "../metrics.ts"
 import { securityHeadersFor } from "../middleware/securityHeaders.ts"
@@ -23,7 +23,7 @@ export const make = Effect.gen(function* () {
 
   const responseTo = Effect.fnUntraced(function* (error: Undeclared, requestId: unknown) {
     const id = yield* requestIdFrom(requestId, ids.requestId)
-    const { body, status } = yield* Effect.provideService(undeclared(error), CurrentRequest, makeState(id))
+    const { body, status } = yield* Effect.provideService(undeclared(error), CurrentRequest, makeRequestState(id))
     yield* Effect.logInfo(`Refused a request: ${error.message}`).pipe(Effect.annotateLogs({ request_id: id, status }))
     yield* countErrorResponse(status)
     return { id, status, body }

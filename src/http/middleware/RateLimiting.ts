@@ -14,7 +14,7 @@ export const layer = Layer.effect(
   Effect.gen(function* () {
     const limiter = yield* RateLimiter
 
-    /** Counts the request, and refuses it when it is one too many. */
+    /** Counts the request and fails with `rate_limited` where it exceeds the limit. */
     const admit = (principal: Principal) =>
       withSpan("RateLimiter.hit", {}, () => limiter.hit(rateLimitOf(principal))).pipe(
         Effect.tap(({ admitted }) =>
