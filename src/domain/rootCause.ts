@@ -1,6 +1,6 @@
 import { Predicate } from "effect"
 
-/** The most telling text of a chain of causes: drivers wrap what the operating system said in general phrases. */
+/** The message of the first cause in a chain of errors. Drivers wrap the operating system's message in general phrases. */
 export const rootCauseMessage = (error: unknown): string => {
   if (Predicate.hasProperty(error, "cause") && error.cause !== undefined) return rootCauseMessage(error.cause)
   return error instanceof Error ? error.message : String(error)

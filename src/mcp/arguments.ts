@@ -3,8 +3,8 @@ import { InvalidRequest } from "../domain/errors.ts"
 import { type RawFields, type Reader, readFields } from "../domain/fields.ts"
 
 /**
- * A tool's own argument beside those that `domain/` reads, with the failures of both told together (R6). Where the
- * others fail later than in plain validation, a failure of this one comes first.
+ * Reads `max_characters` beside the arguments that `domain/` has read, and reports the issues of both together (R6).
+ * An issue of `max_characters` replaces errors of the others that are no `InvalidRequest`.
  */
 export const withMaxCharacters = <A, E>(
   args: RawFields,
@@ -15,6 +15,6 @@ export const withMaxCharacters = <A, E>(
   const own = readFields(args)
   const characters = own.read("max_characters", read, fallback)
   if (own.issues.length === 0) return Effect.fromResult(Result.map(others, (value) => [value, characters] as const))
-  const found = Result.isFailure(others) && others.failure instanceof InvalidRequest ? others.failure.issues : []
-  return Effect.fail(InvalidRequest.fromIssues([...found, ...own.issues]))
+  const issues = Result.isFailure(others) && others.failure instanceof InvalidRequest ? others.failure.issues : []
+  return Effect.fail(InvalidRequest.fromIssues([...issues, ...own.issues]))
 }

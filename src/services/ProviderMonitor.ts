@@ -31,8 +31,8 @@ const minHedgeSamples = 20
 type Rows = ReadonlyArray<UpstreamRow>
 
 /** The end of an attempt whose time was over before the provider answered. */
-const unanswered = (ms: number) =>
-  new Refusal({ reason: "timeout", message: `no answer in ${Math.round(ms)} ms`, unanswered: true })
+const lateRefusal = (ms: number) =>
+  new Refusal({ reason: "timeout", message: `no answer in ${Math.round(ms)} ms`, isLate: true })
 
 /** The reason under which an attempt is counted: `abandoned` where another was faster or its caller left. */
 const outcomeOf = (exit: Exit.Exit<Rows, Refusal>, refusal: Refusal | undefined) => {
@@ -98,11 +98,11 @@ export class ProviderMonitor {
       const search = Effect.suspend(() => this.provider.search(request, options.maxQueueMs)).pipe(
         Effect.catchCause((cause) => this.refuseDefect(cause))
       )
-      const bounded = this.deadlines.within(search, deadline, () => Effect.fail(unanswered(ms)))
+      const bounded = this.deadlines.within(search, deadline, () => Effect.fail(lateRefusal(ms)))
       return Effect.onExit(bounded, (exit) => {
         const now = clock.currentTimeMillisUnsafe()
         if (isProbe) this.coolDown = CoolDown.endProbe(this.coolDown)
-        const refusal = refusalOf(exit) ?? (this.isCutOff(exit, deadline) ? unanswered(ms) : undefined)
+        const refusal = refusalOf(exit) ?? (this.isCutOff(exit, deadline) ? lateRefusal(ms) : undefined)
         const duration = providerDuration.of(this.names.provider, this.names.engine ?? "", outcomeOf(exit, refusal))
         const counted = Metric.update(duration, (now - startedAt) / 1000)
         if (refusal === undefined) return Effect.andThen(counted, this.answered(exit, startedAt, now))

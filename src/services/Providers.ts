@@ -87,10 +87,10 @@ const ask = (
     return Effect.matchEffect(attempt, {
       onSuccess: (rows) =>
         Effect.succeed({ provider: name, ranking: new Ranking(rank(rows, request.num)), cached: false }),
-      onFailure: ({ message, reason, unanswered }) =>
+      onFailure: ({ message, reason, isLate }) =>
         Effect.andThen(
           Effect.logWarning(`Provider ${name} refused ${request.target}: ${reason} (${message})`),
-          Effect.fail(unanswered === true ? timedOut : failed)
+          Effect.fail(isLate === true ? timedOut : failed)
         )
     })
   })

@@ -42,8 +42,8 @@ export const logFault = (cause: Cause.Cause<unknown>): Effect.Effect<void> => {
   return Effect.logError("Request failed", cause)
 }
 
-/** The envelope for what no endpoint answered: unknown route, unreadableBody body, defect. */
-const rescue = (cause: Cause.Cause<unknown>): Effect.Effect<HttpServerResponse.HttpServerResponse> => {
+/** Makes the error response where no endpoint made one: unknown route, unreadable body, defect. */
+const errorResponseTo = (cause: Cause.Cause<unknown>): Effect.Effect<HttpServerResponse.HttpServerResponse> => {
   for (const reason of cause.reasons) {
     const failure = reason._tag === "Fail" ? reason.error : reason._tag === "Die" ? reason.defect : undefined
     if (!HttpServerError.isHttpServerError(failure)) continue

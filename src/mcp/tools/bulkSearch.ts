@@ -25,10 +25,10 @@ export const bulkSearch = Effect.map(
     input: Schema.Struct({ ...BulkRequest.fields, max_characters: Schema.optionalKey(MaxCharacters) }),
     output: BulkResult,
     openWorld: true,
-    call: Effect.fnUntraced(function* (caller, args) {
+    call: Effect.fnUntraced(function* (principal, args) {
       const parsed = parseBulk({ source: defaultSource, ...args })
       const [rows, characters] = yield* withMaxCharacters(args, readMaxCharacters, defaultCharacters, parsed)
-      const result = toBulkResult((yield* bulk.run(caller, rows)).body)
+      const result = toBulkResult((yield* bulk.run(principal, rows)).body)
       return { structured: { ...result }, text: bulkText(result, characters) }
     })
   })

@@ -25,10 +25,10 @@ export const webSearch = Effect.map(
     input: Schema.Struct({ ...SearchFields.fields, max_characters: Schema.optionalKey(MaxCharacters) }),
     output: SearchResult,
     openWorld: true,
-    call: Effect.fnUntraced(function* (caller, args) {
+    call: Effect.fnUntraced(function* (principal, args) {
       const parsed = parse({ source: defaultSource, ...args }, toolForm)
       const [request, characters] = yield* withMaxCharacters(args, readMaxCharacters, defaultCharacters, parsed)
-      const { body } = yield* search.run(caller, request)
+      const { body } = yield* search.run(principal, request)
       const result = toSearchResult(yield* Effect.fromResult(body))
       return { structured: { ...result }, text: searchText(result, characters) }
     })
