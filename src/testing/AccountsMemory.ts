@@ -6,7 +6,7 @@ import { AccountError, Accounts, noSuchAccount, requireTrialAddress, termsOf } f
 import { Ids } from "../services/Ids.ts"
 import { enterPeriod, MemoryStore } from "./MemoryStore.ts"
 
-/** Accounts without a database. */
+/** Accounts in memory. */
 export const layer: Layer.Layer<Accounts, never, MemoryStore | Ids> = Layer.effect(
   Accounts,
   Effect.gen(function* () {
@@ -16,11 +16,11 @@ export const layer: Layer.Layer<Accounts, never, MemoryStore | Ids> = Layer.effe
     const byEmail = (address: string) =>
       [...store.accounts.values()].find(({ account }) => address !== "" && account.email === address)
 
-    const found = <A>(value: A | undefined, what: string): Effect.Effect<A, NotFound> =>
-      value === undefined ? Effect.fail(noSuchAccount(what)) : Effect.succeed(value)
+    const orNotFound = <A>(value: A | undefined, idOrEmail: string): Effect.Effect<A, NotFound> =>
+      value === undefined ? Effect.fail(noSuchAccount(idOrEmail)) : Effect.succeed(value)
 
-    /** What was used stays used (R31, R32), and no quota is set below it. */
-    const enter = (account: Account, now: number, quota: number | undefined) => {
+    /** The account's allowance at `now`. Its use stays counted (R31, R32), and its quota is never below its use. */
+    const allowanceOf = (account: Account, now: number, quota: number | undefined) => {
       const { allowance, isNew } = enterPeriod(store, account, now)
       if (!isNew && quota !== undefined) allowance.quota = Math.max(quota, allowance.used)
       return allowance
@@ -36,37 +36,37 @@ export const layer: Layer.Layer<Accounts, never, MemoryStore | Ids> = Layer.effe
         if (byEmail(email) !== undefined) return yield* AccountError.taken(email)
         const { cycleStart, plan } = choice
         const account: Account = { id, email, plan, quota, concurrency, cycleStart, createdAt: now }
-        store.accounts.set(id, { account, allowance: enter(account, now, choice.quota), balance: 0 })
+        store.accounts.set(id, { account, allowance: allowanceOf(account, now, choice.quota), balance: 0 })
         return account
       }),
-      byId: (id) => Effect.map(found(store.accounts.get(id), id), ({ account }) => account),
+      byId: (id) => Effect.map(orNotFound(store.accounts.get(id), id), ({ account }) => account),
       byEmail: (email) => {
         const address = normalizeEmail(email)
-        return Effect.map(found(byEmail(address), address), ({ account }) => account)
+        return Effect.map(orNotFound(byEmail(address), address), ({ account }) => account)
       },
       setPlan: Effect.fnUntraced(function* (id, choice) {
         const { concurrency, quota } = yield* termsOf(choice)
-        const stored = yield* found(store.accounts.get(id), id)
+        const stored = yield* orNotFound(store.accounts.get(id), id)
         if ([...store.subscribers.values()].includes(id)) return yield* AccountError.subscriber
         yield* requireTrialAddress(choice.plan, stored.account.email)
         const { plan } = choice
         const cycleStart = plan === "trial" ? undefined : (choice.cycleStart ?? stored.account.cycleStart)
         const now = yield* Clock.currentTimeMillis
         stored.account = { ...stored.account, plan, quota, concurrency, cycleStart }
-        stored.allowance = enter(stored.account, now, quota)
+        stored.allowance = allowanceOf(stored.account, now, quota)
         return stored.account
       }),
       ofSubscriber: Effect.fnUntraced(function* (user, plan) {
         const { concurrency } = planTerms[plan]
-        const made = yield* ids.make("acc_")
+        const id = yield* ids.make("acc_")
         const now = yield* Clock.currentTimeMillis
-        const known = store.accounts.get(store.subscribers.get(user) ?? "")
-        if (known !== undefined) {
-          known.account = { ...known.account, plan, concurrency }
-          return known.account
+        const stored = store.accounts.get(store.subscribers.get(user) ?? "")
+        if (stored !== undefined) {
+          stored.account = { ...stored.account, plan, concurrency }
+          return stored.account
         }
         const account: Account = {
-          id: made,
+          id,
           email: "",
           plan,
           quota: undefined,
@@ -75,11 +75,11 @@ export const layer: Layer.Layer<Accounts, never, MemoryStore | Ids> = Layer.effe
           createdAt: now
         }
         store.subscribers.set(user, account.id)
-        store.accounts.set(account.id, { account, allowance: enter(account, now, undefined), balance: 0 })
+        store.accounts.set(account.id, { account, allowance: allowanceOf(account, now, undefined), balance: 0 })
         return account
       }),
       remove: Effect.fnUntraced(function* (id) {
-        yield* found(store.accounts.get(id), id)
+        yield* orNotFound(store.accounts.get(id), id)
         const now = yield* Clock.currentTimeMillis
         store.accounts.delete(id)
         for (const [user, account] of store.subscribers) if (account === id) store.subscribers.delete(user)

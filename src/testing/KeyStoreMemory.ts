@@ -14,7 +14,7 @@ import {
 } from "../services/KeyStore.ts"
 import { MemoryStore } from "./MemoryStore.ts"
 
-/** API keys without a database, and without answers kept from before. */
+/** API keys in memory, without a cache: a revocation takes effect at once. */
 export const layer: Layer.Layer<KeyStore, never, MemoryStore | Ids> = Layer.effect(
   KeyStore,
   Effect.gen(function* () {
@@ -40,7 +40,7 @@ export const layer: Layer.Layer<KeyStore, never, MemoryStore | Ids> = Layer.effe
       return { key, secret: Redacted.make(secret) }
     })
 
-    const revoke = Effect.fnUntraced(function* (id: string, refusal: NotFound, accountId?: string) {
+    const revoke = Effect.fnUntraced(function* (id: string, error: NotFound, accountId?: string) {
       const now = yield* Clock.currentTimeMillis
       for (const [secret, key] of store.keys) {
         if (key.id !== id || key.revokedAt !== undefined) continue
@@ -49,10 +49,10 @@ export const layer: Layer.Layer<KeyStore, never, MemoryStore | Ids> = Layer.effe
         store.keys.set(secret, revoked)
         return revoked
       }
-      return yield* refusal
+      return yield* error
     })
 
-    /** One synchronous step after the other: nobody else is between the end of the old key and the new one. */
+    /** Issues the key that replaces a revoked one. */
     const replace = ({ accountId, label, mode }: ApiKey) => issue(accountId, label, mode)
 
     return KeyStore.of({

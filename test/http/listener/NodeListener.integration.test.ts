@@ -286,10 +286,12 @@ describe("slow and large senders", () => {
     })
   )
 
-  it.live("a connection that never says anything is closed", () =>
+  it.live("a connection without a byte is answered and closed", () =>
     Effect.gen(function* () {
       const { port } = yield* Listener.start({ limits })
-      yield* exchange(port)
+      const responses = yield* exchange(port)
+      assert.strictEqual(responses.length, 1)
+      isRefusal(responses[0], 400, "invalid_request")
     })
   )
 
