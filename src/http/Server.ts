@@ -9,6 +9,8 @@ import * as Routes from "./Routes.ts"
 export const limits: ListenerLimits = {
   /** Those above it are closed unanswered: an answer costs more than a refusal may. */
   maxConnections: 8192,
+  /** Unanswered requests on one connection. One above them is answered `rate_limited`, in its turn (R57). */
+  maxPipelinedRequests: 64,
   /** Requests and bodies above these limits are answered `rate_limited` (R57). */
   ...intakeLimits,
   /** Of answers that clients have not read, over all connections. Beyond it the slowest readers are cut off. */

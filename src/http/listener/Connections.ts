@@ -47,10 +47,13 @@ export interface Connections {
   isDraining: boolean
 }
 
-/** Records every connection and the requests on it until they end, and hands each request to `handle`. */
+/**
+ * Records every connection and the requests on it until they end. Hands each request to `handle`, with the number of
+ * unfinished responses on its connection, its own included.
+ */
 export const trackConnections = (
   server: Server,
-  handle: (request: IncomingMessage, response: ServerResponse) => void
+  handle: (request: IncomingMessage, response: ServerResponse, openOnConnection: number) => void
 ): Connections => {
   const connections: Connections = { bySocket: new Map(), inFlight: 0, isDraining: false }
 
@@ -73,7 +76,7 @@ export const trackConnections = (
       // Headers that were sent before the drain began announced no close, so the client would keep the connection.
       if (connections.isDraining && connection?.open.size === 0) request.socket.destroy()
     })
-    handle(request, response)
+    handle(request, response, connection?.open.size ?? 1)
   }
   server.on("request", onRequest)
   // Any expectation but 100-continue may be ignored (RFC 9110, 10.1.1), and Node's 417 is not ours (R3).

@@ -16,6 +16,7 @@ import { ResponseBacklog, responseClassOf } from "./ResponseBacklog.ts"
 /** Limits of the listener and of each of its connections: sizes in bytes, times in milliseconds. */
 export interface ListenerLimits extends IntakeLimits {
   readonly maxConnections: number
+  readonly maxPipelinedRequests: number
   readonly maxUnreadBytes: number
   readonly maxHeaderBytes: number
   readonly headersTimeoutMs: number
@@ -173,9 +174,9 @@ export const serve = Effect.fnUntraced(function* (app: App, options: ListenerOpt
       () => run(countCut)
     )
   )
-  const connections = trackConnections(server, (request, response) => {
+  const connections = trackConnections(server, (request, response, openOnConnection) => {
     if (!hasOneHost(request)) handleHostMismatch(request, response)
-    else if (intake.isFull) handleBusy(request, response)
+    else if (intake.isFull || openOnConnection > limits.maxPipelinedRequests) handleBusy(request, response)
     else handle(request, response)
   })
   answerUnparsable(server, connections, {

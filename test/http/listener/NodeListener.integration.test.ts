@@ -482,6 +482,31 @@ describe("more than the listener takes", () => {
     })
   )
 
+  it.live("R57: a connection has a limited number of unanswered requests, and all are answered in their order", () =>
+    Effect.gen(function* () {
+      const gate = yield* Deferred.make<void>()
+      const secondRuns = yield* Deferred.make<void>()
+      const { port } = yield* Listener.start({
+        limits: { maxPipelinedRequests: 2 },
+        during: ({ query }) =>
+          Effect.andThen(
+            query === "second" ? Deferred.succeed(secondRuns, undefined) : Effect.void,
+            Deferred.await(gate)
+          )
+      })
+      const connection = yield* connect(port)
+      yield* connection.send(search("first") + search("second") + search("third", [`X-Request-Id: ${sentId}`]))
+      yield* Deferred.await(secondRuns)
+      yield* Deferred.succeed(gate, undefined)
+      const [first, second, third] = yield* connection.responses(3)
+      assert.deepStrictEqual([first?.json.query, second?.json.query], ["first", "second"])
+      isRefusal(third, 429, "rate_limited")
+      assert.strictEqual(third?.headers["x-request-id"], sentId)
+      yield* connection.send(search("fourth"))
+      assert.strictEqual((yield* connection.responses(4))[3]?.status, 200)
+    })
+  )
+
   it.live("a connection above the cap is closed", () =>
     Effect.gen(function* () {
       const { port } = yield* Listener.start({ limits: { maxConnections: 1 } })
