@@ -131,6 +131,6 @@ export const challengeOf = (baseUrl: string, hasToken: boolean): string | undefi
     ? `Bearer ${hasToken ? 'error="invalid_token", ' : ""}resource_metadata="${baseUrl}${protectedResourcePaths[0]}"`
     : undefined
 
-/** The `WWW-Authenticate` of a 401 where keys are accepted. `invalid_token` needs a token that was sent (RFC 6750, 3.1). */
+/** The `WWW-Authenticate` of a 401 where keys are accepted. Without a token there is no error code (RFC 6750, 3.1). */
 export const keyChallenge = (hasToken: boolean): string =>
   hasToken ? 'Bearer realm="quarry", error="invalid_token"' : 'Bearer realm="quarry"'

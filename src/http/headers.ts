@@ -12,7 +12,7 @@ export const rateLimitHeaders = (decision: RateLimitDecision): Readonly<Record<s
 
 const seconds = (millis: number): string => String(Math.ceil(millis / 1000))
 
-/** Headers with the cost of a response and the account's quota before it. Only the cost where no quota applies (R23, R24). */
+/** Headers with the cost of a response and the quota before it. Without a quota, only the cost (R23, R24). */
 export const quotaHeaders = ({ balance, before, creditsUsed }: Receipt): Readonly<Record<string, string>> =>
   before?.quota === undefined
     ? { "x-credits-used": String(creditsUsed) }

@@ -16,7 +16,7 @@ export interface Instrument<Labels extends ReadonlyArray<string>, M> {
   readonly of: (...values: Values<Labels>) => M
 }
 
-/** The most series of a metric, far above the labels in use. Further ones share one series, as in OpenTelemetry's SDKs. */
+/** The most series of a metric, far above those in use. Further ones share one series, as in OpenTelemetry's SDKs. */
 export const maxSeries = 2_000
 
 const overflow = { "otel.metric.overflow": "true" }

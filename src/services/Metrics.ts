@@ -6,7 +6,7 @@ import { counter, durationBoundaries, gauge, histogram } from "./Instrument.ts"
  * choose.
  */
 
-/** `operation` is `search`, or `row` for a row of a batch. Rows that were not dispatched have 0 s and the target `none`. */
+/** `operation` is `search`, or `row` in a batch. Rows that were not dispatched have 0 s and the target `none`. */
 export const searchDuration = histogram("quarry.search.duration", {
   description: "Searches and rows of batches by how they ended, from dispatch to answer",
   unit: "s",

@@ -18,7 +18,7 @@ export const intervalMs = (perSecond: number): number => 1_250 / perSecond
 export class Pacer extends Context.Service<
   Pacer,
   {
-    /** Takes the next turn and returns the milliseconds until it. Returns undefined, and takes none, where it is too late. */
+    /** Takes the next turn and returns the milliseconds until it; undefined, and none taken, where it is too late. */
     readonly take: (pace: Pace) => Effect.Effect<number | undefined>
   }
 >()("quarry/services/Pacer") {}

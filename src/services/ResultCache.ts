@@ -157,7 +157,7 @@ const joinFlight = <E, R>(
   return deadline === undefined ? answer : deadlines.within(answer, deadline.at, () => Effect.fail(deadline.error))
 }
 
-/** The answer of a joined flight, or of a lookup of its own where that failed. A defect fails every search that joined. */
+/** The answer of a joined flight, or of another lookup where that failed. A defect fails every search that joined. */
 const answerOf = <E, R>(exit: Exit.Exit<Answer, unknown>, wait: Wait<E, R>): Effect.Effect<Answer, E, R> => {
   if (exit._tag === "Success") return Effect.succeed(exit.value)
   const defect = Cause.findDefect(exit.cause)

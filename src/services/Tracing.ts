@@ -11,8 +11,8 @@ export const TraceQueryText = Context.Reference<boolean>("quarry/services/TraceQ
 const noopSpan = Effect.runSync(Effect.withTracerEnabled(Effect.makeSpan("noop"), false))
 
 /**
- * Runs an effect inside a span, which it gets as argument. Where the trace is not sampled, no span is made and the
- * fiber's context stays as it is, because adding to a context may copy all of it.
+ * Runs an effect inside a span, which it gets as argument. Without sampling it makes no span and leaves the fiber's
+ * context as it is, because adding to a context may copy all of it.
  *
  * `Effect.withSpan` takes three times as many steps. Like `Effect.fn` it captures a stack trace, which costs more than
  * the span.
@@ -77,7 +77,7 @@ export const sampledSpan: Effect.Effect<Tracer.Span | undefined> = Effect.map(cu
   span?.sampled === true ? span : undefined
 )
 
-/** A span in the format of W3C Trace Context (level 1, 3.2), for `traceparent` of requests and `traceresponse` of responses. */
+/** A span in the format of W3C Trace Context (level 1, 3.2), for the headers `traceparent` and `traceresponse`. */
 export const traceContext = ({ sampled, spanId, traceId }: Tracer.Span): string =>
   `00-${traceId}-${spanId}-${sampled ? "01" : "00"}`
 

@@ -170,7 +170,7 @@ const withRequestState = <E, R>(
     )
   })
 
-/** Headers of a response. A 500 has of the API's own headers only the ids of request and trace, which people quote (R1, R35). */
+/** Headers of a response. A 500 has only the ids of request and trace, which people quote (R1, R35). */
 const headersOf = (
   { headers, id }: RequestState,
   security: SecurityHeaders,
