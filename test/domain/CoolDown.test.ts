@@ -99,7 +99,7 @@ describe("the rules of a suspended engine", () => {
   })
 })
 
-/** What can happen to a cool-down, each so long after the event before. */
+/** Events of a cool-down, each with the time since the one before. */
 const event = fc.record({
   afterMs: fc.oneof(fc.nat(2_000), fc.nat(2 * dayMs)),
   kind: fc.oneof(

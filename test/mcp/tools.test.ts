@@ -38,7 +38,7 @@ const listed = Effect.gen(function* () {
   return Object.fromEntries(tools.map((tool: { name: string }) => [tool.name, tool]))
 })
 
-/** What the HTTP API says of a field; the list of countries is left to the answer that refuses one. */
+/** The description of a field in the HTTP API, without the list of countries. */
 const withoutCountries = ({ enum: countries, ...rest }: Record<string, unknown>) =>
   Array.isArray(countries) && countries.length > 100 ? rest : { ...rest, ...(countries ? { enum: countries } : {}) }
 
