@@ -4,14 +4,14 @@ import { HttpClient, HttpClientResponse, HttpServerResponse } from "effect/http"
 import { OtlpExporter, OtlpSerialization, OtlpTracer } from "effect/observability"
 import { Ranking } from "../src/domain/Ranking.ts"
 import { SearchResult, toSearchResult } from "../src/domain/SearchResult.ts"
-import { searchResponse } from "../src/http/answers.ts"
+import { searchResponse } from "../src/http/handlers/searchResponses.ts"
 import { LoggedRow } from "../src/layers/sql/LogRow.ts"
 import { rowsOf } from "../src/layers/sql/Rows.ts"
 import * as SpanQueue from "../src/layers/telemetry/SpanQueue.ts"
 import * as SpanTracer from "../src/layers/telemetry/SpanTracer.ts"
 import { Deadlines } from "../src/services/Deadlines.ts"
 import { counter } from "../src/services/Instrument.ts"
-import { spanned } from "../src/services/Tracing.ts"
+import { withSpan } from "../src/services/Tracing.ts"
 
 /*
  * The CPU time of mechanisms of our own beside the library calls that they replace, in one process and by turns:
@@ -156,7 +156,7 @@ const comparisons: Effect.Effect<ReadonlyArray<Comparison>, never, Scope.Scope> 
     compare(
       "a span around an effect, both by our tracer",
       Effect.withTracer(
-        spanned("Search.run", { parent }, () => Effect.void),
+        withSpan("Search.run", { parent }, () => Effect.void),
         ours
       ),
       Effect.withTracer(Effect.withSpan(Effect.void, "Search.run", { parent }), ours)

@@ -1,11 +1,11 @@
 import type { Refusal, RefusalReason } from "./Refusal.ts"
 
 /**
- * When something that refuses is left alone, and for how long: a provider, one of its API keys, an engine behind a
- * metasearch instance. A pure state machine; times are Unix milliseconds, given by the caller.
+ * A circuit breaker for whatever can refuse: a provider, one of its API keys, an engine behind a metasearch instance. It
+ * is a pure state machine; times are Unix milliseconds, passed by the caller.
  *
- * `closed` asks freely. Enough refusals in a row make it `open`: nothing is asked until its time is over. Then it is
- * `half_open`: one probe may ask, and its end decides. An answer closes it from any state.
+ * `closed` admits every call. After enough refusals in a row it is `open` and admits none until its time is over. Then
+ * it is `half_open` and admits one probe, whose end decides. An answer closes it from any state.
  */
 
 export const phases = ["closed", "open", "half_open"] as const
@@ -14,61 +14,61 @@ export type Phase = (typeof phases)[number]
 export interface CoolDown {
   /** Refusals in a row since the last answer. */
   readonly refusals: number
-  /** How often it opened since the last answer: each time is twice as long as the one before. */
+  /** Number of openings since the last answer. Each one is twice as long as the one before. */
   readonly openings: number
-  /** When it is half-open; undefined while it is closed. */
+  /** Start of the half-open state; undefined while it is closed. */
   readonly until: number | undefined
-  /** Whether asking while it is open does no harm, where nobody else is left to ask. */
+  /** Permits calls while it is open, where no other provider is left. */
   readonly lastResort: boolean
-  readonly probing: boolean
+  readonly isProbing: boolean
 }
 
-/** What one reason of refusal does. */
+/** The effect of refusals of one reason. */
 export interface Rule {
-  /** Refusals in a row that open. */
+  /** Refusals in a row that open it. */
   readonly refusals: number
-  /** The first opening; each further one in a row doubles it, up to `maxMs`. */
+  /** Duration of the first opening; each further one in a row doubles it, up to `maxMs`. */
   readonly baseMs: number
   readonly maxMs: number
   readonly lastResort: boolean
-  /** Whether a refusal while it is open makes the time longer. Without it those in flight together count once. */
+  /** Lets a refusal while it is open prolong the opening. Otherwise concurrent refusals count as one opening. */
   readonly extend?: boolean
 }
 
-/** Reasons without a rule say nothing about what refused. */
+/** A rule for each reason. A reason without a rule changes nothing. */
 export type Policy = { readonly [R in RefusalReason]?: Rule }
 
-export const closed: CoolDown = { refusals: 0, openings: 0, until: undefined, lastResort: false, probing: false }
+export const closed: CoolDown = { refusals: 0, openings: 0, until: undefined, lastResort: false, isProbing: false }
 
-/** A provider's own word on when to come back counts up to a day: a header gone wrong must not end it for good. */
+/** The longest `Retry-After` that counts, because a wrong header must not disable a provider for good. */
 const maxRetryAfterMs = 24 * 3_600_000
 
 export const phase = ({ until }: CoolDown, now: number): Phase =>
   until === undefined ? "closed" : until > now ? "open" : "half_open"
 
-/** Whether to ask: freely while closed, one at a time while half-open. */
+/** Checks if a call may be made: any while closed, one at a time while half-open. */
 export const admits = (coolDown: CoolDown, now: number): boolean => {
   const current = phase(coolDown, now)
-  return current === "closed" || (current === "half_open" && !coolDown.probing)
+  return current === "closed" || (current === "half_open" && !coolDown.isProbing)
 }
 
-/** Something is asked. It is the probe where it is half-open and none runs. */
+/** Checks if a call that starts at `now` is the probe of a half-open cool-down. */
 export const isProbe = (coolDown: CoolDown, now: number): boolean =>
-  phase(coolDown, now) === "half_open" && !coolDown.probing
+  phase(coolDown, now) === "half_open" && !coolDown.isProbing
 
-export const probe = (coolDown: CoolDown): CoolDown => ({ ...coolDown, probing: true })
+export const startProbe = (coolDown: CoolDown): CoolDown => ({ ...coolDown, isProbing: true })
 
-/** The probe ended, whatever it learned; without this an interrupted one would keep everybody away for good. */
-export const probed = (coolDown: CoolDown): CoolDown => ({ ...coolDown, probing: false })
+/** Records the end of the probe, also of an interrupted one, after which no further probe would be admitted otherwise. */
+export const endProbe = (coolDown: CoolDown): CoolDown => ({ ...coolDown, isProbing: false })
 
-/** The time of the next opening. */
+/** The duration of the next opening. */
 export const openMs = (rule: Rule, openings: number, retryAfterMs: number | undefined): number =>
   retryAfterMs === undefined
     ? Math.min(rule.baseMs * 2 ** Math.min(openings, 20), rule.maxMs)
     : Math.min(retryAfterMs, maxRetryAfterMs)
 
-/** Counts a refusal, and opens where the rule of its reason says so. */
-export const refused = (
+/** Counts a refusal, and opens the cool-down where the rule of its reason says so. */
+export const recordRefusal = (
   coolDown: CoolDown,
   policy: Policy,
   { reason, retryAfterMs }: Pick<Refusal, "reason" | "retryAfterMs">,
@@ -99,8 +99,8 @@ const minutes = (count: number): number => count * 60_000
 const failing: Rule = { refusals: 5, baseMs: seconds(5), maxMs: minutes(1), lastResort: true }
 
 /**
- * Of providers and their keys. One that is blocked or limited gets worse by being asked on; one whose account or key is
- * at fault cannot get better soon. `unserved` and `busy` say nothing about it.
+ * The policy for providers and their keys. Further calls make a block or a rate limit worse, and cannot help while an
+ * account or a key is invalid. `unserved` and `busy` have no rule, because they show no fault of the provider.
  */
 export const providerPolicy: Policy = {
   blocked: { refusals: 3, baseMs: seconds(30), maxMs: minutes(60), lastResort: false },
@@ -114,7 +114,7 @@ export const providerPolicy: Policy = {
 
 const suspension = (ms: number): Rule => ({ refusals: 1, baseMs: ms, maxMs: ms, lastResort: false, extend: true })
 
-/** Of an engine that SearXNG suspends after a failure: the longest that it does so by default. */
+/** The policy for engines behind SearXNG: the longest default times for which SearXNG itself suspends an engine. */
 export const suspensionPolicy: Policy = {
   blocked: suspension(minutes(24 * 60)),
   rate_limited: suspension(minutes(60)),

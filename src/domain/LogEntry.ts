@@ -1,7 +1,7 @@
 import { Schema } from "effect"
 import type { SearchRequest } from "./SearchRequest.ts"
 
-/** How a logged search ended. Anything else is not logged (I5). */
+/** The outcomes of searches in the log. Searches with other errors are not logged (I5). */
 export const outcomes = ["ok", "upstream_error", "upstream_timeout"] as const
 export const Outcome = Schema.Literals(outcomes)
 export type Outcome = typeof Outcome.Type
@@ -15,11 +15,11 @@ export interface LogEntry {
   readonly batchId: string | undefined
   readonly request: SearchRequest & { readonly source: string }
   readonly outcome: Outcome
-  /** Credits charged: 1, or 0 on paths that spend none. */
+  /** Credits charged: 1, or 0 in the demo (R24). */
   readonly credits: number
-  /** Whether the answer came from the result cache (R15). */
+  /** True where the answer came from the result cache (R15). */
   readonly cached: boolean
-  /** Name of the provider that answered; undefined when none did. */
+  /** Name of the provider; undefined where none answered. */
   readonly provider: string | undefined
   readonly resultCount: number
   readonly durationMs: number

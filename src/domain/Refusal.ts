@@ -1,17 +1,17 @@
 import { Data } from "effect"
 
 /**
- * Why a provider gave no results. "No results" is not among them: that is an answer without results (R14).
+ * The reasons for which a provider gives no answer. An empty result list is an answer and no refusal (R14).
  *
  * - `blocked`: captcha, suspension, access denied to the engine
  * - `quota`: the operator's account with the provider is spent
- * - `rate_limited`: too many requests; `retryAfterMs` when the provider said
+ * - `rate_limited`: too many requests; `retryAfterMs` where the provider sent it
  * - `unauthorized`: the operator's credential is not accepted
  * - `unreachable`: no connection, a connection that broke, or a server error
- * - `malformed`: an answer that is not what the provider documents
+ * - `malformed`: an answer that does not match the provider's documentation
  * - `timeout`: no answer within the attempt's time
  * - `unserved`: the provider cannot serve this request
- * - `busy`: nothing was sent, because the operator's own bounds on calls to the provider leave no turn in time
+ * - `busy`: nothing was sent, because the operator's limits on calls to the provider leave no turn in time
  */
 export type RefusalReason =
   | "blocked"
@@ -24,11 +24,11 @@ export type RefusalReason =
   | "unserved"
   | "busy"
 
-/** A provider refused an attempt. The message is for logs and holds no secret. */
+/** The refusal of an attempt. The message is for logs and holds no secret. */
 export class Refusal extends Data.TaggedError("Refusal")<{
   readonly reason: RefusalReason
   readonly message: string
   readonly retryAfterMs?: number | undefined
-  /** Whether the attempt's own time ended before the provider said anything. */
-  readonly unanswered?: boolean | undefined
+  /** True where the attempt's deadline passed before the provider answered. */
+  readonly isLate?: boolean | undefined
 }> {}

@@ -3,7 +3,7 @@ import { OrganicResult } from "./OrganicResult.ts"
 import type { Ranking } from "./Ranking.ts"
 import { Target } from "./Target.ts"
 
-/** The fields of a single-search body; a served bulk row has them too. */
+/** The fields of a search's body, and of a row that was answered. */
 export const searchResultFields = {
   id: Schema.String.annotate({ description: "qry_ and 32 hex characters: the query's id in the log" }),
   target: Target,
@@ -21,7 +21,7 @@ export const searchResultFields = {
 export const SearchResult = Schema.Struct(searchResultFields).annotate({ identifier: "SearchResult" })
 export type SearchResult = typeof SearchResult.Type
 
-/** A search's body before it is written. */
+/** The body of a search before it is encoded. */
 export interface SearchBody extends Omit<SearchResult, "results"> {
   readonly ranking: Ranking
 }

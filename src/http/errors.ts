@@ -3,7 +3,7 @@ import { HttpServerResponse } from "effect/http"
 import { HttpApiSchema } from "effect/http-api"
 import * as domain from "../domain/errors.ts"
 import { Plan } from "../domain/Plan.ts"
-import { CurrentRequest, note } from "./CurrentRequest.ts"
+import { addLogFields, CurrentRequest } from "./CurrentRequest.ts"
 import { Moment } from "./wire.ts"
 
 /**
@@ -225,7 +225,7 @@ const statusOf = (schema: Schema.Constraint): number =>
 /** Notes for the access log that the request ends with an error. */
 export const noteError = (error: unknown): Effect.Effect<void> =>
   Effect.map(CurrentRequest, (state) => {
-    if (Predicate.hasProperty(error, "_tag")) note(state, { outcome: String(error._tag) })
+    if (Predicate.hasProperty(error, "_tag")) addLogFields(state, { outcome: String(error._tag) })
   })
 
 /** Status and envelope of an error that no endpoint has answered with. */

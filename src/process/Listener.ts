@@ -1,8 +1,8 @@
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import { Duration, Effect, Layer } from "effect"
 import { HttpRouter } from "effect/http"
-import { limits } from "../http/listenerLimits.ts"
-import { type ListenerLimits, serve } from "../http/NodeListener.ts"
+import { limits } from "../http/listener/limits.ts"
+import { type ListenerLimits, serve } from "../http/listener/NodeListener.ts"
 import * as Routes from "./Routes.ts"
 
 export interface ListenerOptions {

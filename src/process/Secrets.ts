@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto"
 import { Context, Effect, FileSystem, Layer, Path, type PlatformError, Redacted, Schema } from "effect"
-import { innermost } from "../domain/innermost.ts"
 import { OperatorError } from "../domain/OperatorError.ts"
+import { rootCauseMessage } from "../domain/rootCause.ts"
 import { AppConfig } from "../settings/Settings.ts"
 
 /** The directory cannot give the secrets; the message says why and what to do. */
@@ -82,7 +82,7 @@ const storedSecrets = Effect.fnUntraced(function* (dataDir: string) {
 })
 
 const unusable = (dataDir: string) => (error: PlatformError.PlatformError) =>
-  new SecretsUnavailable({ message: `DATA_DIR ${dataDir} cannot be used: ${innermost(error)}` })
+  new SecretsUnavailable({ message: `DATA_DIR ${dataDir} cannot be used: ${rootCauseMessage(error)}` })
 
 /** The secrets in force: those of the environment, else those of the embedded store. */
 export class Secrets extends Context.Service<Secrets, SecretValues>()("quarry/process/Secrets") {

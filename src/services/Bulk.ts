@@ -9,26 +9,26 @@ import type { InvalidSearch, SearchRequest } from "../domain/SearchRequest.ts"
 import { type Dispatch, makeDispatch, toBody, toLogEntry } from "./Dispatch.ts"
 import { Ids } from "./Ids.ts"
 import { Limits } from "./Limits.ts"
-import { type LedgerWaits, makeMetering, type Receipt } from "./Metering.ts"
+import { type LedgerTimings, makeMetering, type Receipt } from "./Metering.ts"
 import { cacheKey } from "./ResultCache.ts"
 import { countRows, traceRows } from "./RowTelemetry.ts"
-import { sampledSpan, spanned } from "./Tracing.ts"
+import { sampledSpan, withSpan } from "./Tracing.ts"
 
-/** A batch after its settlement: what ran is charged and logged. */
+/** A batch after its settlement: its dispatched rows are charged and logged. */
 export interface BulkSettlement {
   readonly body: BulkBody
   readonly receipt: Receipt
-  readonly waits: LedgerWaits
+  readonly timings: LedgerTimings
 }
 
-/** Many searches from credits to answers, inside one time budget. */
+/** Runs batches: many searches with one hold and one time budget. */
 export class Bulk extends Context.Service<
   Bulk,
   {
     /**
-     * Reserves a credit for each valid row, runs them side by side, and settles once: rows that were dispatched are
-     * charged and logged, the rest of the hold goes back. A caller that goes away stops the rows that have not started
-     * and no others (R21).
+     * Reserves a credit for each valid row, runs the rows concurrently, and settles once. Dispatched rows are charged
+     * and logged, and the rest of the hold is returned. The caller's interruption stops only rows that have not started
+     * (R21).
      */
     readonly run: (principal: Principal, rows: BulkRows) => Effect.Effect<BulkSettlement, QuotaExceeded>
   }
@@ -36,7 +36,7 @@ export class Bulk extends Context.Service<
   static readonly layer = Layer.effect(
     Bulk,
     Effect.gen(function* () {
-      const parts: Parts = {
+      const deps: Deps = {
         metering: yield* makeMetering,
         ids: yield* Ids,
         dispatch: yield* makeDispatch,
@@ -44,19 +44,19 @@ export class Bulk extends Context.Service<
         scope: yield* Effect.scope
       }
 
-      // In a fiber of its own, as a single search is: the caller's interruption ends the wait, and here also the start
-      // of further rows.
+      // Runs in a fiber of its own, as a single search does: an interruption of the caller ends only its wait and the
+      // start of further rows.
       const run = Effect.fnUntraced(function* (principal: Principal, rows: BulkRows) {
-        const batch = newBatch(yield* parts.ids.make("bat_"), principal, rows)
-        const settled = spanned(
+        const batch = newBatch(yield* deps.ids.make("bat_"), principal, rows)
+        const settlement = withSpan(
           "Bulk.run",
           { attributes: { "quarry.batch.id": batch.id, "quarry.batch.size": rows.length } },
-          () => settledBatch(parts, batch)
+          () => runBatch(deps, batch)
         )
-        const fiber = yield* Effect.forkIn(settled, parts.scope, { startImmediately: true })
+        const fiber = yield* Effect.forkIn(settlement, deps.scope, { startImmediately: true })
         return yield* Effect.onInterrupt(Fiber.join(fiber), () =>
           Effect.sync(() => {
-            batch.stopped = true
+            batch.isStopped = true
           })
         )
       })
@@ -66,7 +66,7 @@ export class Bulk extends Context.Service<
   )
 }
 
-interface Parts {
+interface Deps {
   readonly metering: Effect.Success<typeof makeMetering>
   readonly ids: Ids["Service"]
   readonly dispatch: Effect.Success<typeof makeDispatch>
@@ -76,14 +76,14 @@ interface Parts {
 
 /** One row of a batch, from the request to its end. */
 export interface Row {
-  /** Its place in the request, from 0. */
+  /** The position in the request, from 0. */
   readonly index: number
   state: RowState
-  /** Undefined until the row starts, and where no span is sampled. */
+  /** Undefined until the row starts, and where the trace is not sampled. */
   span: Tracer.Span | undefined
-  /** When its search ended; undefined for a row that still runs as the batch ends. */
+  /** End of the search; undefined for a row that still runs as the batch ends. */
   endedAtNanos: bigint | undefined
-  /** The log entry of a row that was dispatched, from the batch's end on. */
+  /** The log entry of a dispatched row, set when the batch ends. */
   entry: LogEntry | undefined
 }
 
@@ -100,12 +100,12 @@ export interface Batch {
   readonly rows: ReadonlyArray<Row>
   /** The valid rows that no worker has taken. */
   readonly waiting: Array<Row>
-  /** Answers of this batch by search: identical rows share one whether or not there is a result cache. */
+  /** Answers of this batch by cache key, so that identical rows share one also without a result cache. */
   readonly answers: Map<string, Answer>
-  /** Whether no further row may start: its caller has left, or it has ended. */
-  stopped: boolean
-  /** Whether the states of the rows are final: a row that is cut off must not change its own any more. */
-  ended: boolean
+  /** No further row may start, because the caller has left or the batch has ended. */
+  isStopped: boolean
+  /** The states of the rows are final. A row that still runs must not change its state after this. */
+  hasEnded: boolean
 }
 
 const newBatch = (id: string, principal: Principal, rows: BulkRows): Batch => {
@@ -121,101 +121,103 @@ const newBatch = (id: string, principal: Principal, rows: BulkRows): Batch => {
     })
   )
   const waiting = all.filter(({ state }) => state._tag === "waiting")
-  return { id, principal, rows: all, waiting, answers: new Map(), stopped: false, ended: false }
+  return { id, principal, rows: all, waiting, answers: new Map(), isStopped: false, hasEnded: false }
 }
 
-/** Everything from reservation to settlement; only the rows in between can be interrupted. */
-const settledBatch = Effect.fnUntraced(function* (
-  parts: Parts,
+/** Runs a batch from reservation to settlement. Only the rows can be interrupted, so that every hold is settled. */
+const runBatch = Effect.fnUntraced(function* (
+  deps: Deps,
   batch: Batch
 ): Effect.fn.Return<BulkSettlement, QuotaExceeded> {
-  if (batch.waiting.length === 0) return yield* settledWithoutSearch(parts, batch)
+  if (batch.waiting.length === 0) return yield* answerWithoutSearch(deps, batch)
   const arrivedAt = yield* Clock.currentTimeMillis
-  const metered = yield* parts.metering.reserve(batch.principal, batch.waiting.length)
+  const hold = yield* deps.metering.reserve(batch.principal, batch.waiting.length)
   const reservedAt = yield* Clock.currentTimeMillis
-  yield* runRows(parts, batch)
+  yield* runRows(deps, batch)
   const endedAt = yield* Clock.currentTimeMillis
-  const body = yield* conclude(parts, batch, endedAt)
-  const receipt = yield* metered.settle(batch.rows.flatMap(({ entry }) => (entry === undefined ? [] : [entry])))
+  const body = yield* buildBody(deps, batch, endedAt)
+  const receipt = yield* hold.settle(batch.rows.flatMap(({ entry }) => (entry === undefined ? [] : [entry])))
   const settleMs = (yield* Clock.currentTimeMillis) - endedAt
-  return { body, receipt, waits: { reserveMs: reservedAt - arrivedAt, settleMs } }
+  return { body, receipt, timings: { reserveMs: reservedAt - arrivedAt, settleMs } }
 }, Effect.uninterruptible)
 
-/** A batch without a valid row costs nothing and needs no credits (R18). */
-const settledWithoutSearch = Effect.fnUntraced(function* (parts: Parts, batch: Batch) {
-  const body = yield* conclude(parts, batch, yield* Clock.currentTimeMillis)
-  const receipt = yield* parts.metering.nothing(batch.principal)
-  return { body, receipt, waits: { reserveMs: 0, settleMs: 0 } }
+/** Answers a batch without a valid row, which costs nothing and needs no credits (R18). */
+const answerWithoutSearch = Effect.fnUntraced(function* (deps: Deps, batch: Batch) {
+  const body = yield* buildBody(deps, batch, yield* Clock.currentTimeMillis)
+  const receipt = yield* deps.metering.emptyReceipt(batch.principal)
+  return { body, receipt, timings: { reserveMs: 0, settleMs: 0 } }
 })
 
-/** A batch of 50 rows of up to 6 seconds each fits into the budget with no fewer (R20). */
+/** The fewest workers of a batch. With them, 50 rows of 6 seconds each fit into the budget (R20). */
 const minConcurrency = 5
 
 const concurrencyOf = (principal: Principal): number =>
   principal._tag === "demo" ? minConcurrency : Math.max(principal.account.concurrency, minConcurrency)
 
 /**
- * Runs the rows until all are done or the budget ends. Then `state` of each row is final: a row that still runs is cut
- * off without a wait for it, because a provider that ignores its cancellation must not hold the answer back.
+ * Runs the rows until all are done or the budget ends. Then `state` of each row is final. Rows that still run are
+ * interrupted without waiting for their end, because a provider that ignores its cancellation would delay the answer.
  */
-const runRows = Effect.fnUntraced(function* (parts: Parts, batch: Batch) {
+const runRows = Effect.fnUntraced(function* (deps: Deps, batch: Batch) {
   const workers = yield* Effect.all(
-    Array.from({ length: Math.min(concurrencyOf(batch.principal), batch.waiting.length) }, () => work(parts, batch)),
+    Array.from({ length: Math.min(concurrencyOf(batch.principal), batch.waiting.length) }, () =>
+      runWorker(deps, batch)
+    ),
     { concurrency: "unbounded", discard: true }
-  ).pipe(Effect.interruptible, Effect.forkIn(parts.scope))
-  const waited = yield* Effect.exit(Effect.interruptible(Effect.timeoutOption(Fiber.await(workers), parts.budget)))
-  batch.stopped = true
-  batch.ended = true
-  yield* Effect.forkIn(Fiber.interrupt(workers), parts.scope)
-  if (Exit.isSuccess(waited)) return
-  // The process shuts down: a row that runs was not the provider's delay, and is not charged.
+  ).pipe(Effect.interruptible, Effect.forkIn(deps.scope))
+  const wait = yield* Effect.exit(Effect.interruptible(Effect.timeoutOption(Fiber.await(workers), deps.budget)))
+  batch.isStopped = true
+  batch.hasEnded = true
+  yield* Effect.forkIn(Fiber.interrupt(workers), deps.scope)
+  if (Exit.isSuccess(wait)) return
+  // The process shuts down. Rows that still run are not charged, because no provider was late.
   for (const row of batch.rows) {
     if (row.state._tag === "running") row.state = { _tag: "waiting", request: row.state.request }
   }
 })
 
-/** Takes rows one by one, so that a row that nobody has taken when the batch stops was never dispatched. */
-const work = Effect.fnUntraced(function* (parts: Parts, batch: Batch) {
+/** Takes and runs rows one by one. Rows that no worker has taken when the batch stops were never dispatched. */
+const runWorker = Effect.fnUntraced(function* (deps: Deps, batch: Batch) {
   const clock = yield* Clock.Clock
-  for (let row = batch.waiting.shift(); row !== undefined && !batch.stopped; row = batch.waiting.shift()) {
+  for (let row = batch.waiting.shift(); row !== undefined && !batch.isStopped; row = batch.waiting.shift()) {
     if (row.state._tag !== "waiting") continue
     const { request } = row.state
     row.state = { _tag: "running", request, since: clock.currentTimeMillisUnsafe() }
-    const dispatched = dispatchOnce(parts, batch, request)
+    const search = dispatchOnce(deps, batch, request)
     if ((yield* sampledSpan) !== undefined) row.span = yield* Effect.makeSpan("quarry.row")
     const exit = yield* Effect.exit(
-      row.span === undefined ? dispatched : Effect.provideService(dispatched, Tracer.ParentSpan, row.span)
+      row.span === undefined ? search : Effect.provideService(search, Tracer.ParentSpan, row.span)
     )
-    if (batch.ended) return
+    if (batch.hasEnded) return
     row.state = { _tag: "done", request, exit }
     if (row.span !== undefined) row.endedAtNanos = clock.currentTimeNanosUnsafe()
     if (Exit.isFailure(exit) && Exit.hasDies(exit)) yield* Effect.logError("Row failed", exit.cause)
   }
 })
 
-/** Identical rows share an answer; a failure is not shared (R15). */
-const dispatchOnce = ({ dispatch }: Parts, { answers }: Batch, request: SearchRequest): Effect.Effect<Dispatch> => {
+/** Dispatches a row's search. Identical rows share an answer, but no failure (R15). */
+const dispatchOnce = ({ dispatch }: Deps, { answers }: Batch, request: SearchRequest): Effect.Effect<Dispatch> => {
   const key = cacheKey(request)
-  const known = answers.get(key)
-  if (known !== undefined) {
-    return Effect.succeed({ answer: Result.succeed({ ...known, cached: true }), durationMs: 0 })
+  const answer = answers.get(key)
+  if (answer !== undefined) {
+    return Effect.succeed({ answer: Result.succeed({ ...answer, cached: true }), durationMs: 0 })
   }
-  return Effect.map(dispatch(request), (dispatched) => {
-    if (Result.isSuccess(dispatched.answer)) answers.set(key, dispatched.answer.success)
-    return dispatched
+  return Effect.map(dispatch(request), (result) => {
+    if (Result.isSuccess(result.answer)) answers.set(key, result.answer.success)
+    return result
   })
 }
 
-/** The body of the answer; each row that was dispatched gets its log entry. */
-const conclude = Effect.fnUntraced(function* (parts: Parts, batch: Batch, nowMs: number) {
+/** Builds the body of the answer, and makes the log entry of each dispatched row. */
+const buildBody = Effect.fnUntraced(function* (deps: Deps, batch: Batch, nowMs: number) {
   const results: Array<RowBody> = []
   for (const row of batch.rows) {
-    const end = endOf(row.state, nowMs, parts.budget)
+    const end = endOf(row.state, nowMs, deps.budget)
     if ("status" in end) {
       results.push(end)
       continue
     }
-    const entry = toLogEntry(batch.principal, end.request, yield* parts.ids.make("qry_"), end.dispatch, batch.id)
+    const entry = toLogEntry(batch.principal, end.request, yield* deps.ids.make("qry_"), end.dispatch, batch.id)
     row.entry = entry
     results.push(
       Result.match(end.dispatch.answer, {
@@ -236,7 +238,7 @@ const errorRow = (error: { readonly _tag: ErrorRow["error"]; readonly message: s
   message: error.message
 })
 
-/** The end of a row: a dispatched search, which is charged, or the error of a row that was not dispatched. */
+/** The end of a row: a dispatch, which is charged, or the error of a row that was not dispatched. */
 const endOf = (
   state: RowState,
   nowMs: number,

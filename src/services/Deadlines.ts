@@ -1,9 +1,8 @@
 import { Clock, Context, Duration, Effect, Fiber, type Scope } from "effect"
 
 /**
- * The moment at which a wait ends, in milliseconds on the monotonic clock. A search has one from its start to its end,
- * and whoever waits on its behalf waits until then: parts that each counted the time for themselves would end one after
- * the other, and which of them ends first would be chance.
+ * The moment at which a wait ends, in milliseconds on the monotonic clock. A search has one deadline, which all parts of
+ * it share. With a timeout of their own, it would be chance which part ends first.
  */
 export type Deadline = number
 
@@ -12,7 +11,7 @@ const monotonicMs = (clock: Clock.Clock): Deadline => Number(clock.monotonicTime
 /** The deadline of a wait that starts now. */
 export const deadlineIn = (clock: Clock.Clock, ms: number): Deadline => monotonicMs(clock) + ms
 
-/** Milliseconds until a deadline, 0 where it has passed. */
+/** Milliseconds until a deadline; 0 where it has passed. */
 export const timeLeft = (clock: Clock.Clock, deadline: Deadline): number => Math.max(0, deadline - monotonicMs(clock))
 
 interface Timer {
@@ -21,11 +20,11 @@ interface Timer {
 }
 
 /**
- * Ends waits at their deadlines. One fiber sleeps until the next of them: `Effect.timeout` would run two fibers for each
- * wait, and interrupt and await one of them.
+ * Ends waits at their deadlines. One fiber sleeps until the next deadline of all. `Effect.timeout` would run two fibers
+ * for each wait, and interrupt and await one of them.
  */
 export class Deadlines {
-  /** In no order: most are cancelled, so that looking through all of them is rare. */
+  /** Unordered: most timers are cancelled, so that a scan for expired ones is rare. */
   private readonly timers = new Set<Timer>()
   private readonly clock: Clock.Clock
   private readonly run: (effect: Effect.Effect<void>) => Fiber.Fiber<void>
@@ -46,12 +45,12 @@ export class Deadlines {
     return deadlineIn(this.clock, ms)
   }
 
-  /** Whether a deadline has passed. */
+  /** Checks if a deadline has passed. */
   isPast(deadline: Deadline): boolean {
     return monotonicMs(this.clock) >= deadline
   }
 
-  /** Calls `expire` at the deadline. The function that it returns cancels that. */
+  /** Calls `expire` at the deadline. Returns the function that cancels the timer. */
   at(deadline: Deadline, expire: () => void): () => void {
     const timer = { at: deadline, expire }
     this.timers.add(timer)
@@ -62,9 +61,8 @@ export class Deadlines {
   }
 
   /**
-   * Runs an effect in a fiber of its own and interrupts it at the deadline. Then the result is that of `late`, without
-   * waiting for the interrupted fiber, because an effect may ignore its interruption; `late` is given the wait for its
-   * end.
+   * Runs an effect in a fiber of its own and interrupts it at the deadline. Then it returns the result of `late` at
+   * once, because an effect may ignore its interruption. The argument of `late` waits for the fiber's end.
    */
   within<A, E, R, B, F>(
     effect: Effect.Effect<A, E, R>,
@@ -99,7 +97,7 @@ export class Deadlines {
     this.sleeper = undefined
     const ms = Math.ceil(timeLeft(this.clock, at))
     const fiber = this.run(Effect.flatMap(this.clock.sleep(Duration.millis(ms)), () => Effect.sync(() => this.wake())))
-    // Where no time is left the clock may not sleep at all.
+    // The fiber may have ended already, because a clock need not sleep for 0 ms.
     if (fiber.pollUnsafe() === undefined) this.sleeper = { until: at, fiber }
   }
 

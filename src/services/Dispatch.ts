@@ -12,13 +12,13 @@ import { searchDuration } from "./Metrics.ts"
 import { Providers } from "./Providers.ts"
 import { ResultCache } from "./ResultCache.ts"
 
-/** The end of a search that was sent to the cache and the providers: it is charged, answer or failure. */
+/** The result of a search that was sent to the cache and the providers. It is charged, with an answer or an error. */
 export interface Dispatch {
   readonly answer: Result.Result<Answer, UpstreamError | UpstreamTimeout>
   readonly durationMs: number
 }
 
-/** Asks the cache or the providers until the search's one deadline. */
+/** Makes the function that sends a search to the cache and the providers, until the search's deadline. */
 export const makeDispatch = Effect.gen(function* () {
   const providers = yield* Providers
   const cache = yield* ResultCache
@@ -30,7 +30,7 @@ export const makeDispatch = Effect.gen(function* () {
     Clock.clockWith((clock) => {
       const startedAt = clock.currentTimeMillisUnsafe()
       const deadline = deadlineIn(clock, budgetMs)
-      const answer = cache.get(request, providers.search(request, deadline), { until: deadline, error })
+      const answer = cache.get(request, providers.search(request, deadline), { at: deadline, error })
       return Effect.map(Effect.result(answer), (answer) => ({
         answer,
         durationMs: clock.currentTimeMillisUnsafe() - startedAt
@@ -38,14 +38,14 @@ export const makeDispatch = Effect.gen(function* () {
     })
 })
 
-/** Counts a dispatched search by how it ended. */
+/** Measures a dispatched search, by its outcome. */
 export const countSearch = (
   operation: "search" | "row",
   { cached, durationMs, outcome, request }: LogEntry
 ): Effect.Effect<void> =>
   Metric.update(searchDuration.of(operation, request.target, outcome, String(cached)), durationMs / 1000)
 
-/** The log entry of a dispatched search. It costs one credit however it ended, and none in the demo (R24). */
+/** The log entry of a dispatched search. It costs one credit with every outcome, and none in the demo (R24). */
 export const toLogEntry = (
   principal: Principal,
   request: SearchRequest,

@@ -1,7 +1,7 @@
-/** Answers that percentiles are taken of: enough for a p95, few enough to follow a provider that slows down. */
+/** The number of answers behind a percentile: enough for a p95, and few enough to follow a provider that slows down. */
 const maxSamples = 128
 
-/** The times that the last answers took, in milliseconds. */
+/** Durations of the latest answers, in milliseconds. */
 export class Latencies {
   private readonly samples: Array<number> = []
   private next = 0

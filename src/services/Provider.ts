@@ -1,17 +1,17 @@
 import type { Effect } from "effect"
-import { type Capabilities, unserved } from "../domain/Capabilities.ts"
+import { type Capabilities, unsupportedReason } from "../domain/Capabilities.ts"
 import type { UpstreamRow } from "../domain/Organic.ts"
 import type { Refusal } from "../domain/Refusal.ts"
 import type { SearchRequest } from "../domain/SearchRequest.ts"
 
-/** How long a call may wait for its turn when the operator bounds the calls to a provider and nobody says otherwise. */
+/** The longest that a call waits for its turn at a provider with limits, where the caller sets no other. */
 export const defaultQueueMs = 1_000
 
-/** One upstream behind one target: a provider with the engine it is asked for. */
+/** A provider of a target, with the engine that it is asked for. */
 export interface Provider {
-  /** As in the provider file, with the engine when there is one: `meta/google`. */
+  /** The name in the provider file, with the engine where there is one: `meta/google`. */
   readonly name: string
-  /** What it can serve; everything when undefined. */
+  /** Undefined where it can serve every search. */
   readonly capabilities?: Capabilities
   /**
    * The rows of the answered page in rank order: rows `(page - 1) * num + 1` to `page * num` of the upstream's list,
@@ -21,11 +21,11 @@ export interface Provider {
   readonly search: (request: SearchRequest, maxQueueMs?: number) => Effect.Effect<ReadonlyArray<UpstreamRow>, Refusal>
 }
 
-/** Why a provider cannot serve a search; undefined when it can. */
+/** The reason for which a provider cannot serve a search; undefined when it can. */
 export const unservedBy = ({ capabilities }: Provider, request: SearchRequest): string | undefined =>
-  capabilities === undefined ? undefined : unserved(capabilities, request)
+  capabilities === undefined ? undefined : unsupportedReason(capabilities, request)
 
-/** The provider and the engine that it is asked for: a provider's own name has no slash. */
+/** Splits a name into provider and engine. A provider's own name has no slash. */
 export const namesOf = ({
   name
 }: {

@@ -9,32 +9,32 @@ import { Latencies } from "./Latencies.ts"
 import { providerDuration } from "./Metrics.ts"
 import { namesOf, type Provider } from "./Provider.ts"
 
-/** What this process knows of a provider. Times are Unix milliseconds. */
+/** The state of a provider, as this process has seen it. Times are Unix milliseconds. */
 export interface ProviderState {
   readonly name: string
   readonly phase: CoolDown.Phase
-  /** When an open cool-down lets a search through again. */
+  /** The moment at which an open cool-down admits a probe. */
   readonly retryAt: number | undefined
   readonly answers: number
   readonly refusals: number
   readonly lastSuccessAt: number | undefined
   readonly lastRefusal: { readonly at: number; readonly reason: RefusalReason; readonly message: string } | undefined
-  /** Of its last answers; undefined until it gave one. */
+  /** Percentiles of its latest answers; undefined before the first. */
   readonly latencyMs: { readonly p50: number; readonly p95: number; readonly p99: number } | undefined
-  /** Undefined when it serves everything. */
+  /** Undefined where it can serve every search. */
   readonly capabilities: Capabilities | undefined
 }
 
-/** With fewer answers it is not known what is slow for a provider. */
+/** The fewest answers from which the percentile of a slow one is taken. */
 const minHedgeSamples = 20
 
 type Rows = ReadonlyArray<UpstreamRow>
 
-/** The end of an attempt whose time was over before the provider answered. */
-const unanswered = (ms: number) =>
-  new Refusal({ reason: "timeout", message: `no answer in ${Math.round(ms)} ms`, unanswered: true })
+/** The refusal of an attempt whose deadline passed before the provider answered. */
+const lateRefusal = (ms: number) =>
+  new Refusal({ reason: "timeout", message: `no answer in ${Math.round(ms)} ms`, isLate: true })
 
-/** The reason under which an attempt is counted: `abandoned` where another was faster or its caller left. */
+/** The outcome of an attempt in metrics: `abandoned` where another was faster or the caller has left. */
 const outcomeOf = (exit: Exit.Exit<Rows, Refusal>, refusal: Refusal | undefined) => {
   if (refusal !== undefined) return refusal.reason
   if (Exit.isSuccess(exit)) return "ok"
@@ -44,7 +44,7 @@ const outcomeOf = (exit: Exit.Exit<Rows, Refusal>, refusal: Refusal | undefined)
 const refusalOf = (exit: Exit.Exit<Rows, Refusal>): Refusal | undefined =>
   Exit.isSuccess(exit) ? undefined : Option.getOrUndefined(Cause.findErrorOption(exit.cause))
 
-/** A provider with what its attempts have shown: whether it cools down, how fast it answers, what it refused last. */
+/** Calls a provider and records its attempts: cool-down, latencies, latest success and latest refusal. */
 export class ProviderMonitor {
   readonly provider: Provider
   private readonly names: ReturnType<typeof namesOf>
@@ -62,7 +62,7 @@ export class ProviderMonitor {
     this.deadlines = deadlines
   }
 
-  /** The time of its slowest answers; undefined while too few are known. */
+  /** The 95th percentile of its latencies; undefined while there are too few answers. */
   get slowMs(): number | undefined {
     return this.latencies.count < minHedgeSamples ? undefined : this.latencies.percentile(0.95)
   }
@@ -71,7 +71,7 @@ export class ProviderMonitor {
     return CoolDown.admits(this.coolDown, now)
   }
 
-  /** Whether to ask it although it cools down, because nobody else is left. */
+  /** True where it may be called during its cool-down, if no other provider is left. */
   get isLastResort(): boolean {
     return this.coolDown.lastResort
   }
@@ -81,9 +81,9 @@ export class ProviderMonitor {
   }
 
   /**
-   * Asks the provider until the deadline, and learns from the end. An attempt that ends at its deadline is refused as
-   * `timeout`, also where the search that made it reached the same deadline first and interrupted it. `onRefusal` runs
-   * for each refusal, that of an interrupted attempt too, which no handler of errors would see.
+   * Calls the provider until the deadline and records the end. An attempt that ends at its deadline is a `timeout`, also
+   * where its search reached the same deadline first and interrupted it. `onRefusal` runs for each refusal, also for
+   * that of an interrupted attempt, which no error handler would see.
    */
   attempt(
     request: SearchRequest,
@@ -93,29 +93,30 @@ export class ProviderMonitor {
     return Clock.clockWith((clock) => {
       const startedAt = clock.currentTimeMillisUnsafe()
       const isProbe = CoolDown.isProbe(this.coolDown, startedAt)
-      if (isProbe) this.coolDown = CoolDown.probe(this.coolDown)
+      if (isProbe) this.coolDown = CoolDown.startProbe(this.coolDown)
       const ms = timeLeft(clock, deadline)
       const search = Effect.suspend(() => this.provider.search(request, options.maxQueueMs)).pipe(
         Effect.catchCause((cause) => this.refuseDefect(cause))
       )
-      const bounded = this.deadlines.within(search, deadline, () => Effect.fail(unanswered(ms)))
+      const bounded = this.deadlines.within(search, deadline, () => Effect.fail(lateRefusal(ms)))
       return Effect.onExit(bounded, (exit) => {
         const now = clock.currentTimeMillisUnsafe()
-        if (isProbe) this.coolDown = CoolDown.probed(this.coolDown)
-        const refusal = refusalOf(exit) ?? (this.isCutOff(exit, deadline) ? unanswered(ms) : undefined)
+        if (isProbe) this.coolDown = CoolDown.endProbe(this.coolDown)
+        const refusal = refusalOf(exit) ?? (this.isCutOff(exit, deadline) ? lateRefusal(ms) : undefined)
         const duration = providerDuration.of(this.names.provider, this.names.engine ?? "", outcomeOf(exit, refusal))
-        const counted = Metric.update(duration, (now - startedAt) / 1000)
-        if (refusal === undefined) return Effect.andThen(counted, this.answered(exit, startedAt, now))
-        const learned = Effect.andThen(counted, this.refused(refusal, now))
-        return options.onRefusal === undefined ? learned : Effect.andThen(learned, options.onRefusal(refusal))
+        const measure = Metric.update(duration, (now - startedAt) / 1000)
+        if (refusal === undefined) return Effect.andThen(measure, this.recordAnswer(exit, startedAt, now))
+        const record = Effect.andThen(measure, this.recordRefusal(refusal, now))
+        return options.onRefusal === undefined ? record : Effect.andThen(record, options.onRefusal(refusal))
       })
     })
   }
 
-  /** Another provider, asked later, answered while this one still owes its answer. */
-  readonly overtaken: Effect.Effect<void> = Effect.flatMap(Clock.currentTimeMillis, (now) =>
-    this.refused(new Refusal({ reason: "timeout", message: "another provider, asked later, answered before it" }), now)
-  )
+  /** Records as refusal that another provider, which was asked later, answered while this one was still running. */
+  readonly recordOvertaking: Effect.Effect<void> = Effect.flatMap(Clock.currentTimeMillis, (now) => {
+    const message = "another provider, asked later, answered before it"
+    return this.recordRefusal(new Refusal({ reason: "timeout", message }), now)
+  })
 
   state(now: number): ProviderState {
     const [p50, p95, p99] = [0.5, 0.95, 0.99].map((share) => this.latencies.percentile(share))
@@ -133,8 +134,8 @@ export class ProviderMonitor {
   }
 
   /**
-   * A defect is a refusal too: an answer that breaks its adapter must not keep the search from the next provider. It is
-   * logged as an error, because it is a bug of ours. Interruption stays interruption.
+   * Converts a defect into a refusal, so that the search goes on to the next provider. It is logged as an error, because
+   * it is a bug of the adapter. An interruption stays one.
    */
   private refuseDefect(cause: Cause.Cause<Refusal>): Effect.Effect<never, Refusal> {
     if (!Cause.hasDies(cause) || Cause.hasInterrupts(cause)) return Effect.failCause(cause)
@@ -144,12 +145,12 @@ export class ProviderMonitor {
     )
   }
 
-  /** Whether its time ended it by way of the search that made it, which has the same deadline. */
+  /** Checks for an attempt that its search interrupted at their common deadline. */
   private isCutOff(exit: Exit.Exit<Rows, Refusal>, deadline: Deadline): boolean {
     return Exit.isFailure(exit) && Exit.hasInterrupts(exit) && this.deadlines.isPast(deadline)
   }
 
-  private answered(exit: Exit.Exit<Rows, Refusal>, startedAt: number, now: number): Effect.Effect<void> {
+  private recordAnswer(exit: Exit.Exit<Rows, Refusal>, startedAt: number, now: number): Effect.Effect<void> {
     if (Exit.isFailure(exit)) return Effect.void
     this.answers += 1
     this.lastSuccessAt = now
@@ -158,12 +159,12 @@ export class ProviderMonitor {
     return Effect.void
   }
 
-  private refused(refusal: Refusal, now: number): Effect.Effect<void> {
+  private recordRefusal(refusal: Refusal, now: number): Effect.Effect<void> {
     const { message, reason } = refusal
     this.refusals += 1
     this.lastRefusal = { at: now, reason, message }
     const before = this.coolDown
-    this.coolDown = CoolDown.refused(before, CoolDown.providerPolicy, refusal, now)
+    this.coolDown = CoolDown.recordRefusal(before, CoolDown.providerPolicy, refusal, now)
     if (this.coolDown.openings === before.openings) return Effect.void
     const log = reason === "unauthorized" ? Effect.logError : Effect.logWarning
     const openMs = (this.coolDown.until ?? now) - now

@@ -8,10 +8,10 @@ import { breakerState } from "./Metrics.ts"
 import { namesOf, type Provider, unservedBy } from "./Provider.ts"
 import { ProviderMonitor, type ProviderState } from "./ProviderMonitor.ts"
 
-/** One provider asked one search by the operator. */
+/** The result of a search that the operator sent to one provider. */
 export interface ProviderCheck {
   readonly state: ProviderState
-  /** Undefined when it refused. */
+  /** Number of rows; undefined after a refusal. */
   readonly rows: number | undefined
   readonly refusal: Refusal | undefined
   readonly durationMs: number
@@ -19,14 +19,14 @@ export interface ProviderCheck {
 
 const maxConcurrentChecks = 8
 
-/** What this process knows of its providers: each with the engine it is asked for. */
+/** The states of all providers in this process, each with the engine that it is asked for. */
 export class ProviderStates extends Context.Service<
   ProviderStates,
   {
-    /** The same monitor for the same provider. */
+    /** The monitor of a provider, made at the first call. */
     readonly monitor: (provider: Provider) => Effect.Effect<ProviderMonitor>
     readonly all: Effect.Effect<ReadonlyArray<ProviderState>>
-    /** Asks each provider once, also while it cools down. One that cannot serve the search refuses it as `unserved`. */
+    /** Calls each provider once, also during a cool-down. One that cannot serve the search refuses it as `unserved`. */
     readonly check: (request: SearchRequest, withinMs: number) => Effect.Effect<ReadonlyArray<ProviderCheck>>
   }
 >()("quarry/services/ProviderStates") {
@@ -44,8 +44,8 @@ export class ProviderStates extends Context.Service<
       return ProviderStates.of({
         monitor: (provider) =>
           Effect.suspend(() => {
-            const known = monitors.get(provider)
-            return known === undefined ? add(provider) : Effect.succeed(known)
+            const monitor = monitors.get(provider)
+            return monitor === undefined ? add(provider) : Effect.succeed(monitor)
           }),
         all: Effect.map(Clock.currentTimeMillis, (now) => Array.from(monitors.values(), (it) => it.state(now))),
         check: (request, withinMs) =>
@@ -61,7 +61,7 @@ export class ProviderStates extends Context.Service<
   )
 }
 
-/** One gauge for each phase: 1 while the provider is in it. */
+/** Registers a gauge for each phase: 1 while the provider is in it. */
 const observePhases = (monitor: ProviderMonitor) => {
   const { engine, provider } = namesOf(monitor.provider)
   return Effect.forEach(

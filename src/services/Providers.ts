@@ -11,20 +11,19 @@ import { Limits, providerTimedOut } from "./Limits.ts"
 import { type Provider, unservedBy } from "./Provider.ts"
 import type { ProviderMonitor } from "./ProviderMonitor.ts"
 import { ProviderStates } from "./ProviderStates.ts"
-import { describeProvider, spanned } from "./Tracing.ts"
+import { describeProvider, withSpan } from "./Tracing.ts"
 
-type SearchFailed = UpstreamError | UpstreamTimeout
+type SearchError = UpstreamError | UpstreamTimeout
 
-/** For each target its providers in failover order. */
+/** The providers of each target, in failover order. */
 export type ProviderTable = { readonly [T in Target]: ReadonlyArray<Provider> } & {
-  /** Targets of which the next provider is asked too when one takes longer than its slowest answers mostly do. */
+  /** Targets with hedged requests: the next provider is called too where one is slower than its 95th percentile. */
   readonly hedged?: ReadonlySet<Target>
 }
 
 /**
- * The providers of a target that a search may be sent to, in order. Those that cannot serve it and those that cool down
- * cost nothing. When none is left, those are asked where asking is not known to be useless or to do harm: an answer may
- * come, where leaving them out is sure to give none.
+ * Selects the providers of a target that a search may be sent to, in order. It leaves out those that cannot serve it and
+ * those in a cool-down. Where none is left, it takes those whose cool-down permits calls as a last resort.
  */
 const candidatesFor = (
   monitors: ReadonlyArray<ProviderMonitor>,
@@ -42,7 +41,7 @@ const describeAttempt = (span: Tracer.Span, provider: Provider, { target }: Sear
   describeProvider(span, provider.name)
 }
 
-/** A refusal is an event of the attempt: another provider may answer, and then the search has not failed. */
+/** Records a refusal as an event of the attempt's span. The search has not failed yet: another provider may answer. */
 const describeRefusal = (span: Tracer.Span, { message, reason }: Refusal): Effect.Effect<void> => {
   if (!span.sampled) return Effect.void
   return Effect.map(Clock.currentTimeNanos, (now) => {
@@ -52,80 +51,80 @@ const describeRefusal = (span: Tracer.Span, { message, reason }: Refusal): Effec
   })
 }
 
-/** Part of an attempt's time that it may wait for its turn at the provider: more when nobody comes after it. */
+/** The share of an attempt's time that it may wait for its turn. The last one may wait longer, as none comes after it. */
 const queueShare = { last: 0.8, others: 0.3 }
 
-const failed = new UpstreamError({
+const upstreamError = new UpstreamError({
   message: "The search provider could not be reached or gave no usable answer."
 })
 
-/** One search on its way through the providers of its target. */
-interface Walk {
+/** A search for the providers of its target. */
+interface TargetSearch {
   readonly request: SearchRequest
   readonly deadline: Deadline
-  /** The failure of a search whose time was over before anybody answered. */
-  readonly timedOut: UpstreamTimeout
+  /** The error of a search whose deadline passed before a provider answered. */
+  readonly timeoutError: UpstreamTimeout
 }
 
-/** Asks one provider until a moment that is at or before the search's deadline. */
-const ask = (
-  { request, timedOut }: Walk,
+/** Makes one attempt at a provider. `until` is at or before the search's deadline. */
+const attempt = (
+  { request, timeoutError }: TargetSearch,
   monitor: ProviderMonitor,
   until: Deadline,
   isLast: boolean
-): Effect.Effect<Answer, SearchFailed> =>
+): Effect.Effect<Answer, SearchError> =>
   Clock.clockWith((clock) => {
     const { name } = monitor.provider
     const maxQueueMs = timeLeft(clock, until) * (isLast ? queueShare.last : queueShare.others)
-    const attempt = spanned("Provider.search", { kind: "client" }, (span) => {
+    const rows = withSpan("Provider.search", { kind: "client" }, (span) => {
       describeAttempt(span, monitor.provider, request)
       return monitor.attempt(request, until, { maxQueueMs, onRefusal: (refusal) => describeRefusal(span, refusal) })
     })
-    return Effect.matchEffect(attempt, {
+    return Effect.matchEffect(rows, {
       onSuccess: (rows) =>
         Effect.succeed({ provider: name, ranking: new Ranking(rank(rows, request.num)), cached: false }),
-      onFailure: ({ message, reason, unanswered }) =>
+      onFailure: ({ message, reason, isLate }) =>
         Effect.andThen(
           Effect.logWarning(`Provider ${name} refused ${request.target}: ${reason} (${message})`),
-          Effect.fail(unanswered === true ? timedOut : failed)
+          Effect.fail(isLate === true ? timeoutError : upstreamError)
         )
     })
   })
 
-/** One after the other. A provider that hangs must leave time for those after it. */
-const oneByOne = (
-  walk: Walk,
+/** Calls the providers one after the other. Each has an equal share of the time left, so that one can hang. */
+const failOver = (
+  search: TargetSearch,
   [first, ...others]: ReadonlyArray<ProviderMonitor>
-): Effect.Effect<Answer, SearchFailed> => {
-  if (first === undefined) return Effect.fail(failed)
-  if (others.length === 0) return ask(walk, first, walk.deadline, true)
+): Effect.Effect<Answer, SearchError> => {
+  if (first === undefined) return Effect.fail(upstreamError)
+  if (others.length === 0) return attempt(search, first, search.deadline, true)
   return Clock.clockWith((clock) => {
-    const share = timeLeft(clock, walk.deadline) / (others.length + 1)
-    return Effect.catch(ask(walk, first, deadlineIn(clock, share), false), () => oneByOne(walk, others))
+    const shareMs = timeLeft(clock, search.deadline) / (others.length + 1)
+    return Effect.catch(attempt(search, first, deadlineIn(clock, shareMs), false), () => failOver(search, others))
   })
 }
 
 /**
- * The first, and beside it the others as soon as it has failed or takes longer than its slowest answers do. The first
- * answer wins, and what still runs is interrupted.
+ * Hedges requests: calls the first provider, and the others too as soon as it fails or is slower than usual. The first
+ * answer wins and interrupts the other attempts.
  */
-const overlapping = (
-  walk: Walk,
+const hedge = (
+  search: TargetSearch,
   [first, ...others]: ReadonlyArray<ProviderMonitor>
-): Effect.Effect<Answer, SearchFailed> => {
-  if (first === undefined) return Effect.fail(failed)
-  if (others.length === 0) return ask(walk, first, walk.deadline, true)
+): Effect.Effect<Answer, SearchError> => {
+  if (first === undefined) return Effect.fail(upstreamError)
+  if (others.length === 0) return attempt(search, first, search.deadline, true)
   return Clock.clockWith((clock) => {
-    const shareMs = timeLeft(clock, walk.deadline) / (others.length + 1)
-    const hasFailed = Latch.makeUnsafe(false)
-    const isSlow = Effect.sleep(Math.min(first.slowMs ?? shareMs, shareMs))
-    const beside = overlapping(walk, others).pipe(
-      // The first attempt still runs, and the end of this race interrupts it: nothing else would count it as slow.
-      Effect.tap(() => (Latch.isOpen(hasFailed) ? Effect.void : first.overtaken))
+    const shareMs = timeLeft(clock, search.deadline) / (others.length + 1)
+    const failure = Latch.makeUnsafe(false)
+    const slowness = Effect.sleep(Math.min(first.slowMs ?? shareMs, shareMs))
+    const second = hedge(search, others).pipe(
+      // The end of this race interrupts the first attempt, which therefore could not record its own slowness.
+      Effect.tap(() => (Latch.isOpen(failure) ? Effect.void : first.recordOvertaking))
     )
     return Effect.race(
-      Effect.tapError(ask(walk, first, walk.deadline, false), () => hasFailed.open),
-      Effect.andThen(Effect.raceFirst(hasFailed.await, isSlow), beside)
+      Effect.tapError(attempt(search, first, search.deadline, false), () => failure.open),
+      Effect.andThen(Effect.raceFirst(failure.await, slowness), second)
     )
   })
 }
@@ -144,13 +143,13 @@ const monitorsOf = Effect.fnUntraced(function* (table: ProviderTable) {
 })
 
 /**
- * The engines behind the targets. A target's providers are asked in order until one answers; all attempts share the
- * time until the search's deadline.
+ * Searches at the providers of a target. They are called in order until one answers, and all attempts share the time
+ * until the search's deadline.
  */
 export class Providers extends Context.Service<
   Providers,
   {
-    /** A ranked answer of one provider, at the latest at the deadline. */
+    /** The ranked answer of one provider. Ends at the deadline at the latest. */
     readonly search: (
       request: SearchRequest,
       deadline: Deadline
@@ -163,12 +162,12 @@ export class Providers extends Context.Service<
       Effect.gen(function* () {
         const { providerTimeout } = yield* Limits
         const monitors = yield* monitorsOf(table)
-        const timedOut = providerTimedOut(providerTimeout)
+        const timeoutError = providerTimedOut(providerTimeout)
         const search = (request: SearchRequest, deadline: Deadline) =>
           Effect.flatMap(Clock.currentTimeMillis, (now) => {
             const candidates = candidatesFor(monitors.get(request.target) ?? [], request, now)
-            const attempts = table.hedged?.has(request.target) === true ? overlapping : oneByOne
-            return attempts({ request, deadline, timedOut }, candidates)
+            const strategy = table.hedged?.has(request.target) === true ? hedge : failOver
+            return strategy({ request, deadline, timeoutError }, candidates)
           })
         return Providers.of({ search })
       })

@@ -5,7 +5,7 @@ import { countSearch } from "./Dispatch.ts"
 import { searchDuration } from "./Metrics.ts"
 import { describeOutcome, describeSearch, type SearchEnd, sampledSpan, TraceQueryText } from "./Tracing.ts"
 
-/** Counts each row by how it ended. Those that were not dispatched took no time, and their target may not exist. */
+/** Measures each row by its outcome. Rows that were not dispatched have 0 s and no target, which may be invalid. */
 export const countRows = ({ rows }: Batch, results: ReadonlyArray<RowBody>): Effect.Effect<void> =>
   Effect.forEach(
     rows,
@@ -25,8 +25,8 @@ const outcomeOf = ({ entry }: Row, result: RowBody): SearchEnd =>
     : { ...entry, dispatched: true }
 
 /**
- * Ends the span of each row, in the order of the request. Those that were rejected or never started get one too, so that
- * whoever looks for a row by its index finds it.
+ * Ends the span of each row, in the order of the request. Rows that were rejected or never started get a span too, so
+ * that a trace has every index.
  */
 export const traceRows = Effect.fnUntraced(function* (batch: Batch, results: ReadonlyArray<RowBody>) {
   if ((yield* sampledSpan) === undefined) return

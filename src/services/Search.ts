@@ -6,25 +6,25 @@ import type { SearchRequest } from "../domain/SearchRequest.ts"
 import type { SearchBody } from "../domain/SearchResult.ts"
 import { countSearch, makeDispatch, toBody, toLogEntry } from "./Dispatch.ts"
 import { Ids } from "./Ids.ts"
-import { type LedgerWaits, makeMetering, type Receipt } from "./Metering.ts"
-import { describeOutcome, describeSearch, spanned, TraceQueryText } from "./Tracing.ts"
+import { type LedgerTimings, makeMetering, type Receipt } from "./Metering.ts"
+import { describeOutcome, describeSearch, TraceQueryText, withSpan } from "./Tracing.ts"
 
-/** A search after its settlement: charged and logged, whether it has a body or failed upstream. */
+/** A search after its settlement. It is charged and logged, with a body or an upstream error. */
 export interface SearchSettlement {
   readonly body: Result.Result<SearchBody, UpstreamError | UpstreamTimeout>
   readonly receipt: Receipt
-  /** As it was logged. */
+  /** The log entry. */
   readonly entry: LogEntry
-  readonly waits: LedgerWaits
+  readonly timings: LedgerTimings
 }
 
-/** One search from credits to answer. */
+/** Runs one search, from reservation to settlement. */
 export class Search extends Context.Service<
   Search,
   {
     /**
-     * Reserves a credit, searches, and settles before it answers. A caller that goes away does not stop a search that
-     * was dispatched: it is finished, logged and charged. A defect gives the credit back.
+     * Reserves a credit, searches, and settles before it answers. The caller's interruption does not stop a dispatched
+     * search: it is finished, logged and charged. After a defect the credit is returned.
      */
     readonly run: (principal: Principal, request: SearchRequest) => Effect.Effect<SearchSettlement, QuotaExceeded>
   }
@@ -32,14 +32,14 @@ export class Search extends Context.Service<
   static readonly layer = Layer.effect(
     Search,
     Effect.gen(function* () {
-      const parts = { metering: yield* makeMetering, ids: yield* Ids, dispatch: yield* makeDispatch }
+      const deps: Deps = { metering: yield* makeMetering, ids: yield* Ids, dispatch: yield* makeDispatch }
       const scope = yield* Effect.scope
 
-      // In a fiber of its own, span and all: the caller's interruption ends the wait and not the search.
+      // Runs in a fiber of its own, with its span: an interruption of the caller ends the wait and not the search.
       const run = (principal: Principal, request: SearchRequest) =>
         Effect.flatMap(
           Effect.forkIn(
-            spanned("Search.run", {}, (span) => settledSearch(parts, principal, request, span)),
+            withSpan("Search.run", {}, (span) => runSearch(deps, principal, request, span)),
             scope,
             { startImmediately: true }
           ),
@@ -51,15 +51,15 @@ export class Search extends Context.Service<
   )
 }
 
-interface Parts {
+interface Deps {
   readonly metering: Effect.Success<typeof makeMetering>
   readonly ids: Ids["Service"]
   readonly dispatch: Effect.Success<typeof makeDispatch>
 }
 
-/** Everything from reservation to settlement; only the search in between can be interrupted. */
-const settledSearch = Effect.fnUntraced(function* (
-  { dispatch, ids, metering }: Parts,
+/** Runs a search from reservation to settlement. Only the dispatch can be interrupted, so that every hold is settled. */
+const runSearch = Effect.fnUntraced(function* (
+  { dispatch, ids, metering }: Deps,
   principal: Principal,
   request: SearchRequest,
   span: Tracer.Span
@@ -67,23 +67,23 @@ const settledSearch = Effect.fnUntraced(function* (
   describeSearch(span, request, yield* TraceQueryText)
   const clock = yield* Clock.Clock
   const startedAt = clock.currentTimeMillisUnsafe()
-  const metered = yield* metering.reserve(principal, 1)
+  const hold = yield* metering.reserve(principal, 1)
   const reservedAt = clock.currentTimeMillisUnsafe()
   const exit = yield* Effect.exit(Effect.interruptible(dispatch(request)))
   if (Exit.isFailure(exit)) {
-    yield* metered.settle([])
+    yield* hold.settle([])
     return yield* Effect.failCause(exit.cause)
   }
   const entry = toLogEntry(principal, request, yield* ids.make("qry_"), exit.value)
   yield* countSearch("search", entry)
   describeOutcome(span, { ...entry, dispatched: true })
   const answeredAt = clock.currentTimeMillisUnsafe()
-  const receipt = yield* metered.settle([entry])
+  const receipt = yield* hold.settle([entry])
   const settleMs = clock.currentTimeMillisUnsafe() - answeredAt
   return {
     body: Result.map(exit.value.answer, ({ ranking }) => toBody(entry, ranking)),
     receipt,
     entry,
-    waits: { reserveMs: reservedAt - startedAt, settleMs }
+    timings: { reserveMs: reservedAt - startedAt, settleMs }
   }
 }, Effect.uninterruptible)

@@ -2,7 +2,7 @@ import { Clock, Effect, Layer } from "effect"
 import type { Account } from "../domain/Account.ts"
 import type { NotFound } from "../domain/errors.ts"
 import { normalizeEmail, planTerms } from "../domain/Plan.ts"
-import { AccountError, Accounts, addressForTrial, noSuchAccount, termsOf } from "../services/Accounts.ts"
+import { AccountError, Accounts, noSuchAccount, requireTrialAddress, termsOf } from "../services/Accounts.ts"
 import { Ids } from "../services/Ids.ts"
 import { enterPeriod, MemoryStore } from "./MemoryStore.ts"
 
@@ -42,7 +42,7 @@ export const layer: Layer.Layer<Accounts, never, MemoryStore | Ids> = Layer.effe
       create: Effect.fnUntraced(function* (choice) {
         const { concurrency, quota } = yield* termsOf(choice)
         const email = normalizeEmail(choice.email)
-        yield* addressForTrial(choice.plan, email)
+        yield* requireTrialAddress(choice.plan, email)
         const id = yield* ids.make("acc_")
         const now = yield* Clock.currentTimeMillis
         if (byEmail(email) !== undefined) return yield* AccountError.taken(email)
@@ -60,7 +60,7 @@ export const layer: Layer.Layer<Accounts, never, MemoryStore | Ids> = Layer.effe
         const { concurrency, quota } = yield* termsOf(choice)
         const stored = yield* orNotFound(store.accounts.get(id), id)
         if ([...store.subscribers.values()].includes(id)) return yield* AccountError.subscriber
-        yield* addressForTrial(choice.plan, stored.account.email)
+        yield* requireTrialAddress(choice.plan, stored.account.email)
         const { plan } = choice
         const cycleStart = plan === "trial" ? undefined : (choice.cycleStart ?? stored.account.cycleStart)
         const now = yield* Clock.currentTimeMillis

@@ -27,11 +27,11 @@ import * as QueryLogMemory from "./QueryLogMemory.ts"
 import * as SessionsMemory from "./SessionsMemory.ts"
 
 /*
- * Quarry without a database, a network or a real clock, for tests of code that stands on its services. Every rule of
- * credits, limits and credentials is the real one; the conformance suites run against these layers too.
+ * All services in memory, for tests of code that uses them. They need no database, network or real clock. The rules of
+ * credits, limits and credentials are the real ones, because the conformance suites run against these layers too.
  */
 
-/** Accounts, keys, ledger and log over one store. */
+/** Accounts, keys, ledger and query log over one store. */
 export const storage = Layer.mergeAll(
   AccountsMemory.layer,
   KeyStoreMemory.layer,
@@ -39,7 +39,7 @@ export const storage = Layer.mergeAll(
   QueryLogMemory.layer
 ).pipe(Layer.provideMerge(Layer.merge(MemoryStore.layer, IdsRandom.layer)))
 
-/** Providers that answer every search by a rule: rows as a provider gives them, which are ranked, or a failure. */
+/** Providers whose answers a function makes: rows, which are ranked as usual, or an error. */
 export const providers = (
   search: (request: SearchRequest) => Effect.Effect<ReadonlyArray<UpstreamRow>, UpstreamError | UpstreamTimeout>
 ): Layer.Layer<Providers> =>
@@ -53,7 +53,7 @@ export const providers = (
   })
 
 export interface Options {
-  /** How long the result cache keeps an answer; 0 turns it off. */
+  /** Lifetime of answers in the result cache; 0 turns it off. */
   readonly cacheTtl?: Duration.Duration
   readonly limiter?: Layer.Layer<RateLimiter>
   /** Turns the keyless demo on. */

@@ -7,7 +7,7 @@ import { type Discrepancy, type Hold, HoldExpired, Ledger } from "../services/Le
 import { enterPeriod, type LedgerEntry, MemoryStore, type StoredAccount } from "./MemoryStore.ts"
 
 export interface LedgerOptions {
-  /** How long a hold lives when nobody ends it. */
+  /** Lifetime of a hold that is not settled. */
   readonly lease?: Duration.Duration | undefined
 }
 
@@ -15,29 +15,29 @@ const defaultLease = Duration.seconds(105)
 
 type Store = MemoryStore["Service"]
 
-interface Books {
+interface Deps {
   readonly store: Store
   readonly ids: Ids["Service"]
   readonly leaseMs: number
 }
 
-/** The ledger's rules without a database. Each operation is one synchronous step. */
+/** The ledger in memory. Each operation is one synchronous step, so that none needs a lock. */
 export const layer = (options: LedgerOptions = {}): Layer.Layer<Ledger, never, MemoryStore | Ids> =>
   Layer.effect(
     Ledger,
     Effect.gen(function* () {
-      const books: Books = {
+      const deps: Deps = {
         store: yield* MemoryStore,
         ids: yield* Ids,
         leaseMs: Duration.toMillis(options.lease ?? defaultLease)
       }
       return Ledger.of({
-        reserve: (account, credits) => reserve(books, account.id, credits),
-        allowance: (account) => allowance(books.store, account.id),
-        settle: (hold, records) => settle(books.store, hold, records),
-        grant: (accountId, credits) => grant(books, accountId, credits),
-        sweep: Effect.map(Clock.currentTimeMillis, (now) => sweep(books.store, now)),
-        verify: Effect.sync(() => discrepancies(books.store))
+        reserve: (account, credits) => reserve(deps, account.id, credits),
+        allowance: (account) => allowance(deps.store, account.id),
+        settle: (hold, entries) => settle(deps.store, hold, entries),
+        grant: (accountId, credits) => grant(deps, accountId, credits),
+        sweep: Effect.map(Clock.currentTimeMillis, (now) => sweep(deps.store, now)),
+        verify: Effect.sync(() => discrepancies(deps.store))
       })
     })
   )
@@ -47,7 +47,7 @@ const find = (store: Store, accountId: string): Effect.Effect<StoredAccount> => 
   return stored === undefined ? Effect.die(new Error(`account ${accountId} does not exist`)) : Effect.succeed(stored)
 }
 
-/** The allowance of the running period; the next one is opened when it has ended. */
+/** The allowance of the current period. Opens the next one where the stored one has ended. */
 const current = (store: Store, stored: StoredAccount, now: number): Allowance => {
   const { period } = stored.allowance
   if (period !== undefined && period.end <= now) stored.allowance = enterPeriod(store, stored.account, now).allowance
@@ -66,21 +66,21 @@ const allowance = Effect.fnUntraced(function* (store: Store, accountId: string) 
   return current(store, stored, yield* Clock.currentTimeMillis)
 })
 
-const reserve = Effect.fnUntraced(function* ({ ids, leaseMs, store }: Books, accountId: string, credits: number) {
+const reserve = Effect.fnUntraced(function* ({ ids, leaseMs, store }: Deps, accountId: string, credits: number) {
   const stored = yield* find(store, accountId)
   const id = yield* ids.make("hld_")
   const now = yield* Clock.currentTimeMillis
   const before = current(store, stored, now)
-  const taken = split(before, credits)
-  if (taken === undefined) return yield* QuotaExceeded.of(before, credits)
-  stored.allowance.used += taken.fromQuota
-  stored.balance -= taken.fromBalance
-  const hold: Hold = { id, accountId, ...taken, before }
+  const shares = split(before, credits)
+  if (shares === undefined) return yield* QuotaExceeded.of(before, credits)
+  stored.allowance.used += shares.fromQuota
+  stored.balance -= shares.fromBalance
+  const hold: Hold = { id, accountId, ...shares, before }
   store.holds.set(id, { hold, allowance: stored.allowance, expiresAt: now + leaseMs })
   return hold
 })
 
-/** Ends a hold: what was not charged goes back to where it came from. Undefined when it has ended already. */
+/** Ends a hold and returns the credits that are not charged to where they came from. Undefined where it has ended. */
 const end = (store: Store, id: string, charge: number): LedgerEntry | undefined => {
   const stored = store.holds.get(id)
   if (stored === undefined) return undefined
@@ -98,25 +98,25 @@ const end = (store: Store, id: string, charge: number): LedgerEntry | undefined 
   }
 }
 
-const settle = Effect.fnUntraced(function* (store: Store, hold: Hold, records: ReadonlyArray<LogEntry>) {
-  const charge = records.reduce((sum, record) => sum + record.credits, 0)
+const settle = Effect.fnUntraced(function* (store: Store, hold: Hold, entries: ReadonlyArray<LogEntry>) {
+  const charge = entries.reduce((sum, entry) => sum + entry.credits, 0)
   if (charge > hold.fromQuota + hold.fromBalance) {
     return yield* Effect.die(new RangeError(`hold ${hold.id}: more charged than held`))
   }
   const stored = yield* find(store, hold.accountId)
-  const settled = store.entries.find((entry) => entry.cause === hold.id)
-  if (settled !== undefined) {
-    return { charged: settled.quotaCredits - settled.balanceCredits, balance: stored.balance }
+  const earlier = store.entries.find(({ cause }) => cause === hold.id)
+  if (earlier !== undefined) {
+    return { charged: earlier.quotaCredits - earlier.balanceCredits, balance: stored.balance }
   }
   const at = yield* Clock.currentTimeMillis
-  const entry = end(store, hold.id, charge)
-  if (entry === undefined) return yield* new HoldExpired({ holdId: hold.id })
-  if (charge > 0) store.entries.push(entry)
-  store.queries.push(...records.map((record) => ({ ...record, holdId: hold.id, at })))
+  const ledgerEntry = end(store, hold.id, charge)
+  if (ledgerEntry === undefined) return yield* new HoldExpired({ holdId: hold.id })
+  if (charge > 0) store.entries.push(ledgerEntry)
+  store.queries.push(...entries.map((entry) => ({ ...entry, holdId: hold.id, at })))
   return { charged: charge, balance: stored.balance }
 })
 
-const grant = Effect.fnUntraced(function* ({ ids, store }: Books, accountId: string, credits: number) {
+const grant = Effect.fnUntraced(function* ({ ids, store }: Deps, accountId: string, credits: number) {
   const cause = yield* ids.requestId
   const stored = store.accounts.get(accountId)
   if (stored === undefined) return yield* new NotFound({ message: `There is no account ${accountId}.` })
@@ -138,19 +138,19 @@ const sum = <A>(items: Iterable<A>, credits: (item: A) => number): number => {
 }
 
 const discrepancies = (store: Store): ReadonlyArray<Discrepancy> => {
-  const found: Array<Discrepancy> = []
-  const compare = (accountId: string, what: string, expected: number, is: number) => {
-    if (expected !== is) found.push({ accountId, what, expected, found: is })
+  const result: Array<Discrepancy> = []
+  const compare = (accountId: string, what: string, expected: number, actual: number) => {
+    if (expected !== actual) result.push({ accountId, what, expected, found: actual })
   }
   for (const { account, allowance, balance } of store.accounts.values()) {
     const entries = store.entries.filter((entry) => entry.accountId === account.id)
     const holds = [...store.holds.values()].filter(({ hold }) => hold.accountId === account.id)
-    const counted = store.entries.filter((entry) => entry.allowance === allowance)
-    const held = [...store.holds.values()].filter((stored) => stored.allowance === allowance)
+    const entriesOfAllowance = store.entries.filter((entry) => entry.allowance === allowance)
+    const holdsOfAllowance = [...store.holds.values()].filter((stored) => stored.allowance === allowance)
     compare(
       account.id,
       "credits used of the quota",
-      sum(counted, (entry) => entry.quotaCredits) + sum(held, ({ hold }) => hold.fromQuota),
+      sum(entriesOfAllowance, (entry) => entry.quotaCredits) + sum(holdsOfAllowance, ({ hold }) => hold.fromQuota),
       allowance.used
     )
     compare(
@@ -168,5 +168,5 @@ const discrepancies = (store: Store): ReadonlyArray<Discrepancy> => {
       sum(queries, (query) => query.credits)
     )
   }
-  return found
+  return result
 }

@@ -30,11 +30,11 @@ export interface LedgerEntry {
   readonly allowance: StoredAllowance | undefined
   readonly quotaCredits: number
   readonly balanceCredits: number
-  /** The hold or the grant it comes from. */
+  /** The id of the hold or the grant behind it. */
   readonly cause: string
 }
 
-/** What the memory layers share, as the SQL layers share a database. For tests: nothing in it is ever dropped. */
+/** The data that the memory layers share, as the SQL layers share a database. It only grows, and so serves tests only. */
 export class MemoryStore extends Context.Service<
   MemoryStore,
   {
@@ -45,7 +45,7 @@ export class MemoryStore extends Context.Service<
     readonly holds: Map<string, StoredHold>
     readonly entries: Array<LedgerEntry>
     readonly queries: Array<StoredLogEntry & { readonly holdId: string | undefined }>
-    /** By secret. */
+    /** Keys by secret. */
     readonly keys: Map<string, ApiKey>
   }
 >()("quarry/testing/MemoryStore") {
@@ -62,7 +62,7 @@ export class MemoryStore extends Context.Service<
   )
 }
 
-/** The allowance of the account's period at `now`: the one that is there, or a new one. The trial's is the address's. */
+/** The stored or a new allowance of the account's period at `now`. That of the trial belongs to the email address. */
 export const enterPeriod = (
   store: MemoryStore["Service"],
   account: Account,
@@ -71,8 +71,8 @@ export const enterPeriod = (
   const period = periodAt(account.plan, account.cycleStart, now)
   const scope = period === undefined ? `trial:${account.email}` : account.id
   const key = `${scope} ${period?.start}`
-  const present = store.allowances.get(key)
-  if (present !== undefined) return { allowance: present, isNew: false }
+  const existing = store.allowances.get(key)
+  if (existing !== undefined) return { allowance: existing, isNew: false }
   const allowance: StoredAllowance = { scope, period, quota: account.quota, used: 0 }
   store.allowances.set(key, allowance)
   return { allowance, isNew: true }

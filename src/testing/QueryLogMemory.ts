@@ -4,11 +4,11 @@ import { maxRows, tooManyRows, total, type UsageBucket, type UsageQuery } from "
 import { QueryLog, type StoredLogEntry } from "../services/QueryLog.ts"
 import { MemoryStore } from "./MemoryStore.ts"
 
-/** The log without a database. */
+/** The query log in memory. */
 export const layer: Layer.Layer<QueryLog, never, MemoryStore> = Layer.effect(
   QueryLog,
   Effect.map(MemoryStore, (store) => {
-    /** Newest first, each with its position. */
+    /** The account's entries with their positions, newest first. */
     const entriesOf = (accountId: string) =>
       store.queries
         .map(({ holdId: _, ...entry }, index) => ({
@@ -19,9 +19,9 @@ export const layer: Layer.Layer<QueryLog, never, MemoryStore> = Layer.effect(
         .sort((a, b) => compare(b.position, a.position))
 
     return QueryLog.of({
-      append: (records) =>
+      append: (entries) =>
         Effect.map(Clock.currentTimeMillis, (at) => {
-          store.queries.push(...records.map((record) => ({ ...record, holdId: undefined, at })))
+          store.queries.push(...entries.map((entry) => ({ ...entry, holdId: undefined, at })))
         }),
       recent: (accountId, limit) =>
         Effect.sync(() =>
@@ -31,13 +31,13 @@ export const layer: Layer.Layer<QueryLog, never, MemoryStore> = Layer.effect(
         ),
       history: (accountId, { after, filter, limit }) =>
         Effect.sync(() => {
-          const found = entriesOf(accountId).filter(
+          const matches = entriesOf(accountId).filter(
             ({ entry, position }) => passes(entry, filter) && (after === undefined || compare(position, after) < 0)
           )
-          const page = found.slice(0, limit)
+          const page = matches.slice(0, limit)
           return {
             entries: page.map(({ entry }) => entry),
-            next: found.length > limit ? page.at(-1)?.position : undefined
+            next: matches.length > limit ? page.at(-1)?.position : undefined
           }
         }),
       usage: Effect.fnUntraced(function* (accountId, query) {
@@ -84,7 +84,7 @@ const count = (entries: ReadonlyArray<StoredLogEntry>, query: UsageQuery): Reado
     const name = `${start} ${group}`
     buckets.set(name, { start, group, ...total([buckets.get(name) ?? total([]), one]) })
   }
-  // Entries without a key come last, as nulls do in the database.
+  // Sorts entries without a key last, as the database sorts nulls.
   const order = (group: string | undefined) => (group === undefined ? "~" : group)
   return [...buckets.values()].sort((a, b) => a.start - b.start || (order(a.group) < order(b.group) ? -1 : 1))
 }

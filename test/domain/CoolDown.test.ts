@@ -4,13 +4,13 @@ import {
   admits,
   type CoolDown,
   closed,
+  endProbe,
   isProbe,
   type Policy,
   phase,
-  probe,
-  probed,
   providerPolicy,
-  refused,
+  recordRefusal,
+  startProbe,
   suspensionPolicy
 } from "../../src/domain/CoolDown.ts"
 import type { RefusalReason } from "../../src/domain/Refusal.ts"
@@ -35,7 +35,7 @@ const refuse = (
   now = 0,
   retryAfterMs?: number,
   policy: Policy = providerPolicy
-) => refused(coolDown, policy, { reason, retryAfterMs }, now)
+) => recordRefusal(coolDown, policy, { reason, retryAfterMs }, now)
 
 const times = (count: number, reason: RefusalReason) =>
   Array.from({ length: count }).reduce((coolDown: CoolDown) => refuse(coolDown, reason), closed)
@@ -69,7 +69,7 @@ describe("the rules of a provider", () => {
     let coolDown = times(1, "quota")
     const openings = Array.from({ length: 6 }, () => {
       const now = coolDown.until ?? 0
-      coolDown = refuse(probed(probe(coolDown)), "quota", now)
+      coolDown = refuse(endProbe(startProbe(coolDown)), "quota", now)
       return ((coolDown.until ?? 0) - now) / 60_000
     })
     assert.deepStrictEqual(openings, [10, 20, 40, 60, 60, 60])
@@ -99,7 +99,7 @@ describe("the rules of a suspended engine", () => {
   })
 })
 
-/** What can happen to a cool-down, each so long after the event before. */
+/** Events of a cool-down, each with the time since the one before. */
 const event = fc.record({
   afterMs: fc.oneof(fc.nat(2_000), fc.nat(2 * dayMs)),
   kind: fc.oneof(
@@ -118,9 +118,9 @@ type Event = (typeof event extends fc.Arbitrary<infer E> ? E : never)["kind"]
 
 const step = (coolDown: CoolDown, kind: Event, policy: Policy, now: number): CoolDown => {
   if (kind._tag === "answered") return closed
-  if (kind._tag === "refused") return refused(coolDown, policy, kind, now)
-  if (kind._tag === "probed") return probed(coolDown)
-  return isProbe(coolDown, now) ? probe(coolDown) : coolDown
+  if (kind._tag === "refused") return recordRefusal(coolDown, policy, kind, now)
+  if (kind._tag === "probed") return endProbe(coolDown)
+  return isProbe(coolDown, now) ? startProbe(coolDown) : coolDown
 }
 
 /** Runs events from a closed state, and shows each step to `check`. */
@@ -156,13 +156,13 @@ describe("whatever happens to it", () => {
 
   it("admits when its time is over and no probe runs, so nothing is left out for good", () =>
     eachWalk((_, __, after) => {
-      if (after.until !== undefined) assert.strictEqual(admits(after, after.until), !after.probing)
+      if (after.until !== undefined) assert.strictEqual(admits(after, after.until), !after.isProbing)
     }))
 
   it("admits nothing while it is open, and one probe while it is half-open", () =>
     eachWalk((_, __, after, now) => {
       if (phase(after, now) === "open") assert.isFalse(admits(after, now))
-      if (phase(after, now) === "half_open") assert.isFalse(admits(probe(after), now))
+      if (phase(after, now) === "half_open") assert.isFalse(admits(startProbe(after), now))
     }))
 
   it("a refusal never shortens the time that it is open", () =>

@@ -164,7 +164,7 @@ describe("R23: the marketplace", () => {
 })
 
 describe("R25: requests with a session's cookie", () => {
-  /** What a browser may say of the page that a request comes from; undefined says nothing. */
+  /** Values of the headers in which a browser names the calling page; undefined where it sends none. */
   const origins = [
     undefined,
     "http://quarry.test",

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer, Redacted } from "effect"
 import { unauthorized } from "../../src/domain/errors.ts"
-import { requestsPerMinuteOfAddress } from "../../src/http/addressLimit.ts"
+import { requestsPerMinuteOfAddress } from "../../src/http/middleware/addressLimit.ts"
 import {
   AuthorizationRequestExpired,
   AuthorizationRequests,

@@ -78,7 +78,7 @@ const templateOf = (path: string): string =>
     .join("")
     .replace(/key_[0-9a-f]{32}/, "{id}")
 
-/** Whether an answer has the body and exactly the headers that the document gives its status. */
+/** Checks that a response has the body and exactly the headers that the document gives its status. */
 const assertDocumented = (answer: TestApi.Answer, path: string, method: string) => {
   const response = at(committed, "paths", path, method, "responses", String(answer.status))
   if (answer.status === 204 || answer.status === 202) assert.strictEqual(answer.text, "")

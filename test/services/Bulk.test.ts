@@ -229,7 +229,7 @@ describe("Bulk", () => {
   )
 })
 
-/** What a row's provider does, told by its query. */
+/** The behaviour of a row's provider, chosen by the row's query. */
 const behaviour: Record<string, Effect.Effect<ReturnType<typeof found>, UpstreamError>> = {
   ok: Effect.succeed(found(2)),
   slow: Effect.as(Effect.sleep(200), found(2)),

@@ -10,7 +10,7 @@ import { Search } from "../../src/services/Search.ts"
 import { aCaller, aPrincipal, aRequest, found, providing, services } from "../support/Services.ts"
 import { deadlineAfter } from "../support/Time.ts"
 
-/** What has been counted, by metric and labels. Histograms count their values. */
+/** The present counts by metric and labels; for histograms the number of values. */
 const counted = Effect.map(Metric.snapshot, (metrics) => {
   const counts: Record<string, number> = {}
   for (const { attributes = {}, id, state } of metrics) {

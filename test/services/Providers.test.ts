@@ -36,7 +36,7 @@ const tableOf = (alpha: ReadonlyArray<Provider>): ProviderTable => ({
   zeta_search: []
 })
 
-/** How a search ends over these providers, and when. */
+/** The outcome of a search over these providers, and its time. */
 const search = (alpha: ReadonlyArray<Provider>, fields?: Parameters<typeof searchRequest>[0]) =>
   Effect.gen(function* () {
     const startedAt = yield* Clock.currentTimeMillis

@@ -30,7 +30,7 @@ const answersPing = (port: number): Promise<boolean> =>
     socket.once("data", () => socket.destroy())
   })
 
-/** LedgerWaits until `ready` says so; a server that never is fails the test by its time. */
+/** Waits until `ready` says so; a server that never is fails the test by its time. */
 const until = async (ready: () => Promise<boolean>): Promise<void> => {
   while (!(await ready())) await sleep(20)
 }

@@ -50,7 +50,7 @@ const allowance = {
 
 const receipt = { creditsUsed: 1, before: allowance, balance: 0 }
 
-const waits = { reserveMs: 0, settleMs: 0 }
+const timings = { reserveMs: 0, settleMs: 0 }
 
 /** Services for tests of the listener: one key, no limits, and searches that find nothing after `during`. */
 export const layer = (during: (request: SearchRequest) => Effect.Effect<void>) =>
@@ -72,7 +72,7 @@ const stubs = (during: (request: SearchRequest) => Effect.Effect<void>) =>
         Effect.succeed({
           body: { batch_id: "bat_stub", total: 0, succeeded: 0, failed: 0, results: [] },
           receipt,
-          waits
+          timings
         })
     }),
     Layer.mock(Search, {
@@ -81,7 +81,7 @@ const stubs = (during: (request: SearchRequest) => Effect.Effect<void>) =>
           body: Result.succeed({ id: "qry_stub", ...request, ranking: new Ranking([]) }),
           receipt,
           entry: logEntry({ id: "qry_stub", accountId: principal.account.id }, request.query),
-          waits
+          timings
         })
     }),
     Layer.mock(Sessions, { cookieName: "quarry.session_token" }),

@@ -11,6 +11,15 @@ export const settle = Effect.forEach(Array(50), () => Effect.yieldNow, { discard
 /** Moves the test's clock, with every fiber at rest before and after: what is due has happened when it returns. */
 export const advance = (by: Duration.Input) => settle.pipe(Effect.andThen(TestClock.adjust(by)), Effect.andThen(settle))
 
+/**
+ * Sets the test's clock before an effect starts. Pipe it behind the layers: a layer that sleeps in a loop would
+ * otherwise wake for each interval since 1970, which takes longer than a test may.
+ */
+export const startingAt =
+  (moment: string) =>
+  <A, E, R>(effect: Effect.Effect<A, E, R>) =>
+    Effect.andThen(TestClock.setTime(Date.parse(moment)), effect)
+
 /** The deadline of a search that starts now. */
 export const deadlineAfter = (ms: number) => Clock.clockWith((clock) => Effect.sync(() => deadlineIn(clock, ms)))
 

@@ -88,9 +88,9 @@ export const connect = (port: number) =>
 
 export interface Connection {
   readonly send: (bytes: string | Uint8Array) => Effect.Effect<void>
-  /** LedgerWaits for `count` whole responses, or for what came before the connection closed. */
+  /** Waits for `count` whole responses, or for what came before the connection closed. */
   readonly responses: (count: number) => Effect.Effect<ReadonlyArray<WireResponse>>
-  /** LedgerWaits until the connection has closed, and answers what came. */
+  /** Waits until the connection has closed, and answers what came. */
   readonly closed: Effect.Effect<ReadonlyArray<WireResponse>>
   /** Stops reading, until `resume`. */
   readonly pause: Effect.Effect<void>

@@ -12,7 +12,7 @@ import { QueryLog } from "../../services/QueryLog.ts"
 import { Api } from "../Api.ts"
 import { AccountExport, type Account as Me } from "../groups/AccountGroup.ts"
 import { LoggedQuery } from "../groups/UsageGroup.ts"
-import { currentAccount, currentCaller } from "../Middleware.ts"
+import { currentAccount, currentAccountPrincipal } from "../Middleware.ts"
 import { toKey } from "./keys.ts"
 import { toLoggedQuery } from "./usage.ts"
 
@@ -60,7 +60,7 @@ export const layer = HttpApiBuilder.group(
       .handle(
         "me",
         Effect.fnUntraced(function* () {
-          const principal = yield* currentCaller
+          const principal = yield* currentAccountPrincipal
           return toMe(principal, yield* ledger.allowance(principal.account))
         })
       )

@@ -4,11 +4,11 @@ import { InvalidRequest, Issue, NotFound, RateLimited, Unauthorized } from "../.
 import { authPath } from "../../domain/OAuth.ts"
 import { AuthRoutes } from "../../services/AuthRoutes.ts"
 import { RateLimiter } from "../../services/RateLimiter.ts"
-import { limitByAddress } from "../addressLimit.ts"
 import { readAnonymous } from "../body.ts"
-import { clientAddress } from "../clientAddress.ts"
 import { type Undeclared, undeclared, undeclaredResponse } from "../errors.ts"
-import { noStore } from "../securityHeaders.ts"
+import { limitByAddress } from "../middleware/addressLimit.ts"
+import { clientAddress } from "../middleware/clientAddress.ts"
+import { noStore } from "../middleware/securityHeaders.ts"
 
 /** An error of the sign-in library: a message for people, and the wrong fields, if any. */
 const LibraryError = Schema.Struct({

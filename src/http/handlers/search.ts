@@ -4,14 +4,14 @@ import { parseBulk } from "../../domain/BulkRequest.ts"
 import type { QuotaExceeded } from "../../domain/errors.ts"
 import { toSearch } from "../../domain/SearchRequest.ts"
 import { Bulk } from "../../services/Bulk.ts"
-import type { LedgerWaits, Receipt } from "../../services/Metering.ts"
+import type { LedgerTimings, Receipt } from "../../services/Metering.ts"
 import { Search } from "../../services/Search.ts"
 import { Api } from "../Api.ts"
-import { bulkResponse, searchResponse } from "../answers.ts"
 import { readJson } from "../body.ts"
-import { CurrentRequest, type Facts, note, type RequestState, setHeaders } from "../CurrentRequest.ts"
-import { quotaHeaders, refusalHeaders } from "../headers.ts"
+import { addLogFields, CurrentRequest, type LogFields, type RequestState, setHeaders } from "../CurrentRequest.ts"
+import { quotaErrorHeaders, quotaHeaders } from "../headers.ts"
 import { CurrentPrincipal } from "../Middleware.ts"
+import { bulkResponse, searchResponse } from "./searchResponses.ts"
 
 /**
  * Answers are handed over as the JSON that they are: the declared schemas would copy and check each row of what our own
@@ -30,12 +30,12 @@ export const layer = HttpApiBuilder.group(
         Effect.fnUntraced(function* ({ query }) {
           const state = yield* CurrentRequest
           const request = yield* Effect.fromResult(toSearch(query))
-          note(state, { target: request.target })
+          addLogFields(state, { target: request.target })
           const run = search.run(yield* CurrentPrincipal, request)
-          const { body, receipt, entry, waits } = yield* withQuotaOnFailure(state, run)
+          const { body, receipt, entry, timings } = yield* withQuotaOnFailure(state, run)
           const { cached, durationMs, provider } = entry
-          note(state, {
-            ...toFacts(receipt, waits),
+          addLogFields(state, {
+            ...toFacts(receipt, timings),
             cached,
             search_ms: durationMs,
             ...(provider === undefined ? {} : { provider })
@@ -50,9 +50,9 @@ export const layer = HttpApiBuilder.group(
         Effect.fnUntraced(function* ({ request }) {
           const state = yield* CurrentRequest
           const rows = yield* Effect.fromResult(parseBulk(yield* readJson(request)))
-          note(state, { rows: rows.length })
-          const { body, receipt, waits } = yield* withQuotaOnFailure(state, bulk.run(yield* CurrentPrincipal, rows))
-          note(state, { ...toFacts(receipt, waits), batch_id: body.batch_id, rows_failed: body.failed })
+          addLogFields(state, { rows: rows.length })
+          const { body, receipt, timings } = yield* withQuotaOnFailure(state, bulk.run(yield* CurrentPrincipal, rows))
+          addLogFields(state, { ...toFacts(receipt, timings), batch_id: body.batch_id, rows_failed: body.failed })
           setHeaders(state, quotaHeaders(receipt))
           return bulkResponse(body)
         })
@@ -60,7 +60,7 @@ export const layer = HttpApiBuilder.group(
   })
 )
 
-const toFacts = ({ creditsUsed }: Receipt, { reserveMs, settleMs }: LedgerWaits): Facts => ({
+const toFacts = ({ creditsUsed }: Receipt, { reserveMs, settleMs }: LedgerTimings): LogFields => ({
   credits: creditsUsed,
   reserve_ms: reserveMs,
   settle_ms: settleMs
@@ -68,4 +68,4 @@ const toFacts = ({ creditsUsed }: Receipt, { reserveMs, settleMs }: LedgerWaits)
 
 /** A 402 carries the quota headers too. */
 const withQuotaOnFailure = <A>(state: RequestState, run: Effect.Effect<A, QuotaExceeded>) =>
-  Effect.tapError(run, (error) => Effect.sync(() => setHeaders(state, refusalHeaders(error))))
+  Effect.tapError(run, (error) => Effect.sync(() => setHeaders(state, quotaErrorHeaders(error))))

@@ -1,6 +1,6 @@
 import { Effect, Layer } from "effect"
 import { NotFound } from "../../domain/errors.ts"
-import { letsAppsIn } from "../../domain/OAuth.ts"
+import { canAuthorizeApps } from "../../domain/OAuth.ts"
 import { AuthRoutes } from "../../services/AuthRoutes.ts"
 import { Library } from "./Library.ts"
 import { isOffered } from "./Offer.ts"
@@ -12,7 +12,7 @@ export const layer = (options: SignInOptions): Layer.Layer<AuthRoutes, never, Li
     AuthRoutes,
     Effect.gen(function* () {
       const library = yield* Library
-      const offer = { providers: providersOf(options).length > 0, apps: letsAppsIn(options.baseUrl) }
+      const offer = { providers: providersOf(options).length > 0, apps: canAuthorizeApps(options.baseUrl) }
 
       const handle = Effect.fn("AuthRoutes.handle")(function* (request: Request, address: string | undefined) {
         if (isOffered(request.method, new URL(request.url).pathname, offer))

@@ -4,7 +4,7 @@ import { generateRandomString } from "better-auth/crypto"
 import { betterAuth } from "better-auth/minimal"
 import { Duration, Effect, Predicate, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
-import { authPath, failurePath, letsAppsIn } from "../../domain/OAuth.ts"
+import { authPath, canAuthorizeApps, failurePath } from "../../domain/OAuth.ts"
 import { maxEmailCharacters } from "../../domain/Plan.ts"
 import { Emails } from "../../services/Emails.ts"
 import { type Attempts, makeAttempts } from "./Attempts.ts"
@@ -90,7 +90,7 @@ const configure = Effect.fnUntraced(function* (options: SignInOptions, bridge: B
     membership: yield* makeMembership({ confirmedOnly: delivers }),
     deliversEmails: delivers
   }
-  const oauth = letsAppsIn(options.baseUrl) ? yield* makeOAuth(options, bridge) : undefined
+  const oauth = canAuthorizeApps(options.baseUrl) ? yield* makeOAuth(options, bridge) : undefined
   return {
     ...siteOptions(options),
     ...storageOptions(deps),

@@ -4,7 +4,14 @@ import { APIError, isAPIError } from "better-auth/api"
 import type { Endpoint } from "better-call"
 import { Duration, Effect, Predicate, type Redacted } from "effect"
 import { SqlClient } from "effect/sql"
-import { accessTokenPrefix, appScopes, consentPath, isOwnScheme, resourceOf, signInPath } from "../../domain/OAuth.ts"
+import {
+  accessTokenPrefix,
+  appScopes,
+  consentPath,
+  isPrivateUseScheme,
+  resourceOf,
+  signInPath
+} from "../../domain/OAuth.ts"
 import type { Bridge } from "./Database.ts"
 import { digestOf } from "./Digest.ts"
 import { apps } from "./Store.ts"
@@ -164,7 +171,7 @@ const allowingOwnSchemes =
     // `OAuthRequests.ts` has written this body.
     const metadata = context.body as { readonly redirect_uris: ReadonlyArray<string> }
     const { redirect_uris } = metadata
-    const others = redirect_uris.filter((uri) => !isOwnScheme(uri))
+    const others = redirect_uris.filter((uri) => !isPrivateUseScheme(uri))
     if (others.length === redirect_uris.length) return endpoint(context)
     const body = { ...metadata, redirect_uris: others.length === 0 ? [placeholderRedirect] : others }
     return commitErrors(bridge, async () => {

@@ -1,5 +1,5 @@
 import { Predicate } from "effect"
-import { appScopes, authPath, failurePath, isRedirect, resourceOf } from "../../domain/OAuth.ts"
+import { appScopes, authPath, failurePath, isAllowedRedirect, resourceOf } from "../../domain/OAuth.ts"
 import { ownPath } from "../../domain/ownPath.ts"
 import { cutCodePoints } from "../../domain/text.ts"
 
@@ -120,7 +120,7 @@ const rewriteRegistration = async (request: Request): Promise<Request | Response
       `redirect_uris must be 1 to ${limits.redirects} addresses of at most ${limits.redirectCharacters} characters`
     )
   }
-  if (!redirect_uris.every(isRedirect)) {
+  if (!redirect_uris.every(isAllowedRedirect)) {
     return errorResponse(
       "invalid_redirect_uri",
       "a redirect must be https, http to this machine, or of a scheme of the app's own"

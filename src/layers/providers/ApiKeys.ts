@@ -55,7 +55,7 @@ export const make = (provider: string, keys: ReadonlyArray<Redacted.Redacted>): 
 
   const cool = Effect.fnUntraced(function* (state: KeyState, refusal: Refusal) {
     const now = yield* Clock.currentTimeMillis
-    state.coolDown = CoolDown.refused(state.coolDown, CoolDown.providerPolicy, refusal, now)
+    state.coolDown = CoolDown.recordRefusal(state.coolDown, CoolDown.providerPolicy, refusal, now)
     state.lastRefusal = refusal
     const log = refusal.reason === "unauthorized" ? Effect.logError : Effect.logWarning
     const ms = (state.coolDown.until ?? now) - now

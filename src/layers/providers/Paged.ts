@@ -3,7 +3,7 @@ import { type Capabilities, planCalls, type UpstreamCall } from "../../domain/Ca
 import type { UpstreamRow } from "../../domain/Organic.ts"
 import type { Refusal } from "../../domain/Refusal.ts"
 import { defaultQueueMs, type Provider } from "../../services/Provider.ts"
-import { spanned } from "../../services/Tracing.ts"
+import { withSpan } from "../../services/Tracing.ts"
 
 /** Pages of one search asked for at once, besides the first. */
 const maxConcurrentPages = 4
@@ -20,7 +20,7 @@ export const make = (
 ): Provider => {
   /** One of several calls of an attempt, each with a span of its own: they differ in time and end. */
   const fetchOneOf = (call: UpstreamCall, maxQueueMs: number) =>
-    spanned("Provider.page", { kind: "client", attributes: { "quarry.page": call.page } }, () =>
+    withSpan("Provider.page", { kind: "client", attributes: { "quarry.page": call.page } }, () =>
       fetchPage(call, maxQueueMs)
     )
 

@@ -122,7 +122,7 @@ const makeSuspension = () => {
   return {
     failed: (refusal: Refusal) =>
       Effect.map(Clock.currentTimeMillis, (now) => {
-        coolDown = CoolDown.refused(coolDown, CoolDown.suspensionPolicy, refusal, now)
+        coolDown = CoolDown.recordRefusal(coolDown, CoolDown.suspensionPolicy, refusal, now)
         if (CoolDown.suspensionPolicy[refusal.reason] !== undefined) lastRefusal = refusal
       }),
     believe: (rows: ReadonlyArray<UpstreamRow>) => {

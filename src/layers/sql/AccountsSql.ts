@@ -7,9 +7,9 @@ import { normalizeEmail, type PaidPlan, Plan, periodAt, planTerms } from "../../
 import {
   AccountError,
   Accounts,
-  addressForTrial,
   noSuchAccount,
   type PlanChoice,
+  requireTrialAddress,
   termsOf
 } from "../../services/Accounts.ts"
 import { Ids } from "../../services/Ids.ts"
@@ -61,7 +61,7 @@ const enterPeriod = Effect.fnUntraced(function* (
   quota: number | undefined
 ) {
   const period = periodAt(account.plan, account.cycleStart, yield* Clock.currentTimeMillis)
-  yield* addressForTrial(account.plan, account.email)
+  yield* requireTrialAddress(account.plan, account.email)
   const scope = period === undefined ? trialScope(account.email) : account.id
   yield* sql`
     with entered as (

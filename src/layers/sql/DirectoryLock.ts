@@ -1,8 +1,8 @@
 import { linkSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { Effect, type Scope } from "effect"
-import { innermost } from "../../domain/innermost.ts"
 import { OperatorError } from "../../domain/OperatorError.ts"
+import { rootCauseMessage } from "../../domain/rootCause.ts"
 
 /** The embedded store cannot be opened; the message says why and what to do. */
 export class StorageUnavailable extends OperatorError("StorageUnavailable") {}
@@ -13,7 +13,7 @@ const lockName = "quarry.pid"
 export const unusableDirectory = (dataDir: string, error: unknown): StorageUnavailable =>
   new StorageUnavailable({
     message:
-      `DATA_DIR ${dataDir} cannot be used: ${innermost(error)}. ` +
+      `DATA_DIR ${dataDir} cannot be used: ${rootCauseMessage(error)}. ` +
       "Name a directory that belongs to the user of this process, who may write in it."
   })
 

@@ -30,10 +30,10 @@ export const account = Effect.map(Ledger, (ledger) =>
     arguments: Schema.Struct({}),
     output: Output,
     openWorld: false,
-    call: Effect.fnUntraced(function* (caller) {
-      const allowance = yield* ledger.allowance(caller.account)
+    call: Effect.fnUntraced(function* (principal) {
+      const allowance = yield* ledger.allowance(principal.account)
       const structured = {
-        ...toMe(caller, allowance),
+        ...toMe(principal, allowance),
         quota_remaining: remaining(allowance),
         balance: allowance.balance,
         resets_at: toMomentOrNull(allowance.resetsAt)

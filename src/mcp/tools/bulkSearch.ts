@@ -22,9 +22,9 @@ export const bulkSearch = Effect.map(Bulk, (bulk) =>
     arguments: Schema.Struct({ ...bulkFields, max_characters }),
     output: BulkResult,
     openWorld: true,
-    call: Effect.fnUntraced(function* (caller, { max_characters = defaultCharacters, ...batch }) {
+    call: Effect.fnUntraced(function* (principal, { max_characters = defaultCharacters, ...batch }) {
       const rows = toRows({ source: defaultSource, ...batch })
-      const result = toBulkResult((yield* bulk.run(caller, rows)).body)
+      const result = toBulkResult((yield* bulk.run(principal, rows)).body)
       return { structured: { ...result }, text: bulkText(result, max_characters) }
     })
   })

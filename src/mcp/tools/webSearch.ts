@@ -24,9 +24,9 @@ export const webSearch = Effect.map(Search, (search) =>
     arguments: Arguments,
     output: SearchResult,
     openWorld: true,
-    call: Effect.fnUntraced(function* (caller, { max_characters = defaultCharacters, ...fields }) {
+    call: Effect.fnUntraced(function* (principal, { max_characters = defaultCharacters, ...fields }) {
       const request = yield* Effect.fromResult(toSearch({ source: defaultSource, ...fields }))
-      const { body } = yield* search.run(caller, request)
+      const { body } = yield* search.run(principal, request)
       const result = toSearchResult(yield* Effect.fromResult(body))
       return { structured: { ...result }, text: searchText(result, max_characters) }
     })

@@ -4,11 +4,11 @@ import { type InvalidRequest, NotFound, type RateLimited } from "../../../domain
 import {
   authorizationServer,
   authorizationServerPaths,
+  canAuthorizeApps,
   confirmPath,
   consentPath,
   failurePath,
   forgotPasswordPath,
-  letsAppsIn,
   protectedResource,
   protectedResourcePaths,
   signInPath,
@@ -57,7 +57,7 @@ export const layer = Layer.unwrap(
   Effect.gen(function* () {
     const { origin } = yield* Deployment
     const services = yield* Effect.context<PageServices>()
-    const hasApps = letsAppsIn(origin)
+    const hasApps = canAuthorizeApps(origin)
 
     const page = (handler: Handler) =>
       handler.pipe(

@@ -1,19 +1,19 @@
 import { Context, Effect } from "effect"
-import { RateLimited } from "../domain/errors.ts"
+import { RateLimited } from "../../domain/errors.ts"
 
-/** How many request bodies may be awaited at once, and how many bytes of them may be kept. */
+/** Limits on request bodies that are being received: their number and their bytes in memory. */
 export interface BodyLimits {
   readonly maxBodies: number
   readonly maxBytes: number
 }
 
-/** What the requests of one listener may take together. */
+/** Limits over all requests of one listener. */
 export interface IntakeLimits {
-  /** Requests that are worked on. Each may hold a body of 1 MiB and an upstream call. */
+  /** Requests that are processed at once. Each may hold a body of 1 MiB and an upstream call. */
   readonly maxRequestsInFlight: number
-  /** Bodies of callers whose credential was accepted. */
+  /** Bodies of requests whose credential was accepted. */
   readonly bodies: BodyLimits
-  /** Bodies of everybody else: a share of their own, so that they take nothing from callers who are known. */
+  /** Bodies of other requests. Their pool is separate, so that they cannot block authenticated callers. */
   readonly anonymousBodies: BodyLimits
 }
 
@@ -23,19 +23,19 @@ export const intakeLimits: IntakeLimits = {
   anonymousBodies: { maxBodies: 512, maxBytes: 16 * 1024 * 1024 }
 }
 
-/** Whether a body comes from a caller whose credential was accepted. */
-export type Sender = "known" | "anonymous"
+/** The sender of a body: `authenticated` where its credential was accepted. */
+export type Sender = "authenticated" | "anonymous"
 
-/** Seconds after which a refused caller should try again. */
+/** Value of `Retry-After`, in seconds, on responses with `busyError`. */
 export const busyRetrySeconds = 1
 
-/** The answer to what does not fit into a full process (R57). */
-export const busy = new RateLimited({
+/** The error of a request above the limits of the process (R57). */
+export const busyError = new RateLimited({
   message: "The service is busy. Nothing was charged; try again in a moment.",
   retryAfterSeconds: busyRetrySeconds
 })
 
-/** The bodies that are being collected for one kind of sender. */
+/** Counts the bodies that are being received from one kind of sender. */
 export class BodyPool {
   bodies = 0
   bytes = 0
@@ -45,7 +45,7 @@ export class BodyPool {
     this.limits = limits
   }
 
-  /** Counts bytes of memory for a body, or answers false when they would be too many. */
+  /** Reserves memory for a body. Returns false, and reserves none, where the limit would be exceeded. */
   take(bytes: number): boolean {
     if (this.bytes + bytes > this.limits.maxBytes) return false
     this.bytes += bytes
@@ -58,8 +58,8 @@ export class BodyPool {
 }
 
 /**
- * Counts the requests that are worked on. One that waits for its body is not worked on: senders that never finish would
- * take all places from requests that could be answered.
+ * Counts the requests that are processed. A request that waits for its body is not counted, because slow senders would
+ * otherwise take all places.
  */
 export class Intake {
   inFlight = 0
@@ -68,21 +68,24 @@ export class Intake {
 
   constructor(limits: IntakeLimits) {
     this.limits = limits
-    this.pools = { known: new BodyPool(limits.bodies), anonymous: new BodyPool(limits.anonymousBodies) }
+    this.pools = { authenticated: new BodyPool(limits.bodies), anonymous: new BodyPool(limits.anonymousBodies) }
   }
 
-  get full(): boolean {
+  get isFull(): boolean {
     return this.inFlight >= this.limits.maxRequestsInFlight
   }
 
-  /** Collects a body from a pool. The request gives up its place meanwhile, and is refused when there is none after it. */
+  /**
+   * Receives a body, counted in its sender's pool. The request leaves its place meanwhile, and fails with `busyError`
+   * where all places are taken afterwards.
+   */
   readonly awaitBody = <A, E>(
     sender: Sender,
     collect: (pool: BodyPool) => Effect.Effect<A, E>
   ): Effect.Effect<A, E | RateLimited> => {
     const pool = this.pools[sender]
     const start = Effect.suspend(() => {
-      if (pool.bodies >= pool.limits.maxBodies) return Effect.fail(busy)
+      if (pool.bodies >= pool.limits.maxBodies) return Effect.fail(busyError)
       pool.bodies++
       this.inFlight--
       return Effect.void
@@ -98,13 +101,13 @@ export class Intake {
     ).pipe(
       Effect.filterOrFail(
         () => this.inFlight <= this.limits.maxRequestsInFlight,
-        () => busy
+        () => busyError
       )
     )
   }
 }
 
-/** The intake of the listener that a request came through. */
+/** The intake of the listener that received the request. */
 export const CurrentIntake = Context.Reference<Intake>("quarry/http/CurrentIntake", {
   defaultValue: () => new Intake(intakeLimits)
 })

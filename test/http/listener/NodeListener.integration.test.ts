@@ -1,9 +1,9 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Duration, Effect, Fiber } from "effect"
 import { HttpServerResponse } from "effect/http"
-import * as Listener from "../support/Listener.ts"
-import { secret } from "../support/StubServices.ts"
-import { connect, search, type WireResponse } from "../support/Wire.ts"
+import * as Listener from "../../support/Listener.ts"
+import { secret } from "../../support/StubServices.ts"
+import { connect, search, type WireResponse } from "../../support/Wire.ts"
 
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
 
@@ -286,10 +286,12 @@ describe("slow and large senders", () => {
     })
   )
 
-  it.live("a connection that never says anything is closed", () =>
+  it.live("a connection without a byte is answered and closed", () =>
     Effect.gen(function* () {
       const { port } = yield* Listener.start({ limits })
-      yield* exchange(port)
+      const responses = yield* exchange(port)
+      assert.strictEqual(responses.length, 1)
+      isRefusal(responses[0], 400, "invalid_request")
     })
   )
 
@@ -477,6 +479,31 @@ describe("more than the listener takes", () => {
       for (const connection of served) assert.strictEqual((yield* connection.responses(1))[0]?.status, 200)
       yield* shed.send(search("css grid"))
       assert.strictEqual((yield* shed.responses(2))[1]?.status, 200)
+    })
+  )
+
+  it.live("R57: a connection has a limited number of unanswered requests, and all are answered in their order", () =>
+    Effect.gen(function* () {
+      const gate = yield* Deferred.make<void>()
+      const secondRuns = yield* Deferred.make<void>()
+      const { port } = yield* Listener.start({
+        limits: { maxPipelinedRequests: 2 },
+        during: ({ query }) =>
+          Effect.andThen(
+            query === "second" ? Deferred.succeed(secondRuns, undefined) : Effect.void,
+            Deferred.await(gate)
+          )
+      })
+      const connection = yield* connect(port)
+      yield* connection.send(search("first") + search("second") + search("third", [`X-Request-Id: ${sentId}`]))
+      yield* Deferred.await(secondRuns)
+      yield* Deferred.succeed(gate, undefined)
+      const [first, second, third] = yield* connection.responses(3)
+      assert.deepStrictEqual([first?.json.query, second?.json.query], ["first", "second"])
+      isRefusal(third, 429, "rate_limited")
+      assert.strictEqual(third?.headers["x-request-id"], sentId)
+      yield* connection.send(search("fourth"))
+      assert.strictEqual((yield* connection.responses(4))[3]?.status, 200)
     })
   )
 

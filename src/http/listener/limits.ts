@@ -7,6 +7,8 @@ export const limits: ListenerLimits = {
   maxConnections: 8192,
   /** Requests and bodies above these limits are answered `rate_limited` (R57). */
   ...intakeLimits,
+  /** Unanswered requests on one connection. One above them is answered `rate_limited`, in its turn (R57). */
+  maxPipelinedRequests: 64,
   /** Bytes of answers that clients have not read, over all connections. Beyond it the slowest readers are cut off. */
   maxUnreadBytes: 64 * 1024 * 1024,
   /** Request line and headers together (R2). */

@@ -1,10 +1,10 @@
 import { HttpServerResponse } from "effect/http"
-import type { BulkBody, RowBody } from "../domain/BulkResult.ts"
-import type { SearchBody } from "../domain/SearchResult.ts"
+import type { BulkBody, RowBody } from "../../domain/BulkResult.ts"
+import type { SearchBody } from "../../domain/SearchResult.ts"
 
 /*
- * The bodies of searches as the bytes that are sent, around results that are encoded already. A text would be measured
- * twice on its way out and encoded after that, and one text of a whole batch takes three times as long to make.
+ * Responses of searches, assembled from bytes around results that are encoded already. As one string, a body would be
+ * measured twice and encoded again on its way out, which takes three times as long for a batch.
  */
 
 type Pieces = ReadonlyArray<Uint8Array>
@@ -23,14 +23,14 @@ const search = ({ ranking, ...fields }: SearchBody): Pieces => {
   return [start, ranking.json, searchEnd]
 }
 
-const row = (answer: RowBody): Pieces => (answer.status === "ok" ? search(answer) : [bytes(answer)])
+const row = (body: RowBody): Pieces => (body.status === "ok" ? search(body) : [bytes(body)])
 
-/** `SearchResult` as the body of a 200. */
-export const searchResponse = (answer: SearchBody) => response(search(answer))
+/** A 200 with `SearchResult`. */
+export const searchResponse = (body: SearchBody) => response(search(body))
 
-/** `BulkResult` as the body of a 200. */
+/** A 200 with `BulkResult`. */
 export const bulkResponse = ({ results, ...counts }: BulkBody) => {
   const start = bytes({ ...counts, results: [] }).subarray(0, -bulkEnd.length)
-  const rows = results.flatMap((answer) => [comma, ...row(answer)]).slice(1)
+  const rows = results.flatMap((body) => [comma, ...row(body)]).slice(1)
   return response([start, ...rows, bulkEnd])
 }

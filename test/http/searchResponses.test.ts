@@ -4,7 +4,7 @@ import * as fc from "fast-check"
 import { type BulkBody, type RowBody, toBulkResult } from "../../src/domain/BulkResult.ts"
 import { Ranking } from "../../src/domain/Ranking.ts"
 import { type SearchBody, toSearchResult } from "../../src/domain/SearchResult.ts"
-import { bulkResponse, searchResponse } from "../../src/http/answers.ts"
+import { bulkResponse, searchResponse } from "../../src/http/handlers/searchResponses.ts"
 
 const textOf = ({ body, headers }: HttpServerResponse.HttpServerResponse): string => {
   if (body._tag !== "Uint8Array") return assert.fail(`a body of bytes, not ${body._tag}`)

@@ -4,8 +4,8 @@ import { Effect } from "effect"
 import { type Headers, HttpServerRequest, HttpServerResponse } from "effect/http"
 
 /**
- * Documents that are the same for everybody. Each is compressed once, and all readers share its buffers: a thousand slow
- * readers cost no more memory than one.
+ * Documents that are the same for all clients. Each is compressed once, and all responses share its buffers, so that a
+ * thousand slow readers take no more memory than one.
  */
 
 export interface AssetOptions {
@@ -14,19 +14,19 @@ export interface AssetOptions {
   readonly headers: Readonly<Record<string, string>>
 }
 
-/** For an asset whose path changes with its content. */
-export const immutable = { "cache-control": "public, max-age=31536000, immutable" }
+/** Headers of an asset whose path changes with its content. */
+export const immutableHeaders = { "cache-control": "public, max-age=31536000, immutable" }
 
-/** For an asset that a reader asks about each time, and gets again only when it has changed. */
-export const revalidated = { "cache-control": "no-cache" }
+/** Headers of an asset that caches revalidate at each use, and download again only after a change. */
+export const revalidationHeaders = { "cache-control": "no-cache" }
 
-/** A short name of a text, another for another text. */
+/** The start of the text's SHA-256 digest. */
 export const fingerprint = (text: string): string => createHash("sha256").update(text).digest("hex").slice(0, 16)
 
-/** The highest level, 11, would take six times as long for a tenth less, and a start waits for it. */
+/** Level 9: the highest, 11, saves another tenth and takes six times as long at each start of the process. */
 const brotli = { params: { [constants.BROTLI_PARAM_QUALITY]: 9 } }
 
-/** Whether an `Accept-Encoding` (RFC 9110, 12.5.3) allows a coding: named, or by `*`, and not with a weight of 0. */
+/** Checks if an `Accept-Encoding` (RFC 9110, 12.5.3) allows a coding: by name or by `*`, with a weight above 0. */
 const accepts = (header: string, coding: string): boolean => {
   const weights = new Map<string, boolean>()
   for (const part of header.toLowerCase().split(",")) {
@@ -38,7 +38,7 @@ const accepts = (header: string, coding: string): boolean => {
 
 export type Coding = "br" | "gzip" | "identity"
 
-/** The smallest form that a reader takes. */
+/** The coding with the smallest result that the client accepts. */
 export const codingFor = (acceptEncoding: string | undefined): Coding => {
   if (acceptEncoding === undefined) return "identity"
   if (accepts(acceptEncoding, "br")) return "br"
@@ -46,26 +46,26 @@ export const codingFor = (acceptEncoding: string | undefined): Coding => {
 }
 
 const matches = (ifNoneMatch: string, tag: string): boolean =>
-  ifNoneMatch === "*" || ifNoneMatch.split(",").some((sent) => sent.trim().replace(/^W\//, "") === tag)
+  ifNoneMatch === "*" || ifNoneMatch.split(",").some((part) => part.trim().replace(/^W\//, "") === tag)
 
-/** Answers a request with the asset in the form that it asks for, or with 304 when the reader has it. */
+/** Answers with the asset in the coding that the client accepts, or with 304 where the client's copy is current. */
 export const assetResponse = ({ contentType, headers, text }: AssetOptions) => {
   const body = Buffer.from(text)
   const tag = `"${fingerprint(text)}"`
-  // Weak: the bytes differ by coding, what they say does not.
-  const always = { ...headers, etag: `W/${tag}`, vary: "accept-encoding" }
+  // Weak, because one tag stands for several codings, whose bytes differ (RFC 9110, 8.8.1).
+  const sharedHeaders = { ...headers, etag: `W/${tag}`, vary: "accept-encoding" }
   const response = (bytes: Uint8Array, coding: Readonly<Record<string, string>>) =>
-    HttpServerResponse.uint8Array(bytes, { contentType, headers: { ...always, ...coding } })
+    HttpServerResponse.uint8Array(bytes, { contentType, headers: { ...sharedHeaders, ...coding } })
   const responses: { readonly [C in Coding]: HttpServerResponse.HttpServerResponse } = {
     br: response(brotliCompressSync(body, brotli), { "content-encoding": "br" }),
     gzip: response(gzipSync(body, { level: 9 }), { "content-encoding": "gzip" }),
     identity: response(body, {})
   }
-  const unchanged = HttpServerResponse.empty({ status: 304, headers: always })
+  const notModified = HttpServerResponse.empty({ status: 304, headers: sharedHeaders })
 
-  const select = (sent: Headers.Headers): HttpServerResponse.HttpServerResponse =>
-    sent["if-none-match"] !== undefined && matches(sent["if-none-match"], tag)
-      ? unchanged
-      : responses[codingFor(sent["accept-encoding"])]
+  const select = (request: Headers.Headers): HttpServerResponse.HttpServerResponse =>
+    request["if-none-match"] !== undefined && matches(request["if-none-match"], tag)
+      ? notModified
+      : responses[codingFor(request["accept-encoding"])]
   return Effect.map(HttpServerRequest.HttpServerRequest, (request) => select(request.headers))
 }

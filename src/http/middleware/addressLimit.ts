@@ -1,19 +1,19 @@
 import { Effect, Metric } from "effect"
-import { RateLimited } from "../domain/errors.ts"
-import { limiterDecisions } from "../services/Metrics.ts"
-import type { RateLimiter } from "../services/RateLimiter.ts"
-import { CurrentRequest, setHeaders } from "./CurrentRequest.ts"
+import { RateLimited } from "../../domain/errors.ts"
+import { limiterDecisions } from "../../services/Metrics.ts"
+import type { RateLimiter } from "../../services/RateLimiter.ts"
+import { CurrentRequest, setHeaders } from "../CurrentRequest.ts"
 import { clientAddress } from "./clientAddress.ts"
 
 /**
- * Requests with a body but without a credential that a client address may send in a rolling minute. Enough for the
- * people and apps behind one address of an office; the sign-in library has tighter limits of its own for guesses.
+ * The most requests with a body and without a credential from one client address in a rolling minute. It is enough for
+ * an office behind one address. The sign-in library has lower limits of its own against password guessing.
  */
 export const requestsPerMinuteOfAddress = 120
 
 /**
- * Counts a request by its client's address, and refuses it with `Retry-After` when it is one too many (R27). For routes
- * that take a body without a credential, before any of it is kept: their senders are known by nothing else.
+ * Counts a request by its client's address, and fails with `Retry-After` where it exceeds the limit (R27). Routes that
+ * take a body without a credential call it before they buffer any of the body.
  */
 export const limitByAddress = Effect.fnUntraced(function* (limiter: RateLimiter["Service"]) {
   const network = yield* clientAddress

@@ -16,35 +16,36 @@ import {
 } from "@modelcontextprotocol/sdk/types.js"
 
 /**
- * The one file that knows the protocol's library. Loading it takes about 100 ms and 30 MB, so that it is imported when
- * the first client comes.
+ * The only module that imports the protocol's library. Loading it takes about 100 ms and 30 MB, so that the endpoint
+ * imports it with the first request.
  */
 
-export interface ExchangeOptions {
+export interface ProtocolOptions {
   readonly info: { readonly name: string; readonly title: string; readonly version: string }
   readonly instructions: string
   readonly tools: ReadonlyArray<Tool>
-  /** Undefined when there is no such tool. The signal ends when nobody waits for the answer any more. */
+  /** Calls a tool; undefined where there is none of this name. The signal aborts when the client has left. */
   readonly call: (
     name: string,
     args: Readonly<Record<string, unknown>>,
     signal: AbortSignal
   ) => Promise<CallToolResult> | undefined
+  /** Answers with an event stream instead of JSON. */
   readonly events: boolean
 }
 
 export const isMessage = (value: unknown): boolean => JSONRPCMessageSchema.safeParse(value).success
 
-/** Nothing here asks a client to fill a form, which is what the library would validate: it builds a compiler for it. */
+/** Replaces the library's JSON schema compiler, which is slow to make. Only elicitation uses it, and no tool elicits. */
 const noValidator = {
   getValidator: (): never => {
-    throw new Error("Nothing is asked of clients.")
+    throw new Error("Elicitation is not supported.")
   }
 }
 
 const capabilities: ServerCapabilities = { tools: {} }
 
-const makeServer = ({ call, info, instructions, tools }: ExchangeOptions): Server => {
+const makeServer = ({ call, info, instructions, tools }: ProtocolOptions): Server => {
   const server = new Server(info, { capabilities, instructions, jsonSchemaValidator: noValidator })
   server.setRequestHandler(ListToolsRequestSchema, () => ({ tools: [...tools] }))
   server.setRequestHandler(CallToolRequestSchema, ({ params }, { signal }) => {
@@ -57,61 +58,60 @@ const makeServer = ({ call, info, instructions, tools }: ExchangeOptions): Serve
   return server
 }
 
-const parameters = {
+const requestSchemas = {
   initialize: InitializeRequestSchema,
   "tools/call": CallToolRequestSchema,
   "tools/list": ListToolsRequestSchema
 } as const
 
-const isKnown = (method: string): method is keyof typeof parameters => Object.hasOwn(parameters, method)
+const hasSchema = (method: string): method is keyof typeof requestSchemas => Object.hasOwn(requestSchemas, method)
 
-/** What is wrong with the parameters of a request. The library would say that of an internal error. */
-const wrongParameters = (request: JSONRPCRequest): string | undefined => {
-  if (!isKnown(request.method)) return undefined
-  const parsed = parameters[request.method].safeParse(request)
+/** The first invalid parameter of a request. The library would answer with an internal error instead. */
+const parameterIssue = (request: JSONRPCRequest): string | undefined => {
+  if (!hasSchema(request.method)) return undefined
+  const parsed = requestSchemas[request.method].safeParse(request)
   const issue = parsed.error?.issues[0]
   return issue === undefined ? undefined : `${issue.path.join(".")}: ${issue.message}`
 }
 
-/** Who declares no tasks runs a request that asks for one as any other; the library would refuse it. */
+/** Removes the `task` of a request, so that it runs as any other: the library fails it where tasks are not declared. */
 const withoutTask = (request: JSONRPCRequest): JSONRPCRequest => {
   const { task: _, ...params } = request.params ?? {}
   return { ...request, params }
 }
 
-/** Puts our own reading of messages before the library's. */
-const screen = (transport: WebStandardStreamableHTTPServerTransport): void => {
+/** Validates messages before the library handles them. */
+const validateMessages = (transport: WebStandardStreamableHTTPServerTransport): void => {
   const dispatch = transport.onmessage
   transport.onmessage = (message: JSONRPCMessage, extra) => {
     if (!isJSONRPCRequest(message)) {
-      // The request that it cancels is in the same batch or in another exchange: the first would never be answered.
+      // A cancellation is dropped. It could only reach a request of its own batch, which then would never be answered.
       if (!("method" in message && message.method === "notifications/cancelled")) dispatch?.(message, extra)
       return
     }
-    const wrong = wrongParameters(message)
-    if (wrong === undefined) return dispatch?.(withoutTask(message), extra)
-    const error = { code: ErrorCode.InvalidParams, message: `Invalid params: ${wrong}` }
+    const issue = parameterIssue(message)
+    if (issue === undefined) return dispatch?.(withoutTask(message), extra)
+    const error = { code: ErrorCode.InvalidParams, message: `Invalid params: ${issue}` }
     transport.send({ jsonrpc: "2.0", id: message.id, error }).catch((cause) => transport.onerror?.(cause))
   }
 }
 
-export interface Exchange {
-  readonly answer: (body: unknown, revision: string | undefined) => Promise<Response>
-  /** Ends what still runs. */
+export interface ProtocolServer {
+  readonly handle: (body: unknown, revision: string | undefined) => Promise<Response>
+  /** Aborts the calls that still run. */
   readonly close: () => Promise<void>
 }
 
-/** A server for one HTTP request: nothing is shared between requests, so that any replica can answer any of them. */
-export const open = async (options: ExchangeOptions): Promise<Exchange> => {
+/** Opens a server for one HTTP request. Requests share no state, so that any replica can answer each of them. */
+export const open = async (options: ProtocolOptions): Promise<ProtocolServer> => {
   const server = makeServer(options)
   const transport = new WebStandardStreamableHTTPServerTransport({ enableJsonResponse: !options.events })
-  // Its optional callbacks are not declared to the letter: `undefined` is not the same as absent to the compiler.
+  // The cast: the class declares its optional callbacks as `| undefined`, which `exactOptionalPropertyTypes` rejects.
   await server.connect(transport as Parameters<typeof server.connect>[0])
-  screen(transport)
+  validateMessages(transport)
   return {
-    answer: (body, revision) => {
-      // Of the request's own headers only the revision is handed on: credentials have no business beyond the door. What
-      // may be accepted and how the body is encoded has been decided.
+    handle: (body, revision) => {
+      // Only the revision is passed on. The library needs no credentials, and `Accept` and `Content-Type` were checked.
       const headers = new Headers({ accept: "application/json, text/event-stream", "content-type": "application/json" })
       if (revision !== undefined) headers.set("mcp-protocol-version", revision)
       return transport.handleRequest(new Request("http://quarry.invalid/mcp", { method: "POST", headers }), {
