@@ -93,7 +93,7 @@ describe("the rooms of src/", () => {
 
   it("the server loads nothing of the CLI, neither at its start nor later", () => {
     const imports = [...importsOf("src/main.ts")]
-    assert.include(imports, "src/mcp/Exchange.ts")
+    assert.include(imports, "src/mcp/ProtocolServer.ts")
     assert.deepStrictEqual(
       imports.filter((it) => it.startsWith("src/cli") || it.startsWith("effect/cli")),
       []

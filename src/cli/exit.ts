@@ -3,7 +3,7 @@ import { CliError } from "effect/cli"
 import * as ProcessExit from "../process/exit.ts"
 
 /*
- * How a command ends. A usage error is told apart here and not in `process/exit.ts`, because the server must not load
+ * The end of a command. Usage errors are recognised here and not in `process/exit.ts`, because the server must not load
  * the library of commands.
  */
 

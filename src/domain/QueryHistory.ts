@@ -46,7 +46,7 @@ export const everything: HistoryFilter = {
 
 export interface HistoryQuery {
   readonly filter: HistoryFilter
-  /** Where the page before ended; undefined for the first. */
+  /** The end of the page before; undefined for the first page. */
   readonly after: Position | undefined
   /** Most entries wanted. */
   readonly limit: number

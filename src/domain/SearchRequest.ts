@@ -34,7 +34,7 @@ export interface SearchRequest {
   readonly source: string | undefined
 }
 
-/** Why a search will not run. Nothing is charged for it. */
+/** The error of a search that does not run. Nothing is charged for it. */
 export type InvalidSearch = InvalidRequest | UnsupportedGeo | UnsupportedParameter
 
 export const maxQueryCodePoints = 400
@@ -213,7 +213,7 @@ const unsupportedGeo = (text: string): UnsupportedGeo =>
     details: geos
   })
 
-/** Why a target does not serve a search. The values sent are not repeated, because a page may have 400 digits. */
+/** The reason for which a target does not serve a search. It does not repeat the values: a page may have 400 digits. */
 const unserved = (target: Target, page: number, num: number, safe: Safe): string | undefined => {
   const rules = targetRules[target]
   if (page > rules.maxPage) return `${target} accepts page ${rules.maxPage === 1 ? "1 only" : `1 to ${rules.maxPage}`}.`

@@ -63,7 +63,7 @@ const maxBuckets = 1_000
 /** With groups, buckets that one answer holds. */
 export const maxRows = 10_000
 
-/** What is wrong with a stretch whose fields are valid each by itself. */
+/** The issues of a stretch of time whose fields are valid each by itself. */
 const invalidStretch = ({ from, granularity, to }: Omit<UsageQuery, "groupBy">): string | undefined => {
   if (from >= to) return "must be before to"
   if (to - from <= maxBuckets * shortestMs[granularity]) return undefined
@@ -95,7 +95,7 @@ export const UsageParameters = Schema.Struct({
   )
 }).check(acrossFields(stretch))
 
-/** What is counted: the account's running period up to now where the parameters name nothing else. */
+/** The searches to count: by default those of the account's running period until now. */
 export const toUsageQuery = (
   parameters: typeof UsageParameters.Type,
   defaults: { readonly from: number; readonly to: number }

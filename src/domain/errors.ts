@@ -69,7 +69,7 @@ export class QuotaExceeded extends Schema.TaggedError<QuotaExceeded>()("quota_ex
   quota: Schema.Int,
   /** Credits spent inside that quota. */
   creditsUsed: Schema.Int,
-  /** What is left of the period's quota. */
+  /** The rest of the period's quota. */
   remaining: Schema.Int,
   /** Pack credits left. */
   balance: Schema.Int,

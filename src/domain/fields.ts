@@ -2,7 +2,7 @@ import { DateTime, Effect, Result, Schema, SchemaIssue, SchemaTransformation } f
 import { InvalidRequest, type Issue } from "./errors.ts"
 import { isCarriable, normalizeWhitespace } from "./text.ts"
 
-/** How the fields of a request are decoded by its schema: each on its own, every failure reported (R6). */
+/** Decoding of a request's fields by its schema: each field by itself, with every failure reported (R6). */
 
 /** The fields as they arrived: text from a query string (a list where one is repeated), any JSON from a body. */
 export type RawFields = Readonly<Record<string, unknown>>
@@ -55,7 +55,7 @@ const isObject = (value: unknown): value is RawFields =>
 const isFilter = (issue: SchemaIssue.Issue): boolean =>
   issue._tag === "Filter" || ((issue._tag === "Pointer" || issue._tag === "Encoding") && isFilter(issue.issue))
 
-/** What is wrong with each field, in the order of the schema and one issue a field. */
+/** The issues of a request, in the order of the schema, one for each field. */
 export const issuesOf = (failure: SchemaIssue.Issue, input: unknown): ReadonlyArray<Issue> => {
   const raw = isObject(input) ? input : {}
   const messages = new Map<string, string>()

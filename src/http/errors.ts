@@ -16,7 +16,7 @@ interface Described<Code extends string> {
   readonly code: Code
   /** The name of the schema in the document. */
   readonly identifier: string
-  /** What the error means to clients. */
+  /** The meaning of the error for clients. */
   readonly description: string
 }
 

@@ -10,8 +10,8 @@ export interface Json {
 export const isObject = (value: unknown): value is Json => typeof value === "object" && value !== null
 
 /**
- * Response objects may gain fields within a version, so clients must not be told to reject them; and the bounds of a
- * JavaScript integer are no rule of ours.
+ * Response objects may gain fields within a version, so the document must not make clients reject them; and the
+ * bounds of a JavaScript integer are not a rule of the API.
  */
 export const relax = (value: unknown): unknown => {
   if (Array.isArray(value)) return value.map(relax)

@@ -180,7 +180,7 @@ export const documentAt = (document: Json, origin: string): Json => ({
   servers: [{ url: origin }]
 })
 
-/** Where a deployment listens that nobody has configured: the committed document is the same everywhere. */
+/** The address of a deployment without settings, so that the committed document is the same everywhere. */
 const defaultOrigin = "http://localhost:3000"
 
 /** Adds to the generated document what the declaration does not hold. */

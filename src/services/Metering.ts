@@ -4,7 +4,7 @@ import type { QuotaExceeded } from "../domain/errors.ts"
 import type { LogEntry } from "../domain/LogEntry.ts"
 import type { Principal } from "../domain/Principal.ts"
 import { Ledger } from "./Ledger.ts"
-import { creditsCharged, creditsRefused, creditsReturned } from "./Metrics.ts"
+import { creditsCharged, creditsDenied, creditsReturned } from "./Metrics.ts"
 import { QueryLog } from "./QueryLog.ts"
 import { withSpan } from "./Tracing.ts"
 
@@ -32,7 +32,7 @@ export interface LedgerTimings {
 /** Reserves and settles credits for principals: accounts pay through the ledger, and the demo is free (R24). */
 export const makeMetering = Effect.gen(function* () {
   // Exports the counters with 0 at start, because Prometheus would not see the first increase otherwise.
-  yield* Metric.update(creditsRefused.of(), 0)
+  yield* Metric.update(creditsDenied.of(), 0)
   yield* Metric.update(creditsReturned.of(), 0)
   const ledger = yield* Ledger
   const queryLog = yield* QueryLog
@@ -49,7 +49,7 @@ export const makeMetering = Effect.gen(function* () {
     if (principal._tag === "demo") return free
     const { account } = principal
     const hold = yield* withSpan("Ledger.reserve", { attributes: { "quarry.credits": searches } }, () =>
-      Effect.tapError(ledger.reserve(account, searches), () => Metric.update(creditsRefused.of(), searches))
+      Effect.tapError(ledger.reserve(account, searches), () => Metric.update(creditsDenied.of(), searches))
     )
     return {
       settle: (entries) =>

@@ -26,7 +26,7 @@ export const creditsReturned = counter("quarry.credits.returned", {
   labels: []
 })
 
-export const creditsRefused = counter("quarry.credits.refused", {
+export const creditsDenied = counter("quarry.credits.refused", {
   description: "Credits that accounts asked for and did not have",
   unit: "{credit}",
   labels: []

@@ -10,7 +10,7 @@ import { enterPeriod, MemoryStore } from "./MemoryStore.ts"
 const orNotFound = <A>(value: A | undefined, what: string): Effect.Effect<A, NotFound> =>
   value === undefined ? Effect.fail(noSuchAccount(what)) : Effect.succeed(value)
 
-/** What was used stays used (R31, R32), and no quota is set below it. */
+/** Opens the account's allowance. Used credits stay used (R31, R32), and no quota is set below them. */
 const enter = (store: MemoryStore["Service"], account: Account, now: number, quota: number | undefined) => {
   const { allowance, isNew } = enterPeriod(store, account, now)
   if (!isNew && quota !== undefined) allowance.quota = Math.max(quota, allowance.used)

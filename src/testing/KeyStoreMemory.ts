@@ -51,7 +51,7 @@ export const layer: Layer.Layer<KeyStore, never, MemoryStore | Ids> = Layer.effe
       return { key, secret: Redacted.make(secret) }
     })
 
-    const revoke = Effect.fnUntraced(function* (id: string, refusal: NotFound, accountId?: string) {
+    const revoke = Effect.fnUntraced(function* (id: string, missing: NotFound, accountId?: string) {
       const now = yield* Clock.currentTimeMillis
       for (const [secret, key] of store.keys) {
         if (key.id !== id || key.revokedAt !== undefined) continue
@@ -60,7 +60,7 @@ export const layer: Layer.Layer<KeyStore, never, MemoryStore | Ids> = Layer.effe
         store.keys.set(secret, revoked)
         return revoked
       }
-      return yield* refusal
+      return yield* missing
     })
 
     /** One synchronous step after the other: nobody else is between the end of the old key and the new one. */

@@ -16,7 +16,7 @@ import { currentAccount, currentAccountPrincipal } from "../Middleware.ts"
 import { toKey } from "./keys.ts"
 import { toLoggedQuery } from "./usage.ts"
 
-/** What a caller is told about the account behind the credential. */
+/** The account behind the credential, as `GET /v1/me` answers it. */
 export const toMe = (principal: AccountPrincipal, allowance: Allowance): typeof Me.Type => ({
   email: principal.account.email,
   plan: allowance.plan,

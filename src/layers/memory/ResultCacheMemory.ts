@@ -12,7 +12,7 @@ interface Options {
 
 const defaultMaxBytes = 64 * 1024 * 1024
 
-/** What an entry takes besides its key and its answer: objects, and places in two maps. */
+/** Memory of an entry besides its key and its answer: objects, and places in two maps. */
 const entryOverheadBytes = 512
 
 /** The time after which an expired answer leaves memory, at the latest. */

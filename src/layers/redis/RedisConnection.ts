@@ -59,7 +59,7 @@ type Cancel = () => void
 interface State {
   readonly client: RedisClient
   readonly writer: ReturnType<typeof makeWriter>
-  /** Why Redis is away; undefined while it answers. */
+  /** The reason for which Redis is away; undefined while it answers. */
   awayReason: string | undefined
   /** Open while Redis is away. */
   readonly awayLatch: Latch.Latch

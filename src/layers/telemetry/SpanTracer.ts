@@ -162,13 +162,12 @@ class SampledSpan extends UnsampledSpan implements EndedSpan {
 export type Sampling = (traceId: string, caller: Tracer.ExternalSpan | undefined) => boolean
 
 /**
- * Effect's spans, told of as they end, without the SDK's spans: those check and copy what is ours anyway, and cost more
- * than everything else about a span. Nor is it the tracer of `@effect/opentelemetry`, which enters an asynchronous
- * context for each step of each fiber, for instrumentations that are not in use here, and records whole causes with
- * their messages.
+ * A tracer that hands each span to `onEnd` when it ends. The SDK's spans are not used, because they check and copy our
+ * own values, which costs more than everything else about a span. The tracer of `@effect/opentelemetry` is not used
+ * either: it enters an asynchronous context for each step of each fiber, and records causes with their messages.
  *
- * A trace is kept as a whole or not at all. Work that was done for several requests is a trace of its own, linked to
- * theirs, and kept when one of them is, or the links would lead nowhere.
+ * A trace is sampled as a whole or not at all. Work for several requests is a trace of its own with links to theirs. It is
+ * sampled if one of them is, because links to it would lead nowhere otherwise.
  */
 export const make = ({ onEnd, sampling }: { readonly sampling: Sampling; readonly onEnd: OnEnd }): Tracer.Tracer => {
   const isKept = (traceId: string, parent: Tracer.AnySpan | undefined, links: ReadonlyArray<Tracer.SpanLink>) => {
