@@ -1,12 +1,15 @@
 import { defineConfig } from "vitest/config"
+import LongestFirst from "./test/support/LongestFirst.ts"
 
 export default defineConfig({
   test: {
     include: ["test/**/*.test.ts"],
     testTimeout: 30_000,
     hookTimeout: 60_000,
-    // Two cores are the machine this must pass on, and every embedded database takes 400 MB.
-    maxWorkers: 2,
+    // Two cores are the machine this must pass on. One worker more than that, because many tests wait: for a process to
+    // start, for a server to come back. Every embedded database takes 400 MB.
+    maxWorkers: 3,
+    sequence: { sequencer: LongestFirst },
     // What the service logs matters only where a test fails.
     silent: "passed-only",
     reporters: ["default", "./test/support/MissingServices.ts"]

@@ -1,7 +1,7 @@
 import type { Scenario } from "./Scenario.ts"
 import { accounts, log } from "./scenarios/growth.ts"
 import { latency } from "./scenarios/latency.ts"
-import { ledger, limiter } from "./scenarios/parts.ts"
+import { decode, ledger, limiter } from "./scenarios/parts.ts"
 import { memory, replicas, start } from "./scenarios/process.ts"
 import { refusals } from "./scenarios/refusals.ts"
 import { bulk, cached, connections, hot, single } from "./scenarios/search.ts"
@@ -23,6 +23,7 @@ export const scenarios: ReadonlyArray<Scenario> = [
   replicas,
   ledger,
   limiter,
+  decode,
   accounts,
   log
 ]

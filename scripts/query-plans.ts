@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url"
 import { Clock, Console, Duration, Effect, Layer, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
 import type { Account } from "../src/domain/Account.ts"
-import type { QueryRecord } from "../src/domain/QueryRecord.ts"
+import type { LogEntry } from "../src/domain/LogEntry.ts"
 import * as RandomIds from "../src/layers/Ids.ts"
 import * as AccountsSql from "../src/layers/sql/AccountsSql.ts"
 import * as LedgerSql from "../src/layers/sql/LedgerSql.ts"
@@ -71,7 +71,7 @@ const throughput = Effect.gen(function* () {
     while ((yield* Clock.currentTimeMillis) < end) {
       const account = payers[done++ % payers.length]
       if (account === undefined) return
-      const record: QueryRecord = {
+      const record: LogEntry = {
         id: yield* ids.make("qry_"),
         accountId: account.id,
         keyId: undefined,

@@ -1,20 +1,20 @@
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import * as NodeServices from "@effect/platform-node/NodeServices"
 import { Effect, Layer } from "effect"
+import { codeOf, complain } from "./cli/exit.ts"
 import * as Quarry from "./cli/Quarry.ts"
-import { codeOf, complain } from "./exit.ts"
-import { AppConfig } from "./layers/Config.ts"
-import * as Logging from "./layers/Logging.ts"
 import * as PacerMemory from "./layers/memory/PacerMemory.ts"
-import * as Services from "./layers/Services.ts"
-import * as Storage from "./layers/Storage.ts"
+import * as Logging from "./process/Logging.ts"
+import * as Services from "./process/Services.ts"
+import * as Storage from "./process/Storage.ts"
 import { ProviderStates } from "./services/ProviderStates.ts"
+import { AppConfig } from "./settings/Settings.ts"
 
 const settings = Layer.provideMerge(Logging.layer("stderr"), AppConfig.layer)
 
 const storage = Layer.provide(Storage.layer, settings)
 
-// The pace of this process alone: one search at each provider exceeds none.
+// A pace of this process alone is enough, because a check sends one search to each provider.
 const providers = Services.providers.pipe(
   Layer.provideMerge([ProviderStates.layer, settings]),
   Layer.provide([PacerMemory.layer, storage])

@@ -1,21 +1,21 @@
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import * as NodeServices from "@effect/platform-node/NodeServices"
 import { Effect, Layer } from "effect"
-import { codeOf, complain } from "./exit.ts"
 import * as Admin from "./http/admin/Admin.ts"
-import * as HttpServer from "./http/Server.ts"
-import { AppConfig } from "./layers/Config.ts"
-import { announce, FirstStart } from "./layers/FirstStart.ts"
-import * as Logging from "./layers/Logging.ts"
-import * as Services from "./layers/Services.ts"
-import * as Signals from "./layers/Signals.ts"
 import * as ProcessMetrics from "./layers/telemetry/ProcessMetrics.ts"
-import * as Telemetry from "./layers/telemetry/Telemetry.ts"
+import { codeOf, complain } from "./process/exit.ts"
+import { announce, FirstStart } from "./process/FirstStart.ts"
+import * as Listener from "./process/Listener.ts"
+import * as Logging from "./process/Logging.ts"
+import * as Services from "./process/Services.ts"
+import * as Signals from "./process/Signals.ts"
+import * as Telemetry from "./process/Telemetry.ts"
 import { ProviderStates } from "./services/ProviderStates.ts"
 import { Readiness } from "./services/Readiness.ts"
+import { AppConfig } from "./settings/Settings.ts"
 
 const listener = Layer.unwrap(
-  Effect.map(AppConfig, ({ host, port, shutdownGrace }) => HttpServer.layer({ host, port, grace: shutdownGrace }))
+  Effect.map(AppConfig, ({ host, port, shutdownGrace }) => Listener.layer({ host, port, grace: shutdownGrace }))
 )
 
 const admin = Layer.unwrap(
@@ -24,7 +24,7 @@ const admin = Layer.unwrap(
 
 const signals = Layer.unwrap(Effect.map(AppConfig, ({ shutdownGrace }) => Signals.layer({ grace: shutdownGrace })))
 
-// What stands lower starts earlier and ends later: the private listener tells of the public one's start and drain.
+// Layers that are lower start earlier and end later: the private listener reports the start and drain of the public one.
 Layer.effectDiscard(announce).pipe(
   Layer.provide(listener),
   Layer.provide(FirstStart.layer),

@@ -1,5 +1,6 @@
-import { Console, Data, DateTime, Effect } from "effect"
+import { Console, DateTime, Effect } from "effect"
 import { CliOutput, Flag, GlobalFlag } from "effect/cli"
+import { OperatorError } from "../domain/OperatorError.ts"
 
 /** `--json`, on every command. */
 export const Json = GlobalFlag.Setting("json")({
@@ -9,8 +10,8 @@ export const Json = GlobalFlag.Setting("json")({
   )
 })
 
-/** The command was understood and is refused; the message says why. */
-export class Refused extends Data.TaggedError("Refused")<{ readonly message: string }> {}
+/** The command was understood and cannot be done; the message says why. */
+export class CommandFailed extends OperatorError("CommandFailed") {}
 
 /** Prints a command's result: the object on one line with `--json`, else the lines for a person. */
 export const print = (json: object, lines: ReadonlyArray<string>) =>
@@ -32,8 +33,8 @@ export const table = (rows: ReadonlyArray<ReadonlyArray<string>>): ReadonlyArray
 }
 
 /**
- * Keeps stdout for results: help that nobody asked for, which is how a mistyped command ends, goes to stderr with its
- * errors, so that a script never reads it as an answer.
+ * Keeps stdout for results. Help after a mistyped command goes to stderr with its errors, so that a script never reads
+ * it as an answer.
  */
 export const presenter: CliOutput.Presenter = {
   present: (event) =>

@@ -1,6 +1,7 @@
 import { Effect } from "effect"
 import { Command } from "effect/cli"
-import { AppConfig, describe } from "../layers/Config.ts"
+import { describe } from "../settings/describe.ts"
+import { AppConfig } from "../settings/Settings.ts"
 import { print } from "./Output.ts"
 
 export const config = Command.make(

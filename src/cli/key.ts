@@ -4,7 +4,7 @@ import { type ApiKey, keyModes } from "../domain/ApiKey.ts"
 import { maxNameCodePoints } from "../domain/NewKey.ts"
 import { Accounts } from "../services/Accounts.ts"
 import { type IssuedKey, KeyStore } from "../services/KeyStore.ts"
-import { print, Refused, table, time } from "./Output.ts"
+import { CommandFailed, print, table, time } from "./Output.ts"
 
 const id = Flag.String("id").pipe(Flag.withDescription("The key's id: key_…"))
 const account = Flag.String("account").pipe(Flag.withDescription("The account's id: acc_…"))
@@ -20,7 +20,7 @@ const keyJson = (key: ApiKey) => ({
   revoked_at: time(key.revokedAt)
 })
 
-/** The only moment at which a secret is seen. */
+/** Prints a new key with its secret, which is shown this once. */
 const printIssued = ({ key, secret }: IssuedKey) =>
   print({ id: key.id, secret: Redacted.value(secret), label: key.label, mode: key.mode }, [
     ...table([
@@ -32,7 +32,7 @@ const printIssued = ({ key, secret }: IssuedKey) =>
     "Keep the secret now: it is not shown again."
   ])
 
-/** A command has no fields to name, unlike a request. */
+/** The text of issues without their fields, because a command has none. */
 const textOf = (issues: ReadonlyArray<{ readonly message: string }>): string =>
   issues.map(({ message }) => message).join("; ")
 
@@ -56,7 +56,9 @@ const create = Command.make(
     const keys = yield* KeyStore
     const issued = keys
       .create(input.account, { label: input.name, mode: input.mode })
-      .pipe(Effect.catchTag("invalid_request", ({ issues }) => Effect.fail(new Refused({ message: textOf(issues) }))))
+      .pipe(
+        Effect.catchTag("invalid_request", ({ issues }) => Effect.fail(new CommandFailed({ message: textOf(issues) })))
+      )
     yield* printIssued(yield* issued)
   })
 ).pipe(Command.withDescription("Make a key; its secret is printed this once"))

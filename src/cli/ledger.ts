@@ -1,30 +1,35 @@
 import { Effect, type Layer } from "effect"
 import { Command } from "effect/cli"
 import { Ledger } from "../services/Ledger.ts"
-import { print, Refused, table } from "./Output.ts"
+import { CommandFailed, print, table } from "./Output.ts"
 
 const verify = Command.make(
   "verify",
   {},
   Effect.fn(function* () {
-    const found = yield* Effect.flatMap(Ledger, (ledger) => ledger.verify)
-    const discrepancies = found.map(({ accountId, expected, found, what }) => ({
-      account_id: accountId,
-      what,
-      expected,
-      found
-    }))
+    const discrepancies = yield* Effect.flatMap(Ledger, (ledger) => ledger.verify)
+    const isSound = discrepancies.length === 0
     yield* print(
-      { ok: found.length === 0, discrepancies },
-      found.length === 0
+      {
+        ok: isSound,
+        discrepancies: discrepancies.map(({ accountId, expected, found, what }) => ({
+          account_id: accountId,
+          what,
+          expected,
+          found
+        }))
+      },
+      isSound
         ? ["Every account agrees with its records."]
         : table([
             ["ACCOUNT", "WHAT", "EXPECTED", "FOUND"],
-            ...found.map((it) => [it.accountId, it.what, `${it.expected}`, `${it.found}`])
+            ...discrepancies.map((it) => [it.accountId, it.what, `${it.expected}`, `${it.found}`])
           ])
     )
-    if (found.length > 0) {
-      return yield* new Refused({ message: `The ledger does not add up: ${found.length} figures disagree.` })
+    if (!isSound) {
+      return yield* new CommandFailed({
+        message: `The ledger does not add up: ${discrepancies.length} figures disagree.`
+      })
     }
   })
 ).pipe(Command.withDescription("Recompute every account from its records"))

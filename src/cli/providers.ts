@@ -2,9 +2,10 @@ import { Duration, Effect, type Layer } from "effect"
 import { Command } from "effect/cli"
 import { type Capabilities, type Codes, toJson } from "../domain/Capabilities.ts"
 import type { SearchRequest } from "../domain/SearchRequest.ts"
-import { AppConfig } from "../layers/Config.ts"
-import { namesOf, ProviderStates } from "../services/ProviderStates.ts"
-import { print, Refused, table } from "./Output.ts"
+import { namesOf } from "../services/Provider.ts"
+import { ProviderStates } from "../services/ProviderStates.ts"
+import { AppConfig } from "../settings/Settings.ts"
+import { CommandFailed, print, table } from "./Output.ts"
 
 /** Something that every engine finds. */
 const request: SearchRequest = {
@@ -45,12 +46,12 @@ const check = Command.make(
   Effect.fn(function* () {
     const { providerTimeout } = yield* AppConfig
     const states = yield* ProviderStates
-    const checked = yield* states.check(request, Duration.toMillis(providerTimeout))
-    const failed = checked.filter(({ refusal }) => refusal !== undefined).length
+    const checks = yield* states.check(request, Duration.toMillis(providerTimeout))
+    const failed = checks.filter(({ refusal }) => refusal !== undefined).length
     yield* print(
       {
         ok: failed === 0,
-        providers: checked.map((it) => ({
+        providers: checks.map((it) => ({
           ...namesOf(it.state),
           ok: it.refusal === undefined,
           rows: it.rows ?? null,
@@ -61,7 +62,7 @@ const check = Command.make(
       },
       table([
         ["PROVIDER", "ENGINE", "RESULT", "ROWS", "MS", "SERVES"],
-        ...checked.map((it) => [
+        ...checks.map((it) => [
           namesOf(it.state).provider,
           namesOf(it.state).engine ?? "-",
           it.refusal === undefined ? "ok" : `${it.refusal.reason} (${it.refusal.message})`,
@@ -72,7 +73,7 @@ const check = Command.make(
       ])
     )
     if (failed > 0) {
-      return yield* new Refused({ message: `${failed} of ${checked.length} providers gave no answer.` })
+      return yield* new CommandFailed({ message: `${failed} of ${checks.length} providers gave no answer.` })
     }
   })
 ).pipe(Command.withDescription("Run one live search at every provider and engine"))

@@ -6,7 +6,7 @@ export interface Account {
   /** Trimmed and lower-cased; empty for a marketplace subscriber. */
   readonly email: string
   readonly plan: Plan
-  /** Searches the quota allows in a period; undefined when usage is counted but never refused (R23). */
+  /** Searches in a period; undefined where usage is counted without a limit (R23). */
   readonly quota: number | undefined
   readonly concurrency: number
   /** Start of the subscription in Unix milliseconds; undefined on the trial and where calendar months apply. */
@@ -14,10 +14,10 @@ export interface Account {
   readonly createdAt: number
 }
 
-/** What an account may still spend, at one moment. */
+/** The credits of an account at one moment: its quota with the use of the period, and its packs. */
 export interface Allowance {
   readonly plan: Plan
-  /** Searches the quota allows in the period; undefined when usage is counted but never refused. */
+  /** Searches in the period; undefined where usage is counted without a limit. */
   readonly quota: number | undefined
   /** Credits spent inside the quota, those held for searches in flight included. */
   readonly used: number
@@ -29,18 +29,18 @@ export interface Allowance {
   readonly resetsAt: number | undefined
 }
 
-/** What is left of the period's quota; never below 0 because `used` never exceeds it (I1). */
+/** The unused part of the period's quota. It is never below 0, because `used` never exceeds the quota (I1). */
 export const remaining = (allowance: Allowance): number =>
   allowance.quota === undefined ? Number.MAX_SAFE_INTEGER : allowance.quota - allowance.used
 
 /**
- * Remaining quota and pack balance together. Where usage is never refused it is the largest integer that every client
- * reads exactly, 2^53 - 1, whatever was used: there is no figure to run out of.
+ * Remaining quota and pack balance together. Without a quota it is 2^53 - 1, the largest integer that every client reads
+ * exactly.
  */
 export const creditsAvailable = (allowance: Allowance): number =>
   Math.min(remaining(allowance) + allowance.balance, Number.MAX_SAFE_INTEGER)
 
-/** How many of `credits` come from the quota and how many from the pack balance; undefined when they do not fit (R30). */
+/** Splits `credits` between quota and pack balance, quota first (R30). Undefined where both together do not suffice. */
 export const split = (
   allowance: Allowance,
   credits: number
@@ -50,12 +50,12 @@ export const split = (
   return fromBalance <= allowance.balance ? { fromQuota, fromBalance } : undefined
 }
 
-/** How a hold's unspent credits go back: pack credits first (R30). */
+/** Splits the credits that a hold returns between quota and pack balance, packs first (R30). */
 export const giveBack = (
-  held: { readonly fromQuota: number; readonly fromBalance: number },
-  spent: number
+  hold: { readonly fromQuota: number; readonly fromBalance: number },
+  charge: number
 ): { readonly toQuota: number; readonly toBalance: number } => {
-  const unspent = held.fromQuota + held.fromBalance - spent
-  const toBalance = Math.min(unspent, held.fromBalance)
+  const unspent = hold.fromQuota + hold.fromBalance - charge
+  const toBalance = Math.min(unspent, hold.fromBalance)
   return { toQuota: unspent - toBalance, toBalance }
 }

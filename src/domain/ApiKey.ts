@@ -1,10 +1,16 @@
 import { Schema } from "effect"
 
 export const keyModes = ["live", "test"] as const
-export const KeyMode = Schema.Literals(keyModes).annotate({ identifier: "KeyMode" })
+export const KeyMode = Schema.Literals(keyModes).annotate({
+  identifier: "KeyMode",
+  message: `must be one of ${keyModes.join(", ")}`
+})
+
+/** A key's id. Any text is taken where one is looked up, because an unknown id is `not_found`. */
+export const KeyId = Schema.String.annotate({ pattern: "^key_[0-9a-f]{32}$", description: "The key's id." })
 export type KeyMode = typeof KeyMode.Type
 
-/** What is known of a key after its secret has been shown. */
+/** A key without its secret, which is shown once. */
 export interface ApiKey {
   /** `key_` and 32 hex characters. */
   readonly id: string
@@ -31,7 +37,7 @@ const base62 = (value: bigint, length: number): string => {
   return text
 }
 
-/** What each byte does to a CRC-32: every request with a key has a checksum computed. */
+/** The CRC-32 of each byte, made once, because every request with a key computes a checksum. */
 const crcTable = Uint32Array.from({ length: 256 }, (_, byte) => {
   let crc = byte
   for (let bit = 0; bit < 8; bit++) crc = (crc >>> 1) ^ (crc & 1 ? 0xedb88320 : 0)
@@ -57,12 +63,12 @@ export const makeSecret = (mode: KeyMode, entropy: Uint8Array): string => {
 
 const secretPattern = new RegExp(`^sk_(?:live|test)_[0-9A-Za-z]{${entropyCharacters + checksumCharacters}}$`)
 
-/** Whether text can be a secret at all, so that a typo is refused without a look-up. */
+/** True for text with the form and the checksum of a secret, so that a typo costs no look-up. */
 export const isSecret = (text: string): boolean =>
   secretPattern.test(text) && checksum(text.slice(0, -checksumCharacters)) === text.slice(-checksumCharacters)
 
-/** Whether text means to be a secret, whatever became of its characters. */
+/** True for text that begins like a secret, also where its characters are wrong. */
 export const isKey = (text: string): boolean => text.startsWith("sk_")
 
-/** What may be shown of a secret after its creation. */
+/** The part of a secret that may be shown after its creation. */
 export const secretHint = (secret: string): string => `${secret.slice(0, 12)}…${secret.slice(-4)}`

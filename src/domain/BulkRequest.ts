@@ -1,94 +1,73 @@
 import { Result, Schema } from "effect"
-import { InvalidRequest, type Issue } from "./errors.ts"
-import { type Reader, reader } from "./fields.ts"
-import {
-  bulkRowForm,
-  GeoText,
-  Locale,
-  Num,
-  parse,
-  QueryText,
-  type RawSearch,
-  type SearchRefused,
-  type SearchRequest,
-  Source
-} from "./SearchRequest.ts"
-import { Target } from "./Target.ts"
+import type { InvalidRequest } from "./errors.ts"
+import { decoder } from "./fields.ts"
+import { type InvalidSearch, Query, type SearchRequest, searchFields, toSearch } from "./SearchRequest.ts"
 
 const maxBulkRows = 50
 
-/** What a row may set, and what the body may set for every row. */
-const defaults = {
-  target: Schema.optionalKey(Target),
-  geo: Schema.optionalKey(GeoText),
-  locale: Schema.optionalKey(Locale),
-  num: Schema.optionalKey(Num),
-  source: Schema.optionalKey(Source)
-}
-
-const BulkRow = Schema.Struct({ query: QueryText, ...defaults }).annotate({
+const BulkRow = Schema.Struct({ query: Query, ...searchFields("row") }).annotate({
   identifier: "BulkRow",
-  description: "One search; its fields override the body's defaults"
+  description: "One search; its fields override the body's defaults",
+  message: "a row must be a query string or an object with a query"
 })
-
-/** The body as clients are told to send it. `parseBulk` takes more: a row that is wrong fails by itself (R16). */
-export const BulkRequest = Schema.Struct({
-  queries: Schema.Array(Schema.Union([QueryText, BulkRow])).check(
-    Schema.isMinLength(1),
-    Schema.isMaxLength(maxBulkRows)
-  ),
-  ...defaults
-}).annotate({ identifier: "BulkRequest" })
-
-/** Each row's search, or why it will not run. */
-export type BulkRows = ReadonlyArray<Result.Result<SearchRequest, SearchRefused>>
-
-const isObject = (value: unknown): value is RawSearch =>
-  typeof value === "object" && value !== null && !Array.isArray(value)
-
-const bodyReaders: { readonly [field: string]: Reader<string | number> } = {
-  target: reader(Target),
-  geo: reader(GeoText),
-  locale: reader(Locale),
-  source: reader(Source),
-  num: reader(Num)
-}
 
 const queriesMessage = `must be a list of 1 to ${maxBulkRows} queries`
 
-const bodyIssues = (body: RawSearch): ReadonlyArray<Issue> => {
-  const issues: Array<Issue> = []
-  const { queries } = body
-  if (!Array.isArray(queries) || queries.length < 1 || queries.length > maxBulkRows) {
-    issues.push({ field: "queries", message: queriesMessage })
-  }
-  for (const [field, read] of Object.entries(bodyReaders)) {
-    if (body[field] === undefined) continue
-    const value = read(body[field])
-    if (Result.isFailure(value)) issues.push({ field, message: value.failure })
-  }
-  return issues
+const queriesOf = <S extends Schema.Constraint>(entry: S) =>
+  Schema.Array(entry)
+    .annotate({ message: queriesMessage })
+    .check(
+      Schema.isMinLength(1, { message: queriesMessage }),
+      Schema.isMaxLength(maxBulkRows, { message: queriesMessage })
+    )
+    .pipe(Schema.annotateKey({ messageMissingKey: queriesMessage }))
+
+const message = "the body must be a JSON object with queries"
+
+/** The body of `POST /v1/bulk`, for clients and the document. */
+export const BulkRequest = Schema.Struct({
+  queries: queriesOf(Schema.Union([Query, BulkRow])),
+  ...searchFields("body")
+}).annotate({ identifier: "BulkRequest", message })
+
+/** Fields that a batch does not serve. They are read so that a batch which sets them is not run as another one (R17). */
+const unservedFields = { page: Schema.optionalKey(Schema.Unknown), safe: Schema.optionalKey(Schema.Unknown) }
+
+/** The fields of `BulkRequest` as the service reads them: `queries` takes any entry, because a wrong row fails alone (R16). */
+export const bulkFields = {
+  ...BulkRequest.fields,
+  ...unservedFields,
+  queries: queriesOf(Schema.Unknown)
 }
 
-const notARow = InvalidRequest.whole("a row must be a query string or an object with a query")
+const Bulk = Schema.Struct(bulkFields).annotate({ message })
 
-/**
- * The rows of a bulk body, or what is wrong with the body itself (R16). A row is judged by the rules of a single
- * search; what is wrong with it is the row's own matter. `page` and `safe` of the body count for every row as the other
- * defaults do, so that a batch that asks for them is told that they are not served (R17).
- */
-export const parseBulk = (body: unknown): Result.Result<BulkRows, InvalidRequest> => {
-  if (!isObject(body)) return Result.fail(InvalidRequest.whole("the body must be a JSON object with queries"))
-  const issues = bodyIssues(body)
-  if (issues.length > 0) return Result.fail(InvalidRequest.fromIssues(issues))
-  const { geo, locale, num, page, safe, source, target } = body
-  const inherited = { geo, locale, num, page, safe, source, target }
-  // `bodyIssues` has found `queries` to be an array.
-  const queries = body.queries as ReadonlyArray<unknown>
-  return Result.succeed(
-    queries.map((entry) => {
-      if (typeof entry === "string") return parse({ ...inherited, query: entry }, bulkRowForm)
-      return isObject(entry) ? parse({ ...inherited, ...entry }, bulkRowForm) : Result.fail(notARow)
+const Row = Schema.Struct({ ...BulkRow.fields, ...unservedFields }).annotate({
+  message: "a row must be a query string or an object with a query"
+})
+
+/** Each row's search, or why it will not run. */
+export type BulkRows = ReadonlyArray<Result.Result<SearchRequest, InvalidSearch>>
+
+const decodeRow = decoder(Row)
+
+const unserved = ({ page, safe }: { readonly page?: unknown; readonly safe?: unknown }): string | undefined => {
+  if (page !== undefined && page !== 1) return "Bulk serves page 1 only; leave page out or use GET /v1/query."
+  if (safe !== undefined && safe !== "off") return "Bulk serves safe off only; leave safe out or use GET /v1/query."
+  return undefined
+}
+
+/** The rows of a batch. A row is judged by the rules of a single search, with the body's fields where it has none (R17). */
+export const toRows = ({ queries, ...defaults }: typeof Bulk.Type): BulkRows =>
+  queries.map((entry) =>
+    Result.flatMap(decodeRow(typeof entry === "string" ? { query: entry } : entry), (row) => {
+      const { page, safe, ...search } = { ...defaults, ...row }
+      return toSearch(search, unserved({ page, safe }))
     })
   )
-}
+
+const decodeBulk = decoder(Bulk)
+
+/** The rows of a bulk body, or what is wrong with the body itself (R16). */
+export const parseBulk = (body: unknown): Result.Result<BulkRows, InvalidRequest> =>
+  Result.map(decodeBulk(body), toRows)

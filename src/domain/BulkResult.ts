@@ -1,7 +1,7 @@
 import { Schema } from "effect"
-import { type SearchAnswer, searchResultFields, toSearchResult } from "./SearchResult.ts"
+import { type SearchBody, searchResultFields, toSearchResult } from "./SearchResult.ts"
 
-/** Codes a row can fail with. */
+/** Error codes of rows. */
 const rowErrors = [
   "invalid_request",
   "unsupported_geo",
@@ -39,15 +39,15 @@ export const BulkResult = Schema.Struct({
 }).annotate({ identifier: "BulkResult" })
 export type BulkResult = typeof BulkResult.Type
 
-/** A row before it is written. */
-export type RowAnswer = (SearchAnswer & { readonly status: "ok" }) | ErrorRow
+/** A row of the body before it is encoded. */
+export type RowBody = (SearchBody & { readonly status: "ok" }) | ErrorRow
 
-/** A batch's body before it is written. */
-export interface BulkAnswer extends Omit<BulkResult, "results"> {
-  readonly results: ReadonlyArray<RowAnswer>
+/** The body of a batch before it is encoded. */
+export interface BulkBody extends Omit<BulkResult, "results"> {
+  readonly results: ReadonlyArray<RowBody>
 }
 
-export const toBulkResult = ({ results, ...counts }: BulkAnswer): BulkResult => ({
+export const toBulkResult = ({ results, ...counts }: BulkBody): BulkResult => ({
   ...counts,
   results: results.map((row) => (row.status === "ok" ? toSearchResult(row) : row))
 })

@@ -1,16 +1,16 @@
 /**
- * The page that a request comes from, as the browser tells it: `Origin` and `Sec-Fetch-Site`, undefined where it sends
- * none. No page can change either, and what is no browser sends neither.
+ * The page that made a request, by the browser's `Origin` and `Sec-Fetch-Site`; undefined where a header is absent.
+ * Scripts of a page can set neither. Clients that are no browsers usually send neither.
  */
 export interface CallingPage {
   readonly origin: string | undefined
   readonly site: string | undefined
 }
 
-/** Whether a request says that it comes from elsewhere. `none` is a person at the address bar. */
-export const isElsewhere = ({ origin, site }: CallingPage, own: string): boolean =>
+/** Checks if a request names another origin. `Sec-Fetch-Site: none` means the address bar. */
+export const isCrossOrigin = ({ origin, site }: CallingPage, own: string): boolean =>
   (origin !== undefined && origin !== own) || (site !== undefined && site !== "same-origin" && site !== "none")
 
-/** Whether a request says that it comes from a page of this deployment, and nothing of it says otherwise. */
+/** Checks if a request names this deployment's origin, and no header contradicts it. */
 export const isOwnPage = (page: CallingPage, own: string): boolean =>
-  !isElsewhere(page, own) && (page.origin !== undefined || page.site === "same-origin")
+  !isCrossOrigin(page, own) && (page.origin !== undefined || page.site === "same-origin")

@@ -1,46 +1,45 @@
-import { Result } from "effect"
 import type { SearchRequest } from "./SearchRequest.ts"
 import type { Safe } from "./Target.ts"
 import { codePointLength } from "./text.ts"
 
-/** How an upstream gives the rows of its result list. */
+/** The paging of an upstream's result list. */
 export type Paging =
-  /** In numbered pages of its own size. */
+  /** Numbered pages of the upstream's own size. */
   | { readonly kind: "fixed"; readonly pageSize: number; readonly maxPages?: number }
-  /** In numbered pages of the size asked for, which must hold our largest page. */
+  /** Numbered pages of the requested size. `maxPageSize` is at least our largest page. */
   | { readonly kind: "sized"; readonly maxPageSize: number; readonly maxPages?: number }
-  /** Its first rows and no others. */
+  /** The first rows and no others. */
   | { readonly kind: "first"; readonly maxRows: number }
 
-/** The codes an upstream knows. */
+/** The country or language codes that an upstream accepts. */
 export type Codes = "any" | "none" | ReadonlyArray<string>
 
-/** What an upstream can serve. */
+/** The searches that an upstream can serve. */
 export interface Capabilities {
   readonly paging: Paging
-  /** Levels it keeps to. A level missing here is refused: a page filtered less than asked for must not pass for one. */
+  /** Levels that it applies. Searches of other levels are not sent to it, because its results would be less filtered. */
   readonly safe: ReadonlyArray<Safe>
-  /** Countries it can be told, ISO 3166-1 alpha-2 in lower case. Searches for others are asked without one. */
+  /** Countries that it accepts, ISO 3166-1 alpha-2 in lower case. Searches for others are sent without a country. */
   readonly countries: Codes
-  /** Languages it can be told, ISO 639-1. Searches in others are asked without one. */
+  /** Languages that it accepts, ISO 639-1. Searches in others are sent without a language. */
   readonly languages: Codes
   readonly maxQueryCodePoints?: number
   readonly maxQueryWords?: number
 }
 
-/** One call to an upstream, in the terms that upstreams have. */
+/** One call to an upstream, in the parameters that upstreams have. */
 export interface UpstreamCall {
   readonly query: string
   /** From 1. */
   readonly page: number
-  /** Rows that page holds. */
+  /** Rows on a page. */
   readonly rows: number
   /** The rank of the page's first row, from 0. */
   readonly offset: number
   readonly safe: Safe
-  /** The language and region asked for, `en-us`, for upstreams that take any. */
+  /** Language and region of the search, `en-us`, for upstreams that accept any. */
   readonly locale: string
-  /** Undefined when the upstream cannot be told this country. */
+  /** Undefined where the upstream does not accept the country. */
   readonly country: string | undefined
   readonly language: string | undefined
 }
@@ -49,11 +48,11 @@ export interface CallPlan {
   readonly first: UpstreamCall
   /** The pages after the first, in order. */
   readonly following: ReadonlyArray<UpstreamCall>
-  /** Rows of the first page that come before those asked for. */
+  /** Rows of the first page that come before the requested ones. */
   readonly skip: number
 }
 
-/** Every page of an upstream that leaves the numbers to us can be told to be as large as ours. */
+/** The upstream's pages that cover a page of the API: their numbers, their size, and the rows to skip on the first. */
 const pageNumbers = (
   paging: Paging,
   { num, page }: Pick<SearchRequest, "num" | "page">
@@ -65,11 +64,11 @@ const pageNumbers = (
   return { first, last: Math.ceil((before + num) / size), size, skip: before - (first - 1) * size }
 }
 
-const known = (codes: Codes, code: string): string | undefined =>
+const acceptedCode = (codes: Codes, code: string): string | undefined =>
   codes === "any" || (codes !== "none" && codes.includes(code)) ? code : undefined
 
-/** Why the upstream cannot serve a search; undefined when it can. */
-export const unserved = (capabilities: Capabilities, request: SearchRequest): string | undefined => {
+/** The reason for which the upstream cannot serve a search; undefined where it can. */
+export const unsupportedReason = (capabilities: Capabilities, request: SearchRequest): string | undefined => {
   const { maxQueryCodePoints, maxQueryWords, paging, safe } = capabilities
   if (!safe.includes(request.safe)) return `it does not serve safe ${request.safe}`
   const { first, size } = pageNumbers(paging, request)
@@ -86,13 +85,11 @@ export const unserved = (capabilities: Capabilities, request: SearchRequest): st
   return undefined
 }
 
-/** The calls that together give the rows of a search (R13), or why there are none. */
-export const planCalls = (capabilities: Capabilities, request: SearchRequest): Result.Result<CallPlan, string> => {
-  const why = unserved(capabilities, request)
-  if (why !== undefined) return Result.fail(why)
+/** The calls that together give the rows of a search that the upstream can serve (R13). */
+export const planCalls = (capabilities: Capabilities, request: SearchRequest): CallPlan => {
   const { paging } = capabilities
   const { first, last, size, skip } = pageNumbers(paging, request)
-  const lastServed = paging.kind === "first" ? 1 : Math.min(last, paging.maxPages ?? last)
+  const lastPage = paging.kind === "first" ? 1 : Math.min(last, paging.maxPages ?? last)
   const call = (page: number): UpstreamCall => ({
     query: request.query,
     page,
@@ -100,17 +97,17 @@ export const planCalls = (capabilities: Capabilities, request: SearchRequest): R
     offset: (page - 1) * size,
     safe: request.safe,
     locale: request.locale,
-    country: known(capabilities.countries, request.geo),
-    language: known(capabilities.languages, request.locale.slice(0, 2))
+    country: acceptedCode(capabilities.countries, request.geo),
+    language: acceptedCode(capabilities.languages, request.locale.slice(0, 2))
   })
-  return Result.succeed({
+  return {
     first: call(first),
-    following: Array.from({ length: lastServed - first }, (_, index) => call(first + 1 + index)),
+    following: Array.from({ length: lastPage - first }, (_, index) => call(first + 1 + index)),
     skip
-  })
+  }
 }
 
-/** As operators are shown it. */
+/** The form in which operators see it, on the admin listener and in the CLI. */
 export const toJson = ({ countries, languages, maxQueryCodePoints, maxQueryWords, paging, safe }: Capabilities) => ({
   paging: paging.kind,
   rows: paging.kind === "first" ? paging.maxRows : paging.kind === "fixed" ? paging.pageSize : paging.maxPageSize,

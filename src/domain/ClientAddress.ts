@@ -2,14 +2,14 @@ import { Result } from "effect"
 import { IpNetwork, NetAddress } from "effect/net"
 
 /**
- * Where a request comes from, as arithmetic on text (R24). The header is the caller's own writing up to what the
- * trusted proxies appended, so it is read from the right and no further than they reach.
+ * The client's network, from the socket and `X-Forwarded-For` (R24). A caller can forge all of the header but the entries
+ * that trusted proxies appended. It is therefore read from the right, and only as many entries as there are proxies.
  */
 
-/** The interface part of an IPv6 address is its owner's to choose: 64 bits of it would be as many callers. */
+/** The prefix that identifies a client. The other 64 bits are free to choose, so that one client has 2^64 addresses. */
 const ipv6PrefixLength = 64
 
-/** An address as proxies write it: bare, in brackets, or with a port. IPv4-mapped IPv6 addresses are IPv4. */
+/** Parses an address as proxies write it: bare, in brackets, or with a port. IPv4-mapped IPv6 becomes IPv4. */
 const parse = (text: string): NetAddress.IpAddress | undefined => {
   const bare = text.startsWith("[") && text.endsWith("]") ? text.slice(1, -1) : text
   const ip = NetAddress.ipFromString(bare.split("%", 1).join(""))
@@ -18,7 +18,7 @@ const parse = (text: string): NetAddress.IpAddress | undefined => {
   return Result.isSuccess(withPort) ? NetAddress.toCanonical(withPort.success.address) : undefined
 }
 
-/** The network that an address is metered by: the IPv4 address, or the IPv6 /64; undefined when it is no address. */
+/** The network by which an address is counted: the IPv4 address or the IPv6 /64. Undefined for other text. */
 export const networkOf = (address: string): string | undefined => {
   const ip = parse(address)
   if (ip === undefined) return undefined
@@ -28,9 +28,9 @@ export const networkOf = (address: string): string | undefined => {
 }
 
 /**
- * The client's network behind `trustedHops` proxies, each of which appended the address it was called from to
- * `X-Forwarded-For`. Where an entry is missing or no address, the next nearer one counts: whoever comes round a proxy
- * or through one that hides its callers is metered as what called us. Undefined when not even the socket has one.
+ * The client's network behind `trustedHops` proxies, each of which appended its client's address to `X-Forwarded-For`.
+ * Where that entry is missing or no address, the next entry to its right counts, and the socket's address at last.
+ * Undefined where the socket has no address either.
  */
 export const clientNetwork = (
   socketAddress: string | undefined,

@@ -1,36 +1,36 @@
 import { isKey } from "./ApiKey.ts"
 
-/** The kinds of credential a request can present; each has a `Principal` of the same name. */
+/** The kinds of credential. Each has a `Principal` of the same name. */
 export type CredentialKind = "key" | "oauth" | "marketplace" | "session" | "demo"
 
-/** What a request carries of each kind, as it was sent; undefined where it carries nothing, empty where it is empty. */
-export interface Presented {
+/** The headers of a request that hold credentials, as they were sent; undefined where a header is absent. */
+export interface CredentialHeaders {
   readonly authorization: string | undefined
   readonly marketplaceSecret: string | undefined
   readonly marketplaceUser: string | undefined
-  /** Every value of the session cookie: more than one when it was sent more than once. */
+  /** Every value of the session cookie, because a request may contain it several times. */
   readonly sessionCookies: ReadonlyArray<string>
   readonly demoOrigin: string | undefined
 }
 
 /**
- * The one credential of a request that is judged (R22); undefined when it carries none, or a combination that is
- * refused whatever its validity. The first kind present wins, and nothing falls through to the next.
+ * The kind of credential by which a request is authenticated (R22). The first kind present wins, also where it is
+ * invalid. Undefined where there is none, or a combination that is never accepted.
  */
-export const judged = (presented: Presented): CredentialKind | undefined => {
-  const bearer = presented.authorization !== undefined
-  const marketplace = presented.marketplaceSecret !== undefined || presented.marketplaceUser !== undefined
-  const session = presented.sessionCookies.length > 0
-  const demo = presented.demoOrigin !== undefined
+export const credentialKind = (headers: CredentialHeaders): CredentialKind | undefined => {
+  const bearer = headers.authorization !== undefined
+  const marketplace = headers.marketplaceSecret !== undefined || headers.marketplaceUser !== undefined
+  const session = headers.sessionCookies.length > 0
+  const demo = headers.demoOrigin !== undefined
   if (demo && (bearer || marketplace || session)) return undefined
   if (bearer && marketplace) return undefined
-  if (presented.authorization !== undefined) return bearerKind(presented.authorization)
+  if (headers.authorization !== undefined) return bearerKind(headers.authorization)
   if (marketplace) return "marketplace"
   if (session) return "session"
   return demo ? "demo" : undefined
 }
 
-/** Keys and the tokens of apps come in one header and are told apart by their form: neither is tried as the other. */
+/** The kind of an `Authorization` header. Keys and access tokens differ in form, so that each is looked up only once. */
 const bearerKind = (authorization: string): CredentialKind => {
   const token = bearerToken(authorization)
   return token === undefined || isKey(token) ? "key" : "oauth"
@@ -38,10 +38,10 @@ const bearerKind = (authorization: string): CredentialKind => {
 
 const bearer = /^Bearer +(\S+)$/i
 
-/** The token of an `Authorization` header; undefined for another scheme and where there is none. */
+/** The token of an `Authorization` header; undefined for another scheme or without a token. */
 export const bearerToken = (authorization: string): string | undefined => bearer.exec(authorization)?.[1]
 
-/** The values of a cookie, as the `Cookie` header holds them: neither unquoted nor percent-decoded. */
+/** The values of a cookie in a `Cookie` header, with their quotes and percent-encoding. */
 export const cookieValues = (header: string | undefined, name: string): ReadonlyArray<string> =>
   header === undefined
     ? []
@@ -50,11 +50,11 @@ export const cookieValues = (header: string | undefined, name: string): Readonly
         return trimmed.startsWith(`${name}=`) ? [trimmed.slice(name.length + 1)] : []
       })
 
-/** Bytes that are no ASCII come as Latin-1, so the C1 controls among them are parts of other characters. */
+/** Allows U+0080 to U+009F: Node decodes headers as Latin-1, so that these are bytes of UTF-8 characters. */
 const marketplaceUser = /^[[^,\p{Cc}]\u0080-\u009f]{1,256}$/v
 
 /**
- * Whether text can name a marketplace subscriber: 1 to 256 characters, without control characters, and without a comma,
- * which is how a header that was sent twice arrives: once by the caller and once by the proxy.
+ * Checks a marketplace subscriber's id: 1 to 256 characters, no control character, no comma. A comma would mean that the
+ * header was sent twice, by the caller and by the proxy.
  */
 export const isMarketplaceUser = (text: string): boolean => marketplaceUser.test(text)

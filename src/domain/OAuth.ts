@@ -1,42 +1,43 @@
 import { parse } from "tldts"
 
 /**
- * What apps read about signing in on behalf of a person (OAuth 2.1), and where. There is one thing to be let in to, the
- * MCP endpoint, and every token is bound to it.
+ * OAuth 2.1 for apps: paths, metadata, redirect URIs and challenges. The only protected resource is the MCP endpoint,
+ * and every token is bound to it.
  */
 
-/** What an app may be allowed. `offline_access` is the standard's name for refresh tokens. */
+/** The scopes of apps. `offline_access` is the standard's name for refresh tokens. */
 export const appScopes = ["search", "offline_access"] as const
 
-/** Begins every access token, so that secret scanners recognise one. */
+/** The prefix of access tokens, so that secret scanners recognise them. */
 export const accessTokenPrefix = "quarry_at_"
 
 export const signInPath = "/oauth/sign-in"
 export const signUpPath = "/oauth/sign-up"
+export const forgotPasswordPath = "/oauth/forgot-password"
 export const consentPath = "/oauth/consent"
 export const failurePath = "/oauth/error"
-/** Where the link in an email leads whose reader confirms their address. */
+/** The page behind the links of emails: its reader chooses a password and so confirms the address. */
 export const confirmPath = "/oauth/confirm"
 
-/** Where sign-in is, and the issuer of its tokens. */
+/** The path of sign-in, and of the issuer of tokens. */
 export const authPath = "/api/auth"
 
 export const resourcePath = "/mcp"
 
-/** The resource that tokens are bound to (RFC 8707), by the address that clients use. */
+/** The resource that tokens are bound to (RFC 8707), under the URL that clients use. */
 export const resourceOf = (baseUrl: string): string => `${baseUrl}${resourcePath}`
 
-const isThisMachine = (hostname: string): boolean =>
+const isLoopback = (hostname: string): boolean =>
   hostname === "localhost" || hostname === "[::1]" || /^127(?:\.\d+){3}$/.test(hostname)
 
-/** Tokens travel in the open over http, so apps are let in over https only, and on this very machine. */
-export const letsAppsIn = (baseUrl: string): boolean => {
+/** Checks if a deployment may authorize apps: over https or on the loopback, because plain http exposes tokens. */
+export const canAuthorizeApps = (baseUrl: string): boolean => {
   const { hostname, protocol } = new URL(baseUrl)
-  return protocol === "https:" || isThisMachine(hostname)
+  return protocol === "https:" || isLoopback(hostname)
 }
 
-/** Schemes of apps that let people connect an MCP server, and are no domain's name turned around. */
-const knownSchemes: ReadonlySet<string> = new Set(
+/** URI schemes of MCP clients that are no reversed domain name, as RFC 8252 would have it. */
+const clientSchemes: ReadonlySet<string> = new Set(
   [
     "antigravity",
     "cherrystudio",
@@ -57,7 +58,7 @@ const knownSchemes: ReadonlySet<string> = new Set(
   ].map((name) => `${name}:`)
 )
 
-/** A scheme that is its maker's domain turned around (RFC 8252 section 7.1): `com.example.app`. */
+/** Checks for a reversed domain name as scheme (RFC 8252, 7.1): `com.example.app`. */
 const isReversedDomain = (scheme: string): boolean => {
   if (!/^[a-z0-9-]+(?:\.[a-z0-9-]+)+$/.test(scheme)) return false
   const { domain, isIcann } = parse(scheme.split(".").toReversed().join("."))
@@ -65,36 +66,38 @@ const isReversedDomain = (scheme: string): boolean => {
 }
 
 /**
- * Whether an address is of an app's own scheme, with a name behind it: `cursor://anysphere.cursor-retrieval/callback`.
- * Of other schemes nobody can know what browsers and systems open with them.
+ * Checks for a redirect URI of an app's private-use scheme with a host: `cursor://anysphere.cursor-retrieval/callback`.
+ * Other schemes could make a browser open any program.
  */
-export const isOwnScheme = (address: string): boolean =>
-  /^[a-z][a-z0-9.+-]*:\/\/[a-z0-9.-]+(?:[/?]|$)/i.test(address) && isRedirect(address) && !/^https?:/i.test(address)
+export const isPrivateUseScheme = (address: string): boolean =>
+  /^[a-z][a-z0-9.+-]*:\/\/[a-z0-9.-]+(?:[/?]|$)/i.test(address) &&
+  isAllowedRedirect(address) &&
+  !/^https?:/i.test(address)
 
-/** Whether an app may be answered at an address: over https, on this machine, or by a scheme that is the app's own. */
-export const isRedirect = (address: string): boolean => {
+/** Checks a redirect URI: https, http on the loopback, or a private-use scheme of an app. */
+export const isAllowedRedirect = (address: string): boolean => {
   const url = URL.parse(address)
   if (url === null || /[#\s\p{C}]/u.test(address)) return false
   if (url.protocol === "https:") return true
-  if (url.protocol === "http:") return isThisMachine(url.hostname)
-  // `com.example.app:callback` is no address with a path.
+  if (url.protocol === "http:") return isLoopback(url.hostname)
+  // Rejects `com.example.app:callback`, which has no path.
   if (!/^[^:]+:\//.test(address)) return false
-  return knownSchemes.has(url.protocol) || isReversedDomain(url.protocol.slice(0, -1))
+  return clientSchemes.has(url.protocol) || isReversedDomain(url.protocol.slice(0, -1))
 }
 
 const protectedResourcePath = "/.well-known/oauth-protected-resource"
 
-/** Paths of the protected resource's metadata: RFC 9728 inserts the resource's own path, and some clients leave it out. */
+/** Paths of the protected resource's metadata. RFC 9728 appends the resource's path, and some clients leave it out. */
 export const protectedResourcePaths = [`${protectedResourcePath}${resourcePath}`, protectedResourcePath] as const
 
-/** Paths of the authorization server's metadata: as RFC 8414 has it, and the others that clients try. */
+/** Paths of the authorization server's metadata: that of RFC 8414, and the others that clients try. */
 export const authorizationServerPaths = [
   `/.well-known/oauth-authorization-server${authPath}`,
   "/.well-known/oauth-authorization-server",
   `${authPath}/.well-known/oauth-authorization-server`
 ] as const
 
-/** RFC 9728. */
+/** The protected resource's metadata (RFC 9728). */
 export const protectedResource = (baseUrl: string) => ({
   resource: resourceOf(baseUrl),
   authorization_servers: [`${baseUrl}${authPath}`],
@@ -103,7 +106,7 @@ export const protectedResource = (baseUrl: string) => ({
   resource_name: "Quarry"
 })
 
-/** RFC 8414: what is offered of the sign-in library, which has more. */
+/** The authorization server's metadata (RFC 8414). The sign-in library can do more than is offered here. */
 export const authorizationServer = (baseUrl: string) => {
   const issuer = `${baseUrl}${authPath}`
   return {
@@ -123,12 +126,12 @@ export const authorizationServer = (baseUrl: string) => {
   }
 }
 
-/** The `WWW-Authenticate` of a 401 at the MCP endpoint (RFC 9728, RFC 6750); undefined where no app is let in. */
-export const challengeOf = (baseUrl: string, presented: boolean): string | undefined =>
-  letsAppsIn(baseUrl)
-    ? `Bearer ${presented ? 'error="invalid_token", ' : ""}resource_metadata="${baseUrl}${protectedResourcePaths[0]}"`
+/** The `WWW-Authenticate` of a 401 at the MCP endpoint (RFC 9728, RFC 6750); undefined where apps are not offered. */
+export const challengeOf = (baseUrl: string, hasToken: boolean): string | undefined =>
+  canAuthorizeApps(baseUrl)
+    ? `Bearer ${hasToken ? 'error="invalid_token", ' : ""}resource_metadata="${baseUrl}${protectedResourcePaths[0]}"`
     : undefined
 
-/** The `WWW-Authenticate` of a 401 where keys are taken; without an `Authorization` there is no token to call invalid. */
-export const keyChallenge = (presented: boolean): string =>
-  presented ? 'Bearer realm="quarry", error="invalid_token"' : 'Bearer realm="quarry"'
+/** The `WWW-Authenticate` of a 401 where keys are accepted. Without a token there is no error code (RFC 6750, 3.1). */
+export const keyChallenge = (hasToken: boolean): string =>
+  hasToken ? 'Bearer realm="quarry", error="invalid_token"' : 'Bearer realm="quarry"'

@@ -1,6 +1,6 @@
-import { Schema } from "effect"
 import { decodeHTML } from "entities"
 import { getDomain } from "tldts"
+import type { OrganicResult } from "./OrganicResult.ts"
 import { cutCodePoints, normalizeWhitespace } from "./text.ts"
 
 /** A longer address, in UTF-16 units, is no result: cut it would lead elsewhere. */
@@ -15,40 +15,6 @@ export interface UpstreamRow {
   readonly url: string
   readonly title: string
   readonly snippet: string
-}
-
-/** One organic result of the answer. */
-export const OrganicResult = Schema.Struct({
-  position: Schema.Int.annotate({ description: "1-based rank within the answered page, after de-duplication" }),
-  title: Schema.String,
-  url: Schema.String,
-  domain: Schema.String.annotate({
-    description: "Registrable domain of url, or the hostname when it has no public suffix"
-  }),
-  snippet: Schema.String.annotate({ description: "The engine's description; empty when it gave none" })
-}).annotate({ identifier: "OrganicResult" })
-export type OrganicResult = typeof OrganicResult.Type
-
-/**
- * Ranked results as the JSON array that is kept and answered, encoded once where they are made. As objects they would be
- * encoded for the cache and again for the answer, and a batch's would fill the memory that is collected most often.
- */
-export class Ranking {
-  readonly json: Buffer
-  readonly count: number
-
-  constructor(results: ReadonlyArray<OrganicResult>) {
-    const text = JSON.stringify(results)
-    // Not `Buffer.from`: a small buffer would be a slice of 8 KiB that it shares with others, and keep all of them.
-    this.json = Buffer.allocUnsafeSlow(Buffer.byteLength(text))
-    this.json.write(text)
-    this.count = results.length
-  }
-
-  /** Read anew each time. Nothing checks the type: the JSON is what the constructor was given. */
-  get results(): ReadonlyArray<OrganicResult> {
-    return JSON.parse(this.json.toString())
-  }
 }
 
 const trackingParameter = /^(?:utm_.*|gclid|fbclid)$/i
@@ -81,12 +47,6 @@ const withoutTracking = (search: string): string =>
     .split("&")
     .filter((parameter) => !trackingParameter.test(parameter.split("=", 1)[0] ?? ""))
     .join("&")
-
-/** The identity by which results are de-duplicated; undefined when `text` is no absolute http(s) URL. */
-export const urlIdentity = (text: string): string | undefined => {
-  const url = parseWebUrl(text)
-  return url === undefined ? undefined : identity(url)
-}
 
 /**
  * Registrable domain of a hostname, or the hostname itself when it has none: an IP address, a single label, a public

@@ -2,13 +2,13 @@ import type { Account } from "./Account.ts"
 import type { KeyMode } from "./ApiKey.ts"
 import { requestsPerMinute } from "./Plan.ts"
 
-/** Who is calling. */
+/** The caller after authentication. */
 export type Principal = KeyPrincipal | SessionPrincipal | AppPrincipal | MarketplacePrincipal | DemoPrincipal
 
-/** Who is calling with an account. */
+/** A principal with an account. */
 export type AccountPrincipal = Exclude<Principal, DemoPrincipal>
 
-/** An API key, live or test: both spend the account's credits (R26). */
+/** An API key. Live and test keys both spend the account's credits (R26). */
 export interface KeyPrincipal {
   readonly _tag: "key"
   readonly account: Account
@@ -19,36 +19,37 @@ export interface KeyPrincipal {
   }
 }
 
-/** A person who is signed in to the dashboard. */
+/** A person with a session of the dashboard. */
 export interface SessionPrincipal {
   readonly _tag: "session"
   readonly account: Account
-  /** Names the session; not what the cookie holds. */
+  /** Id of the session. It is not the secret in the cookie. */
   readonly sessionId: string
 }
 
-/** An app that a person let in to the MCP endpoint by OAuth. */
+/** An app that a person has authorized by OAuth to use the MCP endpoint. */
 export interface AppPrincipal {
   readonly _tag: "oauth"
   readonly account: Account
 }
 
-/** A subscriber of the marketplace, metered and billed there: counted and never refused (R23). */
+/** A subscriber of the marketplace. The marketplace bills it, so that usage is counted without a limit (R23). */
 export interface MarketplacePrincipal {
   readonly _tag: "marketplace"
   readonly account: Account
   readonly user: string
 }
 
-/** A visitor of the keyless demo, known by address only and without an account (R24). */
+/** A visitor of the keyless demo, identified by the client's network and without an account (R24). */
 export interface DemoPrincipal {
   readonly _tag: "demo"
   /** The client's IPv4 address or IPv6 /64. */
   readonly network: string
 }
 
-/** What a principal's requests are counted under, and how many a rolling minute admits. */
+/** The limit on requests of one credential in a rolling minute. */
 export interface RateLimit {
+  /** Name of the counter. */
   readonly credential: string
   readonly limit: number
 }
@@ -57,7 +58,7 @@ const sessionFloorPerMinute = 120
 const marketplacePerMinute = 1_200
 const demoPerMinute = 5
 
-/** Each key has its own counter; live and test keys have their plan's figure (R26). */
+/** The rate limit of a principal. Each key has a counter of its own, live and test keys with the plan's limit (R26). */
 export const rateLimitOf = (principal: Principal): RateLimit => {
   switch (principal._tag) {
     case "key":
@@ -67,7 +68,7 @@ export const rateLimitOf = (principal: Principal): RateLimit => {
         credential: `session:${principal.sessionId}`,
         limit: Math.max(requestsPerMinute(principal.account.concurrency), sessionFloorPerMinute)
       }
-    // All apps of an account together: a person may let in any number.
+    // All apps of an account share one counter, because a person may authorize any number of them.
     case "oauth":
       return {
         credential: `oauth:${principal.account.id}`,
@@ -88,5 +89,5 @@ const sources = {
   demo: "demo"
 } as const
 
-/** The attribution label of a search whose caller gave none (R11). */
+/** The attribution label of a search without one (R11). */
 export const defaultSource = (principal: Principal): string => sources[principal._tag]

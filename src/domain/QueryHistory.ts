@@ -1,28 +1,22 @@
-import { Result, Schema } from "effect"
+import { Effect, Result, Schema, SchemaIssue, SchemaTransformation } from "effect"
 import { Base64Url } from "effect/encoding"
-import { InvalidRequest } from "./errors.ts"
-import {
-  carriable,
-  digits,
-  moment,
-  type RawFields,
-  type Reader,
-  reader,
-  readFields,
-  Text,
-  wholeNumber
-} from "./fields.ts"
-import { type Outcome, outcomes } from "./QueryRecord.ts"
+import { asDigits, limitedText, momentParameter, wholeNumber, wholeNumberMessage } from "./fields.ts"
+import { type Outcome, outcomes } from "./LogEntry.ts"
 import { QueryText } from "./SearchRequest.ts"
 import { Target } from "./Target.ts"
 
+/** 18 digits stay inside the store's 64-bit integers and its range of time. */
+const maxPart = 10n ** 18n - 1n
+const Part = Schema.BigInt.check(Schema.isBetweenBigInt({ minimum: 0n, maximum: maxPart }))
+
 /** A place in an account's log, newest first: what comes after it stays the same whatever is logged meanwhile. */
-export interface Position {
+export const Position = Schema.Struct({
   /** Unix microseconds on the store's clock: its full precision, or entries of one millisecond would be skipped. */
-  readonly atMicros: bigint
+  atMicros: Part,
   /** Tells entries of one moment apart. */
-  readonly ordinal: bigint
-}
+  ordinal: Part
+})
+export type Position = typeof Position.Type
 
 /** Which entries are wanted; undefined wants all. */
 export interface HistoryFilter {
@@ -52,64 +46,92 @@ export const everything: HistoryFilter = {
 
 export interface HistoryQuery {
   readonly filter: HistoryFilter
-  /** Where the page before ended; undefined for the first. */
+  /** The end of the page before; undefined for the first page. */
   readonly after: Position | undefined
   /** Most entries wanted. */
   readonly limit: number
 }
 
-/** An opaque text that clients hand back to get the next page. */
-export const encodeCursor = ({ atMicros, ordinal }: Position): string => Base64Url.encode(`${atMicros}.${ordinal}`)
+const encodeCursor = ({ atMicros, ordinal }: Position): string => Base64Url.encode(`${atMicros}.${ordinal}`)
 
-/** 18 digits stay inside the store's 64-bit integers and its range of time. */
 const position = /^([0-9]{1,18})\.([0-9]{1,18})$/
 
-const readCursor: Reader<Position> = (input) => {
-  const text = typeof input === "string" ? Result.getOrElse(Base64Url.decodeString(input), () => "") : ""
-  const [, atMicros, ordinal] = position.exec(text) ?? []
+const decodeCursor = (cursor: string): Position | undefined => {
+  const [, atMicros, ordinal] = position.exec(Result.getOrElse(Base64Url.decodeString(cursor), () => "")) ?? []
   return atMicros === undefined || ordinal === undefined
-    ? Result.fail("must be a next_cursor of this route")
-    : Result.succeed({ atMicros: BigInt(atMicros), ordinal: BigInt(ordinal) })
+    ? undefined
+    : { atMicros: BigInt(atMicros), ordinal: BigInt(ordinal) }
 }
+
+const notCursor = "must be a next_cursor of this route"
+
+/** Longer than any cursor that the service gives out. */
+const maxCursorCharacters = 64
+
+/** A position as the opaque text that clients hand back to get the next page. */
+export const Cursor = Schema.String.annotate({ message: notCursor, minLength: 1, maxLength: maxCursorCharacters }).pipe(
+  Schema.decodeTo(
+    Position,
+    SchemaTransformation.transformEffect({
+      decode: (cursor: string) => {
+        const place = decodeCursor(cursor)
+        return place === undefined
+          ? Effect.fail(new SchemaIssue.InvalidValue({ message: notCursor }))
+          : Effect.succeed(place)
+      },
+      encode: (place) => Effect.succeed(encodeCursor(place))
+    })
+  )
+)
 
 export const maxEntries = 100
 export const defaultEntries = 20
 const maxIdCharacters = 64
-export const maxSourceCharacters = 64
+const maxSourceCharacters = 64
 
-const text = (maximum: number) =>
-  reader(Text.check(carriable, Schema.isBetweenLength(1, maximum, { message: `must have 1 to ${maximum} characters` })))
+const Limit = wholeNumber(maxEntries, { default: defaultEntries, description: "Most entries wanted." })
+const limit = Schema.optionalKey(asDigits(Limit, wholeNumberMessage(maxEntries)))
 
-const readLimit = reader(digits(1, maxEntries, wholeNumber(maxEntries)))
-const readId = text(maxIdCharacters)
-const readSource = text(maxSourceCharacters)
-const readText = reader(QueryText)
-const readTarget = reader(Target)
-const readOutcome = reader(Schema.Literals(outcomes).annotate({ message: `must be one of ${outcomes.join(", ")}` }))
+const idOf = (prefix: string, description: string) =>
+  Schema.optionalKey(limitedText(maxIdCharacters, { pattern: `^${prefix}_[0-9a-f]{32}$`, description }))
 
-/** `GET /v1/query/recent`: how many entries are wanted. */
-export const parseRecent = (raw: RawFields): Result.Result<number, InvalidRequest> => {
-  const { issues, read } = readFields(raw)
-  const limit = read("limit", readLimit, defaultEntries)
-  return issues.length > 0 ? Result.fail(InvalidRequest.fromIssues(issues)) : Result.succeed(limit)
-}
+/** The parameters of `GET /v1/query/recent`. */
+export const RecentParameters = Schema.Struct({ limit })
 
-/** `GET /v1/query/history`: every failure together, as for a search (R6). */
-export const parseHistory = (raw: RawFields): Result.Result<HistoryQuery, InvalidRequest> => {
-  const { issues, read } = readFields(raw)
-  const query: HistoryQuery = {
-    filter: {
-      target: read("target", readTarget, undefined),
-      outcome: read("status", readOutcome, undefined),
-      keyId: read("key", readId, undefined),
-      batchId: read("batch", readId, undefined),
-      source: read("source", readSource, undefined),
-      text: read("text", readText, undefined),
-      from: read("from", moment, undefined),
-      to: read("to", moment, undefined)
-    },
-    after: read("cursor", readCursor, undefined),
-    limit: read("limit", readLimit, defaultEntries)
-  }
-  return issues.length > 0 ? Result.fail(InvalidRequest.fromIssues(issues)) : Result.succeed(query)
-}
+/** The parameters of `GET /v1/query/history`. */
+export const HistoryParameters = Schema.Struct({
+  target: Schema.optionalKey(Target.annotate({ identifier: undefined, description: "Searches of this target." })),
+  status: Schema.optionalKey(
+    Schema.Literals(outcomes).annotate({
+      message: `must be one of ${outcomes.join(", ")}`,
+      description: "Searches that ended so."
+    })
+  ),
+  key: idOf("key", "Searches made with this key, by its id."),
+  batch: idOf("bat", "Rows of this batch."),
+  source: Schema.optionalKey(
+    limitedText(maxSourceCharacters, { description: "Searches with this attribution label." })
+  ),
+  text: Schema.optionalKey(
+    QueryText.pipe(Schema.annotateEncoded({ description: "Searches whose query holds this text, in any letter case." }))
+  ),
+  from: momentParameter("First moment listed"),
+  to: momentParameter("First moment not listed"),
+  cursor: Schema.optionalKey(Cursor.pipe(Schema.annotateEncoded({ description: "next_cursor of the page before." }))),
+  limit
+})
+
+export const toHistoryQuery = (parameters: typeof HistoryParameters.Type): HistoryQuery => ({
+  filter: {
+    target: parameters.target,
+    outcome: parameters.status,
+    keyId: parameters.key,
+    batchId: parameters.batch,
+    source: parameters.source,
+    text: parameters.text,
+    from: parameters.from,
+    to: parameters.to
+  },
+  after: parameters.cursor,
+  limit: parameters.limit ?? defaultEntries
+})

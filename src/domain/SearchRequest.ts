@@ -1,23 +1,22 @@
 import { Result, Schema, SchemaTransformation } from "effect"
-import { InvalidRequest, UnsupportedGeo, UnsupportedParameter } from "./errors.ts"
+import { type InvalidRequest, UnsupportedGeo, UnsupportedParameter } from "./errors.ts"
 import {
+  acrossFields,
+  asDigits,
   CollapsedText,
   carriable,
-  digits,
-  type RawFields,
-  type Reader,
-  reader,
-  readFields,
+  type FieldsRule,
   Text,
-  wholeNumber
+  wholeNumber,
+  wholeNumberMessage
 } from "./fields.ts"
 import { defaultGeo, defaultLocale, defaultLocales, geos, parseGeo } from "./Geo.ts"
 import { Safe, Target, type TargetRules, targetRules, targets } from "./Target.ts"
 import { codePointLength, cutCodePoints } from "./text.ts"
 
 /**
- * What a search is, and the only place where input becomes one: `GET /v1/query`, each row of `POST /v1/bulk` and the
- * tools of `/mcp` all come through `parse`.
+ * What a search is: the one definition of its fields. `GET /v1/query`, each row of `POST /v1/bulk` and the tools of
+ * `/mcp` decode with these schemas; the document and the clients' types come from them too.
  */
 
 /** A search as it is run: every default filled in, everything normalised and allowed by its target. */
@@ -35,192 +34,177 @@ export interface SearchRequest {
   readonly source: string | undefined
 }
 
+/** The error of a search that does not run. Nothing is charged for it. */
+export type InvalidSearch = InvalidRequest | UnsupportedGeo | UnsupportedParameter
+
 export const maxQueryCodePoints = 400
 export const maxSourceCodePoints = 32
 export const maxPage = 5
 export const maxNum = 20
 export const defaultNum = 10
 
-/**
- * Each field is described where it is defined. A rule that stands behind a transformation, or that `parse` judges with
- * other fields in view, is told by an annotation too, because documents show the encoded side of a schema only.
- */
+const queryLength = (length: number): string =>
+  `must have 1 to ${maxQueryCodePoints} characters after whitespace is collapsed, not ${length}`
+
+/** A rule behind a transformation is repeated as an annotation, because documents show the encoded side of a schema only. */
 export const QueryText = CollapsedText.check(
   carriable,
+  Schema.isMinLength(1, { message: queryLength(0) }),
   Schema.makeFilter((text) => {
     const length = codePointLength(text)
-    return (
-      (length >= 1 && length <= maxQueryCodePoints) ||
-      `must have 1 to ${maxQueryCodePoints} characters after whitespace is collapsed, not ${length}`
-    )
+    return length <= maxQueryCodePoints || queryLength(length)
   })
-).pipe(
+).pipe(Schema.annotateEncoded({ minLength: 1, maxLength: maxQueryCodePoints }))
+
+/** The query of a search. */
+export const Query = QueryText.pipe(
   Schema.annotateEncoded({
-    minLength: 1,
-    maxLength: maxQueryCodePoints,
     description:
       "What to search for. Surrounding whitespace is trimmed and runs of it collapse to one space before the length check."
-  })
+  }),
+  Schema.annotateKey({ messageMissingKey: "is required" })
 )
 
-export const GeoText = Text.annotate({ description: "Country (ISO 3166-1 alpha-2), in either letter case." })
+const Geo = Text.annotate({ enum: geos })
 
-export const Locale = Text.annotate({
-  pattern: "^[A-Za-z]{2}-[A-Za-z]{2}$",
-  description: "Language and region as xx-yy, in either letter case. Derived from geo when absent."
-})
-  .check(Schema.isPattern(/^[a-z]{2}-[a-z]{2}$/i, { message: "must be a language and a region as in en-us" }))
+const Locale = Text.annotate({ pattern: "^[A-Za-z]{2}-[A-Za-z]{2}$" })
+  .check(
+    Schema.isPattern(/^[a-z]{2}-[a-z]{2}$/i, {
+      message: "must be a language and a region as in en-us",
+      toJsonSchema: () => ({})
+    })
+  )
   .pipe(
-    Schema.decode(
+    Schema.decodeTo(
+      Schema.String.check(Schema.isPattern(/^[A-Za-z]{2}-[A-Za-z]{2}$/)),
       SchemaTransformation.transform({ decode: (text: string) => text.toLowerCase(), encode: (text) => text })
     )
   )
 
-export const Source = Text.annotate({
-  description: `Attribution label, stored with the query cut to ${maxSourceCodePoints} characters. Never changes results or cost.`
-})
-  .check(carriable)
-  .pipe(
-    Schema.decode(
-      SchemaTransformation.transform({
-        decode: (text: string) => cutCodePoints(text, maxSourceCodePoints),
-        encode: (text) => text
-      })
+/** The places where a search's fields stand. They differ in what an absent field means (R17). */
+type Place = "search" | "body" | "row"
+
+type Described<A> = { readonly description: string; readonly default?: A }
+
+/**
+ * Says what a field is, and what it is when absent. A fixed default stands in a single search only: generated clients
+ * send it, and a row's would override the body's.
+ */
+const described = <const A extends string | number>(place: Place, text: string, fallback?: A): Described<A> => {
+  if (place === "search")
+    return fallback === undefined ? { description: text } : { description: text, default: fallback }
+  if (place === "body") return { description: fallback === undefined ? text : `${text} When absent, ${fallback}.` }
+  return { description: `${text} When absent, the body's${fallback === undefined ? "" : `, else ${fallback}`}.` }
+}
+
+const sourceText = `Attribution label, stored with the query cut to ${maxSourceCodePoints} characters. Never changes results or cost.`
+
+const sourceIn = (place: Place) =>
+  Text.annotate(described(place, sourceText))
+    .check(carriable)
+    .pipe(
+      Schema.decodeTo(
+        Schema.String.check(carriable),
+        SchemaTransformation.transform({
+          decode: (text: string) => cutCodePoints(text, maxSourceCodePoints),
+          encode: (text) => text
+        })
+      )
     )
-  )
 
-const numWith = (annotations: { readonly default?: number }) =>
-  Schema.Number.annotate({
-    message: wholeNumber(maxNum),
-    ...annotations,
-    description: "Most results wanted, subject to what the target serves."
-  }).check(
-    Schema.isInt({ message: wholeNumber(maxNum) }),
-    Schema.isBetween({ minimum: 1, maximum: maxNum }, { message: wholeNumber(maxNum) })
-  )
+const localeText = "Language and region as xx-yy, in either letter case."
 
-/** `num` in a JSON body: a JSON number (R5). Without a fixed default, because a row of a batch has the body's (R17). */
-export const Num = numWith({})
+/** The fields that single searches, batches and their rows have in common. */
+export const searchFields = (place: Place) => ({
+  target: Schema.optionalKey(
+    Target.annotate({ identifier: undefined, ...described(place, "The search target.", targets[0]) })
+  ),
+  geo: Schema.optionalKey(
+    Geo.annotate(described(place, "Country (ISO 3166-1 alpha-2), in either letter case.", defaultGeo))
+  ),
+  locale: Schema.optionalKey(
+    Locale.pipe(
+      Schema.annotateEncoded(
+        place === "row"
+          ? described(place, localeText, "derived from geo")
+          : { description: `${localeText} Derived from geo when absent.` }
+      )
+    )
+  ),
+  num: Schema.optionalKey(
+    wholeNumber(maxNum, described(place, "Most results wanted, subject to what the target serves.", defaultNum))
+  ),
+  source: Schema.optionalKey(sourceIn(place))
+})
 
-/** `page` as a JSON number. What lies above 5 is refused with the target in view (R7). */
+/** `page` as a JSON number. One above 5 is judged with the target (R7). */
 const Page = Schema.Number.annotate({
-  message: wholeNumber(maxPage),
+  message: wholeNumberMessage(maxPage),
   default: 1,
   maximum: maxPage,
   description: "Result page, subject to what the target serves."
 }).check(
-  Schema.isInt({ message: wholeNumber(maxPage) }),
-  Schema.isGreaterThanOrEqualTo(1, { message: wholeNumber(maxPage) })
+  Schema.isInt({ message: wholeNumberMessage(maxPage) }),
+  Schema.isGreaterThanOrEqualTo(1, { message: wholeNumberMessage(maxPage) })
 )
 
-const NumDigits = digits(1, maxNum, wholeNumber(maxNum))
+const common = searchFields("search")
 
-/** What lies above 5 is refused with the target in view (R7). */
-const PageDigits = digits(1, Number.POSITIVE_INFINITY, wholeNumber(maxPage))
-
-/** The fields of a search, for those who describe them; `parse` reads them. */
-export const SearchFields = Schema.Struct({
-  query: QueryText,
-  target: Schema.optionalKey(Target.annotate({ default: targets[0], description: "The search target." })),
-  geo: Schema.optionalKey(GeoText.annotate({ default: defaultGeo })),
-  locale: Schema.optionalKey(Locale),
+/** The fields of one search as JSON values. */
+export const jsonSearchFields = {
+  query: Query,
+  target: common.target,
+  geo: common.geo,
+  locale: common.locale,
   page: Schema.optionalKey(Page),
-  num: Schema.optionalKey(numWith({ default: defaultNum })),
+  num: common.num,
   safe: Schema.optionalKey(
-    Safe.annotate({ default: "off", description: "Safe-search level, subject to what the target serves." })
+    Safe.annotate({
+      identifier: undefined,
+      ...described("search", "Safe-search level, subject to what the target serves.", "off")
+    })
   ),
-  source: Schema.optionalKey(Source)
-})
-
-/** The fields of one search as they arrived. */
-export type RawSearch = RawFields
-
-/** How the fields that differ between the wire's forms of a search are read. */
-export interface SearchForm {
-  readonly num: Reader<number>
-  readonly page: Reader<number>
-  readonly safe: Reader<Safe>
-  /** Says why a search that is valid in itself is not served in this form. */
-  readonly refuse: (raw: RawSearch) => string | undefined
+  source: common.source
 }
 
-/** `GET /v1/query`: every field is text. */
-export const queryStringForm: SearchForm = {
-  num: reader(NumDigits),
-  page: reader(PageDigits),
-  safe: reader(Safe),
-  refuse: () => undefined
-}
+/** The rules of a target that arrived, decoded or not. With an unknown one the default's rules stand in. */
+const rulesOf = (target: unknown): TargetRules => targetRules[targets.find((name) => name === target) ?? targets[0]]
 
-/** The arguments of a tool: one search with every field, as JSON values. */
-export const toolForm: SearchForm = {
-  num: reader(Num),
-  page: reader(Page),
-  safe: reader(Safe),
-  refuse: () => undefined
-}
+/** Above 5, `page` is a plain failure on some targets (R7). */
+const highPage: FieldsRule = ({ page, target }) =>
+  (typeof page === "number" || typeof page === "string") && Number(page) > maxPage && rulesOf(target).highPageIsInvalid
+    ? { field: "page", message: wholeNumberMessage(maxPage) }
+    : undefined
+
+export const pageWithinTarget = acrossFields(highPage)
+
+/** The parameters of `GET /v1/query`: numbers are digits. */
+export const SearchParameters = Schema.Struct({
+  ...jsonSearchFields,
+  page: Schema.optionalKey(asDigits(Page, wholeNumberMessage(maxPage))),
+  num: Schema.optionalKey(asDigits(common.num.schema, wholeNumberMessage(maxNum)))
+}).check(pageWithinTarget)
+
+/** A search whose fields are valid each by itself. */
+export type SearchParameters = typeof SearchParameters.Type
 
 /**
- * A row of `POST /v1/bulk`: fields are JSON values. Bulk serves page 1 with safe off, and says so instead of running
- * another search than the one asked for (R17).
+ * The second stage of R6: the country, then what the target serves. `unservedForm` says why a search that is valid in
+ * itself is not served in the form in which it arrived.
  */
-export const bulkRowForm: SearchForm = {
-  num: reader(Num),
-  page: () => Result.succeed(1),
-  safe: () => Result.succeed("off"),
-  refuse: ({ page, safe }) => {
-    if (page !== undefined && page !== 1) return "Bulk serves page 1 only; leave page out or use GET /v1/query."
-    if (safe !== undefined && safe !== "off") return "Bulk serves safe off only; leave safe out or use GET /v1/query."
-    return undefined
-  }
-}
+export const toSearch = (
+  fields: SearchParameters,
+  unservedForm?: string
+): Result.Result<SearchRequest, UnsupportedGeo | UnsupportedParameter> => {
+  const { query, target = targets[0], page = 1, num = defaultNum, safe = "off" } = fields
+  const geo = parseGeo(fields.geo ?? defaultGeo)
+  if (geo === undefined) return Result.fail(unsupportedGeo(fields.geo ?? ""))
 
-const readQuery = reader(QueryText)
-const readTarget = reader(Target)
-const readGeo = reader(GeoText)
-const readLocale = reader(Locale)
-const readSource = reader(Source)
+  const reason = unservedForm ?? unserved(target, page, num, safe)
+  if (reason !== undefined) return Result.fail(new UnsupportedParameter({ message: reason }))
 
-/** Why a search was refused before it cost anything. */
-export type SearchRefused = InvalidRequest | UnsupportedGeo | UnsupportedParameter
-
-/**
- * Turns raw fields into a search, in the two stages of R6: every field on its own with all failures together, then
- * the country, then what the target serves. Fields outside the table are ignored (R4).
- */
-export const parse = (raw: RawSearch, form: SearchForm): Result.Result<SearchRequest, SearchRefused> => {
-  const { issues, read } = readFields(raw)
-  const query = read("query", readQuery, undefined)
-  const target = read("target", readTarget, "alpha_search")
-  const geoText = read("geo", readGeo, defaultGeo)
-  const locale = read("locale", readLocale, undefined)
-  const page = read("page", form.page, 1)
-  const num = read("num", form.num, defaultNum)
-  const safe = read("safe", form.safe, "off")
-  const source = read("source", readSource, undefined)
-  const rules = targetRules[target]
-
-  if (raw.query === undefined) issues.unshift({ field: "query", message: "is required" })
-  // With an unknown target the default's rules stand in: no target serves such a page, so naming it too is right.
-  if (page > maxPage && rules.highPageIsInvalid) issues.push({ field: "page", message: wholeNumber(maxPage) })
-  if (query === undefined || issues.length > 0) return Result.fail(InvalidRequest.fromIssues(issues))
-
-  const geo = parseGeo(geoText)
-  if (geo === undefined) return Result.fail(unsupportedGeo(geoText))
-
-  const refusal = form.refuse(raw) ?? unserved(target, rules, page, num, safe)
-  if (refusal !== undefined) return Result.fail(new UnsupportedParameter({ message: refusal }))
-
-  return Result.succeed({
-    target,
-    query,
-    geo,
-    locale: locale ?? defaultLocales.get(geo) ?? defaultLocale(geo),
-    page,
-    num,
-    safe,
-    source
-  })
+  const locale = fields.locale ?? defaultLocales.get(geo) ?? defaultLocale(geo)
+  return Result.succeed({ target, query, geo, locale, page, num, safe, source: fields.source })
 }
 
 const unsupportedGeo = (text: string): UnsupportedGeo =>
@@ -229,8 +213,9 @@ const unsupportedGeo = (text: string): UnsupportedGeo =>
     details: geos
   })
 
-/** The values sent are not repeated: a page of 400 digits would be told back as Infinity. */
-const unserved = (target: Target, rules: TargetRules, page: number, num: number, safe: Safe): string | undefined => {
+/** The reason for which a target does not serve a search. It does not repeat the values: a page may have 400 digits. */
+const unserved = (target: Target, page: number, num: number, safe: Safe): string | undefined => {
+  const rules = targetRules[target]
   if (page > rules.maxPage) return `${target} accepts page ${rules.maxPage === 1 ? "1 only" : `1 to ${rules.maxPage}`}.`
   if (num > rules.maxNum) return `${target} accepts num 1 to ${rules.maxNum}.`
   if (safe !== "off" && !rules.safe) return `${target} accepts safe off only.`

@@ -1,8 +1,9 @@
 import { Schema } from "effect"
-import { OrganicResult, type Ranking } from "./Organic.ts"
+import { OrganicResult } from "./OrganicResult.ts"
+import type { Ranking } from "./Ranking.ts"
 import { Target } from "./Target.ts"
 
-/** The fields of a single-search body; a served bulk row has them too. */
+/** The fields of a search's body, and of a row that was answered. */
 export const searchResultFields = {
   id: Schema.String.annotate({ description: "qry_ and 32 hex characters: the query's id in the log" }),
   target: Target,
@@ -20,12 +21,12 @@ export const searchResultFields = {
 export const SearchResult = Schema.Struct(searchResultFields).annotate({ identifier: "SearchResult" })
 export type SearchResult = typeof SearchResult.Type
 
-/** A search's body before it is written. */
-export interface SearchAnswer extends Omit<SearchResult, "results"> {
+/** The body of a search before it is encoded. */
+export interface SearchBody extends Omit<SearchResult, "results"> {
   readonly ranking: Ranking
 }
 
-export const toSearchResult = <A extends SearchAnswer>({ ranking, ...fields }: A) => ({
+export const toSearchResult = <A extends SearchBody>({ ranking, ...fields }: A) => ({
   ...fields,
   results: { organic: ranking.results }
 })

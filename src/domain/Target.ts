@@ -31,9 +31,9 @@ export interface TargetRules {
   readonly maxPage: number
   /** Most results on one page. */
   readonly maxNum: number
-  /** Whether levels other than `off` are served. */
+  /** True where levels other than `off` are served. */
   readonly safe: boolean
-  /** Whether a page above 5 is a plain validation failure instead of an unsupported parameter (R7). */
+  /** True where a page above 5 is a validation failure, and not an unsupported parameter (R7). */
   readonly highPageIsInvalid: boolean
 }
 

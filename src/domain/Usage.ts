@@ -1,7 +1,7 @@
 import { Result, Schema } from "effect"
 import { InvalidRequest } from "./errors.ts"
-import { moment, type RawFields, reader, readFields } from "./fields.ts"
-import type { Outcome } from "./QueryRecord.ts"
+import { acrossFields, type FieldsRule, momentParameter, parseMoment } from "./fields.ts"
+import type { Outcome } from "./LogEntry.ts"
 
 export const granularities = ["hour", "day", "month"] as const
 export const Granularity = Schema.Literals(granularities).annotate({
@@ -63,30 +63,49 @@ const maxBuckets = 1_000
 /** With groups, buckets that one answer holds. */
 export const maxRows = 10_000
 
-const readGranularity = reader(Granularity)
-const readGrouping = reader(Grouping)
-
-/** `GET /v1/usage`: the account's running period up to now where nothing else is asked for. */
-export const parseUsage = (
-  raw: RawFields,
-  defaults: { readonly from: number; readonly to: number }
-): Result.Result<UsageQuery, InvalidRequest> => {
-  const { issues, read } = readFields(raw)
-  const from = read("from", moment, undefined)
-  const to = read("to", moment, defaults.to)
-  const granularity = read("granularity", readGranularity, "day")
-  const query: Omit<UsageQuery, "groupBy"> = { from: from ?? Math.min(defaults.from, to - hourMs), to, granularity }
-  const wrong = issues.length === 0 ? wrongStretch(query) : undefined
-  if (wrong !== undefined) issues.push({ field: "from", message: wrong })
-  const groupBy = read("group_by", readGrouping, undefined)
-  return issues.length > 0 ? Result.fail(InvalidRequest.fromIssues(issues)) : Result.succeed({ ...query, groupBy })
-}
-
-/** What is wrong with fields that are right each by itself. */
-const wrongStretch = ({ from, granularity, to }: Omit<UsageQuery, "groupBy">): string | undefined => {
+/** The issues of a stretch of time whose fields are valid each by itself. */
+const invalidStretch = ({ from, granularity, to }: Omit<UsageQuery, "groupBy">): string | undefined => {
   if (from >= to) return "must be before to"
   if (to - from <= maxBuckets * shortestMs[granularity]) return undefined
   return `must be less than ${maxBuckets} times the granularity before to`
+}
+
+const millisOf = (value: unknown): number | undefined => {
+  if (typeof value === "number") return value
+  return typeof value === "string" ? parseMoment(value) : undefined
+}
+
+const stretch: FieldsRule = ({ from, granularity = "day", to }) => {
+  const [begin, end] = [millisOf(from), millisOf(to)]
+  const unit = granularities.find((name) => name === granularity)
+  if (begin === undefined || end === undefined || unit === undefined) return undefined
+  const message = invalidStretch({ from: begin, to: end, granularity: unit })
+  return message === undefined ? undefined : { field: "from", message }
+}
+
+/** The parameters of `GET /v1/usage`. */
+export const UsageParameters = Schema.Struct({
+  from: momentParameter("First moment counted; the begin of the running period when absent, 30 days ago on the trial"),
+  to: momentParameter("First moment not counted; the end of the running hour when absent"),
+  granularity: Schema.optionalKey(
+    Granularity.annotate({ identifier: undefined, default: "day", description: "Stretch of one entry in UTC." })
+  ),
+  group_by: Schema.optionalKey(Grouping).pipe(
+    Schema.annotateKey({ description: "Counts each target or key by itself." })
+  )
+}).check(acrossFields(stretch))
+
+/** The searches to count: by default those of the account's running period until now. */
+export const toUsageQuery = (
+  parameters: typeof UsageParameters.Type,
+  defaults: { readonly from: number; readonly to: number }
+): Result.Result<UsageQuery, InvalidRequest> => {
+  const { from, granularity = "day", group_by: groupBy, to = defaults.to } = parameters
+  const query: UsageQuery = { from: from ?? Math.min(defaults.from, to - hourMs), to, granularity, groupBy }
+  const message = invalidStretch(query)
+  return message === undefined
+    ? Result.succeed(query)
+    : Result.fail(InvalidRequest.fromIssues([{ field: "from", message }]))
 }
 
 export const tooManyRows = InvalidRequest.fromIssues([

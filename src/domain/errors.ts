@@ -15,7 +15,7 @@ export type Issue = typeof Issue.Type
 
 /**
  * Makes an error without the trace of where that was, which takes seven times as long as the rest of it. Floods of
- * requests are refused with such errors, and nobody reads where.
+ * requests fail with such errors, and nobody reads where.
  */
 const untraced = <E>(make: () => E): E => {
   const { stackTraceLimit } = Error
@@ -61,7 +61,7 @@ export class Unauthorized extends Schema.TaggedError<Unauthorized>()("unauthoriz
   message: Schema.String
 }) {}
 
-/** Period quota and pack balance do not cover the request. The figures are those of the moment of refusal. */
+/** Period quota and pack balance do not cover the request. The figures are those of the moment of the failure. */
 export class QuotaExceeded extends Schema.TaggedError<QuotaExceeded>()("quota_exceeded", {
   message: Schema.String,
   plan: Plan,
@@ -69,7 +69,7 @@ export class QuotaExceeded extends Schema.TaggedError<QuotaExceeded>()("quota_ex
   quota: Schema.Int,
   /** Credits spent inside that quota. */
   creditsUsed: Schema.Int,
-  /** What is left of the period's quota. */
+  /** The rest of the period's quota. */
   remaining: Schema.Int,
   /** Pack credits left. */
   balance: Schema.Int,
@@ -101,8 +101,8 @@ export class NotFound extends Schema.TaggedError<NotFound>()("not_found", {
 /** The per-minute limit is spent. */
 export class RateLimited extends Schema.TaggedError<RateLimited>()("rate_limited", {
   message: Schema.String,
-  /** Whole seconds until a request can be admitted again, at least 1. */
-  retryAfterSeconds: Schema.Int
+  /** Whole seconds until a request can be admitted again, at least 1. Absent where it was read from the envelope. */
+  retryAfterSeconds: Schema.optionalKey(Schema.Int)
 }) {
   static of(limit: number, retryAfterSeconds: number): RateLimited {
     const message = `The limit of ${limit} requests per minute is spent. Try again in ${retryAfterSeconds} s.`

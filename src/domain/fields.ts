@@ -1,21 +1,85 @@
-import { DateTime, Result, Schema, SchemaIssue, SchemaTransformation } from "effect"
-import type { Issue } from "./errors.ts"
+import { DateTime, Effect, Result, Schema, SchemaIssue, SchemaTransformation } from "effect"
+import { InvalidRequest, type Issue } from "./errors.ts"
 import { isCarriable, normalizeWhitespace } from "./text.ts"
 
-/** How the fields of a request are read: each on its own, every failure kept (R6). */
+/** Decoding of a request's fields by its schema: each field by itself, with every failure reported (R6). */
 
 /** The fields as they arrived: text from a query string (a list where one is repeated), any JSON from a body. */
 export type RawFields = Readonly<Record<string, unknown>>
 
-/** A field's value, or what is wrong with it. */
-export type Reader<A> = (input: unknown) => Result.Result<A, string>
+/** With these options a decoder reports every failure together. */
+export const reportAll = { errors: "all" } as const
 
-const issueMessage = SchemaIssue.makeFormatterStandardSchemaV1()
+/** Stands for a value that could not be decoded. It is half of a character, so that no query string decodes to it. */
+export const undecodable = "\udc00"
 
-export const reader = <A>(schema: Schema.ConstraintDecoder<A>): Reader<A> => {
-  const decode = Schema.decodeUnknownResult(schema)
-  return (input) =>
-    Result.mapError(decode(input), (error) => issueMessage(error.issue).issues[0]?.message ?? "is not valid")
+/** A parameter that is no percent-encoded UTF-8: a list, so that no schema of a single value takes it. */
+export const undecodableValue: ReadonlyArray<string> = [undecodable]
+
+const notOneValue = (value: ReadonlyArray<unknown>): string =>
+  value.length === 1 && value[0] === undecodable ? "must be percent-encoded UTF-8" : "must be one value, not several"
+
+/** A rule over several fields. It takes them decoded or as they arrived, because it is judged beside other failures. */
+export type FieldsRule = (fields: RawFields) => Issue | undefined
+
+const besideFailures = "quarry/besideFailures"
+
+/** A check of a struct that is judged even when fields fail: a plain check runs only after every field is valid (R6). */
+export const acrossFields = (rule: FieldsRule) =>
+  Schema.makeFilter(
+    (fields: object) => {
+      const issue = rule({ ...fields })
+      return issue === undefined || { path: [issue.field], issue: issue.message }
+    },
+    { [besideFailures]: rule }
+  )
+
+const rulesOf = (failure: SchemaIssue.Issue): ReadonlyArray<FieldsRule> =>
+  failure._tag === "Composite"
+    ? (failure.ast.checks ?? []).flatMap(({ annotations }) => {
+        const rule = annotations?.[besideFailures]
+        return typeof rule === "function" ? [rule as FieldsRule] : [] // Only `acrossFields` sets it.
+      })
+    : []
+
+const fieldNames = (failure: SchemaIssue.Issue): ReadonlyArray<string> =>
+  failure._tag === "Composite" && failure.ast._tag === "Objects"
+    ? failure.ast.propertySignatures.map(({ name }) => String(name))
+    : []
+
+const formatIssue = SchemaIssue.makeFormatterStandardSchemaV1()
+
+const isObject = (value: unknown): value is RawFields =>
+  typeof value === "object" && value !== null && !Array.isArray(value)
+
+const isFilter = (issue: SchemaIssue.Issue): boolean =>
+  issue._tag === "Filter" || ((issue._tag === "Pointer" || issue._tag === "Encoding") && isFilter(issue.issue))
+
+/** The issues of a request, in the order of the schema, one for each field. */
+export const issuesOf = (failure: SchemaIssue.Issue, input: unknown): ReadonlyArray<Issue> => {
+  const raw = isObject(input) ? input : {}
+  const messages = new Map<string, string>()
+  for (const issue of failure._tag === "Composite" ? failure.issues : [failure]) {
+    const [first] = formatIssue(issue).issues
+    const field = String(first?.path?.[0] ?? "")
+    const value = raw[field]
+    const message = Array.isArray(value) && !isFilter(issue) ? notOneValue(value) : (first?.message ?? "is not valid")
+    if (!messages.has(field)) messages.set(field, message)
+  }
+  for (const rule of rulesOf(failure)) {
+    const issue = rule(raw)
+    if (issue !== undefined && !messages.has(issue.field)) messages.set(issue.field, issue.message)
+  }
+  const issues = Array.from(messages, ([field, message]) => ({ field, message }))
+  const names = fieldNames(failure)
+  return issues.sort((a, b) => names.indexOf(a.field) - names.indexOf(b.field))
+}
+
+/** The decoder of a request's schema, compiled once. */
+export const decoder = <A>(schema: Schema.ConstraintDecoder<A>) => {
+  const decode = Schema.decodeUnknownResult(schema, reportAll)
+  return (input: unknown): Result.Result<A, InvalidRequest> =>
+    Result.mapError(decode(input), ({ issue }) => InvalidRequest.fromIssues(issuesOf(issue, input)))
 }
 
 export const Text = Schema.String.annotate({ message: "must be a string" })
@@ -25,38 +89,61 @@ export const CollapsedText = Text.pipe(
   Schema.decode(SchemaTransformation.transform({ decode: normalizeWhitespace, encode: (text) => text }))
 )
 
-export const wholeNumber = (maximum: number): string => `must be a whole number from 1 to ${maximum}`
-
-/** Plain decimal digits in a query string: no sign, no fraction, no exponent (R5). */
-export const digits = (minimum: number, maximum: number, message: string) =>
-  Schema.String.annotate({ message })
-    .check(
-      Schema.makeFilter((text) => {
-        const value = /^[0-9]+$/.test(text) ? Number(text) : Number.NaN
-        return (value >= minimum && value <= maximum) || message
-      })
-    )
-    .pipe(Schema.decodeTo(Schema.Number, SchemaTransformation.numberFromString))
-
 export const carriable = Schema.makeFilter(
   (text: string) => isCarriable(text) || "must not hold a NUL character or a lone surrogate"
 )
 
-/** Stands for a value that could not be decoded. It is half of a character, so that no query string decodes to it. */
-export const undecodable = "\udc00"
+/** Text of a limited length that a query can be compared with. */
+export const limitedText = (
+  maximum: number,
+  annotations: { readonly description: string; readonly pattern?: string }
+) =>
+  Text.annotate(annotations).check(
+    carriable,
+    Schema.isBetweenLength(1, maximum, { message: `must have 1 to ${maximum} characters` })
+  )
 
-/** Reads fields one by one; `issues` holds what was wrong with those read so far. */
-export const readFields = (raw: RawFields) => {
-  const issues: Array<Issue> = []
-  const read = <A, B>(name: string, reader: Reader<A>, absent: B): A | B => {
-    const input = raw[name]
-    if (input === undefined) return absent
-    const value = input === undecodable ? Result.fail("must be percent-encoded UTF-8") : reader(input)
-    if (Result.isSuccess(value)) return value.success
-    issues.push({ field: name, message: Array.isArray(input) ? "must be one value, not several" : value.failure })
-    return absent
-  }
-  return { issues, read }
+export const wholeNumberMessage = (maximum: number): string => `must be a whole number from 1 to ${maximum}`
+
+/** Keys of annotations that documents show, beside those that every JSON Schema has. */
+export const documentKeys: ReadonlySet<string> = new Set([
+  "type",
+  "minLength",
+  "maxLength",
+  "pattern",
+  "minimum",
+  "maximum"
+])
+
+interface Described {
+  readonly description: string
+  readonly default?: number
+}
+
+/** A whole number from 1 to `maximum` as a JSON number (R5). */
+export const wholeNumber = (maximum: number, annotations: Described) => {
+  const message = wholeNumberMessage(maximum)
+  return Schema.Number.annotate({ message, ...annotations }).check(
+    Schema.isInt({ message }),
+    Schema.isBetween({ minimum: 1, maximum }, { message })
+  )
+}
+
+/** The text that stands for a number in a query string: plain decimal digits, no sign, fraction or exponent (R5). */
+export const asDigits = <S extends Schema.Codec<number, number>>(number: S, message: string) => {
+  const { schema } = Schema.toJsonSchemaDocument(number, { includeAnnotationKey: (key) => documentKeys.has(key) })
+  return Schema.String.annotate({ ...schema, message })
+    .check(Schema.isPattern(/^[0-9]+$/, { message, toJsonSchema: () => ({}) }))
+    .pipe(
+      Schema.decodeTo(
+        number,
+        SchemaTransformation.transform({
+          // A safe integer, because digits without end would be read as Infinity.
+          decode: (text: string) => Math.min(Number(text), Number.MAX_SAFE_INTEGER),
+          encode: String
+        })
+      )
+    )
 }
 
 const dateTime =
@@ -67,13 +154,39 @@ const notMoment = "must be a date or a time with its zone in ISO 8601, such as 2
 /** The first millisecond of the year 10000, which has no ISO 8601 form with four digits. */
 const endOfTimeMs = 253_402_300_800_000
 
-/** A moment in Unix milliseconds; a date alone is its midnight in UTC. */
-export const moment: Reader<number> = (input) => {
-  const [text, year, month, day] = (typeof input === "string" && dateTime.exec(input)) || []
-  if (text === undefined) return Result.fail(notMoment)
+/** Unix milliseconds of a moment in ISO 8601; a date alone is its midnight in UTC. */
+export const parseMoment = (input: string): number | undefined => {
+  const [text, year, month, day] = dateTime.exec(input) ?? []
+  if (text === undefined) return undefined
   // The 30th of February would be read as the 2nd of March.
   const lastDay = DateTime.toPartsUtc(DateTime.makeUnsafe({ year: Number(year), month: Number(month) + 1, day: 0 })).day
   // biome-ignore lint/style/noRestrictedGlobals: it reads a text and no clock.
   const millis = Date.parse(text)
-  return Number(day) <= lastDay && millis >= 0 && millis < endOfTimeMs ? Result.succeed(millis) : Result.fail(notMoment)
+  return Number(day) <= lastDay && millis >= 0 && millis < endOfTimeMs ? millis : undefined
 }
+
+export const toMoment = (millis: number): string => DateTime.formatIso(DateTime.makeUnsafe(millis))
+
+/** A moment: ISO 8601 on the wire, Unix milliseconds in the service. */
+export const Moment = Schema.String.annotate({ message: notMoment, format: "date-time" }).pipe(
+  Schema.decodeTo(
+    Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: endOfTimeMs - 1 })),
+    SchemaTransformation.transformEffect({
+      decode: (text: string) => {
+        const millis = parseMoment(text)
+        return millis === undefined
+          ? Effect.fail(new SchemaIssue.InvalidValue({ message: notMoment }))
+          : Effect.succeed(millis)
+      },
+      encode: (millis) => Effect.succeed(toMoment(millis))
+    })
+  )
+)
+
+/** A moment as an optional parameter. */
+export const momentParameter = (description: string) =>
+  Schema.optionalKey(
+    Moment.pipe(
+      Schema.annotateEncoded({ description: `${description}, in ISO 8601. A date alone is its midnight in UTC.` })
+    )
+  )

@@ -1,12 +1,11 @@
 /**
- * The path, query and fragment of an address of this deployment, as one that leads nowhere else: undefined for whatever
- * a browser takes for another site. `/.//other.example` is a path of ours with the name `//other.example`, which alone
- * would be another site, so that a path begins with one slash.
+ * The path, query and fragment of a URL of this deployment, for redirects; undefined for a URL of another origin. Slashes
+ * at the start are reduced to one: `/.//other.example` has the path `//other.example`, which is another site by itself.
  */
 export const ownPath = (address: string, baseUrl: string): string | undefined => {
   const base = new URL(baseUrl)
   const url = URL.parse(address, baseUrl)
-  // A `blob:` address has the origin of the address in it.
+  // A `blob:` URL has the origin of the URL inside it, so that the protocol is compared too.
   if (url === null || url.origin !== base.origin || url.protocol !== base.protocol) return undefined
   return `${url.pathname.replace(/^\/+/, "/")}${url.search}${url.hash}`
 }

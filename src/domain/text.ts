@@ -1,14 +1,14 @@
 /** Unicode White_Space, U+200B and U+FEFF (R10). JavaScript's `\s` lacks U+0085 and U+200B. */
 const whitespace = /[\p{White_Space}\u200B\uFEFF]+/gu
 
-/** What normalising would change. Nearly no text has any, and replacing each space by itself is what would cost. */
-const uneven = /^ | $| {2}|[[\p{White_Space}\u200B\uFEFF]--[ ]]/v
+/** Text that normalizing would change. Few queries match, and a test is cheaper than replacing each space by itself. */
+const irregularWhitespace = /^ | $| {2}|[[\p{White_Space}\u200B\uFEFF]--[ ]]/v
 
-/** Trimmed, with every run of whitespace collapsed to one space. */
+/** Trims text and collapses every run of whitespace to one space. */
 export const normalizeWhitespace = (text: string): string =>
-  uneven.test(text) ? text.replace(whitespace, " ").trim() : text
+  irregularWhitespace.test(text) ? text.replace(whitespace, " ").trim() : text
 
-/** Length in Unicode code points. */
+/** The length in Unicode code points. */
 export const codePointLength = (text: string): number => {
   let length = 0
   for (const _ of text) length++
@@ -23,5 +23,5 @@ export const cutCodePoints = (text: string, count: number): string => {
   return text.slice(0, end)
 }
 
-/** Postgres and the engines cannot carry a NUL or a lone surrogate (R10). */
+/** Checks for text without NUL and lone surrogates, which Postgres and the engines cannot transmit (R10). */
 export const isCarriable = (text: string): boolean => text.isWellFormed() && !text.includes("\0")

@@ -1,4 +1,5 @@
 import { HttpApi, OpenApi } from "effect/http-api"
+import { documentKeys, reportAll } from "../domain/fields.ts"
 import { AccountGroup } from "./groups/AccountGroup.ts"
 import { KeysGroup } from "./groups/KeysGroup.ts"
 import { McpGroup } from "./groups/McpGroup.ts"
@@ -13,6 +14,7 @@ export class Api extends HttpApi.make("quarry")
   .add(UsageGroup)
   .add(KeysGroup)
   .add(McpGroup)
+  .annotate(HttpApi.QueryParseOptions, reportAll)
   .annotateMerge(
     OpenApi.annotations({
       title: "Quarry",
@@ -21,3 +23,10 @@ export class Api extends HttpApi.make("quarry")
       transform: completeDocument
     })
   ) {}
+
+const documentOptions: OpenApi.FromApiOptions = {
+  includeAnnotationKey: (key) => documentKeys.has(key) || key === "enum"
+}
+
+/** The API's description in OpenAPI. */
+export const describeApi = (): OpenApi.OpenAPISpec => OpenApi.fromApi(Api, documentOptions)

@@ -2,14 +2,14 @@ import { Context } from "effect"
 import type { Headers } from "effect/http"
 import { type HttpApiEndpoint, OpenApi } from "effect/http-api"
 import type { CredentialKind } from "../domain/Credential.ts"
-import { isElsewhere, isOwnPage } from "./ownPage.ts"
+import { isCrossOrigin, isOwnPage } from "./ownPage.ts"
 
-/** The kinds of credential that an endpoint accepts. One that says nothing accepts nobody. */
+/** The kinds of credential that an endpoint accepts. Without this annotation it accepts none. */
 export const Accepted = Context.Reference<ReadonlyArray<CredentialKind>>("quarry/http/Accepted", {
   defaultValue: () => []
 })
 
-/** How the document names the credentials: the keys are those of its `securitySchemes`. */
+/** The OpenAPI security requirement of each kind of credential. Its keys are those of the `securitySchemes`. */
 const requirements: { readonly [K in CredentialKind]: Readonly<Record<string, ReadonlyArray<string>>> } = {
   key: { apiKey: [] },
   oauth: { oauth: [] },
@@ -24,19 +24,19 @@ export const accepting = (...kinds: ReadonlyArray<CredentialKind>) =>
     Context.add(OpenApi.Override, { security: kinds.map((kind) => requirements[kind]) })
   )
 
-export const acceptedBy = (endpoint: HttpApiEndpoint.Top): ReadonlyArray<CredentialKind> =>
+export const acceptedCredentials = (endpoint: HttpApiEndpoint.Top): ReadonlyArray<CredentialKind> =>
   Context.get(endpoint.annotations, Accepted)
 
-/** Says that requests to an endpoint may spend credits. */
+/** Annotates an endpoint whose requests may spend credits. */
 export const SpendsCredits = Context.Reference<boolean>("quarry/http/SpendsCredits", { defaultValue: () => false })
 
 /**
- * Which requests with a session an endpoint takes (R25), because a browser sends the session along with a request of any
- * page. What changes something must come from a page of ours; what spends credits must not say that it comes from
- * elsewhere.
+ * The check of an endpoint against cross-site request forgery (R25): a browser sends the session cookie with requests of
+ * any page. A request that changes something must come from a page of this deployment. One that spends credits must not
+ * come from a page of another origin.
  */
-export const takesSessionOf = (endpoint: HttpApiEndpoint.Top): ((headers: Headers.Headers, own: string) => boolean) => {
-  if (Context.get(endpoint.annotations, SpendsCredits)) return (headers, own) => !isElsewhere(headers, own)
-  const changes = endpoint.method !== "GET" && acceptedBy(endpoint).every((kind) => kind === "session")
-  return changes ? isOwnPage : () => true
+export const sessionRuleOf = (endpoint: HttpApiEndpoint.Top): ((headers: Headers.Headers, own: string) => boolean) => {
+  if (Context.get(endpoint.annotations, SpendsCredits)) return (headers, own) => !isCrossOrigin(headers, own)
+  const isWrite = endpoint.method !== "GET" && acceptedCredentials(endpoint).every((kind) => kind === "session")
+  return isWrite ? isOwnPage : () => true
 }

@@ -1,8 +1,8 @@
 import { Context, Effect } from "effect"
 
-/** What the one log line of a request tells besides its edge, each part noted by whoever learns it. Times in milliseconds. */
-export interface Facts {
-  /** The code of the error that was answered. */
+/** Fields of the request's access log line that middlewares and handlers add. Times are in milliseconds. */
+export interface LogFields {
+  /** The error's code. */
   readonly outcome?: string
   readonly principal?: string
   readonly account_id?: string
@@ -18,33 +18,35 @@ export interface Facts {
   readonly settle_ms?: number
 }
 
-/** What is known of a request outside of its handler: middlewares and handlers write it down, the edge tells it. */
+/** State of a request that middlewares and handlers fill, and that the edge writes to the response and the log. */
 export interface RequestState {
-  /** Carried by the response and its error envelope (R2). */
+  /** Sent in the response's header and in its error envelope (R2). */
   readonly id: string
-  readonly facts: { -readonly [Name in keyof Facts]: Facts[Name] }
-  /** Set on whatever response the request ends with, all at once: each setting copies the headers before it. */
+  readonly logFields: { -readonly [Name in keyof LogFields]: LogFields[Name] }
+  /** Response headers. They are set in one step at the end, because each step copies all headers of the response. */
   readonly headers: Record<string, string>
 }
 
-export const make = (id: string): RequestState => ({ id, facts: {}, headers: {} })
+export const makeRequestState = (id: string): RequestState => ({ id, logFields: {}, headers: {} })
 
 /** Set by the edge for every request. */
 export const CurrentRequest = Context.Reference<RequestState>("quarry/http/CurrentRequest", {
-  defaultValue: () => make("00000000-0000-0000-0000-000000000000")
+  defaultValue: () => makeRequestState("00000000-0000-0000-0000-000000000000")
 })
 
-export const note = ({ facts }: RequestState, learned: Facts): void => {
-  Object.assign(facts, learned)
+export const addLogFields = ({ logFields }: RequestState, fields: LogFields): void => {
+  Object.assign(logFields, fields)
 }
 
-/** Sets headers on whatever response this request ends with, except on a 500, which carries `X-Request-Id` only (R1). */
-export const setHeaders = ({ headers }: RequestState, more: Readonly<Record<string, string>>): void => {
-  Object.assign(headers, more)
+/** Sets headers on the response to this request, success or error. A 500 leaves them out (R1). */
+export const setHeaders = (state: RequestState, headers: Readonly<Record<string, string>>): void => {
+  Object.assign(state.headers, headers)
 }
 
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
 
-/** The caller's id where it is a UUID of any version in any letter case; anything else is replaced by a new one. */
-export const requestIdFrom = <E, R>(sent: unknown, fresh: Effect.Effect<string, E, R>): Effect.Effect<string, E, R> =>
-  typeof sent === "string" && uuid.test(sent) ? Effect.succeed(sent) : fresh
+/** Takes the caller's request id where it is a UUID of any version in any letter case, and otherwise makes a new one. */
+export const requestIdFrom = <E, R>(
+  header: unknown,
+  makeId: Effect.Effect<string, E, R>
+): Effect.Effect<string, E, R> => (typeof header === "string" && uuid.test(header) ? Effect.succeed(header) : makeId)

@@ -2,30 +2,35 @@ import { Context, Effect } from "effect"
 import { HttpApiMiddleware } from "effect/http-api"
 import { unauthorized } from "../domain/errors.ts"
 import type { AccountPrincipal, Principal } from "../domain/Principal.ts"
-import { RateLimited, Unauthorized } from "./errors.ts"
+import { InvalidRequest, RateLimited, Unauthorized } from "./errors.ts"
 
-/** Who is calling, once a credential has been accepted. */
+/** The principal of the request, provided by `Authentication`. */
 export class CurrentPrincipal extends Context.Service<CurrentPrincipal, Principal>()("quarry/http/CurrentPrincipal") {}
 
-/** Who is calling with an account. The demo has none, and is not accepted where one is asked for. */
-export const currentCaller: Effect.Effect<AccountPrincipal, typeof unauthorized, CurrentPrincipal> = Effect.flatMap(
-  CurrentPrincipal,
-  (principal) => (principal._tag === "demo" ? Effect.fail(unauthorized) : Effect.succeed(principal))
-)
+/** The principal of an endpoint that needs an account. The demo has none and fails with `unauthorized`. */
+export const currentAccountPrincipal: Effect.Effect<AccountPrincipal, typeof unauthorized, CurrentPrincipal> =
+  Effect.flatMap(CurrentPrincipal, (principal) =>
+    principal._tag === "demo" ? Effect.fail(unauthorized) : Effect.succeed(principal)
+  )
 
-export const currentAccount = Effect.map(currentCaller, ({ account }) => account)
+export const currentAccount = Effect.map(currentAccountPrincipal, ({ account }) => account)
 
 /**
- * Judges the credential that a request presents (R22). Not declared with `security` schemes: those are tried one after
- * the other, so that an invalid credential would fall through to the next. The document names them instead.
+ * Authenticates the request (R22). It declares no `security` schemes, because Effect tries those one after the other:
+ * an invalid credential would fall through to the next. `Callers.ts` adds them to the document.
  */
 export class Authentication extends HttpApiMiddleware.Service<Authentication, { provides: CurrentPrincipal }>()(
   "quarry/http/Authentication",
   { error: Unauthorized }
 ) {}
 
-/** Counts the request against its credential's rolling minute, before anything of it is decoded (R1). */
+/** Counts the request in the rolling minute of its credential, before query and body are decoded (R1). */
 export class RateLimiting extends HttpApiMiddleware.Service<RateLimiting, { requires: CurrentPrincipal }>()(
   "quarry/http/RateLimiting",
   { error: RateLimited }
 ) {}
+
+/** Answers `invalid_request` when parameters do not fit the endpoint's schema, with every failure of theirs (R6). */
+export class RequestDecoding extends HttpApiMiddleware.Service<RequestDecoding>()("quarry/http/RequestDecoding", {
+  error: InvalidRequest
+}) {}

@@ -5,7 +5,7 @@ import * as ByteSize from "effect/ByteSize"
 import { HttpIncomingMessage, type HttpServerRequest } from "effect/http"
 import { InvalidRequest, type RateLimited } from "../domain/errors.ts"
 import { CurrentRequest, setHeaders } from "./CurrentRequest.ts"
-import { type BodyPool, busy, busyRetrySeconds, CurrentIntake, type Sender } from "./Intake.ts"
+import { type BodyPool, busyError, busyRetrySeconds, CurrentIntake, type Sender } from "./listener/Intake.ts"
 import { countShed } from "./metrics.ts"
 
 /** The largest request body that is read. */
@@ -13,17 +13,17 @@ export const maxBodyBytes = ByteSize.mebibytes(1)
 
 const maxBytes = ByteSize.toNumberUnsafe(maxBodyBytes)
 
-export const unreadable = InvalidRequest.whole("the body is larger than 1 MiB or could not be read")
+export const unreadableBody = InvalidRequest.whole("the body is larger than 1 MiB or could not be read")
 
 const notJson = InvalidRequest.whole("the body must be JSON, sent with Content-Type: application/json")
 
-/** Fatal: bytes that are not UTF-8 would otherwise be replaced, and another search run than the one that was sent. */
+/** Fails on bytes that are not UTF-8. Replacing them would run another search than the one that was sent. */
 const utf8 = new TextDecoder("utf-8", { fatal: true })
 
 const jsonType = /^application\/json\s*(?:;|$)/i
 
 /** The first allocation for a body, so that a body of tiny chunks does not grow byte by byte. */
-const firstBytes = 4096
+const firstAllocationBytes = 4096
 
 /**
  * Pieces that a body may arrive in: so many, and one more for each `bytesPerPiece` bytes. Each piece costs a call of the
@@ -34,19 +34,19 @@ const bytesPerPiece = 64
 
 const inPieces = InvalidRequest.whole("the body arrives in too many small pieces")
 
-/** Bodies that broke off: what failed them, for whoever collects one or is about to. */
-const brokenBodies = new WeakMap<IncomingMessage, InvalidRequest>()
+/** The error of each body that failed, so that a handler which reads the body later fails too. */
+const bodyErrors = new WeakMap<IncomingMessage, InvalidRequest>()
 
-/** An event of our own on a request: Node tells the server of a broken body, and not the request. */
-const broken = Symbol("broken")
+/** An event of our own on a request: Node emits a failure of the body on the server and not on the request. */
+const bodyFailure = Symbol("bodyFailure")
 
-/** Fails the body of a request that cannot arrive any more, in pieces that parse and in time. */
-export const breakBody = (source: IncomingMessage, error: InvalidRequest): void => {
-  brokenBodies.set(source, error)
-  source.emit(broken)
+/** Fails the body of a request whose remaining bytes are malformed or too late. */
+export const failBody = (source: IncomingMessage, error: InvalidRequest): void => {
+  bodyErrors.set(source, error)
+  source.emit(bodyFailure)
 }
 
-/** A body as it arrives: one buffer that doubles, because a chunk kept as it came takes 100 bytes beside its own. */
+/** Buffers a body as it arrives, in one buffer that doubles: a list of chunks would take 100 bytes more for each. */
 class Collector {
   private buffer = Buffer.alloc(0)
   private length = 0
@@ -59,23 +59,23 @@ class Collector {
     this.capacity = Math.min(declaredBytes, maxBytes)
   }
 
-  /** Adds a chunk, or answers what is wrong with it. */
+  /** Adds a chunk, or returns the error that it fails the body with. */
   add(chunk: Buffer): InvalidRequest | RateLimited | undefined {
     const needed = this.length + chunk.length
-    if (needed > maxBytes) return unreadable
+    if (needed > maxBytes) return unreadableBody
     if (++this.pieces > freePieces + needed / bytesPerPiece) return inPieces
-    if (needed > this.buffer.length && !this.grow(needed)) return busy
+    if (needed > this.buffer.length && !this.grow(needed)) return busyError
     chunk.copy(this.buffer, this.length)
     this.length = needed
     return undefined
   }
 
   private grow(needed: number): boolean {
-    const size = Math.max(needed, Math.min(this.capacity, Math.max(firstBytes, this.buffer.length * 2)))
+    const size = Math.max(needed, Math.min(this.capacity, Math.max(firstAllocationBytes, this.buffer.length * 2)))
     if (!this.pool.take(size - this.buffer.length)) return false
-    const grown = Buffer.allocUnsafeSlow(size)
-    this.buffer.copy(grown, 0, 0, this.length)
-    this.buffer = grown
+    const buffer = Buffer.allocUnsafeSlow(size)
+    this.buffer.copy(buffer, 0, 0, this.length)
+    this.buffer = buffer
     return true
   }
 
@@ -101,7 +101,7 @@ const collectFrom = (source: IncomingMessage, response: unknown, pool: BodyPool)
         .off("end", onEnd)
         .off("error", onFailure)
         .off("close", onFailure)
-        .off(broken, onFailure)
+        .off(bodyFailure, onFailure)
       collector.release()
       source.resume()
     }
@@ -118,31 +118,31 @@ const collectFrom = (source: IncomingMessage, response: unknown, pool: BodyPool)
       stop()
       resume(Effect.succeed(collector.bytes))
     }
-    const onFailure = (): void => fail(brokenBodies.get(source) ?? unreadable)
+    const onFailure = (): void => fail(bodyErrors.get(source) ?? unreadableBody)
 
-    if (source.destroyed || brokenBodies.has(source)) return onFailure()
+    if (source.destroyed || bodyErrors.has(source)) return onFailure()
     source.on("data", onData).once("end", onEnd).once("error", onFailure).once("close", onFailure)
-    source.once(broken, onFailure)
+    source.once(bodyFailure, onFailure)
     return Effect.sync(stop)
   })
 
-/** A request that came over no connection, as those of tests. */
+/** Reads the body of a request without a connection, as tests make it. */
 const collectWhole = (request: HttpServerRequest.HttpServerRequest) =>
   request.arrayBuffer.pipe(
     Effect.provideService(HttpIncomingMessage.MaxBodySize, maxBodyBytes),
-    Effect.mapBoth({ onFailure: () => unreadable, onSuccess: (buffer) => new Uint8Array(buffer) })
+    Effect.mapBoth({ onFailure: () => unreadableBody, onSuccess: (buffer) => new Uint8Array(buffer) })
   )
 
 /**
- * The body of a request, at most 1 MiB (R3). Fails with `rate_limited` when as many bodies, or as many bytes of them,
- * are being collected as may be (R57).
+ * Reads the body of a request, at most 1 MiB (R3). Fails with `rate_limited` where the limits on bodies that are being
+ * received are reached (R57).
  */
 export const readBytes = (
   request: HttpServerRequest.HttpServerRequest,
   sender: Sender
 ): Effect.Effect<Uint8Array, InvalidRequest | RateLimited> => {
-  // Refused by its declaration: a sender that is slow to send what would be refused need not be waited for.
-  if (Number(request.headers["content-length"]) > maxBytes) return Effect.fail(unreadable)
+  // Fails by the declared length, without a wait for a body that would fail anyway.
+  if (Number(request.headers["content-length"]) > maxBytes) return Effect.fail(unreadableBody)
   const { source } = request
   if (!(source instanceof IncomingMessage)) return collectWhole(request)
   const response = NodeHttpServerRequest.toServerResponse(request)
@@ -157,18 +157,18 @@ export const readBytes = (
   )
 }
 
-/** The body as JSON's text. A wrong content type or none, one that is too large and bytes that are no text fail the request (R3). */
+/** Reads the body as text of JSON. Fails on another content type, a body that is too large, and invalid UTF-8 (R3). */
 export const readText = (
   request: HttpServerRequest.HttpServerRequest
 ): Effect.Effect<string, InvalidRequest | RateLimited> => {
   const type = request.headers["content-type"]
   if (type === undefined || !jsonType.test(type)) return Effect.fail(notJson)
-  return Effect.flatMap(readBytes(request, "known"), (bytes) =>
+  return Effect.flatMap(readBytes(request, "authenticated"), (bytes) =>
     Effect.try({ try: () => utf8.decode(bytes), catch: () => notJson })
   )
 }
 
-/** The body as JSON. */
+/** Reads the body as JSON. */
 export const readJson = (
   request: HttpServerRequest.HttpServerRequest
 ): Effect.Effect<unknown, InvalidRequest | RateLimited> =>
@@ -176,7 +176,7 @@ export const readJson = (
     Effect.try({ try: (): unknown => JSON.parse(text), catch: () => notJson })
   )
 
-/** The body of a request that carries no credential, such as a form. Bytes that are not UTF-8 are replaced. */
+/** Reads the body of a request without a credential, such as a form. Bytes that are not UTF-8 are replaced. */
 export const readAnonymous = (
   request: HttpServerRequest.HttpServerRequest
 ): Effect.Effect<string, InvalidRequest | RateLimited> =>

@@ -1,10 +1,10 @@
-import { DateTime, Effect, Schema, SchemaTransformation } from "effect"
+import { Effect, Predicate, Schema, SchemaTransformation } from "effect"
 import { HttpServerResponse } from "effect/http"
 import { HttpApiSchema } from "effect/http-api"
 import * as domain from "../domain/errors.ts"
 import { Plan } from "../domain/Plan.ts"
-import { CurrentRequest } from "./CurrentRequest.ts"
-import { toMomentOrNull } from "./wire.ts"
+import { addLogFields, CurrentRequest } from "./CurrentRequest.ts"
+import { Moment } from "./wire.ts"
 
 /**
  * The one place where the API's errors meet their status and their envelope. Each schema is a domain error on the
@@ -12,8 +12,16 @@ import { toMomentOrNull } from "./wire.ts"
  * declared.
  */
 
+interface Described<Code extends string> {
+  readonly code: Code
+  /** The name of the schema in the document. */
+  readonly identifier: string
+  /** The meaning of the error for clients. */
+  readonly description: string
+}
+
 const envelope = <const Code extends string, const Details extends Schema.Struct.Fields>(
-  code: Code,
+  { code, description, identifier }: Described<Code>,
   details: Details
 ) =>
   Schema.Struct({
@@ -21,27 +29,23 @@ const envelope = <const Code extends string, const Details extends Schema.Struct
     message: Schema.String.annotate({ description: "Human-readable, safe to show to an end user" }),
     request_id: Schema.String.annotate({ description: "Same value as the X-Request-Id response header" }),
     ...details
-  })
+  }).annotate({ identifier, description })
 
-const withRequestId = <Fields extends { readonly error: string }>(fields: Fields) =>
-  Effect.map(CurrentRequest, ({ facts, id }) => {
-    facts.outcome = fields.error
-    return { ...fields, request_id: id }
-  })
+const withRequestId = <Fields extends object>(fields: Fields) =>
+  Effect.map(CurrentRequest, ({ id }) => ({ ...fields, request_id: id }))
 
 /** An error whose envelope has nothing beyond code, message and request id. */
 const plain = <E extends { readonly message: string }, const Code extends string>(
   status: number,
-  code: Code,
-  identifier: string,
+  described: Described<Code>,
   error: Schema.Codec<E, unknown> & { new (fields: { readonly message: string }): E }
 ) =>
   Schema.toType(error).pipe(
     Schema.encodeTo(
-      envelope(code, {}).annotate({ identifier }),
+      envelope(described, {}),
       SchemaTransformation.transformEffect({
         decode: ({ message }) => Effect.succeed(new error({ message })),
-        encode: ({ message }) => withRequestId({ error: code, message })
+        encode: ({ message }) => withRequestId({ error: described.code, message })
       })
     ),
     HttpApiSchema.status(status)
@@ -49,9 +53,14 @@ const plain = <E extends { readonly message: string }, const Code extends string
 
 export const InvalidRequest = Schema.toType(domain.InvalidRequest).pipe(
   Schema.encodeTo(
-    envelope("invalid_request", {
-      issues: Schema.Array(domain.Issue).annotate({ description: "One entry for each failed field" })
-    }).annotate({ identifier: "InvalidRequest" }),
+    envelope(
+      {
+        code: "invalid_request",
+        identifier: "InvalidRequest",
+        description: "The request cannot be read, or fields of it are not valid. Nothing was charged."
+      },
+      { issues: Schema.Array(domain.Issue).annotate({ description: "One entry for each failed field" }) }
+    ),
     SchemaTransformation.transformEffect({
       decode: ({ issues, message }) => Effect.succeed(new domain.InvalidRequest({ message, issues })),
       encode: ({ issues, message }) => withRequestId({ error: "invalid_request" as const, message, issues })
@@ -62,9 +71,14 @@ export const InvalidRequest = Schema.toType(domain.InvalidRequest).pipe(
 
 export const UnsupportedGeo = Schema.toType(domain.UnsupportedGeo).pipe(
   Schema.encodeTo(
-    envelope("unsupported_geo", {
-      details: Schema.Array(Schema.String).annotate({ description: "The supported country codes" })
-    }).annotate({ identifier: "UnsupportedGeo" }),
+    envelope(
+      {
+        code: "unsupported_geo",
+        identifier: "UnsupportedGeo",
+        description: "The country is not supported. Nothing was charged."
+      },
+      { details: Schema.Array(Schema.String).annotate({ description: "The supported country codes" }) }
+    ),
     SchemaTransformation.transformEffect({
       decode: ({ details, message }) => Effect.succeed(new domain.UnsupportedGeo({ message, details })),
       encode: ({ details, message }) => withRequestId({ error: "unsupported_geo" as const, message, details })
@@ -75,25 +89,26 @@ export const UnsupportedGeo = Schema.toType(domain.UnsupportedGeo).pipe(
 
 export const QuotaExceeded = Schema.toType(domain.QuotaExceeded).pipe(
   Schema.encodeTo(
-    envelope("quota_exceeded", {
-      plan: Plan,
-      quota: Schema.Int.annotate({ description: "Requests the quota allows in the period" }),
-      credits_used: Schema.Int.annotate({ description: "Credits spent inside that quota" }),
-      remaining: Schema.Int.annotate({ description: "What is left of the period's quota" }),
-      balance: Schema.Int.annotate({ description: "Pack credits left" }),
-      resets_at: Schema.NullOr(Schema.String).annotate({
-        description: "ISO 8601 moment at which the quota resets; null on the trial"
-      })
-    }).annotate({ identifier: "QuotaExceeded" }),
+    envelope(
+      {
+        code: "quota_exceeded",
+        identifier: "QuotaExceeded",
+        description: "Quota and balance do not cover the request. Nothing was run or charged."
+      },
+      {
+        plan: Plan,
+        quota: Schema.Int.annotate({ description: "Requests the quota allows in the period" }),
+        credits_used: Schema.Int.annotate({ description: "Credits spent inside that quota" }),
+        remaining: Schema.Int.annotate({ description: "What is left of the period's quota" }),
+        balance: Schema.Int.annotate({ description: "Pack credits left" }),
+        resets_at: Schema.NullOr(Moment).annotate({
+          description: "ISO 8601 moment at which the quota resets; null on the trial"
+        })
+      }
+    ),
     SchemaTransformation.transformEffect({
-      decode: ({ credits_used, error: _, request_id: __, resets_at, ...figures }) =>
-        Effect.succeed(
-          new domain.QuotaExceeded({
-            ...figures,
-            creditsUsed: credits_used,
-            resetsAt: resets_at === null ? null : DateTime.toEpochMillis(DateTime.makeUnsafe(resets_at))
-          })
-        ),
+      decode: ({ credits_used: creditsUsed, error: _, request_id: __, resets_at: resetsAt, ...figures }) =>
+        Effect.succeed(new domain.QuotaExceeded({ ...figures, creditsUsed, resetsAt })),
       encode: ({ balance, creditsUsed, message, plan, quota, remaining, resetsAt }) =>
         withRequestId({
           error: "quota_exceeded" as const,
@@ -103,18 +118,26 @@ export const QuotaExceeded = Schema.toType(domain.QuotaExceeded).pipe(
           credits_used: creditsUsed,
           remaining,
           balance,
-          resets_at: toMomentOrNull(resetsAt ?? undefined)
+          resets_at: resetsAt
         })
     })
   ),
   HttpApiSchema.status(402)
 )
 
+/** Clients read when to try again from the response's `Retry-After`: the envelope does not hold it. */
 export const RateLimited = Schema.toType(domain.RateLimited).pipe(
   Schema.encodeTo(
-    envelope("rate_limited", {}).annotate({ identifier: "RateLimited" }),
+    envelope(
+      {
+        code: "rate_limited",
+        identifier: "RateLimited",
+        description: "The credential's requests of a minute are spent. Retry-After says when one can be admitted again."
+      },
+      {}
+    ),
     SchemaTransformation.transformEffect({
-      decode: ({ message }) => Effect.succeed(new domain.RateLimited({ message, retryAfterSeconds: 1 })),
+      decode: ({ message }) => Effect.succeed(new domain.RateLimited({ message })),
       encode: ({ message }) => withRequestId({ error: "rate_limited" as const, message })
     })
   ),
@@ -123,33 +146,94 @@ export const RateLimited = Schema.toType(domain.RateLimited).pipe(
 
 export const UnsupportedParameter = plain(
   400,
-  "unsupported_parameter",
-  "UnsupportedParameter",
+  {
+    code: "unsupported_parameter",
+    identifier: "UnsupportedParameter",
+    description: "The target does not serve page, num or safe as sent. Nothing was charged."
+  },
   domain.UnsupportedParameter
 )
-export const Unauthorized = plain(401, "unauthorized", "Unauthorized", domain.Unauthorized)
-export const NotFound = plain(404, "not_found", "NotFound", domain.NotFound)
-export const InternalError = plain(500, "internal_error", "InternalError", domain.InternalError)
-export const UpstreamError = plain(502, "upstream_error", "UpstreamError", domain.UpstreamError)
-export const UpstreamTimeout = plain(504, "upstream_timeout", "UpstreamTimeout", domain.UpstreamTimeout)
 
-/** What is answered when no endpoint has. */
-const Undeclared = Schema.Union([InvalidRequest, Unauthorized, NotFound, RateLimited, InternalError])
+export const Unauthorized = plain(
+  401,
+  {
+    code: "unauthorized",
+    identifier: "Unauthorized",
+    description: "The request presents no credential that the operation accepts."
+  },
+  domain.Unauthorized
+)
+
+export const NotFound = plain(
+  404,
+  {
+    code: "not_found",
+    identifier: "NotFound",
+    description: "There is nothing at the address, or no such key in the account."
+  },
+  domain.NotFound
+)
+
+export const InternalError = plain(
+  500,
+  {
+    code: "internal_error",
+    identifier: "InternalError",
+    description: "A fault of the service. Nothing was charged."
+  },
+  domain.InternalError
+)
+
+export const UpstreamError = plain(
+  502,
+  {
+    code: "upstream_error",
+    identifier: "UpstreamError",
+    description: "The search provider could not be reached, or gave an unusable answer. Costs one credit."
+  },
+  domain.UpstreamError
+)
+
+export const UpstreamTimeout = plain(
+  504,
+  {
+    code: "upstream_timeout",
+    identifier: "UpstreamTimeout",
+    description: "The search provider did not answer within 15 seconds. Costs one credit."
+  },
+  domain.UpstreamTimeout
+)
+
+/** The errors that are answered where no endpoint has answered, by their codes. */
+const undeclaredErrors = {
+  invalid_request: InvalidRequest,
+  unauthorized: Unauthorized,
+  not_found: NotFound,
+  rate_limited: RateLimited,
+  internal_error: InternalError
+}
+
+const Undeclared = Schema.Union(Object.values(undeclaredErrors))
 export type Undeclared = typeof Undeclared.Type
 
 const encodeUndeclared = Schema.encodeEffect(Undeclared)
 
-const statusOf = {
-  invalid_request: 400,
-  unauthorized: 401,
-  not_found: 404,
-  rate_limited: 429,
-  internal_error: 500
-} as const
+/** The status that `HttpApiSchema.status` has given to an error's schema. */
+const statusOf = (schema: Schema.Constraint): number =>
+  Number(Schema.resolveAnnotationsKey(schema)?.httpApiStatus ?? 500)
+
+/** Notes for the access log that the request ends with an error. */
+export const noteError = (error: unknown): Effect.Effect<void> =>
+  Effect.map(CurrentRequest, (state) => {
+    if (Predicate.hasProperty(error, "_tag")) addLogFields(state, { outcome: String(error._tag) })
+  })
 
 /** Status and envelope of an error that no endpoint has answered with. */
-export const undeclared = (error: Undeclared) =>
-  Effect.map(Effect.orDie(encodeUndeclared(error)), (body) => ({ status: statusOf[error._tag], body }))
+export const undeclared = Effect.fnUntraced(function* (error: Undeclared) {
+  yield* noteError(error)
+  const body = yield* Effect.orDie(encodeUndeclared(error))
+  return { status: statusOf(undeclaredErrors[error._tag]), body }
+})
 
 /** The response to a request that no endpoint has answered. */
 export const undeclaredResponse = (error: Undeclared): Effect.Effect<HttpServerResponse.HttpServerResponse> =>

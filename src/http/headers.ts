@@ -12,7 +12,7 @@ export const rateLimitHeaders = (decision: RateLimitDecision): Readonly<Record<s
 
 const seconds = (millis: number): string => String(Math.ceil(millis / 1000))
 
-/** What a response cost and what the account could spend. Nothing but the cost where no quota applies (R23, R24). */
+/** Headers with the cost of a response and the quota before it. Without a quota, only the cost (R23, R24). */
 export const quotaHeaders = ({ balance, before, creditsUsed }: Receipt): Readonly<Record<string, string>> =>
   before?.quota === undefined
     ? { "x-credits-used": String(creditsUsed) }
@@ -25,8 +25,8 @@ export const quotaHeaders = ({ balance, before, creditsUsed }: Receipt): Readonl
         ...(before.resetsAt === undefined ? {} : { "x-quota-reset": seconds(before.resetsAt) })
       }
 
-/** The quota headers of a refusal: nothing was spent. */
-export const refusalHeaders = (error: QuotaExceeded): Readonly<Record<string, string>> => {
+/** The quota headers of a 402: nothing was spent. */
+export const quotaErrorHeaders = (error: QuotaExceeded): Readonly<Record<string, string>> => {
   const before: Allowance = {
     plan: error.plan,
     quota: error.quota,

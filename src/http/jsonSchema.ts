@@ -1,4 +1,5 @@
 import { Schema } from "effect"
+import { documentKeys } from "../domain/fields.ts"
 
 /** Schemas as clients read them. */
 
@@ -9,8 +10,8 @@ export interface Json {
 export const isObject = (value: unknown): value is Json => typeof value === "object" && value !== null
 
 /**
- * Response objects may gain fields within a version, so clients must not be told to reject them; and the bounds of a
- * JavaScript integer are no rule of ours.
+ * Response objects may gain fields within a version, so the document must not make clients reject them; and the
+ * bounds of a JavaScript integer are not a rule of the API.
  */
 export const relax = (value: unknown): unknown => {
   if (Array.isArray(value)) return value.map(relax)
@@ -23,14 +24,11 @@ export const relax = (value: unknown): unknown => {
   return Object.fromEntries(entries.map(([key, item]) => [key, relax(item)]))
 }
 
-/** Rules that a schema tells by annotation. */
-const told: ReadonlySet<string> = new Set(["minLength", "maxLength", "pattern", "maximum"])
-
 /** The JSON Schema of a schema's encoded side, in one piece: many readers of tool schemas follow no references. */
 export const jsonSchemaOf = (schema: Schema.Constraint): Json =>
   relax(
     Schema.toJsonSchemaDocument(schema, {
       referencePolicy: () => undefined,
-      includeAnnotationKey: (key) => told.has(key)
+      includeAnnotationKey: (key) => documentKeys.has(key)
     }).schema
   ) as Json // `relax` keeps an object an object.

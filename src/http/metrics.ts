@@ -9,7 +9,6 @@ const duration = histogram("http.server.request.duration", {
   boundaries: durationBoundaries
 })
 
-/** Requests that are not answered yet. */
 export const activeRequests = gauge("http.server.active_requests", {
   description: "Requests that are not answered yet",
   unit: "{request}",
@@ -22,33 +21,33 @@ export const openConnections = gauge("quarry.http.connections", {
   labels: []
 })
 
-const shed = counter("quarry.http.shed", {
+const shedRequests = counter("quarry.http.shed", {
   description: "Requests refused because as many were in flight, or as many bodies awaited, as may be",
   unit: "{request}",
   labels: []
 })
 
-const dropped = counter("quarry.http.connections.dropped", {
+const droppedConnections = counter("quarry.http.connections.dropped", {
   description: "Connections closed because as many were open as may be",
   unit: "{connection}",
   labels: []
 })
 
-const cut = counter("quarry.http.connections.cut", {
+const cutConnections = counter("quarry.http.connections.cut", {
   description: "Connections closed because clients did not read their answers, and too many bytes waited",
   unit: "{connection}",
   labels: []
 })
 
-/** What requests are counted under that no route has answered: callers choose paths, and must not choose series. */
+/** The `http.route` of requests that match no route: a path as label would let callers create series without end. */
 const unmatched = "unmatched"
 
-/** The route that has answered on a fiber. The router leaves it in the fiber's context. */
+/** The pattern of the route that handled the request. The router adds it to the fiber's context. */
 export const matchedRoute = (context: Context.Context<never>): string =>
   Context.getOrUndefined(context, HttpRouter.RouteContext)?.route.path ?? unmatched
 
-/** Callers choose methods too. */
-const knownMethods: ReadonlySet<string> = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"])
+/** Methods that are labels. Others share one series, because callers may send any text as method. */
+const standardMethods: ReadonlySet<string> = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"])
 const otherMethod = "_OTHER"
 
 export const measureRequest = (
@@ -57,20 +56,24 @@ export const measureRequest = (
   status: number,
   durationMs: number
 ): Effect.Effect<void> =>
-  Metric.update(duration.of(knownMethods.has(method) ? method : otherMethod, route, String(status)), durationMs / 1000)
+  Metric.update(
+    duration.of(standardMethods.has(method) ? method : otherMethod, route, String(status)),
+    durationMs / 1000
+  )
 
-/** A request that never reached the routes, whatever its method was. */
-export const countRefused = (status: number): Effect.Effect<void> => measureRequest(otherMethod, unmatched, status, 0)
+/** Counts a response of the listener to a request that reached no route. Its method may be unknown. */
+export const countErrorResponse = (status: number): Effect.Effect<void> =>
+  measureRequest(otherMethod, unmatched, status, 0)
 
-export const countShed: Effect.Effect<void> = Metric.update(shed.of(), 1)
+export const countShed: Effect.Effect<void> = Metric.update(shedRequests.of(), 1)
 
-export const countDropped: Effect.Effect<void> = Metric.update(dropped.of(), 1)
+export const countDropped: Effect.Effect<void> = Metric.update(droppedConnections.of(), 1)
 
-export const countCut: Effect.Effect<void> = Metric.update(cut.of(), 1)
+export const countCut: Effect.Effect<void> = Metric.update(cutConnections.of(), 1)
 
-/** An alert on a counter needs its zero: the first increase of one that is not there yet is none. */
-export const startCounting: Effect.Effect<void> = Effect.forEach(
-  [shed, dropped, cut],
+/** Exports each counter with 0 at start. Without a sample before it, Prometheus would not see the first increase. */
+export const initializeCounters: Effect.Effect<void> = Effect.forEach(
+  [shedRequests, droppedConnections, cutConnections],
   (count) => Metric.update(count.of(), 0),
   { discard: true }
 )

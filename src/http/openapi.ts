@@ -1,88 +1,10 @@
-import { geos } from "../domain/Geo.ts"
-import { defaultEntries, maxEntries, maxSourceCharacters } from "../domain/QueryHistory.ts"
-import { outcomes } from "../domain/QueryRecord.ts"
-import { maxQueryCodePoints, SearchFields } from "../domain/SearchRequest.ts"
-import { targets } from "../domain/Target.ts"
-import { granularities } from "../domain/Usage.ts"
 import { parameterExamples, requestExamples, responseExamples } from "./examples.ts"
-import { isObject, type Json, jsonSchemaOf, relax } from "./jsonSchema.ts"
+import { isObject, type Json, relax } from "./jsonSchema.ts"
 
 /**
- * What the generated document cannot know: the query parameters' rules (they are text to `HttpApi`), the headers that
- * middleware sets, and which credentials are accepted. Everything else comes from the API's declaration.
+ * What the API's declaration cannot say: the headers that middleware sets, the credentials, the servers and examples.
+ * Everything else in the document comes from the schemas.
  */
-
-const searchSchema = jsonSchemaOf(SearchFields).properties as Readonly<Record<string, Json>> // It is a struct.
-
-/** What each field of a search takes, in a query string and in a row of a batch. */
-const searchFields: { readonly [name: string]: Json } = {
-  ...searchSchema,
-  geo: { ...searchSchema.geo, enum: geos }
-}
-
-const parametersOf = (fields: { readonly [name: string]: Json }) =>
-  Object.entries(fields).map(([name, { description, ...schema }]) => ({
-    name,
-    in: "query",
-    required: name === "query",
-    description,
-    ...(name === "query" ? { example: parameterExamples.query } : {}),
-    schema
-  }))
-
-const moment = (description: string): Json => ({
-  type: "string",
-  format: "date-time",
-  description: `${description}, in ISO 8601. A date alone is its midnight in UTC.`
-})
-
-const idOf = (prefix: string, description: string): Json => ({
-  type: "string",
-  pattern: `^${prefix}_[0-9a-f]{32}$`,
-  description
-})
-
-const textUpTo = (maxLength: number, description: string): Json => ({
-  type: "string",
-  minLength: 1,
-  maxLength,
-  description
-})
-
-/** Longer than any cursor that the service has given out. */
-const maxCursorCharacters = 64
-
-const limit: Json = {
-  type: "integer",
-  minimum: 1,
-  maximum: maxEntries,
-  default: defaultEntries,
-  description: "Most entries wanted."
-}
-
-/** The query parameters of each operation. */
-const parameters: { readonly [operationId: string]: { readonly [name: string]: Json } } = {
-  query: searchFields,
-  usage: {
-    from: moment("First moment counted; the begin of the running period when absent, 30 days ago on the trial"),
-    to: moment("First moment not counted; the end of the running hour when absent"),
-    granularity: { type: "string", enum: granularities, default: "day", description: "Stretch of one entry in UTC." },
-    group_by: { $ref: "#/components/schemas/UsageGroupBy", description: "Counts each target or key by itself." }
-  },
-  recentQueries: { limit },
-  queryHistory: {
-    target: { type: "string", enum: targets, description: "Searches of this target." },
-    status: { type: "string", enum: outcomes, description: "Searches that ended so." },
-    key: idOf("key", "Searches made with this key, by its id."),
-    batch: idOf("bat", "Rows of this batch."),
-    source: textUpTo(maxSourceCharacters, "Searches with this attribution label."),
-    text: textUpTo(maxQueryCodePoints, "Searches whose query holds this text, in any letter case."),
-    from: moment("First moment listed"),
-    to: moment("First moment not listed"),
-    cursor: textUpTo(maxCursorCharacters, "next_cursor of the page before."),
-    limit
-  }
-}
 
 const integer = (description: string): Json => ({ description, schema: { type: "integer" } })
 
@@ -147,15 +69,27 @@ const eventStream: Json = {
   schema: { type: "string", description: "Server-sent events, each with one JSON-RPC message as its data." }
 }
 
-const keyId = idOf("key", "The key's id.")
+/** A schema apart from its description. Beside a reference, a description stands in an `allOf`. */
+const apart = ({ allOf, description, ...schema }: Json): { readonly description: unknown; readonly schema: Json } => {
+  if (!Array.isArray(allOf)) return { description, schema }
+  const [{ description: beside, ...rest }, reference] = [allOf[1] ?? {}, allOf[0]]
+  const isReference = Object.keys(rest).length === 0 && Object.keys(schema).length === 0
+  return isReference ? { description: beside, schema: reference } : { description, schema: { ...schema, allOf } }
+}
 
-/** Shows what the id of a key looks like in a path: another text is answered 404, so the declaration takes any. */
-const completePathParameters = (operation: Json): void => {
-  for (const parameter of Array.isArray(operation.parameters) ? operation.parameters : []) {
-    if (isObject(parameter) && parameter.in === "path" && parameter.name === "id") {
-      const { description, ...schema } = keyId
-      Object.assign(parameter, { description, example: parameterExamples.id, schema })
-    }
+/** A parameter with the description of its schema where readers of the document look for it, and with its example. */
+const completeParameter = (parameter: Json): Json => {
+  const { in: place, name, required } = parameter
+  if (!isObject(parameter.schema)) return parameter
+  const { description, schema } = apart(parameter.schema)
+  const example = parameterExamples[String(name)]
+  return {
+    name,
+    in: place,
+    required,
+    ...(description === undefined ? {} : { description }),
+    ...(example === undefined ? {} : { example }),
+    schema
   }
 }
 
@@ -171,9 +105,8 @@ const showExample = (body: unknown, example: unknown): void => {
 const completeOperation = (operation: Json): void => {
   const id = String(operation.operationId)
   showExample(operation.requestBody, requestExamples[id])
-  const own = parameters[id]
-  if (own !== undefined) operation.parameters = parametersOf(own)
-  completePathParameters(operation)
+  const parameters = Array.isArray(operation.parameters) ? operation.parameters : []
+  operation.parameters = parameters.filter(isObject).map(completeParameter)
   for (const [status, response] of Object.entries(isObject(operation.responses) ? operation.responses : {})) {
     if (!isObject(response)) continue
     response.headers = Object.fromEntries(responseHeaders(operation, status).map((name) => [name, reference(name)]))
@@ -181,53 +114,6 @@ const completeOperation = (operation: Json): void => {
     if (id === "mcp" && status === "200" && isObject(response.content)) {
       response.content["text/event-stream"] = eventStream
     }
-  }
-}
-
-/*
- * What is left out of a row is the body's (R17). A fixed default would say otherwise, and generated clients send it or
- * make the field a required one; so neither a batch's body nor its rows have one.
- */
-
-const inBody = ({ default: fallback, description, ...schema }: Json): Json => ({
-  ...schema,
-  description: fallback === undefined ? description : `${description} When absent, ${fallback}.`
-})
-
-const derived = " Derived from geo when absent."
-
-const inRow = ({ default: fallback, description, ...schema }: Json): Json => {
-  const text = String(description)
-  const last = text.endsWith(derived) ? "derived from geo" : fallback
-  return {
-    ...schema,
-    description: `${text.replace(derived, "")} When absent, the body's${last === undefined ? "" : `, else ${last}`}.`
-  }
-}
-
-const mapFields = (fields: { readonly [name: string]: Json }, change: (field: Json) => Json) =>
-  Object.fromEntries(Object.entries(fields).map(([name, field]) => [name, change(field)]))
-
-const bodyFields: { readonly [name: string]: Json } = mapFields(searchFields, inBody)
-const rowFields: { readonly [name: string]: Json } = {
-  ...mapFields(searchFields, inRow),
-  query: searchFields.query ?? {}
-}
-
-const completed = (properties: unknown, fields: { readonly [name: string]: Json }): Json =>
-  Object.fromEntries(
-    Object.entries(isObject(properties) ? properties : {}).map(([name, own]) => [name, fields[name] ?? own])
-  )
-
-/** Gives the rows of a batch the rules that their schemas lose where only the encoded side is shown. */
-const completeRows = (schemas: Json): void => {
-  const { BulkRequest, BulkRow } = schemas
-  if (!isObject(BulkRequest) || !isObject(BulkRow)) return
-  BulkRow.properties = completed(BulkRow.properties, rowFields)
-  const properties = completed(BulkRequest.properties, bodyFields)
-  BulkRequest.properties = properties
-  if (isObject(properties.queries)) {
-    properties.queries.items = { anyOf: [searchFields.query, { $ref: "#/components/schemas/BulkRow" }] }
   }
 }
 
@@ -281,27 +167,6 @@ const openMembers = ({ McpAnswer, McpMessage }: Json): void => {
   }
 }
 
-/** What each error means, by the name of its schema. */
-const errorDescriptions: { readonly [name: string]: string } = {
-  InvalidRequest: "The request cannot be read, or fields of it are not valid. Nothing was charged.",
-  UnsupportedGeo: "The country is not supported. Nothing was charged.",
-  UnsupportedParameter: "The target does not serve page, num or safe as sent. Nothing was charged.",
-  Unauthorized: "The request presents no credential that the operation accepts.",
-  QuotaExceeded: "Quota and balance do not cover the request. Nothing was run or charged.",
-  NotFound: "There is nothing at the address, or no such key in the account.",
-  RateLimited: "The credential's requests of a minute are spent. Retry-After says when one can be admitted again.",
-  InternalError: "A fault of the service. Nothing was charged.",
-  UpstreamError: "The search provider could not be reached, or gave an unusable answer. Costs one credit.",
-  UpstreamTimeout: "The search provider did not answer within 15 seconds. Costs one credit."
-}
-
-const describeErrors = (schemas: Json): void => {
-  for (const [name, description] of Object.entries(errorDescriptions)) {
-    const schema = schemas[name]
-    if (isObject(schema)) schema.description = description
-  }
-}
-
 const license: Json = { name: "MIT", identifier: "MIT" }
 
 /** A copy of the document for the deployment that clients reach at `origin`. Its operator is whom they can ask. */
@@ -315,7 +180,7 @@ export const documentAt = (document: Json, origin: string): Json => ({
   servers: [{ url: origin }]
 })
 
-/** Where a deployment listens that nobody has configured: the committed document is the same everywhere. */
+/** The address of a deployment without settings, so that the committed document is the same everywhere. */
 const defaultOrigin = "http://localhost:3000"
 
 /** Adds to the generated document what the declaration does not hold. */
@@ -327,8 +192,6 @@ export const completeDocument = (generated: Json): Json => {
     }
   }
   if (isObject(document.components) && isObject(document.components.schemas)) {
-    completeRows(document.components.schemas)
-    describeErrors(document.components.schemas)
     openMembers(document.components.schemas)
   }
   document.components = {

@@ -9,5 +9,5 @@ const pageOf = (headers: Headers.Headers): CallingPage.CallingPage => ({
 export const isOwnPage = (headers: Headers.Headers, origin: string): boolean =>
   CallingPage.isOwnPage(pageOf(headers), origin)
 
-export const isElsewhere = (headers: Headers.Headers, origin: string): boolean =>
-  CallingPage.isElsewhere(pageOf(headers), origin)
+export const isCrossOrigin = (headers: Headers.Headers, origin: string): boolean =>
+  CallingPage.isCrossOrigin(pageOf(headers), origin)

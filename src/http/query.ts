@@ -1,6 +1,6 @@
 import { Effect } from "effect"
 import { HttpServerRequest } from "effect/http"
-import { undecodable } from "../domain/fields.ts"
+import { undecodable, undecodableValue } from "../domain/fields.ts"
 
 type Parameters = Record<string, string | Array<string>>
 
@@ -12,7 +12,9 @@ const decode = (written: string): string => {
   }
 }
 
-/** The parameters of a query string, with `undecodable` for each value that is no percent-encoded UTF-8. */
+const toValue = (value: string): string | Array<string> => (value === undecodable ? [...undecodableValue] : value)
+
+/** The parameters of a query string, with `undecodableValue` for each that is no percent-encoded UTF-8. */
 export const parseQuery = (query: string): Parameters => {
   const parameters: Parameters = Object.create(null)
   for (const pair of query.split("&")) {
@@ -20,7 +22,7 @@ export const parseQuery = (query: string): Parameters => {
     const name = decode(pair.slice(0, end))
     const value = decode(pair.slice(end + 1))
     const before = parameters[name]
-    if (pair !== "") parameters[name] = before === undefined ? value : [before, value].flat()
+    if (pair !== "") parameters[name] = before === undefined ? toValue(value) : [before, value].flat()
   }
   return parameters
 }

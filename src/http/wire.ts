@@ -1,12 +1,16 @@
-import { DateTime, Schema } from "effect"
+import { DateTime, Schema, SchemaTransformation } from "effect"
+import { toMoment } from "../domain/fields.ts"
 
-/** A moment as clients read it: ISO 8601 in UTC with milliseconds. */
-export const Moment = Schema.String.annotate({
-  description: "ISO 8601 moment in UTC",
-  format: "date-time"
-})
-
-export const toMoment = (millis: number): string => DateTime.formatIso(DateTime.makeUnsafe(millis))
+/** A moment in a response: ISO 8601 in UTC with milliseconds for clients, Unix milliseconds in the service. */
+export const Moment = Schema.String.annotate({ description: "ISO 8601 moment in UTC", format: "date-time" }).pipe(
+  Schema.decodeTo(
+    Schema.Number,
+    SchemaTransformation.transform({
+      decode: (text: string) => DateTime.toEpochMillis(DateTime.makeUnsafe(text)),
+      encode: toMoment
+    })
+  )
+)
 
 export const toMomentOrNull = (millis: number | undefined): string | null =>
   millis === undefined ? null : toMoment(millis)

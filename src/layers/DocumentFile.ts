@@ -1,11 +1,12 @@
 import { createGunzip } from "node:zlib"
 import * as NodeStream from "@effect/platform-node/NodeStream"
-import { Data, Effect, FileSystem, Schema, SchemaIssue, Stream } from "effect"
-import { innermost } from "../domain/innermost.ts"
+import { Effect, FileSystem, Schema, SchemaIssue, Stream } from "effect"
+import { OperatorError } from "../domain/OperatorError.ts"
+import { rootCauseMessage } from "../domain/rootCause.ts"
 import { Document } from "../services/DocumentIndex.ts"
 
 /** The file cannot be read, or a line of it is no document. */
-export class DocumentFileError extends Data.TaggedError("DocumentFileError")<{ readonly message: string }> {}
+export class DocumentFileError extends OperatorError("DocumentFileError") {}
 
 const decode = Schema.decodeUnknownEffect(Schema.fromJsonString(Document))
 const issues = SchemaIssue.makeFormatterStandardSchemaV1()
@@ -28,7 +29,9 @@ export const read = (path: string): Stream.Stream<Document, DocumentFileError, F
   const bytes = Stream.unwrap(Effect.map(FileSystem.FileSystem, (files) => files.stream(path)))
   const plain = path.endsWith(".gz") ? NodeStream.pipeThroughDuplex(bytes, { evaluate: () => createGunzip() }) : bytes
   return plain.pipe(
-    Stream.mapError((error) => new DocumentFileError({ message: `${path} cannot be read: ${innermost(error)}` })),
+    Stream.mapError(
+      (error) => new DocumentFileError({ message: `${path} cannot be read: ${rootCauseMessage(error)}` })
+    ),
     Stream.decodeText(),
     Stream.splitLines,
     Stream.zipWithIndex,

@@ -5,7 +5,10 @@ import { Ids } from "../services/Ids.ts"
 const idBytes = 16
 const poolBytes = idBytes * 256
 
-/** Hex characters of 16 random bytes. Asked for many at a time: a search needs two, and each question has its price. */
+/**
+ * Hex characters of 16 random bytes. They are drawn many at a time, because a search needs two ids and each draw is
+ * slow.
+ */
 const makeHex = (): (() => string) => {
   let pool = Buffer.alloc(0)
   let used = 0

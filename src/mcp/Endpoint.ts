@@ -8,12 +8,12 @@ import type { AccountPrincipal } from "../domain/Principal.ts"
 import { Api } from "../http/Api.ts"
 import { readText } from "../http/body.ts"
 import { jsonSchemaOf } from "../http/jsonSchema.ts"
-import { currentCaller } from "../http/Middleware.ts"
+import { currentAccountPrincipal } from "../http/Middleware.ts"
 import { logFault } from "../http/middleware/Edge.ts"
 import { Deployment } from "../services/Deployment.ts"
 import { wantsEvents } from "./accept.ts"
-import { toFailed } from "./failure.ts"
-import { foreignOrigin, onlyPost, type Refused, readMessages, refusal } from "./message.ts"
+import { toErrorResult } from "./failure.ts"
+import { type MessageError, methodNotAllowed, originNotAllowed, readMessages, toJsonRpcError } from "./message.ts"
 import type { Tool, ToolAnswer, ToolFailure } from "./Tool.ts"
 import { account } from "./tools/account.ts"
 import { bulkSearch } from "./tools/bulkSearch.ts"
@@ -27,8 +27,8 @@ const instructions =
   "instructions. Each search costs one credit of the account; account tells what is left. A failed call says what to do " +
   "next."
 
-/** A tool as clients are told of it. A search changes nothing for its caller but the credits, and may be repeated. */
-const describe = ({ description, input, name, openWorld, output, title }: Tool) => ({
+/** The definition of a tool in `tools/list`. A search changes nothing but the credits, so that it is read-only there. */
+const toDefinition = ({ description, input, name, openWorld, output, title }: Tool) => ({
   name,
   title,
   description,
@@ -42,32 +42,35 @@ const toResult = ({ structured, text }: ToolAnswer) => ({
   structuredContent: { ...structured }
 })
 
-const failed = Effect.fnUntraced(function* (error: ToolFailure | InternalError) {
+const recordError = Effect.fnUntraced(function* (error: ToolFailure | InternalError) {
   yield* Effect.annotateCurrentSpan("quarry.outcome", error._tag)
-  return yield* toFailed(error)
+  return yield* toErrorResult(error)
 })
 
-/** One call of a tool. Whatever fails is a result that says so: the protocol's own errors do not reach the model. */
-const run = (tool: Tool, caller: AccountPrincipal, args: RawFields) =>
-  tool.call(caller, args).pipe(
+/** Calls a tool. Every failure becomes a result with `isError`, because clients show JSON-RPC errors to no model. */
+const callTool = (tool: Tool, principal: AccountPrincipal, args: RawFields) =>
+  tool.call(principal, args).pipe(
     Effect.map(toResult),
     Effect.tap(Effect.annotateCurrentSpan("quarry.outcome", "ok")),
-    Effect.catch(failed),
+    Effect.catch(recordError),
     Effect.catchCause((cause) =>
-      Cause.hasInterruptsOnly(cause) ? Effect.failCause(cause) : Effect.andThen(logFault(cause), failed(internalError))
+      Cause.hasInterruptsOnly(cause)
+        ? Effect.failCause(cause)
+        : Effect.andThen(logFault(cause), recordError(internalError))
     ),
     Effect.withSpan("Mcp.tool", { attributes: { "quarry.tool": tool.name } })
   )
 
-const refused = (reason: Refused) => HttpServerResponse.jsonUnsafe(refusal(reason), { status: reason.status })
+const errorResponse = (error: MessageError) =>
+  HttpServerResponse.jsonUnsafe(toJsonRpcError(error), { status: error.status })
 
-/** What the library answers. What is no stream is sent in one piece; `Connection` is the listener's business. */
+/** Converts the library's response. `Connection` is removed from a stream, because the listener sets it. */
 const toResponse = Effect.fnUntraced(function* (response: Response) {
   const { headers, status } = response
   if (headers.get("content-type") === "text/event-stream") {
     return HttpServerResponse.fromWeb(response).pipe(
       HttpServerResponse.removeHeader("connection"),
-      // The library lets caches keep the stream and ask about it; whatever compresses it would hold events back.
+      // The library's `no-cache` would let caches store the stream. A proxy that compresses it would delay events.
       HttpServerResponse.setHeader("cache-control", "no-store, no-transform"),
       HttpServerResponse.setStatus(status, "OK")
     )
@@ -77,17 +80,17 @@ const toResponse = Effect.fnUntraced(function* (response: Response) {
   return HttpServerResponse.text(text, { status, contentType: "application/json" })
 })
 
-const notAllowed = HttpServerResponse.setHeader(refused(onlyPost), "allow", "POST")
+const notAllowed = HttpServerResponse.setHeader(errorResponse(methodNotAllowed), "allow", "POST")
 
-/** The protocol's methods that are not offered (R35): the route itself refuses, whoever asks. */
+/** Methods of the protocol that are not offered (R35). They answer 405 without authentication. */
 const otherMethods = Layer.mergeAll(
   HttpRouter.add("GET", "/mcp", notAllowed),
   HttpRouter.add("DELETE", "/mcp", notAllowed)
 )
 
 /**
- * The endpoint. Until its body has been read, a request is refused as any other, with the envelope; what is wrong with the
- * text of the body is told in JSON-RPC, because that is what the sender of such a text can read.
+ * The endpoint. Until the body has been read, its errors have the API's envelope. Errors in the text of the body are
+ * JSON-RPC errors, because the sender of such a text reads JSON-RPC.
  */
 const post = HttpApiBuilder.group(
   Api,
@@ -96,36 +99,36 @@ const post = HttpApiBuilder.group(
     const { origin } = yield* Deployment
     const tools = yield* Effect.all([webSearch, bulkSearch, account])
     const byName = new Map(tools.map((tool) => [tool.name, tool]))
-    const described = tools.map(describe)
+    const definitions = tools.map(toDefinition)
 
     return handlers.handleRaw(
       "mcp",
       Effect.fnUntraced(function* ({ request: { headers }, request }) {
-        if (headers.origin !== undefined && headers.origin !== origin) return refused(foreignOrigin)
-        const caller = yield* currentCaller
+        if (headers.origin !== undefined && headers.origin !== origin) return errorResponse(originNotAllowed)
+        const principal = yield* currentAccountPrincipal
         const text = yield* readText(request)
-        const { isMessage, open } = yield* Effect.promise(() => import("./Exchange.ts"))
+        const { isMessage, open } = yield* Effect.promise(() => import("./ProtocolServer.ts"))
         const revision = headers["mcp-protocol-version"]
         const messages = readMessages(text, revision, isMessage)
-        if (Result.isFailure(messages)) return refused(messages.failure)
+        if (Result.isFailure(messages)) return errorResponse(messages.failure)
 
         const fork = Effect.runPromiseWith(yield* Effect.context<never>())
         const options = {
           info,
           instructions,
-          tools: described,
+          tools: definitions,
           events: wantsEvents(headers.accept),
           call: (name: string, args: RawFields, signal: AbortSignal) => {
             const tool = byName.get(name)
-            return tool === undefined ? undefined : fork(run(tool, caller, args), { signal })
+            return tool === undefined ? undefined : fork(callTool(tool, principal, args), { signal })
           }
         }
-        // Closed with the request, whose end is the end of its answer: a client that leaves ends what it waits for.
-        const exchange = yield* Effect.acquireRelease(
+        // Released with the request's scope, so that the calls of a client that disconnects are aborted.
+        const server = yield* Effect.acquireRelease(
           Effect.promise(() => open(options)),
           ({ close }) => Effect.promise(close)
         )
-        return yield* toResponse(yield* Effect.promise(() => exchange.answer(messages.success, revision)))
+        return yield* toResponse(yield* Effect.promise(() => server.handle(messages.success, revision)))
       })
     )
   })

@@ -1,4 +1,4 @@
-import type { Effect, Schema } from "effect"
+import { Effect, type Schema } from "effect"
 import type {
   InvalidRequest,
   QuotaExceeded,
@@ -7,10 +7,10 @@ import type {
   UpstreamError,
   UpstreamTimeout
 } from "../domain/errors.ts"
-import type { RawFields } from "../domain/fields.ts"
+import { decoder, type RawFields } from "../domain/fields.ts"
 import type { AccountPrincipal } from "../domain/Principal.ts"
 
-/** Why a call did not give what was asked for. */
+/** The errors of a tool's call. */
 export type ToolFailure =
   | InvalidRequest
   | UnsupportedGeo
@@ -19,7 +19,7 @@ export type ToolFailure =
   | UpstreamError
   | UpstreamTimeout
 
-/** An answer in both forms: whole for programs, compact for models that read text. */
+/** An answer in two forms: complete for programs, and as short text for models. */
 export interface ToolAnswer {
   readonly structured: Readonly<Record<string, unknown>>
   readonly text: string
@@ -28,15 +28,30 @@ export interface ToolAnswer {
 export interface Tool {
   readonly name: string
   readonly title: string
-  /** Tells a model when to call the tool and what comes back. */
+  /** Text by which a model decides when to call the tool. */
   readonly description: string
-  /** What the arguments are; `call` judges them. */
+  /** The arguments as clients are to send them. */
   readonly input: Schema.Constraint
   readonly output: Schema.Constraint
-  /** Whether the answer comes from the open web, whose text is nobody's to vouch for. */
+  /** Marks answers with text of the open web, which clients must not trust. */
   readonly openWorld: boolean
-  readonly call: (caller: AccountPrincipal, args: RawFields) => Effect.Effect<ToolAnswer, ToolFailure>
+  readonly call: (principal: AccountPrincipal, args: RawFields) => Effect.Effect<ToolAnswer, ToolFailure>
 }
 
-/** The attribution label of searches that name none (R11): the route decides it, whatever the credential. */
+interface ToolOptions<Arguments> extends Omit<Tool, "call"> {
+  /** The arguments as `call` takes them: those of `input`, or a wider schema where parts of them may fail alone. */
+  readonly arguments: Schema.ConstraintDecoder<Arguments>
+  readonly call: (caller: AccountPrincipal, args: Arguments) => Effect.Effect<ToolAnswer, ToolFailure>
+}
+
+/** A tool whose arguments are decoded by its schema, with every failure reported together (R6). */
+export const makeTool = <Arguments>({ arguments: schema, call, ...tool }: ToolOptions<Arguments>): Tool => {
+  const decode = decoder(schema)
+  return {
+    ...tool,
+    call: (caller, args) => Effect.flatMap(Effect.fromResult(decode(args)), (decoded) => call(caller, decoded))
+  }
+}
+
+/** The attribution label of searches without one (R11). It is that of the route, for every kind of credential. */
 export const defaultSource = "mcp"

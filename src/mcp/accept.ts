@@ -1,4 +1,4 @@
-/** How much an `Accept` header wants a type, 0 to 1; the range that names it most closely decides (RFC 9110, 12.5.1). */
+/** The weight of a media type in an `Accept` header, 0 to 1. The most specific range decides (RFC 9110, 12.5.1). */
 const quality = (accept: string, type: string): number => {
   const ranges = accept.split(",").map((range) => {
     const [name = "", ...parameters] = range.split(";").map((part) => part.trim().toLowerCase())
@@ -6,13 +6,13 @@ const quality = (accept: string, type: string): number => {
     return { name, q: q === undefined ? 1 : Number(q.slice(2)) || 0 }
   })
   const group = `${type.split("/", 1).join("")}/*`
-  const named = [type, group, "*/*"].map((name) => ranges.find((range) => range.name === name))
-  return named.find((range) => range !== undefined)?.q ?? 0
+  const matches = [type, group, "*/*"].map((name) => ranges.find((range) => range.name === name))
+  return matches.find((range) => range !== undefined)?.q ?? 0
 }
 
 /**
- * Whether the answer is an event stream. Clients list both types and are answered in JSON, which is one write and no
- * stream; events are for who takes nothing else, or wants them more.
+ * Decides between an event stream and JSON. Most clients list both types with one weight and get JSON, because it takes
+ * one write. A client that accepts only events, or prefers them, gets a stream.
  */
 export const wantsEvents = (accept: string | undefined): boolean =>
   accept !== undefined && quality(accept, "text/event-stream") > quality(accept, "application/json")

@@ -1,10 +1,10 @@
 import { Effect, Schema } from "effect"
 import type { InternalError } from "../domain/errors.ts"
+import { toMoment } from "../domain/fields.ts"
 import * as errors from "../http/errors.ts"
-import { toMoment } from "../http/wire.ts"
 import type { ToolFailure } from "./Tool.ts"
 
-/** What a caller can do about a failure: a model that is told only what went wrong tries the same again. */
+/** The advice at the end of an error's text. Without it, models repeat the call that failed. */
 const nextStep = (error: ToolFailure | InternalError): string => {
   switch (error._tag) {
     case "invalid_request":
@@ -39,10 +39,10 @@ const Envelope = Schema.Union([
 const encode = Schema.encodeEffect(Envelope)
 
 /**
- * A failure as a tool's result: in words, with what to do next, and the API's own envelope for programs. That is no
- * structured content, because clients hold it to the tool's output schema whether or not the call failed.
+ * Encodes an error as a tool's result: text with advice for models, and the API's envelope for programs. The envelope
+ * is under `_meta`, because clients validate structured content by the tool's output schema even in an error.
  */
-export const toFailed = Effect.fnUntraced(function* (error: ToolFailure | InternalError) {
+export const toErrorResult = Effect.fnUntraced(function* (error: ToolFailure | InternalError) {
   const envelope = yield* Effect.orDie(encode(error))
   const text = `${error._tag}: ${error.message}\n${nextStep(error)}\nRequest id: ${envelope.request_id}`
   return { content: [{ type: "text" as const, text }], isError: true, _meta: { "quarry/error": envelope } }

@@ -1,9 +1,9 @@
 import { Result } from "effect"
 
-/** What of a body is a message of the protocol, judged before the library sees any of it. */
+/** Parsing of request bodies into JSON-RPC messages, before the library reads them. */
 
-/** A refusal by JSON-RPC's own codes. */
-export interface Refused {
+/** An error of JSON-RPC with the HTTP status of its response. */
+export interface MessageError {
   readonly status: 400 | 403 | 405
   readonly code: number
   readonly message: string
@@ -11,33 +11,37 @@ export interface Refused {
 
 const parseError = -32700
 const invalidRequest = -32600
-/** Of the range that JSON-RPC leaves to implementations. */
+/** The first code of the range that JSON-RPC leaves to implementations. */
 const serverError = -32000
 
-/** Few clients batch, and each message may be a tool's call: one request must not be thousands of searches. */
+/** Few clients send batches, and each message may call a tool: one request must not run thousands of searches. */
 const maxBatchMessages = 10
 
-/** The first revision without batches. Revisions are dates: text compares them. */
-const withoutBatches = "2025-06-18"
+/** The first revision of the protocol without batches. Revisions are ISO dates, which compare as text. */
+const firstWithoutBatches = "2025-06-18"
 
-const refuse = (code: number, message: string): Result.Result<never, Refused> =>
+const fail = (code: number, message: string): Result.Result<never, MessageError> =>
   Result.fail({ status: 400, code, message })
 
-/** A page of another origin may be one that was rebound to this address. The protocol asks for a 403. */
-export const foreignOrigin: Refused = {
+/** The error for pages of other origins: DNS rebinding could send them here. The protocol asks for a 403. */
+export const originNotAllowed: MessageError = {
   status: 403,
   code: serverError,
   message: "Pages of other origins may not call this endpoint."
 }
 
-/** No stream and no session outlives a request. Clients take a 405 for that, and any other status for an error. */
-export const onlyPost: Refused = {
+/** The error for GET and DELETE (R35). Clients take a 405 as "no stream, no session", and other statuses as a failure. */
+export const methodNotAllowed: MessageError = {
   status: 405,
   code: serverError,
   message: "Method not allowed: there is no stream to listen to and no session to end. Send messages by POST."
 }
 
-export const refusal = ({ code, message }: Refused) => ({ jsonrpc: "2.0" as const, id: null, error: { code, message } })
+export const toJsonRpcError = ({ code, message }: MessageError) => ({
+  jsonrpc: "2.0" as const,
+  id: null,
+  error: { code, message }
+})
 
 const idsOf = (messages: ReadonlyArray<unknown>): ReadonlyArray<unknown> =>
   messages.flatMap((message) =>
@@ -45,30 +49,30 @@ const idsOf = (messages: ReadonlyArray<unknown>): ReadonlyArray<unknown> =>
   )
 
 /**
- * The body as one message or a batch of them; `isMessage` knows their shape. Ids must differ within a batch: the second
- * of two requests with one id would be run and never answered.
+ * Parses the body as one message or a batch of messages. Ids must differ within a batch, because the library would run
+ * the second of two requests with one id and never answer it.
  */
 export const readMessages = (
   text: string,
   revision: string | undefined,
   isMessage: (value: unknown) => boolean
-): Result.Result<unknown, Refused> => {
+): Result.Result<unknown, MessageError> => {
   const parsed = Result.try({ try: (): unknown => JSON.parse(text), catch: () => "no JSON" })
-  if (Result.isFailure(parsed)) return refuse(parseError, "Parse error: the body is not JSON")
+  if (Result.isFailure(parsed)) return fail(parseError, "Parse error: the body is not JSON")
   const body = parsed.success
   if (Array.isArray(body)) {
-    if (revision !== undefined && revision >= withoutBatches) {
-      return refuse(invalidRequest, `Invalid Request: protocol ${withoutBatches} and later have no batches`)
+    if (revision !== undefined && revision >= firstWithoutBatches) {
+      return fail(invalidRequest, `Invalid Request: protocol ${firstWithoutBatches} and later have no batches`)
     }
     if (body.length < 1 || body.length > maxBatchMessages) {
-      return refuse(invalidRequest, `Invalid Request: a batch has 1 to ${maxBatchMessages} messages`)
+      return fail(invalidRequest, `Invalid Request: a batch has 1 to ${maxBatchMessages} messages`)
     }
     const ids = idsOf(body)
     if (new Set(ids).size < ids.length) {
-      return refuse(invalidRequest, "Invalid Request: two requests of a batch have one id")
+      return fail(invalidRequest, "Invalid Request: two requests of a batch have one id")
     }
   }
   const messages: ReadonlyArray<unknown> = Array.isArray(body) ? body : [body]
-  if (!messages.every(isMessage)) return refuse(invalidRequest, "Invalid Request: this is no JSON-RPC 2.0 message")
+  if (!messages.every(isMessage)) return fail(invalidRequest, "Invalid Request: this is no JSON-RPC 2.0 message")
   return Result.succeed(body)
 }

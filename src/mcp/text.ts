@@ -1,50 +1,48 @@
 import { Schema } from "effect"
 import type { BulkResult, RowResult } from "../domain/BulkResult.ts"
 import { wholeNumber } from "../domain/fields.ts"
-import type { OrganicResult } from "../domain/Organic.ts"
+import type { OrganicResult } from "../domain/OrganicResult.ts"
 import type { SearchResult } from "../domain/SearchResult.ts"
 import { cutCodePoints } from "../domain/text.ts"
 
-/** Answers as a model reads them: no markup, one block for each result, never longer than asked for. */
+/** Answers as text for models: no markup, one block for each result, cut to the length that the caller set. */
 
 const maximum = 200_000
 
-/** How long a tool's text may be; results that do not fit are left out and counted. */
+/** Schema of the argument that limits the text of an answer. */
 export const maxCharacters = (fallback: number) =>
-  Schema.Number.annotate({
-    message: wholeNumber(maximum),
-    default: fallback,
-    description:
-      "Most characters of the answer's text. Results beyond it are left out; the structured content is whole."
-  }).check(
-    Schema.isInt({ message: wholeNumber(maximum) }),
-    Schema.isBetween({ minimum: 1, maximum }, { message: wholeNumber(maximum) })
+  Schema.optionalKey(
+    wholeNumber(maximum, {
+      default: fallback,
+      description:
+        "Most characters of the answer's text. Results beyond it are left out; the structured content is whole."
+    })
   )
 
 const block = ({ position, snippet, title, url }: OrganicResult): string =>
   [`${position}. ${title}`, url, snippet].filter((line) => line !== "").join("\n")
 
-const leftOut = (count: number): string => `(${count} more left out: raise max_characters to see them)`
+const omissionNote = (count: number): string => `(${count} more left out: raise max_characters to see them)`
 
-/** The head and as many blocks as fit, with a word on those that do not. */
+/** The head, as many blocks as fit, and a note with the number of the others. */
 const fill = (head: string, blocks: ReadonlyArray<string>, characters: number): string => {
   const separator = "\n\n"
   let text = head
   for (const [index, next] of blocks.entries()) {
     const last = index === blocks.length - 1
-    const reserve = last ? 0 : separator.length + leftOut(blocks.length).length
+    const reserve = last ? 0 : separator.length + omissionNote(blocks.length).length
     if (text.length + separator.length + next.length + reserve > characters) {
-      return cutCodePoints(`${text}${separator}${leftOut(blocks.length - index)}`, characters)
+      return cutCodePoints(`${text}${separator}${omissionNote(blocks.length - index)}`, characters)
     }
     text += separator + next
   }
   return cutCodePoints(text, characters)
 }
 
-const counted = (count: number, one: string, more: string): string => `${count} ${count === 1 ? one : more}`
+const withNoun = (count: number, one: string, more: string): string => `${count} ${count === 1 ? one : more}`
 
 const headOf = ({ geo, locale, page, query, results, target }: SearchResult): string =>
-  `${counted(results.organic.length, "result", "results")} for ${JSON.stringify(query)} (${target}, ${geo}, ${locale}, page ${page})`
+  `${withNoun(results.organic.length, "result", "results")} for ${JSON.stringify(query)} (${target}, ${geo}, ${locale}, page ${page})`
 
 export const searchText = (result: SearchResult, characters: number): string =>
   fill(headOf(result), result.results.organic.map(block), characters)
@@ -56,9 +54,9 @@ const rowText = (row: RowResult, number: number, characters: number): string => 
     : cutCodePoints(head(`${row.error}: ${row.message}`), characters)
 }
 
-/** Each row has an equal share, so that the first ones do not crowd out the others. */
+/** The text of a batch. Each row gets an equal share, so that long rows leave space for the others. */
 export const bulkText = ({ failed, results, succeeded, total }: BulkResult, characters: number): string => {
-  const head = `${counted(total, "search", "searches")}: ${succeeded} answered, ${failed} failed`
+  const head = `${withNoun(total, "search", "searches")}: ${succeeded} answered, ${failed} failed`
   const separator = "\n\n---\n\n"
   const share = Math.floor((characters - head.length) / total) - separator.length
   const rows = results.map((row, index) => rowText(row, index + 1, Math.max(share, 0)))

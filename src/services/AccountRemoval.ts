@@ -4,18 +4,18 @@ import { Accounts } from "./Accounts.ts"
 import { QueryLog } from "./QueryLog.ts"
 import { Sessions } from "./Sessions.ts"
 
-/** How long somebody who leaves waits for their log to be erased: enough for all but the longest. */
-const patience = Duration.seconds(5)
+/** The longest that a removal waits for its log to be erased: enough for all but the longest logs. */
+const eraseTimeout = Duration.seconds(5)
 
-/** A person leaving. */
+/** The removal of an account and of its person. */
 export class AccountRemoval extends Context.Service<
   AccountRemoval,
   {
     /**
-     * Ends the account and removes what tells about the person: address, sign-ins, key names, query texts. The books
-     * stay, and so does the address's claim on its trial grant, as a digest (R32). The account is gone first, so that
-     * nothing opens it any more whatever happens to the rest. A long log is still being erased when this returns; what
-     * the end of the process leaves of it, the log's own maintenance takes.
+     * Ends the account and removes the person's data: address, sign-ins, key names, query texts. The books stay, and so
+     * does the address's claim on its trial grant, as a digest (R32). The account ends first, so that no credential
+     * opens it when a later step fails. A long log may still be erased in the background when this returns. The log's
+     * maintenance erases the rest when the process ends before.
      */
     readonly remove: (accountId: string) => Effect.Effect<void, NotFound>
   }
@@ -29,13 +29,13 @@ export class AccountRemoval extends Context.Service<
       const scope = yield* Effect.scope
 
       const remove = Effect.fn("AccountRemoval.remove")(function* (accountId: string) {
-        // A caller who hangs up in the middle is removed all the same.
+        // Uninterruptible, so that a caller who disconnects in the middle is removed completely.
         yield* Effect.uninterruptible(Effect.andThen(accounts.remove(accountId), sessions.forget(accountId)))
-        const erasing = yield* queryLog.erase(accountId).pipe(
+        const erasure = yield* queryLog.erase(accountId).pipe(
           Effect.catchCause((cause) => Effect.logError("A removed account's log could not be erased yet.", cause)),
           Effect.forkIn(scope)
         )
-        yield* Effect.timeoutOption(Fiber.await(erasing), patience)
+        yield* Effect.timeoutOption(Fiber.await(erasure), eraseTimeout)
       })
 
       return AccountRemoval.of({ remove })

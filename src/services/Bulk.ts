@@ -1,149 +1,63 @@
-import { Clock, Context, Duration, Effect, Exit, Fiber, Layer, Metric, Result, Tracer } from "effect"
+import { Clock, Context, Duration, Effect, Exit, Fiber, Layer, Result, Tracer } from "effect"
+import type { Answer } from "../domain/Answer.ts"
 import type { BulkRows } from "../domain/BulkRequest.ts"
-import type { BulkAnswer, ErrorRow, RowAnswer } from "../domain/BulkResult.ts"
+import type { BulkBody, ErrorRow, RowBody } from "../domain/BulkResult.ts"
 import { internalError, type QuotaExceeded, UpstreamTimeout } from "../domain/errors.ts"
+import type { LogEntry } from "../domain/LogEntry.ts"
 import type { Principal } from "../domain/Principal.ts"
-import type { QueryRecord } from "../domain/QueryRecord.ts"
-import type { SearchRequest } from "../domain/SearchRequest.ts"
-import { countSearch, type Dispatched, makeDispatch, toAnswer, toRecord } from "./Dispatch.ts"
+import type { InvalidSearch, SearchRequest } from "../domain/SearchRequest.ts"
+import { type Dispatch, makeDispatch, toBody, toLogEntry } from "./Dispatch.ts"
 import { Ids } from "./Ids.ts"
 import { Limits } from "./Limits.ts"
-import { makeMetering, type Receipt, type Waits } from "./Metering.ts"
-import { searchDuration } from "./Metrics.ts"
-import { type Cached, cacheKey } from "./ResultCache.ts"
-import { describeOutcome, describeSearch, type Outcome, sampledSpan, spanned, TraceQueryText } from "./Tracing.ts"
+import { type LedgerTimings, makeMetering, type Receipt } from "./Metering.ts"
+import { cacheKey } from "./ResultCache.ts"
+import { countRows, traceRows } from "./RowTelemetry.ts"
+import { sampledSpan, withSpan } from "./Tracing.ts"
 
-export interface BulkServed {
-  readonly result: BulkAnswer
+/** A batch after its settlement: its dispatched rows are charged and logged. */
+export interface BulkSettlement {
+  readonly body: BulkBody
   readonly receipt: Receipt
-  readonly waits: Waits
+  readonly timings: LedgerTimings
 }
 
-/** A batch of 50 rows of up to 6 seconds each fits into the budget with no fewer (R20). */
-const minConcurrency = 5
-
-const concurrencyOf = (principal: Principal): number =>
-  principal._tag === "demo" ? minConcurrency : Math.max(principal.account.concurrency, minConcurrency)
-
-/** Many searches from credits to answers, inside one time budget. */
+/** Runs batches: many searches with one hold and one time budget. */
 export class Bulk extends Context.Service<
   Bulk,
   {
     /**
-     * Reserves a credit for each valid row, runs them side by side, and settles once: rows that were dispatched are
-     * charged and logged, the rest of the hold goes back. A caller that goes away stops the rows that have not started
-     * and no others (R21).
+     * Reserves a credit for each valid row, runs the rows concurrently, and settles once. Dispatched rows are charged
+     * and logged, and the rest of the hold is returned. The caller's interruption stops only rows that have not started
+     * (R21).
      */
-    readonly run: (principal: Principal, rows: BulkRows) => Effect.Effect<BulkServed, QuotaExceeded>
+    readonly run: (principal: Principal, rows: BulkRows) => Effect.Effect<BulkSettlement, QuotaExceeded>
   }
 >()("quarry/services/Bulk") {
   static readonly layer = Layer.effect(
     Bulk,
     Effect.gen(function* () {
-      const metering = yield* makeMetering
-      const ids = yield* Ids
-      const dispatch = yield* makeDispatch
-      const { bulkBudget } = yield* Limits
-      const scope = yield* Effect.scope
-
-      /** Identical rows share an answer whether or not there is a result cache; a failure is not shared (R15). */
-      const dispatchOnce = (batch: Batch, request: SearchRequest): Effect.Effect<Dispatched> => {
-        const key = cacheKey(request)
-        const known = batch.answers.get(key)
-        if (known !== undefined) {
-          return Effect.succeed({ found: Result.succeed({ ...known, cached: true }), durationMs: 0 })
-        }
-        return Effect.map(dispatch(request), (dispatched) => {
-          if (Result.isSuccess(dispatched.found)) batch.answers.set(key, dispatched.found.success)
-          return dispatched
-        })
+      const deps: Deps = {
+        metering: yield* makeMetering,
+        ids: yield* Ids,
+        dispatch: yield* makeDispatch,
+        budget: (yield* Limits).bulkBudget,
+        scope: yield* Effect.scope
       }
 
-      /** Takes rows one by one, so that a row that nobody has taken when the batch stops was never dispatched. */
-      const work = Effect.fnUntraced(function* (batch: Batch) {
-        const clock = yield* Clock.Clock
-        for (let row = batch.waiting.shift(); row !== undefined && !batch.stopped; row = batch.waiting.shift()) {
-          row.state = { _tag: "running", since: clock.currentTimeMillisUnsafe() }
-          const dispatched = dispatchOnce(batch, row.request)
-          if ((yield* sampledSpan) !== undefined) row.span = yield* Effect.makeSpan("quarry.row")
-          const exit = yield* Effect.exit(
-            row.span === undefined ? dispatched : Effect.provideService(dispatched, Tracer.ParentSpan, row.span)
-          )
-          row.state = { _tag: "done", exit }
-          if (row.span !== undefined) row.endedAtNanos = clock.currentTimeNanosUnsafe()
-          if (Exit.isFailure(exit) && Exit.hasDies(exit)) yield* Effect.logError("Row failed", exit.cause)
-        }
-      })
-
-      /**
-       * Runs the rows until all are done or the budget ends, and answers how each then stands. What still runs is cut
-       * off without waiting for it: a provider that ignores its cancellation must not hold the answer back.
-       */
-      const runRows = Effect.fnUntraced(function* (batch: Batch, rows: ReadonlyArray<Row>, concurrency: number) {
-        const workers = yield* Effect.all(
-          Array.from({ length: Math.min(concurrency, rows.length) }, () => work(batch)),
-          { concurrency: "unbounded", discard: true }
-        ).pipe(Effect.interruptible, Effect.forkIn(scope))
-        const waited = yield* Effect.exit(Effect.interruptible(Effect.timeoutOption(Fiber.await(workers), bulkBudget)))
-        batch.stopped = true
-        const states = rows.map((row) => row.state)
-        yield* Effect.forkIn(Fiber.interrupt(workers), scope)
-        // Cut off by the shutdown of the process instead of the budget: what runs was not the provider's delay.
-        return Exit.isSuccess(waited) ? states : states.map((state) => (state._tag === "running" ? unstarted : state))
-      })
-
-      const settled = Effect.fnUntraced(function* (principal: Principal, rows: BulkRows, batch: Batch) {
-        const started: ReadonlyArray<Row> = rows.flatMap((row) =>
-          Result.isSuccess(row)
-            ? [{ request: row.success, state: unstarted, span: undefined, endedAtNanos: undefined }]
-            : []
-        )
-        batch.waiting.push(...started)
-        if (started.length === 0) {
-          yield* countRows(rows, [])
-          const receipt = yield* metering.nothing(principal)
-          yield* traceRows(batch, rows, [], [])
-          return { result: toBulkAnswer(batch.id, rows, []), receipt, waits: { reserveMs: 0, settleMs: 0 } }
-        }
-        const arrivedAt = yield* Clock.currentTimeMillis
-        const metered = yield* metering.reserve(principal, started.length)
-        const reservedAt = yield* Clock.currentTimeMillis
-        const states = yield* runRows(batch, started, concurrencyOf(principal))
-        const now = yield* Clock.currentTimeMillis
-        const ends: Array<RowEnd> = []
-        for (const [index, { request }] of started.entries()) {
-          const came = outcomeOf(states[index] ?? unstarted, now, bulkBudget)
-          ends.push(
-            "found" in came
-              ? toRowEnd(toRecord(principal, request, yield* ids.make("qry_"), came, batch.id), came)
-              : { result: came, record: undefined }
-          )
-        }
-        yield* countRows(rows, ends)
-        const records = ends.flatMap(({ record }) => (record === undefined ? [] : [record]))
-        yield* traceRows(batch, rows, started, ends)
-        const receipt = yield* metered.settle(records)
-        const settleMs = (yield* Clock.currentTimeMillis) - now
-        const waits = { reserveMs: reservedAt - arrivedAt, settleMs }
-        return { result: toBulkAnswer(batch.id, rows, ends), receipt, waits }
-      }, Effect.uninterruptible)
-
-      const traced = (principal: Principal, rows: BulkRows, batch: Batch) =>
-        spanned("Bulk.run", { attributes: { "quarry.batch.id": batch.id, "quarry.batch.size": rows.length } }, () =>
-          settled(principal, rows, batch)
-        )
-
-      // In a fiber of its own, as a single search is: the caller's interruption ends the wait, and here also the
-      // giving out of rows.
+      // Runs in a fiber of its own, as a single search does: an interruption of the caller ends only its wait and the
+      // start of further rows.
       const run = Effect.fnUntraced(function* (principal: Principal, rows: BulkRows) {
-        const batch: Batch = { id: yield* ids.make("bat_"), answers: new Map(), waiting: [], stopped: false }
-        const fiber = yield* Effect.forkIn(traced(principal, rows, batch), scope, { startImmediately: true })
-        return yield* Fiber.join(fiber).pipe(
-          Effect.onInterrupt(() =>
-            Effect.sync(() => {
-              batch.stopped = true
-            })
-          )
+        const batch = newBatch(yield* deps.ids.make("bat_"), principal, rows)
+        const settlement = withSpan(
+          "Bulk.run",
+          { attributes: { "quarry.batch.id": batch.id, "quarry.batch.size": rows.length } },
+          () => runBatch(deps, batch)
+        )
+        const fiber = yield* Effect.forkIn(settlement, deps.scope, { startImmediately: true })
+        return yield* Effect.onInterrupt(Fiber.join(fiber), () =>
+          Effect.sync(() => {
+            batch.isStopped = true
+          })
         )
       })
 
@@ -152,37 +66,171 @@ export class Bulk extends Context.Service<
   )
 }
 
-interface Batch {
-  readonly id: string
-  /** Answers of this batch by search. */
-  readonly answers: Map<string, Cached>
-  /** Rows that no worker has taken. */
-  readonly waiting: Array<Row>
-  /** Whether no further row may start. */
-  stopped: boolean
+interface Deps {
+  readonly metering: Effect.Success<typeof makeMetering>
+  readonly ids: Ids["Service"]
+  readonly dispatch: Effect.Success<typeof makeDispatch>
+  readonly budget: Duration.Duration
+  readonly scope: Effect.Success<typeof Effect.scope>
 }
 
-interface Row {
-  readonly request: SearchRequest
+/** One row of a batch, from the request to its end. */
+export interface Row {
+  /** The position in the request, from 0. */
+  readonly index: number
   state: RowState
-  /** Undefined until the row starts, and where none is kept. */
+  /** Undefined until the row starts, and where the trace is not sampled. */
   span: Tracer.Span | undefined
-  /** Undefined until the row is done: what still runs as the batch ends is cut off there. */
+  /** End of the search; undefined for a row that still runs as the batch ends. */
   endedAtNanos: bigint | undefined
+  /** The log entry of a dispatched row, set when the batch ends. */
+  entry: LogEntry | undefined
 }
 
 type RowState =
-  | { readonly _tag: "unstarted" }
-  | { readonly _tag: "running"; readonly since: number }
-  | { readonly _tag: "done"; readonly exit: Exit.Exit<Dispatched> }
+  | { readonly _tag: "rejected"; readonly error: InvalidSearch }
+  | { readonly _tag: "waiting"; readonly request: SearchRequest }
+  | { readonly _tag: "running"; readonly request: SearchRequest; readonly since: number }
+  | { readonly _tag: "done"; readonly request: SearchRequest; readonly exit: Exit.Exit<Dispatch> }
 
-const unstarted: RowState = { _tag: "unstarted" }
-
-/** How a row ended: what the caller sees, and the log entry when it was dispatched. */
-interface RowEnd {
-  readonly result: RowAnswer
-  readonly record: QueryRecord | undefined
+export interface Batch {
+  readonly id: string
+  readonly principal: Principal
+  /** In the order of the request. */
+  readonly rows: ReadonlyArray<Row>
+  /** The valid rows that no worker has taken. */
+  readonly waiting: Array<Row>
+  /** Answers of this batch by cache key, so that identical rows share one also without a result cache. */
+  readonly answers: Map<string, Answer>
+  /** No further row may start, because the caller has left or the batch has ended. */
+  isStopped: boolean
+  /** The states of the rows are final. A row that still runs must not change its state after this. */
+  hasEnded: boolean
 }
+
+const newBatch = (id: string, principal: Principal, rows: BulkRows): Batch => {
+  const all = rows.map(
+    (row, index): Row => ({
+      index,
+      state: Result.isSuccess(row)
+        ? { _tag: "waiting", request: row.success }
+        : { _tag: "rejected", error: row.failure },
+      span: undefined,
+      endedAtNanos: undefined,
+      entry: undefined
+    })
+  )
+  const waiting = all.filter(({ state }) => state._tag === "waiting")
+  return { id, principal, rows: all, waiting, answers: new Map(), isStopped: false, hasEnded: false }
+}
+
+/** Runs a batch from reservation to settlement. Only the rows can be interrupted, so that every hold is settled. */
+const runBatch = Effect.fnUntraced(function* (
+  deps: Deps,
+  batch: Batch
+): Effect.fn.Return<BulkSettlement, QuotaExceeded> {
+  if (batch.waiting.length === 0) return yield* answerWithoutSearch(deps, batch)
+  const arrivedAt = yield* Clock.currentTimeMillis
+  const hold = yield* deps.metering.reserve(batch.principal, batch.waiting.length)
+  const reservedAt = yield* Clock.currentTimeMillis
+  yield* runRows(deps, batch)
+  const endedAt = yield* Clock.currentTimeMillis
+  const body = yield* buildBody(deps, batch, endedAt)
+  const receipt = yield* hold.settle(batch.rows.flatMap(({ entry }) => (entry === undefined ? [] : [entry])))
+  const settleMs = (yield* Clock.currentTimeMillis) - endedAt
+  return { body, receipt, timings: { reserveMs: reservedAt - arrivedAt, settleMs } }
+}, Effect.uninterruptible)
+
+/** Answers a batch without a valid row, which costs nothing and needs no credits (R18). */
+const answerWithoutSearch = Effect.fnUntraced(function* (deps: Deps, batch: Batch) {
+  const body = yield* buildBody(deps, batch, yield* Clock.currentTimeMillis)
+  const receipt = yield* deps.metering.emptyReceipt(batch.principal)
+  return { body, receipt, timings: { reserveMs: 0, settleMs: 0 } }
+})
+
+/** The fewest workers of a batch. With them, 50 rows of 6 seconds each fit into the budget (R20). */
+const minConcurrency = 5
+
+const concurrencyOf = (principal: Principal): number =>
+  principal._tag === "demo" ? minConcurrency : Math.max(principal.account.concurrency, minConcurrency)
+
+/**
+ * Runs the rows until all are done or the budget ends. Then `state` of each row is final. Rows that still run are
+ * interrupted without waiting for their end, because a provider that ignores its cancellation would delay the answer.
+ */
+const runRows = Effect.fnUntraced(function* (deps: Deps, batch: Batch) {
+  const workers = yield* Effect.all(
+    Array.from({ length: Math.min(concurrencyOf(batch.principal), batch.waiting.length) }, () =>
+      runWorker(deps, batch)
+    ),
+    { concurrency: "unbounded", discard: true }
+  ).pipe(Effect.interruptible, Effect.forkIn(deps.scope))
+  const wait = yield* Effect.exit(Effect.interruptible(Effect.timeoutOption(Fiber.await(workers), deps.budget)))
+  batch.isStopped = true
+  batch.hasEnded = true
+  yield* Effect.forkIn(Fiber.interrupt(workers), deps.scope)
+  if (Exit.isSuccess(wait)) return
+  // The process shuts down. Rows that still run are not charged, because no provider was late.
+  for (const row of batch.rows) {
+    if (row.state._tag === "running") row.state = { _tag: "waiting", request: row.state.request }
+  }
+})
+
+/** Takes and runs rows one by one. Rows that no worker has taken when the batch stops were never dispatched. */
+const runWorker = Effect.fnUntraced(function* (deps: Deps, batch: Batch) {
+  const clock = yield* Clock.Clock
+  for (let row = batch.waiting.shift(); row !== undefined && !batch.isStopped; row = batch.waiting.shift()) {
+    if (row.state._tag !== "waiting") continue
+    const { request } = row.state
+    row.state = { _tag: "running", request, since: clock.currentTimeMillisUnsafe() }
+    const search = dispatchOnce(deps, batch, request)
+    if ((yield* sampledSpan) !== undefined) row.span = yield* Effect.makeSpan("quarry.row")
+    const exit = yield* Effect.exit(
+      row.span === undefined ? search : Effect.provideService(search, Tracer.ParentSpan, row.span)
+    )
+    if (batch.hasEnded) return
+    row.state = { _tag: "done", request, exit }
+    if (row.span !== undefined) row.endedAtNanos = clock.currentTimeNanosUnsafe()
+    if (Exit.isFailure(exit) && Exit.hasDies(exit)) yield* Effect.logError("Row failed", exit.cause)
+  }
+})
+
+/** Dispatches a row's search. Identical rows share an answer, but no failure (R15). */
+const dispatchOnce = ({ dispatch }: Deps, { answers }: Batch, request: SearchRequest): Effect.Effect<Dispatch> => {
+  const key = cacheKey(request)
+  const answer = answers.get(key)
+  if (answer !== undefined) {
+    return Effect.succeed({ answer: Result.succeed({ ...answer, cached: true }), durationMs: 0 })
+  }
+  return Effect.map(dispatch(request), (result) => {
+    if (Result.isSuccess(result.answer)) answers.set(key, result.answer.success)
+    return result
+  })
+}
+
+/** Builds the body of the answer, and makes the log entry of each dispatched row. */
+const buildBody = Effect.fnUntraced(function* (deps: Deps, batch: Batch, nowMs: number) {
+  const results: Array<RowBody> = []
+  for (const row of batch.rows) {
+    const end = endOf(row.state, nowMs, deps.budget)
+    if ("status" in end) {
+      results.push(end)
+      continue
+    }
+    const entry = toLogEntry(batch.principal, end.request, yield* deps.ids.make("qry_"), end.dispatch, batch.id)
+    row.entry = entry
+    results.push(
+      Result.match(end.dispatch.answer, {
+        onSuccess: ({ ranking }): RowBody => ({ status: "ok", ...toBody(entry, ranking) }),
+        onFailure: errorRow
+      })
+    )
+  }
+  yield* countRows(batch, results)
+  yield* traceRows(batch, results)
+  const succeeded = results.filter(({ status }) => status === "ok").length
+  return { batch_id: batch.id, total: results.length, succeeded, failed: results.length - succeeded, results }
+})
 
 const errorRow = (error: { readonly _tag: ErrorRow["error"]; readonly message: string }): ErrorRow => ({
   status: "error",
@@ -190,88 +238,31 @@ const errorRow = (error: { readonly _tag: ErrorRow["error"]; readonly message: s
   message: error.message
 })
 
-/** What came of a row at the batch's end: something dispatched, which is charged, or the error of a row that was not. */
-const outcomeOf = (state: RowState, nowMillis: number, budget: Duration.Duration): Dispatched | ErrorRow => {
+/** The end of a row: a dispatch, which is charged, or the error of a row that was not dispatched. */
+const endOf = (
+  state: RowState,
+  nowMs: number,
+  budget: Duration.Duration
+): ErrorRow | { readonly request: SearchRequest; readonly dispatch: Dispatch } => {
   const within = Duration.format(budget)
   switch (state._tag) {
-    case "unstarted":
+    case "rejected":
+      return errorRow(state.error)
+    case "waiting":
       return errorRow(
         new UpstreamTimeout({
           message: `The batch's ${within} ended before this row was started. It was not charged; send it again.`
         })
       )
-    case "running":
-      return {
-        found: Result.fail(
-          new UpstreamTimeout({ message: `The search provider did not answer before the batch's ${within} ended.` })
-        ),
-        durationMs: nowMillis - state.since
-      }
+    case "running": {
+      const error = new UpstreamTimeout({
+        message: `The search provider did not answer before the batch's ${within} ended.`
+      })
+      return { request: state.request, dispatch: { answer: Result.fail(error), durationMs: nowMs - state.since } }
+    }
     case "done":
-      return Exit.isSuccess(state.exit) ? state.exit.value : errorRow(internalError)
+      return Exit.isSuccess(state.exit)
+        ? { request: state.request, dispatch: state.exit.value }
+        : errorRow(internalError)
   }
-}
-
-const toRowEnd = (record: QueryRecord, { found }: Dispatched): RowEnd => ({
-  record,
-  result: Result.match(found, {
-    onSuccess: ({ ranking }): RowAnswer => ({ status: "ok", ...toAnswer(record, ranking) }),
-    onFailure: errorRow
-  })
-})
-
-/** Counts each row by how it ended. Those that were not dispatched have taken no time, and no target for sure. */
-const countRows = Effect.fnUntraced(function* (rows: BulkRows, ends: ReadonlyArray<RowEnd>) {
-  const undispatched = (outcome: string) => Metric.update(searchDuration.of("row", "none", outcome, "false"), 0)
-  for (const row of rows) if (Result.isFailure(row)) yield* undispatched(row.failure._tag)
-  for (const { record, result } of ends) {
-    if (record !== undefined) yield* countSearch("row", record)
-    else if (result.status === "error") yield* undispatched(result.error)
-  }
-})
-
-/** How a row is told of in its trace. */
-const toOutcome = ({ record, result }: RowEnd): Outcome =>
-  record === undefined
-    ? { outcome: result.status === "ok" ? "ok" : result.error, credits: 0, cached: false, dispatched: false }
-    : { ...record, dispatched: true }
-
-/**
- * Ends the span of each row, in input order. Those that were rejected or never started get one too, so that whoever
- * looks for a row by its place finds it.
- */
-const traceRows = Effect.fnUntraced(function* (
-  batch: Batch,
-  rows: BulkRows,
-  started: ReadonlyArray<Row>,
-  ends: ReadonlyArray<RowEnd>
-) {
-  if ((yield* sampledSpan) === undefined) return
-  const withText = yield* TraceQueryText
-  const now = yield* Clock.currentTimeNanos
-  const ran = started.entries()
-  for (const [index, row] of rows.entries()) {
-    const [place, known] = Result.isSuccess(row) ? (ran.next().value ?? []) : []
-    const end = place === undefined ? undefined : ends[place]
-    const span = known?.span ?? (yield* Effect.makeSpan("quarry.row"))
-    span.attribute("quarry.batch.id", batch.id)
-    span.attribute("quarry.row.index", index)
-    if (known !== undefined) describeSearch(span, known.request, withText)
-    const rejected = Result.isFailure(row) ? { result: errorRow(row.failure), record: undefined } : undefined
-    const told = rejected ?? end
-    if (told !== undefined) describeOutcome(span, toOutcome(told))
-    span.end(known?.endedAtNanos ?? now, Exit.void)
-  }
-})
-
-/** The rows in input order: those that ran in the order of `ends`, the others with what was wrong with them. */
-const toBulkAnswer = (batchId: string, rows: BulkRows, ends: ReadonlyArray<RowEnd>): BulkAnswer => {
-  const ran = ends.values()
-  const results = rows.flatMap((row): ReadonlyArray<RowAnswer> => {
-    if (Result.isFailure(row)) return [errorRow(row.failure)]
-    const end = ran.next().value
-    return end === undefined ? [] : [end.result]
-  })
-  const succeeded = results.filter(({ status }) => status === "ok").length
-  return { batch_id: batchId, total: rows.length, succeeded, failed: results.length - succeeded, results }
 }

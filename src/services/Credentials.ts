@@ -1,5 +1,5 @@
 import { Context, Effect, Layer, Metric, Redacted } from "effect"
-import { bearerToken, type CredentialKind, judged, type Presented } from "../domain/Credential.ts"
+import { bearerToken, type CredentialHeaders, type CredentialKind, credentialKind } from "../domain/Credential.ts"
 import { type Unauthorized, unauthorized } from "../domain/errors.ts"
 import type { DemoPrincipal, Principal } from "../domain/Principal.ts"
 import { AccessTokens } from "./AccessTokens.ts"
@@ -8,24 +8,24 @@ import { KeyStore } from "./KeyStore.ts"
 import { Marketplace } from "./Marketplace.ts"
 import { authentications } from "./Metrics.ts"
 import { Sessions } from "./Sessions.ts"
-import { spanned } from "./Tracing.ts"
+import { withSpan } from "./Tracing.ts"
 
-/** What a request carries that tells who sends it. */
-export interface Carried extends Presented {
-  /** The network a caller of the demo is counted by; undefined where none is known. */
+/** Everything in a request that serves to authenticate its caller. */
+export interface RequestCredentials extends CredentialHeaders {
+  /** The network by which a caller of the demo is counted; undefined where it is not known. */
   readonly network: string | undefined
 }
 
-/** The one place where credentials become a principal (R22). */
+/** Authentication: the only place that turns credentials into a principal (R22). */
 export class Credentials extends Context.Service<
   Credentials,
   {
     /**
-     * Who sends a request to a route that accepts these kinds of credential. The first kind that is present is judged
-     * and nothing falls through; one that the route does not accept is refused without being looked up.
+     * Authenticates the caller of a route that accepts these kinds of credential. Only the first kind that is present
+     * counts. A kind that the route does not accept fails without a look-up.
      */
     readonly authenticate: (
-      carried: Carried,
+      credentials: RequestCredentials,
       accepted: ReadonlyArray<CredentialKind>
     ) => Effect.Effect<Principal, Unauthorized>
   }
@@ -47,46 +47,49 @@ export class Credentials extends Context.Service<
           ? Effect.fail(unauthorized)
           : Effect.succeed({ _tag: "demo", network })
 
-      const judge = (carried: Carried, kind: CredentialKind): Effect.Effect<Principal, Unauthorized> => {
+      const principalOf = (
+        credentials: RequestCredentials,
+        kind: CredentialKind
+      ): Effect.Effect<Principal, Unauthorized> => {
         switch (kind) {
           case "key": {
-            const token = bearerToken(carried.authorization ?? "")
+            const token = bearerToken(credentials.authorization ?? "")
             return token === undefined ? Effect.fail(unauthorized) : keys.authenticate(Redacted.make(token))
           }
           case "oauth":
-            return accessTokens.authenticate(Redacted.make(bearerToken(carried.authorization ?? "") ?? ""))
+            return accessTokens.authenticate(Redacted.make(bearerToken(credentials.authorization ?? "") ?? ""))
           case "marketplace": {
-            const { marketplaceSecret = "", marketplaceUser = "" } = carried
+            const { marketplaceSecret = "", marketplaceUser = "" } = credentials
             return marketplace.authenticate(Redacted.make(marketplaceSecret), marketplaceUser)
           }
           case "session": {
-            // One that was sent twice is ambiguous: a page of another subdomain may have planted the first.
-            const [cookie, second] = carried.sessionCookies
+            // A cookie that was sent twice is ambiguous, because a page of another subdomain may have set the first.
+            const [cookie, second] = credentials.sessionCookies
             if (cookie === undefined || cookie === "" || second !== undefined) return Effect.fail(unauthorized)
             return sessions.authenticate(Redacted.make(cookie))
           }
           case "demo":
-            return demo(carried.demoOrigin, carried.network)
+            return demo(credentials.demoOrigin, credentials.network)
         }
       }
 
       const authenticate = (
-        carried: Carried,
+        credentials: RequestCredentials,
         accepted: ReadonlyArray<CredentialKind>
       ): Effect.Effect<Principal, Unauthorized> => {
-        const kind = judged(carried)
+        const kind = credentialKind(credentials)
         const count = (outcome: "accepted" | "refused") => Metric.update(authentications.of(kind ?? "none", outcome), 1)
-        const judgement =
-          kind === undefined || !accepted.includes(kind) ? Effect.fail(unauthorized) : judge(carried, kind)
-        return judgement.pipe(
+        const principal =
+          kind === undefined || !accepted.includes(kind) ? Effect.fail(unauthorized) : principalOf(credentials, kind)
+        return principal.pipe(
           Effect.tap(() => count("accepted")),
           Effect.tapError(() => count("refused"))
         )
       }
 
       return Credentials.of({
-        authenticate: (carried, accepted) =>
-          spanned("Credentials.authenticate", {}, () => authenticate(carried, accepted))
+        authenticate: (credentials, accepted) =>
+          withSpan("Credentials.authenticate", {}, () => authenticate(credentials, accepted))
       })
     })
   )

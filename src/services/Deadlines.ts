@@ -1,22 +1,34 @@
 import { Clock, Context, Duration, Effect, Fiber, type Scope } from "effect"
 
-/** Something that happens when its time has come, unless it is called off before. */
-interface Deadline {
-  /** On the monotonic clock, in milliseconds. */
-  readonly at: number
-  readonly pass: () => void
+/**
+ * The moment at which a wait ends, in milliseconds on the monotonic clock. A search has one deadline, which all parts of
+ * it share. With a timeout of their own, it would be chance which part ends first.
+ */
+export type Deadline = number
+
+const monotonicMs = (clock: Clock.Clock): Deadline => Number(clock.monotonicTimeNanosUnsafe()) / 1e6
+
+/** The deadline of a wait that starts now. */
+export const deadlineIn = (clock: Clock.Clock, ms: number): Deadline => monotonicMs(clock) + ms
+
+/** Milliseconds until a deadline; 0 where it has passed. */
+export const timeLeft = (clock: Clock.Clock, deadline: Deadline): number => Math.max(0, deadline - monotonicMs(clock))
+
+interface Timer {
+  readonly at: Deadline
+  readonly expire: () => void
 }
 
 /**
- * The deadlines of many waits, kept by one fiber that sleeps until the next. `Effect.timeout` would run two fibers for
- * each wait, and interrupt and await one of them.
+ * Ends waits at their deadlines. One fiber sleeps until the next deadline of all. `Effect.timeout` would run two fibers
+ * for each wait, and interrupt and await one of them.
  */
 export class Deadlines {
-  /** In no order: most are called off, so that looking through all of them is rare. */
-  private readonly pending = new Set<Deadline>()
+  /** Unordered: most timers are cancelled, so that a scan for expired ones is rare. */
+  private readonly timers = new Set<Timer>()
   private readonly clock: Clock.Clock
   private readonly run: (effect: Effect.Effect<void>) => Fiber.Fiber<void>
-  private sleeper: { readonly until: number; readonly fiber: Fiber.Fiber<void> } | undefined
+  private sleeper: { readonly until: Deadline; readonly fiber: Fiber.Fiber<void> } | undefined
 
   private constructor(context: Context.Context<never>) {
     this.clock = Context.get(context, Clock.Clock)
@@ -28,23 +40,33 @@ export class Deadlines {
     (deadlines) => Effect.sync(() => deadlines.sleeper?.fiber.interruptUnsafe())
   )
 
-  /** Calls `pass` in `ms` milliseconds. Answers what calls that off. */
-  after(ms: number, pass: () => void): () => void {
-    const deadline = { at: this.now() + ms, pass }
-    this.pending.add(deadline)
-    this.wakeBy(deadline.at)
+  /** The deadline of a wait that starts now. */
+  after(ms: number): Deadline {
+    return deadlineIn(this.clock, ms)
+  }
+
+  /** Checks if a deadline has passed. */
+  isPast(deadline: Deadline): boolean {
+    return monotonicMs(this.clock) >= deadline
+  }
+
+  /** Calls `expire` at the deadline. Returns the function that cancels the timer. */
+  at(deadline: Deadline, expire: () => void): () => void {
+    const timer = { at: deadline, expire }
+    this.timers.add(timer)
+    this.wakeBy(deadline)
     return () => {
-      this.pending.delete(deadline)
+      this.timers.delete(timer)
     }
   }
 
   /**
-   * Runs an effect in a fiber of its own, which is interrupted after `ms` milliseconds. Then `late` answers. It is given
-   * the wait for that fiber's end, and mostly leaves it: an effect may ignore its interruption.
+   * Runs an effect in a fiber of its own and interrupts it at the deadline. Then it returns the result of `late` at
+   * once, because an effect may ignore its interruption. The argument of `late` waits for the fiber's end.
    */
   within<A, E, R, B, F>(
     effect: Effect.Effect<A, E, R>,
-    ms: number,
+    deadline: Deadline,
     late: (ended: Effect.Effect<void>) => Effect.Effect<B, F>
   ): Effect.Effect<A | B, E | F, R> {
     return Effect.contextWith((context: Context.Context<R>) =>
@@ -52,49 +74,45 @@ export class Deadlines {
         const fiber = Effect.runForkWith(context)(effect)
         const end = fiber.pollUnsafe()
         if (end !== undefined) return resume(end)
-        const stop = fiber.addObserver((exit) => {
-          callOff()
+        const unobserve = fiber.addObserver((exit) => {
+          cancel()
           resume(exit)
         })
-        const callOff = this.after(ms, () => {
-          stop()
+        const cancel = this.at(deadline, () => {
+          unobserve()
           fiber.interruptUnsafe()
           resume(late(Fiber.await(fiber)))
         })
         return Effect.suspend(() => {
-          callOff()
+          cancel()
           return Fiber.interrupt(fiber)
         })
       })
     )
   }
 
-  private now(): number {
-    return Number(this.clock.monotonicTimeNanosUnsafe()) / 1e6
-  }
-
-  private wakeBy(at: number): void {
+  private wakeBy(at: Deadline): void {
     if (this.sleeper !== undefined && this.sleeper.until <= at) return
     this.sleeper?.fiber.interruptUnsafe()
     this.sleeper = undefined
-    const ms = Math.max(0, Math.ceil(at - this.now()))
+    const ms = Math.ceil(timeLeft(this.clock, at))
     const fiber = this.run(Effect.flatMap(this.clock.sleep(Duration.millis(ms)), () => Effect.sync(() => this.wake())))
-    // Where no time is left the clock may not sleep at all.
+    // The fiber may have ended already, because a clock need not sleep for 0 ms.
     if (fiber.pollUnsafe() === undefined) this.sleeper = { until: at, fiber }
   }
 
   private wake(): void {
     this.sleeper = undefined
-    const now = this.now()
+    const now = monotonicMs(this.clock)
     let next = Number.POSITIVE_INFINITY
-    for (const deadline of this.pending) {
-      if (deadline.at > now) {
-        next = Math.min(next, deadline.at)
+    for (const timer of this.timers) {
+      if (timer.at > now) {
+        next = Math.min(next, timer.at)
       } else {
-        this.pending.delete(deadline)
-        deadline.pass()
+        this.timers.delete(timer)
+        timer.expire()
       }
     }
-    if (this.pending.size > 0) this.wakeBy(next)
+    if (this.timers.size > 0) this.wakeBy(next)
   }
 }

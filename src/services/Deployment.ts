@@ -1,10 +1,10 @@
 import { Context } from "effect"
 
-/** What an operator decided about where callers come from. */
+/** Origins that the operator has set. */
 export const Deployment = Context.Reference<{
-  /** Origin of the address that clients use, as browsers send it. */
+  /** Origin of the URL that clients use, in the form of the `Origin` header. */
   readonly origin: string
-  /** What `X-Demo-Origin` must equal; undefined turns the demo off. */
+  /** The accepted value of `X-Demo-Origin`; undefined turns the demo off. */
   readonly demoOrigin: string | undefined
 }>("quarry/services/Deployment", {
   defaultValue: () => ({ origin: "http://localhost:3000", demoOrigin: undefined })

@@ -18,22 +18,22 @@ export interface IndexStats {
   readonly byTarget: { readonly [T in Target]?: number }
 }
 
-/** Quarry's own index: pages loaded by the operator, found by full-text search. */
+/** The built-in index: a full-text search over pages that the operator has loaded. */
 export class DocumentIndex extends Context.Service<
   DocumentIndex,
   {
     /**
-     * Adds documents, replacing those with the same address and target. Without a target they serve all six. Answers
-     * how many were written.
+     * Adds documents, and replaces those with the same URL and target. Without a target they serve all six. Returns the
+     * number of documents written.
      */
     readonly load: <E, R>(
       documents: Stream.Stream<Document, E, R>,
       target: Target | undefined
     ) => Effect.Effect<number, E, R>
-    /** The rows of the page asked for, best first. */
+    /** The rows of the requested page, best first. */
     readonly search: (request: SearchRequest) => Effect.Effect<ReadonlyArray<UpstreamRow>>
     readonly stats: Effect.Effect<IndexStats>
-    /** Removes every document; answers how many there were. */
+    /** Removes every document and returns their number. */
     readonly clear: Effect.Effect<number>
   }
 >()("quarry/services/DocumentIndex") {}

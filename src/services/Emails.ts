@@ -3,7 +3,7 @@ import { Context, type Effect } from "effect"
 export interface Email {
   readonly to: string
   readonly subject: string
-  /** Plain text; holds a link that is as good as a password while it lasts. */
+  /** Plain text. Its link is as good as a password until it expires. */
   readonly text: string
 }
 
@@ -11,9 +11,9 @@ export interface Email {
 export class Emails extends Context.Service<
   Emails,
   {
-    /** Whether emails reach anybody. Where they do not, nobody can be made to confirm an address. */
+    /** False without a mail server. Addresses need no confirmation then, because nobody would get the link. */
     readonly delivers: boolean
-    /** Never fails: one that could not be sent is logged, and its reader asks for another. */
+    /** Never fails: an email that cannot be sent is logged, and the person requests another. */
     readonly send: (email: Email) => Effect.Effect<void>
   }
 >()("quarry/services/Emails") {}

@@ -1,9 +1,9 @@
 import { Clock, Context, Effect, Metric } from "effect"
 
-/** What is measured, beside its name. `labels` name what tells its series apart, none of which a caller may choose. */
+/** The definition of a metric. No label may have values that callers choose, because each value makes a series. */
 interface Definition<Labels extends ReadonlyArray<string>> {
   readonly description: string
-  /** As UCUM writes it: `s`, `By`, `1` for a share, or what is counted in braces, as in `{credit}`. */
+  /** A unit of UCUM: `s`, `By`, `1` for a ratio, or the counted thing in braces: `{credit}`. */
   readonly unit: string
   readonly labels: Labels
 }
@@ -11,33 +11,33 @@ interface Definition<Labels extends ReadonlyArray<string>> {
 /** A value for each label, in their order. */
 type Values<Labels extends ReadonlyArray<string>> = { readonly [K in keyof Labels]: string }
 
-/** Something measured: one series for each set of label values. */
+/** A metric with labels: one series for each set of label values. */
 export interface Instrument<Labels extends ReadonlyArray<string>, M> {
   readonly of: (...values: Values<Labels>) => M
 }
 
-/** Far more than the labels in use come to; what goes beyond it is counted together, as OpenTelemetry's SDKs do. */
+/** The most series of a metric, far above those in use. Further ones share one series, as in OpenTelemetry's SDKs. */
 export const maxSeries = 2_000
 
 const overflow = { "otel.metric.overflow": "true" }
 
-/** Names as Prometheus writes them, by those of OpenTelemetry. Whatever is not in here keeps its name. */
+/** Prometheus names by OpenTelemetry names. */
 const prometheusNames = new Map<string, string>()
 
 const unitSuffixes: Readonly<Record<string, string>> = { s: "_seconds", By: "_bytes", "1": "_ratio" }
 
-/** The same name that an OpenTelemetry collector gives it, so that one dashboard reads both. */
+/** The name that an OpenTelemetry collector exports to Prometheus, so that one dashboard fits both ways of scraping. */
 export const prometheusName = (name: string): string => prometheusNames.get(name) ?? name
 
 interface MetricOptions {
   readonly description: string
-  /** `unit` among them is Effect's way to tell the unit: it is shown as such, and not as a label. */
+  /** The labels, and `unit`, which Effect exports as the metric's unit and not as a label. */
   readonly attributes: Readonly<Record<string, string>>
 }
 
 /**
- * Series are made once and kept: with `Metric.withAttributes` each update would build the key of its series anew, which
- * costs more than all else of it.
+ * Makes a metric that caches its series by label values. `Metric.withAttributes` would build the key of the series at
+ * each update, which costs more than the rest of the update.
  */
 const instrument = <const Labels extends ReadonlyArray<string>, M>(
   name: string,
@@ -47,33 +47,33 @@ const instrument = <const Labels extends ReadonlyArray<string>, M>(
 ): Instrument<Labels, M> => {
   prometheusNames.set(name, name.replaceAll(".", "_") + (unitSuffixes[unit] ?? "") + kindSuffix)
   const series = new Map<string, M>()
-  let beyond: M | undefined
+  let overflowSeries: M | undefined
   return {
     of: (...values) => {
       const key = values.join("\n")
-      const known = series.get(key)
-      if (known !== undefined) return known
+      const existing = series.get(key)
+      if (existing !== undefined) return existing
       if (series.size >= maxSeries) {
-        beyond ??= make({ description, attributes: { ...overflow, unit } })
-        return beyond
+        overflowSeries ??= make({ description, attributes: { ...overflow, unit } })
+        return overflowSeries
       }
       const attributes = Object.fromEntries(labels.map((label, index) => [label, values[index] ?? ""]))
-      const made = make({ description, attributes: { ...attributes, unit } })
-      series.set(key, made)
-      return made
+      const metric = make({ description, attributes: { ...attributes, unit } })
+      series.set(key, metric)
+      return metric
     }
   }
 }
 
-/** Counts what only grows. */
+/** A monotonic counter. */
 export const counter = <const Labels extends ReadonlyArray<string>>(name: string, definition: Definition<Labels>) =>
   instrument(name, definition, "_total", (options) => Metric.counter(name, { ...options, incremental: true }))
 
-/** How much there is of something now. */
+/** A gauge: a value that rises and falls. */
 export const gauge = <const Labels extends ReadonlyArray<string>>(name: string, definition: Definition<Labels>) =>
   instrument(name, definition, "", (options) => Metric.gauge(name, options))
 
-/** How values are spread, counted below each of `boundaries`. */
+/** A histogram with buckets at `boundaries`. */
 export const histogram = <const Labels extends ReadonlyArray<string>>(
   name: string,
   definition: Definition<Labels> & { readonly boundaries: ReadonlyArray<number> }
@@ -82,12 +82,12 @@ export const histogram = <const Labels extends ReadonlyArray<string>>(
     Metric.histogram(name, { ...options, boundaries: definition.boundaries })
   )
 
-/** Seconds, from a statement in memory to the longest batch. */
+/** Buckets in seconds, from the shortest database statement to the longest batch. */
 export const durationBoundaries = [
   0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15, 30, 60
 ] as const
 
-/** Shows in `series` what `read` answers whenever somebody looks, for as long as the scope is open. */
+/** Registers a callback for the gauge's value, which each export calls, until the scope closes. */
 export const observe = (series: Metric.Gauge<number>, read: (nowMs: number) => number) =>
   Effect.acquireRelease(
     Effect.map(Effect.context(), (context) =>

@@ -3,19 +3,19 @@ import type { ApiKey, KeyMode } from "../domain/ApiKey.ts"
 import { InvalidRequest, NotFound, type Unauthorized } from "../domain/errors.ts"
 import type { KeyPrincipal } from "../domain/Principal.ts"
 
-/** A key whose secret is seen for the only time. */
+/** A new key with its secret, which cannot be read again later. */
 export interface IssuedKey {
   readonly key: ApiKey
   readonly secret: Redacted.Redacted
 }
 
-/** API keys. Secrets are stored as keyed digests only, so that a copy of the database opens nothing. */
+/** API keys. Secrets are stored only as keyed digests, so that a copy of the database reveals none. */
 export class KeyStore extends Context.Service<
   KeyStore,
   {
     /**
-     * Who a secret belongs to. Unknown, revoked and malformed secrets fail alike. The answer may be up to 10 seconds
-     * old, so that revocation takes effect within that time and a busy key costs no look-up for each request.
+     * Authenticates a secret. Unknown, revoked and malformed secrets fail alike. The result may be up to 10 seconds old,
+     * so that a busy key costs no look-up for each request. A revocation takes effect within that time.
      */
     readonly authenticate: (secret: Redacted.Redacted) => Effect.Effect<KeyPrincipal, Unauthorized>
     /** Fails with `InvalidRequest` when the account has `maxActiveKeys` already. */
@@ -23,15 +23,15 @@ export class KeyStore extends Context.Service<
       accountId: string,
       options: { readonly label: string; readonly mode: KeyMode }
     ) => Effect.Effect<IssuedKey, NotFound | InvalidRequest>
-    /** The account's active keys and the `maxRevokedListed` that were revoked last, newest first. */
+    /** The account's active keys and its latest `maxRevokedListed` revoked ones, newest first. */
     readonly list: (accountId: string) => Effect.Effect<ReadonlyArray<ApiKey>>
-    /** Fails for an unknown or already revoked key. */
+    /** Revokes a key. Fails for an unknown or revoked one. */
     readonly revoke: (id: string) => Effect.Effect<ApiKey, NotFound>
     /** Revokes the key and issues one with the same label and mode, in one transaction. */
     readonly rotate: (id: string) => Effect.Effect<IssuedKey, NotFound>
-    /** `revoke` for the account's holder: a key of another account fails as one that does not exist. */
+    /** Revokes a key of this account. A key of another account fails as an unknown one does. */
     readonly revokeOwn: (accountId: string, id: string) => Effect.Effect<ApiKey, NotFound>
-    /** `rotate` for the account's holder. */
+    /** Rotates a key of this account. */
     readonly rotateOwn: (accountId: string, id: string) => Effect.Effect<IssuedKey, NotFound>
   }
 >()("quarry/services/KeyStore") {}
@@ -43,10 +43,10 @@ export const tooManyKeys = InvalidRequest.whole(
   `an account has at most ${maxActiveKeys} active API keys: revoke one that is no longer used`
 )
 
-/** A key's last use is written down at most this often. */
+/** The shortest time between two updates of a key's last use. */
 export const lastUsedStepMs = 60_000
 
 export const noActiveKey = (id: string): NotFound => new NotFound({ message: `There is no active key ${id}.` })
 
-/** Says nothing of the id: whether somebody else has such a key must not show. */
+/** The error without the id, so that it cannot show if another account has such a key. */
 export const noSuchKey = new NotFound({ message: "There is no such active API key on this account." })

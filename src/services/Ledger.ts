@@ -1,33 +1,33 @@
 import { Context, Data, type Effect } from "effect"
 import type { Account, Allowance } from "../domain/Account.ts"
 import type { NotFound, QuotaExceeded } from "../domain/errors.ts"
-import type { QueryRecord } from "../domain/QueryRecord.ts"
+import type { LogEntry } from "../domain/LogEntry.ts"
 
-/** Credits taken out of an account for searches that are about to be dispatched. It ends exactly once (I3). */
+/** Credits taken from an account before its searches are dispatched. A hold ends exactly once (I3). */
 export interface Hold {
   /** `hld_` and 32 hex characters. */
   readonly id: string
   readonly accountId: string
   readonly fromQuota: number
   readonly fromBalance: number
-  /** What the account could spend as the request arrived, before this hold. */
+  /** The account's allowance before this hold. */
   readonly before: Allowance
 }
 
 export interface Settlement {
-  /** Credits charged: the sum over the records. */
+  /** Credits charged: the sum over the entries. */
   readonly charged: number
-  /** Pack credits left after it. */
+  /** Pack credits after the settlement. */
   readonly balance: number
 }
 
 /**
- * The hold's lease ran out, or the database crashed right after it was taken. Its credits have gone back: nothing was
- * charged and nothing logged.
+ * The hold does not exist any more: its lease ran out, or the database crashed right after the reservation. Its credits
+ * were returned, nothing was charged and nothing was logged.
  */
 export class HoldExpired extends Data.TaggedError("HoldExpired")<{ readonly holdId: string }> {}
 
-/** One thing that does not add up. */
+/** A figure of an account that differs from the sum of its entries. */
 export interface Discrepancy {
   readonly accountId: string
   readonly what: string
@@ -36,30 +36,30 @@ export interface Discrepancy {
 }
 
 /**
- * Credits. They are taken before a search is dispatched and given back when it turns out not to be chargeable (R29), so
- * that at any instant and over all replicas `0 <= used <= quota` and `balance >= 0` (I1).
+ * The credits of accounts. A hold takes them before a search is dispatched, and returns those that are not charged
+ * (R29). So `0 <= used <= quota` and `balance >= 0` hold at any moment over all replicas (I1).
  *
- * Calls that arrive together are carried by one statement; which of them fit is decided in arrival order by the
- * database. A failure of the store is a defect.
+ * Concurrent calls share a statement, in which the database decides in arrival order which of them fit. A failure of
+ * the store is a defect.
  */
 export class Ledger extends Context.Service<
   Ledger,
   {
-    /** Takes `credits`, from the quota first and then from the pack balance (R30), or nothing at all. */
+    /** Takes `credits`, from the quota first and then from the pack balance (R30). Fails where they do not suffice. */
     readonly reserve: (account: Account, credits: number) => Effect.Effect<Hold, QuotaExceeded>
     /**
-     * Ends a hold: charges what the records say, gives the rest back (pack credits first) and writes the records to
-     * the query log, all in one transaction. Without records it releases the hold. The records' credits must not
-     * exceed the hold.
+     * Ends a hold in one transaction: charges the credits of the entries, returns the rest (pack credits first), and
+     * writes the entries to the query log. Without entries it returns all. The entries' credits must not exceed the
+     * hold's.
      */
-    readonly settle: (hold: Hold, records: ReadonlyArray<QueryRecord>) => Effect.Effect<Settlement, HoldExpired>
-    /** What the account can spend now. */
+    readonly settle: (hold: Hold, entries: ReadonlyArray<LogEntry>) => Effect.Effect<Settlement, HoldExpired>
+    /** The account's present allowance. */
     readonly allowance: (account: Account) => Effect.Effect<Allowance>
-    /** Adds pack credits. `credits` is positive. Answers the new balance. */
+    /** Adds pack credits, a positive number, and returns the new balance. */
     readonly grant: (accountId: string, credits: number, reason: string) => Effect.Effect<number, NotFound>
-    /** Gives back the credits of holds whose lease ran out, each exactly once. Answers how many there were. */
+    /** Returns the credits of holds whose lease ran out, each exactly once. The result is their number. */
     readonly sweep: Effect.Effect<number>
-    /** Recomputes every account from its entries, holds and log. Empty when everything agrees (I1, I2). */
+    /** Recomputes every account from its entries, holds and log. Empty where everything agrees (I1, I2). */
     readonly verify: Effect.Effect<ReadonlyArray<Discrepancy>>
   }
 >()("quarry/services/Ledger") {}

@@ -1,71 +1,71 @@
 import { Effect, Metric } from "effect"
 import type { Allowance } from "../domain/Account.ts"
 import type { QuotaExceeded } from "../domain/errors.ts"
+import type { LogEntry } from "../domain/LogEntry.ts"
 import type { Principal } from "../domain/Principal.ts"
-import type { QueryRecord } from "../domain/QueryRecord.ts"
 import { Ledger } from "./Ledger.ts"
-import { creditsCharged, creditsRefused, creditsReturned } from "./Metrics.ts"
+import { creditsCharged, creditsDenied, creditsReturned } from "./Metrics.ts"
 import { QueryLog } from "./QueryLog.ts"
-import { spanned } from "./Tracing.ts"
+import { withSpan } from "./Tracing.ts"
 
-/** What a response cost, and what the account could spend around it. */
+/** The cost of a response, and the account's credits before and after it. */
 export interface Receipt {
   readonly creditsUsed: number
-  /** As the request arrived; undefined where no account pays. */
+  /** The allowance before the request; undefined where no account pays. */
   readonly before: Allowance | undefined
   /** Pack credits left after the response. */
   readonly balance: number
 }
 
-/** Searches that may run: their credits are held, and `settle` ends the hold, once. */
-export interface Metered {
-  /** Charges and logs what was dispatched and gives the rest back. */
-  readonly settle: (records: ReadonlyArray<QueryRecord>) => Effect.Effect<Receipt>
+/** A hold for searches that may run. `settle` must be called exactly once. */
+export interface OpenHold {
+  /** Charges and logs the dispatched searches, and returns the rest. */
+  readonly settle: (entries: ReadonlyArray<LogEntry>) => Effect.Effect<Receipt>
 }
 
-/** What of a request's time went to the ledger, in milliseconds. */
-export interface Waits {
+/** The time that a request waited for the ledger, in milliseconds. */
+export interface LedgerTimings {
   readonly reserveMs: number
   readonly settleMs: number
 }
 
-/** How the principals pay: accounts through the ledger, the demo not at all. */
+/** Reserves and settles credits for principals: accounts pay through the ledger, and the demo is free (R24). */
 export const makeMetering = Effect.gen(function* () {
-  // An alert needs the zero: the first increase of a counter that is not there yet is none.
-  yield* Metric.update(creditsRefused.of(), 0)
+  // Exports the counters with 0 at start, because Prometheus would not see the first increase otherwise.
+  yield* Metric.update(creditsDenied.of(), 0)
   yield* Metric.update(creditsReturned.of(), 0)
   const ledger = yield* Ledger
   const queryLog = yield* QueryLog
 
-  const free: Metered = {
-    settle: (records) => Effect.as(queryLog.append(records), { creditsUsed: 0, before: undefined, balance: 0 })
+  const free: OpenHold = {
+    settle: (entries) => Effect.as(queryLog.append(entries), { creditsUsed: 0, before: undefined, balance: 0 })
   }
 
-  /** Takes the credits of `searches`, or refuses them all. */
+  /** Takes a credit for each search, or fails without taking any. */
   const reserve = Effect.fnUntraced(function* (
     principal: Principal,
     searches: number
-  ): Effect.fn.Return<Metered, QuotaExceeded> {
+  ): Effect.fn.Return<OpenHold, QuotaExceeded> {
     if (principal._tag === "demo") return free
     const { account } = principal
-    const hold = yield* spanned("Ledger.reserve", { attributes: { "quarry.credits": searches } }, () =>
-      Effect.tapError(ledger.reserve(account, searches), () => Metric.update(creditsRefused.of(), searches))
+    const hold = yield* withSpan("Ledger.reserve", { attributes: { "quarry.credits": searches } }, () =>
+      Effect.tapError(ledger.reserve(account, searches), () => Metric.update(creditsDenied.of(), searches))
     )
     return {
-      settle: (records) =>
-        spanned("Ledger.settle", { attributes: { "quarry.searches": records.length } }, () =>
-          ledger.settle(hold, records)
+      settle: (entries) =>
+        withSpan("Ledger.settle", { attributes: { "quarry.searches": entries.length } }, () =>
+          ledger.settle(hold, entries)
         ).pipe(
-          Effect.tap(({ charged }) => countCredits(records, searches - charged)),
+          Effect.tap(({ charged }) => countCredits(entries, searches - charged)),
           Effect.map(({ balance, charged }) => ({ creditsUsed: charged, before: hold.before, balance })),
-          // The credits have gone back already: nothing was charged, and the request is a fault of ours.
+          // The hold has expired and its credits are returned: the request fails with a 500, uncharged.
           Effect.orDie
         )
     }
   })
 
-  /** The receipt of a request that ran nothing. */
-  const nothing = (principal: Principal): Effect.Effect<Receipt> =>
+  /** The receipt of a request without a search. */
+  const emptyReceipt = (principal: Principal): Effect.Effect<Receipt> =>
     principal._tag === "demo"
       ? free.settle([])
       : Effect.map(ledger.allowance(principal.account), (before) => ({
@@ -74,12 +74,12 @@ export const makeMetering = Effect.gen(function* () {
           balance: before.balance
         }))
 
-  return { reserve, nothing }
+  return { reserve, emptyReceipt }
 })
 
-const countCredits = (records: ReadonlyArray<QueryRecord>, returned: number): Effect.Effect<void> =>
+const countCredits = (entries: ReadonlyArray<LogEntry>, returned: number): Effect.Effect<void> =>
   Effect.andThen(
-    Effect.forEach(records, ({ credits, request }) => Metric.update(creditsCharged.of(request.target), credits), {
+    Effect.forEach(entries, ({ credits, request }) => Metric.update(creditsCharged.of(request.target), credits), {
       discard: true
     }),
     returned === 0 ? Effect.void : Metric.update(creditsReturned.of(), returned)

@@ -1,11 +1,12 @@
 import { counter, durationBoundaries, gauge, histogram } from "./Instrument.ts"
 
 /*
- * What the services and what stands below them measure; the listener's are in `http/metrics.ts`, the process's in
- * `http/admin/ProcessMetrics.ts`. Names are OpenTelemetry's where it has one. No label holds what a caller chose.
+ * Metrics of the services and of the layers below them. The listener's are in `http/metrics.ts`, and the process's in
+ * `layers/telemetry/ProcessMetrics.ts`. Names are OpenTelemetry's where it has one. No label has values that callers
+ * choose.
  */
 
-/** `operation` is `search`, or `row` for one of a batch. Rows that were refused took no time and have the target `none`. */
+/** `operation` is `search`, or `row` in a batch. Rows that were not dispatched have 0 s and the target `none`. */
 export const searchDuration = histogram("quarry.search.duration", {
   description: "Searches and rows of batches by how they ended, from dispatch to answer",
   unit: "s",
@@ -25,13 +26,13 @@ export const creditsReturned = counter("quarry.credits.returned", {
   labels: []
 })
 
-export const creditsRefused = counter("quarry.credits.refused", {
+export const creditsDenied = counter("quarry.credits.refused", {
   description: "Credits that accounts asked for and did not have",
   unit: "{credit}",
   labels: []
 })
 
-/** `kind` is that of the credential, `none` without one. */
+/** `kind` is the kind of credential, or `none`. */
 export const authentications = counter("quarry.authentications", {
   description: "Credentials judged",
   unit: "{request}",
@@ -44,7 +45,7 @@ export const cacheLookups = counter("quarry.cache.lookups", {
   labels: ["result"]
 })
 
-/** `outcome` is `ok`, a reason of refusal, `abandoned` by who asked, or `defect`: a bug of ours. */
+/** `outcome` is `ok`, a reason of refusal, `abandoned` for an interrupted attempt, or `defect` for a bug of ours. */
 export const providerDuration = histogram("quarry.provider.attempt.duration", {
   description: "Attempts at providers by how they ended",
   unit: "s",
@@ -145,7 +146,7 @@ export const limiterFallbacks = counter("quarry.limiter.fallbacks", {
   labels: []
 })
 
-/** `error.type` is empty where it succeeded. */
+/** `error.type` is empty for a success. */
 export const databaseDuration = histogram("db.client.operation.duration", {
   description: "Statements and commands, as this process waited for them",
   unit: "s",
@@ -160,7 +161,7 @@ export const databaseWait = histogram("db.client.connection.wait_time", {
   boundaries: durationBoundaries
 })
 
-/** Not OpenTelemetry's `db.client.connection.count`, whose ending Prometheus keeps for histograms. */
+/** The name is not OpenTelemetry's `db.client.connection.count`, because Prometheus reserves `_count` for histograms. */
 export const databaseConnections = gauge("quarry.database.connections.used", {
   description: "Connections of the pool in use",
   unit: "{connection}",

@@ -1,25 +1,24 @@
 import { Context, type Effect } from "effect"
 
 export interface Pace {
-  /** Whose pace it is: everything that goes by the same name shares it. */
+  /** Calls with the same name share one pace. */
   readonly name: string
   readonly perSecond: number
-  /** How long the caller would wait for its turn. */
+  /** The longest that the caller waits for its turn. */
   readonly withinMs: number
 }
 
 /**
- * Between two turns of a name. Evenly spaced, so that no window of a second holds more than `perSecond` however the
- * upstream counts, and a quarter wider than that, because a call may arrive late: over a new connection it takes
- * hundreds of milliseconds longer than those after it, and catches up with none of them this way.
+ * The time between two turns of a name. Even spacing keeps every window of a second within `perSecond`. The interval is
+ * a quarter longer than that, because a call over a new connection arrives late and so closer to the next one.
  */
 export const intervalMs = (perSecond: number): number => 1_250 / perSecond
 
-/** Hands out turns, so that an upstream's limit on requests per second is kept by all that call it. Never fails. */
+/** Assigns turns to calls, so that all callers together stay within an upstream's requests per second. Never fails. */
 export class Pacer extends Context.Service<
   Pacer,
   {
-    /** Takes the next turn; answers the milliseconds until it, or undefined when it comes too late, which takes none. */
+    /** Takes the next turn and returns the milliseconds until it; undefined, and none taken, where it is too late. */
     readonly take: (pace: Pace) => Effect.Effect<number | undefined>
   }
 >()("quarry/services/Pacer") {}

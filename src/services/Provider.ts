@@ -1,51 +1,36 @@
-import { Data, type Effect } from "effect"
-import type { Capabilities } from "../domain/Capabilities.ts"
+import type { Effect } from "effect"
+import { type Capabilities, unsupportedReason } from "../domain/Capabilities.ts"
 import type { UpstreamRow } from "../domain/Organic.ts"
+import type { Refusal } from "../domain/Refusal.ts"
 import type { SearchRequest } from "../domain/SearchRequest.ts"
 
-/**
- * Why an upstream gave no rows. "No results" is not among them: that is an answer with no rows (R14).
- *
- * - `blocked`: captcha, suspension, access denied to the engine
- * - `quota`: the operator's account with the provider is spent
- * - `rate_limited`: too many requests; `retryAfterMs` when the provider said
- * - `unauthorized`: the operator's credential is refused
- * - `unreachable`: no connection, a connection that broke, or a server error
- * - `malformed`: an answer that is not what the provider documents
- * - `timeout`: no answer within the attempt's share of the time
- * - `unserved`: the provider cannot serve this request
- * - `busy`: nothing was sent, because the operator's own bounds on calls to the provider leave no turn in time
- */
-export type RefusalReason =
-  | "blocked"
-  | "quota"
-  | "rate_limited"
-  | "unauthorized"
-  | "unreachable"
-  | "malformed"
-  | "timeout"
-  | "unserved"
-  | "busy"
-
-/** An upstream refused. The message is for logs and holds no secret. */
-export class Refusal extends Data.TaggedError("Refusal")<{
-  readonly reason: RefusalReason
-  readonly message: string
-  readonly retryAfterMs?: number | undefined
-}> {}
-
-/** How long a call may wait for its turn when the operator bounds the calls to a provider and nobody says otherwise. */
+/** The longest that a call waits for its turn at a provider with limits, where the caller sets no other. */
 export const defaultQueueMs = 1_000
 
-/** One upstream behind one target: a provider with the engine it is asked for. */
+/** A provider of a target, with the engine that it is asked for. */
 export interface Provider {
-  /** As in the provider file, with the engine when there is one: `meta/google`. */
+  /** The name in the provider file, with the engine where there is one: `meta/google`. */
   readonly name: string
-  /** What it can serve; everything when undefined. */
+  /** Undefined where it can serve every search. */
   readonly capabilities?: Capabilities
   /**
    * The rows of the answered page in rank order: rows `(page - 1) * num + 1` to `page * num` of the upstream's list,
-   * or a few more, which ranking cuts (R13). May be empty. Each call may wait `maxQueueMs` for its turn.
+   * or a few more, which ranking cuts (R13). May be empty. Each call may wait `maxQueueMs` for its turn. Requires that
+   * the provider can serve the request: see `unservedBy`.
    */
   readonly search: (request: SearchRequest, maxQueueMs?: number) => Effect.Effect<ReadonlyArray<UpstreamRow>, Refusal>
+}
+
+/** The reason for which a provider cannot serve a search; undefined when it can. */
+export const unservedBy = ({ capabilities }: Provider, request: SearchRequest): string | undefined =>
+  capabilities === undefined ? undefined : unsupportedReason(capabilities, request)
+
+/** Splits a name into provider and engine. A provider's own name has no slash. */
+export const namesOf = ({
+  name
+}: {
+  readonly name: string
+}): { readonly provider: string; readonly engine: string | null } => {
+  const [provider = "", ...engine] = name.split("/")
+  return { provider, engine: engine.length === 0 ? null : engine.join("/") }
 }

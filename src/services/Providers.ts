@@ -1,43 +1,38 @@
-import { Clock, Context, Duration, Effect, Latch, Layer, Result, type Tracer } from "effect"
-import { unserved } from "../domain/Capabilities.ts"
+import { Clock, Context, Effect, Latch, Layer, type Tracer } from "effect"
+import type { Answer } from "../domain/Answer.ts"
 import { UpstreamError, type UpstreamTimeout } from "../domain/errors.ts"
-import type { UpstreamRow } from "../domain/Organic.ts"
+import { rank } from "../domain/Organic.ts"
+import { Ranking } from "../domain/Ranking.ts"
+import type { Refusal } from "../domain/Refusal.ts"
 import type { SearchRequest } from "../domain/SearchRequest.ts"
 import { type Target, targets } from "../domain/Target.ts"
+import { type Deadline, deadlineIn, timeLeft } from "./Deadlines.ts"
 import { Limits, providerTimedOut } from "./Limits.ts"
-import type { Provider, Refusal } from "./Provider.ts"
-import { ProviderStates, type Tracked, unanswered } from "./ProviderStates.ts"
-import { describeProvider, spanned } from "./Tracing.ts"
+import { type Provider, unservedBy } from "./Provider.ts"
+import type { ProviderMonitor } from "./ProviderMonitor.ts"
+import { ProviderStates } from "./ProviderStates.ts"
+import { describeProvider, withSpan } from "./Tracing.ts"
 
-export interface Found {
-  /** Name of the provider that answered. */
-  readonly provider: string
-  readonly rows: ReadonlyArray<UpstreamRow>
-}
+type SearchError = UpstreamError | UpstreamTimeout
 
-type SearchFailed = UpstreamError | UpstreamTimeout
-
-/** For each target its providers in failover order. */
+/** The providers of each target, in failover order. */
 export type ProviderTable = { readonly [T in Target]: ReadonlyArray<Provider> } & {
-  /** Targets of which the next provider is asked too when one takes longer than its slowest answers mostly do. */
+  /** Targets with hedged requests: the next provider is called too where one is slower than its 95th percentile. */
   readonly hedged?: ReadonlySet<Target>
 }
 
 /**
- * The providers of a target that a search may be sent to, in order. Those that cannot serve it and those left out for
- * what they last refused cost nothing. When none is left, those are asked of whom it is not known that asking is
- * useless or does harm: an answer may come, where leaving them out is sure to give none.
+ * Selects the providers of a target that a search may be sent to, in order. It leaves out those that cannot serve it and
+ * those in a cool-down. Where none is left, it takes those whose cool-down permits calls as a last resort.
  */
 const candidatesFor = (
-  tracked: ReadonlyArray<Tracked>,
+  monitors: ReadonlyArray<ProviderMonitor>,
   request: SearchRequest,
   now: number
-): ReadonlyArray<Tracked> => {
-  const able = tracked.filter(
-    ({ provider }) => provider.capabilities === undefined || unserved(provider.capabilities, request) === undefined
-  )
-  const admitted = able.filter(({ breaker }) => breaker.admits(now))
-  return admitted.length > 0 ? admitted : able.filter(({ breaker }) => breaker.isLastResort)
+): ReadonlyArray<ProviderMonitor> => {
+  const able = monitors.filter(({ provider }) => unservedBy(provider, request) === undefined)
+  const admitted = able.filter((monitor) => monitor.admits(now))
+  return admitted.length > 0 ? admitted : able.filter(({ isLastResort }) => isLastResort)
 }
 
 const describeAttempt = (span: Tracer.Span, provider: Provider, { target }: SearchRequest): void => {
@@ -46,7 +41,7 @@ const describeAttempt = (span: Tracer.Span, provider: Provider, { target }: Sear
   describeProvider(span, provider.name)
 }
 
-/** A refusal is an event of the attempt: another provider may answer, and then the search has not failed. */
+/** Records a refusal as an event of the attempt's span. The search has not failed yet: another provider may answer. */
 const describeRefusal = (span: Tracer.Span, { message, reason }: Refusal): Effect.Effect<void> => {
   if (!span.sampled) return Effect.void
   return Effect.map(Clock.currentTimeNanos, (now) => {
@@ -56,17 +51,109 @@ const describeRefusal = (span: Tracer.Span, { message, reason }: Refusal): Effec
   })
 }
 
-/** Part of an attempt's time that it may wait for its turn at the provider: more when nobody comes after it. */
+/** The share of an attempt's time that it may wait for its turn. The last one may wait longer, as none comes after it. */
 const queueShare = { last: 0.8, others: 0.3 }
 
+const upstreamError = new UpstreamError({
+  message: "The search provider could not be reached or gave no usable answer."
+})
+
+/** A search for the providers of its target. */
+interface TargetSearch {
+  readonly request: SearchRequest
+  readonly deadline: Deadline
+  /** The error of a search whose deadline passed before a provider answered. */
+  readonly timeoutError: UpstreamTimeout
+}
+
+/** Makes one attempt at a provider. `until` is at or before the search's deadline. */
+const attempt = (
+  { request, timeoutError }: TargetSearch,
+  monitor: ProviderMonitor,
+  until: Deadline,
+  isLast: boolean
+): Effect.Effect<Answer, SearchError> =>
+  Clock.clockWith((clock) => {
+    const { name } = monitor.provider
+    const maxQueueMs = timeLeft(clock, until) * (isLast ? queueShare.last : queueShare.others)
+    const rows = withSpan("Provider.search", { kind: "client" }, (span) => {
+      describeAttempt(span, monitor.provider, request)
+      return monitor.attempt(request, until, { maxQueueMs, onRefusal: (refusal) => describeRefusal(span, refusal) })
+    })
+    return Effect.matchEffect(rows, {
+      onSuccess: (rows) =>
+        Effect.succeed({ provider: name, ranking: new Ranking(rank(rows, request.num)), cached: false }),
+      onFailure: ({ message, reason, isLate }) =>
+        Effect.andThen(
+          Effect.logWarning(`Provider ${name} refused ${request.target}: ${reason} (${message})`),
+          Effect.fail(isLate === true ? timeoutError : upstreamError)
+        )
+    })
+  })
+
+/** Calls the providers one after the other. Each has an equal share of the time left, so that one can hang. */
+const failOver = (
+  search: TargetSearch,
+  [first, ...others]: ReadonlyArray<ProviderMonitor>
+): Effect.Effect<Answer, SearchError> => {
+  if (first === undefined) return Effect.fail(upstreamError)
+  if (others.length === 0) return attempt(search, first, search.deadline, true)
+  return Clock.clockWith((clock) => {
+    const shareMs = timeLeft(clock, search.deadline) / (others.length + 1)
+    return Effect.catch(attempt(search, first, deadlineIn(clock, shareMs), false), () => failOver(search, others))
+  })
+}
+
 /**
- * The engines behind the targets. A target's providers are asked in order until one answers; all attempts share one
- * time budget, 15 seconds by default.
+ * Hedges requests: calls the first provider, and the others too as soon as it fails or is slower than usual. The first
+ * answer wins and interrupts the other attempts.
+ */
+const hedge = (
+  search: TargetSearch,
+  [first, ...others]: ReadonlyArray<ProviderMonitor>
+): Effect.Effect<Answer, SearchError> => {
+  if (first === undefined) return Effect.fail(upstreamError)
+  if (others.length === 0) return attempt(search, first, search.deadline, true)
+  return Clock.clockWith((clock) => {
+    const shareMs = timeLeft(clock, search.deadline) / (others.length + 1)
+    const failure = Latch.makeUnsafe(false)
+    const slowness = Effect.sleep(Math.min(first.slowMs ?? shareMs, shareMs))
+    const second = hedge(search, others).pipe(
+      // The end of this race interrupts the first attempt, which therefore could not record its own slowness.
+      Effect.tap(() => (Latch.isOpen(failure) ? Effect.void : first.recordOvertaking))
+    )
+    return Effect.race(
+      Effect.tapError(attempt(search, first, search.deadline, false), () => failure.open),
+      Effect.andThen(Effect.raceFirst(failure.await, slowness), second)
+    )
+  })
+}
+
+/** The monitors of each target's providers, in failover order. */
+const monitorsOf = Effect.fnUntraced(function* (table: ProviderTable) {
+  const states = yield* ProviderStates
+  const lists = new Map<Target, ReadonlyArray<ProviderMonitor>>()
+  for (const target of targets) {
+    lists.set(target, yield* Effect.forEach(table[target], states.monitor))
+    if (table[target].length === 0) {
+      yield* Effect.logWarning(`No provider serves ${target}: it answers upstream_error to every search.`)
+    }
+  }
+  return lists
+})
+
+/**
+ * Searches at the providers of a target. They are called in order until one answers, and all attempts share the time
+ * until the search's deadline.
  */
 export class Providers extends Context.Service<
   Providers,
   {
-    readonly search: (request: SearchRequest) => Effect.Effect<Found, UpstreamError | UpstreamTimeout>
+    /** The ranked answer of one provider. Ends at the deadline at the latest. */
+    readonly search: (
+      request: SearchRequest,
+      deadline: Deadline
+    ) => Effect.Effect<Answer, UpstreamError | UpstreamTimeout>
   }
 >()("quarry/services/Providers") {
   static readonly layer = (table: ProviderTable): Layer.Layer<Providers, never, ProviderStates> =>
@@ -74,98 +161,14 @@ export class Providers extends Context.Service<
       Providers,
       Effect.gen(function* () {
         const { providerTimeout } = yield* Limits
-        const states = yield* ProviderStates
-        const budgetMs = Duration.toMillis(providerTimeout)
-        const lists = new Map<Target, ReadonlyArray<Tracked>>()
-        for (const target of targets) {
-          lists.set(target, yield* Effect.forEach(table[target], states.track))
-          if (table[target].length === 0) {
-            yield* Effect.logWarning(`No provider serves ${target}: it answers upstream_error to every search.`)
-          }
-        }
-
-        const timedOut = providerTimedOut(providerTimeout)
-        const failed = new UpstreamError({
-          message: "The search provider could not be reached or gave no usable answer."
-        })
-
-        /** One provider within its share of the time. What it refused as goes to the log. */
-        const ask = (
-          tracked: Tracked,
-          request: SearchRequest,
-          shareMs: number,
-          isLast: boolean
-        ): Effect.Effect<Found, SearchFailed> => {
-          const { name } = tracked.provider
-          const maxQueueMs = shareMs * (isLast ? queueShare.last : queueShare.others)
-          const attempt = spanned("Provider.search", { kind: "client" }, (span) => {
-            describeAttempt(span, tracked.provider, request)
-            return tracked.ask(request, shareMs, maxQueueMs).pipe(
-              Effect.tap((rows) => (rows === undefined ? describeRefusal(span, unanswered(shareMs)) : Effect.void)),
-              Effect.tapError((refusal) => describeRefusal(span, refusal)),
-              Effect.result
-            )
-          })
-          return Effect.flatMap(attempt, (outcome): Effect.Effect<Found, SearchFailed> => {
-            if (Result.isFailure(outcome)) {
-              const { message, reason } = outcome.failure
-              const warning = `Provider ${name} refused ${request.target}: ${reason} (${message})`
-              return Effect.andThen(Effect.logWarning(warning), Effect.fail(failed))
-            }
-            if (outcome.success !== undefined) return Effect.succeed({ provider: name, rows: outcome.success })
-            const warning = `Provider ${name} gave ${request.target} no answer in ${shareMs} ms`
-            return Effect.andThen(Effect.logWarning(warning), Effect.fail(timedOut))
-          })
-        }
-
-        /** One after the other. A provider that hangs must leave time for those after it. */
-        const oneByOne = (
-          [first, ...others]: ReadonlyArray<Tracked>,
-          request: SearchRequest,
-          deadline: number
-        ): Effect.Effect<Found, SearchFailed> => {
-          if (first === undefined) return Effect.fail(failed)
-          return Effect.flatMap(Clock.currentTimeMillis, (now) => {
-            const shareMs = Math.ceil((deadline - now) / (others.length + 1))
-            const own = ask(first, request, shareMs, others.length === 0)
-            return others.length === 0 ? own : Effect.catch(own, () => oneByOne(others, request, deadline))
-          })
-        }
-
-        /**
-         * The first, and beside it the others as soon as it has failed or takes longer than its slowest answers do. The
-         * first good answer wins, and what still runs is interrupted.
-         */
-        const overlapping = (
-          [first, ...others]: ReadonlyArray<Tracked>,
-          request: SearchRequest,
-          deadline: number
-        ): Effect.Effect<Found, SearchFailed> =>
-          Effect.gen(function* () {
-            if (first === undefined) return yield* failed
-            const leftMs = deadline - (yield* Clock.currentTimeMillis)
-            const own = ask(first, request, leftMs, others.length === 0)
-            if (others.length === 0) return yield* own
-            const shareMs = Math.ceil(leftMs / (others.length + 1))
-            const over = Latch.makeUnsafe(false)
-            const slow = Effect.sleep(Math.min(first.slowMs ?? shareMs, shareMs))
-            const beside = overlapping(others, request, deadline).pipe(
-              // While its own attempt runs nobody has told of it, and the end of this race interrupts it.
-              Effect.tap(() => (Latch.isOpen(over) ? Effect.void : first.overtaken))
-            )
-            return yield* Effect.race(
-              Effect.tapError(own, () => over.open),
-              Effect.andThen(Effect.raceFirst(over.await, slow), beside)
-            )
-          })
-
-        const search = (request: SearchRequest) =>
+        const monitors = yield* monitorsOf(table)
+        const timeoutError = providerTimedOut(providerTimeout)
+        const search = (request: SearchRequest, deadline: Deadline) =>
           Effect.flatMap(Clock.currentTimeMillis, (now) => {
-            const candidates = candidatesFor(lists.get(request.target) ?? [], request, now)
-            const attempts = table.hedged?.has(request.target) === true ? overlapping : oneByOne
-            return attempts(candidates, request, now + budgetMs)
+            const candidates = candidatesFor(monitors.get(request.target) ?? [], request, now)
+            const strategy = table.hedged?.has(request.target) === true ? hedge : failOver
+            return strategy({ request, deadline, timeoutError }, candidates)
           })
-
         return Providers.of({ search })
       })
     )

@@ -3,9 +3,9 @@ import type { RateLimit } from "../domain/Principal.ts"
 
 export interface RateLimitDecision {
   readonly admitted: boolean
-  /** Requests a rolling minute admits. */
+  /** Requests that a rolling minute admits. */
   readonly limit: number
-  /** How many more would be admitted now. */
+  /** Further requests that would be admitted now. */
   readonly remaining: number
   /** Unix second, rounded up, at which the oldest counted request leaves the window. */
   readonly resetAtSeconds: number
@@ -15,12 +15,12 @@ export interface RateLimitDecision {
 
 export const windowMs = 60_000
 
-/** The decision about a request, told from what its window holds after it. */
+/** Computes the decision on a request from its window. */
 export const decisionFrom = (window: {
   readonly admitted: boolean
   readonly limit: number
   readonly counted: number
-  /** Unix time of the oldest counted request; that of now when there is none. */
+  /** Unix time of the oldest counted request, or the present time without one. */
   readonly oldestMs: number
   readonly nowMs: number
 }): RateLimitDecision => {
@@ -35,13 +35,13 @@ export const decisionFrom = (window: {
 }
 
 /**
- * An exact rolling window of 60 seconds (R27): a request is admitted when fewer than `limit` were admitted in the 60
- * seconds before it. Refused requests are not counted. Never fails: without its store it limits by itself (R28).
+ * An exact rolling window of 60 seconds (R27): a request is admitted where fewer than `limit` were admitted in the 60
+ * seconds before it. Denied requests are not counted. Never fails: without its store it counts in this process (R28).
  */
 export class RateLimiter extends Context.Service<
   RateLimiter,
   {
-    /** Counts one request of a credential, or refuses it. */
+    /** Counts one request of a credential, or denies it. */
     readonly hit: (rate: RateLimit) => Effect.Effect<RateLimitDecision>
   }
 >()("quarry/services/RateLimiter") {}

@@ -1,23 +1,23 @@
 import { Context, Duration, Effect, Exit, Fiber, Layer, Option, type Scope } from "effect"
 
-/** Where the public listener stands. Requests are welcome while it is `serving` only. */
+/** The state of the public listener. It accepts requests only while it is `serving`. */
 export type ListenerState = "starting" | "serving" | "draining"
 
 export interface ReadinessReport {
   readonly ready: boolean
   readonly listener: ListenerState
-  /** Each check by name. */
+  /** The results of the checks, by name. */
   readonly checks: Readonly<Record<string, "ok" | "failed" | "timeout">>
 }
 
-/** A probe gives up after a few seconds, so a dependency that is slower than this one counts as gone. */
+/** The timeout of a check. It is shorter than the few seconds after which a load balancer's probe fails. */
 const checkTimeout = Duration.seconds(1)
 
-/** Whether a load balancer should send requests here. What it takes is told by the layers that know. */
+/** The readiness of this process for requests of a load balancer. Layers add the checks of their dependencies. */
 export class Readiness extends Context.Service<
   Readiness,
   {
-    /** Adds a check for as long as the scope is open. It fails by failing, or by taking longer than a second. */
+    /** Adds a check until the scope closes. A check that takes longer than a second fails. */
     readonly add: (name: string, check: Effect.Effect<unknown, unknown>) => Effect.Effect<void, never, Scope.Scope>
     readonly setListener: (state: ListenerState) => Effect.Effect<void>
     readonly report: Effect.Effect<ReadinessReport>
@@ -27,7 +27,7 @@ export class Readiness extends Context.Service<
     const checks = new Map<string, Effect.Effect<unknown, unknown>>()
     let listener: ListenerState = "starting"
 
-    // In a fiber of its own, whose interruption is not waited for: a driver may take seconds to cancel a statement.
+    // Runs in a fiber of its own and does not wait for its interruption: a driver may take seconds to cancel a statement.
     const run = Effect.fnUntraced(function* (name: string, check: Effect.Effect<unknown, unknown>) {
       const fiber = yield* Effect.forkDetach(check)
       const exit = yield* Effect.timeoutOption(Fiber.await(fiber), checkTimeout).pipe(

@@ -1,175 +1,165 @@
 import { Cause, Context, Effect, type Exit, Fiber, Metric, Result, type Scope, type Tracer } from "effect"
-import type { Ranking } from "../domain/Organic.ts"
+import type { Answer } from "../domain/Answer.ts"
 import type { SearchRequest } from "../domain/SearchRequest.ts"
-import { Deadlines } from "./Deadlines.ts"
+import { type Deadline, Deadlines } from "./Deadlines.ts"
 import { cacheLookups } from "./Metrics.ts"
 import { sampledSpan } from "./Tracing.ts"
 
-/** An answer as it is kept. */
-export interface Kept {
-  /** Name of the provider that answered. */
-  readonly provider: string
-  readonly ranking: Ranking
-}
-
-export interface Cached extends Kept {
-  /** Whether the answer was there already. A search that joined another's lookup is no hit. */
-  readonly cached: boolean
-}
-
-/** A larger answer is not kept: a few of them would push out thousands. */
+/** The largest answer that is stored, because a few larger ones would evict thousands of others. */
 export const maxAnswerBytes = 262_144
 
-/** Where answers are kept, each for as long as the store is made to keep them. */
+/** The store of a result cache. It sets the lifetime of answers, and marks those that it returns as `cached`. */
 export interface ResultStore {
-  readonly get: (key: string) => Effect.Effect<Kept | undefined>
-  readonly set: (key: string, found: Kept) => Effect.Effect<void>
+  readonly get: (key: string) => Effect.Effect<Answer | undefined>
+  readonly set: (key: string, answer: Answer) => Effect.Effect<void>
 }
 
-/** The identity of a search: everything that its results depend on. */
+/** The cache key of a search: every field that its results depend on. */
 export const cacheKey = (request: SearchRequest): string =>
   JSON.stringify([request.target, request.query, request.geo, request.locale, request.page, request.num, request.safe])
 
-/** A look into the store and the lookup it may lead to, under way, and how many searches wait for it. */
-interface Flight<E> {
-  readonly fiber: Fiber.Fiber<Cached, E>
-  /** Of the search that started it, where that is kept: what the lookup does is told there. */
-  readonly span: Tracer.Span | undefined
-  waiting: number
-}
-
-const count = (result: "hit" | "miss" | "joined"): Effect.Effect<void> => Metric.update(cacheLookups.of(result), 1)
-
-/** How long a search waits for its answer, and how it fails then. */
-export interface Patience<E> {
-  readonly ms: number
+/** The deadline of a search's wait for its answer, and the error with which it fails then. */
+export interface AnswerDeadline<E> {
+  readonly at: Deadline
   readonly error: E
 }
 
-/**
- * Answers of recent searches. Two searches are the same when everything but their `source` is. Failed searches are
- * never kept (R15).
- */
+/** A cache of answers. Searches that differ only in `source` share an answer. Errors are never stored (R15). */
 export class ResultCache extends Context.Service<
   ResultCache,
   {
     /**
-     * The kept answer, or that of `lookup`. Identical searches in flight share one `lookup`, which goes on while at
-     * least one of them has the patience to wait. One that joined and sees it fail runs its own.
+     * The cached answer, or that of `lookup`. Identical concurrent searches share one `lookup`, which runs while at least
+     * one of them waits for it. Where it fails, each search that joined it runs its own.
      */
     readonly get: <E, R>(
       request: SearchRequest,
-      lookup: Effect.Effect<Kept, E, R>,
-      patience?: Patience<E>
-    ) => Effect.Effect<Cached, E, R>
+      lookup: Effect.Effect<Answer, E, R>,
+      deadline?: AnswerDeadline<E>
+    ) => Effect.Effect<Answer, E, R>
   }
 >()("quarry/services/ResultCache") {
-  /** A cache over `store`. What is in flight is shared in this process only. */
+  /** Makes a cache over a store. Only lookups of the same process are shared. */
   static readonly make = (store: ResultStore): Effect.Effect<ResultCache["Service"], never, Scope.Scope> =>
     Effect.gen(function* () {
       const deadlines = yield* Deadlines.make
-      const flights = new Map<string, Flight<unknown>>()
+      const flights: Flights = new Map()
       yield* Effect.addFinalizer(() => Fiber.interruptAll(Array.from(flights.values(), ({ fiber }) => fiber)))
-
-      const fresh = <E, R>(key: string, lookup: Effect.Effect<Kept, E, R>): Effect.Effect<Cached, E, R> =>
-        Effect.flatMap(lookup, (found) => Effect.as(store.set(key, found), { ...found, cached: false }))
-
-      const keptOrFresh = <E, R>(key: string, lookup: Effect.Effect<Kept, E, R>): Effect.Effect<Cached, E, R> =>
-        Effect.flatMap(store.get(key), (found) =>
-          found === undefined
-            ? Effect.andThen(count("miss"), fresh(key, lookup))
-            : Effect.as(count("hit"), { ...found, cached: true })
-        )
-
-      /** Each flight leaves its place to the next as soon as it has landed or nobody waits for it. */
-      const vacate = (key: string, flight: Flight<unknown>): void => {
-        if (flights.get(key) === flight) flights.delete(key)
-      }
-
-      /** Starts in a fiber of its own, so that it outlives the search that started it. */
-      const takeOff = <E>(key: string, fiber: Fiber.Fiber<Cached, E>, span: Tracer.Span | undefined): Flight<E> => {
-        const flight: Flight<E> = { fiber, span, waiting: 0 }
-        flights.set(key, flight)
-        fiber.addObserver(() => vacate(key, flight))
-        return flight
-      }
-
-      /**
-       * Waits for a flight; the last one to leave before it lands ends it. Nobody waits for that end: a provider that
-       * ignores cancellation must not hold a search back beyond its own time. Answers what leaves.
-       */
-      const board = <E>(key: string, flight: Flight<E>, landed: (exit: Exit.Exit<Cached, E>) => void): (() => void) => {
-        flight.waiting++
-        const unobserve = flight.fiber.addObserver(landed)
-        return () => {
-          unobserve()
-          flight.waiting--
-          if (flight.waiting > 0) return
-          vacate(key, flight)
-          flight.fiber.interruptUnsafe()
-        }
-      }
-
-      const start = <E, R>(
-        key: string,
-        lookup: Effect.Effect<Kept, E, R>,
-        span: Tracer.Span | undefined,
-        patience: Patience<E> | undefined
-      ): Effect.Effect<Cached, E, R> =>
-        Effect.contextWith((context: Context.Context<R>) =>
-          Effect.callback((resume) => {
-            const flight = takeOff(key, Effect.runForkWith(context)(keptOrFresh(key, lookup)), span)
-            let callOff = (): void => undefined
-            const leave = board(key, flight, (exit) => {
-              callOff()
-              resume(exit)
-            })
-            if (patience !== undefined && flight.fiber.pollUnsafe() === undefined) {
-              callOff = deadlines.after(patience.ms, () => {
-                leave()
-                resume(Effect.fail(patience.error))
-              })
-            }
-            return Effect.sync(() => {
-              callOff()
-              leave()
-            })
-          })
-        )
-
-      /** What a joined flight brought; a bug in the lookup is one for everybody who waited for it. */
-      const joined = <E, R>(
-        exit: Exit.Exit<Cached, unknown>,
-        own: Effect.Effect<Cached, E, R>
-      ): Effect.Effect<Cached, E, R> => {
-        if (exit._tag === "Success") return Effect.succeed(exit.value)
-        const defect = Cause.findDefect(exit.cause)
-        return Result.isSuccess(defect) ? Effect.die(defect.success) : own
-      }
-
-      const join = <E, R>(
-        key: string,
-        lookup: Effect.Effect<Kept, E, R>,
-        flight: Flight<unknown>
-      ): Effect.Effect<Cached, E, R> =>
-        Effect.callback((resume) => {
-          const leave = board(key, flight, (exit) =>
-            resume(Effect.andThen(count("joined"), joined(exit, fresh(key, lookup))))
-          )
-          return Effect.sync(leave)
-        })
-
       return ResultCache.of({
-        get: <E, R>(request: SearchRequest, lookup: Effect.Effect<Kept, E, R>, patience?: Patience<E>) =>
+        get: (request, lookup, deadline) =>
           Effect.flatMap(sampledSpan, (span) => {
             const key = cacheKey(request)
+            const wait = { store, flights, deadlines, key, lookup, deadline }
             const flight = flights.get(key)
-            if (flight === undefined) return start(key, lookup, span, patience)
-            span?.attribute("quarry.joined", true)
-            if (flight.span !== undefined) span?.addLinks([{ span: flight.span, attributes: {} }])
-            const own = join(key, lookup, flight)
-            return patience === undefined ? own : deadlines.within(own, patience.ms, () => Effect.fail(patience.error))
+            return flight === undefined ? startFlight(wait, span) : joinFlight(wait, flight, span)
           })
       })
     })
+}
+
+/** A running read of the store and lookup, which identical searches share ("single flight"). */
+interface Flight<E> {
+  readonly fiber: Fiber.Fiber<Answer, E>
+  /** The span of the search that started it, where it is sampled. The spans of the lookup are its children. */
+  readonly span: Tracer.Span | undefined
+  /** The number of searches that wait for it. */
+  waiters: number
+}
+
+type Flights = Map<string, Flight<unknown>>
+
+/** One search that waits for its answer. */
+interface Wait<E, R> {
+  readonly store: ResultStore
+  readonly flights: Flights
+  readonly deadlines: Deadlines
+  readonly key: string
+  readonly lookup: Effect.Effect<Answer, E, R>
+  readonly deadline: AnswerDeadline<E> | undefined
+}
+
+const count = (result: "hit" | "miss" | "joined"): Effect.Effect<void> => Metric.update(cacheLookups.of(result), 1)
+
+/** Runs the lookup and stores its answer. */
+const lookUp = <E, R>({ key, lookup, store }: Wait<E, R>): Effect.Effect<Answer, E, R> =>
+  Effect.tap(lookup, (answer) => store.set(key, answer))
+
+const getOrLookUp = <E, R>(wait: Wait<E, R>): Effect.Effect<Answer, E, R> =>
+  Effect.flatMap(wait.store.get(wait.key), (answer) =>
+    answer === undefined ? Effect.andThen(count("miss"), lookUp(wait)) : Effect.as(count("hit"), answer)
+  )
+
+/** Removes a flight that has ended or has no waiters, so that the next search of its key starts another. */
+const remove = (flights: Flights, key: string, flight: Flight<unknown>): void => {
+  if (flights.get(key) === flight) flights.delete(key)
+}
+
+/**
+ * Adds a waiter to a flight and returns the function that removes it. The last waiter to leave interrupts the flight,
+ * but does not wait for its end: a provider that ignores cancellation would delay the search beyond its deadline.
+ */
+const addWaiter = <E>(
+  flights: Flights,
+  key: string,
+  flight: Flight<E>,
+  onExit: (exit: Exit.Exit<Answer, E>) => void
+): (() => void) => {
+  flight.waiters++
+  const unobserve = flight.fiber.addObserver(onExit)
+  return () => {
+    unobserve()
+    flight.waiters--
+    if (flight.waiters > 0) return
+    remove(flights, key, flight)
+    flight.fiber.interruptUnsafe()
+  }
+}
+
+/** Starts a flight and waits for it. It runs in a fiber of its own, so that it can outlive the search that started it. */
+const startFlight = <E, R>(wait: Wait<E, R>, span: Tracer.Span | undefined): Effect.Effect<Answer, E, R> =>
+  Effect.contextWith((context: Context.Context<R>) =>
+    Effect.callback((resume) => {
+      const { deadline, deadlines, flights, key } = wait
+      const flight: Flight<E> = { fiber: Effect.runForkWith(context)(getOrLookUp(wait)), span, waiters: 0 }
+      flights.set(key, flight)
+      flight.fiber.addObserver(() => remove(flights, key, flight))
+      let cancel = (): void => undefined
+      const leave = addWaiter(flights, key, flight, (exit) => {
+        cancel()
+        resume(exit)
+      })
+      if (deadline !== undefined && flight.fiber.pollUnsafe() === undefined) {
+        cancel = deadlines.at(deadline.at, () => {
+          leave()
+          resume(Effect.fail(deadline.error))
+        })
+      }
+      return Effect.sync(() => {
+        cancel()
+        leave()
+      })
+    })
+  )
+
+/** Waits for the flight of another search. Where that fails, this search runs its own lookup until its own deadline. */
+const joinFlight = <E, R>(
+  wait: Wait<E, R>,
+  flight: Flight<unknown>,
+  span: Tracer.Span | undefined
+): Effect.Effect<Answer, E, R> => {
+  const { deadline, deadlines, flights, key } = wait
+  span?.attribute("quarry.joined", true)
+  if (flight.span !== undefined) span?.addLinks([{ span: flight.span, attributes: {} }])
+  const end = Effect.callback<Exit.Exit<Answer, unknown>>((resume) =>
+    Effect.sync(addWaiter(flights, key, flight, (exit) => resume(Effect.succeed(exit))))
+  )
+  const answer = Effect.flatMap(end, (exit) => Effect.andThen(count("joined"), answerOf(exit, wait)))
+  return deadline === undefined ? answer : deadlines.within(answer, deadline.at, () => Effect.fail(deadline.error))
+}
+
+/** The answer of a joined flight, or of another lookup where that failed. A defect fails every search that joined. */
+const answerOf = <E, R>(exit: Exit.Exit<Answer, unknown>, wait: Wait<E, R>): Effect.Effect<Answer, E, R> => {
+  if (exit._tag === "Success") return Effect.succeed(exit.value)
+  const defect = Cause.findDefect(exit.cause)
+  return Result.isSuccess(defect) ? Effect.die(defect.success) : lookUp(wait)
 }

@@ -1,72 +1,45 @@
 import { Clock, Context, Effect, Exit, Fiber, Layer, Result, type Tracer } from "effect"
 import type { QuotaExceeded, UpstreamError, UpstreamTimeout } from "../domain/errors.ts"
+import type { LogEntry } from "../domain/LogEntry.ts"
 import type { Principal } from "../domain/Principal.ts"
-import type { QueryRecord } from "../domain/QueryRecord.ts"
 import type { SearchRequest } from "../domain/SearchRequest.ts"
-import type { SearchAnswer } from "../domain/SearchResult.ts"
-import { countSearch, makeDispatch, toAnswer, toRecord } from "./Dispatch.ts"
+import type { SearchBody } from "../domain/SearchResult.ts"
+import { countSearch, makeDispatch, toBody, toLogEntry } from "./Dispatch.ts"
 import { Ids } from "./Ids.ts"
-import { makeMetering, type Receipt, type Waits } from "./Metering.ts"
-import { describeOutcome, describeSearch, spanned, TraceQueryText } from "./Tracing.ts"
+import { type LedgerTimings, makeMetering, type Receipt } from "./Metering.ts"
+import { describeOutcome, describeSearch, TraceQueryText, withSpan } from "./Tracing.ts"
 
-/** A search that was dispatched: answered or failed upstream, it was charged and logged either way. */
-export interface Served {
-  readonly answer: Result.Result<SearchAnswer, UpstreamError | UpstreamTimeout>
+/** A search after its settlement. It is charged and logged, with a body or an upstream error. */
+export interface SearchSettlement {
+  readonly body: Result.Result<SearchBody, UpstreamError | UpstreamTimeout>
   readonly receipt: Receipt
-  /** As it was logged. */
-  readonly record: QueryRecord
-  readonly waits: Waits
+  /** The log entry. */
+  readonly entry: LogEntry
+  readonly timings: LedgerTimings
 }
 
-/** One search from credits to answer. */
+/** Runs one search, from reservation to settlement. */
 export class Search extends Context.Service<
   Search,
   {
     /**
-     * Reserves a credit, searches, and settles before it answers. A caller that goes away does not stop a search that
-     * was dispatched: it is finished, logged and charged. A defect gives the credit back.
+     * Reserves a credit, searches, and settles before it answers. The caller's interruption does not stop a dispatched
+     * search: it is finished, logged and charged. After a defect the credit is returned.
      */
-    readonly run: (principal: Principal, request: SearchRequest) => Effect.Effect<Served, QuotaExceeded>
+    readonly run: (principal: Principal, request: SearchRequest) => Effect.Effect<SearchSettlement, QuotaExceeded>
   }
 >()("quarry/services/Search") {
   static readonly layer = Layer.effect(
     Search,
     Effect.gen(function* () {
-      const metering = yield* makeMetering
-      const ids = yield* Ids
-      const dispatch = yield* makeDispatch
+      const deps: Deps = { metering: yield* makeMetering, ids: yield* Ids, dispatch: yield* makeDispatch }
       const scope = yield* Effect.scope
 
-      const charged = Effect.fnUntraced(function* (principal: Principal, request: SearchRequest, span: Tracer.Span) {
-        describeSearch(span, request, yield* TraceQueryText)
-        const clock = yield* Clock.Clock
-        const startedAt = clock.currentTimeMillisUnsafe()
-        const metered = yield* metering.reserve(principal, 1)
-        const reservedAt = clock.currentTimeMillisUnsafe()
-        const exit = yield* Effect.exit(Effect.interruptible(dispatch(request)))
-        if (Exit.isFailure(exit)) {
-          yield* metered.settle([])
-          return yield* Effect.failCause(exit.cause)
-        }
-        const record = toRecord(principal, request, yield* ids.make("qry_"), exit.value)
-        yield* countSearch("search", record)
-        describeOutcome(span, { ...record, dispatched: true })
-        const foundAt = clock.currentTimeMillisUnsafe()
-        const receipt = yield* metered.settle([record])
-        const settleMs = clock.currentTimeMillisUnsafe() - foundAt
-        return {
-          answer: Result.map(exit.value.found, ({ ranking }) => toAnswer(record, ranking)),
-          receipt,
-          record,
-          waits: { reserveMs: reservedAt - startedAt, settleMs }
-        }
-      }, Effect.uninterruptible)
-
-      // In a fiber of its own, span and all: the caller's interruption ends the wait and not the search.
+      // Runs in a fiber of its own, with its span: an interruption of the caller ends the wait and not the search.
       const run = (principal: Principal, request: SearchRequest) =>
         Effect.flatMap(
           Effect.forkIn(
-            spanned("Search.run", {}, (span) => charged(principal, request, span)),
+            withSpan("Search.run", {}, (span) => runSearch(deps, principal, request, span)),
             scope,
             { startImmediately: true }
           ),
@@ -77,3 +50,40 @@ export class Search extends Context.Service<
     })
   )
 }
+
+interface Deps {
+  readonly metering: Effect.Success<typeof makeMetering>
+  readonly ids: Ids["Service"]
+  readonly dispatch: Effect.Success<typeof makeDispatch>
+}
+
+/** Runs a search from reservation to settlement. Only the dispatch can be interrupted, so that every hold is settled. */
+const runSearch = Effect.fnUntraced(function* (
+  { dispatch, ids, metering }: Deps,
+  principal: Principal,
+  request: SearchRequest,
+  span: Tracer.Span
+): Effect.fn.Return<SearchSettlement, QuotaExceeded> {
+  describeSearch(span, request, yield* TraceQueryText)
+  const clock = yield* Clock.Clock
+  const startedAt = clock.currentTimeMillisUnsafe()
+  const hold = yield* metering.reserve(principal, 1)
+  const reservedAt = clock.currentTimeMillisUnsafe()
+  const exit = yield* Effect.exit(Effect.interruptible(dispatch(request)))
+  if (Exit.isFailure(exit)) {
+    yield* hold.settle([])
+    return yield* Effect.failCause(exit.cause)
+  }
+  const entry = toLogEntry(principal, request, yield* ids.make("qry_"), exit.value)
+  yield* countSearch("search", entry)
+  describeOutcome(span, { ...entry, dispatched: true })
+  const answeredAt = clock.currentTimeMillisUnsafe()
+  const receipt = yield* hold.settle([entry])
+  const settleMs = clock.currentTimeMillisUnsafe() - answeredAt
+  return {
+    body: Result.map(exit.value.answer, ({ ranking }) => toBody(entry, ranking)),
+    receipt,
+    entry,
+    timings: { reserveMs: reservedAt - startedAt, settleMs }
+  }
+}, Effect.uninterruptible)

@@ -1,48 +1,50 @@
 import { Clock, Context, Effect, Option, Tracer } from "effect"
 import type { SearchRequest } from "../domain/SearchRequest.ts"
-import { namesOf } from "./ProviderStates.ts"
+import { namesOf } from "./Provider.ts"
 
-/** Whether spans may show what people search for. */
+/** Permits query texts in spans. */
 export const TraceQueryText = Context.Reference<boolean>("quarry/services/TraceQueryText", {
   defaultValue: () => false
 })
 
-/** Stands where no span is kept. */
-const untold = Effect.runSync(Effect.withTracerEnabled(Effect.makeSpan("untold"), false))
+/** A span that records nothing, passed where the trace is not sampled. */
+const noopSpan = Effect.runSync(Effect.withTracerEnabled(Effect.makeSpan("noop"), false))
 
 /**
- * Runs an effect inside a span, which it is given. Where none is kept it runs as it is: a span in a fiber's context is
- * a layer on it, and after a few of them the whole context is copied. `Effect.withSpan` does the same in three times as
- * many steps, and like `Effect.fn` it keeps where it was called from, which costs more than the span does.
+ * Runs an effect inside a span, which it gets as argument. Without sampling it makes no span and leaves the fiber's
+ * context as it is, because adding to a context may copy all of it.
+ *
+ * `Effect.withSpan` takes three times as many steps. Like `Effect.fn` it captures a stack trace, which costs more than
+ * the span.
  */
-export const spanned = <A, E, R>(
+export const withSpan = <A, E, R>(
   name: string,
   options: Tracer.SpanOptionsNoTrace,
   evaluate: (span: Tracer.Span) => Effect.Effect<A, E, R>
 ): Effect.Effect<A, E, R> =>
   Effect.withFiber((fiber) => {
     const { span: parent, tracer, tracerEnabled } = fiber.cache
-    const told = tracerEnabled && tracer !== undefined && tracer !== Tracer.nativeTracer
-    if (!told || (parent?._tag === "Span" && !parent.sampled)) return evaluate(untold)
+    const isTraced = tracerEnabled && tracer !== undefined && tracer !== Tracer.nativeTracer
+    if (!isTraced || (parent?._tag === "Span" && !parent.sampled)) return evaluate(noopSpan)
     const clock = fiber.getRef(Clock.Clock)
     const { context } = fiber
-    let own: Tracer.Span | undefined
-    // The end is seen to before the span begins: between two steps a fiber may be interrupted.
+    let span: Tracer.Span | undefined
+    // The finalizer is registered before the span starts, because a fiber may be interrupted between two steps.
     return Effect.onExitPrimitive(
       Effect.suspend(() => {
-        own = begin(tracer, name, options, parent, clock.currentTimeNanosUnsafe())
-        fiber.setContext(Context.add(context, Tracer.ParentSpan, own))
-        return evaluate(own)
+        span = startSpan(tracer, name, options, parent, clock.currentTimeNanosUnsafe())
+        fiber.setContext(Context.add(context, Tracer.ParentSpan, span))
+        return evaluate(span)
       }),
       (exit) => {
         fiber.setContext(context)
-        own?.end(clock.currentTimeNanosUnsafe(), exit)
+        span?.end(clock.currentTimeNanosUnsafe(), exit)
         return undefined
       }
     )
   })
 
-const begin = (
+const startSpan = (
   tracer: Tracer.Tracer,
   name: string,
   options: Tracer.SpanOptionsNoTrace,
@@ -64,25 +66,22 @@ const begin = (
   return span
 }
 
-/**
- * The span that an effect runs in; undefined outside of any, and while nothing is traced. Effect's own tracer makes
- * spans and shows them to nobody.
- */
+/** The current span; undefined without one, and without an exporter: Effect's native tracer makes spans for nobody. */
 export const currentSpan: Effect.Effect<Tracer.Span | undefined> = Effect.withFiber(({ cache: { span, tracer } }) => {
   if (tracer === undefined || tracer === Tracer.nativeTracer || span?._tag !== "Span") return Effect.undefined
   return Effect.succeed(Context.get(span.annotations, Tracer.DisablePropagation) ? undefined : span)
 })
 
-/** The same where it is kept: others are not worth an attribute or a link. */
+/** The current span where it is sampled, so that no work is spent on attributes and links of others. */
 export const sampledSpan: Effect.Effect<Tracer.Span | undefined> = Effect.map(currentSpan, (span) =>
   span?.sampled === true ? span : undefined
 )
 
-/** A span as Trace Context writes it (W3C, level 1, 3.2): in `traceparent` of what we ask, in `traceresponse` of what we answer. */
+/** A span in the format of W3C Trace Context (level 1, 3.2), for the headers `traceparent` and `traceresponse`. */
 export const traceContext = ({ sampled, spanId, traceId }: Tracer.Span): string =>
   `00-${traceId}-${spanId}-${sampled ? "01" : "00"}`
 
-/** What is told of a search before it runs. */
+/** Sets the attributes of a search that are known before it runs. */
 export const describeSearch = (span: Tracer.Span, request: SearchRequest, withText: boolean): void => {
   if (!span.sampled) return
   span.attribute("quarry.target", request.target)
@@ -90,32 +89,32 @@ export const describeSearch = (span: Tracer.Span, request: SearchRequest, withTe
   if (withText) span.attribute("quarry.query", request.query)
 }
 
-/** A provider and the engine that it is asked for. */
+/** Sets the attributes of a provider and its engine. */
 export const describeProvider = (span: Tracer.Span, name: string): void => {
   const { engine, provider } = namesOf({ name })
   span.attribute("quarry.provider", provider)
   if (engine !== null) span.attribute("quarry.engine", engine)
 }
 
-/** How a search ended. The outcome is `ok` or the API's code. */
-export interface Outcome {
+/** The end of a search, for its span. The outcome is `ok` or the API's error code. */
+export interface SearchEnd {
   readonly outcome: string
   readonly credits: number
   readonly cached: boolean
-  /** Whether it was sent to the cache and the providers, which is what makes a search cost. */
+  /** True where it was sent to the cache and the providers, for which a search is charged. */
   readonly dispatched: boolean
   readonly provider?: string | undefined
 }
 
-/** Outcomes that are no refusal of what the caller sent. */
+/** Outcomes for which the caller is not responsible. Only these mark a span with `error.type`. */
 const faults: ReadonlySet<string> = new Set(["upstream_error", "upstream_timeout", "internal_error"])
 
-export const describeOutcome = (span: Tracer.Span, ended: Outcome): void => {
+export const describeOutcome = (span: Tracer.Span, end: SearchEnd): void => {
   if (!span.sampled) return
-  span.attribute("quarry.outcome", ended.outcome)
-  span.attribute("quarry.credits", ended.credits)
-  span.attribute("quarry.cached", ended.cached)
-  span.attribute("quarry.dispatched", ended.dispatched)
-  if (ended.provider !== undefined) describeProvider(span, ended.provider)
-  if (faults.has(ended.outcome)) span.attribute("error.type", ended.outcome)
+  span.attribute("quarry.outcome", end.outcome)
+  span.attribute("quarry.credits", end.credits)
+  span.attribute("quarry.cached", end.cached)
+  span.attribute("quarry.dispatched", end.dispatched)
+  if (end.provider !== undefined) describeProvider(span, end.provider)
+  if (faults.has(end.outcome)) span.attribute("error.type", end.outcome)
 }

@@ -1,4 +1,4 @@
 import { Context } from "effect"
 
-/** How many proxies in front of the service append to `X-Forwarded-For` what they saw. None unless an operator says so. */
+/** The number of proxies in front of the service that append to `X-Forwarded-For`. 0 unless an operator sets it. */
 export const TrustedProxies = Context.Reference<number>("quarry/services/TrustedProxies", { defaultValue: () => 0 })

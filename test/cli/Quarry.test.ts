@@ -3,18 +3,19 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer, Redacted, Stream } from "effect"
 import { SqlClient } from "effect/sql"
 import { TestConsole } from "effect/testing"
+import { codeOf, complain } from "../../src/cli/exit.ts"
 import * as Quarry from "../../src/cli/Quarry.ts"
 import type { Account } from "../../src/domain/Account.ts"
 import type { Capabilities } from "../../src/domain/Capabilities.ts"
 import { NotFound } from "../../src/domain/errors.ts"
-import { codeOf, complain } from "../../src/exit.ts"
-import { AppConfig } from "../../src/layers/Config.ts"
-import { AccountRefused, Accounts } from "../../src/services/Accounts.ts"
+import { Refusal } from "../../src/domain/Refusal.ts"
+import { AccountError, Accounts } from "../../src/services/Accounts.ts"
 import { DocumentIndex } from "../../src/services/DocumentIndex.ts"
 import { KeyStore, tooManyKeys } from "../../src/services/KeyStore.ts"
 import { type Discrepancy, Ledger } from "../../src/services/Ledger.ts"
-import { type Provider, Refusal } from "../../src/services/Provider.ts"
+import type { Provider } from "../../src/services/Provider.ts"
 import { ProviderStates } from "../../src/services/ProviderStates.ts"
+import { AppConfig } from "../../src/settings/Settings.ts"
 
 const account: Account = {
   id: "acc_1",
@@ -46,7 +47,7 @@ const storage = (discrepancies: ReadonlyArray<Discrepancy>) =>
     Layer.mock(Accounts, {
       create: (choice) =>
         choice.plan === "custom" && choice.quota === undefined
-          ? Effect.fail(new AccountRefused({ message: "custom needs a quota" }))
+          ? Effect.fail(new AccountError({ message: "custom needs a quota" }))
           : Effect.succeed({ ...account, ...choice, quota: choice.quota, concurrency: choice.concurrency ?? 5 }),
       byId: (id) => (id === account.id ? Effect.succeed(account) : unknown()),
       byEmail: () => Effect.succeed(account),
@@ -87,7 +88,7 @@ const providers = (refusals: ReadonlyArray<Refusal>) => {
     { name: "own", search: () => Effect.succeed([row, row]) },
     ...refusals.map((refusal, index) => ({ name: `bad${index}`, search: () => Effect.fail(refusal) }))
   ]
-  return Layer.effectDiscard(Effect.flatMap(ProviderStates, ({ track }) => Effect.forEach(all, track))).pipe(
+  return Layer.effectDiscard(Effect.flatMap(ProviderStates, ({ monitor }) => Effect.forEach(all, monitor))).pipe(
     Layer.provideMerge(Layer.merge(ProviderStates.layer, AppConfig.layerTest()))
   )
 }

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import fc from "fast-check"
-import { isElsewhere, isOwnPage } from "../../src/domain/CallingPage.ts"
+import { isCrossOrigin, isOwnPage } from "../../src/domain/CallingPage.ts"
 
 const own = "https://quarry.test"
 
@@ -20,15 +20,15 @@ describe("R25: the page that a request comes from", () => {
       fc.property(page, (page) => {
         const originFits = page.origin === undefined || page.origin === own
         const siteFits = [undefined, "same-origin", "none"].includes(page.site)
-        assert.strictEqual(isElsewhere(page, own), !(originFits && siteFits))
+        assert.strictEqual(isCrossOrigin(page, own), !(originFits && siteFits))
       })
     )
   })
 
   it("is never both ours and elsewhere, and one that says nothing is neither", () => {
-    fc.assert(fc.property(page, (page) => assert.isFalse(isOwnPage(page, own) && isElsewhere(page, own))))
+    fc.assert(fc.property(page, (page) => assert.isFalse(isOwnPage(page, own) && isCrossOrigin(page, own))))
     const silent = { origin: undefined, site: undefined }
-    assert.deepStrictEqual([isOwnPage(silent, own), isElsewhere(silent, own)], [false, false])
+    assert.deepStrictEqual([isOwnPage(silent, own), isCrossOrigin(silent, own)], [false, false])
   })
 
   it("is ours by either header, and a person's own request is not a page's", () => {
@@ -40,8 +40,8 @@ describe("R25: the page that a request comes from", () => {
   it("a header more never turns a refusal into an acceptance", () => {
     fc.assert(
       fc.property(page, ({ origin, site }) => {
-        if (isElsewhere({ origin, site: undefined }, own) || isElsewhere({ origin: undefined, site }, own)) {
-          assert.isTrue(isElsewhere({ origin, site }, own))
+        if (isCrossOrigin({ origin, site: undefined }, own) || isCrossOrigin({ origin: undefined, site }, own)) {
+          assert.isTrue(isCrossOrigin({ origin, site }, own))
         }
       })
     )

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import fc from "fast-check"
-import { bearerToken, cookieValues, isMarketplaceUser, judged } from "../../src/domain/Credential.ts"
+import { bearerToken, cookieValues, credentialKind, isMarketplaceUser } from "../../src/domain/Credential.ts"
 
 describe("R22: which credential is judged", () => {
   const text = fc.option(fc.string(), { nil: undefined })
@@ -19,7 +19,7 @@ describe("R22: which credential is judged", () => {
         const bearer = presented.authorization !== undefined
         const others = bearer || marketplace || presented.sessionCookies.length > 0
         const refused = presented.demoOrigin === undefined ? (bearer && marketplace) || !others : others
-        assert.strictEqual(judged(presented) === undefined, refused)
+        assert.strictEqual(credentialKind(presented) === undefined, refused)
       })
     )
   })

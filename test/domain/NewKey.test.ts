@@ -7,12 +7,12 @@ const issuesOf = (body: unknown) =>
   Result.match(parseNewKey(body), { onSuccess: () => [], onFailure: ({ issues }) => issues.map(({ field }) => field) })
 
 describe("POST /v1/api-keys", () => {
-  it("takes a name and a type; a key is live unless it says otherwise", () => {
+  it("takes a name and a type, which may be absent", () => {
     assert.deepStrictEqual(Result.getOrThrow(parseNewKey({ name: " my  key ", type: "test" })), {
       name: "my key",
       type: "test"
     })
-    assert.deepStrictEqual(Result.getOrThrow(parseNewKey({ name: "é".repeat(100) })).type, "live")
+    assert.deepStrictEqual(Result.getOrThrow(parseNewKey({ name: "é".repeat(100) })), { name: "é".repeat(100) })
   })
 
   it("R6: names every field that is wrong", () => {

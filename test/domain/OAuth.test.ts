@@ -2,10 +2,10 @@ import { assert, describe, it } from "@effect/vitest"
 import * as fc from "fast-check"
 import {
   authorizationServer,
+  canAuthorizeApps,
   challengeOf,
-  isOwnScheme,
-  isRedirect,
-  letsAppsIn,
+  isAllowedRedirect,
+  isPrivateUseScheme,
   protectedResource
 } from "../../src/domain/OAuth.ts"
 
@@ -44,7 +44,7 @@ describe("what apps read about signing in", () => {
       "http://127.9.8.7",
       "http://[::1]:3000"
     ]) {
-      assert.isTrue(letsAppsIn(address), address)
+      assert.isTrue(canAuthorizeApps(address), address)
     }
     for (const address of [
       "http://quarry.example",
@@ -52,7 +52,7 @@ describe("what apps read about signing in", () => {
       "http://127.0.0.1.example",
       "http://localhost.example"
     ]) {
-      assert.isFalse(letsAppsIn(address), address)
+      assert.isFalse(canAuthorizeApps(address), address)
     }
   })
 
@@ -63,7 +63,7 @@ describe("what apps read about signing in", () => {
       "vscode-insiders://publisher.extension",
       "com.example.app://callback?x=1"
     ]) {
-      assert.isTrue(isOwnScheme(address), address)
+      assert.isTrue(isPrivateUseScheme(address), address)
     }
     for (const address of [
       ..."about blob chrome chrome-extension data file http https intent javascript JavaScript moz-extension ms-msdt"
@@ -87,7 +87,7 @@ describe("what apps read about signing in", () => {
       "cursor",
       ""
     ]) {
-      assert.isFalse(isOwnScheme(address), address)
+      assert.isFalse(isPrivateUseScheme(address), address)
     }
   })
 
@@ -107,7 +107,7 @@ describe("what apps read about signing in", () => {
     fc.assert(
       fc.property(scheme, rest, (scheme, rest) => {
         const address = scheme + rest
-        if (!isRedirect(address)) return
+        if (!isAllowedRedirect(address)) return
         const { hostname, protocol } = new URL(address)
         if (protocol === "https:" || known.test(address)) return
         if (protocol === "http:") return assert.match(hostname, /^(?:localhost|\[::1\]|127\.\d+\.\d+\.\d+)$/)
@@ -124,6 +124,6 @@ describe("what apps read about signing in", () => {
     "https://app.example/x",
     "http://[::1]:9/x"
   ]) {
-    it(`an app may be answered at ${address}`, () => assert.isTrue(isRedirect(address)))
+    it(`an app may be answered at ${address}`, () => assert.isTrue(isAllowedRedirect(address)))
   }
 })

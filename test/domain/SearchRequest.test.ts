@@ -2,24 +2,26 @@ import { assert, describe, it } from "@effect/vitest"
 import { Result, Schema } from "effect"
 import * as fc from "fast-check"
 import type { InvalidRequest, UnsupportedGeo, UnsupportedParameter } from "../../src/domain/errors.ts"
-import { Num, parse, queryStringForm, type RawSearch, type SearchRequest } from "../../src/domain/SearchRequest.ts"
+import { decoder, type RawFields } from "../../src/domain/fields.ts"
+import { jsonSearchFields, SearchParameters, type SearchRequest, toSearch } from "../../src/domain/SearchRequest.ts"
 
-const read = (raw: RawSearch) => parse(raw, queryStringForm)
+const decode = decoder(SearchParameters)
+const read = (raw: RawFields) => Result.flatMap(decode(raw), (fields) => toSearch(fields))
 
-const served = (raw: RawSearch): SearchRequest => {
+const served = (raw: RawFields): SearchRequest => {
   const result = read(raw)
   if (Result.isFailure(result)) assert.fail(`${JSON.stringify(raw)} was refused: ${result.failure.message}`)
   return result.success
 }
 
-const refused = (raw: RawSearch): InvalidRequest | UnsupportedGeo | UnsupportedParameter => {
+const refused = (raw: RawFields): InvalidRequest | UnsupportedGeo | UnsupportedParameter => {
   const result = read(raw)
   if (Result.isSuccess(result)) assert.fail(`${JSON.stringify(raw)} was accepted`)
   return result.failure
 }
 
 /** The fields named by the issues of an `invalid_request`, in the order of the answer. */
-const invalidFields = (raw: RawSearch): ReadonlyArray<string> => {
+const invalidFields = (raw: RawFields): ReadonlyArray<string> => {
   const failure = refused(raw)
   if (failure._tag !== "invalid_request") assert.fail(`${JSON.stringify(raw)} is ${failure._tag}`)
   return failure.issues.map((issue) => issue.field)
@@ -231,7 +233,7 @@ describe("R5: integers", () => {
   })
 
   it("num in a JSON body is a JSON number from 1 to 20", () => {
-    const accepts = Schema.is(Num)
+    const accepts = Schema.is(jsonSearchFields.num.schema)
     for (let n = 1; n <= 20; n++) assert.isTrue(accepts(n))
     for (const input of [0, -1, 21, 1.5, Number.NaN, Number.POSITIVE_INFINITY, "10", "", true, null, [10], {}]) {
       assert.isFalse(accepts(input), `${input}`)
@@ -281,9 +283,8 @@ describe("R6: two stages", () => {
   })
 
   it("what the form refuses comes after plain failures and the country", () => {
-    const form = { ...queryStringForm, refuse: () => "not here" }
-    const tag = (raw: RawSearch) => {
-      const result = parse(raw, form)
+    const tag = (raw: RawFields) => {
+      const result = Result.flatMap(decode(raw), (fields) => toSearch(fields, "not here"))
       return Result.isFailure(result) ? [result.failure._tag, result.failure.message] : []
     }
     assert.deepStrictEqual(tag({ query: "a" }), ["unsupported_parameter", "not here"])
@@ -445,7 +446,7 @@ const anyRaw = fc
     ),
     { requiredKeys: [] }
   )
-  .map((raw): RawSearch => raw)
+  .map((raw): RawFields => raw)
 
 const assertInvariants = (search: SearchRequest) => {
   const row = targetTable.find(({ target }) => target === search.target)
@@ -462,10 +463,10 @@ const assertInvariants = (search: SearchRequest) => {
   assert.isAtMost(Array.from(search.source ?? "").length, 32)
 }
 
-describe("parse", () => {
+describe("decoding", () => {
   it("never throws on JSON values; what it accepts keeps every invariant, what it refuses names a field", () => {
     let accepted = 0
-    const property = (raw: RawSearch) => {
+    const property = (raw: RawFields) => {
       const result = read(raw)
       if (Result.isSuccess(result)) {
         accepted++

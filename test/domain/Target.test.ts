@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Schema } from "effect"
 import { Safe, safeLevels, Target, targets } from "../../src/domain/Target.ts"
 
-// What each target serves is pinned through `parse`, in SearchRequest.test.ts.
+// The limits of each target are tested through `parse`, in SearchRequest.test.ts.
 describe("targets", () => {
   it("are the specification's six, in its order", () => {
     const six = ["alpha_search", "beta_search", "gamma_search", "delta_search", "epsilon_search", "zeta_search"]

@@ -1,20 +1,25 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Result } from "effect"
-import { parseUsage, total } from "../../src/domain/Usage.ts"
+import { decoder } from "../../src/domain/fields.ts"
+import { total, toUsageQuery, UsageParameters } from "../../src/domain/Usage.ts"
 
 const day = 86_400_000
 const now = Date.parse("2026-03-10T12:00:00Z")
 const defaults = { from: Date.parse("2026-03-01T00:00:00Z"), to: now }
 
+const decode = decoder(UsageParameters)
+const read = (raw: Record<string, unknown>) =>
+  Result.flatMap(decode(raw), (parameters) => toUsageQuery(parameters, defaults))
+
 const issuesOf = (raw: Record<string, unknown>) =>
-  Result.match(parseUsage(raw, defaults), {
+  Result.match(read(raw), {
     onSuccess: () => [],
     onFailure: ({ issues }) => issues.map(({ field }) => field)
   })
 
 describe("GET /v1/usage", () => {
   it("is the running period by the day where nothing else is asked for", () => {
-    assert.deepStrictEqual(Result.getOrThrow(parseUsage({}, defaults)), {
+    assert.deepStrictEqual(Result.getOrThrow(read({})), {
       ...defaults,
       granularity: "day",
       groupBy: undefined
@@ -41,7 +46,7 @@ describe("GET /v1/usage", () => {
   })
 
   it("an end before the period's begin still has something before it", () => {
-    const { from, to } = Result.getOrThrow(parseUsage({ to: "2026-02-01" }, defaults))
+    const { from, to } = Result.getOrThrow(read({ to: "2026-02-01" }))
     assert.strictEqual(to - from, 3_600_000)
   })
 

@@ -1,56 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as errors from "../../src/domain/errors.ts"
 
-const message = "m"
-
-/** The specification's error table, code by code, beside the class that stands for it. */
-const table = [
-  ["invalid_request", new errors.InvalidRequest({ message, issues: [] })],
-  ["unsupported_geo", new errors.UnsupportedGeo({ message, details: [] })],
-  ["unsupported_parameter", new errors.UnsupportedParameter({ message })],
-  ["unauthorized", new errors.Unauthorized({ message })],
-  [
-    "quota_exceeded",
-    new errors.QuotaExceeded({
-      message,
-      plan: "trial",
-      quota: 100,
-      creditsUsed: 100,
-      remaining: 0,
-      balance: 0,
-      resetsAt: null
-    })
-  ],
-  ["not_found", new errors.NotFound({ message })],
-  ["rate_limited", new errors.RateLimited({ message, retryAfterSeconds: 1 })],
-  ["internal_error", new errors.InternalError({ message })],
-  ["upstream_error", new errors.UpstreamError({ message })],
-  ["upstream_timeout", new errors.UpstreamTimeout({ message })],
-  ["no_subscription", new errors.NoSubscription({ message })],
-  ["plan_unchanged", new errors.PlanUnchanged({ message })],
-  ["billing_unavailable", new errors.BillingUnavailable({ message })]
-] as const
-
-describe("errors", () => {
-  for (const [code, error] of table) {
-    it(`${code} is the tag of ${error.constructor.name}`, () => {
-      assert.strictEqual(error._tag, code)
-      assert.instanceOf(error, Error)
-      assert.strictEqual(error.message, message)
-    })
-  }
-
-  it("are those of the specification's table and no others", () => {
-    const classes: Array<unknown> = Object.values(errors).filter(
-      (value) => typeof value === "function" && value !== errors.Issue
-    )
-    assert.sameMembers(
-      classes,
-      table.map(([, error]): unknown => error.constructor)
-    )
-  })
-})
-
 describe("R6: an invalid request", () => {
   it("names its failed fields in the message too", () => {
     const error = errors.InvalidRequest.fromIssues([
@@ -74,11 +24,24 @@ describe("R6: an invalid request", () => {
   })
 })
 
-describe("the errors without particulars", () => {
-  it("carry their codes and a message", () => {
-    assert.strictEqual(errors.unauthorized._tag, "unauthorized")
-    assert.strictEqual(errors.internalError._tag, "internal_error")
-    for (const error of [errors.unauthorized, errors.internalError]) assert.isNotEmpty(error.message)
+describe("quota_exceeded", () => {
+  const allowance = {
+    plan: "trial",
+    quota: 100,
+    used: 98,
+    balance: 1,
+    periodStart: undefined,
+    resetsAt: undefined
+  } as const
+
+  it("has the figures of the allowance that did not suffice", () => {
+    const { message, ...figures } = errors.QuotaExceeded.of(allowance, 4)
+    assert.include(figures, { plan: "trial", quota: 100, creditsUsed: 98, remaining: 2, balance: 1, resetsAt: null })
+    assert.strictEqual(message, "This needs 4 credits; 2 of the quota and 1 pack credits are left.")
+  })
+
+  it("names one credit in the singular", () => {
+    assert.match(errors.QuotaExceeded.of({ ...allowance, used: 100, balance: 0 }, 1).message, /^This needs 1 credit;/)
   })
 })
 

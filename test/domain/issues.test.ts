@@ -1,12 +1,13 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Result } from "effect"
+import { Result, Schema } from "effect"
 import fc from "fast-check"
 import { parseBulk } from "../../src/domain/BulkRequest.ts"
 import { InvalidRequest } from "../../src/domain/errors.ts"
+import { decoder } from "../../src/domain/fields.ts"
 import { parseNewKey } from "../../src/domain/NewKey.ts"
-import { parseHistory, parseRecent } from "../../src/domain/QueryHistory.ts"
-import { bulkRowForm, parse, queryStringForm, toolForm } from "../../src/domain/SearchRequest.ts"
-import { parseUsage } from "../../src/domain/Usage.ts"
+import { HistoryParameters, RecentParameters } from "../../src/domain/QueryHistory.ts"
+import { jsonSearchFields, pageWithinTarget, SearchParameters } from "../../src/domain/SearchRequest.ts"
+import { toUsageQuery, UsageParameters } from "../../src/domain/Usage.ts"
 
 /** Fields that nearly fit, beside anything at all. */
 const text = fc.oneof(
@@ -23,7 +24,11 @@ const fieldsOf = <A>(names: ReadonlyArray<string>, values: fc.Arbitrary<A>) =>
 const search = ["query", "target", "geo", "locale", "page", "num", "safe", "source", "other"]
 
 const from = Date.parse("2026-03-01")
-const usage = (raw: Record<string, unknown>) => parseUsage(raw, { from, to: from + 86_400_000 })
+const decodeUsage = decoder(UsageParameters)
+const usage = (raw: Record<string, unknown>) =>
+  Result.flatMap(decodeUsage(raw), (parameters) => toUsageQuery(parameters, { from, to: from + 86_400_000 }))
+
+const firstRow = (row: Record<string, unknown>) => Result.getOrThrow(parseBulk({ queries: [row] }))[0]
 
 const assertOnePerField = (refused: unknown) => {
   if (!(refused instanceof InvalidRequest)) return
@@ -36,16 +41,20 @@ describe("one issue a field", () => {
   const parsers: ReadonlyArray<
     readonly [string, fc.Arbitrary<Record<string, unknown>>, (raw: Record<string, unknown>) => unknown]
   > = [
-    ["GET /v1/query", fieldsOf(search, parameter), (raw) => parse(raw, queryStringForm)],
-    ["the arguments of a tool", fieldsOf(search, value), (raw) => parse(raw, toolForm)],
-    ["a row of a batch", fieldsOf(search, value), (raw) => parse(raw, bulkRowForm)],
+    ["GET /v1/query", fieldsOf(search, parameter), decoder(SearchParameters)],
+    [
+      "the arguments of a tool",
+      fieldsOf(search, value),
+      decoder(Schema.Struct(jsonSearchFields).check(pageWithinTarget))
+    ],
+    ["a row of a batch", fieldsOf(search, value), firstRow],
     ["POST /v1/bulk", fieldsOf(["queries", ...search], value), parseBulk],
     ["POST /v1/api-keys", fieldsOf(["name", "type", "other"], value), parseNewKey],
-    ["GET /v1/query/recent", fieldsOf(["limit", "other"], parameter), parseRecent],
+    ["GET /v1/query/recent", fieldsOf(["limit", "other"], parameter), decoder(RecentParameters)],
     [
       "GET /v1/query/history",
       fieldsOf(["target", "status", "key", "batch", "source", "text", "from", "to", "cursor", "limit"], parameter),
-      parseHistory
+      decoder(HistoryParameters)
     ],
     ["GET /v1/usage", fieldsOf(["from", "to", "granularity", "group_by"], parameter), usage]
   ]

@@ -14,7 +14,7 @@ const address = fc.oneof(
   fc.string()
 )
 
-/** Where a browser goes that is at the page of a site and is told a location. */
+/** The URL that a browser opens for a `Location` header of the site. */
 const reached = (location: string, page: string): URL => new URL(location, page)
 
 describe("ownPath", () => {
@@ -26,7 +26,7 @@ describe("ownPath", () => {
         assert.match(path, /^\/(?![/\\])/)
         assert.strictEqual(reached(path, `${site}/api/auth/verify-email`).origin, site)
         assert.notMatch(reached(path, site).pathname, /^\/\//)
-        // What reads it again finds the same.
+        // The function is idempotent.
         assert.strictEqual(ownPath(path, site), path)
       }),
       { numRuns: 20_000 }

@@ -8,6 +8,7 @@ import type { OAuthClientInformationMixed, OAuthTokens } from "@modelcontextprot
 import { Effect } from "effect"
 import type { Page } from "playwright-core"
 import { browser, describeWithChromium } from "../support/Chromium.ts"
+import * as EmbeddedStore from "../support/EmbeddedStore.ts"
 import { freePort, spawned } from "../support/Spawned.ts"
 
 const person = { email: "ada@example.com", password: "correct horse battery staple", name: "Ada" }
@@ -87,7 +88,11 @@ const allow = async (page: Page, asked: URL) => {
 
 const server = Effect.gen(function* () {
   const port = yield* freePort
-  const process = yield* spawned("src/main.ts", [], { LOG_FORMAT: "json", DATA_DIR: "memory:", PORT: `${port}` })
+  const process = yield* spawned("src/main.ts", [], {
+    LOG_FORMAT: "json",
+    DATA_DIR: yield* EmbeddedStore.directory,
+    PORT: `${port}`
+  })
   yield* process.said("Quarry listens at ")
   const origin = `http://localhost:${port}`
   const send = (path: string, body: unknown, headers: Record<string, string> = {}) =>

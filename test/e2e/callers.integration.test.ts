@@ -1,5 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Schedule } from "effect"
+import * as EmbeddedStore from "../support/EmbeddedStore.ts"
 import { freePort, spawned } from "../support/Spawned.ts"
 
 const demoOrigin = "https://www.example.com"
@@ -13,7 +14,7 @@ describe("callers over real HTTP", () => {
         const port = yield* freePort
         const server = yield* spawned("src/main.ts", [], {
           LOG_FORMAT: "json",
-          DATA_DIR: "memory:",
+          DATA_DIR: yield* EmbeddedStore.directory,
           PORT: `${port}`,
           ADMIN_PORT: "0",
           DEMO_ORIGIN: demoOrigin,

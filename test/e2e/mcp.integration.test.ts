@@ -1,6 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Redacted } from "effect"
 import { freshDatabase } from "../support/Database.ts"
+import * as EmbeddedStore from "../support/EmbeddedStore.ts"
 import { call, connected, refusedCall } from "../support/McpClient.ts"
 import { describeWithPostgres } from "../support/Postgres.ts"
 import { describeWithRedis, RedisServer } from "../support/RedisServer.ts"
@@ -16,7 +17,11 @@ describe("the official MCP client", () => {
     () =>
       Effect.gen(function* () {
         const port = yield* freePort
-        const server = yield* spawned("src/main.ts", [], { LOG_FORMAT: "json", DATA_DIR: "memory:", PORT: `${port}` })
+        const server = yield* spawned("src/main.ts", [], {
+          LOG_FORMAT: "json",
+          DATA_DIR: yield* EmbeddedStore.directory,
+          PORT: `${port}`
+        })
         const [secret = ""] = /sk_live_\w+/.exec(yield* server.said("curl")) ?? []
         const { client, complaints } = yield* connected(secret, `http://localhost:${port}`)
         assert.strictEqual(client.getServerVersion()?.name, "quarry")

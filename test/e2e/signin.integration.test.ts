@@ -1,5 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Schedule } from "effect"
+import * as EmbeddedStore from "../support/EmbeddedStore.ts"
 import { lastLink, mailServer } from "../support/MailServer.ts"
 import { freePort, spawned } from "../support/Spawned.ts"
 
@@ -9,7 +10,11 @@ describe("sign-in over real HTTP", () => {
     () =>
       Effect.gen(function* () {
         const port = yield* freePort
-        const server = yield* spawned("src/main.ts", [], { LOG_FORMAT: "json", DATA_DIR: "memory:", PORT: `${port}` })
+        const server = yield* spawned("src/main.ts", [], {
+          LOG_FORMAT: "json",
+          DATA_DIR: yield* EmbeddedStore.directory,
+          PORT: `${port}`
+        })
         yield* server.said("Quarry listens at ")
         const origin = `http://localhost:${port}`
         const send = (method: string, path: string, body?: string, headers: Record<string, string> = {}) =>
@@ -35,10 +40,6 @@ describe("sign-in over real HTTP", () => {
         assert.strictEqual((yield* send("POST", "/sign-out", undefined, { cookie })).status, 200)
         assert.strictEqual((yield* send("GET", "/get-session", undefined, { cookie })).text, "null")
 
-        for (const callback of ["/.//evil.example", "/../..//evil.example"]) {
-          const { headers } = yield* send("GET", `/verify-email?token=x&callbackURL=${encodeURIComponent(callback)}`)
-          assert.strictEqual(headers.get("location"), "/evil.example?error=INVALID_TOKEN")
-        }
         for (const [path, body, field] of [
           ["/sign-in/email", { ...person, oauth_query: [1] }, "oauth_query"],
           ["/sign-in/email", { ...person, callbackURL: "//evil.example" }, "callbackURL"],
@@ -53,6 +54,31 @@ describe("sign-in over real HTTP", () => {
         assert.deepStrictEqual([unoffered.status, JSON.parse(unoffered.text).error], [404, "not_found"])
         const large = yield* send("POST", "/reset-password", "x".repeat(1_100_000))
         assert.deepStrictEqual([large.status, JSON.parse(large.text).error], [400, "invalid_request"])
+
+        // Without a mail server the link is in the log. Whoever gets it from the operator chooses the password.
+        const [link = ""] = /http\S+\/oauth\/confirm\?token=\w+/.exec(yield* server.said("/oauth/confirm?token=")) ?? []
+        const fields = { token: new URL(link).searchParams.get("token") ?? "", password: "the owner's own" }
+        const pages = yield* Effect.promise(async () => [
+          await fetch(link),
+          await fetch(`${origin}/api/auth/verify-email?token=${fields.token}`),
+          await fetch(link, {
+            method: "POST",
+            headers: { origin },
+            body: new URLSearchParams(fields),
+            redirect: "manual"
+          })
+        ])
+        assert.deepStrictEqual(
+          pages.map(({ status }) => status),
+          [200, 404, 303]
+        )
+        for (const [password, status] of [
+          [person.password, 401],
+          [fields.password, 200]
+        ] as const) {
+          const body = JSON.stringify({ email: person.email, password })
+          assert.strictEqual((yield* send("POST", "/sign-in/email", body)).status, status)
+        }
       }),
     120_000
   )
@@ -63,7 +89,7 @@ describe("sign-in over real HTTP", () => {
       Effect.gen(function* () {
         const [port, { port: smtp, said }] = [yield* freePort, yield* mailServer("220 test ESMTP")]
         const server = yield* spawned("src/main.ts", [], {
-          DATA_DIR: "memory:",
+          DATA_DIR: yield* EmbeddedStore.directory,
           PORT: `${port}`,
           SMTP_URL: `smtp://127.0.0.1:${smtp}`,
           EMAIL_FROM: "quarry@example.com"

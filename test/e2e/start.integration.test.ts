@@ -3,6 +3,7 @@ import { join } from "node:path"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Redacted } from "effect"
 import { serverUrl } from "../support/Database.ts"
+import * as EmbeddedStore from "../support/EmbeddedStore.ts"
 import { describeWithPostgres } from "../support/Postgres.ts"
 import { describeWithRedis, RedisServer } from "../support/RedisServer.ts"
 import { freePort, spawned, temporaryDirectory } from "../support/Spawned.ts"
@@ -103,10 +104,11 @@ describe("npm start on the embedded default", () => {
     "a port in use is one line and exit 1; an interrupt is exit 0",
     () =>
       Effect.gen(function* () {
-        const env = { DATA_DIR: "memory:", PORT: `${yield* freePort}` }
+        const env = { DATA_DIR: yield* EmbeddedStore.directory, PORT: `${yield* freePort}` }
         const first = yield* start(env)
         yield* first.said(listens)
-        const second = yield* Effect.flatMap(start(env), ({ ended }) => ended)
+        const elsewhere = { ...env, DATA_DIR: yield* EmbeddedStore.directory }
+        const second = yield* Effect.flatMap(start(elsewhere), ({ ended }) => ended)
         assert.strictEqual(second.code, 1)
         assert.match(second.stderr, new RegExp(`^quarry: [^\\n]*EADDRINUSE[^\\n]*${env.PORT}[^\\n]*\\n$`))
         first.kill("SIGINT")
@@ -120,7 +122,7 @@ describe("npm start on the embedded default", () => {
     (name) =>
       Effect.gen(function* () {
         const ports = { PORT: `${yield* freePort}`, ADMIN_PORT: `${yield* freePort}` }
-        const env = { DATA_DIR: "memory:", ...ports, [name]: "192.0.2.1" }
+        const env = { DATA_DIR: yield* EmbeddedStore.directory, ...ports, [name]: "192.0.2.1" }
         const { code, stderr, stdout } = yield* Effect.flatMap(start(env), (it) => it.ended)
         assert.deepStrictEqual([code, stdout], [1, ""])
         assert.match(stderr, /^quarry: [^\n]*EADDRNOTAVAIL[^\n]*HOST[^\n]*\n$/)
@@ -148,7 +150,7 @@ describe("npm start on the embedded default", () => {
     () =>
       Effect.gen(function* () {
         const PORT = `${yield* freePort}`
-        const process = yield* start({ DATA_DIR: "memory:", PORT })
+        const process = yield* start({ DATA_DIR: yield* EmbeddedStore.directory, PORT })
         const before = yield* process.said(listens)
         const long = "Z".repeat(900_000)
         const person = { email: "person@example.com", password: "correct horse battery staple", name: "A Person" }
@@ -196,7 +198,7 @@ describe("npm start on the embedded default", () => {
 const startLine = (env: Record<string, string>) =>
   Effect.gen(function* () {
     const { code, stderr, stdout } = yield* Effect.flatMap(
-      start({ DATA_DIR: "memory:", PORT: `${yield* freePort}`, ...env }),
+      start({ DATA_DIR: yield* EmbeddedStore.directory, PORT: `${yield* freePort}`, ...env }),
       (it) => it.ended
     )
     assert.deepStrictEqual([code, stdout], [1, ""])

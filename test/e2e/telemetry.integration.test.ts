@@ -6,6 +6,7 @@ import { Effect, Redacted } from "effect"
 import type { OtlpSpan } from "../../otel/viewer/Otlp.ts"
 import * as Collector from "../support/Collector.ts"
 import * as Database from "../support/Database.ts"
+import * as EmbeddedStore from "../support/EmbeddedStore.ts"
 import { describeWithPostgres } from "../support/Postgres.ts"
 import { type Ended, freePort, type Spawned, spawned, temporaryDirectory } from "../support/Spawned.ts"
 import * as UpstreamServer from "../support/UpstreamServer.ts"
@@ -63,7 +64,7 @@ const start = Effect.fnUntraced(function* (collector: string, env: Record<string
   writeFileSync(file, JSON.stringify(providerFile(upstream.url)))
   const port = `${yield* freePort}`
   const process = yield* spawned("src/main.ts", [], {
-    DATA_DIR: "memory:",
+    DATA_DIR: yield* EmbeddedStore.directory,
     PORT: port,
     QUARRY_PROVIDERS: file,
     PROVIDER_TIMEOUT: "1 second",
@@ -450,7 +451,7 @@ describe("telemetry", () => {
   it.live("a mistake in OpenTelemetry's variables is one line each", () =>
     Effect.gen(function* () {
       const { ended } = yield* spawned("src/main.ts", [], {
-        DATA_DIR: "memory:",
+        DATA_DIR: yield* EmbeddedStore.directory,
         OTEL_EXPORTER_OTLP_ENDPOINT: "localhost:4318",
         OTEL_EXPORTER_OTLP_PROTOCOL: "grpc",
         OTEL_EXPORTER_OTLP_HEADERS: "a header",

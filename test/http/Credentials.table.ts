@@ -3,11 +3,11 @@ import { Effect, Redacted } from "effect"
 import { makeSecret } from "../../src/domain/ApiKey.ts"
 import type { Accounts } from "../../src/services/Accounts.ts"
 import { KeyStore } from "../../src/services/KeyStore.ts"
-import { SignedIn } from "../support/MemorySessions.ts"
+import { SignedIn } from "../../src/testing/SessionsMemory.ts"
 import { aCaller, demoOrigin, marketplaceSecret } from "../support/Services.ts"
 import * as TestApi from "../support/TestApi.ts"
 
-/** What a request may carry of each kind of credential. */
+/** The variants of each kind of credential in a request. */
 const states = ["absent", "valid", "invalid", "malformed"] as const
 type State = (typeof states)[number]
 
@@ -74,7 +74,7 @@ type Headers = Readonly<Record<string, string>>
 
 interface Variant {
   readonly state: State
-  /** What else than a key an Authorization presents. */
+  /** The content of `Authorization` where it is no key. */
   readonly kind?: "oauth"
   readonly name: string
   readonly headers: Headers

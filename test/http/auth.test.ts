@@ -2,9 +2,9 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer, Option } from "effect"
 import { HttpServerRequest } from "effect/http"
 import { NotFound } from "../../src/domain/errors.ts"
-import { requestsPerMinuteOfAddress } from "../../src/http/addressLimit.ts"
-import { clientAddress } from "../../src/http/clientAddress.ts"
-import { Sessions } from "../../src/services/Sessions.ts"
+import { requestsPerMinuteOfAddress } from "../../src/http/middleware/addressLimit.ts"
+import { clientAddress } from "../../src/http/middleware/clientAddress.ts"
+import { AuthRoutes } from "../../src/services/AuthRoutes.ts"
 import { TrustedProxies } from "../../src/services/TrustedProxies.ts"
 import { found, providing, services } from "../support/Services.ts"
 import * as TestApi from "../support/TestApi.ts"
@@ -12,9 +12,7 @@ import { advance } from "../support/Time.ts"
 
 /** A sign-in that says what it was asked, and offers nothing at `/api/auth/unknown`. */
 const layer = Layer.provideMerge(
-  Layer.mock(Sessions, {
-    cookieName: "quarry.session_token",
-    providers: [],
+  Layer.mock(AuthRoutes, {
     handle: (request) =>
       request.url.includes("/unknown")
         ? Effect.fail(new NotFound({ message: "nothing" }))
@@ -120,9 +118,7 @@ describe("R24: the client's address", () => {
 
 /** A sign-in that refuses with the status it is asked for. */
 const refusing = Layer.provideMerge(
-  Layer.mock(Sessions, {
-    cookieName: "quarry.session_token",
-    providers: [],
+  Layer.mock(AuthRoutes, {
     handle: (request) =>
       Effect.sync(() => {
         const status = Number(new URL(request.url).searchParams.get("status"))

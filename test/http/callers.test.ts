@@ -2,14 +2,14 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer, Metric, Redacted } from "effect"
 import { TestClock } from "effect/testing"
 import * as MarketplaceProxy from "../../src/layers/auth/MarketplaceProxy.ts"
-import { MemoryStore } from "../../src/layers/memory/MemoryStore.ts"
 import { Accounts } from "../../src/services/Accounts.ts"
 import { Ledger } from "../../src/services/Ledger.ts"
 import { Marketplace } from "../../src/services/Marketplace.ts"
 import { authentications } from "../../src/services/Metrics.ts"
 import { QueryLog } from "../../src/services/QueryLog.ts"
+import { MemoryStore } from "../../src/testing/MemoryStore.ts"
+import { SignedIn } from "../../src/testing/SessionsMemory.ts"
 import { request } from "../support/Mcp.ts"
-import { SignedIn } from "../support/MemorySessions.ts"
 import * as MemoryStorage from "../support/MemoryStorage.ts"
 import { aCaller, demoOrigin, found, marketplaceSecret, providing, services } from "../support/Services.ts"
 import * as TestApi from "../support/TestApi.ts"
@@ -164,7 +164,7 @@ describe("R23: the marketplace", () => {
 })
 
 describe("R25: requests with a session's cookie", () => {
-  /** What a browser may say of the page that a request comes from; undefined says nothing. */
+  /** Values of the headers in which a browser names the calling page; undefined where it sends none. */
   const origins = [
     undefined,
     "http://quarry.test",

@@ -3,9 +3,10 @@ import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import type { PlanChoice } from "../../src/services/Accounts.ts"
 import { Ledger } from "../../src/services/Ledger.ts"
-import { SignedIn } from "../support/MemorySessions.ts"
+import { SignedIn } from "../../src/testing/SessionsMemory.ts"
 import { aCaller, demoOrigin, found, marketplaceSecret, providing, services } from "../support/Services.ts"
 import * as TestApi from "../support/TestApi.ts"
+import { startingAt } from "../support/Time.ts"
 
 const layer = services(providing(() => Effect.succeed(found(3))))
 
@@ -24,7 +25,6 @@ const aPerson = Effect.fnUntraced(function* (choice: PlanChoice) {
 describe("GET /v1/usage", () => {
   it.effect("says what the quota is, what was used of it, and when", () =>
     Effect.gen(function* () {
-      yield* TestClock.setTime(Date.parse("2026-03-10T12:30:00Z"))
       const person = yield* aPerson({ plan: "starter" })
       yield* Effect.flatMap(Ledger, (ledger) => ledger.grant(person.account.id, 10, "for a test"))
       yield* person.search("a")
@@ -71,7 +71,7 @@ describe("GET /v1/usage", () => {
           ["2026-03-11T12:00:00.000Z", "beta_search", 1]
         ]
       )
-    }).pipe(Effect.provide(layer))
+    }).pipe(Effect.provide(layer), startingAt("2026-03-10T12:30:00Z"))
   )
 
   it.effect("the trial has no period", () =>
@@ -85,7 +85,6 @@ describe("GET /v1/usage", () => {
 describe("GET /v1/query/history", () => {
   it.effect("shows entries as they were asked, page by page", () =>
     Effect.gen(function* () {
-      yield* TestClock.setTime(Date.parse("2026-03-10T12:30:00Z"))
       const person = yield* aPerson({ plan: "starter" })
       const { id } = (yield* person.search("first&geo=de&num=5&source=cron")).json
       yield* TestClock.adjust("1 second")
@@ -122,7 +121,7 @@ describe("GET /v1/query/history", () => {
       ])
       const recent = (yield* person.get("/v1/query/recent?limit=1")).json
       assert.deepStrictEqual(recent.queries, one.queries.slice(0, 1))
-    }).pipe(Effect.provide(layer))
+    }).pipe(Effect.provide(layer), startingAt("2026-03-10T12:30:00Z"))
   )
 
   it.effect("R6: a wrong request names every field, in the envelope", () =>
@@ -221,7 +220,6 @@ describe("another account's ids", () => {
 
   it.effect("answer as ids that do not exist, byte for byte, whatever the credential", () =>
     Effect.gen(function* () {
-      yield* TestClock.setTime(Date.parse("2026-03-10T12:30:00Z"))
       const person = yield* aPerson({ plan: "growth" })
       const other = yield* aPerson({ plan: "growth" })
       const { batch_id } = (yield* other.send("POST", "/v1/bulk", { queries: ["theirs"] })).json
@@ -259,7 +257,7 @@ describe("another account's ids", () => {
         }
       }
       assert.strictEqual((yield* other.search("again")).status, 200, "their key is as it was")
-    }).pipe(Effect.provide(layer))
+    }).pipe(Effect.provide(layer), startingAt("2026-03-10T12:30:00Z"))
   )
 })
 

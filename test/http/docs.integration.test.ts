@@ -3,7 +3,7 @@ import { Effect } from "effect"
 import { browser, describeWithChromium } from "../support/Chromium.ts"
 import * as Listener from "../support/Listener.ts"
 
-/** What a browser knows of the page: read there, because these are its own globals. */
+/** A script with measurements of the page. It is a string, because it runs in the browser with its globals. */
 const facts = `({
   overflow: document.documentElement.scrollWidth - innerWidth,
   cut: [...document.querySelectorAll("td, th, p, li, summary")].filter((e) => e.scrollWidth > e.clientWidth + 1 && getComputedStyle(e).display !== "inline").length,

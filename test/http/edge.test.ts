@@ -142,7 +142,7 @@ describe("GET /docs", () => {
 })
 
 describe("a 500", () => {
-  it.effect("R1, R35: has the ids of the request and its trace, and no other header of ours", () => {
+  it.effect("R1, R35: has the ids of the request and its trace, and no header about limits or credits", () => {
     const tracer = SpanTracer.make({ sampling: () => true, onEnd: () => {} })
     return Effect.gen(function* () {
       const caller = yield* aCaller({ plan: "trial" })

@@ -12,7 +12,7 @@ const mebibyte = 1024 * 1024
 setFlagsFromString("--expose-gc")
 const collectGarbage: () => void = runInNewContext("gc")
 
-/** What lives in this process, in bytes. What a collection has found is freed a while later, and more behind it. */
+/** Bytes in use by this process, after several collections: some memory is freed only a while after the first. */
 const memory = Effect.gen(function* () {
   for (let times = 0; times < 3; times++) {
     collectGarbage()

@@ -1,9 +1,16 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer, Redacted } from "effect"
 import { unauthorized } from "../../src/domain/errors.ts"
-import { requestsPerMinuteOfAddress } from "../../src/http/addressLimit.ts"
+import { requestsPerMinuteOfAddress } from "../../src/http/middleware/addressLimit.ts"
+import {
+  AuthorizationRequestExpired,
+  AuthorizationRequests,
+  UnknownApp
+} from "../../src/services/AuthorizationRequests.ts"
+import { AuthRoutes } from "../../src/services/AuthRoutes.ts"
 import { Deployment } from "../../src/services/Deployment.ts"
 import { Sessions } from "../../src/services/Sessions.ts"
+import { InvalidCredentials, InvalidField, type Redirect, SignIn, TooManyAttempts } from "../../src/services/SignIn.ts"
 import { found, providing, services } from "../support/Services.ts"
 import * as TestApi from "../support/TestApi.ts"
 
@@ -19,55 +26,56 @@ const account = {
 
 const evil = `<script>alert("1")</script>'&`
 
-const json = (status: number, body: unknown) => Effect.sync(() => Response.json(body, { status }))
+const toConsent: Redirect = { location: "/oauth/consent?sig=right", cookies: [Redacted.make("a=b; Path=/")] }
 
-/** A sign-in library that knows one signed request, one person and one password. */
-const library = (request: Request) =>
-  Effect.flatMap(
-    Effect.promise(async () => (await request.json()) as Record<string, unknown>),
-    (body) => {
-      const { pathname } = new URL(request.url)
-      if (body.oauth_query !== undefined && !String(body.oauth_query).includes("sig=right")) {
-        return json(400, { error: "invalid_signature" })
-      }
-      switch (pathname) {
-        case "/api/auth/oauth2/public-client-prelogin":
-          return body.client_id === "gone" ? json(404, { error: "not_found" }) : json(200, { client_name: evil })
-        case "/api/auth/sign-in/email":
-          return body.password === "right"
-            ? json(200, { redirect: true, url: "/oauth/consent?sig=right" })
-            : json(401, { code: "INVALID", message: "Invalid email or password" })
-        case "/api/auth/sign-up/email":
-          if (body.email === "taken@example.com") return json(422, { message: "User already exists." })
-          return body.email === "mail@example.com"
-            ? json(200, { token: null, user: {} })
-            : json(200, { redirect: true, url: "/oauth/consent?sig=right" })
-        case "/api/auth/reset-password":
-          if (body.token !== "right")
-            return json(400, { message: "no", issues: [{ field: "token", message: "is over" }] })
-          return String(body.newPassword).length < 8
-            ? json(400, {
-                message: "no",
-                issues: [{ field: "newPassword", message: "must have at least 8 characters" }]
-              })
-            : json(200, { status: true })
-        case "/api/auth/sign-in/social":
-          return json(200, { redirect: true, url: `https://github.com/login/oauth/authorize?x=${body.provider}` })
-        case "/api/auth/oauth2/consent":
-          if (!request.headers.get("cookie")?.includes("right")) return json(401, { message: "no session" })
-          return json(200, { redirect: true, url: `http://127.0.0.1:9/callback?allowed=${body.accept}` })
-        default:
-          return json(400, { error: "invalid_grant", error_description: "no" })
-      }
+const redirectTo = (location: string): Effect.Effect<Redirect> => Effect.succeed({ location, cookies: [] })
+
+const signInWithOnePerson = Layer.mock(SignIn, {
+  providers: ["github"],
+  deliversEmails: true,
+  withPassword: (_, { password }) =>
+    Redacted.value(password) === "right" ? Effect.succeed(toConsent) : Effect.fail(new InvalidCredentials()),
+  signUp: (_, { email }) => {
+    if (email === "taken@example.com") {
+      return Effect.fail(new InvalidField({ field: "email", message: "has signed up already" }))
     }
-  )
+    return Effect.succeed(email === "mail@example.com" ? undefined : toConsent)
+  },
+  atProvider: (_, provider) => redirectTo(`https://github.com/login/oauth/authorize?x=${provider}`),
+  requestPasswordReset: (_, { email }) =>
+    email === "busy@example.com" ? Effect.fail(new TooManyAttempts({ retryAfterSeconds: 42 })) : Effect.void,
+  resetPassword: (_, { password, token }) => {
+    if (Redacted.value(token) !== "right") return Effect.fail(new InvalidField({ field: "token", message: "is over" }))
+    return Redacted.value(password).length < 8
+      ? Effect.fail(new InvalidField({ field: "password", message: "must have at least 8 characters" }))
+      : Effect.void
+  }
+})
 
-const layerAt = (origin: string) =>
+const oneAuthorizationRequest = Layer.mock(AuthorizationRequests, {
+  describe: (_, request) => {
+    const query = new URLSearchParams(request)
+    if (query.get("sig") !== "right") return Effect.fail(new AuthorizationRequestExpired())
+    return query.get("client_id") === "gone"
+      ? Effect.fail(new UnknownApp())
+      : Effect.succeed({ appName: evil, redirectUri: query.get("redirect_uri") ?? "" })
+  },
+  decide: ({ cookies }, _, decision) =>
+    cookies !== undefined && Redacted.value(cookies).includes("right")
+      ? redirectTo(`http://127.0.0.1:9/callback?decision=${decision}`)
+      : Effect.fail(unauthorized)
+})
+
+const layerAt = (origin: string, signIn = signInWithOnePerson) =>
   Layer.mergeAll(
+    signIn,
+    oneAuthorizationRequest,
+    Layer.mock(AuthRoutes, {
+      handle: () =>
+        Effect.sync(() => Response.json({ error: "invalid_grant", error_description: "no" }, { status: 400 }))
+    }),
     Layer.mock(Sessions, {
       cookieName: "quarry.session_token",
-      providers: ["github"],
-      handle: library,
       authenticate: (cookie) =>
         Redacted.value(cookie) === "right"
           ? Effect.succeed({ _tag: "session" as const, account, sessionId: "ses_1" })
@@ -154,7 +162,7 @@ describe("the pages where people let apps in", () => {
     Effect.gen(function* () {
       const api = yield* TestApi.make
       const fields = { request: signed, decision: "allow", email: "a@example.com", password: "right" }
-      for (const path of ["/oauth/consent", "/oauth/sign-in", "/oauth/sign-up"]) {
+      for (const path of ["/oauth/consent", "/oauth/sign-in", "/oauth/sign-up", "/oauth/forgot-password"]) {
         for (const headers of [{ origin: "https://elsewhere.test" }, { origin: "null" }]) {
           const refused = yield* api.send("POST", path, form(fields, { cookie, ...headers }))
           assert.strictEqual(refused.status, 400)
@@ -164,7 +172,8 @@ describe("the pages where people let apps in", () => {
         const init = { headers: { ...nameless, cookie }, body: String(new URLSearchParams(fields)) }
         assert.strictEqual((yield* api.send("POST", path, init)).status, 400)
         const named = { headers: { ...nameless, cookie, "sec-fetch-site": "same-origin" }, body: init.body }
-        assert.strictEqual((yield* api.send("POST", path, named)).status, 303)
+        const expected = path === "/oauth/forgot-password" ? 200 : 303
+        assert.strictEqual((yield* api.send("POST", path, named)).status, expected)
       }
     }).pipe(Effect.provide(layer))
   )
@@ -176,6 +185,7 @@ describe("the pages where people let apps in", () => {
         api.send("POST", "/oauth/sign-in", form({ request: signed, ...fields }))
       const accepted = yield* send({ email: "ada@example.com", password: "right" })
       assert.deepStrictEqual([accepted.status, accepted.headers.get("location")], [303, "/oauth/consent?sig=right"])
+      assert.deepStrictEqual(accepted.headers.getSetCookie(), ["a=b; Path=/"])
       const refused = yield* send({ email: `"ada"@example.com`, password: "wrong" })
       assert.strictEqual(refused.status, 401)
       assert.include(refused.text, "The email or the password is not right.")
@@ -183,6 +193,8 @@ describe("the pages where people let apps in", () => {
       assert.notInclude(refused.text, "wrong")
       const away = yield* send({ provider: "github" })
       assert.match(away.headers.get("location") ?? "", /^https:\/\/github\.com\//)
+      const unknown = yield* send({ provider: "google" })
+      assert.deepStrictEqual([unknown.status, unknown.headers.get("location")], [400, null])
       const long = yield* send({ request: `${signed}&x=${"x".repeat(1600)}`, provider: "github" })
       assert.strictEqual(long.status, 400)
       assert.include(long.text, "Sign in with a password.")
@@ -203,11 +215,46 @@ describe("the pages where people let apps in", () => {
       assert.include(mailed.text, "Read your mail")
       const refused = yield* send("taken@example.com")
       assert.strictEqual(refused.status, 400)
-      assert.include(refused.text, "User already exists.")
+      assert.include(refused.text, "The email has signed up already.")
     }).pipe(Effect.provide(layer))
   )
 
-  it.effect("the link of a confirmation shows a form and asks nothing of the library: mail gateways follow links", () =>
+  it.effect("who forgot the password asks for a link, and learns nothing about the address", () =>
+    Effect.gen(function* () {
+      const api = yield* TestApi.make
+      const path = "/oauth/forgot-password"
+      assert.include((yield* api.get(`/oauth/sign-in?${signed}`)).text, `href="${path}?client_id=app&amp;`)
+      assert.include((yield* api.get(`${path}?${signed}`)).text, `action="${path}"`)
+      assert.include((yield* api.get(`${path}?sig=wrong`)).text, "This request is over")
+      const send = (email: string) => api.send("POST", path, form({ request: signed, email }))
+      const answers = [yield* send("ada@example.com"), yield* send("nobody@example.com")]
+      for (const { status, text } of answers) {
+        assert.deepStrictEqual([status, text.includes("Read your mail")], [200, true])
+        assert.strictEqual(text, answers[0]?.text)
+      }
+      const busy = yield* send("busy@example.com")
+      assert.deepStrictEqual([busy.status, busy.headers.get("retry-after")], [429, "42"])
+      assert.include(busy.text, "busy@example.com")
+    }).pipe(Effect.provide(layer))
+  )
+
+  it.effect("without a mail server the page names who has the link", () =>
+    Effect.gen(function* () {
+      const api = yield* TestApi.make
+      const fields = { request: signed, email: "ada@example.com" }
+      const { text } = yield* api.send("POST", "/oauth/forgot-password", form(fields))
+      assert.include(text, "Ask the operator for the link")
+    }).pipe(
+      Effect.provide(
+        layerAt(
+          "https://quarry.test",
+          Layer.mock(SignIn, { providers: [], deliversEmails: false, requestPasswordReset: () => Effect.void })
+        )
+      )
+    )
+  )
+
+  it.effect("the link in an email shows a form and does nothing: mail gateways open links", () =>
     Effect.gen(function* () {
       const api = yield* TestApi.make
       const next = `/oauth/sign-in?${signed}`
@@ -240,8 +287,8 @@ describe("the pages where people let apps in", () => {
       assert.include(short.text, 'value="right"')
       const over = yield* send({ token: "wrong" })
       assert.deepStrictEqual([over.status, over.text.includes("This link is over")], [400, true])
-      const foreign = yield* send({}, { origin: "https://elsewhere.test" })
-      assert.deepStrictEqual([foreign.status, foreign.headers.get("location")], [400, null])
+      const otherSite = yield* send({}, { origin: "https://elsewhere.test" })
+      assert.deepStrictEqual([otherSite.status, otherSite.headers.get("location")], [400, null])
     }).pipe(Effect.provide(layer))
   )
 
@@ -255,13 +302,13 @@ describe("the pages where people let apps in", () => {
   it.effect("a decision goes to the app; without a session it is asked for first", () =>
     Effect.gen(function* () {
       const api = yield* TestApi.make
-      for (const [decision, allowed] of [
-        ["allow", true],
-        ["deny", false],
-        ["", false]
+      for (const [decision, decided] of [
+        ["allow", "allow"],
+        ["deny", "deny"],
+        ["", "deny"]
       ] as const) {
         const answer = yield* api.send("POST", "/oauth/consent", form({ request: signed, decision }, { cookie }))
-        assert.strictEqual(answer.headers.get("location"), `http://127.0.0.1:9/callback?allowed=${allowed}`)
+        assert.strictEqual(answer.headers.get("location"), `http://127.0.0.1:9/callback?decision=${decided}`)
       }
       const nobody = yield* api.send("POST", "/oauth/consent", form({ request: signed, decision: "allow" }))
       assert.match(nobody.headers.get("location") ?? "", /^\/oauth\/sign-in\?/)
@@ -357,7 +404,7 @@ describe("what apps ask", () => {
 })
 
 describe("R27: forms are limited by client address", () => {
-  for (const path of ["/oauth/sign-in", "/oauth/sign-up", "/oauth/consent"]) {
+  for (const path of ["/oauth/sign-in", "/oauth/sign-up", "/oauth/consent", "/oauth/forgot-password"]) {
     it.effect(path, () =>
       Effect.gen(function* () {
         const api = yield* TestApi.make

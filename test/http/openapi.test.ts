@@ -1,10 +1,9 @@
 import { readFileSync } from "node:fs"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { OpenApi } from "effect/http-api"
 import { UpstreamError, UpstreamTimeout } from "../../src/domain/errors.ts"
-import { Api } from "../../src/http/Api.ts"
-import { SignedIn } from "../support/MemorySessions.ts"
+import { describeApi } from "../../src/http/Api.ts"
+import { SignedIn } from "../../src/testing/SessionsMemory.ts"
 import { aCaller, found, providing, services } from "../support/Services.ts"
 import * as TestApi from "../support/TestApi.ts"
 
@@ -79,7 +78,7 @@ const templateOf = (path: string): string =>
     .join("")
     .replace(/key_[0-9a-f]{32}/, "{id}")
 
-/** Whether an answer has the body and exactly the headers that the document gives its status. */
+/** Checks that a response has the body and exactly the headers that the document gives its status. */
 const assertDocumented = (answer: TestApi.Answer, path: string, method: string) => {
   const response = at(committed, "paths", path, method, "responses", String(answer.status))
   if (answer.status === 204 || answer.status === 202) assert.strictEqual(answer.text, "")
@@ -91,7 +90,7 @@ const assertDocumented = (answer: TestApi.Answer, path: string, method: string) 
 
 describe("the API description", () => {
   it("is the committed file: `npm run openapi` writes it", () => {
-    assert.deepStrictEqual(JSON.parse(JSON.stringify(OpenApi.fromApi(Api))), committed)
+    assert.deepStrictEqual(JSON.parse(JSON.stringify(describeApi())), committed)
   })
 
   it.effect("is served at /openapi.json without a credential, with the deployment's own address", () =>

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { Deployment } from "../../src/services/Deployment.ts"
-import { SignedIn } from "../support/MemorySessions.ts"
+import { SignedIn } from "../../src/testing/SessionsMemory.ts"
 import { aCaller, demoOrigin, found, providing, services } from "../support/Services.ts"
 import * as TestApi from "../support/TestApi.ts"
 

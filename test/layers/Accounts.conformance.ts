@@ -34,7 +34,7 @@ export const accountsConformance = (it: Vitest.MethodsNonLive<Accounts | Backdoo
         { concurrency: "unbounded" }
       )
       assert.strictEqual(results.filter(Result.isSuccess).length, 1)
-      for (const { failure } of results.filter(Result.isFailure)) assert.strictEqual(failure._tag, "AccountRefused")
+      for (const { failure } of results.filter(Result.isFailure)) assert.strictEqual(failure._tag, "AccountError")
     })
   )
 
@@ -43,9 +43,9 @@ export const accountsConformance = (it: Vitest.MethodsNonLive<Accounts | Backdoo
       const accounts = yield* Accounts
       yield* accounts.create({ email: "", plan: "starter" })
       const account = yield* accounts.create({ email: " ", plan: "starter" })
-      assert.strictEqual((yield* Effect.flip(accounts.create({ email: "", plan: "trial" })))._tag, "AccountRefused")
+      assert.strictEqual((yield* Effect.flip(accounts.create({ email: "", plan: "trial" })))._tag, "AccountError")
       const refusal = yield* Effect.flip(accounts.setPlan(account.id, { plan: "trial" }))
-      assert.strictEqual(refusal._tag, "AccountRefused")
+      assert.strictEqual(refusal._tag, "AccountError")
       assert.strictEqual((yield* accounts.byId(account.id)).plan, "starter")
     })
   )
@@ -182,7 +182,7 @@ export const accountsConformance = (it: Vitest.MethodsNonLive<Accounts | Backdoo
       yield* TestClock.setTime(Date.parse("2026-03-01T00:00:00Z"))
       assert.deepInclude(yield* ledger.allowance(changed), { quota: undefined, used: 0 })
       assert.deepStrictEqual(yield* discrepanciesOf(account), [])
-      assert.strictEqual((yield* Effect.flip(accounts.setPlan(account.id, { plan: "starter" })))._tag, "AccountRefused")
+      assert.strictEqual((yield* Effect.flip(accounts.setPlan(account.id, { plan: "starter" })))._tag, "AccountError")
     })
   )
 

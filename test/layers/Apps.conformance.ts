@@ -3,7 +3,7 @@ import type { AddressInfo } from "node:net"
 import { assert, type Vitest } from "@effect/vitest"
 import { Effect, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
-import { maxCarriedCharacters } from "../../src/http/handlers/oauth.ts"
+import { maxCarriedCharacters } from "../../src/http/handlers/oauth/signIn.ts"
 import type { Accounts } from "../../src/services/Accounts.ts"
 import type { Ids } from "../../src/services/Ids.ts"
 import * as Apps from "../support/Apps.ts"
@@ -75,7 +75,7 @@ export const appsConformance = (it: Vitest.MethodsNonLive<Services>): void => {
   it.effect("a person is asked each time, signed in and having allowed the app before", () =>
     Effect.gen(function* () {
       const { app, browser, replica } = yield* aConnection
-      const query = Apps.asking(replica, app, Apps.makeProof().challenge, { prompt: "none" })
+      const query = Apps.authorizationQuery(replica, app, Apps.makeProof().challenge, { prompt: "none" })
       assert.match(yield* Apps.authorize(replica, browser, query), /^\/oauth\/consent\?/)
       assert.match(yield* Apps.authorize(replica, makeBrowser(), query), /^\/oauth\/sign-in\?/)
     })
@@ -84,7 +84,11 @@ export const appsConformance = (it: Vitest.MethodsNonLive<Services>): void => {
   it.effect("whoever denies an app sends it back without a code", () =>
     Effect.gen(function* () {
       const { app, browser, replica } = yield* aConnection
-      const asked = yield* Apps.authorize(replica, browser, Apps.asking(replica, app, Apps.makeProof().challenge))
+      const asked = yield* Apps.authorize(
+        replica,
+        browser,
+        Apps.authorizationQuery(replica, app, Apps.makeProof().challenge)
+      )
       const signed = asked.slice(asked.indexOf("?") + 1)
       const { json } = yield* browser.post(replica, "/oauth2/consent", { accept: false, oauth_query: signed })
       const { searchParams } = new URL(json.url)
@@ -96,7 +100,11 @@ export const appsConformance = (it: Vitest.MethodsNonLive<Services>): void => {
   it.effect("consent takes a person's own session, a page of this deployment and a request that was signed here", () =>
     Effect.gen(function* () {
       const { app, browser, replica } = yield* aConnection
-      const asked = yield* Apps.authorize(replica, browser, Apps.asking(replica, app, Apps.makeProof().challenge))
+      const asked = yield* Apps.authorize(
+        replica,
+        browser,
+        Apps.authorizationQuery(replica, app, Apps.makeProof().challenge)
+      )
       const signed = asked.slice(asked.indexOf("?") + 1)
       const body = { accept: true, oauth_query: signed }
       const elsewhere = { origin: "https://elsewhere.test" }
@@ -105,8 +113,8 @@ export const appsConformance = (it: Vitest.MethodsNonLive<Services>): void => {
       const bent = signed.replace("33418", "33419")
       const refused = yield* browser.post(replica, "/oauth2/consent", { accept: true, oauth_query: bent })
       assert.deepStrictEqual([refused.status, refused.json.error], [400, "invalid_signature"])
-      const foreign = yield* browser.post(yield* makeSite({ secret: "x".repeat(40) }), "/oauth2/consent", body)
-      assert.notStrictEqual(foreign.status, 200)
+      const otherSite = yield* browser.post(yield* makeSite({ secret: "x".repeat(40) }), "/oauth2/consent", body)
+      assert.notStrictEqual(otherSite.status, 200)
     })
   )
 
@@ -133,7 +141,11 @@ export const appsConformance = (it: Vitest.MethodsNonLive<Services>): void => {
         { code_challenge: verifier, code_challenge_method: "plain" },
         { code_challenge_method: undefined }
       ]) {
-        const location = yield* Apps.authorize(replica, browser, Apps.asking(replica, app, challenge, changes))
+        const location = yield* Apps.authorize(
+          replica,
+          browser,
+          Apps.authorizationQuery(replica, app, challenge, changes)
+        )
         assert.strictEqual(new URL(location).searchParams.get("error"), "invalid_request", JSON.stringify(changes))
       }
       for (const code_verifier of [Apps.makeProof().verifier, challenge, ""]) {
@@ -175,7 +187,7 @@ export const appsConformance = (it: Vitest.MethodsNonLive<Services>): void => {
         { max_age: "-1" },
         { dpop_jkt: "x" }
       ]) {
-        const query = Apps.asking(replica, app, challenge, { redirect_uri: evil, ...changes })
+        const query = Apps.authorizationQuery(replica, app, challenge, { redirect_uri: evil, ...changes })
         for (const visitor of [browser, makeBrowser()]) {
           for (const accept of ["text/html", "application/json"]) {
             const request = new Request(`${replica.baseUrl}/api/auth/oauth2/authorize?${query}`, {
@@ -185,7 +197,7 @@ export const appsConformance = (it: Vitest.MethodsNonLive<Services>): void => {
                 cookie: [...visitor.cookies].map(([name, value]) => `${name}=${value}`).join("; ")
               }
             })
-            const answer = yield* replica.sessions.handle(request, Apps.nextAddress())
+            const answer = yield* replica.routes.handle(request, Apps.nextAddress())
             const shown = JSON.stringify(changes).slice(0, 100)
             const location = answer.headers.get("location") ?? assert.fail(`no redirect: ${shown}`)
             assert.strictEqual(new URL(location, replica.baseUrl).origin, "https://quarry.test", shown)
@@ -259,7 +271,11 @@ export const appsConformance = (it: Vitest.MethodsNonLive<Services>): void => {
         assert.deepStrictEqual(json.redirect_uris, redirect_uris)
         const app = String(json.client_id)
         const { challenge, verifier } = Apps.makeProof()
-        const answer = yield* Apps.allow(replica, browser, Apps.asking(replica, app, challenge, { redirect_uri: own }))
+        const answer = yield* Apps.allow(
+          replica,
+          browser,
+          Apps.authorizationQuery(replica, app, challenge, { redirect_uri: own })
+        )
         assert.isTrue(answer.href.startsWith(`${own}?`), answer.href)
         const body = new URLSearchParams({
           grant_type: "authorization_code",
@@ -275,7 +291,7 @@ export const appsConformance = (it: Vitest.MethodsNonLive<Services>): void => {
           "http://127.0.0.1/",
           "javascript://anysphere.cursor-retrieval/oauth/callback"
         ]) {
-          const query = Apps.asking(replica, app, challenge, { redirect_uri })
+          const query = Apps.authorizationQuery(replica, app, challenge, { redirect_uri })
           assert.match(yield* Apps.authorize(replica, browser, query), /^https:\/\/quarry\.test\/oauth\/error\?/)
         }
       }
@@ -312,11 +328,11 @@ export const appsConformance = (it: Vitest.MethodsNonLive<Services>): void => {
         "https://elsewhere.test/callback",
         undefined
       ]) {
-        const query = Apps.asking(replica, app, challenge, { redirect_uri })
+        const query = Apps.authorizationQuery(replica, app, challenge, { redirect_uri })
         const location = yield* Apps.authorize(replica, browser, query)
         assert.match(location, /^https:\/\/quarry\.test\/oauth\/error\?/, redirect_uri ?? "absent")
       }
-      const query = Apps.asking(replica, app, challenge, { redirect_uri: "http://127.0.0.1:9/callback" })
+      const query = Apps.authorizationQuery(replica, app, challenge, { redirect_uri: "http://127.0.0.1:9/callback" })
       assert.match((yield* Apps.allow(replica, browser, query)).href, /^http:\/\/127\.0\.0\.1:9\/callback\?code=/)
       const { redeem } = yield* Apps.makeCode(replica, browser, app)
       assert.strictEqual((yield* redeem({ redirect_uri: "http://127.0.0.1:9/callback" })).json.error, "invalid_grant")
@@ -328,7 +344,11 @@ export const appsConformance = (it: Vitest.MethodsNonLive<Services>): void => {
       const { app, browser, replica, tokens } = yield* aConnection
       const { challenge } = Apps.makeProof()
       for (const resource of ["https://elsewhere.test/mcp", [`${replica.baseUrl}/mcp`, "https://elsewhere.test/mcp"]]) {
-        const location = yield* Apps.authorize(replica, browser, Apps.asking(replica, app, challenge, { resource }))
+        const location = yield* Apps.authorize(
+          replica,
+          browser,
+          Apps.authorizationQuery(replica, app, challenge, { resource })
+        )
         assert.strictEqual(new URL(location).searchParams.get("error"), "invalid_target")
       }
       const { redeem } = yield* Apps.makeCode(replica, browser, app)
@@ -340,7 +360,11 @@ export const appsConformance = (it: Vitest.MethodsNonLive<Services>): void => {
       const own = `${replica.baseUrl}/api/auth/oauth2/userinfo`
       for (const resource of [own, [`${replica.baseUrl}/mcp`, own]]) {
         const { challenge, verifier } = Apps.makeProof()
-        const answer = yield* Apps.allow(replica, browser, Apps.asking(replica, app, challenge, { resource }))
+        const answer = yield* Apps.allow(
+          replica,
+          browser,
+          Apps.authorizationQuery(replica, app, challenge, { resource })
+        )
         const body = new URLSearchParams({
           grant_type: "authorization_code",
           code: answer.searchParams.get("code") ?? "",
@@ -359,7 +383,10 @@ export const appsConformance = (it: Vitest.MethodsNonLive<Services>): void => {
     Effect.gen(function* () {
       const { app, browser, replica } = yield* aConnection
       const { challenge, verifier } = Apps.makeProof()
-      const query = Apps.asking(replica, app, challenge, { resource: undefined, scope: "openid everything" })
+      const query = Apps.authorizationQuery(replica, app, challenge, {
+        resource: undefined,
+        scope: "openid everything"
+      })
       const answer = yield* Apps.allow(replica, browser, query)
       const body = new URLSearchParams({
         grant_type: "authorization_code",
@@ -600,7 +627,7 @@ export const appsConformance = (it: Vitest.MethodsNonLive<Services>): void => {
       assert.deepStrictEqual(json.grant_types, ["authorization_code", "refresh_token"])
       assert.strictEqual(json.token_endpoint_auth_method, "none")
       assert.notInclude(yield* dumpOf, huge)
-      const query = Apps.asking(replica, json.client_id, Apps.makeProof().challenge)
+      const query = Apps.authorizationQuery(replica, json.client_id, Apps.makeProof().challenge)
       assert.match(yield* Apps.authorize(replica, browser, query), /^\/oauth\/consent\?/)
       for (const body of ["", "[]", "null", '"x"', "{", "{}"]) {
         assert.strictEqual((yield* Apps.post(replica, "/oauth2/register", body)).status, 400, body)
@@ -636,7 +663,7 @@ export const appsConformance = (it: Vitest.MethodsNonLive<Services>): void => {
         "\0",
         "x".repeat(5000)
       ]) {
-        const query = Apps.asking(replica, name, Apps.makeProof().challenge)
+        const query = Apps.authorizationQuery(replica, name, Apps.makeProof().challenge)
         assert.match(yield* Apps.authorize(replica, browser, query), /\/oauth\/error\?error=invalid_client/)
         const body = new URLSearchParams({ grant_type: "refresh_token", refresh_token: "x", client_id: name })
         assert.strictEqual((yield* Apps.post(replica, "/oauth2/token", body)).status, 400)

@@ -1,13 +1,13 @@
 import { assert, type Vitest } from "@effect/vitest"
 import { DateTime, Effect } from "effect"
 import { TestClock } from "effect/testing"
+import type { LogEntry } from "../../src/domain/LogEntry.ts"
 import { everything, type HistoryFilter, type Position } from "../../src/domain/QueryHistory.ts"
-import type { QueryRecord } from "../../src/domain/QueryRecord.ts"
 import { total, type UsageQuery } from "../../src/domain/Usage.ts"
 import type { Accounts } from "../../src/services/Accounts.ts"
 import type { Ids } from "../../src/services/Ids.ts"
 import { Ledger } from "../../src/services/Ledger.ts"
-import { type LoggedQuery, QueryLog } from "../../src/services/QueryLog.ts"
+import { QueryLog, type StoredLogEntry } from "../../src/services/QueryLog.ts"
 import { discrepanciesOf, makeAccount, makeEmail, makeRecord } from "../support/searches.ts"
 
 /** What any query log promises. */
@@ -49,7 +49,7 @@ export const queryLogConformance = (it: Vitest.MethodsNonLive<Accounts | Ids | L
   )
 
   /** Entries of one account, oldest first, each a moment after the one before. */
-  const logged = Effect.fnUntraced(function* (entries: ReadonlyArray<Partial<QueryRecord>>) {
+  const logged = Effect.fnUntraced(function* (entries: ReadonlyArray<Partial<LogEntry>>) {
     const log = yield* QueryLog
     const account = yield* makeAccount({ plan: "starter" })
     for (const entry of entries) {
@@ -103,7 +103,7 @@ export const queryLogConformance = (it: Vitest.MethodsNonLive<Accounts | Ids | L
     Effect.gen(function* () {
       const log = yield* QueryLog
       const record = yield* makeRecord(undefined)
-      const request = (fields: Partial<QueryRecord["request"]>) => ({ request: { ...record.request, ...fields } })
+      const request = (fields: Partial<LogEntry["request"]>) => ({ request: { ...record.request, ...fields } })
       const batchId = yield* makeEmail
       const accountId = yield* logged([
         {},
@@ -135,7 +135,7 @@ export const queryLogConformance = (it: Vitest.MethodsNonLive<Accounts | Ids | L
       assert.deepStrictEqual(yield* find({ text: "%" }), [6])
       // A store's clock may give neighbours the same millisecond.
       const since = all[5]?.at ?? 0
-      const indices = (keep: (entry: LoggedQuery) => boolean) => all.flatMap((entry, n) => (keep(entry) ? [n] : []))
+      const indices = (keep: (entry: StoredLogEntry) => boolean) => all.flatMap((entry, n) => (keep(entry) ? [n] : []))
       assert.deepStrictEqual(
         yield* find({ from: since }),
         indices(({ at }) => at >= since)

@@ -1,18 +1,19 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Cause, Data, Deferred, Effect, Exit, Fiber, type Layer, Option } from "effect"
 import { TestClock } from "effect/testing"
-import { Ranking } from "../../src/domain/Organic.ts"
-import { type Cached, type Kept, ResultCache } from "../../src/services/ResultCache.ts"
+import type { Answer } from "../../src/domain/Answer.ts"
+import { Ranking } from "../../src/domain/Ranking.ts"
+import { ResultCache } from "../../src/services/ResultCache.ts"
 import { searchRequest } from "../support/requests.ts"
 
 class Failed extends Data.TaggedError("Failed")<{ readonly attempt: number }> {}
 
 /** A lookup that counts its runs, and answers each when the test says so. */
 const makeUpstream = Effect.gen(function* () {
-  const runs: Array<Deferred.Deferred<Kept, Failed>> = []
+  const runs: Array<Deferred.Deferred<Answer, Failed>> = []
   let interrupted = 0
   const lookup = Effect.suspend(() => {
-    const run = Deferred.makeUnsafe<Kept, Failed>()
+    const run = Deferred.makeUnsafe<Answer, Failed>()
     runs.push(run)
     return Deferred.await(run).pipe(Effect.onInterrupt(() => Effect.sync(() => interrupted++)))
   })
@@ -27,7 +28,7 @@ const makeUpstream = Effect.gen(function* () {
     interrupted: () => interrupted,
     answer: (attempt: number) =>
       Effect.flatMap(run(attempt), (run) =>
-        Deferred.succeed(run, { provider: `run ${attempt}`, ranking: new Ranking([]) })
+        Deferred.succeed(run, { provider: `run ${attempt}`, ranking: new Ranking([]), cached: false })
       ),
     fail: (attempt: number) => Effect.flatMap(run(attempt), (run) => Deferred.fail(run, new Failed({ attempt }))),
     defect: (attempt: number) => Effect.flatMap(run(attempt), (run) => Deferred.die(run, "a bug"))
@@ -49,7 +50,7 @@ export const resultCacheConformance = (
   const { layer, settle } = options
   let tests = 0
   /** A search of its own for each test: a shared store remembers those of others. */
-  const promise = (title: string, body: (query: string) => Effect.Effect<void, Failed | Cached, ResultCache>) =>
+  const promise = (title: string, body: (query: string) => Effect.Effect<void, Failed | Answer, ResultCache>) =>
     it.effect(title, () => body(`conformance ${name} ${tests++}`).pipe(Effect.provide(layer)))
 
   describe(`ResultCache: ${name}`, () => {
@@ -57,9 +58,9 @@ export const resultCacheConformance = (
       Effect.gen(function* () {
         const cache = yield* ResultCache
         const result = { position: 1, title: "A", url: "https://a.test/", domain: "a.test", snippet: "" }
-        const found: Kept = { provider: "p", ranking: new Ranking([result]) }
+        const found: Answer = { provider: "p", ranking: new Ranking([result]), cached: false }
         const request = searchRequest({ query })
-        assert.deepStrictEqual(yield* cache.get(request, Effect.succeed(found)), { ...found, cached: false })
+        assert.deepStrictEqual(yield* cache.get(request, Effect.succeed(found)), found)
         assert.deepStrictEqual(yield* cache.get(request, Effect.die("looked up again")), { ...found, cached: true })
       })
     )
@@ -69,7 +70,10 @@ export const resultCacheConformance = (
         const cache = yield* ResultCache
         const cached = (fields: Parameters<typeof searchRequest>[0]) =>
           Effect.map(
-            cache.get(searchRequest({ query, ...fields }), Effect.succeed({ provider: "p", ranking: new Ranking([]) })),
+            cache.get(
+              searchRequest({ query, ...fields }),
+              Effect.succeed({ provider: "p", ranking: new Ranking([]), cached: false })
+            ),
             ({ cached }) => cached
           )
         assert.isFalse(yield* cached({}))
@@ -115,7 +119,10 @@ export const resultCacheConformance = (
         const request = searchRequest({ query })
         const failure = yield* Effect.flip(cache.get(request, Effect.fail(new Failed({ attempt: 1 }))))
         assert.deepStrictEqual(failure, new Failed({ attempt: 1 }))
-        const retried = yield* cache.get(request, Effect.succeed({ provider: "p", ranking: new Ranking([]) }))
+        const retried = yield* cache.get(
+          request,
+          Effect.succeed({ provider: "p", ranking: new Ranking([]), cached: false })
+        )
         assert.isFalse(retried.cached)
       })
     )

@@ -49,7 +49,7 @@ describe("R35: the official client", () => {
           return complaints
         })
       )
-      // What the client does by itself is over when its connection is.
+      // Leaves time for background work of the client, which ends with its connection.
       yield* Effect.sleep("200 millis")
       assert.deepStrictEqual(complaints, [])
     })

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Effect, Fiber, References } from "effect"
 import * as fc from "fast-check"
-import { MemoryStore } from "../../src/layers/memory/MemoryStore.ts"
+import { MemoryStore } from "../../src/testing/MemoryStore.ts"
 import { initialize, post, request, toolCall } from "../support/Mcp.ts"
 import * as MemoryStorage from "../support/MemoryStorage.ts"
 import { aCaller, found, providing, services, servicesOver, unlimited } from "../support/Services.ts"

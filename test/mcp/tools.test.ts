@@ -1,16 +1,16 @@
 import { readFileSync } from "node:fs"
 import { assert, describe, it } from "@effect/vitest"
-import { DateTime, Effect, References, Schema, Tracer } from "effect"
-import { TestClock } from "effect/testing"
+import { Effect, References, Schema, Tracer } from "effect"
 import { UpstreamError, UpstreamTimeout } from "../../src/domain/errors.ts"
 import { SearchResult } from "../../src/domain/SearchResult.ts"
-import { MemoryStore } from "../../src/layers/memory/MemoryStore.ts"
 import { Ledger } from "../../src/services/Ledger.ts"
+import { MemoryStore } from "../../src/testing/MemoryStore.ts"
+import { SignedIn } from "../../src/testing/SessionsMemory.ts"
 import { callTool, post, request, toolCall } from "../support/Mcp.ts"
-import { SignedIn } from "../support/MemorySessions.ts"
 import { aCaller, demoOrigin, found, marketplaceSecret, providing, services } from "../support/Services.ts"
 import { discrepanciesOf } from "../support/searches.ts"
 import * as TestApi from "../support/TestApi.ts"
+import { startingAt } from "../support/Time.ts"
 
 const layer = services(
   providing(({ query }) => {
@@ -38,7 +38,7 @@ const listed = Effect.gen(function* () {
   return Object.fromEntries(tools.map((tool: { name: string }) => [tool.name, tool]))
 })
 
-/** What the HTTP API says of a field; the list of countries is left to the answer that refuses one. */
+/** The description of a field in the HTTP API, without the list of countries. */
 const withoutCountries = ({ enum: countries, ...rest }: Record<string, unknown>) =>
   Array.isArray(countries) && countries.length > 100 ? rest : { ...rest, ...(countries ? { enum: countries } : {}) }
 
@@ -219,7 +219,6 @@ describe("web_search", () => {
 
   it.effect("quota_exceeded says when the quota resets, and on the trial that it does not", () =>
     Effect.gen(function* () {
-      yield* TestClock.setTime(DateTime.toEpochMillis(DateTime.makeUnsafe("2026-03-10T00:00:00Z")))
       const api = yield* TestApi.make
       const monthly = yield* aCaller({ plan: "starter", quota: 1 })
       const trial = yield* aCaller({ plan: "trial", quota: 0 })
@@ -231,7 +230,7 @@ describe("web_search", () => {
       assert.match(spent.content[0].text, /before the quota resets at 2026-04-01T00:00:00\.000Z/)
       const never = yield* callTool(api, trial.auth, "bulk_search", { queries: ["a"] })
       assert.match(never.content[0].text, /^quota_exceeded: .*\nDo not call again: the trial's quota does not reset/)
-    }).pipe(Effect.provide(layer))
+    }).pipe(Effect.provide(layer), startingAt("2026-03-10T00:00:00Z"))
   )
 
   it.effect("a credential among the arguments is nothing: neither used nor stored", () =>
@@ -302,7 +301,6 @@ describe("bulk_search", () => {
 describe("account", () => {
   it.effect("tells plan, credits and reset, costs nothing, and names the calling key", () =>
     Effect.gen(function* () {
-      yield* TestClock.setTime(DateTime.toEpochMillis(DateTime.makeUnsafe("2026-03-10T00:00:00Z")))
       const api = yield* TestApi.make
       const { account, auth, principal } = yield* aCaller({ plan: "starter" })
       yield* callTool(api, auth, "web_search", { query: "a" })
@@ -317,7 +315,7 @@ describe("account", () => {
       assert.strictEqual(me.api_key.id, principal._tag === "key" ? principal.key.id : undefined)
       assert.match(content[0].text, /^4999 credits available/)
       assert.strictEqual((yield* Effect.flatMap(Ledger, (ledger) => ledger.allowance(account))).used, 1)
-    }).pipe(Effect.provide(layer))
+    }).pipe(Effect.provide(layer), startingAt("2026-03-10T00:00:00Z"))
   )
 })
 

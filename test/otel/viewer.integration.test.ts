@@ -5,7 +5,7 @@ import { createInterface } from "node:readline"
 import { fileURLToPath } from "node:url"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { spanned } from "../../src/services/Tracing.ts"
+import { withSpan } from "../../src/services/Tracing.ts"
 import { traced } from "../support/Traces.ts"
 
 const program = fileURLToPath(new URL("../../otel/viewer/viewer.ts", import.meta.url))
@@ -41,8 +41,8 @@ const sendChunks = (url: string, chunk: Buffer, count: number) =>
 
 /** What a process exports of a batch of one row, whose query holds markup. */
 const exported = traced(
-  spanned("Bulk.run", { attributes: { "quarry.batch.id": "bat_1", "quarry.query": "<script>" } }, () =>
-    spanned("quarry.row", { attributes: { "quarry.row.index": 0, "error.type": "upstream_error" } }, () => Effect.void)
+  withSpan("Bulk.run", { attributes: { "quarry.batch.id": "bat_1", "quarry.query": "<script>" } }, () =>
+    withSpan("quarry.row", { attributes: { "quarry.row.index": 0, "error.type": "upstream_error" } }, () => Effect.void)
   )
 ).pipe(Effect.map(({ request, server }) => ({ traceId: server.traceId, body: request })))
 

@@ -35,7 +35,7 @@ Postgres.describeWithPostgres("Bulk on Postgres", () => {
         (n) => bulk.run(caller.principal, batch(`batch ${n}`, 50)),
         { concurrency: "unbounded" }
       )
-      assert.isTrue(served.every(({ receipt, result }) => receipt.creditsUsed === 50 && result.succeeded === 50))
+      assert.isTrue(served.every(({ body, receipt }) => receipt.creditsUsed === 50 && body.succeeded === 50))
       const sql = yield* SqlClient.SqlClient
       const [log] = yield* sql<{ readonly rows: bigint; readonly credits: bigint; readonly batches: bigint }>`
         select count(*) as rows, sum(credits) as credits, count(distinct batch_id) as batches from queries`

@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Clock, Effect, Fiber, Layer, Result } from "effect"
+import { Clock, Effect, Fiber, Result } from "effect"
 import { TestClock } from "effect/testing"
 import * as fc from "fast-check"
 import { type BulkRows, parseBulk } from "../../src/domain/BulkRequest.ts"
@@ -7,7 +7,6 @@ import { UpstreamError } from "../../src/domain/errors.ts"
 import type { SearchRequest } from "../../src/domain/SearchRequest.ts"
 import { Bulk } from "../../src/services/Bulk.ts"
 import { Ledger } from "../../src/services/Ledger.ts"
-import { Providers } from "../../src/services/Providers.ts"
 import { QueryLog } from "../../src/services/QueryLog.ts"
 import { aCaller, found, providing, services } from "../support/Services.ts"
 import { advance } from "../support/Time.ts"
@@ -37,7 +36,7 @@ const runTimed = Effect.fnUntraced(function* (queries: ReadonlyArray<unknown>, s
   const { served, tookMs } = yield* Fiber.join(fiber)
   const log = yield* Effect.flatMap(QueryLog, (queryLog) => queryLog.recent(caller.account.id, 100))
   const allowance = yield* Effect.flatMap(Ledger, (ledger) => ledger.allowance(caller.account))
-  return { ...served, tookMs, log, used: allowance.used, codes: served.result.results.map(codeOf) }
+  return { ...served, tookMs, log, used: allowance.used, codes: served.body.results.map(codeOf) }
 })
 
 const codeOf = (row: { readonly status: string; readonly error?: string }) => row.error ?? row.status
@@ -45,9 +44,9 @@ const codeOf = (row: { readonly status: string; readonly error?: string }) => ro
 describe("Bulk", () => {
   it.effect("answers in input order whatever order the rows finish in", () =>
     Effect.gen(function* () {
-      const { result, tookMs } = yield* runTimed(["a 900", "b 100", "c 500", "d 300", "e 700"], 2)
+      const { body, tookMs } = yield* runTimed(["a 900", "b 100", "c 500", "d 300", "e 700"], 2)
       assert.deepStrictEqual(
-        result.results.map((row) => row.status === "ok" && row.query),
+        body.results.map((row) => row.status === "ok" && row.query),
         ["a 900", "b 100", "c 500", "d 300", "e 700"]
       )
       assert.strictEqual(tookMs, 900)
@@ -85,7 +84,7 @@ describe("Bulk", () => {
         assert.strictEqual(batch.receipt.creditsUsed, 25)
         assert.strictEqual(batch.used, 25)
         assert.strictEqual(batch.log.length, 25)
-        const messages = batch.result.results.map((row) => (row.status === "error" ? row.message : ""))
+        const messages = batch.body.results.map((row) => (row.status === "error" ? row.message : ""))
         assert.deepStrictEqual(
           messages.slice(20).map((message) => /not charged/.test(message)),
           [...Array(5).fill(false), ...Array(25).fill(true)]
@@ -143,8 +142,8 @@ describe("Bulk", () => {
     Effect.gen(function* () {
       const caller = yield* aCaller({ plan: "custom", quota: 0 })
       const bulk = yield* Bulk
-      const { receipt, result } = yield* bulk.run(caller.principal, rowsOf([1, "", { query: "a", geo: "xx" }]))
-      assert.deepStrictEqual(result.results.map(codeOf), ["invalid_request", "invalid_request", "unsupported_geo"])
+      const { body, receipt } = yield* bulk.run(caller.principal, rowsOf([1, "", { query: "a", geo: "xx" }]))
+      assert.deepStrictEqual(body.results.map(codeOf), ["invalid_request", "invalid_request", "unsupported_geo"])
       assert.strictEqual(receipt.creditsUsed, 0)
       const refused = yield* Effect.flip(bulk.run(caller.principal, rowsOf([1, "a"])))
       assert.strictEqual(refused._tag, "quota_exceeded")
@@ -170,9 +169,9 @@ describe("Bulk", () => {
   it.effect("identical rows share one upstream call with the cache off, and each is charged", () =>
     Effect.gen(function* () {
       let calls = 0
-      const counting = Layer.succeed(Providers, {
-        search: () => Effect.sync(() => calls++).pipe(Effect.andThen(Effect.sleep(100)), Effect.as(found(1)))
-      })
+      const counting = providing(() =>
+        Effect.sync(() => calls++).pipe(Effect.andThen(Effect.sleep(100)), Effect.as(found(1)))
+      )
       const { receipt, log } = yield* runTimed(Array(12).fill("same"), 2).pipe(
         Effect.provide(services(counting, { ttlSeconds: 0 }))
       )
@@ -220,17 +219,17 @@ describe("Bulk", () => {
 
   it.effect("every log entry of a batch carries its batch id", () =>
     Effect.gen(function* () {
-      const { log, result } = yield* runTimed(["a", "b", 3], 1)
-      assert.match(result.batch_id, /^bat_[0-9a-f]{32}$/)
+      const { body, log } = yield* runTimed(["a", "b", 3], 1)
+      assert.match(body.batch_id, /^bat_[0-9a-f]{32}$/)
       assert.deepStrictEqual(
         log.map(({ batchId }) => batchId),
-        [result.batch_id, result.batch_id]
+        [body.batch_id, body.batch_id]
       )
     }).pipe(Effect.provide(services(timed)))
   )
 })
 
-/** What a row's provider does, told by its query. */
+/** The behaviour of a row's provider, chosen by the row's query. */
 const behaviour: Record<string, Effect.Effect<ReturnType<typeof found>, UpstreamError>> = {
   ok: Effect.succeed(found(2)),
   slow: Effect.as(Effect.sleep(200), found(2)),
@@ -276,8 +275,8 @@ describe("Bulk accounting", () => {
                 assert.isAbove(valid, quota + packs)
                 return
               }
-              const { receipt, result } = outcome.success
-              const dispatched = result.results.filter(
+              const { body, receipt } = outcome.success
+              const dispatched = body.results.filter(
                 (row) =>
                   row.status === "ok" ||
                   row.error === "upstream_error" ||
@@ -286,8 +285,8 @@ describe("Bulk accounting", () => {
               assert.strictEqual(receipt.creditsUsed, dispatched)
               assert.strictEqual(receipt.creditsUsed, log.length)
               assert.strictEqual(receipt.creditsUsed, spent)
-              assert.strictEqual(result.succeeded + result.failed, result.total)
-              assert.strictEqual(result.total, queries.length)
+              assert.strictEqual(body.succeeded + body.failed, body.total)
+              assert.strictEqual(body.total, queries.length)
             })
             await Effect.runPromise(
               program.pipe(Effect.provide(services(behaving)), Effect.provide(TestClock.layer()), Effect.scoped)

@@ -8,8 +8,9 @@ import { ProviderStates } from "../../src/services/ProviderStates.ts"
 import { Providers } from "../../src/services/Providers.ts"
 import { Search } from "../../src/services/Search.ts"
 import { aCaller, aPrincipal, aRequest, found, providing, services } from "../support/Services.ts"
+import { deadlineAfter } from "../support/Time.ts"
 
-/** What has been counted, by metric and labels. Histograms count their values. */
+/** The present counts by metric and labels; for histograms the number of values. */
 const counted = Effect.map(Metric.snapshot, (metrics) => {
   const counts: Record<string, number> = {}
   for (const { attributes = {}, id, state } of metrics) {
@@ -100,13 +101,13 @@ describe("what is counted", () => {
 
   it.effect("a caller that leaves early says nothing of the provider", () =>
     Effect.gen(function* () {
-      const { track } = yield* ProviderStates
-      const tracked = yield* track(hangs)
-      const fiber = yield* Effect.forkChild(tracked.ask(aRequest, 1_000))
+      const { monitor } = yield* ProviderStates
+      const provider = yield* monitor(hangs)
+      const fiber = yield* Effect.forkChild(provider.attempt(aRequest, yield* deadlineAfter(1_000)))
       yield* TestClock.adjust(900)
       yield* Fiber.interrupt(fiber)
       assert.strictEqual((yield* counted)["quarry.provider.attempt.duration meta google abandoned"], 1)
-      assert.strictEqual(tracked.state(0).refusals, 0)
+      assert.strictEqual(provider.state(0).refusals, 0)
     }).pipe(Effect.provide(ProviderStates.layer), isolated)
   )
 })

@@ -1,9 +1,9 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer, References } from "effect"
 import { ProviderStates } from "../../src/services/ProviderStates.ts"
-import { Providers } from "../../src/services/Providers.ts"
 import * as ProviderTable from "../support/ProviderTable.ts"
 import { searchRequest } from "../support/requests.ts"
+import { searchProviders } from "../support/Time.ts"
 import { type Answer, json, serve } from "../support/UpstreamServer.ts"
 import { upstreams } from "../support/upstreams.ts"
 
@@ -18,11 +18,10 @@ const timed = (urls: ReadonlyArray<string>, times: number) => {
     targets: { alpha_search: urls.map((_, index) => ({ provider: `p${index}` })) }
   }
   return Effect.gen(function* () {
-    const { search } = yield* Providers
     const durations: Array<number> = []
     for (let time = 0; time < times; time++) {
       const startedAt = performance.now()
-      yield* search(searchRequest())
+      yield* searchProviders(searchRequest())
       durations.push(performance.now() - startedAt)
     }
     return durations

@@ -1,13 +1,14 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Cause, Clock, Duration, Effect, Exit, Fiber, Layer, Logger } from "effect"
 import { TestClock } from "effect/testing"
+import { Refusal, type RefusalReason } from "../../src/domain/Refusal.ts"
 import { targets } from "../../src/domain/Target.ts"
 import { Limits } from "../../src/services/Limits.ts"
-import { type Provider, Refusal, type RefusalReason } from "../../src/services/Provider.ts"
+import type { Provider } from "../../src/services/Provider.ts"
 import { ProviderStates } from "../../src/services/ProviderStates.ts"
 import { Providers, type ProviderTable } from "../../src/services/Providers.ts"
 import { searchRequest } from "../support/requests.ts"
-import { advance } from "../support/Time.ts"
+import { advance, searchProviders } from "../support/Time.ts"
 
 const row = { url: "https://example.test/", title: "T", snippet: "" }
 
@@ -35,12 +36,11 @@ const tableOf = (alpha: ReadonlyArray<Provider>): ProviderTable => ({
   zeta_search: []
 })
 
-/** How a search ends over these providers, and when. */
+/** The outcome of a search over these providers, and its time. */
 const search = (alpha: ReadonlyArray<Provider>, fields?: Parameters<typeof searchRequest>[0]) =>
   Effect.gen(function* () {
-    const providers = yield* Providers
     const startedAt = yield* Clock.currentTimeMillis
-    const fiber = yield* providers.search(searchRequest(fields)).pipe(
+    const fiber = yield* searchProviders(searchRequest(fields)).pipe(
       Effect.exit,
       Effect.flatMap((exit) =>
         Effect.map(Clock.currentTimeMillis, (endedAt) => ({ exit, afterMs: endedAt - startedAt }))
@@ -54,7 +54,8 @@ const search = (alpha: ReadonlyArray<Provider>, fields?: Parameters<typeof searc
 const found = (alpha: ReadonlyArray<Provider>, fields?: Parameters<typeof searchRequest>[0]) =>
   Effect.map(search(alpha, fields), ({ afterMs, exit }) => {
     if (Exit.isFailure(exit)) throw new Error(`it failed: ${Cause.pretty(exit.cause)}`)
-    return { ...exit.value, afterMs }
+    const { provider, ranking } = exit.value
+    return { provider, urls: ranking.results.map(({ url }) => url), afterMs }
   })
 
 const failed = (alpha: ReadonlyArray<Provider>, fields?: Parameters<typeof searchRequest>[0]) =>
@@ -69,7 +70,7 @@ describe("Providers", () => {
     Effect.gen(function* () {
       assert.deepStrictEqual(yield* found([answers("first"), answers("second")]), {
         provider: "first",
-        rows: [row],
+        urls: [row.url],
         afterMs: 0
       })
       assert.strictEqual((yield* found([answers("first")], { target: "beta_search" })).provider, "beta")
@@ -98,8 +99,8 @@ describe("Providers", () => {
 
   it.effect("R14: no rows are an answer, and no other provider is asked", () =>
     Effect.gen(function* () {
-      const { provider, rows } = yield* found([answers("first", []), answers("second")])
-      assert.deepStrictEqual([provider, rows], ["first", []])
+      const { provider, urls } = yield* found([answers("first", []), answers("second")])
+      assert.deepStrictEqual([provider, urls], ["first", []])
     })
   )
 
@@ -218,13 +219,12 @@ describe("Providers", () => {
     options?: { readonly hedge?: boolean; readonly between?: Effect.Effect<void> }
   ) =>
     Effect.gen(function* () {
-      const providers = yield* Providers
       const outcomes: Array<string> = []
       for (let time = 0; time < times; time++) {
         yield* options?.between ?? Effect.void
         const startedAt = yield* Clock.currentTimeMillis
         const fiber = yield* Effect.forkChild(
-          Effect.match(providers.search(searchRequest()), {
+          Effect.match(searchProviders(searchRequest()), {
             onSuccess: ({ provider }) => provider,
             onFailure: ({ _tag }) => _tag
           }).pipe(Effect.flatMap((what) => Effect.map(Clock.currentTimeMillis, (now) => `${what} ${now - startedAt}`)))
@@ -268,9 +268,9 @@ describe("Providers", () => {
         // A probe after the cool-down is the only cost from then on.
         assert.deepStrictEqual(outcomes.slice(3), Array(17).fill("good 0"))
         assert.strictEqual(bad.asked(), 3)
-        assert.deepInclude(states[0], { name: "bad", state: "open", refusals: 3, answers: 0 })
+        assert.deepInclude(states[0], { name: "bad", phase: "open", refusals: 3, answers: 0 })
         assert.strictEqual(states[0]?.lastRefusal?.reason, "timeout")
-        assert.deepInclude(states[1], { name: "good", state: "closed", answers: 20 })
+        assert.deepInclude(states[1], { name: "good", phase: "closed", answers: 20 })
       })
     )
 
@@ -395,7 +395,7 @@ describe("Providers", () => {
         const { outcomes, states } = yield* searches([loser, answers("winner")], 4, { hedge: true })
         // Nothing is known of how long it takes, so it has its share of the time.
         assert.deepStrictEqual(outcomes, [...Array(3).fill("winner 7500"), "winner 0"])
-        assert.deepStrictEqual([interrupted, states[0]?.refusals, states[0]?.state], [3, 3, "open"])
+        assert.deepStrictEqual([interrupted, states[0]?.refusals, states[0]?.phase], [3, 3, "open"])
       })
     )
 

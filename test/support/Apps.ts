@@ -5,7 +5,7 @@ import type { Answered, makeBrowser, Replica } from "./SignIn.ts"
 
 export type Browser = ReturnType<typeof makeBrowser>
 
-/** Where apps on a person's machine wait for their answer. */
+/** The redirect of apps on a person's machine. */
 export const callback = "http://127.0.0.1:33418/callback"
 
 let addresses = 0
@@ -25,7 +25,7 @@ export const post = Effect.fnUntraced(function* (
     headers: { "content-type": type, ...options.headers },
     body: String(body)
   })
-  const response = yield* replica.sessions.handle(request, options.address ?? nextAddress())
+  const response = yield* replica.routes.handle(request, options.address ?? nextAddress())
   const text = yield* Effect.promise(() => response.text())
   const answered: Answered = {
     status: response.status,
@@ -55,8 +55,13 @@ export const makeProof = () => {
 
 type Parameters = Readonly<Record<string, string | ReadonlyArray<string> | undefined>>
 
-/** What an app asks for, with what the test changes of it. */
-export const asking = (replica: Replica, app: string, challenge: string, changes: Parameters = {}): URLSearchParams => {
+/** The authorization request of an app, with the changes of a test. */
+export const authorizationQuery = (
+  replica: Replica,
+  app: string,
+  challenge: string,
+  changes: Parameters = {}
+): URLSearchParams => {
   const parameters: Parameters = {
     response_type: "code",
     client_id: app,
@@ -77,11 +82,11 @@ export const asking = (replica: Replica, app: string, challenge: string, changes
   )
 }
 
-/** Where a browser that opens the app's request is sent. */
+/** The redirect of a browser that opens an authorization request. */
 export const authorize = (replica: Replica, browser: Browser, query: URLSearchParams) =>
   Effect.map(browser.get(replica, `/oauth2/authorize?${query}`), ({ headers }) => headers.get("location") ?? "")
 
-/** Where a person who is asked, and allows it, is sent. */
+/** The redirect to the app after the person has allowed it. */
 export const allow = Effect.fnUntraced(function* (replica: Replica, browser: Browser, query: URLSearchParams) {
   const asked = yield* authorize(replica, browser, query)
   const signed = asked.slice(asked.indexOf("?") + 1)
@@ -99,10 +104,10 @@ export const tokensOf = ({ json }: Answered): Tokens => ({
   refresh: String(json.refresh_token)
 })
 
-/** A code that is one step from tokens, and how it is taken. */
+/** An authorization code, and the request that redeems it. */
 export const makeCode = Effect.fnUntraced(function* (replica: Replica, browser: Browser, app: string) {
   const { challenge, verifier } = makeProof()
-  const answer = yield* allow(replica, browser, asking(replica, app, challenge))
+  const answer = yield* allow(replica, browser, authorizationQuery(replica, app, challenge))
   const code = answer.searchParams.get("code") ?? ""
   const redeem = (changes: Record<string, string> = {}) =>
     post(
@@ -134,7 +139,7 @@ export const revoke = (replica: Replica, app: string, token: string, hint?: stri
     new URLSearchParams({ token, client_id: app, ...(hint === undefined ? {} : { token_type_hint: hint }) })
   )
 
-/** An app that a person has let in. */
+/** An app with tokens of a person. */
 export const letIn = Effect.fnUntraced(function* (replica: Replica, browser: Browser) {
   const app = yield* makeApp(replica)
   const { code, redeem } = yield* makeCode(replica, browser, app)

@@ -1,8 +1,9 @@
 import { NodeHttpServer } from "@effect/platform-node"
 import { Context, Duration, Effect, Exit, Layer, References, Scope } from "effect"
 import type { SearchRequest } from "../../src/domain/SearchRequest.ts"
-import { type App, type ListenerLimits, serve } from "../../src/http/NodeListener.ts"
-import * as Server from "../../src/http/Server.ts"
+import { limits } from "../../src/http/listener/limits.ts"
+import { type App, type ListenerLimits, serve } from "../../src/http/listener/NodeListener.ts"
+import * as Listener from "../../src/process/Listener.ts"
 import { Readiness } from "../../src/services/Readiness.ts"
 import * as StubServices from "./StubServices.ts"
 
@@ -23,10 +24,10 @@ export const start = Effect.fnUntraced(function* (options?: {
     host: "127.0.0.1",
     port: 0,
     grace: options?.grace ?? Duration.seconds(5),
-    limits: { ...Server.limits, ...options?.limits }
+    limits: { ...limits, ...options?.limits }
   }
   const listening =
-    options?.app === undefined ? Server.make(settings) : serve(options.app, { ...settings, drain: settings.grace })
+    options?.app === undefined ? Listener.make(settings) : serve(options.app, { ...settings, drain: settings.grace })
   const { port } = yield* listening.pipe(
     Scope.provide(scope),
     Effect.provideContext(context),

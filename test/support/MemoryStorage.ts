@@ -1,10 +1,6 @@
 import { Effect, Layer } from "effect"
-import * as Ids from "../../src/layers/Ids.ts"
-import * as AccountsMemory from "../../src/layers/memory/AccountsMemory.ts"
-import * as KeyStoreMemory from "../../src/layers/memory/KeyStoreMemory.ts"
-import * as LedgerMemory from "../../src/layers/memory/LedgerMemory.ts"
-import { MemoryStore } from "../../src/layers/memory/MemoryStore.ts"
-import * as QueryLogMemory from "../../src/layers/memory/QueryLogMemory.ts"
+import * as InMemory from "../../src/testing/InMemory.ts"
+import { MemoryStore } from "../../src/testing/MemoryStore.ts"
 import { Backdoor } from "./Backdoor.ts"
 
 const backdoor = Layer.effect(
@@ -33,11 +29,5 @@ const backdoor = Layer.effect(
   )
 )
 
-/** Every storage service over one memory store. */
-export const layer = Layer.mergeAll(
-  AccountsMemory.layer,
-  KeyStoreMemory.layer,
-  LedgerMemory.layer(),
-  QueryLogMemory.layer,
-  backdoor
-).pipe(Layer.provideMerge(Layer.merge(MemoryStore.layer, Ids.layer)))
+/** Every storage service over one memory store, with a way to break them. */
+export const layer = Layer.provideMerge(backdoor, InMemory.storage)

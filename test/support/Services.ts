@@ -2,67 +2,46 @@ import { Duration, Effect, Layer, Redacted } from "effect"
 import { HttpServer } from "effect/http"
 import type { Account } from "../../src/domain/Account.ts"
 import type { KeyMode } from "../../src/domain/ApiKey.ts"
+import type { UpstreamError, UpstreamTimeout } from "../../src/domain/errors.ts"
 import type { UpstreamRow } from "../../src/domain/Organic.ts"
 import type { Principal } from "../../src/domain/Principal.ts"
-import * as MarketplaceProxy from "../../src/layers/auth/MarketplaceProxy.ts"
-import * as RateLimiterMemory from "../../src/layers/memory/RateLimiterMemory.ts"
-import * as ResultCacheMemory from "../../src/layers/memory/ResultCacheMemory.ts"
-import { AccountRemoval } from "../../src/services/AccountRemoval.ts"
+import type { SearchRequest } from "../../src/domain/SearchRequest.ts"
 import { Accounts, type PlanChoice } from "../../src/services/Accounts.ts"
-import { Bulk } from "../../src/services/Bulk.ts"
-import { Credentials } from "../../src/services/Credentials.ts"
-import { Deployment } from "../../src/services/Deployment.ts"
 import type { Ids } from "../../src/services/Ids.ts"
 import { KeyStore } from "../../src/services/KeyStore.ts"
 import { Ledger } from "../../src/services/Ledger.ts"
-import { type Found, Providers } from "../../src/services/Providers.ts"
+import type { Providers } from "../../src/services/Providers.ts"
 import type { QueryLog } from "../../src/services/QueryLog.ts"
 import { RateLimiter } from "../../src/services/RateLimiter.ts"
-import { Search } from "../../src/services/Search.ts"
 import { TrustedProxies } from "../../src/services/TrustedProxies.ts"
-import * as MemorySessions from "./MemorySessions.ts"
+import * as InMemory from "../../src/testing/InMemory.ts"
 import * as MemoryStorage from "./MemoryStorage.ts"
 import { searchRequest } from "./requests.ts"
 
 export const demoOrigin = "https://www.quarry.test"
 export const marketplaceSecret = "the-secret-of-the-marketplace-proxy"
 
-/** What stands in front of every service: sessions in memory, a marketplace on the growth plan, one trusted proxy. */
-const admission = Layer.mergeAll(Credentials.layer, AccountRemoval.layer).pipe(
-  Layer.provide(MarketplaceProxy.layer({ secrets: [Redacted.make(marketplaceSecret)], plan: "growth" })),
-  Layer.provideMerge(
-    Layer.mergeAll(
-      MemorySessions.layer,
-      Layer.succeed(Deployment, { origin: "http://quarry.test", demoOrigin }),
-      Layer.succeed(TrustedProxies, 1)
-    )
-  )
-)
-
-/** Every service over a storage, on the test's clock and with the providers of the test. */
+/** Every service over a storage, on the test's clock and with the providers of the test, behind one trusted proxy. */
 export const servicesOver = <S, E, R>(
   storage: Layer.Layer<Accounts | Ids | KeyStore | Ledger | QueryLog | S, E, R>,
   providers: Layer.Layer<Providers>,
-  options: { readonly cacheSeconds?: number; readonly limiter?: Layer.Layer<RateLimiter> } = {}
+  options: InMemory.Options = {}
 ) =>
-  Layer.mergeAll(Search.layer, Bulk.layer, admission).pipe(
-    Layer.provideMerge(
-      Layer.mergeAll(
-        storage,
-        options.limiter ?? RateLimiterMemory.layer(),
-        ResultCacheMemory.layer({ ttl: Duration.seconds(options.cacheSeconds ?? 300), capacity: 10_000 }),
-        providers,
-        HttpServer.layerServices
-      )
-    )
-  )
+  InMemory.layerOver(storage, providers, {
+    demoOrigin,
+    marketplaceSecret: Redacted.make(marketplaceSecret),
+    ...options
+  }).pipe(Layer.provideMerge(Layer.merge(Layer.succeed(TrustedProxies, 1), HttpServer.layerServices)))
 
 /** Every service, in memory. */
 export const services = (
   providers: Layer.Layer<Providers>,
   cache: { readonly ttlSeconds: number } = { ttlSeconds: 300 },
   ledger: Layer.Layer<Ledger, never, Ledger> = Layer.effect(Ledger, Ledger)
-) => servicesOver(ledger.pipe(Layer.provideMerge(MemoryStorage.layer)), providers, { cacheSeconds: cache.ttlSeconds })
+) =>
+  servicesOver(ledger.pipe(Layer.provideMerge(MemoryStorage.layer)), providers, {
+    cacheTtl: Duration.seconds(cache.ttlSeconds)
+  })
 
 /** A limiter that admits everything: for tables of more requests than a minute admits. */
 export const unlimited = Layer.succeed(RateLimiter, {
@@ -70,12 +49,18 @@ export const unlimited = Layer.succeed(RateLimiter, {
     Effect.succeed({ admitted: true, limit, remaining: limit, resetAtSeconds: 60, retryAfterSeconds: 60 })
 })
 
+interface ProviderRows {
+  readonly provider: string
+  readonly rows: ReadonlyArray<UpstreamRow>
+}
+
 /** Providers that answer by a rule of the test. */
-export const providing = (search: Providers["Service"]["search"]): Layer.Layer<Providers> =>
-  Layer.succeed(Providers, { search })
+export const providing = (
+  search: (request: SearchRequest) => Effect.Effect<ProviderRows, UpstreamError | UpstreamTimeout>
+): Layer.Layer<Providers> => InMemory.providers((request) => Effect.map(search(request), ({ rows }) => rows))
 
 /** `count` rows of one provider. */
-export const found = (count: number): Found => ({
+export const found = (count: number): ProviderRows => ({
   provider: "test",
   rows: Array.from(
     { length: count },

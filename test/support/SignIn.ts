@@ -1,11 +1,13 @@
 import { Effect, Layer, Queue, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
-import * as AccessTokensBetterAuth from "../../src/layers/auth/AccessTokensBetterAuth.ts"
-import type { ProviderClient } from "../../src/layers/auth/BetterAuth.ts"
-import * as SessionsBetterAuth from "../../src/layers/auth/SessionsBetterAuth.ts"
+import * as Auth from "../../src/layers/auth/Auth.ts"
+import type { ProviderClient } from "../../src/layers/auth/Options.ts"
 import { AccessTokens } from "../../src/services/AccessTokens.ts"
+import { AuthorizationRequests } from "../../src/services/AuthorizationRequests.ts"
+import { AuthRoutes } from "../../src/services/AuthRoutes.ts"
 import { type Email, Emails } from "../../src/services/Emails.ts"
 import { Sessions } from "../../src/services/Sessions.ts"
+import { type Browser, SignIn } from "../../src/services/SignIn.ts"
 
 export const password = "correct horse battery staple"
 
@@ -20,7 +22,7 @@ export interface Answered {
 export interface ReplicaOptions {
   readonly baseUrl?: string
   readonly secret?: string
-  /** Whether its emails reach anybody. */
+  /** True with a mail server. */
   readonly delivers?: boolean
   readonly google?: ProviderClient
   readonly github?: ProviderClient
@@ -41,13 +43,17 @@ export const makeReplica = Effect.fnUntraced(function* (options: ReplicaOptions 
   })
   const secret = Redacted.make(options.secret ?? "a secret of at least thirty-two characters for tests")
   const context = yield* Layer.build(
-    Layer.fresh(SessionsBetterAuth.layer({ baseUrl, secret, google: options.google, github: options.github })).pipe(
-      Layer.provide(emails),
-      Layer.merge(Layer.fresh(AccessTokensBetterAuth.layer({ baseUrl, secret })))
+    Layer.fresh(Auth.layer({ baseUrl, secret, google: options.google, github: options.github })).pipe(
+      Layer.provide(emails)
     )
   )
-  const sessions = yield* Effect.provide(Sessions, context)
-  const accessTokens = yield* Effect.provide(AccessTokens, context)
+  const services = yield* Effect.all({
+    sessions: Sessions,
+    routes: AuthRoutes,
+    signIn: SignIn,
+    authorizationRequests: AuthorizationRequests,
+    accessTokens: AccessTokens
+  }).pipe(Effect.provide(context))
 
   /** The link in the next email. */
   const nextLink = Effect.map(Queue.take(outbox), ({ text }) => {
@@ -55,7 +61,7 @@ export const makeReplica = Effect.fnUntraced(function* (options: ReplicaOptions 
     return { link, token: new URL(link).searchParams.get("token") ?? "" }
   })
 
-  return { sessions, accessTokens, nextLink, waiting: Queue.size(outbox), baseUrl }
+  return { ...services, nextLink, waiting: Queue.size(outbox), baseUrl }
 })
 
 export type Replica = Effect.Success<ReturnType<typeof makeReplica>>
@@ -63,17 +69,27 @@ export type Replica = Effect.Success<ReturnType<typeof makeReplica>>
 /** A browser: keeps its cookies and names the page's origin. */
 export const makeBrowser = (address: string = nextClient()) => {
   const cookies = new Map<string, string>()
-  /** Where its requests come from, which a test may change. */
+  /** The address of its requests, which a test may change. */
   const from = { client: address }
 
+  const cookieHeader = () => [...cookies].map(([name, value]) => `${name}=${value}`).join("; ")
+
+  const keep = (lines: ReadonlyArray<string>) => {
+    for (const line of lines) {
+      const [, name = "", value = ""] = /^([^=]+)=([^;]*)/.exec(line) ?? []
+      if (value === "" || /max-age=0/i.test(line)) cookies.delete(name)
+      else cookies.set(name, value)
+    }
+  }
+
   const send = Effect.fnUntraced(function* (
-    { baseUrl, sessions }: Replica,
+    { baseUrl, routes }: Replica,
     method: string,
     path: string,
     body?: unknown,
     headers: Record<string, string> = {}
   ) {
-    const cookie = [...cookies].map(([name, value]) => `${name}=${value}`).join("; ")
+    const cookie = cookieHeader()
     const request = new Request(new URL(path.startsWith("/") ? `${baseUrl}/api/auth${path}` : path), {
       method,
       headers: {
@@ -84,13 +100,9 @@ export const makeBrowser = (address: string = nextClient()) => {
       },
       body: body === undefined ? null : JSON.stringify(body)
     })
-    const response = yield* sessions.handle(request, from.client)
+    const response = yield* routes.handle(request, from.client)
     const text = yield* Effect.promise(() => response.text())
-    for (const line of response.headers.getSetCookie()) {
-      const [, name = "", value = ""] = /^([^=]+)=([^;]*)/.exec(line) ?? []
-      if (value === "" || /max-age=0/i.test(line)) cookies.delete(name)
-      else cookies.set(name, value)
-    }
+    keep(response.headers.getSetCookie())
     const answered: Answered = {
       status: response.status,
       headers: response.headers,
@@ -108,6 +120,13 @@ export const makeBrowser = (address: string = nextClient()) => {
 
   return Object.assign(from, {
     cookies,
+    /** As the pages of this deployment present it. */
+    toBrowser: (): Browser => ({
+      cookies: cookies.size === 0 ? undefined : Redacted.make(cookieHeader()),
+      userAgent: undefined,
+      address: from.client
+    }),
+    keep: (lines: ReadonlyArray<Redacted.Redacted>) => keep(lines.map(Redacted.value)),
     post,
     get,
     signUp: (replica: Replica, email: string) => post(replica, "/sign-up/email", { email, password, name: "A Person" }),

@@ -1,11 +1,13 @@
 import { Effect, Layer, Redacted, Result } from "effect"
 import { unauthorized } from "../../src/domain/errors.ts"
-import { Ranking } from "../../src/domain/Organic.ts"
 import type { KeyPrincipal } from "../../src/domain/Principal.ts"
+import { Ranking } from "../../src/domain/Ranking.ts"
 import type { SearchRequest } from "../../src/domain/SearchRequest.ts"
 import * as Ids from "../../src/layers/Ids.ts"
 import { AccessTokens } from "../../src/services/AccessTokens.ts"
 import { AccountRemoval } from "../../src/services/AccountRemoval.ts"
+import { AuthorizationRequests } from "../../src/services/AuthorizationRequests.ts"
+import { AuthRoutes } from "../../src/services/AuthRoutes.ts"
 import { Bulk } from "../../src/services/Bulk.ts"
 import { Credentials } from "../../src/services/Credentials.ts"
 import { KeyStore } from "../../src/services/KeyStore.ts"
@@ -17,7 +19,8 @@ import { RateLimiter } from "../../src/services/RateLimiter.ts"
 import { Readiness } from "../../src/services/Readiness.ts"
 import { Search } from "../../src/services/Search.ts"
 import { Sessions } from "../../src/services/Sessions.ts"
-import { queryRecord } from "./requests.ts"
+import { SignIn } from "../../src/services/SignIn.ts"
+import { logEntry } from "./requests.ts"
 
 /** The secret of the only key there is. */
 export const secret = "sk_live_stub"
@@ -47,7 +50,7 @@ const allowance = {
 
 const receipt = { creditsUsed: 1, before: allowance, balance: 0 }
 
-const waits = { reserveMs: 0, settleMs: 0 }
+const timings = { reserveMs: 0, settleMs: 0 }
 
 /** Services for tests of the listener: one key, no limits, and searches that find nothing after `during`. */
 export const layer = (during: (request: SearchRequest) => Effect.Effect<void>) =>
@@ -67,21 +70,24 @@ const stubs = (during: (request: SearchRequest) => Effect.Effect<void>) =>
     Layer.mock(Bulk, {
       run: () =>
         Effect.succeed({
-          result: { batch_id: "bat_stub", total: 0, succeeded: 0, failed: 0, results: [] },
+          body: { batch_id: "bat_stub", total: 0, succeeded: 0, failed: 0, results: [] },
           receipt,
-          waits
+          timings
         })
     }),
     Layer.mock(Search, {
       run: (_, request) =>
         Effect.as(during(request), {
-          answer: Result.succeed({ id: "qry_stub", ...request, ranking: new Ranking([]) }),
+          body: Result.succeed({ id: "qry_stub", ...request, ranking: new Ranking([]) }),
           receipt,
-          record: queryRecord({ id: "qry_stub", accountId: principal.account.id }, request.query),
-          waits
+          entry: logEntry({ id: "qry_stub", accountId: principal.account.id }, request.query),
+          timings
         })
     }),
-    Layer.mock(Sessions, { cookieName: "quarry.session_token", providers: [] }),
+    Layer.mock(Sessions, { cookieName: "quarry.session_token" }),
+    Layer.mock(SignIn, { providers: [], deliversEmails: false }),
+    Layer.mock(AuthorizationRequests, {}),
+    Layer.mock(AuthRoutes, {}),
     Layer.mock(AccessTokens, {}),
     Layer.mock(Marketplace, {}),
     Layer.mock(QueryLog, {}),

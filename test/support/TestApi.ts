@@ -1,6 +1,6 @@
 import { Effect, type Scope } from "effect"
 import { HttpEffect, HttpRouter, type HttpServerRequest } from "effect/http"
-import * as Routes from "../../src/http/Routes.ts"
+import * as Routes from "../../src/process/Routes.ts"
 
 /** An answer of the service, read to its end. */
 export interface Answer {

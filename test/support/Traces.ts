@@ -2,7 +2,7 @@ import { Effect, Tracer } from "effect"
 import { decodeSpans } from "../../otel/viewer/Otlp.ts"
 import { SpanEncoder } from "../../src/layers/telemetry/SpanEncoder.ts"
 import * as SpanTracer from "../../src/layers/telemetry/SpanTracer.ts"
-import { spanned } from "../../src/services/Tracing.ts"
+import { withSpan } from "../../src/services/Tracing.ts"
 
 /**
  * Runs an effect in a request's span, below a caller's where there is one, and answers what a collector is sent of it
@@ -15,7 +15,7 @@ export const traced = <A, E, R>(effect: Effect.Effect<A, E, R>, parent?: Tracer.
       sampling: (_traceId, caller) => caller?.sampled ?? true,
       onEnd: (span) => encoder.add(span)
     })
-    return spanned("GET", { kind: "server", parent }, (server) =>
+    return withSpan("GET", { kind: "server", parent }, (server) =>
       Effect.map(Effect.exit(effect), (exit) => ({ exit, server }))
     ).pipe(
       Effect.provideService(Tracer.Tracer, tracer),

@@ -1,8 +1,8 @@
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import * as NodeServices from "@effect/platform-node/NodeServices"
 import { Cause, Console, Effect, Layer } from "effect"
-import { AppConfig } from "../../src/layers/Config.ts"
-import * as Logging from "../../src/layers/Logging.ts"
+import * as Logging from "../../src/process/Logging.ts"
+import { AppConfig } from "../../src/settings/Settings.ts"
 
 /*
  * The process of `test/layers/Logging.integration.test.ts`: logs as the server does, and ends as its argument says.
@@ -39,8 +39,9 @@ const endings: Readonly<Record<string, Effect.Effect<unknown>>> = {
 
 const [ending = "", format] = process.argv.slice(2)
 
+/** As many lines as a pipe holds: what is beyond them when a process exits waits for the reader, and is lost with it. */
 const log = Effect.forEach(
-  Array.from({ length: 2_000 }, (_, number) => number),
+  Array.from({ length: 400 }, (_, number) => number),
   (number) => Effect.annotateLogs(Effect.logInfo(`line ${number}`), { number }),
   { discard: true }
 )

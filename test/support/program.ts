@@ -1,8 +1,8 @@
 import { NodeRuntime } from "@effect/platform-node"
 import { Cause, Duration, Effect, Exit, Layer } from "effect"
 import * as Admin from "../../src/http/admin/Admin.ts"
-import * as Server from "../../src/http/Server.ts"
-import * as Signals from "../../src/layers/Signals.ts"
+import * as Listener from "../../src/process/Listener.ts"
+import * as Signals from "../../src/process/Signals.ts"
 import { freePort } from "./freePort.ts"
 import * as StubServices from "./StubServices.ts"
 
@@ -35,7 +35,7 @@ const program = Effect.gen(function* () {
   const ports = { public: yield* Effect.promise(freePort), admin: yield* Effect.promise(freePort) }
   const announce = Layer.effectDiscard(Effect.sync(() => console.log(JSON.stringify(ports))))
   return yield* announce.pipe(
-    Layer.provide(Server.layer({ host: "127.0.0.1", port: ports.public, grace })),
+    Layer.provide(Listener.layer({ host: "127.0.0.1", port: ports.public, grace })),
     Layer.provide(Admin.layer({ host: "127.0.0.1", port: ports.admin })),
     Layer.provide(storage),
     Layer.provide(services),

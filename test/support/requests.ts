@@ -1,4 +1,4 @@
-import type { QueryRecord } from "../../src/domain/QueryRecord.ts"
+import type { LogEntry } from "../../src/domain/LogEntry.ts"
 import type { SearchRequest } from "../../src/domain/SearchRequest.ts"
 
 /** A search with every field set; a test names only what it is about. */
@@ -15,10 +15,10 @@ export const searchRequest = (fields?: Partial<SearchRequest>): SearchRequest =>
 })
 
 /** The log entry of an answered search that cost one credit; a test names only what it is about. */
-export const queryRecord = (
-  fields: Pick<QueryRecord, "id" | "accountId"> & Partial<QueryRecord>,
+export const logEntry = (
+  fields: Pick<LogEntry, "id" | "accountId"> & Partial<LogEntry>,
   query = "quarry"
-): QueryRecord => ({
+): LogEntry => ({
   keyId: undefined,
   batchId: undefined,
   request: { ...searchRequest({ query }), source: "api" },

@@ -3,7 +3,7 @@ import type { Account } from "../../src/domain/Account.ts"
 import { Accounts, type PlanChoice } from "../../src/services/Accounts.ts"
 import { Ids } from "../../src/services/Ids.ts"
 import { Ledger } from "../../src/services/Ledger.ts"
-import { queryRecord } from "./requests.ts"
+import { logEntry } from "./requests.ts"
 
 export const makeEmail = Effect.gen(function* () {
   const { requestId } = yield* Ids
@@ -22,7 +22,7 @@ export const makeAccount = Effect.fnUntraced(function* (choice: PlanChoice, bala
 export const makeRecord = Effect.fnUntraced(function* (account: Account | undefined, query = "quarry") {
   const { make } = yield* Ids
   const credits = account === undefined ? 0 : 1
-  return queryRecord({ id: yield* make("qry_"), accountId: account?.id, credits }, query)
+  return logEntry({ id: yield* make("qry_"), accountId: account?.id, credits }, query)
 })
 
 export const makeRecords = (account: Account, count: number) =>

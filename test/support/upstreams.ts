@@ -1,4 +1,4 @@
-import type { Refusal } from "../../src/services/Provider.ts"
+import type { Refusal } from "../../src/domain/Refusal.ts"
 import type { searchRequest } from "./requests.ts"
 import { answer as searxngAnswer, row as searxngRow } from "./SearXNGServer.ts"
 import { type Answer, json, type Received, text } from "./UpstreamServer.ts"

@@ -37,7 +37,7 @@ const routes = HttpRouter.use(
   })
 )
 
-/** The router fails where there is nothing, and the server would answer that without a body. */
+/** Answers 404 with a body where there is no route: the router only fails there. */
 const notFound = HttpRouter.middleware(
   (app) =>
     Effect.catchCause(app, (cause) => {
@@ -73,11 +73,11 @@ export interface AdminOptions {
 }
 
 /**
- * The private listener: liveness, readiness, providers and metrics (R34). Build it before the public listener, which
- * then closes first, so that it tells of the drain.
+ * The private listener: liveness, readiness, providers and metrics (R34). It is built before the public listener, which
+ * then closes first, so that readiness shows the drain.
  */
 export const layer = ({ host, port }: AdminOptions) =>
-  // It provides nothing, its router least of all: the public listener, built on top, would put its routes there too.
+  // It provides nothing, because the public listener would add its routes to a router that it gets from here.
   port === 0 ? Layer.empty : Layer.effectDiscard(Layer.build(listener({ host, port })))
 
 /** With a port of 0, on one that the system chooses. */

@@ -1,11 +1,12 @@
 import { toJson } from "../../domain/Capabilities.ts"
-import { namesOf, type ProviderState } from "../../services/ProviderStates.ts"
+import { namesOf } from "../../services/Provider.ts"
+import type { ProviderState } from "../../services/ProviderMonitor.ts"
 import { toMomentOrNull } from "../wire.ts"
 
 /** A provider with its engine, as the private listener shows it. */
 export const providerView = (it: ProviderState) => ({
   ...namesOf(it),
-  state: it.state,
+  state: it.phase,
   retry_at: toMomentOrNull(it.retryAt),
   answers: it.answers,
   refusals: it.refusals,

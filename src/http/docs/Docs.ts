@@ -1,17 +1,16 @@
 import { Effect, Layer } from "effect"
 import { HttpRouter } from "effect/http"
-import { OpenApi } from "effect/http-api"
 import { Deployment } from "../../services/Deployment.ts"
-import { Api } from "../Api.ts"
-import { assetResponse, fingerprint, immutable, revalidated } from "../assets.ts"
+import { describeApi } from "../Api.ts"
 import { documentAt } from "../openapi.ts"
+import { assetResponse, fingerprint, immutableHeaders, revalidationHeaders } from "./assets.ts"
 import type { Document } from "./document.ts"
 import { pageOf } from "./page.ts"
 import { style } from "./style.ts"
 
-/** What the API is, for people at `/docs` and for programs at `/openapi.json`. Made as the process starts. */
+/** Routes of the API reference: `/docs` for people and `/openapi.json` for programs. Both are made at start. */
 
-/** The page loads its style from here and nothing else; nobody frames it or makes it send anything. */
+/** Headers that forbid the page everything but its own stylesheet: scripts, frames, forms and other origins. */
 const pageHeaders = {
   "content-security-policy":
     "default-src 'none'; style-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
@@ -24,7 +23,7 @@ const stylePath = `/docs/style-${fingerprint(style)}.css` as const
 export const layer = Layer.unwrap(
   Effect.gen(function* () {
     const { origin } = yield* Deployment
-    const document = documentAt({ ...OpenApi.fromApi(Api) }, origin)
+    const document = documentAt({ ...describeApi() }, origin)
     // The API's own document has these parts; tests read the page and hold the document to the service.
     const page = pageOf(document as unknown as Document, stylePath)
     return Layer.mergeAll(
@@ -34,18 +33,18 @@ export const layer = Layer.unwrap(
         assetResponse({
           text: page,
           contentType: "text/html; charset=utf-8",
-          headers: { ...revalidated, ...pageHeaders }
+          headers: { ...revalidationHeaders, ...pageHeaders }
         })
       ),
       HttpRouter.add(
         "GET",
         stylePath,
-        assetResponse({ text: style, contentType: "text/css; charset=utf-8", headers: immutable })
+        assetResponse({ text: style, contentType: "text/css; charset=utf-8", headers: immutableHeaders })
       ),
       HttpRouter.add(
         "GET",
         "/openapi.json",
-        assetResponse({ text: JSON.stringify(document), contentType: "application/json", headers: revalidated })
+        assetResponse({ text: JSON.stringify(document), contentType: "application/json", headers: revalidationHeaders })
       )
     )
   })

@@ -1,24 +1,24 @@
 import type { Endpoint, SecurityScheme } from "./document.ts"
 
-/** A call of an operation as people type it into a shell. */
+/** Example calls of operations as shell commands with curl. */
 
-const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`
+const quote = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`
 
 const addressOf = ({ parameters = [], path }: Endpoint): string => {
-  const wanted = parameters.filter(({ example }) => example !== undefined)
-  const filled = wanted.reduce(
+  const examples = parameters.filter(({ example }) => example !== undefined)
+  const address = examples.reduce(
     (text, { example, in: place, name }) => (place === "path" ? text.replace(`{${name}}`, String(example)) : text),
     path
   )
   const query = new URLSearchParams(
-    wanted
+    examples
       .filter((parameter) => parameter.in === "query")
       .map(({ example, name }): [string, string] => [name, String(example)])
   )
-  return query.size === 0 ? filled : `${filled}?${query}`
+  return query.size === 0 ? address : `${address}?${query}`
 }
 
-/** Headers with the credential that an operation takes first. In double quotes: the shell fills the secret in. */
+/** Headers with the first credential of an operation. In double quotes, so that the shell inserts the secret. */
 const credentialOf = (
   { method, security }: Endpoint,
   schemes: Readonly<Record<string, SecurityScheme>>,
@@ -29,7 +29,7 @@ const credentialOf = (
   if (scheme === undefined) return []
   if (scheme.type === "http") return ['-H "Authorization: Bearer $QUARRY_API_KEY"']
   const cookie = `${origin.startsWith("https:") ? "__Secure-" : ""}${scheme.name}`
-  return [`-H "Cookie: ${cookie}=$QUARRY_SESSION"`, ...(method === "GET" ? [] : [`-H ${quoted(`Origin: ${origin}`)}`])]
+  return [`-H "Cookie: ${cookie}=$QUARRY_SESSION"`, ...(method === "GET" ? [] : [`-H ${quote(`Origin: ${origin}`)}`])]
 }
 
 export const curlOf = (
@@ -39,11 +39,11 @@ export const curlOf = (
 ): string => {
   const body = endpoint.requestBody?.content?.["application/json"]?.example
   const parts = [
-    `curl ${endpoint.method === "GET" ? "" : `-X ${endpoint.method} `}${quoted(`${origin}${addressOf(endpoint)}`)}`,
+    `curl ${endpoint.method === "GET" ? "" : `-X ${endpoint.method} `}${quote(`${origin}${addressOf(endpoint)}`)}`,
     ...credentialOf(endpoint, schemes, origin),
     ...(body === undefined
       ? []
-      : [`-H ${quoted("Content-Type: application/json")}`, `-d ${quoted(JSON.stringify(body))}`])
+      : [`-H ${quote("Content-Type: application/json")}`, `-d ${quote(JSON.stringify(body))}`])
   ]
   return parts.join(" \\\n  ")
 }

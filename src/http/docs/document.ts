@@ -69,7 +69,7 @@ export interface Document {
   }
 }
 
-/** An operation with the place where it is called. */
+/** An operation with its method and path. */
 export interface Endpoint extends Operation {
   readonly method: string
   readonly path: string
@@ -88,7 +88,7 @@ export const resolve = (document: Document, schema: DocumentSchema): DocumentSch
   return name === undefined ? schema : (document.components.schemas[name] ?? schema)
 }
 
-/** A field of an object; those of an object without a name of its own follow it, as `period.start` or `series[].group`. */
+/** A field of an object, by its path. Fields of nested objects are listed too: `period.start`, `series[].group`. */
 export interface Field {
   readonly path: string
   readonly required: boolean
@@ -97,7 +97,7 @@ export interface Field {
 
 const isNull = ({ type }: DocumentSchema): boolean => type === "null"
 
-/** The object inside of a list or of a choice between it and null, with what its fields' paths begin with. */
+/** The object inside a list or a nullable schema, with the prefix of its fields' paths. */
 const objectIn = (schema: DocumentSchema, path: string): readonly [DocumentSchema, string] => {
   const options = schema.anyOf?.filter((option) => !isNull(option))
   if (options?.length === 1 && options[0] !== undefined) return objectIn(options[0], path)
@@ -111,19 +111,19 @@ export const fieldsOf = ({ properties, required }: DocumentSchema, prefix = ""):
     return [{ path, required: required?.includes(name) ?? false, schema }, ...fieldsOf(inner, `${innerPath}.`)]
   })
 
-/** The codes of errors that each status can mean, over all operations. */
+/** The error codes of each status, over all operations. */
 export const errorsOf = (
   document: Document
 ): ReadonlyArray<readonly [status: string, code: string, schema: string]> => {
-  const found = new Map<string, readonly [string, string, string]>()
+  const byCode = new Map<string, readonly [string, string, string]>()
   for (const { responses } of endpointsOf(document)) {
     for (const [status, { content }] of Object.entries(responses)) {
       const schema = content?.["application/json"]?.schema
       for (const option of schema?.anyOf ?? (schema === undefined ? [] : [schema])) {
         const [code] = resolve(document, option).properties?.error?.enum ?? []
-        if (typeof code === "string") found.set(code, [status, code, nameOf(option) ?? ""])
+        if (typeof code === "string") byCode.set(code, [status, code, nameOf(option) ?? ""])
       }
     }
   }
-  return [...found.values()].sort(([a], [b]) => Number(a) - Number(b))
+  return [...byCode.values()].sort(([a], [b]) => Number(a) - Number(b))
 }

@@ -3,7 +3,7 @@ import { curlOf } from "./curl.ts"
 import { type Document, type Endpoint, fieldsOf, nameOf, type Response, resolve } from "./document.ts"
 import { fieldTable, typeOf } from "./schemas.ts"
 
-/** One operation of the reference: what it takes, what it answers, and a call of it. */
+/** One operation of the reference: credentials, parameters, body, responses and an example. */
 
 const json = "application/json"
 
@@ -45,8 +45,8 @@ const contentOf = (response: Response): Html => {
   const contents = Object.entries(response.content ?? {})
   if (contents.length === 0) return html`<p>No body.</p>`
   return html`${contents.map(([type, { schema }]) => {
-    const named = nameOf(schema) !== undefined || schema.anyOf !== undefined
-    return html`<p>${named ? typeOf(schema) : (schema.description ?? type)}${
+    const hasName = nameOf(schema) !== undefined || schema.anyOf !== undefined
+    return html`<p>${hasName ? typeOf(schema) : (schema.description ?? type)}${
       type === json ? undefined : html` <span class="type">${type}</span>`
     }</p>`
   })}`
@@ -77,8 +77,8 @@ const sample = (caption: string, text: string): Html => html`<figure>
 </figure>`
 
 const samplesOf = (document: Document, endpoint: Endpoint, origin: string): Html => {
-  const [status, answer] = Object.entries(endpoint.responses)[0] ?? ["", undefined]
-  const example = answer?.content?.[json]?.example
+  const [status, response] = Object.entries(endpoint.responses)[0] ?? ["", undefined]
+  const example = response?.content?.[json]?.example
   return html`<div class="samples">
 ${sample("Request", curlOf(endpoint, document.components.securitySchemes, origin))}
 ${example === undefined ? undefined : sample(`Response, ${status}`, JSON.stringify(example, null, 2))}

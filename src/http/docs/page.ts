@@ -4,9 +4,9 @@ import { type Document, endpointsOf, errorsOf, fieldsOf, type SecurityScheme } f
 import { operationHtml } from "./operation.ts"
 import { fieldTable, schemaLink, typeOf } from "./schemas.ts"
 
-/** The API reference as one page: everything in it comes from the OpenAPI document. It needs no scripts. */
+/** The API reference as one page without scripts. All its content comes from the OpenAPI document. */
 
-/** The id of a group's section: an operation may have the group's own name. */
+/** The id of a group's section. The prefix avoids a clash with an operation of the same name. */
 const groupId = (name: string): string => `group-${name.toLowerCase().replaceAll(/[^a-z0-9]+/g, "-")}`
 
 const navigation = (document: Document): Html => html`<nav aria-label="Contents">
@@ -48,7 +48,7 @@ const introduction = (
 </section>
 `
 
-const carriedBy = ({ in: place, name, scheme, type }: SecurityScheme): Html =>
+const locationOf = ({ in: place, name, scheme, type }: SecurityScheme): Html =>
   type === "http"
     ? html`<code>Authorization: ${scheme === "bearer" ? "Bearer" : (scheme ?? "")} …</code>`
     : html`${place} <code>${name}</code>`
@@ -64,7 +64,7 @@ const credentials = ({
 <tbody>
 ${Object.entries(components.securitySchemes).map(
   ([name, scheme]) =>
-    html`<tr id="credential-${name}"><th scope="row"><code>${name}</code></th><td><p>${scheme.description}</p><p class="rule">${carriedBy(scheme)}</p></td></tr>
+    html`<tr id="credential-${name}"><th scope="row"><code>${name}</code></th><td><p>${scheme.description}</p><p class="rule">${locationOf(scheme)}</p></td></tr>
 `
 )}</tbody>
 </table>
@@ -131,7 +131,7 @@ ${fieldTable(`Fields of ${name}`, rows, false)}
   })}</section>
 `
 
-/** The whole page. `stylePath` is the only other thing that it loads. */
+/** The whole page. It loads nothing but the stylesheet at `stylePath`. */
 export const pageOf = (document: Document, stylePath: string): string => {
   const origin = document.servers[0]?.url ?? ""
   return html`<!doctype html>

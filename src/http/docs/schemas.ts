@@ -1,12 +1,12 @@
 import { type Html, html } from "../pages/html.ts"
 import { type DocumentSchema, type Field, nameOf } from "./document.ts"
 
-/** How a schema reads: its type in a few words, and its rules as text. */
+/** Schemas as HTML: the type in a few words and the rules as text. */
 
-/** Values above this number are folded away. */
+/** The longest list of values that is shown open; a longer one is collapsed. */
 const maxValuesShown = 12
 
-const joined = (parts: ReadonlyArray<Html>, between: Html | string): Html =>
+const join = (parts: ReadonlyArray<Html>, between: Html | string): Html =>
   html`${parts.map((part, i) => (i === 0 ? part : html`${between}${part}`))}`
 
 export const schemaLink = (name: string): Html => html`<a href="#schema-${name}">${name}</a>`
@@ -14,7 +14,7 @@ export const schemaLink = (name: string): Html => html`<a href="#schema-${name}"
 export const typeOf = (schema: DocumentSchema): Html => {
   const name = nameOf(schema)
   if (name !== undefined) return schemaLink(name)
-  if (schema.anyOf !== undefined) return joined(schema.anyOf.map(typeOf), " or ")
+  if (schema.anyOf !== undefined) return join(schema.anyOf.map(typeOf), " or ")
   if (schema.type === "array") return html`list of ${typeOf(schema.items ?? {})}`
   return html`${schema.type ?? "any value"}${schema.format === undefined ? "" : ` (${schema.format})`}`
 }
@@ -28,7 +28,7 @@ const rangeOf = (minimum: number | undefined, maximum: number | undefined, unit:
 const code = (text: string): Html => html`<code>${text}</code>`
 
 const valuesOf = (values: ReadonlyArray<unknown>): Html => {
-  const list = joined(
+  const list = join(
     values.map((value) => code(String(value))),
     " "
   )
@@ -49,43 +49,43 @@ const rulesOf = (schema: DocumentSchema): Html => {
     ...(pattern === undefined ? [] : [html`matches ${code(pattern)}`]),
     ...(schema.default === undefined ? [] : [html`default ${code(String(schema.default))}`])
   ]
-  return html`${rules.length === 0 ? undefined : html`<p class="rule">${joined(rules, " · ")}</p>`}${
+  return html`${rules.length === 0 ? undefined : html`<p class="rule">${join(rules, " · ")}</p>`}${
     schema.enum === undefined ? undefined : valuesOf(schema.enum)
   }`
 }
 
-export interface Row extends Field {
+export interface TableField extends Field {
   readonly description?: string | undefined
-  /** Where a parameter stands. */
+  /** Location of a parameter: `query`, `path` or `header`. */
   readonly place?: string
 }
 
-/** What is said of a field, or of its value where that can be null. */
+/** The description of a field, or of its value where the field is nullable. */
 const descriptionOf = ({ anyOf, description }: DocumentSchema): string | undefined =>
   description ?? anyOf?.[0]?.description
 
-/** A dotted path that may be broken after its dots. */
+/** A dotted path that browsers may wrap after its dots. */
 const pathHtml = (path: string): Html =>
-  joined(
+  join(
     path.split(".").map((name) => html`${name}`),
     html`.<wbr>`
   )
 
-const rowOf = ({ description, path, place, required, schema }: Row, flags: boolean): Html => {
+const rowOf = ({ description, path, place, required, schema }: TableField, isRequest: boolean): Html => {
   const text = description ?? descriptionOf(schema)
   return html`<tr><th scope="row"><code>${pathHtml(path)}</code><span class="type">${typeOf(schema)}${
     place === undefined ? undefined : html` · in ${place}`
-  }</span>${flags && required ? html`<span class="flag">required</span>` : undefined}</th><td>${
+  }</span>${isRequest && required ? html`<span class="flag">required</span>` : undefined}</th><td>${
     text === undefined ? undefined : html`<p>${text}</p>`
   }${rulesOf(schema)}</td></tr>
 `
 }
 
-/** A table of fields or parameters. Only what is sent is marked as required: answers have what they have. */
-export const fieldTable = (caption: string, rows: ReadonlyArray<Row>, sent: boolean): Html =>
+/** A table of fields or parameters. Only fields of requests are marked as required. */
+export const fieldTable = (caption: string, fields: ReadonlyArray<TableField>, isRequest: boolean): Html =>
   html`<table>
 <caption>${caption}</caption>
 <thead><tr><th scope="col">Name</th><th scope="col">Description</th></tr></thead>
 <tbody>
-${rows.map((row) => rowOf(row, sent))}</tbody>
+${fields.map((field) => rowOf(field, isRequest))}</tbody>
 </table>`

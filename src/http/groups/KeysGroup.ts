@@ -1,7 +1,7 @@
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
-import { KeyMode } from "../../domain/ApiKey.ts"
-import { maxNameCodePoints } from "../../domain/NewKey.ts"
+import { KeyId, KeyMode } from "../../domain/ApiKey.ts"
+import { NewKey } from "../../domain/NewKey.ts"
 import { accepting } from "../Callers.ts"
 import { InternalError, InvalidRequest, NotFound } from "../errors.ts"
 import { Authentication, RateLimiting } from "../Middleware.ts"
@@ -26,12 +26,7 @@ export const IssuedApiKey = Schema.Struct({
 
 export const ApiKeys = Schema.Struct({ api_keys: Schema.Array(ApiKey) }).annotate({ identifier: "ApiKeys" })
 
-export const NewApiKey = Schema.Struct({
-  name: Schema.String.check(Schema.isBetweenLength(1, maxNameCodePoints)),
-  type: Schema.optionalKey(KeyMode)
-}).annotate({ identifier: "NewApiKey" })
-
-const params = { id: Schema.String }
+const params = { id: KeyId }
 
 export class KeysGroup extends HttpApiGroup.make("keys")
   .add(
@@ -45,7 +40,7 @@ export class KeysGroup extends HttpApiGroup.make("keys")
   )
   .add(
     HttpApiEndpoint.post("create", "/v1/api-keys", {
-      payload: NewApiKey,
+      payload: NewKey,
       success: IssuedApiKey.pipe(HttpApiSchema.status(201)),
       error: [InvalidRequest, InternalError]
     }).annotateMerge(

@@ -25,8 +25,8 @@ const Answer = Schema.Struct({
 }).annotate({ identifier: "McpAnswer", description: "The JSON-RPC answer to a request" })
 
 /** The answer to a message that JSON-RPC or the protocol's transport refuses. */
-const Refusal = Schema.Struct({ jsonrpc: version, id: Schema.Null, error: Failure }).annotate({
-  identifier: "McpRefusal",
+const JsonRpcError = Schema.Struct({ jsonrpc: version, id: Schema.Null, error: Failure }).annotate({
+  identifier: "JsonRpcError",
   description: "What was sent is no message that the protocol allows"
 })
 
@@ -41,8 +41,8 @@ export class McpGroup extends HttpApiGroup.make("mcp")
       success: [Answer, HttpApiSchema.Accepted],
       error: [
         InvalidRequest,
-        Refusal.pipe(HttpApiSchema.status(400)),
-        Refusal.pipe(HttpApiSchema.status(403)),
+        JsonRpcError.pipe(HttpApiSchema.status(400)),
+        JsonRpcError.pipe(HttpApiSchema.status(403)),
         InternalError
       ]
     }).annotateMerge(

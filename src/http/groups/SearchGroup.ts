@@ -1,7 +1,7 @@
-import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import { BulkRequest } from "../../domain/BulkRequest.ts"
 import { BulkResult } from "../../domain/BulkResult.ts"
+import { SearchParameters } from "../../domain/SearchRequest.ts"
 import { SearchResult } from "../../domain/SearchResult.ts"
 import { accepting, SpendsCredits } from "../Callers.ts"
 import {
@@ -13,23 +13,7 @@ import {
   UpstreamError,
   UpstreamTimeout
 } from "../errors.ts"
-import { Authentication, RateLimiting } from "../Middleware.ts"
-import { Parameter } from "../parameters.ts"
-
-/**
- * The parameters are taken as text: what they must be is said once, in `domain/SearchRequest.ts`, for this route and
- * for each row of a batch. The document shows those rules.
- */
-const SearchParameters = Schema.Struct({
-  query: Parameter,
-  target: Parameter,
-  geo: Parameter,
-  locale: Parameter,
-  page: Parameter,
-  num: Parameter,
-  safe: Parameter,
-  source: Parameter
-})
+import { Authentication, RateLimiting, RequestDecoding } from "../Middleware.ts"
 
 export class SearchGroup extends HttpApiGroup.make("search")
   .add(
@@ -45,13 +29,16 @@ export class SearchGroup extends HttpApiGroup.make("search")
         UpstreamError,
         UpstreamTimeout
       ]
-    }).annotateMerge(
-      OpenApi.annotations({
-        identifier: "query",
-        summary: "Run one search",
-        description: "Runs one search and answers its organic results. Costs one credit when answered 200, 502 or 504."
-      })
-    )
+    })
+      .middleware(RequestDecoding)
+      .annotateMerge(
+        OpenApi.annotations({
+          identifier: "query",
+          summary: "Run one search",
+          description:
+            "Runs one search and answers its organic results. Costs one credit when answered 200, 502 or 504."
+        })
+      )
   )
   .add(
     HttpApiEndpoint.post("bulk", "/v1/bulk", {

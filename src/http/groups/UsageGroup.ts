@@ -1,12 +1,12 @@
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
-import { Outcome } from "../../domain/QueryRecord.ts"
+import { Outcome } from "../../domain/LogEntry.ts"
+import { Cursor, HistoryParameters, RecentParameters } from "../../domain/QueryHistory.ts"
 import { Safe, Target } from "../../domain/Target.ts"
-import { Granularity, Grouping } from "../../domain/Usage.ts"
+import { Granularity, Grouping, UsageParameters } from "../../domain/Usage.ts"
 import { accepting } from "../Callers.ts"
 import { InternalError, InvalidRequest } from "../errors.ts"
-import { Authentication, RateLimiting } from "../Middleware.ts"
-import { Parameter } from "../parameters.ts"
+import { Authentication, RateLimiting, RequestDecoding } from "../Middleware.ts"
 import { Moment } from "../wire.ts"
 
 const Outcomes = Schema.Struct({
@@ -43,7 +43,7 @@ export const Usage = Schema.Struct({
   totals: Schema.Struct(counts).annotate({ description: "The sum over the series" }),
   series: Schema.Array(
     Schema.Struct({
-      start: Moment.annotate({ description: "Begin of the hour, day or month in UTC" }),
+      start: Moment.pipe(Schema.annotateEncoded({ description: "Begin of the hour, day or month in UTC" })),
       group: Schema.NullOr(Schema.String).annotate({
         description: "The target or the key's id; null when nothing is grouped, or no key was used"
       }),
@@ -78,7 +78,7 @@ export const RecentQueries = Schema.Struct({ queries: Schema.Array(LoggedQuery) 
 
 export const QueryHistory = Schema.Struct({
   queries: Schema.Array(LoggedQuery),
-  next_cursor: Schema.NullOr(Schema.String).annotate({
+  next_cursor: Schema.NullOr(Cursor).annotate({
     description: "The cursor of the next page; null on the last. A page may be short, even empty, and not be the last."
   })
 }).annotate({ identifier: "QueryHistory" })
@@ -86,53 +86,48 @@ export const QueryHistory = Schema.Struct({
 export class UsageGroup extends HttpApiGroup.make("usage")
   .add(
     HttpApiEndpoint.get("usage", "/v1/usage", {
-      query: Schema.Struct({ from: Parameter, to: Parameter, granularity: Parameter, group_by: Parameter }),
+      query: UsageParameters,
       success: Usage,
       error: [InvalidRequest, InternalError]
-    }).annotateMerge(
-      OpenApi.annotations({
-        identifier: "usage",
-        summary: "What was used",
-        description: "Quota and balance now, and the logged searches counted by time."
-      })
-    )
+    })
+      .middleware(RequestDecoding)
+      .annotateMerge(
+        OpenApi.annotations({
+          identifier: "usage",
+          summary: "What was used",
+          description: "Quota and balance now, and the logged searches counted by time."
+        })
+      )
   )
   .add(
     HttpApiEndpoint.get("recent", "/v1/query/recent", {
-      query: Schema.Struct({ limit: Parameter }),
+      query: RecentParameters,
       success: RecentQueries,
       error: [InvalidRequest, InternalError]
-    }).annotateMerge(
-      OpenApi.annotations({
-        identifier: "recentQueries",
-        summary: "Latest searches",
-        description: "The latest entries of the query log, newest first."
-      })
-    )
+    })
+      .middleware(RequestDecoding)
+      .annotateMerge(
+        OpenApi.annotations({
+          identifier: "recentQueries",
+          summary: "Latest searches",
+          description: "The latest entries of the query log, newest first."
+        })
+      )
   )
   .add(
     HttpApiEndpoint.get("history", "/v1/query/history", {
-      query: Schema.Struct({
-        target: Parameter,
-        status: Parameter,
-        key: Parameter,
-        batch: Parameter,
-        source: Parameter,
-        text: Parameter,
-        from: Parameter,
-        to: Parameter,
-        cursor: Parameter,
-        limit: Parameter
-      }),
+      query: HistoryParameters,
       success: QueryHistory,
       error: [InvalidRequest, InternalError]
-    }).annotateMerge(
-      OpenApi.annotations({
-        identifier: "queryHistory",
-        summary: "Searches page by page",
-        description: "The query log, newest first. Pages stay as they are while new searches are logged."
-      })
-    )
+    })
+      .middleware(RequestDecoding)
+      .annotateMerge(
+        OpenApi.annotations({
+          identifier: "queryHistory",
+          summary: "Searches page by page",
+          description: "The query log, newest first. Pages stay as they are while new searches are logged."
+        })
+      )
   )
   .annotateEndpointsMerge(accepting("session"))
   .middleware(RateLimiting)

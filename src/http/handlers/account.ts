@@ -1,4 +1,4 @@
-import { Effect, Option, Stream } from "effect"
+import { Effect, Option, Schema, Stream } from "effect"
 import { HttpServerResponse } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import { type Account, type Allowance, creditsAvailable } from "../../domain/Account.ts"
@@ -10,19 +10,25 @@ import { KeyStore } from "../../services/KeyStore.ts"
 import { Ledger } from "../../services/Ledger.ts"
 import { QueryLog } from "../../services/QueryLog.ts"
 import { Api } from "../Api.ts"
-import type { Account as Me } from "../groups/AccountGroup.ts"
-import { currentAccount, currentCaller } from "../Middleware.ts"
-import { toMoment } from "../wire.ts"
+import { AccountExport, type Account as Me } from "../groups/AccountGroup.ts"
+import { LoggedQuery } from "../groups/UsageGroup.ts"
+import { currentAccount, currentAccountPrincipal } from "../Middleware.ts"
 import { toKey } from "./keys.ts"
 import { toLoggedQuery } from "./usage.ts"
 
-/** What a caller is told about the account behind the credential. */
+/** The account behind the credential, as `GET /v1/me` answers it. */
 export const toMe = (principal: AccountPrincipal, allowance: Allowance): typeof Me.Type => ({
   email: principal.account.email,
   plan: allowance.plan,
   credits_available: creditsAvailable(allowance),
   api_key: principal._tag === "key" ? principal.key : null
 })
+
+const { queries: _, ...head } = AccountExport.fields
+
+/** The export as JSON in pieces: all but the queries, and each of those. */
+const encodeHead = Schema.encodeSync(Schema.fromJsonString(Schema.Struct(head)))
+const encodeQuery = Schema.encodeSync(Schema.fromJsonString(LoggedQuery))
 
 /** Entries that an export reads at a time: it is as long as the log, and is never in memory as a whole. */
 const exportPageEntries = 1_000
@@ -39,7 +45,7 @@ export const layer = HttpApiBuilder.group(
     const describeAccount = Effect.fnUntraced(function* (account: Account) {
       const { balance, plan, quota, used } = yield* ledger.allowance(account)
       const { createdAt, email, id } = account
-      return { id, email, plan, quota: quota ?? null, used, balance, created_at: toMoment(createdAt) }
+      return { id, email, plan, quota: quota ?? null, used, balance, created_at: createdAt }
     })
 
     const pages = (accountId: string) =>
@@ -54,7 +60,7 @@ export const layer = HttpApiBuilder.group(
       .handle(
         "me",
         Effect.fnUntraced(function* () {
-          const principal = yield* currentCaller
+          const principal = yield* currentAccountPrincipal
           return toMe(principal, yield* ledger.allowance(principal.account))
         })
       )
@@ -62,12 +68,12 @@ export const layer = HttpApiBuilder.group(
         "export",
         Effect.fnUntraced(function* () {
           const account = yield* currentAccount
-          const head = JSON.stringify({
+          const head = encodeHead({
             account: yield* describeAccount(account),
             api_keys: (yield* keys.list(account.id)).map(toKey)
           })
           const queries = pages(account.id).pipe(
-            Stream.map((page) => page.map((entry) => JSON.stringify(entry)).join(",")),
+            Stream.map((page) => page.map((entry) => encodeQuery(entry)).join(",")),
             Stream.intersperse(",")
           )
           const parts = Stream.make(`${head.slice(0, -1)},"queries":[`).pipe(

@@ -7,7 +7,6 @@ import { type IssuedKey, KeyStore } from "../../services/KeyStore.ts"
 import { Api } from "../Api.ts"
 import { readJson } from "../body.ts"
 import { currentAccount } from "../Middleware.ts"
-import { toMoment, toMomentOrNull } from "../wire.ts"
 
 export const layer = HttpApiBuilder.group(
   Api,
@@ -24,9 +23,9 @@ export const layer = HttpApiBuilder.group(
       )
       .handleRaw(
         "create",
-        // Raw, so that a body which is wrong is answered with every failure in the envelope (R3, R6).
+        // Raw, because the body is read under the limits of `readJson`. `parseNewKey` decodes with the payload's schema.
         Effect.fnUntraced(function* ({ request }) {
-          const { name, type } = yield* Effect.fromResult(parseNewKey(yield* readJson(request)))
+          const { name, type = "live" } = yield* Effect.fromResult(parseNewKey(yield* readJson(request)))
           const account = yield* currentAccount
           // An account that is gone since it was authenticated has no credential any more.
           const issued = keys
@@ -55,9 +54,9 @@ export const toKey = (key: ApiKey) => ({
   name: key.label,
   type: key.mode,
   hint: key.hint,
-  created_at: toMoment(key.createdAt),
-  last_used_at: toMomentOrNull(key.lastUsedAt),
-  revoked_at: toMomentOrNull(key.revokedAt)
+  created_at: key.createdAt,
+  last_used_at: key.lastUsedAt ?? null,
+  revoked_at: key.revokedAt ?? null
 })
 
 /** The only moment at which a secret leaves the service. */

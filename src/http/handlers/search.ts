@@ -2,16 +2,16 @@ import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { parseBulk } from "../../domain/BulkRequest.ts"
 import type { QuotaExceeded } from "../../domain/errors.ts"
-import { parse, queryStringForm } from "../../domain/SearchRequest.ts"
+import { toSearch } from "../../domain/SearchRequest.ts"
 import { Bulk } from "../../services/Bulk.ts"
-import type { Receipt, Waits } from "../../services/Metering.ts"
+import type { LedgerTimings, Receipt } from "../../services/Metering.ts"
 import { Search } from "../../services/Search.ts"
 import { Api } from "../Api.ts"
-import { bulkResponse, searchResponse } from "../answers.ts"
 import { readJson } from "../body.ts"
-import { CurrentRequest, type Facts, note, type RequestState, setHeaders } from "../CurrentRequest.ts"
-import { quotaHeaders, refusalHeaders } from "../headers.ts"
+import { addLogFields, CurrentRequest, type LogFields, type RequestState, setHeaders } from "../CurrentRequest.ts"
+import { quotaErrorHeaders, quotaHeaders } from "../headers.ts"
 import { CurrentPrincipal } from "../Middleware.ts"
+import { bulkResponse, searchResponse } from "./searchResponses.ts"
 
 /**
  * Answers are handed over as the JSON that they are: the declared schemas would copy and check each row of what our own
@@ -29,43 +29,43 @@ export const layer = HttpApiBuilder.group(
         "query",
         Effect.fnUntraced(function* ({ query }) {
           const state = yield* CurrentRequest
-          const request = yield* Effect.fromResult(parse(query, queryStringForm))
-          note(state, { target: request.target })
-          const served = search.run(yield* CurrentPrincipal, request)
-          const { answer, receipt, record, waits } = yield* tellRefusal(state, served)
-          const { cached, durationMs, provider } = record
-          note(state, {
-            ...toFacts(receipt, waits),
+          const request = yield* Effect.fromResult(toSearch(query))
+          addLogFields(state, { target: request.target })
+          const run = search.run(yield* CurrentPrincipal, request)
+          const { body, receipt, entry, timings } = yield* withQuotaOnFailure(state, run)
+          const { cached, durationMs, provider } = entry
+          addLogFields(state, {
+            ...toFacts(receipt, timings),
             cached,
             search_ms: durationMs,
             ...(provider === undefined ? {} : { provider })
           })
           setHeaders(state, quotaHeaders(receipt))
-          return searchResponse(yield* Effect.fromResult(answer))
+          return searchResponse(yield* Effect.fromResult(body))
         })
       )
       .handleRaw(
         "bulk",
-        // Raw, because the declared body is stricter than what is taken: a row that is wrong fails by itself (R16).
+        // Raw, because the body is read under the limits of `readJson`. `parseBulk` decodes it with the payload's fields.
         Effect.fnUntraced(function* ({ request }) {
           const state = yield* CurrentRequest
           const rows = yield* Effect.fromResult(parseBulk(yield* readJson(request)))
-          note(state, { rows: rows.length })
-          const { receipt, result, waits } = yield* tellRefusal(state, bulk.run(yield* CurrentPrincipal, rows))
-          note(state, { ...toFacts(receipt, waits), batch_id: result.batch_id, rows_failed: result.failed })
+          addLogFields(state, { rows: rows.length })
+          const { body, receipt, timings } = yield* withQuotaOnFailure(state, bulk.run(yield* CurrentPrincipal, rows))
+          addLogFields(state, { ...toFacts(receipt, timings), batch_id: body.batch_id, rows_failed: body.failed })
           setHeaders(state, quotaHeaders(receipt))
-          return bulkResponse(result)
+          return bulkResponse(body)
         })
       )
   })
 )
 
-const toFacts = ({ creditsUsed }: Receipt, { reserveMs, settleMs }: Waits): Facts => ({
+const toFacts = ({ creditsUsed }: Receipt, { reserveMs, settleMs }: LedgerTimings): LogFields => ({
   credits: creditsUsed,
   reserve_ms: reserveMs,
   settle_ms: settleMs
 })
 
-/** A refusal carries the quota headers too. */
-const tellRefusal = <A>(state: RequestState, run: Effect.Effect<A, QuotaExceeded>) =>
-  Effect.tapError(run, (error) => Effect.sync(() => setHeaders(state, refusalHeaders(error))))
+/** A 402 carries the quota headers too. */
+const withQuotaOnFailure = <A>(state: RequestState, run: Effect.Effect<A, QuotaExceeded>) =>
+  Effect.tapError(run, (error) => Effect.sync(() => setHeaders(state, quotaErrorHeaders(error))))

@@ -1,13 +1,12 @@
 import { Clock, Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { remaining } from "../../domain/Account.ts"
-import { encodeCursor, parseHistory, parseRecent } from "../../domain/QueryHistory.ts"
-import { parseUsage, total } from "../../domain/Usage.ts"
+import { defaultEntries, toHistoryQuery } from "../../domain/QueryHistory.ts"
+import { total, toUsageQuery } from "../../domain/Usage.ts"
 import { Ledger } from "../../services/Ledger.ts"
-import { type LoggedQuery, QueryLog } from "../../services/QueryLog.ts"
+import { QueryLog, type StoredLogEntry } from "../../services/QueryLog.ts"
 import { Api } from "../Api.ts"
 import { currentAccount } from "../Middleware.ts"
-import { toMoment, toMomentOrNull } from "../wire.ts"
 
 const hourMs = 3_600_000
 
@@ -31,33 +30,29 @@ export const layer = HttpApiBuilder.group(
           // The whole of the running hour: entries carry the store's time, which may be a little ahead of ours.
           const to = (Math.floor(now / hourMs) + 1) * hourMs
           const from = allowance.periodStart ?? to - trialWindowMs
-          const asked = yield* Effect.fromResult(parseUsage(query, { from, to }))
-          const series = yield* queryLog.usage(account.id, asked)
+          const counted = yield* Effect.fromResult(toUsageQuery(query, { from, to }))
+          const series = yield* queryLog.usage(account.id, counted)
           return {
             plan: allowance.plan,
-            period: { start: toMomentOrNull(allowance.periodStart), end: toMomentOrNull(allowance.resetsAt) },
+            period: { start: allowance.periodStart ?? null, end: allowance.resetsAt ?? null },
             quota: allowance.quota ?? null,
             used: allowance.used,
             remaining: allowance.quota === undefined ? null : remaining(allowance),
             balance: allowance.balance,
-            resets_at: toMomentOrNull(allowance.resetsAt),
-            from: toMoment(asked.from),
-            to: toMoment(asked.to),
-            granularity: asked.granularity,
-            group_by: asked.groupBy ?? null,
+            resets_at: allowance.resetsAt ?? null,
+            from: counted.from,
+            to: counted.to,
+            granularity: counted.granularity,
+            group_by: counted.groupBy ?? null,
             totals: total(series),
-            series: series.map(({ group, start, ...counts }) => ({
-              start: toMoment(start),
-              group: group ?? null,
-              ...counts
-            }))
+            series: series.map(({ group, ...bucket }) => ({ ...bucket, group: group ?? null }))
           }
         })
       )
       .handle(
         "recent",
         Effect.fnUntraced(function* ({ query }) {
-          const limit = yield* Effect.fromResult(parseRecent(query))
+          const { limit = defaultEntries } = query
           const entries = yield* queryLog.recent((yield* currentAccount).id, limit)
           return { queries: entries.map(toLoggedQuery) }
         })
@@ -65,21 +60,17 @@ export const layer = HttpApiBuilder.group(
       .handle(
         "history",
         Effect.fnUntraced(function* ({ query }) {
-          const asked = yield* Effect.fromResult(parseHistory(query))
-          const { entries, next } = yield* queryLog.history((yield* currentAccount).id, asked)
-          return {
-            queries: entries.map(toLoggedQuery),
-            next_cursor: next === undefined ? null : encodeCursor(next)
-          }
+          const { entries, next } = yield* queryLog.history((yield* currentAccount).id, toHistoryQuery(query))
+          return { queries: entries.map(toLoggedQuery), next_cursor: next ?? null }
         })
       )
   })
 )
 
 /** An entry on the wire. Which provider answered is the operator's business. */
-export const toLoggedQuery = (entry: LoggedQuery) => ({
+export const toLoggedQuery = (entry: StoredLogEntry) => ({
   id: entry.id,
-  created_at: toMoment(entry.at),
+  created_at: entry.at,
   batch_id: entry.batchId ?? null,
   key_id: entry.keyId ?? null,
   target: entry.request.target,

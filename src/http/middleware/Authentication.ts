@@ -2,19 +2,20 @@ import { Effect, Layer } from "effect"
 import { HttpServerRequest } from "effect/http"
 import { cookieValues } from "../../domain/Credential.ts"
 import { challengeOf, keyChallenge } from "../../domain/OAuth.ts"
-import { type Carried, Credentials } from "../../services/Credentials.ts"
+import { Credentials, type RequestCredentials } from "../../services/Credentials.ts"
 import { Deployment } from "../../services/Deployment.ts"
 import { Sessions } from "../../services/Sessions.ts"
-import { acceptedBy, takesSessionOf } from "../Callers.ts"
-import { CurrentRequest, note, type RequestState, setHeaders } from "../CurrentRequest.ts"
-import { clientAddress } from "../clientAddress.ts"
+import { acceptedCredentials, sessionRuleOf } from "../Callers.ts"
+import { addLogFields, CurrentRequest, type RequestState, setHeaders } from "../CurrentRequest.ts"
+import { noteError } from "../errors.ts"
 import { Authentication, CurrentPrincipal } from "../Middleware.ts"
+import { clientAddress } from "./clientAddress.ts"
 
-const carriedBy = (
+const requestCredentials = (
   { headers }: HttpServerRequest.HttpServerRequest,
   sessionCookie: string,
   network: string | undefined
-): Carried => ({
+): RequestCredentials => ({
   authorization: headers.authorization,
   marketplaceSecret: headers["x-marketplace-proxy-secret"],
   marketplaceUser: headers["x-marketplace-user"],
@@ -23,8 +24,8 @@ const carriedBy = (
   network
 })
 
-/** Looked for only where a caller of the demo may be counted by it. */
-const networkOf = (request: HttpServerRequest.HttpServerRequest) =>
+/** The client's network, by which the demo is counted. Other credentials do not need it. */
+const demoNetwork = (request: HttpServerRequest.HttpServerRequest) =>
   request.headers["x-demo-origin"] === undefined ? Effect.undefined : clientAddress
 
 export const layer = Layer.effect(
@@ -35,39 +36,38 @@ export const layer = Layer.effect(
     const { origin } = yield* Deployment
 
     return (httpEffect, { endpoint }) => {
-      const accepted = acceptedBy(endpoint)
+      const accepted = acceptedCredentials(endpoint)
       const withoutSession = accepted.filter((kind) => kind !== "session")
-      const takesSession = takesSessionOf(endpoint)
+      const acceptsSession = sessionRuleOf(endpoint)
 
-      /** Who calls, or the one refusal of every endpoint's 401. */
-      const callerOf = (request: HttpServerRequest.HttpServerRequest) =>
-        Effect.flatMap(networkOf(request), (network) => {
-          const carried = carriedBy(request, cookieName, network)
-          const bySession = carried.sessionCookies.length > 0
-          const kinds = bySession && !takesSession(request.headers, origin) ? withoutSession : accepted
-          return credentials.authenticate(carried, kinds)
+      const authenticate = (request: HttpServerRequest.HttpServerRequest) =>
+        Effect.flatMap(demoNetwork(request), (network) => {
+          const presented = requestCredentials(request, cookieName, network)
+          const hasSession = presented.sessionCookies.length > 0
+          const kinds = hasSession && !acceptsSession(request.headers, origin) ? withoutSession : accepted
+          return credentials.authenticate(presented, kinds)
         })
 
       /**
-       * Names the scheme of a key, and to an app where a person can let it in. Where only a session is taken there is
-       * none: no scheme is registered for cookies, and a key would be refused.
+       * Sets the `WWW-Authenticate` of a 401: the scheme of keys, and for apps the address of the OAuth metadata. An
+       * endpoint for sessions only sends none, because no scheme is registered for cookies and a key would fail.
        */
       const challenge = ({ headers }: HttpServerRequest.HttpServerRequest, state: RequestState): void => {
         if (!accepted.includes("key")) return
-        const presented = headers.authorization !== undefined
-        const apps = accepted.includes("oauth") ? challengeOf(origin, presented) : undefined
-        setHeaders(state, { "www-authenticate": apps ?? keyChallenge(presented) })
+        const hasToken = headers.authorization !== undefined
+        const appChallenge = accepted.includes("oauth") ? challengeOf(origin, hasToken) : undefined
+        setHeaders(state, { "www-authenticate": appChallenge ?? keyChallenge(hasToken) })
       }
 
-      return Effect.flatMap(HttpServerRequest.HttpServerRequest, (request) =>
+      const authenticated = Effect.flatMap(HttpServerRequest.HttpServerRequest, (request) =>
         Effect.flatMap(CurrentRequest, (state) =>
-          Effect.matchEffect(callerOf(request), {
+          Effect.matchEffect(authenticate(request), {
             onFailure: (error) => {
               challenge(request, state)
               return Effect.fail(error)
             },
             onSuccess: (principal) => {
-              note(state, {
+              addLogFields(state, {
                 principal: principal._tag,
                 ...(principal._tag === "demo" ? {} : { account_id: principal.account.id })
               })
@@ -76,6 +76,8 @@ export const layer = Layer.effect(
           })
         )
       )
+      // The outermost middleware of every endpoint: each error of theirs passes here before it is encoded.
+      return Effect.tapError(authenticated, noteError)
     }
   })
 )

@@ -9,23 +9,31 @@ import {
 } from "effect/http"
 import { SqlError } from "effect/sql"
 import { internalError, NotFound } from "../../domain/errors.ts"
-import { innermost } from "../../domain/innermost.ts"
+import { rootCauseMessage } from "../../domain/rootCause.ts"
 import { Deployment } from "../../services/Deployment.ts"
 import { Ids } from "../../services/Ids.ts"
-import { currentSpan, spanned, traceContext } from "../../services/Tracing.ts"
-import { unreadable } from "../body.ts"
-import { CurrentRequest, type Facts, make, type RequestState, requestIdFrom } from "../CurrentRequest.ts"
+import { currentSpan, traceContext, withSpan } from "../../services/Tracing.ts"
+import { unreadableBody } from "../body.ts"
+import {
+  CurrentRequest,
+  type LogFields,
+  makeRequestState,
+  type RequestState,
+  requestIdFrom
+} from "../CurrentRequest.ts"
 import { undeclaredResponse } from "../errors.ts"
 import { matchedRoute, measureRequest } from "../metrics.ts"
-import { type SecurityHeaders, securityHeadersFor, securityHeadersOf } from "../securityHeaders.ts"
+import { type SecurityHeaders, securityHeadersFor, securityHeadersOf } from "./securityHeaders.ts"
 
 const notFound = new NotFound({ message: "There is nothing at this address. GET /openapi.json lists what there is." })
 
-/** One line: while the database is away each request says so, and where in the code it was noticed is the same for all. */
+/** Logs a database failure in one line without a stack trace, because every request repeats it during an outage. */
 const logStorage = ({ message, reason }: SqlError.SqlError): Effect.Effect<void> =>
-  Effect.logError(`Request failed: the database did not do its part (${reason._tag}: ${innermost(reason) || message})`)
+  Effect.logError(
+    `Request failed: the database did not do its part (${reason._tag}: ${rootCauseMessage(reason) || message})`
+  )
 
-/** What went wrong on our side, for the operator. */
+/** Logs the cause of a 500 for the operator. */
 export const logFault = (cause: Cause.Cause<unknown>): Effect.Effect<void> => {
   for (const reason of cause.reasons) {
     const failure = reason._tag === "Fail" ? reason.error : reason._tag === "Die" ? reason.defect : undefined
@@ -34,45 +42,45 @@ export const logFault = (cause: Cause.Cause<unknown>): Effect.Effect<void> => {
   return Effect.logError("Request failed", cause)
 }
 
-/** The envelope for what no endpoint answered: unknown route, unreadable body, defect. */
-const rescue = (cause: Cause.Cause<unknown>): Effect.Effect<HttpServerResponse.HttpServerResponse> => {
+/** Makes the error response where no endpoint made one: unknown route, unreadable body, defect. */
+const errorResponseTo = (cause: Cause.Cause<unknown>): Effect.Effect<HttpServerResponse.HttpServerResponse> => {
   for (const reason of cause.reasons) {
     const failure = reason._tag === "Fail" ? reason.error : reason._tag === "Die" ? reason.defect : undefined
     if (!HttpServerError.isHttpServerError(failure)) continue
     if (failure.reason._tag === "RouteNotFound") return undeclaredResponse(notFound)
-    if (failure.reason._tag === "RequestParseError") return undeclaredResponse(unreadable)
+    if (failure.reason._tag === "RequestParseError") return undeclaredResponse(unreadableBody)
   }
   return Effect.andThen(logFault(cause), undeclaredResponse(internalError))
 }
 
 type App<E, R> = Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>
 
-/** Public documents, of which clients may ask for the headers alone. The router would run a search for HEAD, too (R3). */
+/** Paths that answer HEAD. The router would serve HEAD by every GET route and so run searches (R3). */
 const headPaths: ReadonlySet<string> = new Set(["/openapi.json", "/docs"])
 
-/** Where a path ends, or is another one than the router would take it for: no path of ours needs an escape (R3). */
+/** The end of a path, or a character by which the router would match another path: no route needs an escape (R3). */
 const pathEnd = /[?;#%]/
 
-/** Whether there is anything at an address as it is written, and with this method. */
-const isListed = ({ method, url }: HttpServerRequest.HttpServerRequest): boolean => {
+/** Checks that a request's path, as it is written, and its method may match a route. */
+const isRoutable = ({ method, url }: HttpServerRequest.HttpServerRequest): boolean => {
   const end = url.search(pathEnd)
   if (end >= 0 && url[end] !== "?") return false
   return method !== "HEAD" || headPaths.has(pathOf(url))
 }
 
-/** What answers, or the envelope. */
-const answered = <E, R>(request: HttpServerRequest.HttpServerRequest, app: App<E, R>) =>
-  Effect.catchCause(isListed(request) ? app : undeclaredResponse(notFound), (cause) =>
-    Cause.hasInterruptsOnly(cause) ? Effect.failCause(cause) : rescue(cause)
+/** Runs the app. Every failure becomes an error response with the envelope. */
+const respond = <E, R>(request: HttpServerRequest.HttpServerRequest, app: App<E, R>) =>
+  Effect.catchCause(isRoutable(request) ? app : undeclaredResponse(notFound), (cause) =>
+    Cause.hasInterruptsOnly(cause) ? Effect.failCause(cause) : errorResponseTo(cause)
   )
 
-/** What the log line says of a caller who left before the answer. No status was sent. */
+/** The outcome in the log of a request whose client disconnected before a status was sent. */
 const clientClosed = "client_closed"
 
-/** Counts the request, and writes the one line that the log has for it. */
-const conclude = (
+/** Measures the request and writes its line of the access log. */
+const recordRequest = (
   request: HttpServerRequest.HttpServerRequest,
-  facts: Facts,
+  logFields: LogFields,
   startedAtMs: number,
   exit: Exit.Exit<HttpServerResponse.HttpServerResponse, unknown>
 ) =>
@@ -81,21 +89,22 @@ const conclude = (
     const path = pathOf(request.url)
     const route = matchedRoute(context)
     const status = Exit.isSuccess(exit) ? exit.value.status : undefined
-    const outcome = status === undefined ? clientClosed : status < 400 ? "ok" : (facts.outcome ?? "refused")
+    const outcome = status === undefined ? clientClosed : status < 400 ? "ok" : (logFields.outcome ?? "refused")
     const line = Effect.annotateLogs(Effect.logInfo(`${request.method} ${path} ${status ?? clientClosed}`), {
       method: request.method,
       path,
       route,
       ...(status === undefined ? {} : { status }),
       duration_ms: durationMs,
-      ...facts,
+      ...logFields,
       outcome
     })
-    const told = Effect.andThen(describeAnswer(status, outcome), line)
-    return status === undefined ? told : Effect.andThen(measureRequest(request.method, route, status, durationMs), told)
+    const record = Effect.andThen(describeResponse(status, outcome), line)
+    if (status === undefined) return record
+    return Effect.andThen(measureRequest(request.method, route, status, durationMs), record)
   })
 
-const describeAnswer = (status: number | undefined, outcome: string) =>
+const describeResponse = (status: number | undefined, outcome: string) =>
   Effect.map(currentSpan, (span) => {
     if (span?.sampled !== true) return
     span.attribute("quarry.outcome", outcome)
@@ -104,7 +113,10 @@ const describeAnswer = (status: number | undefined, outcome: string) =>
     if (status >= 500) span.attribute("error.type", outcome)
   })
 
-/** Semantic conventions of HTTP, without what may hold a secret or a search, and without where the caller is. */
+/**
+ * Sets attributes by OpenTelemetry's HTTP conventions. It leaves out the query string, which holds searches, the other
+ * headers, which hold secrets, and the client's address.
+ */
 const describeRequest = (span: Tracer.Span, request: HttpServerRequest.HttpServerRequest, id: string): void => {
   if (!span.sampled) return
   span.attribute("http.request.method", request.method)
@@ -116,22 +128,24 @@ const describeRequest = (span: Tracer.Span, request: HttpServerRequest.HttpServe
 }
 
 /**
- * The outermost middleware: gives each request its id (R2) and its span, turns what nobody declared into the envelope,
+ * The outermost middleware. It gives each request its id (R2) and its span, encodes undeclared errors with the envelope,
  * and writes the access log.
  */
 const edge = <E, R>(ids: Ids["Service"], security: SecurityHeaders, app: App<E, R>) =>
   Effect.flatMap(HttpServerRequest.HttpServerRequest, (request) =>
     Effect.flatMap(requestIdFrom(request.headers["x-request-id"], ids.requestId), (id) => {
       const parent = Option.getOrUndefined(HttpTraceContext.w3c(request.headers))
-      return spanned(request.method, { kind: "server", parent }, (span) => {
+      return withSpan(request.method, { kind: "server", parent }, (span) => {
         describeRequest(span, request, id)
-        return Effect.flatMap(currentSpan, (span) => known(request, make(id), security, span, app))
+        return Effect.flatMap(currentSpan, (span) =>
+          withRequestState(request, makeRequestState(id), security, span, app)
+        )
       })
     })
   )
 
-/** Runs the app as a request that is known by its id: to whoever asks, to the caller, and in every line logged on the way. */
-const known = <E, R>(
+/** Runs the app with its request state: the id is in the response, in errors and in every log line of the request. */
+const withRequestState = <E, R>(
   request: HttpServerRequest.HttpServerRequest,
   state: RequestState,
   security: SecurityHeaders,
@@ -143,18 +157,20 @@ const known = <E, R>(
     HttpEffect.appendPreResponseHandlerUnsafe(context, (_request, response) =>
       Effect.succeed(HttpServerResponse.setHeaders(response, headersOf(state, security, span, response)))
     )
-    const names = {
+    const annotations = {
       ...Context.get(context, References.CurrentLogAnnotations),
       request_id: state.id,
       ...(span === undefined ? {} : { trace_id: span.traceId, span_id: span.spanId })
     }
-    return Effect.onExit(answered(request, app), (exit) => conclude(request, state.facts, startedAtMs, exit)).pipe(
-      Effect.provideService(References.CurrentLogAnnotations, names),
+    return Effect.onExit(respond(request, app), (exit) =>
+      recordRequest(request, state.logFields, startedAtMs, exit)
+    ).pipe(
+      Effect.provideService(References.CurrentLogAnnotations, annotations),
       Effect.provideService(CurrentRequest, state)
     )
   })
 
-/** Of the API's own headers a 500 carries ids only, the request's and the trace's: people quote it (R1, R35). */
+/** Headers of a response. A 500 has only the ids of request and trace, which people quote (R1, R35). */
 const headersOf = (
   { headers, id }: RequestState,
   security: SecurityHeaders,
@@ -167,10 +183,10 @@ const headersOf = (
   ...(response.status === 500 ? {} : headers)
 })
 
-/** The most characters of a path in the log and in spans: callers choose its length. */
+/** The longest path in logs and spans, because callers choose its length. */
 const maxPathCharacters = 256
 
-/** A path without what follows it, which may hold what people search for. */
+/** The path of a URL without its query string, which holds searches. */
 const pathOf = (url: string): string => {
   const end = url.search(pathEnd)
   return url.slice(0, end < 0 ? maxPathCharacters : Math.min(end, maxPathCharacters))

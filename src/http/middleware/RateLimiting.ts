@@ -3,7 +3,7 @@ import { RateLimited } from "../../domain/errors.ts"
 import { type Principal, rateLimitOf } from "../../domain/Principal.ts"
 import { limiterDecisions } from "../../services/Metrics.ts"
 import { RateLimiter } from "../../services/RateLimiter.ts"
-import { spanned } from "../../services/Tracing.ts"
+import { withSpan } from "../../services/Tracing.ts"
 import { CurrentRequest, setHeaders } from "../CurrentRequest.ts"
 import { rateLimitHeaders } from "../headers.ts"
 import { CurrentPrincipal, RateLimiting } from "../Middleware.ts"
@@ -14,9 +14,9 @@ export const layer = Layer.effect(
   Effect.gen(function* () {
     const limiter = yield* RateLimiter
 
-    /** Counts the request, and refuses it when it is one too many. */
+    /** Counts the request and fails with `rate_limited` where it exceeds the limit. */
     const admit = (principal: Principal) =>
-      spanned("RateLimiter.hit", {}, () => limiter.hit(rateLimitOf(principal))).pipe(
+      withSpan("RateLimiter.hit", {}, () => limiter.hit(rateLimitOf(principal))).pipe(
         Effect.tap(({ admitted }) =>
           Metric.update(limiterDecisions.of(principal._tag, admitted ? "admitted" : "refused"), 1)
         ),

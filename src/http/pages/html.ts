@@ -1,4 +1,4 @@
-/** Markup. Whatever else is put into a page is text, and escaped. */
+/** Markup. Everything else in a page is text, and is escaped. */
 export class Html {
   readonly text: string
   constructor(text: string) {
@@ -14,16 +14,16 @@ const escapes: Readonly<Record<string, string>> = {
   "'": "&#39;"
 }
 
-const escaped = (text: string): string => text.replaceAll(/[&<>"']/g, (character) => escapes[character] ?? "")
+const escapeText = (text: string): string => text.replaceAll(/[&<>"']/g, (character) => escapes[character] ?? "")
 
 type Part = Html | string | undefined | ReadonlyArray<Html>
 
 const textOf = (part: Part): string => {
   if (part === undefined) return ""
   if (part instanceof Html) return part.text
-  return typeof part === "string" ? escaped(part) : part.map(textOf).join("")
+  return typeof part === "string" ? escapeText(part) : part.map(textOf).join("")
 }
 
-/** Builds markup from a template; what is undefined is left out. */
+/** Builds markup from a template. Undefined parts are left out. */
 export const html = (strings: TemplateStringsArray, ...parts: ReadonlyArray<Part>): Html =>
   new Html(strings.map((string, index) => string + textOf(parts[index])).join(""))

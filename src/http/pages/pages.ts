@@ -1,7 +1,7 @@
-import type { IdentityProvider } from "../../services/Sessions.ts"
+import type { IdentityProvider } from "../../services/SignIn.ts"
 import { type Html, html } from "./html.ts"
 
-/** The pages that people see when an app asks to be let in. Plain forms: they work without scripts, and allow none. */
+/** The pages of sign-in and consent. Plain forms: they need no scripts, and their policy allows none. */
 
 export const stylePath = "/oauth/style.css"
 
@@ -33,15 +33,17 @@ ${body}
 </html>
 `.text
 
-/** Who asks, in the app's own words, and where the answer goes, which nobody else can choose. */
-export interface Asking {
-  /** The signed request, handed from page to page. */
-  readonly request: string
-  readonly app: string
+/** The authorization request of an app. */
+export interface AppRequest {
+  /** The signed query, which each page hands on to the next. */
+  readonly query: string
+  /** Chosen by the app itself. */
+  readonly appName: string
+  /** The registered address at which the app gets the decision, for people to read. */
   readonly destination: string
 }
 
-const notice = (text: string | undefined): Html | undefined =>
+const noticeBox = (text: string | undefined): Html | undefined =>
   text === undefined ? undefined : html`<p class="notice" role="alert">${text}</p>`
 
 const providerNames: Readonly<Record<IdentityProvider, string>> = { google: "Google", github: "GitHub" }
@@ -51,26 +53,34 @@ const providerMarks: Readonly<Record<IdentityProvider, Html>> = {
   github: html`<svg viewBox="0 0 24 24" fill="currentColor" aria-hidden="true"><path d="M12 1.5a10.5 10.5 0 0 0-3.3 20.5c.5.1.7-.2.7-.5v-1.8c-2.9.6-3.5-1.4-3.5-1.4-.5-1.2-1.2-1.5-1.2-1.5-1-.7.1-.7.1-.7 1 .1 1.6 1.1 1.6 1.1.9 1.6 2.4 1.1 3 .9.1-.7.4-1.1.7-1.4-2.3-.3-4.8-1.2-4.8-5.2 0-1.1.4-2.1 1.1-2.8-.1-.3-.5-1.3.1-2.8 0 0 .9-.3 2.9 1.1a10 10 0 0 1 5.2 0c2-1.4 2.9-1.1 2.9-1.1.6 1.5.2 2.5.1 2.8.7.7 1.1 1.7 1.1 2.8 0 4-2.5 4.9-4.8 5.2.4.3.7 1 .7 1.9v2.9c0 .3.2.6.7.5A10.5 10.5 0 0 0 12 1.5Z"/></svg>`
 }
 
-/** What a person filled in before, and why it did not do. */
-export interface Filled {
+/** The form that was submitted before, and a notice about its error. */
+export interface PreviousForm {
   readonly email?: string | undefined
-  readonly failure?: string | undefined
+  readonly notice?: string | undefined
 }
 
-export interface SignIn extends Filled {
-  readonly asking: Asking
+/** Puts an authorization request into a form. */
+const requestField = ({ query }: AppRequest): Html => html`<input type="hidden" name="request" value="${query}">`
+
+const emailField = (email: string | undefined): Html =>
+  html`<label>Email<input type="email" name="email" value="${email ?? ""}" autocomplete="username" required maxlength="320"></label>`
+
+const newPasswordField = html`<label>Password<input type="password" name="password" autocomplete="new-password" required minlength="8" maxlength="128"></label>`
+
+export interface SignIn extends PreviousForm {
+  readonly request: AppRequest
   readonly providers: ReadonlyArray<IdentityProvider>
 }
 
-export const signIn = ({ asking, email, failure, providers }: SignIn): Page => ({
+export const signIn = ({ email, notice, providers, request }: SignIn): Page => ({
   title: "Sign in",
   body: html`<h1>Sign in to Quarry</h1>
-<p class="lead">to connect <strong>${asking.app}</strong> to your account</p>
-${notice(failure)}
+<p class="lead">to connect <strong>${request.appName}</strong> to your account</p>
+${noticeBox(notice)}
 ${
   providers.length === 0
     ? undefined
-    : html`<form class="apart" method="post" action="/oauth/sign-in"><input type="hidden" name="request" value="${asking.request}">
+    : html`<form class="apart" method="post" action="/oauth/sign-in">${requestField(request)}
 ${providers.map(
   (provider) =>
     html`<button class="plain" name="provider" value="${provider}">${providerMarks[provider]}Continue with ${providerNames[provider]}</button>
@@ -79,34 +89,35 @@ ${providers.map(
 <p class="or">or</p>`
 }
 <form method="post" action="/oauth/sign-in">
-<input type="hidden" name="request" value="${asking.request}">
-<label>Email<input type="email" name="email" value="${email ?? ""}" autocomplete="username" required maxlength="320"></label>
+${requestField(request)}
+${emailField(email)}
 <label>Password<input type="password" name="password" autocomplete="current-password" required maxlength="128"></label>
 <button>Sign in</button>
 </form>
-<p class="foot">New to Quarry? <a href="/oauth/sign-up?${asking.request}">Create an account</a></p>
-<p class="foot">You decide on the next page what ${asking.app} may do. It never sees your password.</p>`
+<p class="foot"><a href="/oauth/forgot-password?${request.query}">Forgot your password?</a></p>
+<p class="foot">New to Quarry? <a href="/oauth/sign-up?${request.query}">Create an account</a></p>
+<p class="foot">You decide on the next page what ${request.appName} may do. It never sees your password.</p>`
 })
 
-export const signUp = ({ asking, email, failure }: { readonly asking: Asking } & Filled): Page => ({
+export const signUp = ({ email, notice, request }: { readonly request: AppRequest } & PreviousForm): Page => ({
   title: "Create an account",
   body: html`<h1>Create a Quarry account</h1>
-<p class="lead">to connect <strong>${asking.app}</strong> to it</p>
-${notice(failure)}
+<p class="lead">to connect <strong>${request.appName}</strong> to it</p>
+${noticeBox(notice)}
 <form method="post" action="/oauth/sign-up">
-<input type="hidden" name="request" value="${asking.request}">
-<label>Email<input type="email" name="email" value="${email ?? ""}" autocomplete="username" required maxlength="320"></label>
-<label>Password<input type="password" name="password" autocomplete="new-password" required minlength="8" maxlength="128"></label>
+${requestField(request)}
+${emailField(email)}
+${newPasswordField}
 <button>Create account</button>
 </form>
-<p class="foot">Have an account? <a href="/oauth/sign-in?${asking.request}">Sign in</a></p>`
+<p class="foot">Have an account? <a href="/oauth/sign-in?${request.query}">Sign in</a></p>`
 })
 
 const tick = html`<svg viewBox="0 0 20 20" fill="none" aria-hidden="true"><path d="m4.5 10.5 3.5 3.5 7.5-8" stroke="currentColor" stroke-width="2" stroke-linecap="round" stroke-linejoin="round"/></svg>`
 
-export const consent = ({ asking, email }: { readonly asking: Asking; readonly email: string }): Page => ({
-  title: `Allow ${asking.app}?`,
-  body: html`<h1>Allow ${asking.app} to use your Quarry account?</h1>
+export const consent = ({ email, request }: { readonly request: AppRequest; readonly email: string }): Page => ({
+  title: `Allow ${request.appName}?`,
+  body: html`<h1>Allow ${request.appName} to use your Quarry account?</h1>
 <p class="lead">The app chose this name itself. Go on only if you have just connected it.</p>
 <ul class="grants" aria-label="What it may do">
 <li>${tick}<div>Search the web for you<span>Each search spends a credit of your account.</span></div></li>
@@ -115,40 +126,52 @@ export const consent = ({ asking, email }: { readonly asking: Asking; readonly e
 </ul>
 <dl>
 <dt>Account</dt><dd>${email}</dd>
-<dt>Sends you back to</dt><dd>${asking.destination}</dd>
+<dt>Sends you back to</dt><dd>${request.destination}</dd>
 </dl>
 <form method="post" action="/oauth/consent">
-<input type="hidden" name="request" value="${asking.request}">
+${requestField(request)}
 <div class="pair"><button class="plain" name="decision" value="deny">Deny</button><button name="decision" value="allow">Allow</button></div>
 </form>
-<p class="foot">Not you? <a href="/oauth/sign-in?${asking.request}">Sign in with another account</a></p>`
+<p class="foot">Not you? <a href="/oauth/sign-in?${request.query}">Sign in with another account</a></p>`
 })
 
-export interface Confirming {
-  /** From the email's link. */
+export interface ChoosePassword {
+  /** From the link of an email. */
   readonly token: string
-  /** Where to go on to. */
+  /** The page to go on to. */
   readonly next: string
-  readonly failure?: string | undefined
+  readonly notice?: string | undefined
 }
 
-/** Opened by mail gateways as well as by people, so that nothing happens before its form is sent. */
-export const confirm = ({ failure, next, token }: Confirming): Page => ({
-  title: "Confirm your address",
-  body: html`<h1>Confirm your address</h1>
-<p class="lead">Choose the password of your Quarry account. It replaces any that was chosen before.</p>
-${notice(failure)}
+export const choosePassword = ({ next, notice, token }: ChoosePassword): Page => ({
+  title: "Choose your password",
+  body: html`<h1>Choose your password</h1>
+<p class="lead">It replaces any that your Quarry account had before, confirms your address, and signs out every browser.</p>
+${noticeBox(notice)}
 <form method="post" action="/oauth/confirm">
 <input type="hidden" name="token" value="${token}">
 <input type="hidden" name="next" value="${next}">
-<label>Password<input type="password" name="password" autocomplete="new-password" required minlength="8" maxlength="128"></label>
-<button>Confirm</button>
+${newPasswordField}
+<button>Save password</button>
 </form>
-<p class="foot">You did not sign up? Close this page: nobody is let in.</p>`
+<p class="foot">You did not ask for this? Close this page: nothing changes.</p>`
 })
 
-/** A page that only says something. */
-export const saying = (heading: string, text: string): Page => ({
+export const forgotPassword = ({ email, notice, request }: { readonly request: AppRequest } & PreviousForm): Page => ({
+  title: "Forgot your password?",
+  body: html`<h1>Forgot your password?</h1>
+<p class="lead">A link to choose a new one is sent to your address.</p>
+${noticeBox(notice)}
+<form method="post" action="/oauth/forgot-password">
+${requestField(request)}
+${emailField(email)}
+<button>Send the link</button>
+</form>
+<p class="foot">Know it after all? <a href="/oauth/sign-in?${request.query}">Sign in</a></p>`
+})
+
+/** A page with a heading and a text. */
+export const message = (heading: string, text: string): Page => ({
   title: heading,
   body: html`<h1>${heading}</h1>
 <p class="lead">${text}</p>`

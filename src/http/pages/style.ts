@@ -1,6 +1,6 @@
 import { theme } from "./theme.ts"
 
-/** The look of the pages. A file of its own to the browser: the pages allow no styles inside. */
+/** The stylesheet of the pages, served as a file: their policy allows no inline styles. */
 export const style = `${theme}
 body {
   min-height: 100vh;

@@ -1,4 +1,4 @@
-/** What every page for people looks like, in light and in dark: colours, type, links and focus. */
+/** Colours, type, links and focus of every page for people, in light and in dark. */
 export const theme = `
 :root {
   color-scheme: light dark;

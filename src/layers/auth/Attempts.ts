@@ -1,45 +1,50 @@
-import { Duration, Effect, type Redacted } from "effect"
+import { Duration, Effect, type Redacted, Schema } from "effect"
 import { SqlClient } from "effect/sql"
+import { rowOf } from "../sql/Rows.ts"
 import { digestOf } from "./Digest.ts"
 
 export interface AttemptLimit {
   readonly name: string
   readonly max: number
-  /** From the first attempt on. The next attempt after it begins another. */
+  /** Begins with an attempt. The first attempt after its end begins another. */
   readonly window: Duration.Duration
 }
 
-/** Longer than any window, so that a row that is removed is over. */
-const kept = Duration.hours(24)
+/** Longer than any window, so that a row of this age counts nothing. */
+const rowLifetime = Duration.hours(24)
 
-/** Rows that one request clears away at most. */
-const cleared = 1000
+/** Rows that one attempt deletes at most. */
+const maxDeletedRows = 1000
 
-/** Counts attempts under an address, in the database: all replicas share the count, and its clock. */
+const countRow = rowOf(Schema.Struct({ count: Schema.Int, seconds: Schema.Int }))
+
+const interval = (sql: SqlClient.SqlClient, duration: Duration.Duration) =>
+  sql`${Duration.toMillis(duration)} * interval '1 millisecond'`
+
+const deleteOldRows = (sql: SqlClient.SqlClient) => sql`
+  delete from auth_attempts where digest in (
+    select digest from auth_attempts where began_at < clock_timestamp() - ${interval(sql, rowLifetime)}
+    limit ${maxDeletedRows} for update skip locked
+  )`
+
+/** Counts attempts by email address, in the database: all replicas share the count and the database's clock. */
 export const makeAttempts = Effect.fnUntraced(function* (secret: Redacted.Redacted) {
   const sql = yield* SqlClient.SqlClient
 
-  /** Alike in any letter case, as addresses are. */
+  /** The letter case of an address makes no difference. */
   const digest = ({ name }: AttemptLimit, email: string) => digestOf(secret, name, email.trim().toLowerCase())
 
-  const clear = sql`
-    delete from auth_attempts where digest in (
-      select digest from auth_attempts
-      where began_at < clock_timestamp() - ${Duration.toMillis(kept)} * interval '1 millisecond'
-      limit ${cleared} for update skip locked
-    )`
-
-  /** Counts one more. Answers the seconds until one is admitted again, or undefined when this one is. */
+  /** Counts an attempt. Answers the seconds until the next is allowed, or undefined when this one is. */
   const count = Effect.fnUntraced(function* (limit: AttemptLimit, email: string) {
-    const window = sql`${Duration.toMillis(limit.window)} * interval '1 millisecond'`
-    const [row] = yield* sql<{ readonly count: number; readonly seconds: number }>`
+    const window = interval(sql, limit.window)
+    const row = yield* countRow(sql`
       insert into auth_attempts as a (digest, count, began_at)
       values (${digest(limit, email)}, 1, clock_timestamp())
       on conflict (digest) do update set
         count = case when a.began_at <= clock_timestamp() - ${window} then 1 else least(a.count + 1, ${limit.max + 1}) end,
         began_at = case when a.began_at <= clock_timestamp() - ${window} then clock_timestamp() else a.began_at end
-      returning count, ceil(extract(epoch from began_at + ${window} - clock_timestamp()))::integer as seconds`
-    if (row === undefined || row.count === 1) yield* clear
+      returning count, ceil(extract(epoch from began_at + ${window} - clock_timestamp()))::integer as seconds`)
+    if (row === undefined || row.count === 1) yield* deleteOldRows(sql)
     return row !== undefined && row.count > limit.max ? Math.max(1, row.seconds) : undefined
   })
 

@@ -11,26 +11,26 @@ import {
   PostgresQueryCompiler
 } from "kysely"
 
-/** What a request's promises run their effects with. */
-interface Current {
+/** The context of a request, with which its promises run effects. */
+interface RequestContext {
   readonly context: Context.Context<never>
-  /** Faults on our side. The library swallows some, and answers a sign-out that ended nothing as if it had. */
+  /** Failures on our side. The library swallows some: it answers 200 to a sign-out that the database failed. */
   readonly faults: Array<unknown>
 }
 
 /**
- * The way from a library of promises to effects and back: what it runs inside `serve` has the request's context, and
- * inside `transaction` the transaction's connection, also where effects of ours run in the middle of it.
+ * Runs effects for a library of promises. Inside `serve` they have the request's context. Inside `transaction` they have
+ * the transaction's connection, and so do our own effects that the library's hooks run.
  */
 export interface Bridge {
   readonly run: <A, E>(effect: Effect.Effect<A, E>) => Promise<A>
   readonly transaction: <A>(body: () => Promise<A>) => Promise<A>
-  /** Dies of the first fault on our side, whatever the promise came to. */
+  /** Dies of the first failure on our side, even when the promise is fulfilled. */
   readonly serve: <A>(body: () => Promise<A>) => Effect.Effect<A>
   readonly database: Kysely<unknown>
 }
 
-/** A row that is there already is an answer, which the library goes on from; other database errors and defects are not. */
+/** True for defects and database errors. A unique violation is none: the library handles it. */
 const isFault = (cause: Cause.Cause<unknown>): boolean => {
   const error = Cause.squash(cause)
   return SqlError.isSqlError(error) ? error.reason._tag !== "UniqueViolation" : Cause.hasDies(cause)
@@ -39,7 +39,7 @@ const isFault = (cause: Cause.Cause<unknown>): boolean => {
 export const makeBridge: Effect.Effect<Bridge, never, SqlClient.SqlClient> = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const base = yield* Effect.context<never>()
-  const current = new AsyncLocalStorage<Current>()
+  const current = new AsyncLocalStorage<RequestContext>()
 
   const run: Bridge["run"] = async (effect) => {
     const store = current.getStore()
@@ -52,13 +52,14 @@ export const makeBridge: Effect.Effect<Bridge, never, SqlClient.SqlClient> = Eff
 
   const transaction: Bridge["transaction"] = (body) => {
     const faults = current.getStore()?.faults ?? []
-    // The library keeps the request it works on where the promise began; the transaction begins on a socket's event.
-    const here = AsyncLocalStorage.snapshot()
+    // The transaction's body runs on an event of the database's socket. The snapshot restores the library's own
+    // AsyncLocalStorage there, which holds the request that it works on.
+    const withCallerStores = AsyncLocalStorage.snapshot()
     return run(
       sql.withTransaction(
         Effect.flatMap(Effect.context<never>(), (context) =>
           Effect.tryPromise({
-            try: () => here(() => current.run({ context, faults }, body)),
+            try: () => withCallerStores(() => current.run({ context, faults }, body)),
             catch: (error) => error
           })
         )
@@ -67,7 +68,7 @@ export const makeBridge: Effect.Effect<Bridge, never, SqlClient.SqlClient> = Eff
   }
 
   const serve: Bridge["serve"] = Effect.fnUntraced(function* (body) {
-    const store: Current = { context: yield* Effect.context<never>(), faults: [] }
+    const store: RequestContext = { context: yield* Effect.context<never>(), faults: [] }
     const value = yield* Effect.promise(() => current.run(store, body))
     return store.faults.length > 0 ? yield* Effect.die(store.faults[0]) : value
   })
@@ -79,27 +80,27 @@ export const makeBridge: Effect.Effect<Bridge, never, SqlClient.SqlClient> = Eff
 
 type Execute = (text: string, parameters: ReadonlyArray<unknown>) => Promise<ReadonlyArray<object>>
 
-/** A statement whose result has a row for each that it touches, which is how they are counted. */
-const counting = ({ query, sql }: CompiledQuery): string =>
+/** Adds `returning` to an update or a delete, so that its result counts the rows that it changed. */
+const toCountable = ({ query, sql }: CompiledQuery): string =>
   (query.kind === "UpdateQueryNode" || query.kind === "DeleteQueryNode") && query.returning === undefined
-    ? `${sql} returning 1 as touched`
+    ? `${sql} returning 1 as changed`
     : sql
 
-/** Kysely for building statements. Connections and transactions are the SQL client's. */
+/** Kysely as a builder of statements only. The SQL client has the connections and transactions. */
 const kyselyOver = (execute: Execute): Kysely<unknown> => {
   const connection: DatabaseConnection = {
     executeQuery: async <Row>(compiled: CompiledQuery) => {
-      const rows = await execute(counting(compiled), compiled.parameters)
-      // What a query's rows are, its builder knows: Kysely takes it on trust from every driver.
+      const rows = await execute(toCountable(compiled), compiled.parameters)
+      // The builder of a query knows the type of its rows: Kysely trusts every driver in this.
       return { rows: rows as Array<Row>, numAffectedRows: BigInt(rows.length) }
     },
     streamQuery: unsupported
   }
   const driver: Driver = {
-    init: nothing,
+    init: doNothing,
     acquireConnection: async () => connection,
-    releaseConnection: nothing,
-    destroy: nothing,
+    releaseConnection: doNothing,
+    destroy: doNothing,
     beginTransaction: unsupported,
     commitTransaction: unsupported,
     rollbackTransaction: unsupported
@@ -114,7 +115,7 @@ const kyselyOver = (execute: Execute): Kysely<unknown> => {
   })
 }
 
-const nothing = async (): Promise<void> => {}
+const doNothing = async (): Promise<void> => {}
 
 const unsupported = (): never => {
   throw new Error("transactions go through the bridge")

@@ -1,7 +1,7 @@
 import { Effect, Layer } from "effect"
 import { Emails } from "../../services/Emails.ts"
 
-/** Emails of a deployment that has no mail server: the operator finds their links in the log. */
+/** Emails of a deployment without a mail server: the operator finds their links in the log. */
 export const layer: Layer.Layer<Emails> = Layer.succeed(
   Emails,
   Emails.of({

@@ -8,13 +8,13 @@ export interface SmtpOptions {
   readonly from: string
 }
 
-/** For a mail server to be reached, to greet, and to say anything at all. */
+/** For the connection to a mail server, for its greeting, and for its silence after that. */
 const timeoutMs = 10_000
 
-/** Such as EAUTH. What a server says beside it may quote the message, whose link must not be in the log. */
+/** The code of a failure, such as EAUTH. Its message may quote the email, whose link must not be in the log. */
 const codeOf = (error: unknown): unknown => (Predicate.hasProperty(error, "code") ? error.code : "no reason given")
 
-/** Emails over SMTP, each on a connection of its own: they are rare, and an idle one would be found dead. */
+/** Emails over SMTP. Each opens a connection: emails are rare, and servers close idle connections. */
 export const layer = ({ from, url }: SmtpOptions): Layer.Layer<Emails> =>
   Layer.sync(Emails, () => {
     const transport = createTransport({

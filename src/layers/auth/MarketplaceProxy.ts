@@ -7,15 +7,15 @@ import { Accounts } from "../../services/Accounts.ts"
 import { Marketplace } from "../../services/Marketplace.ts"
 
 export interface MarketplaceProxyOptions {
-  /** What the proxy may send: two while one takes the place of the other, none where there is no marketplace. */
+  /** The proxy's secrets: two during a rotation, none without a marketplace. */
   readonly secrets: ReadonlyArray<Redacted.Redacted>
-  /** The plan of every subscriber; without one nobody is accepted. */
+  /** The plan of every subscriber. Without one no subscriber is accepted. */
   readonly plan: PaidPlan | undefined
 }
 
 const digest = (secret: Redacted.Redacted): Buffer => createHash("sha256").update(Redacted.value(secret)).digest()
 
-/** Believes a proxy that knows the deployment's secret. */
+/** Subscribers of a proxy that presents the deployment's secret. */
 export const layer = ({ plan, secrets }: MarketplaceProxyOptions): Layer.Layer<Marketplace, never, Accounts> =>
   Layer.effect(
     Marketplace,
@@ -23,10 +23,10 @@ export const layer = ({ plan, secrets }: MarketplaceProxyOptions): Layer.Layer<M
       const accounts = yield* Accounts
       const digests = secrets.map(digest)
 
-      // Digests have one length, and each is compared to its end whatever the others said.
-      const isSecret = (sent: Redacted.Redacted): boolean => {
-        const digested = digest(sent)
-        return digests.reduce((known, one) => timingSafeEqual(one, digested) || known, false)
+      // Compares with every secret, in constant time: digests have one length.
+      const isSecret = (presented: Redacted.Redacted): boolean => {
+        const presentedDigest = digest(presented)
+        return digests.reduce((isKnown, known) => timingSafeEqual(known, presentedDigest) || isKnown, false)
       }
 
       return Marketplace.of({

@@ -1,52 +1,64 @@
-import { Effect } from "effect"
+import { Effect, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { Accounts } from "../../services/Accounts.ts"
+import { rowOf } from "../sql/Rows.ts"
 
-/** A person as the sign-in tables know them. */
-interface Person {
-  readonly email: string
-  readonly email_verified: boolean
-  readonly account_id: string | null
+const PersonRow = Schema.Struct({
+  email: Schema.String,
+  email_verified: Schema.Boolean,
+  account_id: Schema.NullOr(Schema.String)
+})
+const personRow = rowOf(PersonRow)
+
+interface Deps {
+  readonly sql: SqlClient.SqlClient
+  readonly accounts: Accounts["Service"]
+  /** True where emails are delivered: a person without a confirmed address gets no account then. */
+  readonly confirmedOnly: boolean
 }
 
+const findAccount = (accounts: Accounts["Service"], email: string) =>
+  accounts.byEmail(email).pipe(Effect.catchTag("not_found", () => Effect.succeed(undefined)))
+
 /**
- * Gives a person the account of their address, making it with its trial grant (R32) where there is none.
- *
- * Whoever has not proven that the address is theirs gets no account that is there already: it holds somebody else's
- * credits. Where emails are delivered they get none at all, as proving it costs them a click and a made-up address
- * would otherwise claim the grant of its owner.
+ * The account that a person is entitled to. An existing account holds somebody's credits, so only a confirmed address
+ * opens it. Where emails are delivered, an unconfirmed address gets no new account either: a made-up address would
+ * claim the trial grant of its owner (R32).
  */
-export const makeMembership = (options: { readonly verifiedOnly: boolean }) =>
-  Effect.gen(function* () {
-    const sql = yield* SqlClient.SqlClient
-    const accounts = yield* Accounts
+const accountFor = Effect.fnUntraced(function* (
+  { accounts, confirmedOnly }: Deps,
+  { email, email_verified }: typeof PersonRow.Type
+) {
+  if (!email_verified && confirmedOnly) return undefined
+  const existing = yield* findAccount(accounts, email)
+  if (existing !== undefined) return email_verified ? existing : undefined
+  return yield* accounts.create({ email, plan: "trial" }).pipe(
+    // The operator, or another sign-in of the person, has just made it.
+    Effect.catchTag("AccountError", () => (email_verified ? findAccount(accounts, email) : Effect.succeed(undefined)))
+  )
+})
 
-    const existing = (email: string) =>
-      accounts.byEmail(email).pipe(Effect.catchTag("not_found", () => Effect.succeed(undefined)))
+/** Which account a person gets. */
+export const makeMembership = Effect.fnUntraced(function* ({ confirmedOnly }: Pick<Deps, "confirmedOnly">) {
+  const sql = yield* SqlClient.SqlClient
+  const deps: Deps = { sql, accounts: yield* Accounts, confirmedOnly }
 
-    const entitled = Effect.fnUntraced(function* ({ email, email_verified }: Person) {
-      if (!email_verified && options.verifiedOnly) return undefined
-      const present = yield* existing(email)
-      if (present !== undefined) return email_verified ? present : undefined
-      return yield* accounts.create({ email, plan: "trial" }).pipe(
-        // Somebody was faster: the operator, or another sign-in of the same person.
-        Effect.catchTag("AccountRefused", () => (email_verified ? existing(email) : Effect.succeed(undefined)))
-      )
-    })
+  /** Gives a person without an account theirs. One transaction, so that a failure leaves nothing behind. */
+  const join = Effect.fn("Membership.join")(
+    function* (userId: string) {
+      const person = yield* personRow(sql`
+        select u.email, u.email_verified, a.id as account_id
+        from auth_users u left join accounts a on a.id = u.account_id and a.deleted_at is null
+        where u.id = ${userId} for update of u`)
+      if (person === undefined || person.account_id !== null) return
+      const account = yield* accountFor(deps, person)
+      if (account !== undefined) yield* sql`update auth_users set account_id = ${account.id} where id = ${userId}`
+    },
+    sql.withTransaction,
+    Effect.catchTag("SqlError", Effect.die)
+  )
 
-    /** Does nothing for a person who has an account. In one transaction, so that a failure leaves nothing behind. */
-    const join = Effect.fn("Sessions.join")(
-      function* (userId: string) {
-        const [person] = yield* sql<Person>`
-          select u.email, u.email_verified, a.id as account_id
-          from auth_users u left join accounts a on a.id = u.account_id and a.deleted_at is null
-          where u.id = ${userId} for update of u`
-        if (person === undefined || person.account_id !== null) return
-        const account = yield* entitled(person)
-        if (account !== undefined) yield* sql`update auth_users set account_id = ${account.id} where id = ${userId}`
-      },
-      sql.withTransaction,
-      Effect.catchTag("SqlError", Effect.die)
-    )
-    return { join }
-  })
+  return { join }
+})
+
+export type Membership = Effect.Success<ReturnType<typeof makeMembership>>

@@ -1,7 +1,9 @@
 import { authPath } from "../../domain/OAuth.ts"
 
-/** What the sign-in library is asked for. It has more, and whatever is not here is not found. */
-const offered: ReadonlyArray<readonly [method: string, path: RegExp]> = [
+type Routes = ReadonlyArray<readonly [method: string, path: RegExp]>
+
+/** The library's routes that this service offers. The library has more; those are not found. */
+const common: Routes = [
   ["POST", /^\/sign-up\/email$/],
   ["POST", /^\/sign-in\/email$/],
   ["POST", /^\/sign-out$/],
@@ -11,20 +13,17 @@ const offered: ReadonlyArray<readonly [method: string, path: RegExp]> = [
   ["POST", /^\/request-password-reset$/],
   ["POST", /^\/reset-password$/],
   ["POST", /^\/send-verification-email$/],
-  // Where a browser ends up when its sign-in at a provider, or the confirmation of an address, has failed.
+  // A browser ends here when its sign-in at a provider has failed.
   ["GET", /^\/error$/]
 ]
 
-const ofProviders: typeof offered = [
+const ofProviders: Routes = [
   ["POST", /^\/sign-in\/social$/],
   ["GET", /^\/callback\/(?:google|github)$/]
 ]
 
-/** Where nothing is delivered: a link that confirms an address when it is opened. Mail gateways open links. */
-const ofLinks: typeof offered = [["GET", /^\/verify-email$/]]
-
-/** Of apps: their own requests, and what the pages of `/oauth` ask on behalf of a person. */
-const ofApps: typeof offered = [
+/** The endpoints of OAuth, and those behind the pages of `/oauth`. */
+const ofApps: Routes = [
   ["GET", /^\/oauth2\/authorize$/],
   ["POST", /^\/oauth2\/token$/],
   ["POST", /^\/oauth2\/register$/],
@@ -33,16 +32,13 @@ const ofApps: typeof offered = [
   ["POST", /^\/oauth2\/consent$/]
 ]
 
-/** Whether there is anything at a path. Read from a parsed address, which is what the library routes by. */
+/** True for an offered route. The path comes from a parsed URL, because the library routes by that too. */
 export const isOffered = (
   method: string,
   path: string,
-  optional: { readonly providers: boolean; readonly apps: boolean; readonly links: boolean }
+  optional: { readonly providers: boolean; readonly apps: boolean }
 ): boolean =>
   path.startsWith(authPath) &&
-  [
-    ...offered,
-    ...(optional.providers ? ofProviders : []),
-    ...(optional.apps ? ofApps : []),
-    ...(optional.links ? ofLinks : [])
-  ].some((route) => route[0] === method && route[1].test(path.slice(authPath.length)))
+  [...common, ...(optional.providers ? ofProviders : []), ...(optional.apps ? ofApps : [])].some(
+    (route) => route[0] === method && route[1].test(path.slice(authPath.length))
+  )

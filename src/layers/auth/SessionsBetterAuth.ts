@@ -1,89 +1,70 @@
-import { Effect, Layer, type Redacted, type Scope } from "effect"
+import { Effect, Layer, type Redacted, Schema } from "effect"
 import { SqlClient } from "effect/sql"
-import { NotFound, unauthorized } from "../../domain/errors.ts"
-import { letsAppsIn } from "../../domain/OAuth.ts"
-import type { Accounts } from "../../services/Accounts.ts"
-import { Emails } from "../../services/Emails.ts"
+import { unauthorized } from "../../domain/errors.ts"
 import { Sessions } from "../../services/Sessions.ts"
-import { type AccountRow, toAccount } from "../sql/AccountsSql.ts"
+import { AccountRow, toAccount } from "../sql/AccountsSql.ts"
+import { columnsOf, rowOf, rowsOf } from "../sql/Rows.ts"
 import { retryTransient } from "../sql/Transient.ts"
-import type { SessionsOptions } from "./BetterAuth.ts"
 import { digestOf, tokenOf } from "./Digest.ts"
-import { isOffered } from "./Offer.ts"
+import type { SignInOptions } from "./Options.ts"
 
-/** Sign-in on better-auth, its tables in our database. */
-export const layer = (
-  options: SessionsOptions
-): Layer.Layer<Sessions, never, Accounts | Emails | SqlClient.SqlClient> =>
+const accountColumns = columnsOf(AccountRow, "a")
+const sessionRow = rowOf(Schema.Struct({ ...AccountRow.fields, session_id: Schema.String }))
+const personRows = rowsOf(Schema.Struct({ id: Schema.String }))
+
+interface Deps {
+  readonly sql: SqlClient.SqlClient
+  readonly secret: Redacted.Redacted
+}
+
+/** Read for every request, so that a session that ends at one replica ends at all of them. */
+const authenticate = ({ secret, sql }: Deps): Sessions["Service"]["authenticate"] =>
+  Effect.fn("Sessions.authenticate")(
+    function* (cookie) {
+      const token = tokenOf(secret, cookie)
+      if (token === undefined) return yield* unauthorized
+      const row = yield* retryTransient(
+        sessionRow(sql`
+          select ${sql.literal(accountColumns)}, s.id as session_id
+          from auth_sessions s
+          join auth_users u on u.id = s.user_id
+          join accounts a on a.id = u.account_id and a.deleted_at is null
+          where s.digest = ${digestOf(secret, "session", token)} and s.expires_at > clock_timestamp()`)
+      )
+      if (row === undefined) return yield* unauthorized
+      return { _tag: "session" as const, account: toAccount(row), sessionId: row.session_id }
+    },
+    Effect.catchTag("SqlError", Effect.die)
+  )
+
+const forget = ({ sql }: Deps): Sessions["Service"]["forget"] =>
+  Effect.fn("Sessions.forget")(
+    function* (accountId) {
+      // Foreign keys delete the person's sessions, identities and tokens.
+      const people = yield* personRows(sql`delete from auth_users where account_id = ${accountId} returning id`)
+      yield* sql`delete from auth_verifications where ${sql.in(
+        "value",
+        people.map(({ id }) => id)
+      )}`
+    },
+    sql.withTransaction,
+    Effect.orDie
+  )
+
+/** The sessions that the sign-in library opens, read without loading it. */
+export const layer = ({
+  baseUrl,
+  secret
+}: Pick<SignInOptions, "baseUrl" | "secret">): Layer.Layer<Sessions, never, SqlClient.SqlClient> =>
   Layer.effect(
     Sessions,
     Effect.gen(function* () {
-      const sql = yield* SqlClient.SqlClient
-      const context = yield* Effect.context<Accounts | Emails | SqlClient.SqlClient | Scope.Scope>()
-      const secure = options.baseUrl.startsWith("https:")
-      const providers = (["google", "github"] as const).filter((name) => options[name] !== undefined)
-      const optional = {
-        providers: providers.length > 0,
-        apps: letsAppsIn(options.baseUrl),
-        links: !(yield* Emails).delivers
-      }
-
-      // Loaded with the first request that signs somebody in: a replica that serves keys only never pays for it.
-      const library = yield* Effect.promise(() => import("./BetterAuth.ts")).pipe(
-        Effect.flatMap(({ make }) => make(options)),
-        Effect.provideContext(context),
-        Effect.uninterruptible,
-        Effect.cached
-      )
-
-      // Looked up for every request, so that a session that ended is refused at once by every replica.
-      const authenticate = Effect.fn("Sessions.authenticate")(
-        function* (cookie: Redacted.Redacted) {
-          const token = tokenOf(options.secret, cookie)
-          if (token === undefined) return yield* unauthorized
-          const [row] = yield* retryTransient(sql<AccountRow & { readonly session_id: string }>`
-            select a.*, s.id as session_id
-            from auth_sessions s
-            join auth_users u on u.id = s.user_id
-            join accounts a on a.id = u.account_id and a.deleted_at is null
-            where s.digest = ${digestOf(options.secret, "session", token)} and s.expires_at > clock_timestamp()`)
-          if (row === undefined) return yield* unauthorized
-          return { _tag: "session" as const, account: toAccount(row), sessionId: row.session_id }
-        },
-        Effect.catchTag("SqlError", Effect.die)
-      )
-
-      const handle = Effect.fn("Sessions.handle")(function* (request: Request, client: string | undefined) {
-        if (!isOffered(request.method, new URL(request.url).pathname, optional)) {
-          return yield* new NotFound({ message: "Nothing about signing in is at this address." })
-        }
-        const answer = yield* library
-        const response = yield* answer(request, client)
-        return response.status >= 500
-          ? yield* Effect.die(new Error(`sign-in failed with ${response.status}`))
-          : response
-      })
-
-      const forget = Effect.fn("Sessions.forget")(
-        function* (accountId: string) {
-          // What refers to a person by a foreign key goes with them.
-          const people = yield* sql<{ readonly id: string }>`
-            delete from auth_users where account_id = ${accountId} returning id`
-          yield* sql`delete from auth_verifications where ${sql.in(
-            "value",
-            people.map(({ id }) => id)
-          )}`
-        },
-        sql.withTransaction,
-        Effect.orDie
-      )
-
+      const deps = { sql: yield* SqlClient.SqlClient, secret }
+      const prefix = baseUrl.startsWith("https:") ? "__Secure-" : ""
       return Sessions.of({
-        cookieName: `${secure ? "__Secure-" : ""}quarry.session_token`,
-        providers,
-        authenticate,
-        handle,
-        forget
+        cookieName: `${prefix}quarry.session_token`,
+        authenticate: authenticate(deps),
+        forget: forget(deps)
       })
     })
   )

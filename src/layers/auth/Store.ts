@@ -16,7 +16,7 @@ const tokenColumns = {
   revoked: "revoked_at"
 } as const
 
-/** Our names of the library's tables and columns. */
+/** Our tables and columns by the names that the library gives them. */
 export const tables = {
   user: {
     modelName: "auth_users",
@@ -51,7 +51,7 @@ export const tables = {
   rateLimit: { modelName: "auth_rate_limits", fields: { lastRequest: "last_request" } }
 } as const
 
-/** The same for apps that people let in, and all that is kept of them: the library has fields for more. */
+/** The same for apps. Fields of the library that are not here are not stored. */
 export const apps = {
   oauthClient: {
     modelName: "auth_apps",
@@ -99,14 +99,14 @@ export const apps = {
   oauthAccessToken: { modelName: "auth_access_tokens", fields: { ...tokenColumns, refreshId: "refresh_id" } }
 } as const
 
-/** The field of a model that holds a live token. */
+/** The field of a model that holds a token in the clear. */
 const tokenFields: Readonly<Record<string, string>> = { session: "token", verification: "identifier" }
 
 /**
- * What is not kept. Of an identity, what its provider hands out: nothing here calls a provider again. Of a refresh
- * token, the tokens that were given for it, which would be there to be read.
+ * Fields that are not stored. The tokens of an identity: nothing here calls its provider again. The replay of a refresh
+ * token: it holds the new tokens in the clear.
  */
-const unkept: Readonly<Record<string, ReadonlySet<string>>> = {
+const omittedFields: Readonly<Record<string, ReadonlySet<string>>> = {
   account: new Set([
     "accessToken",
     "refreshToken",
@@ -120,100 +120,147 @@ const unkept: Readonly<Record<string, ReadonlySet<string>>> = {
 
 type Row = Record<string, unknown>
 
+type Conditions = ReadonlyArray<Where> | undefined
+
+type Digest = (model: string, token: string) => string
+
+export interface StoreOptions {
+  readonly bridge: Bridge
+  readonly digest: Digest
+  /** Runs in the transaction that ends every session of a person. */
+  readonly onSessionsEnd: (userId: string) => Effect.Effect<unknown, unknown>
+}
+
+interface Deps extends StoreOptions {
+  /** The library's own adapter, which knows nothing of digests. */
+  readonly plain: DBAdapter
+}
+
+const digestValue = (digest: Digest, model: string, value: unknown): unknown => {
+  if (Array.isArray(value)) return value.map((item) => digestValue(digest, model, item))
+  return typeof value === "string" ? digest(model, value) : value
+}
+
+/** A row as it is stored: without omitted fields, and with a digest in place of its token. */
+const toStoredRow = <A extends Row>({ digest }: Deps, model: string, row: A): A => {
+  const fields = Object.entries(row).filter(([name]) => omittedFields[model]?.has(name) !== true)
+  // The same fields or fewer: all omitted ones are optional to the library.
+  return Object.fromEntries(
+    fields.map(([name, value]) => [name, name === tokenFields[model] ? digestValue(digest, model, value) : value])
+  ) as A
+}
+
+/** Postgres fails a statement with a NUL in a text. No stored text has a NUL, so the query finds no row. */
+const withoutNul = (value: Where["value"]): Where["value"] =>
+  typeof value === "string" ? value.replaceAll("\0", "\ufffd") : value
+
+/** Conditions on stored rows: a token is looked up by its digest. */
+const toStoredConditions = ({ digest }: Deps, model: string, where: Conditions): Array<Where> =>
+  (where ?? []).map((condition) =>
+    condition.field === tokenFields[model]
+      ? { ...condition, value: digestValue(digest, model, condition.value) as Where["value"] }
+      : { ...condition, value: withoutNul(condition.value) }
+  )
+
+/** The token in the conditions of a query, in the clear. */
+const tokenIn = (model: string, where: Conditions): unknown =>
+  where?.find(({ field }) => field === tokenFields[model])?.value
+
+/** A row with the token of the query in place of its digest. */
+const withToken = <A>(model: string, row: A, token: unknown): A => {
+  const field = tokenFields[model]
+  return row === null || field === undefined || typeof token !== "string" ? row : { ...row, [field]: token }
+}
+
+const create =
+  (deps: Deps) =>
+  async <A extends Row, B = A>(query: {
+    model: string
+    data: Omit<A, "id">
+    forceAllowId?: boolean | undefined
+  }): Promise<B> => {
+    const { data, model } = query
+    const row = await deps.plain.create<A, B>({ ...query, data: toStoredRow(deps, model, data) })
+    return withToken(model, row, (data as Row)[tokenFields[model] ?? ""])
+  }
+
+const findOne =
+  (deps: Deps) =>
+  async <A>(query: Parameters<DBAdapter["findOne"]>[0]): Promise<A | null> => {
+    const { model, where } = query
+    const row = await deps.plain.findOne<A>({ ...query, where: toStoredConditions(deps, model, where) })
+    return withToken(model, row, tokenIn(model, where))
+  }
+
+const findMany =
+  (deps: Deps) =>
+  async <A>(query: Parameters<DBAdapter["findMany"]>[0]): Promise<Array<A>> => {
+    const { model, where } = query
+    const rows = await deps.plain.findMany<A>({ ...query, where: toStoredConditions(deps, model, where) })
+    return rows.map((row) => withToken(model, row, tokenIn(model, where)))
+  }
+
+const update =
+  (deps: Deps) =>
+  async <A>(query: Parameters<DBAdapter["update"]>[0]): Promise<A | null> => {
+    const { model, where } = query
+    const conditions = toStoredConditions(deps, model, where)
+    const changes = toStoredRow(deps, model, query.update)
+    // An update of omitted fields alone changes nothing, and would be a statement without a column.
+    const row = await (Object.keys(changes).length === 0
+      ? deps.plain.findOne<A>({ model, where: conditions })
+      : deps.plain.update<A>({ model, where: conditions, update: changes }))
+    return withToken(model, row, tokenIn(model, where))
+  }
+
+/** Ends the tokens of a person's apps together with all of the person's sessions. */
+const deleteMany =
+  (deps: Deps): DBAdapter["deleteMany"] =>
+  ({ model, where }) => {
+    const { bridge, onSessionsEnd, plain } = deps
+    const remove = () => plain.deleteMany({ model, where: toStoredConditions(deps, model, where) })
+    const userId = model === "session" ? where?.find(({ field }) => field === "userId")?.value : undefined
+    if (typeof userId !== "string") return remove()
+    return bridge.transaction(async () => {
+      await bridge.run(onSessionsEnd(userId))
+      return remove()
+    })
+  }
+
+const consumeOne =
+  (deps: Deps) =>
+  async <A>({ model, where }: Parameters<DBAdapter["consumeOne"]>[0]): Promise<A | null> => {
+    const row = await deps.plain.consumeOne<A>({ model, where: toStoredConditions(deps, model, where) })
+    return withToken(model, row, tokenIn(model, where))
+  }
+
 /**
- * The library's storage. Tokens are stored and looked up by digest, and given back as they were given: the library
- * never sees a digest of a token that it knows.
+ * The library's storage. Tokens are stored and looked up by digest. A row that the library gets has the token of its
+ * query, so that the library never sees a digest.
  */
 export const makeStore =
-  (
-    bridge: Bridge,
-    digest: (model: string, token: string) => string,
-    /** Runs in the transaction that ends every session of a person. */
-    onSignOutEverywhere: (userId: string) => Effect.Effect<unknown, unknown>
-  ) =>
+  (store: StoreOptions) =>
   (options: BetterAuthOptions): DBAdapter => {
-    const plain = kyselyAdapter(bridge.database, { type: "postgres" })(options)
-
-    const stored = <A extends Row>(model: string, data: A): A => {
-      const kept = Object.entries(data).filter(([name]) => unkept[model]?.has(name) !== true)
-      // The same fields or fewer, all of them optional to the library.
-      return Object.fromEntries(
-        kept.map(([name, value]) => [name, name === tokenFields[model] ? digestIn(model, value) : value])
-      ) as A
-    }
-
-    const digestIn = (model: string, value: unknown): unknown =>
-      Array.isArray(value)
-        ? value.map((item) => digestIn(model, item))
-        : typeof value === "string"
-          ? digest(model, value)
-          : value
-
-    /** Nothing is stored with a NUL, which Postgres refuses even to look for. */
-    const findable = (value: Where["value"]): Where["value"] =>
-      typeof value === "string" ? value.replaceAll("\0", "\ufffd") : value
-
-    const sought = (model: string, where: ReadonlyArray<Where> | undefined): Array<Where> =>
-      (where ?? []).map((condition) =>
-        condition.field === tokenFields[model]
-          ? { ...condition, value: digestIn(model, condition.value) as Where["value"] }
-          : { ...condition, value: findable(condition.value) }
-      )
-
-    /** The row with the token that the caller named, in place of its digest. */
-    const restored = <A>(model: string, row: A, known: unknown): A => {
-      const field = tokenFields[model]
-      return row === null || field === undefined || typeof known !== "string" ? row : { ...row, [field]: known }
-    }
-
-    const named = (model: string, where: ReadonlyArray<Where> | undefined): unknown =>
-      where?.find(({ field }) => field === tokenFields[model])?.value
-
-    const store: DBAdapter = {
+    const plain = kyselyAdapter(store.bridge.database, { type: "postgres" })(options)
+    const deps: Deps = { ...store, plain }
+    const adapter: DBAdapter = {
       ...plain,
-      create: async <A extends Row, B = A>(query: {
-        model: string
-        data: Omit<A, "id">
-        forceAllowId?: boolean | undefined
-      }) => {
-        const { data, model } = query
-        const row = await plain.create<A, B>({ ...query, data: stored(model, data) })
-        return restored(model, row, (data as Row)[tokenFields[model] ?? ""])
-      },
-      findOne: async <A>(query: Parameters<DBAdapter["findOne"]>[0]) => {
-        const { model, where } = query
-        return restored(model, await plain.findOne<A>({ ...query, where: sought(model, where) }), named(model, where))
-      },
-      findMany: async <A>(query: Parameters<DBAdapter["findMany"]>[0]) => {
-        const { model, where } = query
-        const rows = await plain.findMany<A>({ ...query, where: sought(model, where) })
-        return rows.map((row) => restored(model, row, named(model, where)))
-      },
-      count: (query) => plain.count({ ...query, where: sought(query.model, query.where) }),
-      update: async <A>(query: Parameters<DBAdapter["update"]>[0]) => {
-        const { model, update, where } = query
-        const kept = stored(model, update)
-        const row = await (Object.keys(kept).length === 0
-          ? plain.findOne<A>({ model, where: sought(model, where) })
-          : plain.update<A>({ model, where: sought(model, where), update: kept }))
-        return restored(model, row, named(model, where))
-      },
+      create: create(deps),
+      findOne: findOne(deps),
+      findMany: findMany(deps),
+      count: ({ model, where }) => plain.count({ model, where: toStoredConditions(deps, model, where) }),
+      update: update(deps),
       updateMany: ({ model, update, where }) =>
-        plain.updateMany({ model, where: sought(model, where), update: stored(model, update) }),
-      delete: ({ model, where }) => plain.delete({ model, where: sought(model, where) }),
-      deleteMany: ({ model, where }) => {
-        const remove = () => plain.deleteMany({ model, where: sought(model, where) })
-        const person = model === "session" ? where?.find(({ field }) => field === "userId")?.value : undefined
-        if (typeof person !== "string") return remove()
-        return bridge.transaction(async () => {
-          await bridge.run(onSignOutEverywhere(person))
-          return remove()
-        })
-      },
-      consumeOne: async <A>({ model, where }: Parameters<DBAdapter["consumeOne"]>[0]) =>
-        restored(model, await plain.consumeOne<A>({ model, where: sought(model, where) }), named(model, where)),
-      // The connection of the transaction is the bridge's business.
-      transaction: (body) => bridge.transaction(() => body(store))
+        plain.updateMany({
+          model,
+          where: toStoredConditions(deps, model, where),
+          update: toStoredRow(deps, model, update)
+        }),
+      delete: ({ model, where }) => plain.delete({ model, where: toStoredConditions(deps, model, where) }),
+      deleteMany: deleteMany(deps),
+      consumeOne: consumeOne(deps),
+      // The bridge keeps the transaction's connection, so that the same adapter serves inside it.
+      transaction: (body) => store.bridge.transaction(() => body(adapter))
     }
-    return store
+    return adapter
   }

@@ -1,7 +1,7 @@
 import { dictionary } from "@zxcvbn-ts/language-common"
 
-/** The 49,000 that people choose most, in lower case. */
-const common: ReadonlySet<string | null> = new Set(dictionary["passwords-common"])
+/** The 49,000 most common passwords, in lower case. */
+const commonPasswords: ReadonlySet<string | null> = new Set(dictionary["passwords-common"])
 
-/** Whether a password is among those that are guessed first, in any letter case. */
-export const isCommonPassword = (password: string): boolean => common.has(password.toLowerCase())
+/** True for the passwords that attackers guess first, in any letter case. */
+export const isCommonPassword = (password: string): boolean => commonPasswords.has(password.toLowerCase())

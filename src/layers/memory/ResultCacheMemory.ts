@@ -1,5 +1,6 @@
 import { Clock, Duration, Effect, Layer, type Scope } from "effect"
-import { type Kept, maxAnswerBytes, ResultCache, type ResultStore } from "../../services/ResultCache.ts"
+import type { Answer } from "../../domain/Answer.ts"
+import { maxAnswerBytes, ResultCache, type ResultStore } from "../../services/ResultCache.ts"
 
 interface Options {
   readonly ttl: Duration.Duration
@@ -11,20 +12,20 @@ interface Options {
 
 const defaultMaxBytes = 64 * 1024 * 1024
 
-/** What an entry takes besides its key and its answer: objects, and places in two maps. */
+/** Memory of an entry besides its key and its answer: objects, and places in two maps. */
 const entryOverheadBytes = 512
 
 /** The time after which an expired answer leaves memory, at the latest. */
 const sweepDelayMs = 60_000
 
 interface Entry {
-  readonly found: Kept
+  readonly answer: Answer
   readonly expiresAt: number
   readonly bytes: number
 }
 
 /** A key is counted as the UTF-16 it may be. An answer's bytes are memory of its own. */
-const bytesOf = (key: string, { ranking }: Kept): number => 2 * key.length + ranking.json.length + entryOverheadBytes
+const bytesOf = (key: string, { ranking }: Answer): number => 2 * key.length + ranking.json.length + entryOverheadBytes
 
 /** Answers in this process, bounded in number and bytes; the least recently asked for are dropped first. */
 export class AnswerStore {
@@ -51,20 +52,20 @@ export class AnswerStore {
     return this.total
   }
 
-  get(key: string, now: number): Kept | undefined {
+  get(key: string, now: number): Answer | undefined {
     const entry = this.byUse.get(key)
     if (entry === undefined || entry.expiresAt <= now) return undefined
     this.byUse.delete(key)
     this.byUse.set(key, entry)
-    return entry.found
+    return entry.answer
   }
 
-  set(key: string, found: Kept, now: number): void {
+  set(key: string, answer: Answer, now: number): void {
     if (this.ttlMs <= 0) return
     this.sweep(now)
     this.remove(key)
-    const entry = { found, expiresAt: now + this.ttlMs, bytes: bytesOf(key, found) }
-    if (found.ranking.json.length > maxAnswerBytes || entry.bytes > this.maxBytes) return
+    const entry = { answer: { ...answer, cached: true }, expiresAt: now + this.ttlMs, bytes: bytesOf(key, answer) }
+    if (answer.ranking.json.length > maxAnswerBytes || entry.bytes > this.maxBytes) return
     this.byUse.set(key, entry)
     this.byExpiry.set(key, entry)
     this.total += entry.bytes
@@ -115,9 +116,9 @@ export const makeStore = Effect.fnUntraced(function* (
 
   return {
     get: (key) => Effect.map(Clock.currentTimeMillis, (now) => store.get(key, now)),
-    set: (key, found) =>
+    set: (key, answer) =>
       Effect.flatMap(Clock.currentTimeMillis, (now) => {
-        store.set(key, found, now)
+        store.set(key, answer, now)
         return startSweep
       })
   }

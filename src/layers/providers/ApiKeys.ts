@@ -1,6 +1,6 @@
 import { Clock, Effect, type Redacted, Schema } from "effect"
-import { coolDownMs } from "../../services/Breaker.ts"
-import { Refusal } from "../../services/Provider.ts"
+import * as CoolDown from "../../domain/CoolDown.ts"
+import { Refusal } from "../../domain/Refusal.ts"
 
 const keyRule = { message: "must be a key of printable ASCII characters" }
 
@@ -32,54 +32,55 @@ export const oneWay = (required: boolean) =>
 /** Refusals that are about the key and not about the provider. */
 const aboutKey: ReadonlySet<Refusal["reason"]> = new Set(["quota", "rate_limited", "unauthorized"])
 
-/** Makes a call with a key that the provider has not refused of late, and with the next when it refuses this one. */
+/** Makes a call with a key that does not cool down, and with the next one when the provider refuses the key. */
 export type WithKey = <A>(call: (key: Redacted.Redacted) => Effect.Effect<A, Refusal>) => Effect.Effect<A, Refusal>
 
 interface KeyState {
   readonly key: Redacted.Redacted
+  /** Its name in the log: the key itself is a secret. */
   readonly place: string
-  /** In a row. */
-  refusals: number
-  refused: { readonly refusal: Refusal; readonly until: number } | undefined
+  coolDown: CoolDown.CoolDown
+  lastRefusal: Refusal | undefined
 }
 
 export const make = (provider: string, keys: ReadonlyArray<Redacted.Redacted>): WithKey => {
   const states = keys.map(
-    (key, index): KeyState => ({ key, place: `key ${index + 1} of ${keys.length}`, refusals: 0, refused: undefined })
+    (key, index): KeyState => ({
+      key,
+      place: `key ${index + 1} of ${keys.length}`,
+      coolDown: CoolDown.closed,
+      lastRefusal: undefined
+    })
   )
 
   const cool = Effect.fnUntraced(function* (state: KeyState, refusal: Refusal) {
     const now = yield* Clock.currentTimeMillis
-    const ms = coolDownMs(refusal, state.refusals)
-    // Calls that were in flight together are refused together, and count once.
-    if (state.refused === undefined || state.refused.until <= now) state.refusals += 1
-    state.refused = { refusal, until: now + ms }
+    state.coolDown = CoolDown.recordRefusal(state.coolDown, CoolDown.providerPolicy, refusal, now)
+    state.lastRefusal = refusal
     const log = refusal.reason === "unauthorized" ? Effect.logError : Effect.logWarning
-    if (keys.length > 1)
-      yield* log(`Provider ${provider} refuses ${state.place} as ${refusal.reason}: unused for ${ms} ms`)
+    const ms = (state.coolDown.until ?? now) - now
+    yield* log(`Provider ${provider} refuses ${state.place} as ${refusal.reason}: unused for ${ms} ms`)
   })
 
-  /** All are cooling down: the one that is back first tells why, and when. */
+  /** The refusal while all cool down, in the words of the key that is back first. */
   const allRefused = (now: number): Refusal => {
-    const refused = states.flatMap(({ refused }) => (refused === undefined ? [] : [refused]))
-    const [soonest] = refused.sort((a, b) => a.until - b.until)
+    const [soonest] = states.toSorted((a, b) => (a.coolDown.until ?? 0) - (b.coolDown.until ?? 0))
     return new Refusal({
-      reason: soonest?.refusal.reason ?? "unauthorized",
-      message: `it refuses all ${keys.length} keys: ${soonest?.refusal.message}`,
-      retryAfterMs: Math.max(0, (soonest?.until ?? now) - now)
+      reason: soonest?.lastRefusal?.reason ?? "unauthorized",
+      message: `it refuses all ${keys.length} keys: ${soonest?.lastRefusal?.message}`,
+      retryAfterMs: Math.max(0, (soonest?.coolDown.until ?? now) - now)
     })
   }
 
   return (call) =>
     Effect.gen(function* () {
       for (const state of states) {
-        // A single key is left to the provider's breaker.
+        // The cool-down of the provider is that of a single key.
         const now = yield* Clock.currentTimeMillis
-        if (keys.length > 1 && state.refused !== undefined && state.refused.until > now) continue
+        if (keys.length > 1 && CoolDown.phase(state.coolDown, now) === "open") continue
         const outcome = yield* Effect.result(call(state.key))
         if (outcome._tag === "Success") {
-          state.refusals = 0
-          state.refused = undefined
+          state.coolDown = CoolDown.closed
           return outcome.success
         }
         if (!aboutKey.has(outcome.failure.reason) || keys.length === 1) return yield* outcome.failure

@@ -12,7 +12,7 @@ const languages = (
   "sr sk sl es sv ta te th tr uk vi"
 ).split(" ")
 
-/** Where its code is not the language's own. */
+/** Brave's own codes for languages, where they differ from ISO 639-1. */
 const searchLang = (language: string, locale: string): string => {
   if (language === "zh") return /-(tw|hk|mo)$/.test(locale) ? "zh-hant" : "zh-hans"
   if (language === "pt") return locale === "pt-pt" ? "pt-pt" : "pt-br"

@@ -1,12 +1,12 @@
 import { Clock, Effect, Metric, Option, Schema, Semaphore } from "effect"
+import { Refusal } from "../../domain/Refusal.ts"
 import { providerWait } from "../../services/Metrics.ts"
 import { Pacer } from "../../services/Pacer.ts"
-import { Refusal } from "../../services/Provider.ts"
 
 const concurrencyRule = { message: "must be a whole number from 1 to 10000" }
 const paceRule = { message: "must be a number from 0.001 to 10000" }
 
-/** What an operator may set of every provider that is called over the network. */
+/** The options of every provider that is called over the network. */
 export const options = {
   /** Calls in flight at once, in each process. */
   concurrency: Schema.optionalKey(
@@ -24,7 +24,7 @@ export const options = {
 /** Far more than a well provider has in flight; a slow one must not take every socket and all memory. */
 const defaultConcurrency = 256
 
-/** How far from its turn a call may leave. Later than that, as after a busy process, it takes another turn. */
+/** The longest delay of a call behind its turn. A later one, as after a busy process, takes another turn. */
 const maxLatenessMs = 150
 
 /** Lets a call go to the provider when it is its turn, or refuses it as `busy` when that would take too long. */
@@ -44,38 +44,42 @@ export const make = (
 
     const turn = Effect.fnUntraced(function* (deadline: number, perSecond: number) {
       while (true) {
-        const asked = yield* Clock.currentTimeMillis
-        const waitMs = yield* pacer.take({ name, perSecond, withinMs: deadline - asked })
+        const startedAt = yield* Clock.currentTimeMillis
+        const waitMs = yield* pacer.take({ name, perSecond, withinMs: deadline - startedAt })
         if (waitMs === undefined) return yield* busy(`there is no turn in time at the ${perSecond} requests a second`)
         if (waitMs > 0) yield* Effect.sleep(waitMs)
-        // The pacer's clock stood somewhere between the question and its answer.
-        if ((yield* Clock.currentTimeMillis) - asked - waitMs <= maxLatenessMs) return
+        // The pacer read its clock between the question and its answer.
+        if ((yield* Clock.currentTimeMillis) - startedAt - waitMs <= maxLatenessMs) return
       }
     })
 
     const waited = providerWait.of(name)
 
     /** Waits for the turn that the pace leaves, with a permit in hand. */
-    const paced = <A, E>(call: Effect.Effect<A, E>, asked: number, deadline: number): Effect.Effect<A, E | Refusal> => {
+    const paced = <A, E>(
+      call: Effect.Effect<A, E>,
+      startedAt: number,
+      deadline: number
+    ): Effect.Effect<A, E | Refusal> => {
       const begun = Clock.clockWith((clock) =>
-        Effect.andThen(Metric.update(waited, (clock.currentTimeMillisUnsafe() - asked) / 1000), call)
+        Effect.andThen(Metric.update(waited, (clock.currentTimeMillisUnsafe() - startedAt) / 1000), call)
       )
       return perSecond === undefined ? begun : Effect.andThen(turn(deadline, perSecond), begun)
     }
 
-    const queued = <A, E>(call: Effect.Effect<A, E>, asked: number, withinMs: number) =>
+    const queued = <A, E>(call: Effect.Effect<A, E>, startedAt: number, withinMs: number) =>
       Effect.gen(function* () {
-        // In a scope, so that a permit that comes as the wait ends is given back.
+        // In a scope, so that a permit that arrives as the wait ends is released.
         const permit = yield* Effect.timeoutOption(Semaphore.takeScoped(permits, 1), withinMs)
         if (Option.isNone(permit)) return yield* busy(`it has all ${concurrency} calls in flight`)
-        return yield* paced(call, asked, asked + withinMs)
+        return yield* paced(call, startedAt, startedAt + withinMs)
       }).pipe(Effect.scoped)
 
     return (call, maxQueueMs) =>
-      Effect.flatMap(Clock.currentTimeMillis, (asked) =>
+      Effect.flatMap(Clock.currentTimeMillis, (startedAt) =>
         Effect.flatMap(
-          Semaphore.withPermitsIfAvailable(permits, 1, paced(call, asked, asked + maxQueueMs)),
-          Option.match({ onNone: () => queued(call, asked, maxQueueMs), onSome: Effect.succeed })
+          Semaphore.withPermitsIfAvailable(permits, 1, paced(call, startedAt, startedAt + maxQueueMs)),
+          Option.match({ onNone: () => queued(call, startedAt, maxQueueMs), onSome: Effect.succeed })
         )
       )
   })

@@ -1,10 +1,10 @@
 import { Effect, Schema } from "effect"
+import { Refusal } from "../../domain/Refusal.ts"
 import type { SearchRequest } from "../../domain/SearchRequest.ts"
 import { DocumentIndex } from "../../services/DocumentIndex.ts"
-import { Refusal } from "../../services/Provider.ts"
 import { define } from "./ProviderType.ts"
 
-/** For one statement. On Postgres its end cancels the statement; the embedded database finishes what it has begun. */
+/** The limit of one statement. On Postgres its end cancels the statement; the embedded database finishes it. */
 const statementTimeoutMs = 5_000
 
 const tooSlow = new Refusal({ reason: "timeout", message: `no answer of the store in ${statementTimeoutMs} ms` })

@@ -1,8 +1,9 @@
 import { Effect, Result } from "effect"
 import { type Capabilities, planCalls, type UpstreamCall } from "../../domain/Capabilities.ts"
 import type { UpstreamRow } from "../../domain/Organic.ts"
-import { defaultQueueMs, type Provider, Refusal } from "../../services/Provider.ts"
-import { spanned } from "../../services/Tracing.ts"
+import type { Refusal } from "../../domain/Refusal.ts"
+import { defaultQueueMs, type Provider } from "../../services/Provider.ts"
+import { withSpan } from "../../services/Tracing.ts"
 
 /** Pages of one search asked for at once, besides the first. */
 const maxConcurrentPages = 4
@@ -19,7 +20,7 @@ export const make = (
 ): Provider => {
   /** One of several calls of an attempt, each with a span of its own: they differ in time and end. */
   const fetchOneOf = (call: UpstreamCall, maxQueueMs: number) =>
-    spanned("Provider.page", { kind: "client", attributes: { "quarry.page": call.page } }, () =>
+    withSpan("Provider.page", { kind: "client", attributes: { "quarry.page": call.page } }, () =>
       fetchPage(call, maxQueueMs)
     )
 
@@ -44,9 +45,7 @@ export const make = (
     name,
     capabilities,
     search: (request, maxQueueMs = defaultQueueMs) => {
-      const plan = planCalls(capabilities, request)
-      if (Result.isFailure(plan)) return Effect.fail(new Refusal({ reason: "unserved", message: plan.failure }))
-      const { first, following, skip } = plan.success
+      const { first, following, skip } = planCalls(capabilities, request)
       if (following.length === 0) return Effect.map(fetchPage(first, maxQueueMs), (rows) => rows.slice(skip))
       return Effect.map(
         Effect.all([fetchOneOf(first, maxQueueMs), fetchFollowing(following, maxQueueMs)], { concurrency: 2 }),

@@ -1,4 +1,5 @@
-import { Config, Data, Effect, FileSystem, Layer, Option, Record, Schema } from "effect"
+import { Config, Effect, FileSystem, Layer, Option, Record, Redacted, Schema } from "effect"
+import { OperatorError } from "../../domain/OperatorError.ts"
 import { type Target, targets } from "../../domain/Target.ts"
 import type { DocumentIndex } from "../../services/DocumentIndex.ts"
 import type { Pacer } from "../../services/Pacer.ts"
@@ -19,7 +20,7 @@ import * as Serper from "./Serper.ts"
 import * as Tavily from "./Tavily.ts"
 import type { UpstreamClient } from "./UpstreamClient.ts"
 
-/** What the providers stand on. */
+/** The services that providers need. */
 type Requirements = UpstreamClient | DocumentIndex | Pacer
 
 /** Every type of provider, by its name in the file. A new one is a file beside these and a line here. */
@@ -38,13 +39,13 @@ const types: Readonly<Record<string, ProviderType<Requirements>>> = {
 }
 
 /** The providers are not set up right. The message is one line that names the place and never a secret's value. */
-export class ProviderFileInvalid extends Data.TaggedError("ProviderFileInvalid")<{ readonly message: string }> {}
+export class ProviderFileInvalid extends OperatorError("ProviderFileInvalid") {}
 
-/** Where the operator says which providers serve which targets. */
+/** The place in which the operator says which providers serve which targets. */
 export type ProviderSource =
   | { readonly _tag: "file"; readonly path: string }
   /** One SearXNG for all targets, each with its engine. */
-  | { readonly _tag: "searxng"; readonly url: string; readonly engines: { readonly [T in Target]: string } }
+  | { readonly _tag: "searxng"; readonly url: Redacted.Redacted; readonly engines: { readonly [T in Target]: string } }
   /** The built-in index for all targets. */
   | { readonly _tag: "index" }
 
@@ -63,7 +64,7 @@ const Attempts = Schema.Array(Attempt).annotate({ message: "must be a list of pr
 
 const AttemptsWith = Schema.Struct({
   providers: Attempts,
-  /** Whether the next provider is asked too when one takes longer than it mostly does. */
+  /** True when the next provider is asked too once one takes longer than its p95. */
   hedge: Schema.optionalKey(Schema.Boolean.annotate({ message: "must be true or false" }))
 }).annotate({ message: "must be a list of providers, or an object with providers and hedge" })
 
@@ -119,7 +120,7 @@ const interpolateAll = (path: string, value: unknown): Effect.Effect<unknown, En
   return Effect.all(Record.map(value as Record<string, unknown>, (item, key) => interpolateAll(`${path}.${key}`, item)))
 }
 
-/** The same provider for every target that names the engine: what is known of it is known once. */
+/** Makes one provider for all targets that name the same engine, so that its state is shared. */
 const shared = (engines: Engines): Engines => {
   const made = new Map<string | undefined, Provider>()
   return (engine) => {
@@ -192,10 +193,13 @@ const tableOf = <E>(
     zeta_search: list("zeta_search")
   })
 
-const fromShortForm = Effect.fnUntraced(function* (url: string, engines: { readonly [T in Target]: string }) {
+const fromShortForm = Effect.fnUntraced(function* (
+  url: Redacted.Redacted,
+  engines: { readonly [T in Target]: string }
+) {
   const instance = yield* SearXNG.type
-    // Whoever gives the address alone has nowhere to say so, and no credential is sent.
-    .make("searxng", { url, insecure: true })
+    // The short form cannot say that plain HTTP is meant, and no credential is sent.
+    .make("searxng", { url: Redacted.value(url), insecure: true })
     .pipe(Effect.mapError(({ problem }) => new EntryInvalid({ path: "SEARXNG_URL", problem })))
   const provider = shared(instance)
   return yield* tableOf((target) => Effect.succeed([provider(engines[target])]))
@@ -206,7 +210,7 @@ const fromIndex = Effect.flatMap(Index.type.make("index", {}), (index) => {
   return tableOf(() => Effect.succeed([provider(undefined)]))
 })
 
-/** Where in a text `JSON.parse` stumbled; the rest of its message quotes the text. */
+/** The position at which `JSON.parse` failed. The rest of its message quotes the text, which may hold secrets. */
 const jsonPosition = (error: unknown): string =>
   error instanceof Error ? (/at position \d+(?: \(line \d+ column \d+\))?/.exec(error.message)?.[0] ?? "") : ""
 

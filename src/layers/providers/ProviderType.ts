@@ -1,7 +1,7 @@
 import { Data, Effect, Schema, SchemaIssue } from "effect"
 import type { Provider } from "../../services/Provider.ts"
 
-/** What is wrong with an entry of the provider file, and where in it: a dotted path. */
+/** A fault in an entry of the provider file, and its dotted path. */
 export class EntryInvalid extends Data.TaggedError("EntryInvalid")<{
   readonly path: string
   readonly problem: string
@@ -10,7 +10,7 @@ export class EntryInvalid extends Data.TaggedError("EntryInvalid")<{
 /** A configured provider: gives the one for an engine that a target names, or for none. */
 export type Engines = (engine: string | undefined) => Provider
 
-/** Only some upstreams tell which engines they have. */
+/** The engines of an upstream. Only some upstreams list them. */
 export type EngineNames = "any" | "none" | ReadonlyArray<string>
 
 /** One type of provider that the provider file can name. */
@@ -32,7 +32,7 @@ const issuesOf = SchemaIssue.makeFormatterStandardSchemaV1({
   }
 })
 
-/** Decodes a part of the provider file that stands at `path`; every message of the schema continues "it …". */
+/** Decodes the part of the provider file at `path`. Every message of the schema continues "it …". */
 export const decode =
   <A>(schema: Schema.ConstraintDecoder<A>) =>
   (path: string, input: unknown): Effect.Effect<A, EntryInvalid> =>
@@ -75,14 +75,14 @@ export const WebAddress = Schema.String.annotate({ message: "must be a string" }
 const isLoopback = (hostname: string): boolean =>
   /^(127(\.\d+){3}|\[::1\]|(.+\.)?localhost)$/.test(hostname.replace(/\.$/, ""))
 
-/** Where an upstream is, and whether what is sent there may be read on the way. */
+/** The address of an upstream; `insecure` permits plain HTTP, which others on the way can read. */
 export const address = {
   url: WebAddress,
   insecure: Schema.optionalKey(Schema.Boolean.annotate({ message: "must be true or false" }))
 }
 
 /** Refuses to send queries and credentials over a network in the clear unless the operator says so. */
-export const keptPrivate = Schema.makeFilter(
+export const requirePrivacy = Schema.makeFilter(
   ({ insecure, url }: { readonly url?: string; readonly insecure?: boolean }) => {
     const parsed = url === undefined ? null : URL.parse(url)
     return (

@@ -1,12 +1,14 @@
 import { Clock, Effect, Option, Predicate, Record, Redacted, Schema } from "effect"
 import type { Capabilities, UpstreamCall } from "../../domain/Capabilities.ts"
+import * as CoolDown from "../../domain/CoolDown.ts"
 import type { UpstreamRow } from "../../domain/Organic.ts"
+import type { Refusal, RefusalReason } from "../../domain/Refusal.ts"
 import { cutCodePoints } from "../../domain/text.ts"
 import type { Pacer } from "../../services/Pacer.ts"
-import { defaultQueueMs, type Refusal, type RefusalReason } from "../../services/Provider.ts"
+import { defaultQueueMs } from "../../services/Provider.ts"
 import * as Gate from "./Gate.ts"
 import * as Paged from "./Paged.ts"
-import { address, define, type Engines, keptPrivate, SecretHeaders } from "./ProviderType.ts"
+import { address, define, type Engines, requirePrivacy, SecretHeaders } from "./ProviderType.ts"
 import * as Upstream from "./Upstream.ts"
 import type { UpstreamClient } from "./UpstreamClient.ts"
 import * as UpstreamRequest from "./UpstreamRequest.ts"
@@ -26,14 +28,14 @@ const Options = Schema.Struct({
       Schema.isBetween({ minimum: 5, maximum: 100 }, pageSizeRule)
     )
   )
-}).check(keptPrivate)
+}).check(requirePrivacy)
 
 const defaultPageSize = 10
 
 /** Engines that an answer names as failed, of which no more are read. */
 const maxUnresponsive = 200
 
-/** How long it is believed which engines the instance has. */
+/** The time for which the list of the instance's engines is kept. */
 const enginesTtl = "10 minutes"
 
 interface Row {
@@ -78,7 +80,10 @@ const Config = Schema.Struct({ engines: Schema.Array(Schema.Struct({ name: Schem
 const decodeConfig = Schema.decodeUnknownOption(Config)
 const decodeUnresponsive = Schema.decodeUnknownOption(Unresponsive)
 
-/** Where a part begins with the sign of a command. SearXNG cuts at what is whitespace in Python, as U+001C to U+001F are. */
+/**
+ * The place before a part that begins with the sign of a command. SearXNG splits at whitespace as Python defines it,
+ * which includes U+001C to U+001F.
+ */
 const commandSign = /(?<![^\s\p{Cc}])(?=[!:<?])/gu
 
 /**
@@ -96,8 +101,8 @@ const language = (locale: string): string => `${locale.slice(0, 2)}-${locale.sli
 const safesearch = { off: "0", moderate: "1", strict: "2" } as const
 
 /**
- * What SearXNG's word for a failed engine means. It is asked for in English; what is not recognised counts as
- * unreachable, on which the next provider is tried just as well.
+ * Reads SearXNG's text for a failed engine, which is asked for in English. A text that is not recognised counts as
+ * unreachable, after which the next provider is tried too.
  */
 const engineFailure = (text: string): RefusalReason => {
   if (/captcha|access denied|blocked|suspended/i.test(text)) return "blocked"
@@ -107,37 +112,30 @@ const engineFailure = (text: string): RefusalReason => {
 }
 
 /**
- * Remembers that an engine failed. SearXNG says so when it leaves out an engine that it has suspended after a failure;
- * searx, from which it stems, says nothing and answers an empty page, which must not pass for "no results" (R14). So
- * after a failure an empty page is not believed until the engine gives rows again or the suspension must have ended.
+ * Remembers that an engine failed. SearXNG reports an engine that it has suspended after a failure. searx, its
+ * ancestor, reports nothing and answers an empty page, which must not pass for "no results" (R14). So after a failure
+ * an empty page is a refusal until the engine gives rows again or the suspension must have ended.
  */
 const makeSuspension = () => {
-  let last: { readonly refusal: Refusal; readonly until: number } | undefined
+  let coolDown = CoolDown.closed
+  let lastRefusal: Refusal | undefined
   return {
     failed: (refusal: Refusal) =>
       Effect.map(Clock.currentTimeMillis, (now) => {
-        const ms = suspensionMs[refusal.reason]
-        if (ms !== undefined) last = { refusal, until: now + ms }
+        coolDown = CoolDown.recordRefusal(coolDown, CoolDown.suspensionPolicy, refusal, now)
+        if (CoolDown.suspensionPolicy[refusal.reason] !== undefined) lastRefusal = refusal
       }),
     believe: (rows: ReadonlyArray<UpstreamRow>) => {
-      if (rows.length > 0) last = undefined
-      if (last === undefined) return Effect.succeed(rows)
-      const { refusal, until } = last
+      if (rows.length > 0) coolDown = CoolDown.closed
+      if (coolDown === CoolDown.closed || lastRefusal === undefined) return Effect.succeed(rows)
+      const refusal = lastRefusal
       return Effect.flatMap(Clock.currentTimeMillis, (now) => {
-        if (until > now) return Effect.fail(refusal)
-        last = undefined
+        if (CoolDown.phase(coolDown, now) === "open") return Effect.fail(refusal)
+        coolDown = CoolDown.closed
         return Effect.succeed(rows)
       })
     }
   }
-}
-
-/** The longest that an engine is suspended after a failure, by default. */
-const suspensionMs: { readonly [R in RefusalReason]?: number } = {
-  blocked: 24 * 3_600_000,
-  rate_limited: 3_600_000,
-  timeout: 120_000,
-  unreachable: 120_000
 }
 
 const dialect: Upstream.Dialect = {
@@ -154,7 +152,7 @@ const dialect: Upstream.Dialect = {
 const capabilities = (pageSize: number): Capabilities => ({
   paging: { kind: "fixed", pageSize },
   safe: ["off", "moderate", "strict"],
-  // The region of the language is all that it can be told of a country.
+  // The region of the language is the only way to name a country.
   countries: "none",
   languages: "any"
 })
@@ -173,7 +171,7 @@ const readPage = (
   return Effect.succeed(ours.map((row) => ({ url: row.url, title: row.title, snippet: row.content ?? "" })))
 }
 
-/** Why a page has no rows of the engine asked for. */
+/** Reads a page without rows of the engine: it is an answer, or a refusal with its reason. */
 const readEmptyPage = (
   answer: Answer,
   rows: ReadonlyArray<Row>,
@@ -195,14 +193,14 @@ const readEmptyPage = (
     if (rows.length === 0 && answer.results.length > 0) {
       return yield* Upstream.refuse("malformed", "its rows are not as documented")
     }
-    // It answers an engine it does not have by those of its default categories, and a private one by nothing at all.
+    // For an engine that it does not have, it answers with its default categories; for a private one, with nothing.
     if (rows.length > 0 || failed.length > 0 || !(yield* hasEngine)) {
       return yield* Upstream.refuse("malformed", `it has no engine named ${engine}, or a private one`)
     }
     return []
   })
 
-/** A SearXNG instance: the function gives a provider for one of its engines. */
+/** A SearXNG instance: returns a provider for each of its engines. */
 export const make = (
   instance: string,
   options: typeof Options.Type
@@ -222,7 +220,7 @@ export const make = (
     const get = (path: string, parameters: Readonly<Record<string, string | undefined>>, maxQueueMs: number) =>
       ask(UpstreamRequest.get(base + path, parameters, headers), maxQueueMs)
 
-    /** Names of the instance's engines; undefined when it does not tell, as behind a proxy that hides `/config`. */
+    /** The names of the instance's engines; undefined when they are hidden, as by a proxy in front of `/config`. */
     const engines = yield* get("/config", {}, defaultQueueMs).pipe(
       Effect.map((json) =>
         Option.getOrUndefined(Option.map(decodeConfig(json), ({ engines }) => new Set(engines.map(({ name }) => name))))

@@ -1,30 +1,31 @@
 import { Effect, Predicate, type Redacted, Schema } from "effect"
 import type { Capabilities, UpstreamCall } from "../../domain/Capabilities.ts"
 import type { UpstreamRow } from "../../domain/Organic.ts"
+import type { Refusal } from "../../domain/Refusal.ts"
 import type { Pacer } from "../../services/Pacer.ts"
-import type { Provider, Refusal } from "../../services/Provider.ts"
+import type { Provider } from "../../services/Provider.ts"
 import * as ApiKeys from "./ApiKeys.ts"
 import * as Gate from "./Gate.ts"
 import * as Paged from "./Paged.ts"
-import { address, define, keptPrivate, type ProviderType } from "./ProviderType.ts"
+import { address, define, type ProviderType, requirePrivacy } from "./ProviderType.ts"
 import * as Upstream from "./Upstream.ts"
 import type { UpstreamClient } from "./UpstreamClient.ts"
 import type { UpstreamRequest } from "./UpstreamRequest.ts"
 
-/** Where in an upstream's answer its rows are, and what is called what in a row. */
+/** The place of the rows in an upstream's answer, and the names of a row's fields. */
 export interface AnswerShape {
   readonly rows: ReadonlyArray<string>
-  /** Top-level fields of which an answer has at least one, rows or none. What has neither is no answer. */
+  /** Top-level fields of which an answer has at least one, also without rows. JSON with none of them is no answer. */
   readonly marks: ReadonlyArray<string>
   readonly url: string
   readonly title: string
   /** Its name, or how to read it. */
   readonly snippet: string | ((row: object) => unknown)
-  /** What a 200 without rows says is wrong; the words of an `error` field by default. Empty when nothing is. */
+  /** The fault that a 200 without rows reports, by default the text of its `error` field. Empty when there is none. */
   readonly problem?: (json: object) => string
 }
 
-/** How a commercial or self-hosted search API is called: all that an adapter has to say. */
+/** The description of a search API, commercial or self-hosted: all that an adapter consists of. */
 export interface SearchApi {
   /** Address of the service; an entry may name another, as of a proxy. The entry must when undefined. */
   readonly url: string | undefined
@@ -82,7 +83,7 @@ export const type = (api: SearchApi): ProviderType<UpstreamClient | Pacer> =>
       insecure: address.insecure,
       ...ApiKeys.options,
       ...Gate.options
-    }).check(keptPrivate, ApiKeys.oneWay(api.needsKey)),
+    }).check(requirePrivacy, ApiKeys.oneWay(api.needsKey)),
     engines: api.engines ?? "none",
     make: (name, options) =>
       Effect.gen(function* () {

@@ -63,7 +63,7 @@ const capabilities = (name: string): Capabilities => {
   }
 }
 
-/** In its words nothing was found, which it reports as an error of a search that succeeded. */
+/** The text for "no results", which it reports as an error of a search that succeeded. */
 const nothingFound = /hasn't returned any results|no results/i
 
 /** SerpApi: the results of other engines. */

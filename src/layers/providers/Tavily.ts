@@ -2,7 +2,7 @@ import { Redacted } from "effect"
 import * as SearchApi from "./SearchApi.ts"
 import * as UpstreamRequest from "./UpstreamRequest.ts"
 
-/** It takes countries by name. Those left out have a name that is written in more than one way. */
+/** The countries that it takes, by name. Those with more than one spelling are left out. */
 const countries = (
   "ae ar at au be bg br ca ch cl cn co de dk ee eg es fi fr gb gr hr hu id ie il in it jp ke kr lt lv mx my ng nl no nz " +
   "pe ph pk pl pt ro sa se sg si sk th tn ua us za"

@@ -1,7 +1,7 @@
 import { promisify } from "node:util"
 import { brotliDecompress, gunzip, inflate, type ZlibOptions } from "node:zlib"
 import { Clock, Effect, Option, Predicate, type Tracer } from "effect"
-import { Refusal, type RefusalReason } from "../../services/Provider.ts"
+import { Refusal, type RefusalReason } from "../../domain/Refusal.ts"
 import { currentSpan, traceContext } from "../../services/Tracing.ts"
 import type { Gate } from "./Gate.ts"
 import { type BodyTooLarge, type ConnectionFailed, type Reply, UpstreamClient } from "./UpstreamClient.ts"
@@ -16,7 +16,9 @@ export const maxRows = 200
 /** Words of an upstream beyond these UTF-16 units are not read for their meaning. */
 const maxWordsUnits = 2_000
 
-/** The explanation of a refusal has a few hundred bytes, and nobody waits long for it. */
+/**
+ * The largest explanation of a refusal that is read: it has a few hundred bytes, and must not delay the next attempt.
+ */
 const maxExplanationBytes = 16 * 1024
 const explanationTimeout = "2 seconds"
 
@@ -57,10 +59,10 @@ const textOf = (reply: Reply, limit: number): Effect.Effect<string, Refusal | Co
 
 const parseJson = Option.liftThrowable((text: string): unknown => JSON.parse(text))
 
-/** Fields in which upstreams say what is wrong; others, such as the figures of a plan, would be misread. */
+/** Fields in which upstreams explain a fault. Others, such as the figures of a plan, would be misread. */
 const explaining = ["error", "errors", "message", "detail", "code", "msg", "tag", "error_description", "status"]
 
-/** What an answer says is wrong, in its own words: for `reasonFor` alone, as it may repeat the key that was sent. */
+/** The explanation in an answer. It goes to `reasonFor` alone, because it may repeat the key that was sent. */
 export const explanation = (json: unknown, depth = 0): string => {
   if (typeof json === "string" && depth > 0) return json.slice(0, 500)
   if (depth > 3 || typeof json !== "object" || json === null) return ""
@@ -74,7 +76,10 @@ export const explanation = (json: unknown, depth = 0): string => {
     .join(" ")
 }
 
-/** The text of any JSON, names included, as far as `reasonFor` may read it: nesting has no bound in what upstreams send. */
+/**
+ * The text of any JSON, names included, as far as `reasonFor` may read it. The depth is limited because upstreams may
+ * send any.
+ */
 export const wordsOf = (json: unknown, depth = 0): string => {
   if (typeof json !== "object" || json === null) return String(json).slice(0, 500)
   if (depth > 3) return ""
@@ -92,13 +97,13 @@ const meanings: ReadonlyArray<readonly [RegExp, RefusalReason]> = [
   [/time.?out|timed out/i, "timeout"]
 ]
 
-/** What the words of an upstream mean; undefined when they are none of those that upstreams use. */
+/** The reason that an upstream's explanation means; undefined when it has none of the known words. */
 export const reasonFor = (words: string): RefusalReason | undefined => {
   const bounded = words.slice(0, maxWordsUnits)
   return meanings.find(([pattern]) => pattern.test(bounded))?.[1]
 }
 
-/** Statuses that several things share, with those that the answer's words may tell apart. */
+/** Statuses with several meanings, and the reasons that the explanation may tell apart. */
 const refined: { readonly [status: number]: ReadonlyArray<RefusalReason> | undefined } = {
   400: ["quota", "unauthorized", "rate_limited"],
   403: ["quota", "unauthorized", "rate_limited", "blocked"],
@@ -120,19 +125,19 @@ const retryAfterOf = (header: string | undefined, now: number): number | undefin
   return Number.isNaN(ms) ? undefined : Math.max(0, ms)
 }
 
-/** How an upstream differs from the rest. */
+/** The ways in which an upstream differs from others. */
 export interface Dialect {
-  /** Statuses that mean something else with it than with others, and why. */
+  /** Statuses that have another meaning here, and the reason of each. */
   readonly statuses?: {
     readonly [status: number]: { readonly reason: RefusalReason; readonly why?: string } | undefined
   }
-  /** The time it wants to be left alone, where it does not say so in Retry-After. */
+  /** The time until it takes calls again, where it does not use Retry-After. */
   readonly retryAfterMs?: (header: Reply["header"], reason: RefusalReason) => number | undefined
 }
 
 /**
- * Why an answer that is not 2xx gives no rows. Its body is read for the reason and never quoted: it may be a whole
- * page of a proxy's, or repeat the key.
+ * Refuses an answer that is not 2xx. Its body is read for the reason and never quoted: it may be the page of a proxy,
+ * or repeat the key.
  */
 const refuseStatus = (reply: Reply, dialect: Dialect) =>
   Effect.gen(function* () {
@@ -158,7 +163,7 @@ const refuseStatus = (reply: Reply, dialect: Dialect) =>
     return yield* new Refusal({ reason, message: why, retryAfterMs })
   })
 
-/** Where a request goes: not its whole address, which holds the query. */
+/** Sets the host of a request on its span, and not the whole address, because that holds the query. */
 const describeRequest = (span: Tracer.Span, { method, url }: UpstreamRequest): void => {
   const { hostname, port, protocol } = new URL(url)
   span.attribute("http.request.method", method)
@@ -172,14 +177,14 @@ const traceparent = (span: Tracer.Span | undefined): Readonly<Record<string, str
 
 const accepting = { accept: "application/json", "accept-encoding": "gzip, br" }
 
-/** What broke the call off, as a refusal. */
+/** The refusal for an error that ended the call. */
 const refusalOf = (error: Refusal | ConnectionFailed | BodyTooLarge): Refusal => {
   if (error._tag === "Refusal") return error
   if (error._tag === "BodyTooLarge") return tooLarge(maxBodyBytes)
   return new Refusal({ reason: "unreachable", message: `the connection failed (${error.code})` })
 }
 
-/** Asks an upstream and answers the JSON it gives. The call may wait `maxQueueMs` for its turn. */
+/** Calls an upstream and returns the JSON of its answer. The call may wait `maxQueueMs` for its turn. */
 export type Ask = (request: UpstreamRequest, maxQueueMs: number) => Effect.Effect<unknown, Refusal>
 
 /**

@@ -9,7 +9,7 @@ export class ConnectionFailed extends Data.TaggedError("ConnectionFailed")<{ rea
 /** The body is longer than whoever read it allowed. */
 export class BodyTooLarge extends Data.TaggedError("BodyTooLarge") {}
 
-/** What an upstream has begun to answer. */
+/** The beginning of an upstream's answer. */
 export interface Reply {
   readonly status: number
   /** A header by its name in lower case; of one that comes several times the values with commas between them. */
@@ -19,13 +19,13 @@ export interface Reply {
 }
 
 /**
- * Sends requests to upstreams. Directly on Undici: an upstream is called for nearly every search, and there Effect's own
- * client takes three times as long as the call itself, for streams, spans and context that nobody needs.
+ * Sends requests to upstreams. It stands directly on Undici, because an upstream is called for nearly every search:
+ * Effect's own client takes three times as long as the call itself, for streams, spans and context that are not used.
  */
 export class UpstreamClient extends Context.Service<
   UpstreamClient,
   {
-    /** Hands the answer to `use`. When that ends with the body unread, or is interrupted, the connection is closed. */
+    /** Passes the answer to `use`. When that ends with the body unread, or is interrupted, the connection is closed. */
     readonly exchange: <A, E, R>(
       request: UpstreamRequest,
       use: (reply: Reply) => Effect.Effect<A, E, R>
@@ -48,7 +48,7 @@ export class UpstreamClient extends Context.Service<
               path: parameters === "" ? url.pathname : `${url.pathname}?${parameters}`,
               headers,
               body,
-              // Time is kept by those who call.
+              // Callers have deadlines of their own.
               headersTimeout: 0,
               bodyTimeout: 0
             })
@@ -69,7 +69,7 @@ const failureOf = (error: unknown): ConnectionFailed =>
     code: Predicate.hasProperty(error, "code") && typeof error.code === "string" ? error.code : "TransportError"
   })
 
-/** A request and its answer as Undici tells of it, piece by piece. */
+/** A request and its answer, which Undici delivers piece by piece. */
 class Exchange implements Dispatcher.DispatchHandler {
   private controller: Dispatcher.DispatchController | undefined
   private first: Buffer | undefined
@@ -84,7 +84,7 @@ class Exchange implements Dispatcher.DispatchHandler {
 
   start(dispatcher: Dispatcher, options: Dispatcher.DispatchOptions): Effect.Effect<Reply, ConnectionFailed> {
     return Effect.callback((resume) => {
-      // Not from within Undici's parser, which is in the middle of its work when it tells of an answer.
+      // Not inside Undici's parser, which has not finished when it reports an answer.
       this.onHead = (head) => queueMicrotask(() => resume(Effect.fromResult(head)))
       try {
         dispatcher.dispatch(options, this)
@@ -94,7 +94,7 @@ class Exchange implements Dispatcher.DispatchHandler {
     })
   }
 
-  /** Breaks off what has not ended. */
+  /** Ends the exchange if it has not ended. */
   close(): void {
     this.closed = true
     if (this.ended === undefined) this.controller?.abort(new Error("nobody waits for the answer any more"))

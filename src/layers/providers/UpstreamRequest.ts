@@ -1,6 +1,6 @@
 import { Redacted } from "effect"
 
-/** A request to an upstream as it is sent: secrets and the query stand in it, so it is neither logged nor told. */
+/** A request to an upstream as it is sent. It holds secrets and the query, so it is neither logged nor traced. */
 export interface UpstreamRequest {
   readonly method: "GET" | "POST"
   /** The address without its query. */
@@ -24,7 +24,7 @@ export const get = (url: string, parameters: Parameters, headers: Headers = {}):
   return { method: "GET", url, parameters: encoded.toString(), headers, body: null }
 }
 
-/** Asks by a body of JSON. */
+/** A POST with a body of JSON. */
 export const post = (url: string, body: unknown, headers: Headers = {}): UpstreamRequest => ({
   method: "POST",
   url,

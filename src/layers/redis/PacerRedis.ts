@@ -5,7 +5,7 @@ import { RedisConnection } from "./RedisConnection.ts"
 import * as Script from "./Script.ts"
 
 /**
- * Takes the next turn, in Unix microseconds of the store's clock, unless it is too far off: answers the microseconds
+ * Takes the next turn, in Unix microseconds of the store's clock, unless it is too far off. Returns the microseconds
  * until it, or -1. A clock that was set back by more than the longest wait must not stop the pace until it has caught
  * up. `%.0f` because Lua's own conversion keeps 14 digits of 16.
  */

@@ -6,11 +6,11 @@ import { RedisConnection } from "./RedisConnection.ts"
 import * as Script from "./Script.ts"
 
 /**
- * Counts one request (R27). The log is a list of when the admitted requests came, oldest first, in Unix microseconds of
- * the store's clock; it never holds more than `limit`. A clock that was set back must not disorder it, so none came
- * before the last one; a step back by more than a window begins a new log, for else the credential would be refused
- * until the clock has caught up. `%.0f` because Lua's own conversion keeps 14 of the 16 digits. The key lives a second
- * longer than its last entry counts, because expiry is in whole milliseconds.
+ * Counts one request (R27). The log lists the times of the admitted requests, oldest first, in Unix microseconds of the
+ * store's clock; it never holds more than `limit`. Times never decrease in it, also when the clock was set back. A step
+ * back by more than a window begins a new log, because otherwise the credential would be denied until the clock has
+ * caught up. `%.0f` because Lua's own conversion keeps 14 of the 16 digits. The key lives a second longer than its last
+ * entry counts, because expiry is in whole milliseconds.
  */
 export const script = `
 local log, limit, window = KEYS[1], tonumber(ARGV[1]), tonumber(ARGV[2])

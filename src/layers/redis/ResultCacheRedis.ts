@@ -1,23 +1,25 @@
 import { hash } from "node:crypto"
 import { Duration, Effect, Layer, Option, Schema } from "effect"
-import { OrganicResult, Ranking } from "../../domain/Organic.ts"
-import { type Kept, maxAnswerBytes, ResultCache, type ResultStore } from "../../services/ResultCache.ts"
+import type { Answer } from "../../domain/Answer.ts"
+import { OrganicResult } from "../../domain/OrganicResult.ts"
+import { Ranking } from "../../domain/Ranking.ts"
+import { maxAnswerBytes, ResultCache, type ResultStore } from "../../services/ResultCache.ts"
 import { RedisConnection } from "./RedisConnection.ts"
 
 const Value = Schema.fromJsonString(Schema.Struct({ provider: Schema.String, organic: Schema.Array(OrganicResult) }))
 
-/** What does not decode is no answer: others write to Redis too, and a replica of another version may have. */
+/** Ignores a text that does not decode: others write to Redis too, and a replica of another version may have. */
 const decode = Schema.decodeUnknownOption(Value)
 
-/** Encoded anew from what was decoded: a field that another version has added is not answered by this one. */
-const read = (text: string): Kept | undefined =>
+/** Encodes the decoded answer anew, so that a field of another version is not sent. */
+const read = (text: string): Answer | undefined =>
   Option.match(decode(text), {
     onNone: () => undefined,
-    onSome: ({ organic, provider }) => ({ provider, ranking: new Ranking(organic) })
+    onSome: ({ organic, provider }) => ({ provider, ranking: new Ranking(organic), cached: true })
   })
 
 const end = Buffer.from("}")
-const write = ({ provider, ranking }: Kept): Buffer =>
+const write = ({ provider, ranking }: Answer): Buffer =>
   Buffer.concat([Buffer.from(`{"provider":${JSON.stringify(provider)},"organic":`), ranking.json, end])
 
 const makeStore = (options: { readonly ttl: Duration.Duration }): Effect.Effect<ResultStore, never, RedisConnection> =>
@@ -34,16 +36,16 @@ const makeStore = (options: { readonly ttl: Duration.Duration }): Effect.Effect<
             Effect.map((text) => (text === null ? undefined : read(text))),
             Effect.orElseSucceed(() => undefined)
           ),
-      set: (key, found) => {
+      set: (key, answer) => {
         if (ttlMs <= 0) return Effect.void
-        const value = write(found)
+        const value = write(answer)
         if (value.length > maxAnswerBytes) return Effect.void
-        // Nobody waits for it. A later look for this key goes over the same connection, behind it.
+        // The search does not wait for it. A later `get` of this key goes over the same connection, behind it.
         return connection.send((client) => client.set(keyOf(key), value, "PX", ttlMs))
       }
     }
   })
 
-/** Keeps answers for all replicas. While Redis is away none is kept or found, and no search fails or waits for it. */
+/** Keeps answers for all replicas. While Redis is away every `get` misses, and no search fails or waits for it. */
 export const layer = (options: { readonly ttl: Duration.Duration }): Layer.Layer<ResultCache, never, RedisConnection> =>
   Layer.effect(ResultCache, Effect.flatMap(makeStore(options), ResultCache.make))

@@ -7,11 +7,13 @@ import * as ResultCacheRedis from "./ResultCacheRedis.ts"
 export interface SharedRedisOptions {
   /** One address, or a comma list of a cluster's nodes. */
   readonly url: Redacted.Redacted
-  /** How long an answer is kept; zero turns the result cache off. */
+  /** The time for which an answer is kept; zero turns the result cache off. */
   readonly ttl: Duration.Duration
 }
 
-/** What all replicas share through Redis, on one connection. A start without Redis does not load its client. */
+/**
+ * The state that all replicas share through Redis, on one connection. A start without Redis does not load its client.
+ */
 export const layer = ({ ttl, url }: SharedRedisOptions) =>
   Layer.mergeAll(RateLimiterRedis.layer, ResultCacheRedis.layer({ ttl }), PacerRedis.layer).pipe(
     Layer.provide(RedisConnection.layer({ url }))

@@ -5,11 +5,11 @@ import type { Account } from "../../domain/Account.ts"
 import type { NotFound } from "../../domain/errors.ts"
 import { normalizeEmail, type PaidPlan, Plan, periodAt, planTerms } from "../../domain/Plan.ts"
 import {
-  AccountRefused,
+  AccountError,
   Accounts,
-  addressForTrial,
   noSuchAccount,
   type PlanChoice,
+  requireTrialAddress,
   termsOf
 } from "../../services/Accounts.ts"
 import { Ids } from "../../services/Ids.ts"
@@ -61,7 +61,7 @@ const enterPeriod = Effect.fnUntraced(function* (
   quota: number | undefined
 ) {
   const period = periodAt(account.plan, account.cycleStart, yield* Clock.currentTimeMillis)
-  yield* addressForTrial(account.plan, account.email)
+  yield* requireTrialAddress(account.plan, account.email)
   const scope = period === undefined ? trialScope(account.email) : account.id
   yield* sql`
     with entered as (
@@ -98,7 +98,7 @@ const create = ({ ids, sql }: Deps) =>
         )
         on conflict do nothing
         returning id`
-      if (inserted.length === 0) return yield* AccountRefused.taken(account.email)
+      if (inserted.length === 0) return yield* AccountError.taken(account.email)
       yield* sql`insert into wallets (account_id) values (${account.id})`
       yield* enterPeriod(sql, account, choice.quota)
       return account
@@ -119,7 +119,7 @@ const setPlan = ({ sql }: Deps) =>
         where id = ${id} and deleted_at is null
         returning ${sql.literal(accountColumns)}, marketplace_user is not null as subscriber`)
       const row = yield* found(changed, id)
-      if (row.subscriber) return yield* AccountRefused.subscriber
+      if (row.subscriber) return yield* AccountError.subscriber
       const account = toAccount(row)
       yield* enterPeriod(sql, account, quota)
       return account

@@ -1,18 +1,19 @@
 import { linkSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { Data, Effect, type Scope } from "effect"
-import { innermost } from "../../domain/innermost.ts"
+import { Effect, type Scope } from "effect"
+import { OperatorError } from "../../domain/OperatorError.ts"
+import { rootCauseMessage } from "../../domain/rootCause.ts"
 
 /** The embedded store cannot be opened; the message says why and what to do. */
-export class StorageUnavailable extends Data.TaggedError("StorageUnavailable")<{ readonly message: string }> {}
+export class StorageUnavailable extends OperatorError("StorageUnavailable") {}
 
 const lockName = "quarry.pid"
 
-/** What the operating system refuses about a data directory, in one line. */
+/** The fault that the operating system reports about a data directory, in one line. */
 export const unusableDirectory = (dataDir: string, error: unknown): StorageUnavailable =>
   new StorageUnavailable({
     message:
-      `DATA_DIR ${dataDir} cannot be used: ${innermost(error)}. ` +
+      `DATA_DIR ${dataDir} cannot be used: ${rootCauseMessage(error)}. ` +
       "Name a directory that belongs to the user of this process, who may write in it."
   })
 
@@ -57,7 +58,7 @@ const claim = (dataDir: string, path: string): string | undefined => {
   }
 }
 
-/** Two processes may find the same stale lock: whoever moves away a fresh one by mistake puts it back. */
+/** Removes a stale lock. Two processes may find the same one, so a fresh lock that was moved by mistake is put back. */
 const removeStale = (path: string, stale: string): void => {
   const aside = `${path}.${process.pid}`
   try {
@@ -70,7 +71,10 @@ const removeStale = (path: string, stale: string): void => {
   }
 }
 
-/** Pids are used again, soon so in containers: where the system tells when a process started, that is part of its name. */
+/**
+ * The pid and, where the system has it, the start time of a process, because pids are used again, soon so in
+ * containers.
+ */
 const signature = (pid: number): string => {
   const stat = read(`/proc/${pid}/stat`)
   const startedAt = stat?.slice(stat.lastIndexOf(")") + 2).split(" ")[19]

@@ -2,8 +2,8 @@ import { Clock, Duration, Effect, Layer, Metric, Schedule } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import type { Account, Allowance } from "../../domain/Account.ts"
 import { NotFound, QuotaExceeded } from "../../domain/errors.ts"
+import type { LogEntry } from "../../domain/LogEntry.ts"
 import { periodAt } from "../../domain/Plan.ts"
-import type { QueryRecord } from "../../domain/QueryRecord.ts"
 import { Ids } from "../../services/Ids.ts"
 import { type Hold, HoldExpired, Ledger } from "../../services/Ledger.ts"
 import { holdsSwept } from "../../services/Metrics.ts"
@@ -64,7 +64,7 @@ const reserve = (deps: Deps) =>
   })
 
 const settle = (deps: Deps) =>
-  Effect.fnUntraced(function* (hold: Hold, records: ReadonlyArray<QueryRecord>) {
+  Effect.fnUntraced(function* (hold: Hold, records: ReadonlyArray<LogEntry>) {
     const charge = records.reduce((sum, record) => sum + record.credits, 0)
     const held = hold.fromQuota + hold.fromBalance
     if (charge > held) return yield* Effect.die(new RangeError(`hold ${hold.id}: ${charge} charged of ${held} held`))

@@ -1,10 +1,10 @@
 import { Clock, type Duration, Effect, Schema } from "effect"
 import type { SqlClient } from "effect/sql"
+import type { LogEntry } from "../../domain/LogEntry.ts"
 import { type Period, Plan } from "../../domain/Plan.ts"
-import type { QueryRecord } from "../../domain/QueryRecord.ts"
 import type { Hold, Settlement } from "../../services/Ledger.ts"
 import { makeGroupCommit } from "./GroupCommit.ts"
-import { toColumns } from "./QueryRow.ts"
+import { toColumns } from "./LogRow.ts"
 import { rowOf, rowsOf } from "./Rows.ts"
 
 /** Entries of one batch: one statement carries them all. */
@@ -111,7 +111,7 @@ export const openings = (sql: SqlClient.SqlClient) =>
 interface Ending {
   readonly hold: Hold
   readonly charge: number
-  readonly records: ReadonlyArray<QueryRecord>
+  readonly records: ReadonlyArray<LogEntry>
   /** True once it was sent: if it is sent again, the first answer was lost. */
   sent: boolean
 }

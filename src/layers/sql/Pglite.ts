@@ -9,7 +9,7 @@ import { lockDirectory, StorageUnavailable, unusableDirectory } from "./Director
 import { PrivateFiles, restrict } from "./PrivateFiles.ts"
 
 export interface PgliteOptions {
-  /** Where the data is kept; in memory only when undefined. One process at a time. */
+  /** The directory of the data; in memory only when undefined. One process at a time. */
   readonly dataDir: string | undefined
 }
 
@@ -62,7 +62,7 @@ const openDirectory = Effect.fnUntraced(function* (dataDir: string): Effect.fn.R
 const start = (directory: string | undefined, name: string): Effect.Effect<PGlite, StorageUnavailable> =>
   Effect.tryPromise({
     try: () => PGlite.create(directory === undefined ? {} : { fs: new PrivateFiles(directory) }),
-    // What the database says of it is an abort without a reason, for whichever of these it is.
+    // The database reports an abort without a reason for each of these.
     catch: () => unusable(name, "its files are damaged, incomplete or of another version")
   })
 
@@ -92,12 +92,12 @@ const greeting = Buffer.concat([
   message("Z", Buffer.from("I"))
 ])
 
-/** Leaves nothing of the session before: the connection it belonged to may have broken off anywhere. */
+/** Clears the previous session, because its connection may have ended at any point. */
 const reset = [message("S"), query("ROLLBACK"), query("DISCARD ALL")]
 
 /**
- * One connection as the client sees it: the start of the protocol is answered here, whole messages after it are the
- * database's. There is nothing to cancel, because a statement is finished before anything else is heard.
+ * One connection as the client sees it. The start of the protocol is answered here; whole messages after it go to the
+ * database. Cancelling does nothing, because a statement ends before the next message is read.
  */
 class Connection extends Duplex {
   readonly #database: PGlite
@@ -135,7 +135,7 @@ class Connection extends Duplex {
     this.push(await this.#execute(whole))
   }
 
-  /** Whether the startup message is through. */
+  /** Answers the startup message; true once that is done. */
   async #start(): Promise<boolean> {
     if (this.#unread.length < 8 || this.#unread.length < this.#unread.readInt32BE(0)) return false
     const code = this.#unread.readInt32BE(4)

@@ -9,10 +9,10 @@ const permissions = 0o7777
 /** Set on directories such as /tmp. */
 const sticky = 0o1000
 
-/** Where the system knows no such permissions, every file seems open to all and stays so. */
+/** False on systems without such permissions, where every file seems open to all. */
 const hasPermissions = process.platform !== "win32"
 
-/** What is used here of the file operations of PGlite's module, whose types the package does not bring. */
+/** The file operations of PGlite's module that are used here. The package has no types for them. */
 interface FileOperations {
   setattr: (file: unknown, attributes: { readonly mode?: number }) => void
   mknod: (parent: unknown, name: string, mode: number, device: unknown) => unknown
@@ -38,8 +38,8 @@ const restrictNew = (operations: FileOperations): void => {
 }
 
 /**
- * Takes from other users what an older store, a copy or a looser directory lets them do with a data directory and all
- * that is in it. Throws what the operating system refuses.
+ * Removes the permissions of other users from a data directory and all files in it, which an older store or a copy may
+ * have. Throws the errors of the operating system.
  */
 export const restrict = (dataDir: string): void => {
   if (!hasPermissions) return

@@ -21,7 +21,9 @@ const within = (deadlines: Deadlines, limit: Duration.Duration, failure: string)
     return Effect.andThen(ended, Effect.fail(new SqlError.SqlError({ reason })))
   }
   return (effect) =>
-    Effect.flatMap(Unlimited, (unlimited) => (unlimited ? effect : deadlines.within(effect, limitMs, giveUp)))
+    Effect.flatMap(Unlimited, (unlimited) =>
+      unlimited ? effect : deadlines.within(effect, deadlines.after(limitMs), giveUp)
+    )
 }
 
 /**

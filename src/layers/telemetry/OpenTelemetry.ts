@@ -12,14 +12,14 @@ import { PeriodicExportingMetricReader } from "@opentelemetry/sdk-metrics"
 import { SamplingDecision, TraceIdRatioBasedSampler } from "@opentelemetry/sdk-trace-base"
 import { Context, Effect, Layer, Redacted, References, Tracer } from "effect"
 import { counter } from "../../services/Instrument.ts"
-import type { AppConfig } from "../Config.ts"
+import type { AppConfig } from "../../settings/Settings.ts"
 import * as SpanQueue from "./SpanQueue.ts"
 import * as SpanTracer from "./SpanTracer.ts"
 
 type Settings = AppConfig["Service"]
 type Signal = "traces" | "metrics" | "logs"
 
-/** What a shutdown waits for each signal at most; the layers below the listener have five seconds altogether. */
+/** The longest that a shutdown waits for each signal; the layers below the listener have five seconds altogether. */
 const shutdownTimeoutMs = 1_500
 
 const dropped = counter("quarry.telemetry.dropped", {
@@ -30,13 +30,13 @@ const dropped = counter("quarry.telemetry.dropped", {
 
 type Log = (effect: Effect.Effect<void>) => void
 
-/** What of a signal was lost: counted where all other metrics are, and said once, until the collector takes it again. */
+/** Counts the losses of a signal among the other metrics, and logs once when they begin and when they end. */
 const countLosses = (signal: Signal, log: Log) => {
   let away = false
   const counts = { queue_full: dropped.of(signal, "queue_full"), export_failed: dropped.of(signal, "export_failed") }
-  // An alert needs the zero: the first increase of a counter that is not there yet is none.
+  // An alert needs the zero, because the first value of a new counter is no increase.
   for (const metric of Object.values(counts)) metric.updateUnsafe(0, Context.empty())
-  const tell = (isAway: boolean) => {
+  const setAway = (isAway: boolean) => {
     if (away === isAway) return
     away = isAway
     log(
@@ -46,16 +46,16 @@ const countLosses = (signal: Signal, log: Log) => {
     )
   }
   return {
-    onSent: () => tell(false),
+    onSent: () => setAway(false),
     onLost: (reason: keyof typeof counts, count: number) => {
       counts[reason].updateUnsafe(count, Context.empty())
-      tell(true)
+      setAway(true)
     }
   }
 }
 
-/** The same from what the SDK tells of itself. */
-const countingLosses = (signal: Signal, log: Log): MeterProvider => {
+/** Counts the losses that the SDK reports through its own metrics. */
+const lossMeterProvider = (signal: Signal, log: Log): MeterProvider => {
   const { onLost, onSent } = countLosses(signal, log)
   const losses: Counter = {
     add: (count, attributes) => {
@@ -76,7 +76,10 @@ interface Destination {
   readonly headers: Readonly<Record<string, string>>
 }
 
-/** Where a signal goes; undefined when it goes nowhere. An endpoint for all signals is a base, one signal's own is not. */
+/**
+ * The destination of a signal; undefined when it has none. The endpoint for all signals is a base address, that of one
+ * signal is complete.
+ */
 const destinationOf = (signal: Signal, config: Settings): Destination | undefined => {
   const { endpoint, exporter, headers } = {
     traces: {
@@ -126,8 +129,8 @@ const samplingOf = (config: Settings): SpanTracer.Sampling => {
     : root
 }
 
-/** A collector that is away as the process ends is no failure of the process. What it did not take has been counted. */
-const forgiving = <P extends { forceFlush(): Promise<void>; shutdown(): Promise<void> }>(part: P): P => {
+/** Ignores a collector that is away as the process ends. The losses have been counted. */
+const ignoringFailures = <P extends { forceFlush(): Promise<void>; shutdown(): Promise<void> }>(part: P): P => {
   const [forceFlush, shutdown] = [part.forceFlush.bind(part), part.shutdown.bind(part)]
   return Object.assign(part, {
     forceFlush: () => forceFlush().catch(() => undefined),
@@ -172,7 +175,7 @@ const traces = (to: Destination, config: Settings, log: Log) =>
   )
 
 const metricReader = (to: Destination, config: Settings) =>
-  forgiving(
+  ignoringFailures(
     new PeriodicExportingMetricReader({
       exporter: new OTLPMetricExporter(exporterOptions(to, config)),
       exportIntervalMillis: config.otelMetricExportInterval,
@@ -181,10 +184,10 @@ const metricReader = (to: Destination, config: Settings) =>
   )
 
 const logProcessor = (to: Destination, config: Settings, log: Log) =>
-  forgiving(
+  ignoringFailures(
     new BatchLogRecordProcessor({
       exporter: new OTLPLogExporter(exporterOptions(to, config)),
-      selfObsMeterProvider: countingLosses("logs", log)
+      selfObsMeterProvider: lossMeterProvider("logs", log)
     })
   )
 

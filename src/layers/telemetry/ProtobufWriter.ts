@@ -5,9 +5,9 @@ const delimitedType = 2
 const fixed32Type = 5
 
 const firstBytes = 65_536
-/** Of a field's number and type, and of a length. */
+/** The longest encoding of a field's number and type, and of a length. */
 const maxVarintBytes = 10
-/** Of a UTF-16 code unit in UTF-8. */
+/** The longest encoding of a UTF-16 code unit in UTF-8. */
 const maxUnitBytes = 3
 
 /** The value of a hex digit in either case. */
@@ -21,14 +21,14 @@ export class ProtobufWriter {
   private view = viewOf(this.bytes)
   private at = 0
 
-  /** What has been written, as a copy. */
+  /** Returns a copy of the written bytes and begins anew. */
   take(): Uint8Array {
     const taken = new Uint8Array(this.bytes.subarray(0, this.at))
     this.at = 0
     return taken
   }
 
-  /** Begins a message, which ends with `end` of what this answers. */
+  /** Begins a message and returns its position, which `end` takes. */
   begin(field: number): number {
     this.reserve(2 * maxVarintBytes)
     this.key(field, delimitedType)

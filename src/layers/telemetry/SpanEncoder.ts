@@ -8,7 +8,7 @@ const maxTextChars = 1_024
 const kinds: Readonly<Record<Tracer.SpanKind, number>> = { internal: 1, server: 2, client: 3, producer: 4, consumer: 5 }
 const statusError = 2
 
-/** Bits of a span's or link's flags: those of Trace Context, that it is known whether it is remote, and that it is. */
+/** Bits of a span's or link's flags: sampled (Trace Context), "remote or not" is known, and remote. */
 const flagSampled = 0x01
 const flagHasRemote = 0x100
 const flagRemote = 0x200

@@ -16,9 +16,9 @@ export interface SpanQueueOptions {
   readonly maxBatchSize: number
   /** A span waits no longer than this for others. */
   readonly delayMs: number
-  /** What the sending of one request may take. */
+  /** The longest that sending one request may take. */
   readonly timeoutMs: number
-  /** What the end of the scope may take. */
+  /** The longest that the end of the scope may take. */
   readonly shutdownTimeoutMs: number
   readonly send: (batch: SpanBatch) => Effect.Effect<void, unknown>
   readonly onSent: () => void
@@ -34,7 +34,7 @@ export const make = Effect.fnUntraced(function* (
   options: SpanQueueOptions
 ): Effect.fn.Return<(span: EndedSpan) => void, never, Scope.Scope> {
   const encoder = new SpanEncoder(options.resource)
-  /** Batches that are whole. */
+  /** Full batches. */
   const full: Array<SpanBatch> = []
   const due = Latch.makeUnsafe(false)
   let waiting = 0
@@ -63,7 +63,7 @@ export const make = Effect.fnUntraced(function* (
     else options.onLost("export_failed", batch.count)
   })
 
-  /** All that is there when the delay is over, and else no less than a whole batch. */
+  /** Sends everything when the delay is over, and before that full batches only. */
   const drain = Effect.gen(function* () {
     while (!closing) {
       const woken = yield* Effect.timeoutOption(due.await, options.delayMs)

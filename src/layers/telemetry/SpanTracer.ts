@@ -3,7 +3,7 @@ import { Cause, type Context, Exit, Option, Predicate, Tracer } from "effect"
 
 type Options = Parameters<Tracer.Tracer["span"]>[0]
 
-/** What a span holds at most; what is more is left out and counted. */
+/** The most that a span holds; more is left out and counted. */
 const maxEvents = 128
 /** As many as a batch of the ledger carries requests. */
 const maxLinks = 256
@@ -31,7 +31,7 @@ interface Ids {
   readonly spanId: string
 }
 
-/** Of a span that nobody can find. */
+/** The ids of a span that is not exported. */
 const noIds: Ids = { traceId: "0".repeat(32), spanId: "0".repeat(16) }
 
 interface SpanEvent {
@@ -44,7 +44,7 @@ const noAttributes: ReadonlyMap<string, unknown> = new Map()
 const noLinks: ReadonlyArray<Tracer.SpanLink> = []
 const noEvents: ReadonlyArray<SpanEvent> = []
 
-/** A span outside of every trace that is kept: it carries ids on and costs next to nothing. */
+/** A span of a trace that is not kept. It carries the ids on and costs next to nothing. */
 class UnsampledSpan implements Tracer.Span {
   readonly _tag = "Span"
   readonly sampled: boolean = false
@@ -81,7 +81,7 @@ const errorType = (cause: Cause.Cause<unknown>): string => {
   return error instanceof Error ? error.name : "unknown"
 }
 
-/** What is told of a span when it is over. */
+/** The data of a span that has ended. */
 export interface EndedSpan extends Pick<Tracer.Span, "traceId" | "spanId" | "parent" | "name" | "kind"> {
   readonly startTime: bigint
   readonly endTime: bigint
@@ -90,7 +90,7 @@ export interface EndedSpan extends Pick<Tracer.Span, "traceId" | "spanId" | "par
   readonly droppedEvents: number
   readonly links: ReadonlyArray<Tracer.SpanLink>
   readonly droppedLinks: number
-  /** Whether it tells of a fault. */
+  /** True when it ended with a fault. */
   readonly failed: boolean
 }
 
@@ -119,7 +119,7 @@ class SampledSpan extends UnsampledSpan implements EndedSpan {
     if (this.status._tag === "Ended" || value === undefined) return
     // Effect names a span once, as it starts, and the router finds the route later.
     if (key === "http.route" && this.kind === "server" && !this.attributes.has(key)) this.name += ` ${value}`
-    // Whoever tells of an error knows that it is a fault: a refusal of what a caller sent is none.
+    // Whoever sets an error type knows that it is a fault. An error of the caller is none.
     if (key === "error.type") this.failed = true
     this.attributes.set(key, value)
   }
@@ -152,23 +152,22 @@ class SampledSpan extends UnsampledSpan implements EndedSpan {
       this.attributes.set("quarry.interrupted", true)
       return
     }
-    // Within this process an expected failure may be what was asked for, such as a refusal; of a call elsewhere it is one.
+    // Inside this process an expected failure may be an ordinary answer. In a call to elsewhere it is a fault.
     if (this.kind === "client" || Cause.hasDies(cause)) this.failed = true
     this.attributes.set("error.type", errorType(cause))
   }
 }
 
-/** Whether a trace that begins here, or that a caller has begun, is kept. */
+/** Decides if a trace is kept that begins here or that a caller has begun. */
 export type Sampling = (traceId: string, caller: Tracer.ExternalSpan | undefined) => boolean
 
 /**
- * Effect's spans, told of as they end, without the SDK's spans: those check and copy what is ours anyway, and cost more
- * than everything else about a span. Nor is it the tracer of `@effect/opentelemetry`, which enters an asynchronous
- * context for each step of each fiber, for instrumentations that are not in use here, and records whole causes with
- * their messages.
+ * A tracer that hands each span to `onEnd` when it ends. The SDK's spans are not used, because they check and copy our
+ * own values, which costs more than everything else about a span. The tracer of `@effect/opentelemetry` is not used
+ * either: it enters an asynchronous context for each step of each fiber, and records causes with their messages.
  *
- * A trace is kept as a whole or not at all. Work that was done for several requests is a trace of its own, linked to
- * theirs, and kept when one of them is, or the links would lead nowhere.
+ * A trace is sampled as a whole or not at all. Work for several requests is a trace of its own with links to theirs. It is
+ * sampled if one of them is, because links to it would lead nowhere otherwise.
  */
 export const make = ({ onEnd, sampling }: { readonly sampling: Sampling; readonly onEnd: OnEnd }): Tracer.Tracer => {
   const isKept = (traceId: string, parent: Tracer.AnySpan | undefined, links: ReadonlyArray<Tracer.SpanLink>) => {
@@ -179,9 +178,9 @@ export const make = ({ onEnd, sampling }: { readonly sampling: Sampling; readonl
   return Tracer.make({
     span: (started) => {
       const parent = Option.getOrUndefined(started.parent)
-      // Nothing is told below it, and its ids do for what is carried on.
+      // No span below it is exported, and its ids are enough to be carried on.
       if (parent?._tag === "Span" && !parent.sampled) return parent
-      // What nobody asked for, such as a sweep, is no trace: requests are, and what serves several of them.
+      // Background work such as a sweep makes no trace. Requests do, and work that serves several of them.
       if (parent === undefined && started.kind !== "server" && started.links.length === 0) {
         return new UnsampledSpan(started, noIds)
       }

@@ -4,7 +4,7 @@ import { Account } from "../../http/groups/AccountGroup.ts"
 import { toMe } from "../../http/handlers/account.ts"
 import { Moment, toMomentOrNull } from "../../http/wire.ts"
 import { Ledger } from "../../services/Ledger.ts"
-import type { Tool } from "../Tool.ts"
+import { makeTool } from "../Tool.ts"
 
 const Output = Schema.Struct({
   ...Account.fields,
@@ -15,25 +15,25 @@ const Output = Schema.Struct({
   })
 })
 
-const textOf = ({ balance, credits_available, plan, quota_remaining, resets_at }: typeof Output.Type): string =>
+const textOf = ({ balance, credits_available, plan, quota_remaining, resets_at }: typeof Output.Encoded): string =>
   `${credits_available} credits available: ${quota_remaining} of the ${plan} plan's quota and ${balance} pack credits. ` +
   (resets_at === null ? "The quota does not reset." : `The quota resets at ${resets_at}.`)
 
-export const account = Effect.map(
-  Ledger,
-  (ledger): Tool => ({
+export const account = Effect.map(Ledger, (ledger) =>
+  makeTool({
     name: "account",
     title: "Account and credits",
     description:
       "Tells the plan, how many credits are left and when the quota resets. Costs nothing. Call it before a large batch " +
       "or after quota_exceeded.",
     input: Schema.Struct({}),
+    arguments: Schema.Struct({}),
     output: Output,
     openWorld: false,
-    call: Effect.fnUntraced(function* (caller) {
-      const allowance = yield* ledger.allowance(caller.account)
+    call: Effect.fnUntraced(function* (principal) {
+      const allowance = yield* ledger.allowance(principal.account)
       const structured = {
-        ...toMe(caller, allowance),
+        ...toMe(principal, allowance),
         quota_remaining: remaining(allowance),
         balance: allowance.balance,
         resets_at: toMomentOrNull(allowance.resetsAt)

@@ -1,20 +1,16 @@
 import { Effect, Schema } from "effect"
-import { BulkRequest, parseBulk } from "../../domain/BulkRequest.ts"
+import { BulkRequest, bulkFields, toRows } from "../../domain/BulkRequest.ts"
 import { BulkResult, toBulkResult } from "../../domain/BulkResult.ts"
-import { reader } from "../../domain/fields.ts"
 import { Bulk } from "../../services/Bulk.ts"
-import { withMaxCharacters } from "../arguments.ts"
-import { defaultSource, type Tool } from "../Tool.ts"
+import { defaultSource, makeTool } from "../Tool.ts"
 import { bulkText, maxCharacters } from "../text.ts"
 
 const defaultCharacters = 40_000
 
-const MaxCharacters = maxCharacters(defaultCharacters)
-const readMaxCharacters = reader(MaxCharacters)
+const max_characters = maxCharacters(defaultCharacters)
 
-export const bulkSearch = Effect.map(
-  Bulk,
-  (bulk): Tool => ({
+export const bulkSearch = Effect.map(Bulk, (bulk) =>
+  makeTool({
     name: "bulk_search",
     title: "Bulk web search",
     description:
@@ -22,14 +18,14 @@ export const bulkSearch = Effect.map(
       "of queries is a query string, or an object that overrides target, geo, locale or num for its search. Results come " +
       "back in input order; a search that fails is an entry with status error and the others are answered all the same. " +
       "Costs one credit for each search that is run.",
-    input: Schema.Struct({ ...BulkRequest.fields, max_characters: Schema.optionalKey(MaxCharacters) }),
+    input: Schema.Struct({ ...BulkRequest.fields, max_characters }),
+    arguments: Schema.Struct({ ...bulkFields, max_characters }),
     output: BulkResult,
     openWorld: true,
-    call: Effect.fnUntraced(function* (caller, args) {
-      const parsed = parseBulk({ source: defaultSource, ...args })
-      const [rows, characters] = yield* withMaxCharacters(args, readMaxCharacters, defaultCharacters, parsed)
-      const result = toBulkResult((yield* bulk.run(caller, rows)).result)
-      return { structured: { ...result }, text: bulkText(result, characters) }
+    call: Effect.fnUntraced(function* (principal, { max_characters = defaultCharacters, ...batch }) {
+      const rows = toRows({ source: defaultSource, ...batch })
+      const result = toBulkResult((yield* bulk.run(principal, rows)).body)
+      return { structured: { ...result }, text: bulkText(result, max_characters) }
     })
   })
 )

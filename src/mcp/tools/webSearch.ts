@@ -1,20 +1,18 @@
 import { Effect, Schema } from "effect"
-import { reader } from "../../domain/fields.ts"
-import { parse, SearchFields, toolForm } from "../../domain/SearchRequest.ts"
+import { jsonSearchFields, pageWithinTarget, toSearch } from "../../domain/SearchRequest.ts"
 import { SearchResult, toSearchResult } from "../../domain/SearchResult.ts"
 import { Search } from "../../services/Search.ts"
-import { withMaxCharacters } from "../arguments.ts"
-import { defaultSource, type Tool } from "../Tool.ts"
+import { defaultSource, makeTool } from "../Tool.ts"
 import { maxCharacters, searchText } from "../text.ts"
 
 const defaultCharacters = 10_000
 
-const MaxCharacters = maxCharacters(defaultCharacters)
-const readMaxCharacters = reader(MaxCharacters)
+const Arguments = Schema.Struct({ ...jsonSearchFields, max_characters: maxCharacters(defaultCharacters) }).check(
+  pageWithinTarget
+)
 
-export const webSearch = Effect.map(
-  Search,
-  (search): Tool => ({
+export const webSearch = Effect.map(Search, (search) =>
+  makeTool({
     name: "web_search",
     title: "Web search",
     description:
@@ -22,15 +20,15 @@ export const webSearch = Effect.map(
       "or that needs a source. Only query is needed; geo and locale choose the country and language, page and num the " +
       "depth, target another search engine. Returns no page contents. Costs one credit; for several searches at once " +
       "use bulk_search.",
-    input: Schema.Struct({ ...SearchFields.fields, max_characters: Schema.optionalKey(MaxCharacters) }),
+    input: Arguments,
+    arguments: Arguments,
     output: SearchResult,
     openWorld: true,
-    call: Effect.fnUntraced(function* (caller, args) {
-      const parsed = parse({ source: defaultSource, ...args }, toolForm)
-      const [request, characters] = yield* withMaxCharacters(args, readMaxCharacters, defaultCharacters, parsed)
-      const { answer } = yield* search.run(caller, request)
-      const result = toSearchResult(yield* Effect.fromResult(answer))
-      return { structured: { ...result }, text: searchText(result, characters) }
+    call: Effect.fnUntraced(function* (principal, { max_characters = defaultCharacters, ...fields }) {
+      const request = yield* Effect.fromResult(toSearch({ source: defaultSource, ...fields }))
+      const { body } = yield* search.run(principal, request)
+      const result = toSearchResult(yield* Effect.fromResult(body))
+      return { structured: { ...result }, text: searchText(result, max_characters) }
     })
   })
 )

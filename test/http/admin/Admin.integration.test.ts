@@ -1,10 +1,10 @@
 import { assert, describe, layer } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { HttpServer } from "effect/http"
+import { Refusal } from "../../../src/domain/Refusal.ts"
 import * as Admin from "../../../src/http/admin/Admin.ts"
 import * as Ids from "../../../src/layers/Ids.ts"
 import * as ProcessMetrics from "../../../src/layers/telemetry/ProcessMetrics.ts"
-import { Refusal } from "../../../src/services/Provider.ts"
 import { ProviderStates } from "../../../src/services/ProviderStates.ts"
 import { Readiness } from "../../../src/services/Readiness.ts"
 import * as Listener from "../../support/Listener.ts"
@@ -78,12 +78,11 @@ describe("the private listener", () => {
 
     it.effect("/providers tells how each provider and engine stands", () =>
       Effect.gen(function* () {
-        const { track } = yield* ProviderStates
+        const { check, monitor } = yield* ProviderStates
         const refusal = new Refusal({ reason: "quota", message: "it answered 402" })
-        const answering = yield* track({ name: "meta/google cse", search: () => Effect.succeed([]) })
-        const refusing = yield* track({ name: "brave", search: () => Effect.fail(refusal) })
-        yield* answering.ask(searchRequest(), 1_000)
-        yield* Effect.ignore(refusing.ask(searchRequest(), 1_000))
+        yield* monitor({ name: "meta/google cse", search: () => Effect.succeed([]) })
+        yield* monitor({ name: "brave", search: () => Effect.fail(refusal) })
+        yield* check(searchRequest(), 1_000)
         const { providers } = JSON.parse((yield* get("/providers")).text)
         assert.deepInclude(providers[0], {
           provider: "meta",

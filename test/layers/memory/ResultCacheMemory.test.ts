@@ -2,9 +2,10 @@ import { assert, describe, it } from "@effect/vitest"
 import { Duration, Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
 import * as fc from "fast-check"
-import { Ranking } from "../../../src/domain/Organic.ts"
+import type { Answer } from "../../../src/domain/Answer.ts"
+import { Ranking } from "../../../src/domain/Ranking.ts"
 import { AnswerStore, layer, makeStore } from "../../../src/layers/memory/ResultCacheMemory.ts"
-import { type Kept, maxAnswerBytes, ResultCache } from "../../../src/services/ResultCache.ts"
+import { maxAnswerBytes, ResultCache } from "../../../src/services/ResultCache.ts"
 import { searchRequest } from "../../support/requests.ts"
 import { resultCacheConformance, yieldToOthers } from "../ResultCache.conformance.ts"
 
@@ -16,20 +17,23 @@ resultCacheConformance("memory", { layer: layer({ ttl, capacity: 100 }), settle:
 const cached = (query: string) =>
   Effect.gen(function* () {
     const cache = yield* ResultCache
-    return (yield* cache.get(searchRequest({ query }), Effect.succeed({ provider: "p", ranking: new Ranking([]) })))
-      .cached
+    return (yield* cache.get(
+      searchRequest({ query }),
+      Effect.succeed({ provider: "p", ranking: new Ranking([]), cached: false })
+    )).cached
   })
 
 /** An answer of about so many bytes. */
-const answer = (bytes: number): Kept => ({
+const answer = (bytes: number): Answer => ({
   provider: "p",
   ranking: new Ranking([
     { position: 1, title: "t".repeat(bytes), url: "https://a.test/", domain: "a.test", snippet: "" }
-  ])
+  ]),
+  cached: false
 })
 
 /** Bytes that an answer adds to an empty store. */
-const bytesOf = (key: string, found: Kept): number => {
+const bytesOf = (key: string, found: Answer): number => {
   const store = new AnswerStore({ ttl, capacity: 1 })
   store.set(key, found, 0)
   return store.bytes
@@ -86,14 +90,14 @@ describe("ResultCacheMemory: bounds", () => {
     fc.assert(
       fc.property(bounds, fc.array(step, { maxLength: 60 }), ({ capacity, maxBytes }, steps) => {
         const store = new AnswerStore({ ttl: Duration.millis(100), capacity, maxBytes })
-        let model: ReadonlyArray<{ key: string; found: Kept; bytes: number; expiresAt: number }> = []
+        let model: ReadonlyArray<{ key: string; found: Answer; bytes: number; expiresAt: number }> = []
         let now = 0
         for (const { bytes, key, what } of steps) {
           if (what === "wait") now += bytes / 50
           if (what === "get") {
             const entry = model.find((entry) => entry.key === key && entry.expiresAt > now)
             if (entry !== undefined) model = [...model.filter((other) => other !== entry), entry]
-            assert.strictEqual(store.get(key, now), entry?.found)
+            assert.strictEqual(store.get(key, now)?.ranking, entry?.found.ranking)
           }
           if (what === "set") {
             const found = answer(bytes)
@@ -149,7 +153,7 @@ describe("ResultCacheMemory", () => {
         let lookups = 0
         const lookup = Effect.sync(() => lookups++).pipe(
           Effect.andThen(Effect.sleep("1 second")),
-          Effect.as({ provider: "p", ranking: new Ranking([]) })
+          Effect.as({ provider: "p", ranking: new Ranking([]), cached: false })
         )
         const waiting = yield* Effect.forEach([1, 2], () =>
           Effect.forkChild(cache.get(searchRequest({ query: "b" }), lookup))

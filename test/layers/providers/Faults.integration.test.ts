@@ -1,8 +1,8 @@
 import { brotliCompressSync, constants, gzipSync } from "node:zlib"
 import { assert, describe, it } from "@effect/vitest"
 import { Duration, Effect, Layer, Schedule } from "effect"
+import type { RefusalReason } from "../../../src/domain/Refusal.ts"
 import { Limits } from "../../../src/services/Limits.ts"
-import type { RefusalReason } from "../../../src/services/Provider.ts"
 import { ProviderStates } from "../../../src/services/ProviderStates.ts"
 import { Search } from "../../../src/services/Search.ts"
 import * as ProviderTable from "../../support/ProviderTable.ts"
@@ -145,10 +145,10 @@ const search = (fixture: UpstreamFixture, url: string, alone = false) => {
   const providers = ProviderTable.providers(file).pipe(Layer.provide(ProviderStates.layer))
   return Effect.gen(function* () {
     const startedAt = performance.now()
-    const { answer, receipt } = yield* (yield* Search).run(yield* aPrincipal, searchRequest())
+    const { body, receipt } = yield* (yield* Search).run(yield* aPrincipal, searchRequest())
     const elapsedMs = performance.now() - startedAt
     const [state] = yield* (yield* ProviderStates).all
-    return { answer, receipt, elapsedMs, refusal: state?.lastRefusal ?? assert.fail("it did not refuse") }
+    return { answer: body, receipt, elapsedMs, refusal: state?.lastRefusal ?? assert.fail("it did not refuse") }
   }).pipe(
     Effect.provide(services(providers).pipe(Layer.provideMerge(ProviderStates.layer))),
     Effect.provideService(Limits, {

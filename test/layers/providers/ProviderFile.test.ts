@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { ConfigProvider, Effect, FileSystem, Layer } from "effect"
+import { ConfigProvider, Effect, FileSystem, Layer, Redacted } from "effect"
 import { type Target, targets } from "../../../src/domain/Target.ts"
 import * as PacerMemory from "../../../src/layers/memory/PacerMemory.ts"
 import { type ProviderSource, table } from "../../../src/layers/providers/ProviderFile.ts"
@@ -174,7 +174,7 @@ describe("ProviderFile", () => {
 
   it.effect("the short form is one SearXNG for all targets", () =>
     Effect.gen(function* () {
-      const table = yield* read({ _tag: "searxng", url: "https://searx.test/base", engines })
+      const table = yield* read({ _tag: "searxng", url: Redacted.make("https://searx.test/base"), engines })
       for (const target of targets) {
         assert.strictEqual(yield* title(table, target), `https://searx.test ${engines[target]} undefined`)
         assert.deepStrictEqual(names(table)[target], [`searxng/${engines[target]}`])
@@ -402,7 +402,7 @@ describe("ProviderFile", () => {
 
   it.effect("refuses an address with credentials in the short form", () =>
     Effect.gen(function* () {
-      const source = { _tag: "searxng", url: "http://user:hunter2@a.test", engines } as const
+      const source = { _tag: "searxng", url: Redacted.make("http://user:hunter2@a.test"), engines } as const
       const error = yield* Effect.flip(read(source)).pipe(Effect.orDie)
       assert.match(error.message, /^SEARXNG_URL must be an http\(s\) address without user/)
       assert.notInclude(error.message, "hunter2")

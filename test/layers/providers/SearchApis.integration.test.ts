@@ -1,19 +1,21 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Layer, Result, Tracer } from "effect"
+import { Effect, Layer, Result, type Scope, Tracer } from "effect"
 import * as PacerMemory from "../../../src/layers/memory/PacerMemory.ts"
 import * as ProviderFile from "../../../src/layers/providers/ProviderFile.ts"
 import { UpstreamClient } from "../../../src/layers/providers/UpstreamClient.ts"
+import type { Provider } from "../../../src/services/Provider.ts"
+import { ProviderStates } from "../../../src/services/ProviderStates.ts"
 import { foundations } from "../../support/ProviderTable.ts"
 import { searchRequest } from "../../support/requests.ts"
 import { type Answer, json, serve } from "../../support/UpstreamServer.ts"
 import { key, type UpstreamFixture, upstreams } from "../../support/upstreams.ts"
 
-/** Searches an upstream that answers so. */
-const search = Effect.fnUntraced(function* (
+/** What a test does with the provider of an upstream that answers so. */
+const withProvider = Effect.fnUntraced(function* <A>(
   fixture: UpstreamFixture,
   respond: Answer,
-  fields?: Parameters<typeof searchRequest>[0],
-  engine: string | undefined = fixture.engine
+  engine: string | undefined,
+  use: (provider: Provider) => Effect.Effect<A, never, Scope.Scope>
 ) {
   const { received, url } = yield* serve(respond)
   const file = {
@@ -24,10 +26,25 @@ const search = Effect.fnUntraced(function* (
     const { alpha_search } = yield* ProviderFile.table({ _tag: "file", path: "providers.json" })
     const provider = alpha_search[0]
     if (provider === undefined) return yield* Effect.die("no provider")
-    return yield* Effect.result(provider.search(searchRequest(fields)))
+    return yield* use(provider)
   }).pipe(Effect.provide(foundations(file)), Effect.orDie)
   return { outcome, received }
 })
+
+type Fields = Parameters<typeof searchRequest>[0]
+
+const search = (fixture: UpstreamFixture, respond: Answer, fields?: Fields, engine = fixture.engine) =>
+  withProvider(fixture, respond, engine, (provider) => Effect.result(provider.search(searchRequest(fields))))
+
+/** The operator's check, which judges what a provider can serve before it asks it. */
+const check = (fixture: UpstreamFixture, respond: Answer, fields: Fields, engine = fixture.engine) =>
+  withProvider(fixture, respond, engine, (provider) =>
+    Effect.gen(function* () {
+      const states = yield* ProviderStates
+      yield* states.monitor(provider)
+      return yield* states.check(searchRequest(fields), 5_000)
+    }).pipe(Effect.provide(ProviderStates.layer))
+  )
 
 const refused = Effect.fnUntraced(function* (...args: Parameters<typeof search>) {
   const { outcome } = yield* search(...args)
@@ -96,8 +113,8 @@ for (const fixture of upstreams.filter(({ type }) => type !== "searxng")) {
     for (const fields of fixture.unserved) {
       it.live(`sends nothing for what it cannot serve: ${JSON.stringify(fields).slice(0, 60)}`, () =>
         Effect.gen(function* () {
-          const { outcome, received } = yield* search(fixture, json(fixture.answer([1])), fields)
-          assert.isTrue(Result.isFailure(outcome) && outcome.failure.reason === "unserved")
+          const { outcome, received } = yield* check(fixture, json(fixture.answer([1])), fields)
+          assert.strictEqual(outcome[0]?.refusal?.reason, "unserved")
           assert.deepStrictEqual(received, [])
         })
       )
@@ -186,8 +203,8 @@ describe("SerpApi's engines", () => {
 
   it.live("naver has no second page", () =>
     Effect.gen(function* () {
-      const { reason } = yield* refused(fixtureOf("serpapi"), json({}), { page: 2 }, "naver")
-      assert.strictEqual(reason, "unserved")
+      const { outcome } = yield* check(fixtureOf("serpapi"), json({}), { page: 2 }, "naver")
+      assert.strictEqual(outcome[0]?.refusal?.reason, "unserved")
     })
   )
 })

@@ -49,10 +49,8 @@ const searches = (engine: string, ...requests: ReadonlyArray<Parameters<typeof s
       const { run } = yield* Search
       const outcomes: Array<string | ReadonlyArray<string>> = []
       for (const fields of requests) {
-        const { answer } = yield* run(yield* aPrincipal, searchRequest(fields))
-        outcomes.push(
-          answer._tag === "Success" ? answer.success.ranking.results.map(({ url }) => url) : answer.failure._tag
-        )
+        const { body } = yield* run(yield* aPrincipal, searchRequest(fields))
+        outcomes.push(body._tag === "Success" ? body.success.ranking.results.map(({ url }) => url) : body.failure._tag)
       }
       const [state] = yield* (yield* ProviderStates).all
       return { outcomes, refusal: state?.lastRefusal, asked: received.slice(before) }

@@ -7,10 +7,10 @@ import { layer } from "../../../src/layers/redis/PacerRedis.ts"
 import { RedisAway, RedisConnection } from "../../../src/layers/redis/RedisConnection.ts"
 import { Pacer } from "../../../src/services/Pacer.ts"
 import { ProviderStates } from "../../../src/services/ProviderStates.ts"
-import { Providers } from "../../../src/services/Providers.ts"
 import { index } from "../../support/ProviderTable.ts"
 import { describeWithRedis, RedisServer } from "../../support/RedisServer.ts"
 import { searchRequest } from "../../support/requests.ts"
+import { searchProviders } from "../../support/Time.ts"
 import { json, serve } from "../../support/UpstreamServer.ts"
 import { pacerConformance } from "../Pacer.conformance.ts"
 
@@ -74,9 +74,10 @@ describeWithRedis("PacerRedis", () => {
           targets: { alpha_search: [{ provider: "limited" }, { provider: "own" }] }
         }
         const replica = Effect.gen(function* () {
-          const { search } = yield* Providers
           // Over all replicas 50 arrive in a second.
-          const searches = Array.from({ length: 125 }, (_, index) => Effect.delay(search(searchRequest()), index * 80))
+          const searches = Array.from({ length: 125 }, (_, index) =>
+            Effect.delay(searchProviders(searchRequest()), index * 80)
+          )
           return yield* Effect.all(searches, { concurrency: "unbounded" })
         }).pipe(
           Effect.provide(

@@ -1,10 +1,9 @@
 import { afterAll, afterEach, assert, beforeAll, beforeEach, it } from "@effect/vitest"
 import { Duration, Effect, Fiber, Layer, Logger, Metric, Redacted, Schedule } from "effect"
-import { Ranking } from "../../../src/domain/Organic.ts"
+import { Ranking } from "../../../src/domain/Ranking.ts"
 import * as RateLimiterRedis from "../../../src/layers/redis/RateLimiterRedis.ts"
-import { RedisAway, RedisConnection } from "../../../src/layers/redis/RedisConnection.ts"
+import { RedisAway, RedisConnection, RedisUnusable } from "../../../src/layers/redis/RedisConnection.ts"
 import * as ResultCacheRedis from "../../../src/layers/redis/ResultCacheRedis.ts"
-import { StartFailure } from "../../../src/layers/StartFailure.ts"
 import { RateLimiter } from "../../../src/services/RateLimiter.ts"
 import { ResultCache } from "../../../src/services/ResultCache.ts"
 import { describeWithRedis, RedisCluster, RedisRoute, RedisServer } from "../../support/RedisServer.ts"
@@ -70,7 +69,10 @@ const load = Effect.gen(function* () {
   const client = Effect.gen(function* () {
     if (!(yield* timed(limiter.hit({ credential: "load", limit: unreachable }))).admitted) refused++
     yield* timed(
-      cache.get(searchRequest({ query: `load ${uses}` }), Effect.succeed({ provider: "p", ranking: new Ranking([]) }))
+      cache.get(
+        searchRequest({ query: `load ${uses}` }),
+        Effect.succeed({ provider: "p", ranking: new Ranking([]), cached: false })
+      )
     )
     yield* Effect.sleep(2)
   })
@@ -279,7 +281,7 @@ describeWithRedis("RedisConnection to a Redis with a password", () => {
   const refusal = (url: Redacted.Redacted) =>
     observe(url, () => Effect.void).pipe(
       Effect.catchDefect((defect) =>
-        Effect.succeed(defect instanceof StartFailure ? defect.message : assert.fail(String(defect)))
+        Effect.succeed(defect instanceof RedisUnusable ? defect.message : assert.fail(String(defect)))
       ),
       Effect.map(String)
     )

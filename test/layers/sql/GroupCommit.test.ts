@@ -3,7 +3,7 @@ import { Deferred, Duration, Effect, Exit, Fiber, Metric, Option, Tracer } from 
 import { SqlError } from "effect/sql"
 import { TestClock } from "effect/testing"
 import { makeGroupCommit } from "../../../src/layers/sql/GroupCommit.ts"
-import { spanned } from "../../../src/services/Tracing.ts"
+import { withSpan } from "../../../src/services/Tracing.ts"
 
 interface Entry {
   readonly owner: string
@@ -77,7 +77,7 @@ describe("GroupCommit", () => {
       yield* all(entries("z", 1))
       yield* TestClock.adjust(0)
       const asked = yield* Effect.forkChild(
-        Effect.forEach(["a", "b"], (owner) => spanned(owner, {}, () => submit({ owner, n: 0 })), {
+        Effect.forEach(["a", "b"], (owner) => withSpan(owner, {}, () => submit({ owner, n: 0 })), {
           concurrency: "unbounded"
         })
       )

@@ -1,10 +1,10 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Cause, Clock, Effect, Exit, Fiber, type Layer } from "effect"
 import { SqlClient } from "effect/sql"
-import * as StartFailure from "../../../src/layers/StartFailure.ts"
 import * as Migrations from "../../../src/layers/sql/Migrations.ts"
 import * as Pglite from "../../../src/layers/sql/Pglite.ts"
 import * as Postgres from "../../../src/layers/sql/Postgres.ts"
+import { explain } from "../../../src/process/explain.ts"
 import { Accounts } from "../../../src/services/Accounts.ts"
 import { KeyStore } from "../../../src/services/KeyStore.ts"
 import { Ledger } from "../../../src/services/Ledger.ts"
@@ -114,7 +114,7 @@ const refusesOtherHistory = <E>(database: Layer.Layer<SqlClient.SqlClient, E>) =
     Effect.gen(function* () {
       yield* olderHistory
       const cause = yield* Effect.flip(Effect.sandbox(Migrations.run))
-      const line = StartFailure.explain(cause) ?? Cause.pretty(cause)
+      const line = explain(cause) ?? Cause.pretty(cause)
       assert.notInclude(line, "\n")
       assert.match(line, /^The database has migration 1 under the name "storage".*DATABASE_URL or DATA_DIR\.$/)
       assert.deepStrictEqual(yield* tables, ["accounts", "quarry_migrations"])

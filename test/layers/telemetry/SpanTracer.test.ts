@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Data, Effect, Tracer } from "effect"
 import { TestClock } from "effect/testing"
-import { spanned, traceContext } from "../../../src/services/Tracing.ts"
+import { traceContext, withSpan } from "../../../src/services/Tracing.ts"
 import { traced } from "../../support/Traces.ts"
 
 class Refused extends Data.TaggedError("refused")<{ readonly message: string }> {}
@@ -12,7 +12,7 @@ describe("SpanTracer", () => {
   it.effect("a caller's decision is kept: sampled below a sampled span", () =>
     Effect.gen(function* () {
       const { server, spans } = yield* traced(
-        spanned("part", {}, () => Effect.void),
+        withSpan("part", {}, () => Effect.void),
         Tracer.externalSpan({ ...remote, sampled: true })
       )
       assert.deepStrictEqual(
@@ -29,7 +29,7 @@ describe("SpanTracer", () => {
   it.effect("and nothing is exported below one that is not; its ids go on", () =>
     Effect.gen(function* () {
       const { server, spans } = yield* traced(
-        spanned("part", {}, () => Effect.void),
+        withSpan("part", {}, () => Effect.void),
         Tracer.externalSpan({ ...remote, sampled: false })
       )
       assert.strictEqual(spans.length, 0)
@@ -42,9 +42,9 @@ describe("SpanTracer", () => {
       const { spans } = yield* traced(
         Effect.all(
           [
-            Effect.exit(spanned("refusal", {}, () => new Refused({ message: "a secret" }))),
-            Effect.exit(spanned("call", { kind: "client" }, () => new Refused({ message: "a secret" }))),
-            Effect.exit(spanned("defect", {}, () => Effect.die(new TypeError("a secret"))))
+            Effect.exit(withSpan("refusal", {}, () => new Refused({ message: "a secret" }))),
+            Effect.exit(withSpan("call", { kind: "client" }, () => new Refused({ message: "a secret" }))),
+            Effect.exit(withSpan("defect", {}, () => Effect.die(new TypeError("a secret"))))
           ],
           { discard: true }
         )
@@ -66,7 +66,7 @@ describe("SpanTracer", () => {
 
   it.effect("what nobody asked for is no trace", () =>
     Effect.gen(function* () {
-      const { spans } = yield* traced(spanned("sweep", { root: true }, () => Effect.void))
+      const { spans } = yield* traced(withSpan("sweep", { root: true }, () => Effect.void))
       assert.deepStrictEqual(
         spans.map(({ name }) => name),
         ["GET"]

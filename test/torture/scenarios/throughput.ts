@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto"
 import { Effect } from "effect"
-import { queryRecord } from "../../support/requests.ts"
+import { logEntry } from "../../support/requests.ts"
 import type { Scenario } from "../Scenario.ts"
 import * as Audit from "../support/Audit.ts"
 import { Findings } from "../support/Findings.ts"
@@ -14,8 +14,7 @@ const wanted = { service: 1000, ledger: 10_000 }
 /** Part of the work that is done before the clock starts: Node compiles what is hot only then. */
 const warmUp = 0.2
 
-const record = (accountId: string) =>
-  queryRecord({ id: `qry_${randomUUID().replaceAll("-", "")}`, accountId }, "torture")
+const record = (accountId: string) => logEntry({ id: `qry_${randomUUID().replaceAll("-", "")}`, accountId }, "torture")
 
 /** Runs `count` of something, a bounded number at once, and answers how many a second and the CPU each cost. */
 const measure = Effect.fnUntraced(function* <E>(

@@ -87,7 +87,7 @@ const undocumented: ReadonlyArray<readonly [method: string, path: string, fields
   ["POST", "/api/auth/request-password-reset", "email redirectTo"],
   ["POST", "/api/auth/reset-password", "newPassword token"],
   ["POST", "/api/auth/send-verification-email", "email callbackURL"],
-  ["GET", "/api/auth/verify-email", "token callbackURL"],
+  ["GET", "/oauth/confirm", "token callbackURL"],
   ["GET", "/api/auth/error", "error error_description"],
   ["GET", "/api/auth/callback/google", "code state error"],
   [
@@ -112,6 +112,9 @@ const undocumented: ReadonlyArray<readonly [method: string, path: string, fields
   ["POST", "/oauth/sign-in", "request email password provider"],
   ["GET", "/oauth/sign-up", "client_id redirect_uri sig exp"],
   ["POST", "/oauth/sign-up", "request email password"],
+  ["GET", "/oauth/forgot-password", "client_id redirect_uri sig exp"],
+  ["POST", "/oauth/forgot-password", "request email"],
+  ["POST", "/oauth/confirm", "token password next"],
   ["GET", "/oauth/consent", "client_id redirect_uri sig exp"],
   ["POST", "/oauth/consent", "request decision"],
   ["GET", "/oauth/error", "error"],

@@ -275,7 +275,7 @@ const noisyRequests = (means: Means): ReadonlyArray<Asked> => {
     { path: "/v1/me", headers: { authorization: `Bearer ${long(15_000)}` } },
     { path: "/v1/me", headers: { cookie: `quarry.session_token=${long(15_000)}` } },
     { path: `/api/auth/oauth2/authorize?client_id=${long(14_000)}&scope=${long(900)}` },
-    { path: `/api/auth/verify-email?token=${long(14_000)}` },
+    { path: `/oauth/confirm?token=${long(14_000)}` },
     { path: `/api/auth/error?error=${long(14_000)}` },
     { path: `/oauth/sign-in?client_id=${long(14_000)}` },
     post("/api/auth/sign-in/email", { email: `${long(900_000)}@a.test`, password }),

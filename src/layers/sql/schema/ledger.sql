@@ -47,9 +47,9 @@ create table ledger_entries (
 );
 create index ledger_entries_account on ledger_entries (account_id, created_at);
 
-create function ledger_refuse_change() returns trigger language plpgsql as $$
+create function ledger_forbid_change() returns trigger language plpgsql as $$
 begin
   raise exception 'ledger_entries is append-only';
 end $$;
 create trigger ledger_entries_append_only before update or delete or truncate on ledger_entries
-for each statement execute function ledger_refuse_change();
+for each statement execute function ledger_forbid_change();

@@ -2,7 +2,7 @@
 -- log. `charged` is null where the hold had expired: nothing happened to it. A hold that an earlier call settled
 -- answers that call's charge. For locks and planner settings see ledger_reserve.
 --
--- `records` has the columns of a log entry (`QueryRow.ts`) and `n`, the position of its hold in the batch. The log is
+-- `records` has the columns of a log entry (`LogRow.ts`) and `n`, the position of its hold in the batch. The log is
 -- written by a statement of its own: without hash joins, a join of the batch with the holds taken would compare each
 -- row with each other row.
 create or replace function ledger_settle(hold_ids text[], account_ids text[], charges bigint[], records json)

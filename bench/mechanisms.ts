@@ -1,0 +1,218 @@
+import { setImmediate } from "node:timers/promises"
+import { Context, Effect, Exit, Layer, Metric, Option, Schema, type Scope, Tracer } from "effect"
+import { HttpClient, HttpClientResponse, HttpServerResponse } from "effect/http"
+import { OtlpExporter, OtlpSerialization, OtlpTracer } from "effect/observability"
+import { Ranking } from "../src/domain/Ranking.ts"
+import { SearchResult, toSearchResult } from "../src/domain/SearchResult.ts"
+import { searchResponse } from "../src/http/handlers/searchResponses.ts"
+import { LoggedRow } from "../src/layers/sql/LogRow.ts"
+import { rowsOf } from "../src/layers/sql/Rows.ts"
+import * as SpanQueue from "../src/layers/telemetry/SpanQueue.ts"
+import * as SpanTracer from "../src/layers/telemetry/SpanTracer.ts"
+import { Deadlines } from "../src/services/Deadlines.ts"
+import { counter } from "../src/services/Instrument.ts"
+import { withSpan } from "../src/services/Tracing.ts"
+
+/*
+ * The CPU time of mechanisms of our own beside the library calls that they replace, in one process and by turns:
+ * docs/machinery.md has the figures. No sockets and no servers. `node bench/mechanisms.ts [rounds]`.
+ */
+
+interface Comparison {
+  readonly name: string
+  readonly ours: Effect.Effect<unknown>
+  readonly library: Effect.Effect<unknown>
+}
+
+const perTurn = 16
+const perRound = 4_000
+const warmUpRounds = 5
+
+const resource = { "service.name": "quarry", "service.instance.id": "6dd10437-91e6-43df-a9ae-a7c8d6aa7bb6" }
+const maxBatchSize = 512
+
+const ourTracer = Effect.map(
+  SpanQueue.make({
+    resource,
+    maxBatchSize,
+    maxQueueSize: Number.MAX_SAFE_INTEGER,
+    delayMs: 5_000,
+    timeoutMs: 30_000,
+    shutdownTimeoutMs: 1_500,
+    send: () => Effect.void,
+    onSent: () => undefined,
+    onLost: () => undefined
+  }),
+  (onEnd) => SpanTracer.make({ sampling: () => true, onEnd })
+)
+
+const accepting = HttpClient.make((request) =>
+  Effect.sync(() => HttpClientResponse.fromWeb(request, new Response(null, { status: 200 })))
+)
+
+const libraryTracer = OtlpTracer.make({
+  url: "http://127.0.0.1/v1/traces",
+  resource: { serviceName: "quarry", attributes: resource },
+  maxBatchSize
+}).pipe(
+  Effect.provide(
+    Layer.mergeAll(
+      OtlpSerialization.layerProtobuf,
+      OtlpExporter.layerFlusher,
+      Layer.succeed(HttpClient.HttpClient, accepting)
+    )
+  )
+)
+
+/** Makes, ends and encodes the span of an attempt at a provider, with the attributes that it has in the service. */
+const attemptSpan = (tracer: Tracer.Tracer, parent: Tracer.AnySpan) =>
+  Effect.sync(() => {
+    const span = tracer.span({
+      name: "Provider.search",
+      kind: "client",
+      parent: Option.some(parent),
+      root: false,
+      links: [],
+      annotations: Context.empty(),
+      startTime: 1_800_000_000_000_000_000n,
+      sampled: true
+    })
+    span.attribute("quarry.provider", "meta")
+    span.attribute("quarry.engine", "google")
+    span.attribute("http.request.method", "GET")
+    span.attribute("server.address", "127.0.0.1")
+    span.attribute("server.port", 8888)
+    span.attribute("http.response.status_code", 200)
+    span.end(1_800_000_000_100_000_000n, Exit.void)
+  })
+
+const parent = Tracer.externalSpan({ traceId: "0af7651916cd43dd8448eb211c80319c", spanId: "b7ad6b7169203331" })
+
+const instrument = counter("quarry.bench.comparisons", {
+  description: "For the comparison",
+  unit: "1",
+  labels: ["a", "b"]
+})
+const plain = Metric.counter("quarry.bench.library", { incremental: true })
+
+const results = Array.from({ length: 10 }, (_, index) => ({
+  position: index + 1,
+  title: "How it works, explained in depth",
+  url: `https://www.example.com/articles/2025/how-it-works/${index}`,
+  domain: "example.com",
+  snippet: "A snippet as engines give it: about two lines of text that say what the page is about, with a date or two."
+}))
+
+const body = {
+  id: "qry_9f0c2ab45d6e4f1b8a7c3d2e1f0a9b8c",
+  target: "alpha_search" as const,
+  query: "http caching",
+  geo: "us",
+  locale: "en-us",
+  page: 1,
+  ranking: new Ranking(results)
+}
+/** The same as the library takes it. */
+const asObjects = toSearchResult(body)
+const encodeBody = HttpServerResponse.schemaJson(SearchResult)
+
+const logged: typeof LoggedRow.Type = {
+  id: "qry_9f0c2ab45d6e4f1b8a7c3d2e1f0a9b8c",
+  account_id: "acc_1",
+  key_id: "key_1",
+  batch_id: null,
+  target: "alpha_search",
+  query: "http caching",
+  geo: "us",
+  locale: "en-us",
+  page: 1,
+  num: 10,
+  safe: "off",
+  source: "api",
+  outcome: "ok",
+  credits: 1,
+  cached: false,
+  provider: "meta/google",
+  result_count: 10,
+  duration_ms: 412n,
+  created_at: new Date(1_800_000_000_000)
+}
+const page = Array.from({ length: 50 }, () => logged)
+const typedRows = rowsOf(LoggedRow)
+const decodeRows = Schema.decodeUnknownEffect(Schema.Array(Schema.toType(LoggedRow)))
+
+const compare = (
+  name: string,
+  ours: Effect.Effect<unknown, unknown>,
+  library: Effect.Effect<unknown, unknown>
+): Comparison => ({ name, ours: Effect.orDie(ours), library: Effect.orDie(library) })
+
+const comparisons: Effect.Effect<ReadonlyArray<Comparison>, never, Scope.Scope> = Effect.gen(function* () {
+  const ours = yield* ourTracer
+  const library = yield* libraryTracer
+  const deadlines = yield* Deadlines.make
+  return [
+    compare("a span: made, ended, encoded", attemptSpan(ours, parent), attemptSpan(library, parent)),
+    compare(
+      "a span around an effect, both by our tracer",
+      Effect.withTracer(
+        withSpan("Search.run", { parent }, () => Effect.void),
+        ours
+      ),
+      Effect.withTracer(Effect.withSpan(Effect.void, "Search.run", { parent }), ours)
+    ),
+    compare(
+      "a deadline for an effect of one step",
+      Effect.suspend(() => deadlines.within(Effect.yieldNow, deadlines.after(15_000), () => Effect.void)),
+      Effect.timeoutOption(Effect.yieldNow, 15_000)
+    ),
+    compare(
+      "a count with two labels",
+      Effect.suspend(() => Metric.update(instrument.of("x", "y"), 1)),
+      Effect.suspend(() => Metric.update(Metric.withAttributes(plain, { a: "x", b: "y" }), 1))
+    ),
+    compare(
+      "the response of a search with ten results, which we have encoded",
+      Effect.sync(() => searchResponse(body)),
+      Effect.suspend(() => encodeBody(asObjects))
+    ),
+    compare(
+      "50 rows of the query log, undecoded and decoded",
+      Effect.suspend(() => typedRows(Effect.succeed(page))),
+      Effect.suspend(() => decodeRows(page))
+    )
+  ]
+})
+
+/** CPU microseconds for each run of an effect. Turns of the event loop let queues send and timers run. */
+const cpuMicros = Effect.fnUntraced(function* (effect: Effect.Effect<unknown>) {
+  const turn = Effect.promise(() => setImmediate())
+  yield* turn
+  const before = process.cpuUsage()
+  for (let done = 0; done < perRound; done += perTurn) {
+    for (let n = 0; n < perTurn; n++) yield* effect
+    yield* turn
+  }
+  const { system, user } = process.cpuUsage(before)
+  return (system + user) / perRound
+})
+
+const median = (values: ReadonlyArray<number>) => values.toSorted((a, b) => a - b)[values.length >> 1] ?? Number.NaN
+
+const program = Effect.gen(function* () {
+  const rounds = Number(process.argv[2] ?? 30)
+  console.log("| | Ours, µs | Library, µs |\n| --- | ---: | ---: |")
+  for (const { library, name, ours } of yield* comparisons) {
+    const cost = { ours: [] as Array<number>, library: [] as Array<number> }
+    for (let round = -warmUpRounds; round < rounds; round++) {
+      const sides = round % 2 === 0 ? (["ours", "library"] as const) : (["library", "ours"] as const)
+      for (const side of sides) {
+        const micros = yield* cpuMicros(side === "ours" ? ours : library)
+        if (round >= 0) cost[side].push(micros)
+      }
+    }
+    console.log(`| ${name} | ${median(cost.ours).toFixed(2)} | ${median(cost.library).toFixed(2)} |`)
+  }
+})
+
+await Effect.runPromise(Effect.scoped(program))

@@ -1,0 +1,13 @@
+import { Schema } from "effect"
+
+/** One organic result of the answer. */
+export const OrganicResult = Schema.Struct({
+  position: Schema.Int.annotate({ description: "1-based rank within the answered page, after de-duplication" }),
+  title: Schema.String,
+  url: Schema.String,
+  domain: Schema.String.annotate({
+    description: "Registrable domain of url, or the hostname when it has no public suffix"
+  }),
+  snippet: Schema.String.annotate({ description: "The engine's description; empty when it gave none" })
+}).annotate({ identifier: "OrganicResult" })
+export type OrganicResult = typeof OrganicResult.Type

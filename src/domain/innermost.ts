@@ -1,7 +1,0 @@
-import { Predicate } from "effect"
-
-/** The most telling text of a chain of causes: drivers wrap what the operating system said in general phrases. */
-export const innermost = (error: unknown): string => {
-  if (Predicate.hasProperty(error, "cause") && error.cause !== undefined) return innermost(error.cause)
-  return error instanceof Error ? error.message : String(error)
-}

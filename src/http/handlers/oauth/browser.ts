@@ -1,0 +1,42 @@
+import { Effect, Redacted } from "effect"
+import { HttpServerRequest } from "effect/http"
+import { Deployment } from "../../../services/Deployment.ts"
+import { RateLimiter } from "../../../services/RateLimiter.ts"
+import type { Browser } from "../../../services/SignIn.ts"
+import { readAnonymous } from "../../body.ts"
+import { limitByAddress } from "../../middleware/addressLimit.ts"
+import { clientAddress } from "../../middleware/clientAddress.ts"
+import { isOwnPage } from "../../ownPage.ts"
+import { otherSite } from "./responses.ts"
+
+/** The browser that sent the request. */
+export const currentBrowser = Effect.gen(function* () {
+  const { headers } = yield* HttpServerRequest.HttpServerRequest
+  const browser: Browser = {
+    cookies: headers.cookie === undefined ? undefined : Redacted.make(headers.cookie),
+    userAgent: headers["user-agent"],
+    address: yield* clientAddress
+  }
+  return browser
+})
+
+/** The text behind the `?` of the page's URL. */
+export const queryText = Effect.map(HttpServerRequest.HttpServerRequest, ({ url }) =>
+  url.slice(`${url}?`.indexOf("?") + 1)
+)
+
+/**
+ * The fields of a submitted form. Fails when the form is of another site: it would act with the cookies of whoever opens
+ * that site.
+ */
+export const readForm = Effect.gen(function* () {
+  const request = yield* HttpServerRequest.HttpServerRequest
+  const { origin } = yield* Deployment
+  if (!isOwnPage(request.headers, origin)) return yield* otherSite
+  yield* limitByAddress(yield* RateLimiter)
+  return new URLSearchParams(yield* readAnonymous(request))
+})
+
+/** A secret in a form. */
+export const secretIn = (form: URLSearchParams, field: string): Redacted.Redacted =>
+  Redacted.make(form.get(field) ?? "")

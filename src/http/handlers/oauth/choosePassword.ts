@@ -1,0 +1,44 @@
+import { Effect } from "effect"
+import { ownPath } from "../../../domain/ownPath.ts"
+import { Deployment } from "../../../services/Deployment.ts"
+import { SignIn } from "../../../services/SignIn.ts"
+import * as pages from "../../pages/pages.ts"
+import { currentBrowser, queryText, readForm, secretIn } from "./browser.ts"
+import { errorResponse } from "./errorResponse.ts"
+import { linkExpired, pageResponse, redirectResponse } from "./responses.ts"
+
+/** The page behind the links of emails: it confirms an address and sets a password. */
+
+/** The page to go on to when the link names none. */
+const defaultNext = "/dashboard"
+
+/** A path of this deployment: a link or a form may name another site. */
+const readNext = Effect.fnUntraced(function* (address: string | null) {
+  const { origin } = yield* Deployment
+  return ownPath(address || defaultNext, origin) ?? defaultNext
+})
+
+/** Changes nothing, because mail gateways open links. */
+export const show = Effect.gen(function* () {
+  const query = new URLSearchParams(yield* queryText)
+  const next = yield* readNext(query.get("callbackURL"))
+  return pageResponse(pages.choosePassword({ token: query.get("token") ?? "", next }))
+})
+
+export const submit = Effect.gen(function* () {
+  const form = yield* readForm
+  const next = yield* readNext(form.get("next"))
+  const signIn = yield* SignIn
+  return yield* signIn
+    .resetPassword(yield* currentBrowser, { token: secretIn(form, "token"), password: secretIn(form, "password") })
+    .pipe(
+      Effect.map(() => redirectResponse({ location: next, cookies: [] })),
+      Effect.catch((error) =>
+        error._tag === "InvalidField" && error.field === "token"
+          ? Effect.fail(linkExpired)
+          : Effect.succeed(
+              errorResponse(error, (notice) => pages.choosePassword({ token: form.get("token") ?? "", next, notice }))
+            )
+      )
+    )
+})

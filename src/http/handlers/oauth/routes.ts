@@ -1,0 +1,94 @@
+import { Effect, Layer } from "effect"
+import { HttpRouter, type HttpServerRequest, HttpServerResponse } from "effect/http"
+import { type InvalidRequest, NotFound, type RateLimited } from "../../../domain/errors.ts"
+import {
+  authorizationServer,
+  authorizationServerPaths,
+  canAuthorizeApps,
+  confirmPath,
+  consentPath,
+  failurePath,
+  forgotPasswordPath,
+  protectedResource,
+  protectedResourcePaths,
+  signInPath,
+  signUpPath
+} from "../../../domain/OAuth.ts"
+import type { AuthorizationRequests } from "../../../services/AuthorizationRequests.ts"
+import { Deployment } from "../../../services/Deployment.ts"
+import type { RateLimiter } from "../../../services/RateLimiter.ts"
+import type { Sessions } from "../../../services/Sessions.ts"
+import type { SignIn } from "../../../services/SignIn.ts"
+import { undeclaredResponse } from "../../errors.ts"
+import { stylePath } from "../../pages/pages.ts"
+import { style } from "../../pages/style.ts"
+import * as choosePassword from "./choosePassword.ts"
+import * as consent from "./consent.ts"
+import * as failure from "./failure.ts"
+import * as forgotPassword from "./forgotPassword.ts"
+import { type ErrorPage, tooManyRequests } from "./responses.ts"
+import * as signIn from "./signIn.ts"
+import * as signUp from "./signUp.ts"
+
+/** The pages on which people sign in and allow apps, and the metadata by which apps find them. */
+
+type PageServices = SignIn | AuthorizationRequests | Sessions | RateLimiter
+
+type Handler = Effect.Effect<
+  HttpServerResponse.HttpServerResponse,
+  ErrorPage | InvalidRequest | RateLimited,
+  PageServices | HttpServerRequest.HttpServerRequest
+>
+
+const appsNotOffered = undeclaredResponse(new NotFound({ message: "No app is let in at this deployment." }))
+
+const metadataResponse = (document: object) =>
+  HttpServerResponse.jsonUnsafe(document, {
+    // Public: apps in browsers read it too.
+    headers: { "access-control-allow-origin": "*", "cache-control": "public, max-age=300" }
+  })
+
+const stylesheet = HttpServerResponse.text(style, {
+  contentType: "text/css; charset=utf-8",
+  headers: { "cache-control": "public, max-age=300", "x-content-type-options": "nosniff" }
+})
+
+export const layer = Layer.unwrap(
+  Effect.gen(function* () {
+    const { origin } = yield* Deployment
+    const services = yield* Effect.context<PageServices>()
+    const hasApps = canAuthorizeApps(origin)
+
+    const page = (handler: Handler) =>
+      handler.pipe(
+        Effect.provideContext(services),
+        Effect.catchTags({
+          ErrorPage: ({ response }) => Effect.succeed(response),
+          rate_limited: () => Effect.succeed(tooManyRequests),
+          invalid_request: undeclaredResponse
+        })
+      )
+    const appPage = (handler: Handler) => (hasApps ? page(handler) : appsNotOffered)
+    const metadata = (paths: ReadonlyArray<`/${string}`>, document: object) =>
+      paths.map((path) =>
+        HttpRouter.add("GET", path, hasApps ? Effect.succeed(metadataResponse(document)) : appsNotOffered)
+      )
+
+    return Layer.mergeAll(
+      HttpRouter.add("GET", signInPath, appPage(signIn.show)),
+      HttpRouter.add("POST", signInPath, appPage(signIn.submit)),
+      HttpRouter.add("GET", signUpPath, appPage(signUp.show)),
+      HttpRouter.add("POST", signUpPath, appPage(signUp.submit)),
+      HttpRouter.add("GET", forgotPasswordPath, appPage(forgotPassword.show)),
+      HttpRouter.add("POST", forgotPasswordPath, appPage(forgotPassword.submit)),
+      HttpRouter.add("GET", consentPath, appPage(consent.show)),
+      HttpRouter.add("POST", consentPath, appPage(consent.submit)),
+      HttpRouter.add("GET", failurePath, appPage(failure.show)),
+      HttpRouter.add("GET", confirmPath, page(choosePassword.show)),
+      HttpRouter.add("POST", confirmPath, page(choosePassword.submit)),
+      HttpRouter.add("GET", stylePath, stylesheet),
+      ...metadata(protectedResourcePaths, protectedResource(origin)),
+      ...metadata(authorizationServerPaths, authorizationServer(origin))
+    )
+  })
+)

@@ -1,0 +1,84 @@
+import { Effect } from "effect"
+import { consentPath, failurePath, signInPath } from "../../../domain/OAuth.ts"
+import { type IdentityProvider, SignIn, type SignInError } from "../../../services/SignIn.ts"
+import * as pages from "../../pages/pages.ts"
+import { authorizationRequestIn, canonicalQuery, readAuthorizationRequest } from "./authorizationRequest.ts"
+import { currentBrowser, queryText, readForm, secretIn } from "./browser.ts"
+import { errorResponse } from "./errorResponse.ts"
+import { pageResponse, redirectResponse } from "./responses.ts"
+
+/**
+ * The longest signed query that a sign-in at a provider carries. The library keeps it in a cookie, at more than twice its
+ * length, and browsers keep cookies of up to 4096 bytes. The queries of common apps have about 800 characters.
+ */
+export const maxCarriedCharacters = 1_600
+
+/** The origins of the providers' own sign-in pages, to which a form may lead. */
+const providerOrigins: Readonly<Record<IdentityProvider, string>> = {
+  google: "https://accounts.google.com",
+  github: "https://github.com"
+}
+
+const formTargets = (providers: ReadonlyArray<IdentityProvider>) =>
+  providers.map((provider) => providerOrigins[provider])
+
+/** The sign-in page, with a notice and the email address of the form before it. */
+export const signInResponse = Effect.fnUntraced(function* (
+  request: pages.AppRequest,
+  status = 200,
+  previous: pages.PreviousForm = {}
+) {
+  const { providers } = yield* SignIn
+  const page = pages.signIn({ request, providers, ...previous })
+  return pageResponse(page, { status, formTargets: formTargets(providers) })
+})
+
+const failedResponse = Effect.fnUntraced(function* (error: SignInError, request: pages.AppRequest, email = "") {
+  const { providers } = yield* SignIn
+  const page = (notice: string) => pages.signIn({ request, providers, email, notice })
+  return errorResponse(error, page, formTargets(providers))
+})
+
+export const show = Effect.gen(function* () {
+  const { request } = yield* readAuthorizationRequest(canonicalQuery(yield* queryText))
+  return yield* signInResponse(request)
+})
+
+const submitPassword = Effect.fnUntraced(function* (form: URLSearchParams, request: pages.AppRequest) {
+  const signIn = yield* SignIn
+  const email = form.get("email") ?? ""
+  return yield* signIn
+    .withPassword(yield* currentBrowser, {
+      email,
+      password: secretIn(form, "password"),
+      authorizationRequest: request.query,
+      returnPath: `${signInPath}?${request.query}`
+    })
+    .pipe(
+      Effect.map(redirectResponse),
+      Effect.catch((error) => failedResponse(error, request, email))
+    )
+})
+
+const submitProvider = Effect.fnUntraced(function* (name: string, request: pages.AppRequest) {
+  const signIn = yield* SignIn
+  const provider = signIn.providers.find((one) => one === name)
+  if (provider === undefined) return yield* signInResponse(request, 400, { notice: "Sign in with a password." })
+  if (request.query.length > maxCarriedCharacters) {
+    return yield* signInResponse(request, 400, {
+      notice: `The request of ${request.appName} is too long to be kept while you are there. Sign in with a password.`
+    })
+  }
+  const paths = { returnPath: `${consentPath}?${request.query}`, failurePath }
+  return yield* signIn.atProvider(yield* currentBrowser, provider, paths).pipe(
+    Effect.map(redirectResponse),
+    Effect.catch((error) => failedResponse(error, request))
+  )
+})
+
+export const submit = Effect.gen(function* () {
+  const form = yield* readForm
+  const { request } = yield* authorizationRequestIn(form)
+  const provider = form.get("provider")
+  return yield* provider === null ? submitPassword(form, request) : submitProvider(provider, request)
+})

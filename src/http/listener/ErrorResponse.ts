@@ -1,0 +1,64 @@
+import { STATUS_CODES } from "node:http"
+import type { Duplex } from "node:stream"
+import { Effect } from "effect"
+import { HttpServerRequest, HttpServerResponse } from "effect/http"
+import { Deployment } from "../../services/Deployment.ts"
+import { Ids } from "../../services/Ids.ts"
+import { CurrentRequest, makeRequestState, requestIdFrom } from "../CurrentRequest.ts"
+import { type Undeclared, undeclared } from "../errors.ts"
+import { countErrorResponse } from "../metrics.ts"
+import { securityHeadersFor } from "../middleware/securityHeaders.ts"
+
+/** Half-closes a connection, and destroys it after `lingerMs`. At once, a reset could overtake the response. */
+export const closeSocket = Effect.fnUntraced(function* (socket: Duplex, lingerMs: number) {
+  if (!socket.writableEnded) socket.end()
+  yield* Effect.sleep(lingerMs)
+  socket.destroy()
+})
+
+/** Error responses outside of the routes: with the envelope and a request id, logged and counted as others are. */
+export const make = Effect.gen(function* () {
+  const ids = yield* Ids
+  const security = securityHeadersFor((yield* Deployment).origin).private
+
+  const responseTo = Effect.fnUntraced(function* (error: Undeclared, requestId: unknown) {
+    const id = yield* requestIdFrom(requestId, ids.requestId)
+    const { body, status } = yield* Effect.provideService(undeclared(error), CurrentRequest, makeRequestState(id))
+    yield* Effect.logInfo(`Refused a request: ${error.message}`).pipe(Effect.annotateLogs({ request_id: id, status }))
+    yield* countErrorResponse(status)
+    return { id, status, body }
+  })
+
+  /** An app that answers every request with `error`. */
+  const app = (error: Undeclared, headers: Readonly<Record<string, string>>) =>
+    Effect.gen(function* () {
+      const request = yield* HttpServerRequest.HttpServerRequest
+      const { body, id, status } = yield* responseTo(error, request.headers["x-request-id"])
+      return HttpServerResponse.jsonUnsafe(body, { status, headers: { ...security, ...headers, "x-request-id": id } })
+    })
+
+  /** Writes the response to a socket on which Node has parsed no request, and closes it. */
+  const onSocket = Effect.fnUntraced(function* (
+    socket: Duplex,
+    lingerMs: number,
+    error: Undeclared,
+    requestId: unknown
+  ) {
+    const { body, id, status } = yield* responseTo(error, requestId)
+    socket.write(toMessage(status, { ...security, "x-request-id": id }, JSON.stringify(body)))
+    yield* closeSocket(socket, lingerMs)
+  })
+
+  return { app, onSocket }
+})
+
+const toMessage = (status: number, headers: Readonly<Record<string, string>>, body: string): string =>
+  [
+    `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
+    "content-type: application/json",
+    `content-length: ${Buffer.byteLength(body)}`,
+    ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
+    "connection: close",
+    "",
+    body
+  ].join("\r\n")

@@ -1,0 +1,15 @@
+import { Effect } from "effect"
+import { HttpServerRequest } from "effect/http"
+import { HttpApiMiddleware } from "effect/http-api"
+import { InvalidRequest } from "../../domain/errors.ts"
+import { issuesOf } from "../../domain/fields.ts"
+import { RequestDecoding } from "../Middleware.ts"
+
+/** Parameters that do not fit are answered with every failure. What fails as the answer is encoded is a fault of ours. */
+export const layer = HttpApiMiddleware.layerSchemaErrorTransform(RequestDecoding, (error) =>
+  error.kind === "Query"
+    ? Effect.flatMap(HttpServerRequest.ParsedSearchParams, (parameters) =>
+        Effect.fail(InvalidRequest.fromIssues(issuesOf(error.cause.issue, parameters)))
+      )
+    : Effect.fail(error)
+)

@@ -1,0 +1,25 @@
+import { Effect, Layer } from "effect"
+import { NotFound } from "../../domain/errors.ts"
+import { canAuthorizeApps } from "../../domain/OAuth.ts"
+import { AuthRoutes } from "../../services/AuthRoutes.ts"
+import { Library } from "./Library.ts"
+import { isOffered } from "./Offer.ts"
+import { providersOf, type SignInOptions } from "./Options.ts"
+
+/** The library's own routes, as far as this deployment offers them. */
+export const layer = (options: SignInOptions): Layer.Layer<AuthRoutes, never, Library> =>
+  Layer.effect(
+    AuthRoutes,
+    Effect.gen(function* () {
+      const library = yield* Library
+      const offer = { providers: providersOf(options).length > 0, apps: canAuthorizeApps(options.baseUrl) }
+
+      const handle = Effect.fn("AuthRoutes.handle")(function* (request: Request, address: string | undefined) {
+        if (isOffered(request.method, new URL(request.url).pathname, offer))
+          return yield* library.handle(request, address)
+        return yield* new NotFound({ message: "Nothing about signing in is at this address." })
+      })
+
+      return AuthRoutes.of({ handle })
+    })
+  )

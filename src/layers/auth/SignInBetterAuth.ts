@@ -1,0 +1,105 @@
+import { Effect, Layer, Redacted } from "effect"
+import { confirmPath } from "../../domain/OAuth.ts"
+import { Emails } from "../../services/Emails.ts"
+import {
+  AddressUnconfirmed,
+  type Browser,
+  InvalidCredentials,
+  InvalidField,
+  type PasswordSignIn,
+  SignIn,
+  type SignInError,
+  SignInFailed
+} from "../../services/SignIn.ts"
+import { Library } from "./Library.ts"
+import {
+  type Deps,
+  firstIssueOf,
+  type LibraryResponse,
+  post,
+  redirectOf,
+  textOf,
+  tooManyAttempts
+} from "./LibraryCall.ts"
+import { providersOf, type SignInOptions } from "./Options.ts"
+
+/** The library's fields under the names that callers use. */
+const fieldNames: Readonly<Record<string, InvalidField["field"]>> = {
+  email: "email",
+  password: "password",
+  newPassword: "password",
+  token: "token"
+}
+
+const errorOf = (response: LibraryResponse): SignInError => {
+  const { body, status } = response
+  if (status === 429) return tooManyAttempts(response)
+  if (status === 401) return new InvalidCredentials()
+  if (textOf(body, "code") === "EMAIL_NOT_VERIFIED") return new AddressUnconfirmed()
+  const issue = firstIssueOf(body)
+  const field = issue !== undefined && Object.hasOwn(fieldNames, issue.field) ? fieldNames[issue.field] : undefined
+  if (issue !== undefined && field !== undefined) return new InvalidField({ field, message: issue.message })
+  return new SignInFailed({ message: textOf(body, "message") ?? "The sign-in failed." })
+}
+
+/** The body of a sign-in or a sign-up that an app waits for. */
+const passwordBody = ({ authorizationRequest, email, password, returnPath }: PasswordSignIn) => ({
+  email,
+  password: Redacted.value(password),
+  callbackURL: returnPath,
+  oauth_query: authorizationRequest
+})
+
+const withPassword = (deps: Deps) =>
+  Effect.fn("SignIn.withPassword")(function* (browser: Browser, signIn: PasswordSignIn) {
+    const response = yield* post(deps, browser, "/sign-in/email", passwordBody(signIn))
+    return redirectOf(response) ?? (yield* Effect.fail(errorOf(response)))
+  })
+
+const signUp = (deps: Deps) =>
+  Effect.fn("SignIn.signUp")(function* (browser: Browser, person: PasswordSignIn) {
+    // The library requires a name, which nothing of ours shows.
+    const name = person.email.split("@", 1).join("")
+    const response = yield* post(deps, browser, "/sign-up/email", { ...passwordBody(person), name })
+    return response.status < 400 ? redirectOf(response) : yield* Effect.fail(errorOf(response))
+  })
+
+const atProvider = (deps: Deps): SignIn["Service"]["atProvider"] =>
+  Effect.fn("SignIn.atProvider")(function* (browser, provider, { failurePath, returnPath }) {
+    // Without `oauth_query`: the library would keep the signed request a second time in its cookie.
+    const body = { provider, callbackURL: returnPath, errorCallbackURL: failurePath }
+    const response = yield* post(deps, browser, "/sign-in/social", body)
+    return redirectOf(response) ?? (yield* Effect.fail(errorOf(response)))
+  })
+
+const requestPasswordReset = (deps: Deps): SignIn["Service"]["requestPasswordReset"] =>
+  Effect.fn("SignIn.requestPasswordReset")(function* (browser, { email, returnPath }) {
+    const redirectTo = `${confirmPath}?${new URLSearchParams({ callbackURL: returnPath })}`
+    const response = yield* post(deps, browser, "/request-password-reset", { email, redirectTo })
+    if (response.status >= 400) return yield* Effect.fail(errorOf(response))
+  })
+
+const resetPassword = (deps: Deps): SignIn["Service"]["resetPassword"] =>
+  Effect.fn("SignIn.resetPassword")(function* (browser, { password, token }) {
+    const body = { token: Redacted.value(token), newPassword: Redacted.value(password) }
+    const response = yield* post(deps, browser, "/reset-password", body)
+    if (response.status >= 400) return yield* Effect.fail(errorOf(response))
+  })
+
+/** Sign-in from our pages by the library's routes. */
+export const layer = (options: SignInOptions): Layer.Layer<SignIn, never, Library | Emails> =>
+  Layer.effect(
+    SignIn,
+    Effect.gen(function* () {
+      const deps = { library: yield* Library, origin: new URL(options.baseUrl).origin }
+      return SignIn.of({
+        providers: providersOf(options),
+        deliversEmails: (yield* Emails).delivers,
+        withPassword: withPassword(deps),
+        signUp: signUp(deps),
+        atProvider: atProvider(deps),
+        requestPasswordReset: requestPasswordReset(deps),
+        resetPassword: resetPassword(deps)
+      })
+    })
+  )

@@ -1,0 +1,79 @@
+import { Schema } from "effect"
+import { type LogEntry, Outcome } from "../../domain/LogEntry.ts"
+import { Safe, Target } from "../../domain/Target.ts"
+import type { StoredLogEntry } from "../../services/QueryLog.ts"
+import { columnsOf } from "./Rows.ts"
+
+/** The columns of a log entry that the service writes. `ledger_settle` has the same list; a test compares the two. */
+export const LogRow = Schema.Struct({
+  id: Schema.String,
+  account_id: Schema.NullOr(Schema.String),
+  key_id: Schema.NullOr(Schema.String),
+  batch_id: Schema.NullOr(Schema.String),
+  target: Target,
+  query: Schema.String,
+  geo: Schema.String,
+  locale: Schema.String,
+  page: Schema.Int,
+  num: Schema.Int,
+  safe: Safe,
+  source: Schema.String,
+  outcome: Outcome,
+  credits: Schema.Int,
+  cached: Schema.Boolean,
+  provider: Schema.NullOr(Schema.String),
+  result_count: Schema.Int,
+  duration_ms: Schema.BigInt
+})
+
+/** A log entry as it is read, with the time that the database gave it. */
+export const LoggedRow = Schema.Struct({ ...LogRow.fields, created_at: Schema.Date })
+
+export const loggedColumns = columnsOf(LoggedRow)
+
+/** A log entry by column, as JSON and statements can carry it. */
+export const toColumns = (record: LogEntry) =>
+  ({
+    id: record.id,
+    account_id: record.accountId,
+    key_id: record.keyId,
+    batch_id: record.batchId,
+    target: record.request.target,
+    query: record.request.query,
+    geo: record.request.geo,
+    locale: record.request.locale,
+    page: record.request.page,
+    num: record.request.num,
+    safe: record.request.safe,
+    source: record.request.source,
+    outcome: record.outcome,
+    credits: record.credits,
+    cached: record.cached,
+    provider: record.provider,
+    result_count: record.resultCount,
+    duration_ms: Math.round(record.durationMs)
+  }) satisfies { readonly [Column in keyof typeof LogRow.Type]: unknown }
+
+export const toLogged = (row: typeof LoggedRow.Type): StoredLogEntry => ({
+  id: row.id,
+  accountId: row.account_id ?? undefined,
+  keyId: row.key_id ?? undefined,
+  batchId: row.batch_id ?? undefined,
+  request: {
+    target: row.target,
+    query: row.query,
+    geo: row.geo,
+    locale: row.locale,
+    page: row.page,
+    num: row.num,
+    safe: row.safe,
+    source: row.source
+  },
+  outcome: row.outcome,
+  credits: row.credits,
+  cached: row.cached,
+  provider: row.provider ?? undefined,
+  resultCount: row.result_count,
+  durationMs: Number(row.duration_ms),
+  at: row.created_at.getTime()
+})

@@ -1,0 +1,101 @@
+import { fileURLToPath } from "node:url"
+import { Console, Context, DateTime, Effect, FileSystem, Layer, Redacted } from "effect"
+import * as DocumentFile from "../layers/DocumentFile.ts"
+import { Accounts } from "../services/Accounts.ts"
+import { DocumentIndex } from "../services/DocumentIndex.ts"
+import { KeyStore } from "../services/KeyStore.ts"
+import { AppConfig } from "../settings/Settings.ts"
+import { LogFormat } from "./Logging.ts"
+
+const developerEmail = "developer@localhost"
+const starterIndex = fileURLToPath(new URL("../../data/starter-index.jsonl.gz", import.meta.url))
+
+/**
+ * Prepares a store for the first search. On the embedded default the first start makes a developer account with one
+ * live key and fills the index, so that the printed `curl` line works at once.
+ */
+export class FirstStart extends Context.Service<
+  FirstStart,
+  {
+    /** The key made by this start, to be shown this once; undefined on every later start and on Postgres. */
+    readonly secret: Redacted.Redacted | undefined
+  }
+>()("quarry/process/FirstStart") {
+  static readonly layer = Layer.effect(
+    FirstStart,
+    Effect.gen(function* () {
+      if ((yield* AppConfig).databaseUrl !== undefined) return { secret: undefined }
+      const accounts = yield* Accounts
+      const keys = yield* KeyStore
+      const account = yield* accounts
+        .byEmail(developerEmail)
+        .pipe(Effect.catchTag("not_found", () => accounts.create({ email: developerEmail, plan: "business" })))
+      // The key comes last: a first start that was cut short left no key, and the next one finishes its work.
+      if ((yield* keys.list(account.id)).length > 0) return { secret: undefined }
+      yield* fillIndex
+      const { secret } = yield* keys.create(account.id, { label: "developer", mode: "live" })
+      return { secret }
+    }).pipe(Effect.orDie)
+  )
+}
+
+const fillIndex = Effect.gen(function* () {
+  const index = yield* DocumentIndex
+  const files = yield* FileSystem.FileSystem
+  if ((yield* index.stats).documents > 0 || !(yield* files.exists(starterIndex))) return
+  yield* index.load(DocumentFile.read(starterIndex), undefined)
+})
+
+const searchLine = (baseUrl: string, secret: Redacted.Redacted): string =>
+  `curl -H 'Authorization: Bearer ${Redacted.value(secret)}' '${baseUrl}/v1/query?query=http+caching'`
+
+const keyIntroduction = "An account for you to develop with. Its API key is shown this once:"
+
+/** For a person at a terminal. */
+const announcePretty = Effect.fnUntraced(function* (baseUrl: string, secret: Redacted.Redacted | undefined) {
+  yield* Console.log(`Quarry listens at ${baseUrl}`)
+  if (secret === undefined) return
+  const lines = [
+    "",
+    keyIntroduction,
+    `  ${Redacted.value(secret)}`,
+    "",
+    "Try it:",
+    `  ${searchLine(baseUrl, secret)}`,
+    ""
+  ]
+  yield* Console.log(lines.join("\n"))
+})
+
+/**
+ * The same as entries of a log, one object a line, whatever its level. The key is printed and not logged: where logs are
+ * exported, it must not go with them.
+ */
+const announceJson = Effect.fnUntraced(function* (baseUrl: string, secret: Redacted.Redacted | undefined) {
+  const entry = (message: string, fields: Readonly<Record<string, string>>) =>
+    Effect.flatMap(DateTime.now, (now) =>
+      Console.log(JSON.stringify({ message, level: "INFO", timestamp: DateTime.formatIso(now), ...fields }))
+    )
+  yield* entry(`Quarry listens at ${baseUrl}`, { base_url: baseUrl })
+  if (secret === undefined) return
+  const curl = searchLine(baseUrl, secret)
+  yield* entry(`${keyIntroduction} ${curl}`, { base_url: baseUrl, key: Redacted.value(secret), curl })
+})
+
+/** Prints on stdout that the service is up, once it listens. */
+export const announce: Effect.Effect<void, never, AppConfig | FirstStart> = Effect.gen(function* () {
+  const { baseUrl, databaseUrl, dataDir, marketplacePlan, marketplaceProxySecret } = yield* AppConfig
+  const { secret } = yield* FirstStart
+  if (databaseUrl === undefined) {
+    const storage = dataDir === "memory:" ? "nothing is kept" : `data is kept in ${dataDir}, without fsync`
+    yield* Effect.logWarning(
+      `Trial storage: ${storage}. It survives a killed process, but not a power cut. Set DATABASE_URL for production.`
+    )
+  }
+  if ((marketplacePlan === undefined) !== (marketplaceProxySecret === undefined)) {
+    const unset = marketplacePlan === undefined ? "MARKETPLACE_PLAN" : "MARKETPLACE_PROXY_SECRET"
+    yield* Effect.logWarning(`${unset} is not set: the marketplace is off.`)
+  }
+  const print = (yield* LogFormat) === "json" ? announceJson : announcePretty
+  yield* print(baseUrl, secret)
+})

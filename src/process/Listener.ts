@@ -1,0 +1,35 @@
+import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
+import { Duration, Effect, Layer } from "effect"
+import { HttpRouter } from "effect/http"
+import { limits } from "../http/listener/limits.ts"
+import { type ListenerLimits, serve } from "../http/listener/NodeListener.ts"
+import * as Routes from "./Routes.ts"
+
+export interface ListenerOptions {
+  readonly host: string
+  readonly port: number
+  /** The longest that a shutdown may take altogether. */
+  readonly grace: Duration.Duration
+  readonly limits?: Partial<ListenerLimits>
+}
+
+/** The part of the grace for the layers below the listener: to settle, to export, to close the database. */
+const closingReserve = (grace: Duration.Duration): Duration.Duration =>
+  Duration.min(Duration.seconds(5), Duration.times(grace, 0.2))
+
+/** Starts the public listener and returns its address. Fails when the address cannot be bound. */
+export const make = Effect.fnUntraced(function* ({ grace, host, port, ...options }: ListenerOptions) {
+  const app = yield* HttpRouter.toHttpEffect(Routes.layer).pipe(
+    Effect.provideService(HttpRouter.RouterConfig, Routes.routerConfig)
+  )
+  return yield* serve(app, {
+    host,
+    port,
+    drain: Duration.subtract(grace, closingReserve(grace)),
+    limits: { ...limits, ...options.limits }
+  })
+})
+
+/** The public listener. Requires the services. */
+export const layer = (options: ListenerOptions) =>
+  Layer.effectDiscard(make(options)).pipe(Layer.provide(NodeHttpServer.layerHttpServices))

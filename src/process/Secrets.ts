@@ -1,0 +1,109 @@
+import { randomBytes } from "node:crypto"
+import { Context, Effect, FileSystem, Layer, Path, type PlatformError, Redacted, Schema } from "effect"
+import { OperatorError } from "../domain/OperatorError.ts"
+import { rootCauseMessage } from "../domain/rootCause.ts"
+import { AppConfig } from "../settings/Settings.ts"
+
+/** The directory cannot give the secrets; the message says why and what to do. */
+export class SecretsUnavailable extends OperatorError("SecretsUnavailable") {}
+
+/** The two secrets that a deployment signs and digests with. */
+export interface SecretValues {
+  readonly authSecret: Redacted.Redacted
+  readonly keyPepper: Redacted.Redacted
+}
+
+const fileName = "secrets.json"
+
+const File = Schema.fromJsonString(
+  Schema.Struct({ authSecret: Schema.NonEmptyString, keyPepper: Schema.NonEmptyString })
+)
+type File = typeof File.Type
+
+const makeSecrets = Effect.sync(
+  (): File => ({ authSecret: randomBytes(32).toString("base64"), keyPepper: randomBytes(32).toString("base64") })
+)
+
+/** True for an entry that neither Quarry nor an operating system puts into an empty directory. */
+const isUnknownEntry = (name: string): boolean =>
+  !name.startsWith(fileName) && !name.startsWith(".") && name !== "lost+found"
+
+/**
+ * The secrets of an embedded store: made at its first start and kept beside it, readable by its owner alone. They
+ * belong to the data, because without its pepper every key of the store is void. So a directory that holds something
+ * but no secrets fails the start: it is no store, or has lost them.
+ */
+const storedSecrets = Effect.fnUntraced(function* (dataDir: string) {
+  const files = yield* FileSystem.FileSystem
+  const file = (yield* Path.Path).join(dataDir, fileName)
+
+  const read = Effect.flatMap(files.readFileString(file), Schema.decodeUnknownEffect(File)).pipe(
+    Effect.catchTag("SchemaError", () =>
+      Effect.fail(
+        new SecretsUnavailable({
+          message: `DATA_DIR ${dataDir} is damaged: ${fileName} is not readable. Restore a backup.`
+        })
+      )
+    )
+  )
+
+  /**
+   * Makes the directories one by one, because Node's own recursion never ends under a directory that takes no entries,
+   * such as /proc.
+   */
+  const makeDirectory = (path: string): Effect.Effect<void, PlatformError.PlatformError, Path.Path> =>
+    Effect.gen(function* () {
+      if (yield* files.exists(path)) return
+      yield* makeDirectory((yield* Path.Path).dirname(path))
+      yield* files
+        .makeDirectory(path, { mode: 0o700 })
+        .pipe(Effect.catchReason("PlatformError", "AlreadyExists", () => Effect.void))
+    })
+
+  /** A link, unlike a rename, never replaces what another first start put there in the meantime. */
+  const create = Effect.gen(function* () {
+    yield* makeDirectory(dataDir)
+    if ((yield* files.readDirectory(dataDir)).some(isUnknownEntry)) {
+      return yield* new SecretsUnavailable({
+        message: `DATA_DIR ${dataDir} is not a Quarry store: it holds files but no ${fileName}. Name an empty directory, or restore ${fileName} from a backup.`
+      })
+    }
+    const draft = `${file}.${randomBytes(8).toString("hex")}`
+    const text = yield* Effect.orDie(Schema.encodeEffect(File)(yield* makeSecrets))
+    yield* files.writeFileString(draft, text, { flag: "wx", mode: 0o600 })
+    yield* files.link(draft, file).pipe(
+      Effect.catchReason("PlatformError", "AlreadyExists", () => Effect.void),
+      Effect.ensuring(Effect.ignore(files.remove(draft)))
+    )
+  })
+
+  if (!(yield* files.exists(file))) yield* create
+  return yield* read
+})
+
+const unusable = (dataDir: string) => (error: PlatformError.PlatformError) =>
+  new SecretsUnavailable({ message: `DATA_DIR ${dataDir} cannot be used: ${rootCauseMessage(error)}` })
+
+/** The secrets in force: those of the environment, else those of the embedded store. */
+export class Secrets extends Context.Service<Secrets, SecretValues>()("quarry/process/Secrets") {
+  static readonly layer: Layer.Layer<Secrets, SecretsUnavailable, AppConfig | FileSystem.FileSystem | Path.Path> =
+    Layer.effect(
+      Secrets,
+      Effect.gen(function* () {
+        const { authSecret, dataDir, databaseUrl, keyPepper } = yield* AppConfig
+        if (authSecret !== undefined && keyPepper !== undefined && databaseUrl !== undefined) {
+          return { authSecret, keyPepper }
+        }
+        const own =
+          dataDir === "memory:"
+            ? yield* makeSecrets
+            : yield* storedSecrets(dataDir).pipe(
+                Effect.catchTag("PlatformError", (error) => Effect.fail(unusable(dataDir)(error)))
+              )
+        return {
+          authSecret: authSecret ?? Redacted.make(own.authSecret),
+          keyPepper: keyPepper ?? Redacted.make(own.keyPepper)
+        }
+      })
+    )
+}

@@ -1,0 +1,92 @@
+import { Duration, Effect, Layer } from "effect"
+import * as MarketplaceProxy from "../layers/auth/MarketplaceProxy.ts"
+import * as Ids from "../layers/Ids.ts"
+import * as PacerMemory from "../layers/memory/PacerMemory.ts"
+import * as RateLimiterMemory from "../layers/memory/RateLimiterMemory.ts"
+import * as ResultCacheMemory from "../layers/memory/ResultCacheMemory.ts"
+import * as ProviderFile from "../layers/providers/ProviderFile.ts"
+import { UpstreamClient } from "../layers/providers/UpstreamClient.ts"
+import * as DatabaseReadiness from "../layers/sql/DatabaseReadiness.ts"
+import * as LedgerWatch from "../layers/sql/LedgerWatch.ts"
+import * as Migrations from "../layers/sql/Migrations.ts"
+import { AccountRemoval } from "../services/AccountRemoval.ts"
+import { Bulk } from "../services/Bulk.ts"
+import { Credentials } from "../services/Credentials.ts"
+import { Deployment } from "../services/Deployment.ts"
+import { Limits } from "../services/Limits.ts"
+import { Search } from "../services/Search.ts"
+import { TrustedProxies } from "../services/TrustedProxies.ts"
+import { AppConfig } from "../settings/Settings.ts"
+import * as SecretHeaders from "./SecretHeaders.ts"
+import * as SignIn from "./SignIn.ts"
+import * as Storage from "./Storage.ts"
+
+const limits = Layer.effect(
+  Limits,
+  Effect.map(AppConfig, ({ bulkBudget, providerTimeout }) => ({ bulkBudget, providerTimeout }))
+)
+
+/** The state that requests share: over all replicas through Redis where there is one, else within this process. */
+const shared = Layer.unwrap(
+  Effect.gen(function* () {
+    const { cacheSize, cacheTtl, redisUrl } = yield* AppConfig
+    if (redisUrl === undefined) {
+      return Layer.mergeAll(
+        RateLimiterMemory.layer(),
+        ResultCacheMemory.layer({ ttl: cacheTtl, capacity: cacheSize }),
+        PacerMemory.layer
+      )
+    }
+    const SharedRedis = yield* Effect.promise(() => import("../layers/redis/SharedRedis.ts"))
+    // Redis limits the number of answers by its own `maxmemory`; a size of 0 still turns the cache off.
+    return SharedRedis.layer({ url: redisUrl, ttl: cacheSize === 0 ? Duration.zero : cacheTtl })
+  })
+)
+
+/** The provider file wins over its short form; without either the built-in index serves every target. */
+const sourceOf = ({
+  quarryProviders,
+  searxngEngines,
+  searxngUrl
+}: AppConfig["Service"]): ProviderFile.ProviderSource => {
+  if (quarryProviders !== undefined) return { _tag: "file", path: quarryProviders }
+  if (searxngUrl === undefined) return { _tag: "index" }
+  return { _tag: "searxng", url: searxngUrl, engines: searxngEngines }
+}
+
+/** The providers that the settings name. */
+export const providers = Layer.unwrap(Effect.map(AppConfig, (config) => ProviderFile.layer(sourceOf(config)))).pipe(
+  Layer.provide(UpstreamClient.layer)
+)
+
+const deployment = Layer.effect(
+  Deployment,
+  Effect.map(AppConfig, ({ baseUrl, demoOrigin }) => ({ origin: new URL(baseUrl).origin, demoOrigin }))
+)
+
+const marketplace = Layer.unwrap(
+  Effect.map(AppConfig, ({ marketplacePlan, marketplaceProxySecret }) =>
+    MarketplaceProxy.layer({ secrets: marketplaceProxySecret ?? [], plan: marketplacePlan })
+  )
+)
+
+const callers = Layer.mergeAll(Credentials.layer, AccountRemoval.layer).pipe(
+  Layer.provide(marketplace),
+  Layer.provideMerge([SignIn.layer, deployment])
+)
+
+const trustedProxies = Layer.effect(
+  TrustedProxies,
+  Effect.map(AppConfig, ({ trustedProxyHops }) => trustedProxyHops)
+)
+
+const readiness = DatabaseReadiness.layer.pipe(Layer.provide(Storage.database))
+
+const watch = LedgerWatch.layer.pipe(Layer.provide(Migrations.layer), Layer.provide(Storage.database))
+
+/** All services of the public listener, chosen by the settings. */
+export const layer = Layer.mergeAll(Search.layer, Bulk.layer, callers, readiness, watch).pipe(
+  Layer.provide(providers),
+  Layer.provide(limits),
+  Layer.provideMerge([Storage.layer, shared, Ids.layer, trustedProxies, SecretHeaders.layer])
+)

@@ -1,0 +1,32 @@
+import { Effect, Layer, type Redacted } from "effect"
+import * as Auth from "../layers/auth/Auth.ts"
+import * as EmailsLog from "../layers/auth/EmailsLog.ts"
+import { AppConfig } from "../settings/Settings.ts"
+import { Secrets } from "./Secrets.ts"
+import * as Storage from "./Storage.ts"
+
+const emails = Layer.unwrap(
+  Effect.gen(function* () {
+    const { emailFrom, smtpUrl } = yield* AppConfig
+    if (smtpUrl === undefined || emailFrom === undefined) return EmailsLog.layer
+    const EmailsSmtp = yield* Effect.promise(() => import("../layers/auth/EmailsSmtp.ts"))
+    return EmailsSmtp.layer({ url: smtpUrl, from: emailFrom })
+  })
+)
+
+const client = (clientId: string | undefined, clientSecret: Redacted.Redacted | undefined) =>
+  clientId === undefined || clientSecret === undefined ? undefined : { clientId, clientSecret }
+
+/** Sign-in by the settings: with a mail server or without, and with the identity providers that they name. */
+export const layer = Layer.unwrap(
+  Effect.gen(function* () {
+    const config = yield* AppConfig
+    const { authSecret } = yield* Secrets
+    return Auth.layer({
+      baseUrl: config.baseUrl,
+      secret: authSecret,
+      google: client(config.googleClientId, config.googleClientSecret),
+      github: client(config.githubClientId, config.githubClientSecret)
+    })
+  })
+).pipe(Layer.provide([emails, Storage.layer, Storage.database]))

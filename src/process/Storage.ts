@@ -1,0 +1,47 @@
+import { Effect, Layer } from "effect"
+import * as Ids from "../layers/Ids.ts"
+import * as AccountsSql from "../layers/sql/AccountsSql.ts"
+import * as DocumentIndexSql from "../layers/sql/DocumentIndexSql.ts"
+import * as KeyStoreSql from "../layers/sql/KeyStoreSql.ts"
+import * as LedgerSql from "../layers/sql/LedgerSql.ts"
+import * as Migrations from "../layers/sql/Migrations.ts"
+import * as Pglite from "../layers/sql/Pglite.ts"
+import * as Postgres from "../layers/sql/Postgres.ts"
+import * as QueryLogSql from "../layers/sql/QueryLogSql.ts"
+import { AppConfig } from "../settings/Settings.ts"
+import { Secrets } from "./Secrets.ts"
+
+/**
+ * The database that the settings name, as it is: a Postgres server, or the one embedded in this process. The embedded
+ * one is opened after the secrets, which find out whether the directory is a store at all.
+ */
+export const database = Layer.unwrap(
+  Effect.gen(function* () {
+    const { databasePoolSize, databasePrepare, databaseStatementTimeout, databaseUrl, dataDir } = yield* AppConfig
+    if (databaseUrl !== undefined) {
+      return Postgres.layer({
+        url: databaseUrl,
+        poolSize: databasePoolSize,
+        statementTimeout: databaseStatementTimeout,
+        prepare: databasePrepare
+      })
+    }
+    yield* Secrets
+    return Pglite.layer({ dataDir: dataDir === "memory:" ? undefined : dataDir })
+  })
+).pipe(Layer.provideMerge(Secrets.layer))
+
+const keyStore = Layer.unwrap(Effect.map(Secrets, ({ keyPepper }) => KeyStoreSql.layer({ pepper: keyPepper })))
+
+const queryLog = Layer.unwrap(
+  Effect.map(AppConfig, ({ queryLogRetention }) => QueryLogSql.layer({ retention: queryLogRetention }))
+)
+
+/** All stores, on the database with the present schema. */
+export const layer = Layer.mergeAll(
+  AccountsSql.layer,
+  keyStore,
+  LedgerSql.layer(),
+  DocumentIndexSql.layer,
+  queryLog
+).pipe(Layer.provideMerge(Migrations.layer), Layer.provide(database), Layer.provide(Ids.layer))

@@ -1,0 +1,24 @@
+import { Effect, Layer, References } from "effect"
+import { TraceQueryText } from "../services/Tracing.ts"
+import { AppConfig } from "../settings/Settings.ts"
+
+/**
+ * Spans, metrics and logs to an OpenTelemetry collector, where one is named; otherwise no span is made and
+ * OpenTelemetry's SDK is not loaded.
+ */
+export const layer: Layer.Layer<never, never, AppConfig> = Layer.unwrap(
+  Effect.gen(function* () {
+    const config = yield* AppConfig
+    const endpoints = [
+      config.otelExporterOtlpEndpoint,
+      config.otelExporterOtlpTracesEndpoint,
+      config.otelExporterOtlpMetricsEndpoint,
+      config.otelExporterOtlpLogsEndpoint
+    ]
+    if (config.otelSdkDisabled || endpoints.every((endpoint) => endpoint === undefined)) {
+      return Layer.succeed(References.TracerEnabled, false)
+    }
+    const OpenTelemetry = yield* Effect.promise(() => import("../layers/telemetry/OpenTelemetry.ts"))
+    return Layer.merge(OpenTelemetry.layer(config), Layer.succeed(TraceQueryText, config.traceQueryText))
+  })
+)

@@ -1,0 +1,51 @@
+import { Config, ConfigProvider, Context, Effect, Layer, Option, Result } from "effect"
+import { OperatorError } from "../domain/OperatorError.ts"
+import { contradictions } from "./contradictions.ts"
+import { type Name, type Setting, table, type Values, variableOf } from "./table.ts"
+
+/** Settings that are wrong or contradict each other, one a line. */
+export class SettingsInvalid extends OperatorError("SettingsInvalid") {}
+
+/**
+ * Decodes one variable; fails with the line that says what is wrong with it. Effect's `Config` reads the text and does
+ * not decode it, because `Config.all` ends at the first fault, and its messages show the values of secrets.
+ */
+const decode = <A, F>(name: Name, { fallback, form }: Setting<A, F>): Effect.Effect<A | F, string> =>
+  Effect.gen(function* () {
+    const variable = variableOf(name)
+    // The names are flat and the sources in use are the environment and records, neither of which fails to load.
+    const text = Option.getOrElse(yield* Effect.orDie(Config.option(Config.String(variable))), () => "")
+    // Compose files and CI pass variables that are not set as empty ones.
+    if (text === "") return fallback
+    const value = form.decode(text)
+    if (Option.isSome(value)) return value.value
+    const got = form.hides === "nothing" ? JSON.stringify(text) : "a value that is not shown"
+    return yield* Effect.fail(`${variable}: got ${got}; takes ${form.takes}.`)
+  })
+
+const read = Effect.gen(function* () {
+  const values: Record<string, unknown> = {}
+  const faults: Array<string> = []
+  for (const [name, setting] of Object.entries<Setting<unknown, unknown>>(table)) {
+    const result = yield* Effect.result(decode(name as Name, setting))
+    if (Result.isSuccess(result)) values[name] = result.success
+    else faults.push(result.failure)
+  }
+  if (faults.length > 0) return yield* new SettingsInvalid({ message: faults.join("\n") })
+  const settings = values as Values // Each value is of its setting in the table.
+  const contradicting = contradictions(settings)
+  if (contradicting.length > 0) return yield* new SettingsInvalid({ message: contradicting.join("\n") })
+  return { ...settings, baseUrl: settings.baseUrl ?? `http://localhost:${settings.port}` }
+})
+
+/** The settings in force, read from the environment once, at the start. */
+export class AppConfig extends Context.Service<AppConfig, Effect.Success<typeof read>>()("quarry/settings/AppConfig") {
+  static readonly layer: Layer.Layer<AppConfig, SettingsInvalid> = Layer.effect(AppConfig, read)
+
+  /** The defaults, on a store that keeps nothing. */
+  static readonly layerTest = (overrides: Partial<AppConfig["Service"]> = {}): Layer.Layer<AppConfig> =>
+    Layer.effect(
+      AppConfig,
+      Effect.map(read, (defaults) => ({ ...defaults, dataDir: "memory:", ...overrides }))
+    ).pipe(Layer.orDie, Layer.provide(ConfigProvider.layer(ConfigProvider.fromUnknown({}))))
+}

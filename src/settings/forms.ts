@@ -1,0 +1,201 @@
+import { Duration, Option, Redacted, Schema } from "effect"
+import { type Target, targets } from "../domain/Target.ts"
+
+/** The form of a variable's text. */
+export interface Form<A> {
+  readonly decode: (text: string) => Option.Option<A>
+  /** The texts that it takes, in words for the operator. */
+  readonly takes: string
+  /** The part of the text that nobody may see. */
+  readonly hides: Hides
+}
+
+export type Hides = "nothing" | "password" | "everything"
+
+/** A codec that decodes without services; only this direction is used. */
+type Decodes<A> = Schema.Codec<A, string>
+
+const form = <A>(schema: Decodes<A>, takes: string, hides: Hides = "nothing"): Form<A> => ({
+  decode: Schema.decodeOption(schema),
+  takes,
+  hides
+})
+
+/** The same form for a text that is a secret, or has one in it. */
+const secret = <A>(schema: Decodes<A>, takes: string, hides: Hides = "everything"): Form<Redacted.Redacted<A>> => {
+  const { decode } = form(schema, takes)
+  return { decode: (text) => Option.map(decode(text), (value) => Redacted.make(value)), takes, hides }
+}
+
+const textThat = (is: (text: string) => boolean) => Schema.String.check(Schema.makeFilter(is))
+
+const matching = (pattern: RegExp) => Schema.String.check(Schema.isPattern(pattern))
+
+export const text = (takes: string): Form<string> => form(Schema.String, takes)
+
+export const secretText = (takes: string): Form<Redacted.Redacted> => secret(Schema.String, takes)
+
+/** A name or an address alone: with a scheme, a port or a path in it nothing can be bound. */
+export const hostName = form(matching(/^[\w.:%-]+$/), "a host name or address")
+
+/** The secret that signs sessions or digests keys must not be guessed: `openssl rand -base64 32` gives 44 characters. */
+const minSecretCharacters = 32
+
+export const signingSecret = secret(
+  textThat((text) => text.trim().length >= minSecretCharacters),
+  `a random text of at least ${minSecretCharacters} characters, such as \`openssl rand -base64 32\` makes`
+)
+
+export const oneOf = <const A extends string>(values: ReadonlyArray<A>, takes: string): Form<A> =>
+  form(Schema.Literals(values), takes)
+
+export const boolean = (takes = "true or false"): Form<boolean> =>
+  form(Schema.Literals(["true", "false"]).transform([true, false]), takes)
+
+/** Digits only, although the codec alone would take `1e3` and ` 1`. */
+const digits = (pattern: RegExp) => matching(pattern).pipe(Schema.decodeTo(Schema.FiniteFromString))
+
+export const whole = (minimum: number, maximum: number, takes: string): Form<number> =>
+  form(digits(/^[0-9]{1,15}$/).check(Schema.isBetween({ minimum, maximum })), takes)
+
+export const share = (takes: string): Form<number> =>
+  form(digits(/^[0-9]*\.?[0-9]+$/).check(Schema.isBetween({ minimum: 0, maximum: 1 })), takes)
+
+export const duration = (minimum: Duration.Input, maximum: Duration.Input, takes: string): Form<Duration.Duration> => {
+  const limits = { minimum: Duration.fromInputUnsafe(minimum), maximum: Duration.fromInputUnsafe(maximum) }
+  const decode = Schema.decodeOption(Schema.DurationFromString)
+  return {
+    decode: (text) =>
+      Option.filter(decode(text === "0" ? "0 millis" : text), (value) => Duration.between(value, limits)),
+    takes,
+    hides: "nothing"
+  }
+}
+
+const isAddress = (protocols: ReadonlyArray<string>, text: string): boolean =>
+  URL.canParse(text) && protocols.includes(new URL(text).protocol)
+
+const web = ["http:", "https:"]
+
+const withoutSlash = (text: string): string => text.replace(/\/+$/, "")
+
+/** True for the address of a server with a login that clients can decode: a wrong `%` would end the start later. */
+const isServer = (protocols: ReadonlyArray<string>, text: string): boolean => {
+  if (!isAddress(protocols, text)) return false
+  const { hostname, password, pathname, searchParams, username } = new URL(text)
+  if (hostname === "" && !searchParams.has("host")) return false
+  try {
+    for (const part of [username, password, pathname]) decodeURIComponent(part)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** A whole host, because cookies, sign-in and the links in emails belong to one: with a path, sign-in has no page. */
+export const hostAddress: Form<string> = {
+  decode: (text) =>
+    isAddress(web, text) && /^[^/]+\/\/[^/?#@]+\/*$/.test(text) ? Option.some(withoutSlash(text)) : Option.none(),
+  takes: "an http(s) address without a path, such as https://api.example",
+  hides: "nothing"
+}
+
+export const webAddress = (takes: string): Form<Redacted.Redacted> =>
+  secret(
+    textThat((text) => isAddress(web, text)),
+    takes,
+    "password"
+  )
+
+export const serverAddress = (protocols: ReadonlyArray<string>, takes: string): Form<Redacted.Redacted> =>
+  secret(
+    textThat((text) => isServer(protocols, text)),
+    takes,
+    "password"
+  )
+
+/** Nodes of a cluster have no database but 0, so that naming one is a mistake. */
+const areRedisNodes = (text: string): boolean => {
+  const nodes = text.split(",").map((node) => node.trim())
+  const path = nodes.length === 1 ? /^(\/[0-9]{0,5})?$/ : /^\/?$/
+  return nodes.every((node) => isServer(["redis:", "rediss:"], node) && path.test(new URL(node).pathname))
+}
+
+export const redisAddresses = secret(
+  textThat(areRedisNodes),
+  "redis://host:port/database, or redis://host:port several times, separated by commas, for Redis Cluster",
+  "password"
+)
+
+/** An origin as a browser's `Origin` header writes it, because the two are compared as texts. */
+export const webOrigin = form(
+  textThat((text) => isAddress(web, text) && new URL(text).origin === text),
+  "the value of X-Demo-Origin, an origin without a path such as https://www.example.com"
+)
+
+/** An email address with or without a name. */
+export const sender = form(
+  matching(/^[^\s@<>]+@[^\s@<>]+$|^[^<>\r\n]*<[^\s@<>]+@[^\s@<>]+>$/),
+  "an address such as Quarry <quarry@example.com>"
+)
+
+/** Two during rotation. */
+export const proxySecrets: Form<ReadonlyArray<Redacted.Redacted>> = {
+  decode: (text) => {
+    const secrets = text.split(",").map((secret) => secret.trim())
+    const isValid = secrets.length <= 2 && secrets.every((secret) => secret !== "")
+    return isValid ? Option.some(secrets.map((it) => Redacted.make(it))) : Option.none()
+  },
+  takes: "one secret, or two separated by a comma",
+  hides: "everything"
+}
+
+type Engines = { readonly [T in Target]: string }
+
+export const defaultEngines: Engines = {
+  alpha_search: "google",
+  beta_search: "bing",
+  gamma_search: "duckduckgo",
+  delta_search: "brave",
+  epsilon_search: "yandex",
+  zeta_search: "mojeek"
+}
+
+/** Targets that are not named keep their default engine. */
+export const engines: Form<Engines> = {
+  decode: (text) => {
+    const pairs = text.split(",").map((pair) => /^\s*([a-z_]+)\s*=\s*([^=]*\S)\s*$/.exec(pair))
+    if (!pairs.every((pair) => targets.some((target) => target === pair?.[1]))) return Option.none()
+    return Option.some({ ...defaultEngines, ...Object.fromEntries(pairs.map((pair) => [pair?.[1], pair?.[2]])) })
+  },
+  takes: `target=engine pairs separated by commas, the targets being ${targets.join(", ")}`,
+  hides: "nothing"
+}
+
+type KeyValues = Readonly<Record<string, string>>
+
+/** Names and values of headers or attributes, percent-encoded, as OpenTelemetry writes them: `a=b,c=d`. */
+export const keyValues: Form<KeyValues> = {
+  decode: (text) => {
+    const pairs = text.split(",").map((pair) => /^\s*([^=\s]+)\s*=\s*(.*?)\s*$/.exec(pair))
+    if (pairs.includes(null)) return Option.none()
+    try {
+      const decoded = pairs.map((pair) => [pair?.[1] ?? "", pair?.[2] ?? ""].map(decodeURIComponent))
+      return Option.some(Object.fromEntries(decoded))
+    } catch {
+      return Option.none()
+    }
+  },
+  takes: "name=value pairs separated by commas, percent-encoded",
+  hides: "nothing"
+}
+
+/** True for names and values that a header may have. With others the exporter would fail with each export. */
+const areHeaders = (headers: KeyValues): boolean =>
+  Object.entries(headers).every(([name, value]) => /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(name) && /^[ -~]*$/.test(value))
+
+export const secretHeaders: Form<Redacted.Redacted<KeyValues>> = {
+  decode: (text) => Option.map(Option.filter(keyValues.decode(text), areHeaders), (headers) => Redacted.make(headers)),
+  takes: keyValues.takes,
+  hides: "everything"
+}

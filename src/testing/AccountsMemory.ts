@@ -1,0 +1,96 @@
+import { Clock, Effect, Layer } from "effect"
+import type { Account } from "../domain/Account.ts"
+import type { NotFound } from "../domain/errors.ts"
+import { normalizeEmail, planTerms } from "../domain/Plan.ts"
+import { AccountError, Accounts, noSuchAccount, requireTrialAddress, termsOf } from "../services/Accounts.ts"
+import { Ids } from "../services/Ids.ts"
+import { enterPeriod, MemoryStore } from "./MemoryStore.ts"
+
+/** The value, or the failure that there is no such account. */
+const orNotFound = <A>(value: A | undefined, what: string): Effect.Effect<A, NotFound> =>
+  value === undefined ? Effect.fail(noSuchAccount(what)) : Effect.succeed(value)
+
+/** Opens the account's allowance. Used credits stay used (R31, R32), and no quota is set below them. */
+const enter = (store: MemoryStore["Service"], account: Account, now: number, quota: number | undefined) => {
+  const { allowance, isNew } = enterPeriod(store, account, now)
+  if (!isNew && quota !== undefined) allowance.quota = Math.max(quota, allowance.used)
+  return allowance
+}
+
+const remove = Effect.fnUntraced(function* (store: MemoryStore["Service"], id: string) {
+  yield* orNotFound(store.accounts.get(id), id)
+  const now = yield* Clock.currentTimeMillis
+  store.accounts.delete(id)
+  for (const [user, account] of store.subscribers) if (account === id) store.subscribers.delete(user)
+  for (const [secret, key] of store.keys) {
+    if (key.accountId !== id) continue
+    store.keys.set(secret, { ...key, label: "", hint: "", revokedAt: key.revokedAt ?? now })
+  }
+})
+
+/** Accounts without a database. */
+export const layer: Layer.Layer<Accounts, never, MemoryStore | Ids> = Layer.effect(
+  Accounts,
+  Effect.gen(function* () {
+    const store = yield* MemoryStore
+    const ids = yield* Ids
+
+    const byEmail = (address: string) =>
+      [...store.accounts.values()].find(({ account }) => address !== "" && account.email === address)
+
+    return Accounts.of({
+      create: Effect.fnUntraced(function* (choice) {
+        const { concurrency, quota } = yield* termsOf(choice)
+        const email = normalizeEmail(choice.email)
+        yield* requireTrialAddress(choice.plan, email)
+        const id = yield* ids.make("acc_")
+        const now = yield* Clock.currentTimeMillis
+        if (byEmail(email) !== undefined) return yield* AccountError.taken(email)
+        const { cycleStart, plan } = choice
+        const account: Account = { id, email, plan, quota, concurrency, cycleStart, createdAt: now }
+        store.accounts.set(id, { account, allowance: enter(store, account, now, choice.quota), balance: 0 })
+        return account
+      }),
+      byId: (id) => Effect.map(orNotFound(store.accounts.get(id), id), ({ account }) => account),
+      byEmail: (email) => {
+        const address = normalizeEmail(email)
+        return Effect.map(orNotFound(byEmail(address), address), ({ account }) => account)
+      },
+      setPlan: Effect.fnUntraced(function* (id, choice) {
+        const { concurrency, quota } = yield* termsOf(choice)
+        const stored = yield* orNotFound(store.accounts.get(id), id)
+        if ([...store.subscribers.values()].includes(id)) return yield* AccountError.subscriber
+        yield* requireTrialAddress(choice.plan, stored.account.email)
+        const { plan } = choice
+        const cycleStart = plan === "trial" ? undefined : (choice.cycleStart ?? stored.account.cycleStart)
+        const now = yield* Clock.currentTimeMillis
+        stored.account = { ...stored.account, plan, quota, concurrency, cycleStart }
+        stored.allowance = enter(store, stored.account, now, quota)
+        return stored.account
+      }),
+      ofSubscriber: Effect.fnUntraced(function* (user, plan) {
+        const { concurrency } = planTerms[plan]
+        const made = yield* ids.make("acc_")
+        const now = yield* Clock.currentTimeMillis
+        const known = store.accounts.get(store.subscribers.get(user) ?? "")
+        if (known !== undefined) {
+          known.account = { ...known.account, plan, concurrency }
+          return known.account
+        }
+        const account: Account = {
+          id: made,
+          email: "",
+          plan,
+          quota: undefined,
+          concurrency,
+          cycleStart: undefined,
+          createdAt: now
+        }
+        store.subscribers.set(user, account.id)
+        store.accounts.set(account.id, { account, allowance: enter(store, account, now, undefined), balance: 0 })
+        return account
+      }),
+      remove: (id) => remove(store, id)
+    })
+  })
+)

@@ -1,0 +1,95 @@
+import { Duration, Effect, Layer, type Redacted } from "effect"
+import type { UpstreamError, UpstreamTimeout } from "../domain/errors.ts"
+import { rank, type UpstreamRow } from "../domain/Organic.ts"
+import { Ranking } from "../domain/Ranking.ts"
+import type { SearchRequest } from "../domain/SearchRequest.ts"
+import * as MarketplaceProxy from "../layers/auth/MarketplaceProxy.ts"
+import * as IdsRandom from "../layers/Ids.ts"
+import * as RateLimiterMemory from "../layers/memory/RateLimiterMemory.ts"
+import * as ResultCacheMemory from "../layers/memory/ResultCacheMemory.ts"
+import { AccountRemoval } from "../services/AccountRemoval.ts"
+import type { Accounts } from "../services/Accounts.ts"
+import { Bulk } from "../services/Bulk.ts"
+import { Credentials } from "../services/Credentials.ts"
+import { Deployment } from "../services/Deployment.ts"
+import type * as Ids from "../services/Ids.ts"
+import type { KeyStore } from "../services/KeyStore.ts"
+import type { Ledger } from "../services/Ledger.ts"
+import { Providers } from "../services/Providers.ts"
+import type { QueryLog } from "../services/QueryLog.ts"
+import type { RateLimiter } from "../services/RateLimiter.ts"
+import { Search } from "../services/Search.ts"
+import * as AccountsMemory from "./AccountsMemory.ts"
+import * as KeyStoreMemory from "./KeyStoreMemory.ts"
+import * as LedgerMemory from "./LedgerMemory.ts"
+import { MemoryStore } from "./MemoryStore.ts"
+import * as QueryLogMemory from "./QueryLogMemory.ts"
+import * as SessionsMemory from "./SessionsMemory.ts"
+
+/*
+ * All services in memory, for tests of code that uses them. They need no database, network or real clock. The rules of
+ * credits, limits and credentials are the real ones, because the conformance suites run against these layers too.
+ */
+
+/** Accounts, keys, ledger and query log over one store. */
+export const storage = Layer.mergeAll(
+  AccountsMemory.layer,
+  KeyStoreMemory.layer,
+  LedgerMemory.layer(),
+  QueryLogMemory.layer
+).pipe(Layer.provideMerge(Layer.merge(MemoryStore.layer, IdsRandom.layer)))
+
+/** Providers whose answers a function makes: rows, which are ranked as usual, or an error. */
+export const providers = (
+  search: (request: SearchRequest) => Effect.Effect<ReadonlyArray<UpstreamRow>, UpstreamError | UpstreamTimeout>
+): Layer.Layer<Providers> =>
+  Layer.succeed(Providers, {
+    search: (request) =>
+      Effect.map(search(request), (rows) => ({
+        provider: "test",
+        ranking: new Ranking(rank(rows, request.num)),
+        cached: false
+      }))
+  })
+
+export interface Options {
+  /** Lifetime of answers in the result cache; 0 turns it off. */
+  readonly cacheTtl?: Duration.Duration
+  readonly limiter?: Layer.Layer<RateLimiter>
+  /** Turns the keyless demo on. */
+  readonly demoOrigin?: string
+  /** Turns the marketplace on, with the growth plan for its subscribers. */
+  readonly marketplaceSecret?: Redacted.Redacted
+}
+
+const defaultCacheTtl = Duration.minutes(5)
+
+const maxCachedAnswers = 10_000
+
+const origin = "http://quarry.test"
+
+/** Every service over a storage: searches, batches, credentials, sessions, rate limits. */
+export const layerOver = <S, E, R>(
+  storage: Layer.Layer<Accounts | Ids.Ids | KeyStore | Ledger | QueryLog | S, E, R>,
+  providers: Layer.Layer<Providers>,
+  options: Options = {}
+) => {
+  const { cacheTtl = defaultCacheTtl, demoOrigin, limiter = RateLimiterMemory.layer(), marketplaceSecret } = options
+  const secrets = marketplaceSecret === undefined ? [] : [marketplaceSecret]
+  return Layer.mergeAll(Search.layer, Bulk.layer, Credentials.layer, AccountRemoval.layer).pipe(
+    Layer.provide(MarketplaceProxy.layer({ secrets, plan: "growth" })),
+    Layer.provideMerge(SessionsMemory.layer),
+    Layer.provideMerge(Layer.succeed(Deployment, { origin, demoOrigin })),
+    Layer.provideMerge(
+      Layer.mergeAll(
+        storage,
+        limiter,
+        ResultCacheMemory.layer({ ttl: cacheTtl, capacity: maxCachedAnswers }),
+        providers
+      )
+    )
+  )
+}
+
+/** Every service, in memory. */
+export const layer = (providers: Layer.Layer<Providers>, options?: Options) => layerOver(storage, providers, options)

@@ -1,0 +1,87 @@
+import { Context, Effect, Layer, Redacted } from "effect"
+import type { Account } from "../domain/Account.ts"
+import { NotFound, unauthorized } from "../domain/errors.ts"
+import { AccessTokens } from "../services/AccessTokens.ts"
+import { Accounts } from "../services/Accounts.ts"
+import { AuthorizationRequestExpired, AuthorizationRequests } from "../services/AuthorizationRequests.ts"
+import { AuthRoutes } from "../services/AuthRoutes.ts"
+import { Ids } from "../services/Ids.ts"
+import { Sessions } from "../services/Sessions.ts"
+import { SignIn, SignInFailed } from "../services/SignIn.ts"
+
+/** Opens sessions for tests, without a password. */
+export class SignedIn extends Context.Service<
+  SignedIn,
+  {
+    /** Opens a session and answers its `Cookie` header. */
+    readonly cookie: (account: Account) => Effect.Effect<string>
+    /** Issues an access token to an app and answers its `Authorization` header. */
+    readonly app: (account: Account) => Effect.Effect<string>
+  }
+>()("quarry/testing/SignedIn") {}
+
+const cookieName = "quarry.session_token"
+
+const closed = Effect.fail(new SignInFailed({ message: "Only the test signs people in." }))
+
+const expired = Effect.fail(new AuthorizationRequestExpired())
+
+/** Pages and routes at which nobody signs in: tests open sessions by `SignedIn`. */
+const closedPages = Layer.mergeAll(
+  Layer.succeed(SignIn, {
+    providers: [],
+    deliversEmails: false,
+    withPassword: () => closed,
+    signUp: () => closed,
+    atProvider: () => closed,
+    requestPasswordReset: () => closed,
+    resetPassword: () => closed
+  }),
+  Layer.succeed(AuthorizationRequests, { describe: () => expired, decide: () => expired }),
+  Layer.succeed(AuthRoutes, { handle: () => Effect.fail(new NotFound({ message: "Only the test signs people in." })) })
+)
+
+/** Sessions in a map. Each request reads the account from its store, as the real layer does. */
+const sessions = Layer.effectContext(
+  Effect.gen(function* () {
+    const accounts = yield* Accounts
+    const ids = yield* Ids
+    const open = new Map<string, string>()
+
+    const ownerOf = (token: string) =>
+      accounts.byId(open.get(token) ?? "").pipe(Effect.catchTag("not_found", () => Effect.fail(unauthorized)))
+
+    const store = Sessions.of({
+      cookieName,
+      authenticate: Effect.fnUntraced(function* (cookie) {
+        const token = Redacted.value(cookie)
+        const account = yield* ownerOf(token)
+        return { _tag: "session", account, sessionId: `ses_${token.slice(0, 8)}` }
+      }),
+      forget: (accountId) =>
+        Effect.sync(() => {
+          for (const [token, owner] of open) if (owner === accountId) open.delete(token)
+        })
+    })
+
+    const accessTokens = AccessTokens.of({
+      authenticate: (token) =>
+        Effect.map(ownerOf(Redacted.value(token)), (account) => ({ _tag: "oauth" as const, account }))
+    })
+
+    const openFor = Effect.fnUntraced(function* (account: Account) {
+      const token = Buffer.from(yield* ids.entropy(24)).toString("base64url")
+      open.set(token, account.id)
+      return token
+    })
+
+    const signedIn = SignedIn.of({
+      cookie: (account) => Effect.map(openFor(account), (token) => `${cookieName}=${token}`),
+      app: (account) => Effect.map(openFor(account), (token) => `Bearer ${token}`)
+    })
+
+    return Context.make(Sessions, store).pipe(Context.add(SignedIn, signedIn), Context.add(AccessTokens, accessTokens))
+  })
+)
+
+export const layer = Layer.merge(sessions, closedPages)

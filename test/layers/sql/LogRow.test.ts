@@ -1,0 +1,93 @@
+import { assert, layer } from "@effect/vitest"
+import { Effect } from "effect"
+import { SqlClient } from "effect/sql"
+import type { LogEntry } from "../../../src/domain/LogEntry.ts"
+import { LogRow } from "../../../src/layers/sql/LogRow.ts"
+import * as Pglite from "../../../src/layers/sql/Pglite.ts"
+import { Ledger } from "../../../src/services/Ledger.ts"
+import { QueryLog } from "../../../src/services/QueryLog.ts"
+import * as SqlStorage from "../../support/SqlStorage.ts"
+import { makeAccount } from "../../support/searches.ts"
+
+const columns = Object.keys(LogRow.fields)
+/** Columns that the database fills by itself, and the one that the ledger adds. */
+const others = ["hold_id", "created_at", "ordinal"]
+
+/** The lists of columns in `ledger_settle`: of the insert, of its select, and of the records. */
+const settledColumns =
+  /insert into queries \((?<insert>[^)]*)\)\s+select (?<select>.*)\s+from json_to_recordset\(records\) as r \((?<record>[^)]*)\)/s
+
+/** The first word of each part of a list. */
+const names = (list = "") => list.split(",").map((part) => part.trim().split(" ")[0])
+
+layer(SqlStorage.layer(Pglite.layer({ dataDir: undefined })), { timeout: "60 seconds" })("LogRow", (it) => {
+  it.effect("the log has the listed columns, with and without null", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const found = yield* sql<{ readonly name: string; readonly nullable: boolean }>`
+        select column_name as name, is_nullable = 'YES' as nullable from information_schema.columns
+        where table_name = 'queries' order by ordinal_position`
+      assert.sameMembers(
+        found.map(({ name }) => name),
+        [...columns, ...others]
+      )
+      assert.sameMembers(
+        found.filter(({ nullable }) => nullable).map(({ name }) => name),
+        ["hold_id", "account_id", "key_id", "batch_id", "provider"]
+      )
+    })
+  )
+
+  it.effect("ledger_settle writes the listed columns, each from the record's column of the same name", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const [row] = yield* sql<{ readonly text: string }>`
+        select prosrc as text from pg_proc where proname = 'ledger_settle'`
+      const { insert, record, select } = settledColumns.exec(row?.text ?? "")?.groups ?? {}
+      assert.deepStrictEqual(names(record), ["n", ...columns])
+      assert.deepStrictEqual(
+        names(insert).filter((name) => name !== "hold_id"),
+        columns
+      )
+      assert.deepStrictEqual(
+        names(select),
+        names(insert).map((name) => (name === "hold_id" ? "hold_ids[r.n]" : `r.${name}`))
+      )
+    })
+  )
+
+  it.effect("an entry that the ledger or the log writes is read with every value", () =>
+    Effect.gen(function* () {
+      const account = yield* makeAccount({ plan: "growth" })
+      const record: LogEntry = {
+        id: "qry_settled",
+        accountId: account.id,
+        keyId: "key_1",
+        batchId: "bat_1",
+        request: {
+          target: "beta_search",
+          query: "words",
+          geo: "de",
+          locale: "de-de",
+          page: 2,
+          num: 30,
+          safe: "moderate",
+          source: "dashboard"
+        },
+        outcome: "upstream_timeout",
+        credits: 1,
+        cached: true,
+        provider: "meta/google",
+        resultCount: 7,
+        durationMs: 1234
+      }
+      const ledger = yield* Ledger
+      const log = yield* QueryLog
+      yield* ledger.settle(yield* ledger.reserve(account, 1), [record])
+      yield* log.append([{ ...record, id: "qry_appended" }])
+      const [appended, settled] = yield* log.recent(account.id, 10)
+      assert.deepInclude(settled, record)
+      assert.deepInclude(appended, { ...record, id: "qry_appended" })
+    })
+  )
+})

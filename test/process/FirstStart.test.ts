@@ -1,0 +1,33 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Console, Effect, Logger, Redacted } from "effect"
+import { announce, FirstStart } from "../../src/process/FirstStart.ts"
+import { AppConfig } from "../../src/settings/Settings.ts"
+
+const secret = [Redacted.make("a secret")]
+
+/** What a start warns of, under settings. */
+const warnings = Effect.fnUntraced(function* (settings: Partial<AppConfig["Service"]>) {
+  const lines: Array<string> = []
+  yield* announce.pipe(
+    Effect.provideService(FirstStart, { secret: undefined }),
+    Effect.provideService(Console.Console, { ...console, log: () => undefined }),
+    Effect.provide(AppConfig.layerTest({ databaseUrl: Redacted.make("postgres://a"), ...settings })),
+    Effect.provide(Logger.layer([Logger.make(({ message }) => lines.push(String(message)))]))
+  )
+  return lines
+})
+
+describe("what a start tells", () => {
+  it.effect("half of a marketplace's settings is one line that names the other half", () =>
+    Effect.gen(function* () {
+      assert.deepStrictEqual(yield* warnings({ marketplaceProxySecret: secret }), [
+        "MARKETPLACE_PLAN is not set: the marketplace is off."
+      ])
+      assert.deepStrictEqual(yield* warnings({ marketplacePlan: "growth" }), [
+        "MARKETPLACE_PROXY_SECRET is not set: the marketplace is off."
+      ])
+      assert.deepStrictEqual(yield* warnings({}), [])
+      assert.deepStrictEqual(yield* warnings({ marketplaceProxySecret: secret, marketplacePlan: "growth" }), [])
+    })
+  )
+})

@@ -1,0 +1,325 @@
+import { readFileSync } from "node:fs"
+import { assert, describe, it } from "@effect/vitest"
+import { ConfigProvider, Duration, Effect, Layer, Redacted } from "effect"
+import { describe as describeSettings } from "../../src/settings/describe.ts"
+import { AppConfig } from "../../src/settings/Settings.ts"
+
+const load = (environment: Record<string, string>) =>
+  AppConfig.pipe(
+    Effect.provide(AppConfig.layer.pipe(Layer.provide(ConfigProvider.layer(ConfigProvider.fromEnvRecord(environment)))))
+  )
+
+const complaint = (environment: Record<string, string>) =>
+  load(environment).pipe(
+    Effect.flip,
+    Effect.map((failure) => failure.message)
+  )
+
+/** The variables of the runtime contract that a process reads at its start. */
+const contract = {
+  HOST: "127.0.0.1",
+  PORT: 3000,
+  ADMIN_HOST: "127.0.0.1",
+  ADMIN_PORT: 9464,
+  BASE_URL: "http://localhost:3000",
+  DATABASE_URL: null,
+  DATA_DIR: ".quarry",
+  DATABASE_POOL_SIZE: 10,
+  DATABASE_STATEMENT_TIMEOUT: "10 seconds",
+  DATABASE_PREPARE: true,
+  REDIS_URL: null,
+  AUTH_SECRET: null,
+  KEY_PEPPER: null,
+  QUARRY_PROVIDERS: null,
+  SEARXNG_URL: null,
+  SEARXNG_ENGINES:
+    "alpha_search=google,beta_search=bing,gamma_search=duckduckgo,delta_search=brave,epsilon_search=yandex,zeta_search=mojeek",
+  PROVIDER_TIMEOUT: "15 seconds",
+  BULK_BUDGET: "1 minute",
+  CACHE_TTL: "5 minutes",
+  CACHE_SIZE: 10_000,
+  DEMO_ORIGIN: null,
+  MARKETPLACE_PROXY_SECRET: null,
+  MARKETPLACE_PLAN: null,
+  GOOGLE_CLIENT_ID: null,
+  GOOGLE_CLIENT_SECRET: null,
+  GITHUB_CLIENT_ID: null,
+  GITHUB_CLIENT_SECRET: null,
+  SMTP_URL: null,
+  EMAIL_FROM: null,
+  TRUSTED_PROXY_HOPS: 0,
+  QUERY_LOG_RETENTION: "90 days",
+  LOG_LEVEL: "info",
+  LOG_FORMAT: null,
+  SHUTDOWN_GRACE: "75 seconds",
+  OTEL_SDK_DISABLED: false,
+  OTEL_EXPORTER_OTLP_ENDPOINT: null,
+  OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: null,
+  OTEL_EXPORTER_OTLP_METRICS_ENDPOINT: null,
+  OTEL_EXPORTER_OTLP_LOGS_ENDPOINT: null,
+  OTEL_EXPORTER_OTLP_HEADERS: null,
+  OTEL_EXPORTER_OTLP_TRACES_HEADERS: null,
+  OTEL_EXPORTER_OTLP_METRICS_HEADERS: null,
+  OTEL_EXPORTER_OTLP_LOGS_HEADERS: null,
+  OTEL_EXPORTER_OTLP_PROTOCOL: "http/protobuf",
+  OTEL_EXPORTER_OTLP_TRACES_PROTOCOL: "http/protobuf",
+  OTEL_EXPORTER_OTLP_METRICS_PROTOCOL: "http/protobuf",
+  OTEL_EXPORTER_OTLP_LOGS_PROTOCOL: "http/protobuf",
+  OTEL_EXPORTER_OTLP_COMPRESSION: "none",
+  OTEL_EXPORTER_OTLP_TIMEOUT: 10_000,
+  OTEL_TRACES_EXPORTER: "otlp",
+  OTEL_METRICS_EXPORTER: "otlp",
+  OTEL_LOGS_EXPORTER: "otlp",
+  OTEL_SERVICE_NAME: "quarry",
+  OTEL_RESOURCE_ATTRIBUTES: null,
+  OTEL_TRACES_SAMPLER: "parentbased_traceidratio",
+  OTEL_TRACES_SAMPLER_ARG: 0.1,
+  OTEL_BSP_SCHEDULE_DELAY: 5_000,
+  OTEL_BSP_EXPORT_TIMEOUT: 30_000,
+  OTEL_BSP_MAX_QUEUE_SIZE: 2_048,
+  OTEL_BSP_MAX_EXPORT_BATCH_SIZE: 512,
+  OTEL_METRIC_EXPORT_INTERVAL: 60_000,
+  TRACE_QUERY_TEXT: false,
+  BILLING_PROVIDER: null
+}
+
+const production = { DATABASE_URL: "postgres://u:p@db/quarry", AUTH_SECRET: "a".repeat(32), KEY_PEPPER: "k".repeat(32) }
+
+describe("AppConfig", () => {
+  it.effect("everything has a default, and every variable has the contract's name", () =>
+    Effect.gen(function* () {
+      assert.deepStrictEqual(describeSettings(yield* load({})), contract)
+    })
+  )
+
+  it("every variable is in docs/settings.md, and nothing else is", () => {
+    const document = readFileSync(new URL("../../docs/settings.md", import.meta.url), "utf8")
+    const rows = document.split("\n").filter((line) => line.startsWith("| `"))
+    const named = rows.flatMap((row) => row.split("|")[1]?.match(/[A-Z_]+/g) ?? [])
+    assert.deepStrictEqual(named.toSorted(), Object.keys(contract).toSorted())
+  })
+
+  it.effect("an empty variable is one that is not set", () =>
+    Effect.gen(function* () {
+      const environment = Object.fromEntries(Object.keys(contract).map((name) => [name, ""]))
+      assert.deepStrictEqual(describeSettings(yield* load(environment)), contract)
+    })
+  )
+
+  it.effect("durations are written as words; 0 is one", () =>
+    Effect.gen(function* () {
+      const config = yield* load({ PROVIDER_TIMEOUT: "1.5 seconds", CACHE_TTL: "0", QUERY_LOG_RETENTION: "30 days" })
+      assert.strictEqual(Duration.toMillis(config.providerTimeout), 1500)
+      assert.strictEqual(Duration.toMillis(config.cacheTtl), 0)
+      assert.strictEqual(Duration.toDays(config.queryLogRetention), 30)
+    })
+  )
+
+  it.effect("BASE_URL follows PORT and loses a trailing slash", () =>
+    Effect.gen(function* () {
+      assert.strictEqual((yield* load({ PORT: "8080" })).baseUrl, "http://localhost:8080")
+      assert.strictEqual((yield* load({ BASE_URL: "https://api.example/" })).baseUrl, "https://api.example")
+    })
+  )
+
+  it.effect("LOG_LEVEL is read in any letter case", () =>
+    Effect.gen(function* () {
+      assert.strictEqual((yield* load({ LOG_LEVEL: "DEBUG" })).logLevel, "Debug")
+    })
+  )
+
+  it.effect("SEARXNG_ENGINES names some engines and leaves the others", () =>
+    Effect.gen(function* () {
+      const { searxngEngines } = yield* load({ SEARXNG_ENGINES: "beta_search = bing images, zeta_search=qwant" })
+      assert.strictEqual(searxngEngines.beta_search, "bing images")
+      assert.strictEqual(searxngEngines.zeta_search, "qwant")
+      assert.strictEqual(searxngEngines.alpha_search, "google")
+    })
+  )
+
+  it.effect("the marketplace secret may be two during rotation", () =>
+    Effect.gen(function* () {
+      const { marketplaceProxySecret } = yield* load({ MARKETPLACE_PROXY_SECRET: "old, new" })
+      assert.deepStrictEqual(marketplaceProxySecret?.map(Redacted.value), ["old", "new"])
+    })
+  )
+
+  it.effect.each([
+    ["PORT", "70000"],
+    ["PORT", "0"],
+    ["PORT", "1e3"],
+    ["PORT", "-1"],
+    ["HOST", "http://0.0.0.0"],
+    ["HOST", "a b"],
+    ["ADMIN_HOST", "127.0.0.1/8"],
+    ["ADMIN_PORT", "3000.5"],
+    ["DEMO_ORIGIN", "demo"],
+    ["DEMO_ORIGIN", "www.example.com"],
+    ["DEMO_ORIGIN", "https://www.example.com/"],
+    ["DEMO_ORIGIN", "https://WWW.example.com"],
+    ["DEMO_ORIGIN", "null"],
+    ["ADMIN_PORT", "65536"],
+    ["BASE_URL", "api.example"],
+    ["BASE_URL", "https://api.example/quarry"],
+    ["BASE_URL", "https://api.example#docs"],
+    ["DATABASE_POOL_SIZE", "0"],
+    ["PROVIDER_TIMEOUT", "0"],
+    ["PROVIDER_TIMEOUT", "15"],
+    ["PROVIDER_TIMEOUT", "-3 seconds"],
+    ["PROVIDER_TIMEOUT", "Infinity"],
+    ["BULK_BUDGET", "an hour"],
+    ["CACHE_SIZE", "many"],
+    ["MARKETPLACE_PLAN", "gold"],
+    ["TRUSTED_PROXY_HOPS", "1.5"],
+    ["EMAIL_FROM", "Quarry"],
+    ["EMAIL_FROM", "Quarry <quarry@example.com>, victim@example.com"],
+    ["QUERY_LOG_RETENTION", "1 hour"],
+    ["SEARXNG_ENGINES", "google"],
+    ["SEARXNG_ENGINES", "omega_search=google"],
+    ["LOG_LEVEL", "constructor"],
+    ["LOG_FORMAT", "xml"],
+    ["BILLING_PROVIDER", "cash"]
+  ] as const)("%s=%s is refused in one line that names it, what it got and what it takes", ([name, text]) =>
+    Effect.gen(function* () {
+      const message = yield* complaint({ [name]: text })
+      assert.match(message, new RegExp(`^${name}: got ${JSON.stringify(text)}; takes \\S.+\\.$`))
+    })
+  )
+
+  it.effect.each([
+    ["AUTH_SECRET", "k"],
+    ["AUTH_SECRET", "k".repeat(31)],
+    ["AUTH_SECRET", " ".repeat(40)],
+    ["KEY_PEPPER", "k"],
+    ["KEY_PEPPER", "k".repeat(31)],
+    ["REDIS_URL", "redis://cache/sessions"],
+    ["REDIS_URL", "redis://cache/1/2"],
+    ["REDIS_URL", "redis://:%zz@cache"],
+    ["REDIS_URL", "redis:6379"],
+    ["REDIS_URL", "redis://a:6379/1,redis://b:6379/1"],
+    ["DATABASE_URL", "postgres://"],
+    ["DATABASE_URL", "postgres://u:%zz@db/quarry"],
+    ["DATABASE_URL", "mysql://u:p@db/quarry"],
+    ["SMTP_URL", "smtp://me:%zz@mail:25"],
+    ["OTEL_EXPORTER_OTLP_ENDPOINT", "collector:4318"],
+    ["OTEL_EXPORTER_OTLP_HEADERS", "a"]
+  ] as const)("%s=%s is refused in one line that names it and what it takes, and does not show it", ([name, text]) =>
+    Effect.gen(function* () {
+      const message = yield* complaint({ [name]: text })
+      assert.match(message, new RegExp(`^${name}: got a value that is not shown; takes \\S[^\\n]+\\.$`))
+    })
+  )
+
+  it.effect("a database of Redis may be named, and a secret of 32 characters is taken", () =>
+    Effect.gen(function* () {
+      const { redisUrl } = yield* load({ ...production, REDIS_URL: "redis://:a%20b@cache:6379/15" })
+      assert.strictEqual(redisUrl && Redacted.value(redisUrl), "redis://:a%20b@cache:6379/15")
+    })
+  )
+
+  it.effect("the two listeners cannot have one port", () =>
+    Effect.gen(function* () {
+      assert.strictEqual(
+        yield* complaint({ ADMIN_PORT: "3000" }),
+        "ADMIN_PORT: got 3000, which is PORT too; takes another port."
+      )
+      assert.strictEqual((yield* load({ ADMIN_PORT: "3000", ADMIN_HOST: "10.0.0.1" })).adminPort, 3000)
+    })
+  )
+
+  it.effect.each(["DATABASE_URL", "REDIS_URL", "SEARXNG_URL", "SMTP_URL", "MARKETPLACE_PROXY_SECRET"] as const)(
+    "a wrong %s is refused without being shown",
+    (name) =>
+      Effect.gen(function* () {
+        const message = yield* complaint({ ...production, [name]: "hunter2,,hunter2" })
+        assert.match(message, new RegExp(`^${name}: got a value that is not shown; takes`))
+        assert.notInclude(message, "hunter2")
+      })
+  )
+
+  it.effect("several wrong values are listed, each on its own line", () =>
+    Effect.gen(function* () {
+      const lines = (yield* complaint({ PORT: "x", CACHE_TTL: "y", LOG_LEVEL: "z" })).split("\n")
+      assert.deepStrictEqual(
+        lines.map((line) => line.slice(0, line.indexOf(":"))),
+        ["PORT", "CACHE_TTL", "LOG_LEVEL"]
+      )
+    })
+  )
+
+  it.effect("DATABASE_URL requires both secrets and says how to make them", () =>
+    Effect.gen(function* () {
+      const lines = (yield* complaint({ DATABASE_URL: production.DATABASE_URL })).split("\n")
+      assert.deepStrictEqual(
+        lines.map((line) => line.slice(0, line.indexOf(":"))),
+        ["AUTH_SECRET", "KEY_PEPPER"]
+      )
+      for (const line of lines) assert.include(line, "openssl rand -base64 32")
+      assert.strictEqual(
+        Redacted.value((yield* load(production)).keyPepper ?? Redacted.make("")),
+        production.KEY_PEPPER
+      )
+    })
+  )
+
+  it.effect.each([
+    ["GOOGLE_CLIENT_ID", "GOOGLE_CLIENT_SECRET", "x"],
+    ["GITHUB_CLIENT_SECRET", "GITHUB_CLIENT_ID", "x"],
+    ["SMTP_URL", "EMAIL_FROM", "smtp://mail:25"],
+    ["EMAIL_FROM", "SMTP_URL", "quarry@example.com"]
+  ] as const)("%s is refused without %s", ([set, unset, value]) =>
+    Effect.gen(function* () {
+      assert.strictEqual(yield* complaint({ [set]: value }), `${unset}: not set; ${set} requires it.`)
+    })
+  )
+
+  it.effect("the rendered settings hold no secret and no password", () =>
+    Effect.gen(function* () {
+      const config = yield* load({
+        DATABASE_URL: "postgres://quarry:hunter2@db:5432/quarry?sslpassword=hunter2",
+        AUTH_SECRET: `https://${"hunter2".repeat(5)}`,
+        KEY_PEPPER: "hunter2".repeat(5),
+        REDIS_URL: "redis://:hunter2@a:6379, redis://:hunter2@b:6379",
+        SEARXNG_URL: "http://me:hunter2@searx:8888",
+        MARKETPLACE_PROXY_SECRET: "hunter2,hunter2b",
+        GITHUB_CLIENT_ID: "an-id",
+        GITHUB_CLIENT_SECRET: "hunter2",
+        SMTP_URL: "smtps://me:hunter2@mail:465",
+        EMAIL_FROM: "Quarry <quarry@example.com>"
+      })
+      const shown = describeSettings(config)
+      assert.notInclude(JSON.stringify(shown), "hunter2")
+      assert.strictEqual(shown.DATABASE_URL, "postgres://quarry:<redacted>@db:5432/quarry?sslpassword=<redacted>")
+      assert.strictEqual(shown.REDIS_URL, "redis://:<redacted>@a:6379,redis://:<redacted>@b:6379")
+      assert.strictEqual(shown.AUTH_SECRET, "<redacted>")
+      assert.strictEqual(shown.SMTP_URL, "smtps://me:<redacted>@mail:465")
+      assert.strictEqual(shown.MARKETPLACE_PROXY_SECRET, "<redacted>,<redacted>")
+    })
+  )
+
+  it.effect("a setting that holds a secret is redacted in the settings themselves, whoever prints them", () =>
+    Effect.gen(function* () {
+      const config = yield* load({
+        ...production,
+        DATABASE_URL: "postgres://quarry:hunter2@db:5432/quarry",
+        REDIS_URL: "redis://:hunter2@a:6379",
+        SEARXNG_URL: "http://me:hunter2@searx:8888",
+        SMTP_URL: "smtps://me:hunter2@mail:465",
+        EMAIL_FROM: "quarry@example.com",
+        OTEL_EXPORTER_OTLP_ENDPOINT: "https://me:hunter2@collector:4318",
+        OTEL_EXPORTER_OTLP_HEADERS: "authorization=hunter2"
+      })
+      assert.notInclude(JSON.stringify(config), "hunter2")
+    })
+  )
+
+  it.effect("layerTest is the defaults on a store that keeps nothing, with what a test overrides", () =>
+    Effect.gen(function* () {
+      const config = yield* Effect.provide(AppConfig, AppConfig.layerTest({ trustedProxyHops: 2 }))
+      assert.deepStrictEqual(
+        { ...describeSettings(config) },
+        { ...contract, DATA_DIR: "memory:", TRUSTED_PROXY_HOPS: 2 }
+      )
+    })
+  )
+})
