@@ -1,3 +1,5 @@
+import { tmpdir } from "node:os"
+import { join } from "node:path"
 import { defineConfig } from "vitest/config"
 import LongestFirst from "./test/support/LongestFirst.ts"
 
@@ -10,6 +12,8 @@ export default defineConfig({
     // start, for a server to come back. Every embedded database takes 400 MB.
     maxWorkers: 3,
     sequence: { sequencer: LongestFirst },
+    // The processes that tests start share their compiled code, which halves the time of a start.
+    env: { NODE_COMPILE_CACHE: join(tmpdir(), "quarry-compile-cache") },
     // What the service logs matters only where a test fails.
     silent: "passed-only",
     reporters: ["default", "./test/support/MissingServices.ts"]

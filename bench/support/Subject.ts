@@ -39,7 +39,13 @@ export const node = (args: ReadonlyArray<string>, env: Readonly<Record<string, s
     Effect.sync(() =>
       spawn(process.execPath, [...args], {
         cwd: root,
-        env: { PATH: process.env.PATH, NODE_ENV: "production", NODE_OPTIONS: process.env.BENCH_NODE_OPTIONS, ...env },
+        env: {
+          PATH: process.env.PATH,
+          NODE_ENV: "production",
+          NODE_OPTIONS: process.env.BENCH_NODE_OPTIONS,
+          NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE,
+          ...env
+        },
         stdio: ["ignore", "ignore", "inherit"]
       })
     ),

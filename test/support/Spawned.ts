@@ -28,7 +28,7 @@ export const spawned = (file: "src/main.ts" | "src/cli.ts", args: ReadonlyArray<
   Effect.acquireRelease(
     Effect.sync(() => {
       const child = spawn(process.execPath, [file, ...args], {
-        env: { PATH: process.env.PATH, ADMIN_PORT: "0", ...env }
+        env: { PATH: process.env.PATH, NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE, ADMIN_PORT: "0", ...env }
       })
       return { child, spawned: watch(child) }
     }),

@@ -12,10 +12,12 @@ const noTunnel = new NotFound({ message: "This is no proxy: CONNECT is not serve
 
 const slash = 0x2f
 
+const timeoutCode = "ERR_HTTP_REQUEST_TIMEOUT"
+
 /** The API's errors for the codes of Node's parser and timers. Any other code is `malformed`. */
 const parserErrors: Readonly<Record<string, InvalidRequest>> = {
   HPE_HEADER_OVERFLOW: headersTooLarge,
-  ERR_HTTP_REQUEST_TIMEOUT: tooSlow
+  [timeoutCode]: tooSlow
 }
 
 /**
@@ -86,14 +88,43 @@ export const trackConnections = (
 
 /** The two ways to end a connection on which no further request can arrive. */
 interface ConnectionEnd {
-  readonly answer: (socket: Duplex, error: InvalidRequest | NotFound, requestId?: unknown) => void
+  readonly answer: (
+    socket: Duplex,
+    error: InvalidRequest | NotFound,
+    options: { readonly requestId?: unknown; readonly withoutBody?: boolean }
+  ) => void
   /** Leaves the client time to read the response. */
   readonly close: (socket: Duplex) => void
 }
 
+const maxTimeoutsPerTurn = 16
+
+/**
+ * Makes a function that runs callbacks in order, a few in each turn of the event loop. Node finds all requests that are
+ * late in one turn: a thousand of them, answered at once, would keep everybody else waiting for half a second.
+ */
+const makeTurns = (): ((callback: () => void) => void) => {
+  const waiting: Array<() => void> = []
+  const runSome = (): void => {
+    for (const callback of waiting.splice(0, maxTimeoutsPerTurn)) callback()
+    if (waiting.length > 0) setImmediate(runSome)
+  }
+  return (callback) => {
+    waiting.push(callback)
+    if (waiting.length === 1) setImmediate(runSome)
+  }
+}
+
+/** True where unparsable bytes begin as a HEAD request: its client takes a body for the begin of another response. */
+const isHead = (cause: NodeJS.ErrnoException & { readonly rawPacket?: Buffer }): boolean =>
+  cause.rawPacket?.subarray(0, headStart.length).equals(headStart) === true
+
+const headStart = Buffer.from("HEAD ")
+
 /** Answers bytes that are no request, or only part of one, with the envelope. Node's own answer has none. */
 export const answerUnparsable = (server: Server, { bySocket }: Connections, end: ConnectionEnd): void => {
   const failedSockets = new WeakSet<Duplex>()
+  const inTurns = makeTurns()
 
   server.on("clientError", (cause: NodeJS.ErrnoException, socket) => {
     // The parser fails again with each further chunk.
@@ -104,22 +135,23 @@ export const answerUnparsable = (server: Server, { bySocket }: Connections, end:
       // An earlier response has announced the close and ended the socket.
       if (socket.writableEnded) return
       if (cause.code === "ECONNRESET" || !socket.writable) socket.destroy()
-      else end.answer(socket, error)
+      else end.answer(socket, error, { withoutBody: isHead(cause) })
     }
+    const schedule = cause.code === timeoutCode ? inTurns : (callback: () => void) => callback()
     const { latest, open } = bySocket.get(socket) ?? {}
-    if (latest === undefined) return answer()
+    if (latest === undefined) return schedule(answer)
     const isFinished = open?.has(latest) !== true
     if (latest.req.complete) return isFinished ? answer() : void latest.once("close", answer)
     // The body of the latest request is broken or late, so that its response is the last on this connection.
     if (isFinished || cause.code === "ECONNRESET") return void socket.destroy()
     latest.shouldKeepAlive = false
     latest.once("close", () => end.close(socket))
-    failBody(latest.req, error)
+    schedule(() => failBody(latest.req, error))
   })
 
   server.on("connect", (request: IncomingMessage, socket: Duplex) => {
     socket.on("error", () => socket.destroy()).resume()
-    end.answer(socket, noTunnel, request.headers["x-request-id"])
+    end.answer(socket, noTunnel, { requestId: request.headers["x-request-id"] })
   })
 }
 

@@ -42,23 +42,26 @@ export const make = Effect.gen(function* () {
     socket: Duplex,
     lingerMs: number,
     error: Undeclared,
-    requestId: unknown
+    options: { readonly requestId?: unknown; readonly withoutBody?: boolean }
   ) {
-    const { body, id, status } = yield* responseTo(error, requestId)
-    socket.write(toMessage(status, { ...security, "x-request-id": id }, JSON.stringify(body)))
+    const { body, id, status } = yield* responseTo(error, options.requestId)
+    const text = JSON.stringify(body)
+    const head = headOf(status, { ...security, "x-request-id": id }, Buffer.byteLength(text))
+    socket.write(options.withoutBody === true ? head : head + text)
     yield* closeSocket(socket, lingerMs)
   })
 
   return { app, onSocket }
 })
 
-const toMessage = (status: number, headers: Readonly<Record<string, string>>, body: string): string =>
+/** Status line and headers of a response, with the empty line that ends them. */
+const headOf = (status: number, headers: Readonly<Record<string, string>>, contentLength: number): string =>
   [
     `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
     "content-type: application/json",
-    `content-length: ${Buffer.byteLength(body)}`,
+    `content-length: ${contentLength}`,
     ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
     "connection: close",
     "",
-    body
+    ""
   ].join("\r\n")

@@ -180,7 +180,7 @@ export const serve = Effect.fnUntraced(function* (app: App, options: ListenerOpt
     else handle(request, response)
   })
   answerUnparsable(server, connections, {
-    answer: (socket, error, requestId) => run(errorResponse.onSocket(socket, limits.lingerMs, error, requestId)),
+    answer: (socket, error, options) => run(errorResponse.onSocket(socket, limits.lingerMs, error, options)),
     close: (socket) => run(ErrorResponse.closeSocket(socket, limits.lingerMs))
   })
   probeHalfClosed(server, connections, (then) =>

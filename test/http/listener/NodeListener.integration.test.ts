@@ -257,6 +257,16 @@ describe("protocols that are offered and not taken", () => {
     })
   )
 
+  it.live("R3: an unparsable HEAD request is answered without a body", () =>
+    Effect.gen(function* () {
+      const { port } = yield* Listener.start()
+      const connection = yield* connect(port)
+      yield* connection.send(Buffer.from("HEAD /v1/me\u00e9 HTTP/1.1\r\nHost: a\r\n\r\n", "latin1"))
+      yield* Effect.exit(connection.closed)
+      assert.match(connection.raw(), /^HTTP\/1\.1 400 [^]*\r\ncontent-length: [1-9][^]*\r\n\r\n$/)
+    })
+  )
+
   it.live("pipelined requests are answered in their order", () =>
     Effect.gen(function* () {
       const gate = yield* Deferred.make<void>()

@@ -20,7 +20,7 @@ export const start = (
   Effect.acquireRelease(
     Effect.sync((): Subprocess => {
       const child = spawn(command, args, {
-        env: { PATH: process.env.PATH, ...options.env },
+        env: { PATH: process.env.PATH, NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE, ...options.env },
         stdio: ["ignore", "pipe", "pipe"]
       })
       for (const stream of [child.stdout, child.stderr]) {
