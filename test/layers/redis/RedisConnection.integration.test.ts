@@ -112,9 +112,13 @@ const endures = (url: Redacted.Redacted, fault: () => void | Promise<void>, mend
       const { lateMs, longest, refused } = yield* end
       assert.isAtMost(longest, waitMs + workMs + lateMs)
       assert.strictEqual(refused, 0)
+      // A machine that stands still for the time of an answer takes Redis for away once more, so each may come again.
+      const said = lines.map((line) => line.replace(/\(.*\)|after .*/, "…"))
+      const pair = ["Redis is away …: this process does without it until it is back.", "Redis is back …"]
+      assert.isAtLeast(said.length, pair.length)
       assert.deepStrictEqual(
-        lines.map((line) => line.replace(/\(.*\)|after .*/, "…")),
-        ["Redis is away …: this process does without it until it is back.", "Redis is back …"]
+        said,
+        said.map((_, index) => pair[index % pair.length])
       )
     })
   )

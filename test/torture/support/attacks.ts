@@ -10,8 +10,6 @@ export interface Means {
   readonly demoOrigin: string
   /** Loopback addresses that it comes from; honest callers have another. */
   readonly addresses: ReadonlyArray<string>
-  /** Whether it has seconds, and not minutes, to do its worst. */
-  readonly hasty: boolean
   readonly stop: AbortSignal
 }
 
@@ -154,7 +152,7 @@ const oneByteChunks: Attack = {
       head("POST", "/v1/bulk", { ...chunked, ...bearer(means) }),
       head("POST", "/mcp", { ...chunked, ...bearer(means), ...mcp })
     ]
-    const everyMs = means.hasty ? 25 : 250
+    const everyMs = 250
     return Promise.all(
       heads.map((start) =>
         keepUp(3, 500, means.stop, async () => {
@@ -246,7 +244,7 @@ const largeAnswers: Attack = {
           `${lever} ${(await exchange(means, search(means, target, `attack ${++answersAsked} ${lever}`, more))).outcome}`
         )
     return Promise.all([
-      keepUp(means.hasty ? 8 : 2, 400, means.stop, one("beta_search", "large")),
+      keepUp(2, 400, means.stop, one("beta_search", "large")),
       keepUp(1, 2000, means.stop, one("epsilon_search", "many", "&num=20")),
       keepUp(1, 2000, means.stop, one("delta_search", "deep"))
     ])
@@ -301,9 +299,7 @@ const noise: Attack = {
   name: "requests that would write much into the log",
   run: (means, count) => {
     const requests = noisyRequests(means)
-    return keepUp(2, means.hasty ? 100 : 300, means.stop, async () =>
-      count((await exchange(means, pick(requests))).outcome)
-    )
+    return keepUp(2, 300, means.stop, async () => count((await exchange(means, pick(requests))).outcome))
   }
 }
 
