@@ -14,7 +14,7 @@ export default defineConfig({
     sequence: { sequencer: LongestFirst },
     // The processes that tests start share their compiled code, which halves the time of a start.
     env: { NODE_COMPILE_CACHE: join(tmpdir(), "quarry-compile-cache") },
-    // Some tests kill, freeze and time real servers, and other work on the machine can slow it by a factor of six. What is
+    // Some tests kill, freeze and time real servers, and other work on the machine can slow it by a factor of four. What is
     // broken is broken again; locally nothing is tried twice, so that nobody gets used to it.
     retry: process.env.CI === "true" ? 2 : 0,
     // What the service logs matters only where a test fails.
