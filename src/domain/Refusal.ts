@@ -13,16 +13,18 @@ import { Data } from "effect"
  * - `unserved`: the provider cannot serve this request
  * - `busy`: nothing was sent, because the operator's limits on calls to the provider leave no turn in time
  */
-export type RefusalReason =
-  | "blocked"
-  | "quota"
-  | "rate_limited"
-  | "unauthorized"
-  | "unreachable"
-  | "malformed"
-  | "timeout"
-  | "unserved"
-  | "busy"
+export const refusalReasons = [
+  "blocked",
+  "quota",
+  "rate_limited",
+  "unauthorized",
+  "unreachable",
+  "malformed",
+  "timeout",
+  "unserved",
+  "busy"
+] as const
+export type RefusalReason = (typeof refusalReasons)[number]
 
 /** The refusal of an attempt. The message is for logs and holds no secret. */
 export class Refusal extends Data.TaggedError("Refusal")<{

@@ -13,19 +13,7 @@ import {
   startProbe,
   suspensionPolicy
 } from "../../src/domain/CoolDown.ts"
-import type { RefusalReason } from "../../src/domain/Refusal.ts"
-
-const reasons = [
-  "blocked",
-  "quota",
-  "rate_limited",
-  "unauthorized",
-  "unreachable",
-  "malformed",
-  "timeout",
-  "unserved",
-  "busy"
-] as const satisfies ReadonlyArray<RefusalReason>
+import { type RefusalReason, refusalReasons } from "../../src/domain/Refusal.ts"
 
 const dayMs = 86_400_000
 
@@ -105,7 +93,7 @@ const event = fc.record({
   kind: fc.oneof(
     fc.record({
       _tag: fc.constant("refused" as const),
-      reason: fc.constantFrom(...reasons),
+      reason: fc.constantFrom(...refusalReasons),
       retryAfterMs: fc.option(fc.nat(2 * dayMs), { nil: undefined })
     }),
     fc.constant({ _tag: "answered" as const }),

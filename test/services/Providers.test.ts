@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Cause, Clock, Duration, Effect, Exit, Fiber, Layer, Logger } from "effect"
 import { TestClock } from "effect/testing"
-import { Refusal, type RefusalReason } from "../../src/domain/Refusal.ts"
+import { Refusal, type RefusalReason, refusalReasons } from "../../src/domain/Refusal.ts"
 import { targets } from "../../src/domain/Target.ts"
 import { Limits } from "../../src/services/Limits.ts"
 import type { Provider } from "../../src/services/Provider.ts"
@@ -77,18 +77,7 @@ describe("Providers", () => {
     })
   )
 
-  const reasons: ReadonlyArray<RefusalReason> = [
-    "blocked",
-    "quota",
-    "rate_limited",
-    "unauthorized",
-    "unreachable",
-    "malformed",
-    "timeout",
-    "unserved",
-    "busy"
-  ]
-  for (const reason of reasons) {
+  for (const reason of refusalReasons) {
     it.effect(`R14: goes on to the next provider when one refuses as ${reason}`, () =>
       Effect.gen(function* () {
         const { provider } = yield* found([refuses("first", reason), refuses("second"), answers("third")])
