@@ -89,6 +89,17 @@ const loadChecked = (
     )
   )
 
+/** Replicas that start together wait for each other's locks, and each wait has a timeout. */
+const retryLocked = <A, E extends Migrator.MigrationError | SqlError.SqlError, R>(effect: Effect.Effect<A, E, R>) =>
+  Effect.retry(effect, {
+    schedule: Schedule.spaced("1 second"),
+    times: 30,
+    while: (error) => {
+      const failure = error._tag === "SqlError" ? error : error.cause
+      return SqlError.isSqlError(failure) && failure.isRetryable && failure.reason._tag !== "ConnectionError"
+    }
+  })
+
 /**
  * Brings the database to the schema of these migrations. Replicas may start at once: the migrator holds the lock on its
  * own table until it is done, and one that waited for a lock longer than a timeout tries again.
@@ -103,21 +114,12 @@ export const runAll = (
   Migrator.make({})({
     table: historyTable,
     loader: Effect.flatMap(Migrator.fromRecord(Record.map(migrations, withLimits)), loadChecked)
-  }).pipe(
-    Effect.retry({
-      schedule: Schedule.spaced("1 second"),
-      times: 30,
-      while: (error) => {
-        const failure = error._tag === "SqlError" ? error : error.cause
-        return SqlError.isSqlError(failure) && failure.isRetryable && failure.reason._tag !== "ConnectionError"
-      }
-    })
-  )
+  }).pipe(retryLocked)
 
 /** Brings the database to the present schema, and makes the log's partitions that are missing. */
 export const run = Effect.gen(function* () {
   const applied = yield* runAll(migrations)
-  yield* retryTransient(makePartitions(yield* SqlClient.SqlClient))
+  yield* retryLocked(retryTransient(makePartitions(yield* SqlClient.SqlClient)))
   return applied
 })
 
