@@ -5,7 +5,6 @@ import LongestFirst from "./test/support/LongestFirst.ts"
 
 export default defineConfig({
   test: {
-    include: ["test/**/*.test.ts"],
     testTimeout: 120_000,
     hookTimeout: 180_000,
     // Two cores are the machine this must pass on. One worker more than that, because many tests wait: for a process to
@@ -19,6 +18,19 @@ export default defineConfig({
     retry: process.env.CI === "true" ? 2 : 0,
     // What the service logs matters only where a test fails.
     silent: "passed-only",
+    projects: [
+      {
+        extends: true,
+        test: {
+          name: "in process",
+          include: ["test/**/*.test.ts"],
+          exclude: ["**/*.integration.test.ts"],
+          // A worker keeps what it has loaded for its next file: loading takes longer than most of these tests.
+          isolate: false
+        }
+      },
+      { extends: true, test: { name: "integration", include: ["test/**/*.integration.test.ts"] } }
+    ],
     reporters: ["default", "./test/support/MissingServices.ts"]
   }
 })
