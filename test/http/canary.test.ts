@@ -50,8 +50,7 @@ const providers = providing(({ query }) =>
 layer(
   servicesOver(SqlStorage.layer(Pglite.layer({ dataDir: undefined })), providers, { limiter: unlimited }).pipe(
     Layer.provideMerge(watched)
-  ),
-  { timeout: "60 seconds" }
+  )
 )("secrets", (it) => {
   it.effect("appear in their one response, and in no other, no log, no span and no table", () =>
     Effect.gen(function* () {

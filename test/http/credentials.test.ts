@@ -10,6 +10,7 @@ const providers = providing(() => Effect.succeed(found(1)))
 
 layer(servicesOver(MemoryStorage.layer, providers, { limiter: unlimited }))("credentials in memory", credentialTable)
 
-layer(servicesOver(SqlStorage.layer(Pglite.layer({ dataDir: undefined })), providers, { limiter: unlimited }), {
-  timeout: "60 seconds"
-})("credentials on the embedded store", credentialTable)
+layer(servicesOver(SqlStorage.layer(Pglite.layer({ dataDir: undefined })), providers, { limiter: unlimited }))(
+  "credentials on the embedded store",
+  credentialTable
+)

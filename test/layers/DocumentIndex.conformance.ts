@@ -48,7 +48,7 @@ const corpus: ReadonlyArray<Fields> = [
 
 /** What every layer of the built-in index promises. */
 export const documentIndexConformance = (name: string, layer: Layer.Layer<DocumentIndex>): void => {
-  withLayer(layer, { timeout: "60 seconds" })(`DocumentIndex: ${name}`, (it) => {
+  withLayer(layer)(`DocumentIndex: ${name}`, (it) => {
     it.effect("finds documents by their words in any form, titles first", () =>
       Effect.gen(function* () {
         yield* only([

@@ -3,7 +3,4 @@ import * as Pglite from "../../../src/layers/sql/Pglite.ts"
 import * as SqlStorage from "../../support/SqlStorage.ts"
 import { appsConformance } from "../Apps.conformance.ts"
 
-layer(SqlStorage.layer(Pglite.layer({ dataDir: undefined })), { timeout: "60 seconds" })(
-  "Apps on PGlite",
-  appsConformance
-)
+layer(SqlStorage.layer(Pglite.layer({ dataDir: undefined })))("Apps on PGlite", appsConformance)

@@ -3,7 +3,4 @@ import * as Pglite from "../../../src/layers/sql/Pglite.ts"
 import * as SqlStorage from "../../support/SqlStorage.ts"
 import { sessionsConformance } from "../Sessions.conformance.ts"
 
-layer(SqlStorage.layer(Pglite.layer({ dataDir: undefined })), { timeout: "60 seconds" })(
-  "SessionsBetterAuth on PGlite",
-  sessionsConformance
-)
+layer(SqlStorage.layer(Pglite.layer({ dataDir: undefined })))("SessionsBetterAuth on PGlite", sessionsConformance)

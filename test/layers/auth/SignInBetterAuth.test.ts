@@ -3,7 +3,4 @@ import * as Pglite from "../../../src/layers/sql/Pglite.ts"
 import * as SqlStorage from "../../support/SqlStorage.ts"
 import { signInConformance } from "../SignIn.conformance.ts"
 
-layer(SqlStorage.layer(Pglite.layer({ dataDir: undefined })), { timeout: "60 seconds" })(
-  "SignInBetterAuth on PGlite",
-  signInConformance
-)
+layer(SqlStorage.layer(Pglite.layer({ dataDir: undefined })))("SignInBetterAuth on PGlite", signInConformance)

@@ -268,7 +268,7 @@ describeWithServers("Connections to Postgres", () => {
       })
     )
 
-  layer(pooled({ statementTimeout: Duration.seconds(10) }), { timeout: "60 seconds" })(
+  layer(pooled({ statementTimeout: Duration.seconds(10) }))(
     "through a transaction pooler with fewer connections",
     (it) => ledgerConformance(it)
   )

@@ -14,7 +14,7 @@ const replicas = Effect.gen(function* () {
   return [Context.get(one, KeyStore), Context.get(two, KeyStore)] as const
 })
 
-layer(SqlStorage.layer(Pglite.layer({ dataDir: undefined })), { timeout: "60 seconds" })("KeyStoreSql", (it) => {
+layer(SqlStorage.layer(Pglite.layer({ dataDir: undefined })))("KeyStoreSql", (it) => {
   const ends = {
     revocation: (keys: KeyStore["Service"], accountId: string, id: string) => keys.revokeOwn(accountId, id),
     rotation: (keys: KeyStore["Service"], accountId: string, id: string) => keys.rotateOwn(accountId, id),

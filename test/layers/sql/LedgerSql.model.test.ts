@@ -88,7 +88,7 @@ class Both extends Context.Service<
   )
 }
 
-layer(Both.layer, { timeout: "60 seconds" })("LedgerSql against LedgerMemory", (it) => {
+layer(Both.layer)("LedgerSql against LedgerMemory", (it) => {
   it.effect.prop(
     "I1, I2, R30, R31: any sequence of operations comes to the same in both, and the books agree",
     { steps: Schema.Array(Step).check(Schema.isMaxLength(40)) },

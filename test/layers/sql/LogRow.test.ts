@@ -20,7 +20,7 @@ const settledColumns =
 /** The first word of each part of a list. */
 const names = (list = "") => list.split(",").map((part) => part.trim().split(" ")[0])
 
-layer(SqlStorage.layer(Pglite.layer({ dataDir: undefined })), { timeout: "60 seconds" })("LogRow", (it) => {
+layer(SqlStorage.layer(Pglite.layer({ dataDir: undefined })))("LogRow", (it) => {
   it.effect("the log has the listed columns, with and without null", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient

@@ -6,7 +6,7 @@ import { keyStoreConformance } from "../KeyStore.conformance.ts"
 import { ledgerConformance } from "../Ledger.conformance.ts"
 import { queryLogConformance } from "../QueryLog.conformance.ts"
 
-layer(SqlStorage.layer(Pglite.layer({ dataDir: undefined })), { timeout: "60 seconds" })("PGlite", (it) => {
+layer(SqlStorage.layer(Pglite.layer({ dataDir: undefined })))("PGlite", (it) => {
   describe("LedgerSql", () => ledgerConformance(it))
   describe("AccountsSql", () => accountsConformance(it))
   describe("KeyStoreSql", () => keyStoreConformance(it))
