@@ -66,6 +66,13 @@ const startSpan = (
   return span
 }
 
+/**
+ * Runs an effect without spans. For work that a request starts and does not wait for: its spans would be in the request's
+ * trace and end long after it.
+ */
+export const untraced = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
+  Effect.withTracerEnabled(effect, false)
+
 /** The current span; undefined without one, and without an exporter: Effect's native tracer makes spans for nobody. */
 export const currentSpan: Effect.Effect<Tracer.Span | undefined> = Effect.withFiber(({ cache: { span, tracer } }) => {
   if (tracer === undefined || tracer === Tracer.nativeTracer || span?._tag !== "Span") return Effect.undefined
