@@ -1,11 +1,13 @@
 import { Clock, Context, Effect, Latch, Layer, type Tracer } from "effect"
 import type { Answer } from "../domain/Answer.ts"
 import { UpstreamError, type UpstreamTimeout } from "../domain/errors.ts"
+import type { LoggedReason } from "../domain/LogEntry.ts"
 import { rank } from "../domain/Organic.ts"
 import { Ranking } from "../domain/Ranking.ts"
 import type { Refusal } from "../domain/Refusal.ts"
 import type { SearchRequest } from "../domain/SearchRequest.ts"
 import { type Target, targets } from "../domain/Target.ts"
+import { Attempts } from "./Attempts.ts"
 import { type Deadline, deadlineIn, timeLeft } from "./Deadlines.ts"
 import { Limits, providerTimedOut } from "./Limits.ts"
 import { type Provider, unservedBy } from "./Provider.ts"
@@ -35,6 +37,21 @@ const candidatesFor = (
   return admitted.length > 0 ? admitted : able.filter(({ isLastResort }) => isLastResort)
 }
 
+/** Notes which of the target's providers a search is not sent to, and why. */
+const noteLeftOut = (
+  { attempts, request }: TargetSearch,
+  monitors: ReadonlyArray<ProviderMonitor>,
+  candidates: ReadonlyArray<ProviderMonitor>,
+  now: number
+): void => {
+  if (candidates.length === monitors.length) return
+  for (const monitor of monitors) {
+    if (candidates.includes(monitor)) continue
+    const { provider } = monitor
+    attempts.leaveOut(provider.name, unservedBy(provider, request) === undefined ? "cool_down" : "unserved", now)
+  }
+}
+
 const describeAttempt = (span: Tracer.Span, provider: Provider, { target }: SearchRequest): void => {
   if (!span.sampled) return
   span.attribute("quarry.target", target)
@@ -42,7 +59,10 @@ const describeAttempt = (span: Tracer.Span, provider: Provider, { target }: Sear
 }
 
 /** Records a refusal as an event of the attempt's span. The search has not failed yet: another provider may answer. */
-const describeRefusal = (span: Tracer.Span, { message, reason }: Refusal): Effect.Effect<void> => {
+const describeRefusal = (
+  span: Tracer.Span,
+  { message, reason }: { readonly reason: LoggedReason; readonly message: string }
+): Effect.Effect<void> => {
   if (!span.sampled) return Effect.void
   return Effect.map(Clock.currentTimeNanos, (now) => {
     span.attribute("quarry.refusal", reason)
@@ -50,6 +70,9 @@ const describeRefusal = (span: Tracer.Span, { message, reason }: Refusal): Effec
     span.event("quarry.refusal", now, { "quarry.refusal": reason, "quarry.refusal.message": message })
   })
 }
+
+/** The end of an attempt whose batch has ended. It is no refusal of the provider, which had not used up its time. */
+const cutOff = { reason: "cut_off", message: "the batch ended before the provider answered" } as const
 
 /** The share of an attempt's time that it may wait for its turn. The last one may wait longer, as none comes after it. */
 const queueShare = { last: 0.8, others: 0.3 }
@@ -62,13 +85,14 @@ const upstreamError = new UpstreamError({
 interface TargetSearch {
   readonly request: SearchRequest
   readonly deadline: Deadline
+  readonly attempts: Attempts
   /** The error of a search whose deadline passed before a provider answered. */
   readonly timeoutError: UpstreamTimeout
 }
 
 /** Makes one attempt at a provider. `until` is at or before the search's deadline. */
 const attempt = (
-  { request, timeoutError }: TargetSearch,
+  { attempts, request, timeoutError }: TargetSearch,
   monitor: ProviderMonitor,
   until: Deadline,
   isLast: boolean
@@ -76,13 +100,23 @@ const attempt = (
   Clock.clockWith((clock) => {
     const { name } = monitor.provider
     const maxQueueMs = timeLeft(clock, until) * (isLast ? queueShare.last : queueShare.others)
+    const entry = attempts.start(name, clock.currentTimeMillisUnsafe())
     const rows = withSpan("Provider.search", { kind: "client" }, (span) => {
       describeAttempt(span, monitor.provider, request)
-      return monitor.attempt(request, until, { maxQueueMs, onRefusal: (refusal) => describeRefusal(span, refusal) })
+      const onRefusal = (refusal: Refusal) => {
+        entry.end(clock.currentTimeMillisUnsafe(), refusal.reason)
+        return describeRefusal(span, refusal)
+      }
+      const onInterrupt = Effect.suspend(() =>
+        entry.reason === "cut_off" ? describeRefusal(span, cutOff) : Effect.void
+      )
+      return Effect.onInterrupt(monitor.attempt(request, until, { maxQueueMs, onRefusal }), () => onInterrupt)
     })
     return Effect.matchEffect(rows, {
-      onSuccess: (rows) =>
-        Effect.succeed({ provider: name, ranking: new Ranking(rank(rows, request.num)), cached: false }),
+      onSuccess: (rows) => {
+        entry.end(clock.currentTimeMillisUnsafe())
+        return Effect.succeed({ provider: name, ranking: new Ranking(rank(rows, request.num)), cached: false })
+      },
       onFailure: ({ message, reason, isLate }) =>
         Effect.andThen(
           Effect.logWarning(`Provider ${name} refused ${request.target}: ${reason} (${message})`),
@@ -149,10 +183,11 @@ const monitorsOf = Effect.fnUntraced(function* (table: ProviderTable) {
 export class Providers extends Context.Service<
   Providers,
   {
-    /** The ranked answer of one provider. Ends at the deadline at the latest. */
+    /** The ranked answer of one provider. Ends at the deadline at the latest. Records its attempts in `attempts`. */
     readonly search: (
       request: SearchRequest,
-      deadline: Deadline
+      deadline: Deadline,
+      attempts?: Attempts
     ) => Effect.Effect<Answer, UpstreamError | UpstreamTimeout>
   }
 >()("quarry/services/Providers") {
@@ -163,11 +198,14 @@ export class Providers extends Context.Service<
         const { providerTimeout } = yield* Limits
         const monitors = yield* monitorsOf(table)
         const timeoutError = providerTimedOut(providerTimeout)
-        const search = (request: SearchRequest, deadline: Deadline) =>
+        const search = (request: SearchRequest, deadline: Deadline, attempts = new Attempts()) =>
           Effect.flatMap(Clock.currentTimeMillis, (now) => {
-            const candidates = candidatesFor(monitors.get(request.target) ?? [], request, now)
+            const ofTarget = monitors.get(request.target) ?? []
+            const candidates = candidatesFor(ofTarget, request, now)
+            const targetSearch: TargetSearch = { request, deadline, attempts, timeoutError }
+            noteLeftOut(targetSearch, ofTarget, candidates, now)
             const strategy = table.hedged?.has(request.target) === true ? hedge : failOver
-            return strategy({ request, deadline, timeoutError }, candidates)
+            return strategy(targetSearch, candidates)
           })
         return Providers.of({ search })
       })

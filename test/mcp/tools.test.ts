@@ -270,6 +270,9 @@ describe("bulk_search", () => {
         store.queries.map(({ request }) => request.source),
         ["mcp", "own", "mcp"]
       )
+      const [requestId, ...others] = new Set(store.queries.map(({ requestId }) => requestId))
+      assert.deepStrictEqual(others, [])
+      assert.match(requestId ?? "", /^[0-9a-f-]{36}$/)
       assert.strictEqual((yield* Effect.flatMap(Ledger, (ledger) => ledger.allowance(account))).used, 3)
       assert.deepStrictEqual(yield* discrepanciesOf(account), [])
     }).pipe(Effect.provide(layer), Effect.provideService(References.MinimumLogLevel, "None"))
@@ -343,8 +346,8 @@ describe("the span of a call", () => {
         calls.map(({ attributes }) => Object.fromEntries(attributes)),
         [
           { "quarry.tool": "web_search", "quarry.outcome": "ok" },
-          { "quarry.tool": "web_search", "quarry.outcome": "upstream_error" },
-          { "quarry.tool": "web_search", "quarry.outcome": "internal_error" }
+          { "quarry.tool": "web_search", "quarry.outcome": "upstream_error", "error.type": "upstream_error" },
+          { "quarry.tool": "web_search", "quarry.outcome": "internal_error", "error.type": "internal_error" }
         ]
       )
       for (const { parent } of calls) assert.isTrue(parent._tag === "Some", "a part of its request")

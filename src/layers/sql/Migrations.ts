@@ -42,7 +42,8 @@ const files = [
 ]
 
 const migrations: Readonly<Record<string, Migration>> = {
-  "0001_schema": Effect.forEach(files, runFile, { discard: true })
+  "0001_schema": Effect.forEach(files, runFile, { discard: true }),
+  "0003_log_reasons": Effect.forEach(["log_reasons.sql", "functions/ledger_settle.sql"], runFile, { discard: true })
 }
 
 /**
