@@ -15,7 +15,9 @@ import { Readiness } from "./services/Readiness.ts"
 import { AppConfig } from "./settings/Settings.ts"
 
 const listener = Layer.unwrap(
-  Effect.map(AppConfig, ({ host, port, shutdownGrace }) => Listener.layer({ host, port, grace: shutdownGrace }))
+  Effect.map(AppConfig, ({ drainDelay, host, port, shutdownGrace }) =>
+    Listener.layer({ host, port, grace: shutdownGrace, drainDelay })
+  )
 )
 
 const admin = Layer.unwrap(

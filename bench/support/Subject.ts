@@ -42,6 +42,7 @@ export const node = (args: ReadonlyArray<string>, env: Readonly<Record<string, s
         env: {
           PATH: process.env.PATH,
           NODE_ENV: "production",
+          DRAIN_DELAY: "0",
           NODE_OPTIONS: process.env.BENCH_NODE_OPTIONS,
           NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE,
           ...env

@@ -186,6 +186,13 @@ export const service: Board = {
           `sum by (signal, reason) (${rate("quarry_telemetry_dropped_total")})`,
           "{{signal}} {{reason}}"
         ]),
+        panel(
+          "Ready, and the database's checks",
+          "short",
+          "1 is well. /readyz fails at 0 of the first; the others are those of /readyz?full (R54).",
+          ["quarry_ready_ratio", "{{instance}} ready"],
+          ["quarry_readiness_check", "{{instance}} {{check}}"]
+        ),
         panel("Age of the processes", "s", "A step down is a restart.", ["process_uptime_seconds", "{{instance}}"])
       ]
     }

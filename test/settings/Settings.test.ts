@@ -52,6 +52,7 @@ const contract = {
   LOG_LEVEL: "info",
   LOG_FORMAT: null,
   SHUTDOWN_GRACE: "75 seconds",
+  DRAIN_DELAY: "5 seconds",
   OTEL_SDK_DISABLED: false,
   OTEL_EXPORTER_OTLP_ENDPOINT: null,
   OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: null,
