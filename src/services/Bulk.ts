@@ -21,6 +21,12 @@ export interface BulkSettlement {
   readonly timings: LedgerTimings
 }
 
+/** A batch that runs until it is settled, also when its caller has left. */
+export interface StartedBatch {
+  readonly id: string
+  readonly settlement: Fiber.Fiber<BulkSettlement, QuotaExceeded>
+}
+
 /** Runs batches: many searches with one hold and one time budget. */
 export class Bulk extends Context.Service<
   Bulk,
@@ -28,9 +34,13 @@ export class Bulk extends Context.Service<
     /**
      * Reserves a credit for each valid row, runs the rows concurrently, and settles once. Dispatched rows are charged
      * and logged, and the rest of the hold is returned. The caller's interruption stops only rows that have not started
-     * (R21).
+     * (R21); `onStart` gets what goes on without the caller.
      */
-    readonly run: (principal: Principal, rows: BulkRows) => Effect.Effect<BulkSettlement, QuotaExceeded>
+    readonly run: (
+      principal: Principal,
+      rows: BulkRows,
+      onStart?: (batch: StartedBatch) => void
+    ) => Effect.Effect<BulkSettlement, QuotaExceeded>
   }
 >()("quarry/services/Bulk") {
   static readonly layer = Layer.effect(
@@ -46,7 +56,11 @@ export class Bulk extends Context.Service<
 
       // Runs in a fiber of its own, as a single search does: an interruption of the caller ends only its wait and the
       // start of further rows.
-      const run = Effect.fnUntraced(function* (principal: Principal, rows: BulkRows) {
+      const run = Effect.fnUntraced(function* (
+        principal: Principal,
+        rows: BulkRows,
+        onStart?: (batch: StartedBatch) => void
+      ) {
         const batch = newBatch(yield* deps.ids.make("bat_"), principal, rows)
         const settlement = withSpan(
           "Bulk.run",
@@ -54,6 +68,7 @@ export class Bulk extends Context.Service<
           () => runBatch(deps, batch)
         )
         const fiber = yield* Effect.forkIn(settlement, deps.scope, { startImmediately: true })
+        onStart?.({ id: batch.id, settlement: fiber })
         return yield* Effect.onInterrupt(Fiber.join(fiber), () =>
           Effect.sync(() => {
             batch.isStopped = true

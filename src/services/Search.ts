@@ -24,9 +24,14 @@ export class Search extends Context.Service<
   {
     /**
      * Reserves a credit, searches, and settles before it answers. The caller's interruption does not stop a dispatched
-     * search: it is finished, logged and charged. After a defect the credit is returned.
+     * search: it is finished, logged and charged; `onStart` gets what goes on without the caller. After a defect the
+     * credit is returned.
      */
-    readonly run: (principal: Principal, request: SearchRequest) => Effect.Effect<SearchSettlement, QuotaExceeded>
+    readonly run: (
+      principal: Principal,
+      request: SearchRequest,
+      onStart?: (settlement: Fiber.Fiber<SearchSettlement, QuotaExceeded>) => void
+    ) => Effect.Effect<SearchSettlement, QuotaExceeded>
   }
 >()("quarry/services/Search") {
   static readonly layer = Layer.effect(
@@ -36,14 +41,17 @@ export class Search extends Context.Service<
       const scope = yield* Effect.scope
 
       // Runs in a fiber of its own, with its span: an interruption of the caller ends the wait and not the search.
-      const run = (principal: Principal, request: SearchRequest) =>
+      const run: Search["Service"]["run"] = (principal, request, onStart) =>
         Effect.flatMap(
           Effect.forkIn(
             withSpan("Search.run", {}, (span) => runSearch(deps, principal, request, span)),
             scope,
             { startImmediately: true }
           ),
-          Fiber.join
+          (fiber) => {
+            onStart?.(fiber)
+            return Fiber.join(fiber)
+          }
         )
 
       return Search.of({ run })
