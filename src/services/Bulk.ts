@@ -2,14 +2,16 @@ import { Clock, Context, Duration, Effect, Exit, Fiber, Layer, Result, Tracer } 
 import type { Answer } from "../domain/Answer.ts"
 import type { BulkRows } from "../domain/BulkRequest.ts"
 import type { BulkBody, ErrorRow, RowBody } from "../domain/BulkResult.ts"
-import { internalError, type QuotaExceeded, UpstreamTimeout } from "../domain/errors.ts"
+import { internalError, type QuotaExceeded, type UpstreamError, UpstreamTimeout } from "../domain/errors.ts"
 import type { LogEntry } from "../domain/LogEntry.ts"
 import type { Principal } from "../domain/Principal.ts"
 import type { InvalidSearch, SearchRequest } from "../domain/SearchRequest.ts"
+import type { Target } from "../domain/Target.ts"
 import { type Dispatch, makeDispatch, toBody, toLogEntry } from "./Dispatch.ts"
 import { Ids } from "./Ids.ts"
 import { Limits } from "./Limits.ts"
 import { type LedgerTimings, makeMetering, type Receipt } from "./Metering.ts"
+import { Providers, unservedError } from "./Providers.ts"
 import { cacheKey } from "./ResultCache.ts"
 import { countRows, traceRows } from "./RowTelemetry.ts"
 import { sampledSpan, withSpan } from "./Tracing.ts"
@@ -51,6 +53,7 @@ export class Bulk extends Context.Service<
         ids: yield* Ids,
         dispatch: yield* makeDispatch,
         budget: (yield* Limits).bulkBudget,
+        providers: yield* Providers,
         scope: yield* Effect.scope
       }
 
@@ -61,7 +64,7 @@ export class Bulk extends Context.Service<
         rows: BulkRows,
         onStart?: (batch: StartedBatch) => void
       ) {
-        const batch = newBatch(yield* deps.ids.make("bat_"), principal, rows)
+        const batch = newBatch(yield* deps.ids.make("bat_"), principal, yield* rejectUnserved(deps, rows))
         const settlement = withSpan(
           "Bulk.run",
           { attributes: { "quarry.batch.id": batch.id, "quarry.batch.size": rows.length } },
@@ -86,6 +89,7 @@ interface Deps {
   readonly ids: Ids["Service"]
   readonly dispatch: Effect.Success<typeof makeDispatch>
   readonly budget: Duration.Duration
+  readonly providers: Providers["Service"]
   readonly scope: Effect.Success<typeof Effect.scope>
 }
 
@@ -102,8 +106,11 @@ export interface Row {
   entry: LogEntry | undefined
 }
 
+/** The error of a row that is not dispatched. */
+type RowError = InvalidSearch | UpstreamError
+
 type RowState =
-  | { readonly _tag: "rejected"; readonly error: InvalidSearch }
+  | { readonly _tag: "rejected"; readonly error: RowError }
   | { readonly _tag: "waiting"; readonly request: SearchRequest }
   | { readonly _tag: "running"; readonly request: SearchRequest; readonly since: number }
   | { readonly _tag: "done"; readonly request: SearchRequest; readonly exit: Exit.Exit<Dispatch> }
@@ -123,7 +130,19 @@ export interface Batch {
   hasEnded: boolean
 }
 
-const newBatch = (id: string, principal: Principal, rows: BulkRows): Batch => {
+type CheckedRows = ReadonlyArray<Result.Result<SearchRequest, RowError>>
+
+/** Rejects the rows whose target nobody serves: they are not dispatched and not charged. */
+const rejectUnserved = Effect.fnUntraced(function* ({ providers }: Deps, rows: BulkRows) {
+  const targets = new Set(rows.flatMap((row) => (Result.isSuccess(row) ? [row.success.target] : [])))
+  const unserved = new Set<Target>()
+  for (const target of targets) if (!(yield* providers.serves(target))) unserved.add(target)
+  return rows.map((row): CheckedRows[number] =>
+    Result.isSuccess(row) && unserved.has(row.success.target) ? Result.fail(unservedError) : row
+  )
+})
+
+const newBatch = (id: string, principal: Principal, rows: CheckedRows): Batch => {
   const all = rows.map(
     (row, index): Row => ({
       index,

@@ -70,12 +70,12 @@ const logSettlement = <A, E>(
     if (Exit.isSuccess(exit)) addLogFields(state, factsOf(exit.value))
   })
 
-const searchFacts = ({ entry: { cached, durationMs, provider }, receipt, timings }: SearchSettlement): LogFields => ({
-  ...toFacts(receipt, timings),
-  cached,
-  search_ms: durationMs,
-  ...(provider === undefined ? {} : { provider })
-})
+const searchFacts = ({ entry, receipt, timings }: SearchSettlement): LogFields => {
+  const facts = toFacts(receipt, timings)
+  if (entry === undefined) return facts
+  const { cached, durationMs, provider } = entry
+  return { ...facts, cached, search_ms: durationMs, ...(provider === undefined ? {} : { provider }) }
+}
 
 const bulkFacts = ({ body, receipt, timings }: BulkSettlement): LogFields => ({
   ...toFacts(receipt, timings),
