@@ -17,7 +17,7 @@ export const searchDuration = histogram("quarry.search.duration", {
 /** 1 while load balancers should send requests here (R54). */
 export const processReady = gauge("quarry.ready", {
   description: "1 while this process takes requests: it has started and does not drain",
-  unit: "1",
+  unit: "{process}",
   labels: []
 })
 

@@ -53,6 +53,7 @@ const contract = {
   LOG_FORMAT: null,
   SHUTDOWN_GRACE: "75 seconds",
   DRAIN_DELAY: "5 seconds",
+  QUARRY_COMMIT: null,
   OTEL_SDK_DISABLED: false,
   OTEL_EXPORTER_OTLP_ENDPOINT: null,
   OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: null,

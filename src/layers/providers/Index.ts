@@ -26,7 +26,7 @@ export const type = define({
       const stats = yield* Effect.cachedWithTTL(index.stats, (exit) =>
         Exit.isSuccess(exit) && exit.value.documents > 0 ? countTtl.some : countTtl.none
       )
-      // Where the store fails the search is tried, and its failure has the reason.
+      // The search is tried all the same where the store fails, because its failure has the reason.
       const isEmpty = (target: Target) =>
         Effect.catchCause(
           Effect.map(stats, (it) => !hasDocuments(it, target)),

@@ -49,7 +49,7 @@ describe("the private listener", () => {
           text: `{"ready":true,"listener":"serving","healthy":false,"checks":{"database":"failed"}}`
         })
         const { text } = yield* get("/metrics")
-        assert.match(text, /^quarry_ready_ratio 1$/m)
+        assert.match(text, /^quarry_ready 1$/m)
         assert.match(text, /^quarry_readiness_check\{check="database"\} 0$/m)
       })
     )
