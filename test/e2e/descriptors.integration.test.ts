@@ -1,9 +1,10 @@
 import { connect, type Socket } from "node:net"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
+import * as EmbeddedStore from "../support/EmbeddedStore.ts"
 import { freePort, spawned } from "../support/Spawned.ts"
 
-const maxFiles = 128
+const maxFiles = 512
 
 /** Opens connections of which some find no descriptor at the server, and keeps them until the scope ends. */
 const connections = (port: number, count: number) =>
@@ -23,7 +24,7 @@ describe.skipIf(process.platform === "win32")("a process without file descriptor
     () =>
       Effect.gen(function* () {
         const ports = { PORT: `${yield* freePort}`, ADMIN_PORT: `${yield* freePort}` }
-        const env = { ...ports, DATA_DIR: "memory:", LOG_FORMAT: "json", QUARRY_COMMIT: "1a2b3c4" }
+        const env = { ...ports, DATA_DIR: yield* EmbeddedStore.directory, LOG_FORMAT: "json", QUARRY_COMMIT: "1a2b3c4" }
         const server = yield* spawned("src/main.ts", [], env, maxFiles)
         yield* server.said("Quarry listens at ")
         const metrics = Effect.promise(async () =>

@@ -6,8 +6,9 @@ import { join } from "node:path"
 import { createInterface } from "node:readline"
 import { fileURLToPath } from "node:url"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect } from "effect"
+import { Effect, type Scope } from "effect"
 import { version } from "../../src/domain/version.ts"
+import * as EmbeddedStore from "../support/EmbeddedStore.ts"
 import { freePort } from "../support/Spawned.ts"
 
 const root = fileURLToPath(new URL("../../", import.meta.url))
@@ -27,17 +28,18 @@ interface Program {
   readonly command: ReadonlyArray<string>
   /** The line that it prints once it serves. */
   readonly says: string
-  readonly env: (port: number) => Record<string, string>
+  readonly env: (port: number) => Effect.Effect<Record<string, string>, never, Scope.Scope>
   readonly path: string
 }
 
-const serverEnv = (port: number) => ({
-  PORT: `${port}`,
-  ADMIN_PORT: "0",
-  DATA_DIR: "memory:",
-  LOG_FORMAT: "json",
-  DRAIN_DELAY: "0"
-})
+const serverEnv = (port: number) =>
+  Effect.map(EmbeddedStore.directory, (directory) => ({
+    PORT: `${port}`,
+    ADMIN_PORT: "0",
+    DATA_DIR: directory,
+    LOG_FORMAT: "json",
+    DRAIN_DELAY: "0"
+  }))
 
 const server = (...command: ReadonlyArray<string>): Program => ({
   command,
@@ -52,7 +54,7 @@ const programs: ReadonlyArray<Program> = [
   {
     command: ["npm", "run", "traces"],
     says: "Traces at",
-    env: (port) => ({ TRACES_PORT: `${port}` }),
+    env: (port) => Effect.succeed({ TRACES_PORT: `${port}` }),
     path: "/"
   }
 ]
@@ -115,7 +117,7 @@ describe("SIGTERM to the process that a supervisor started", () => {
       () =>
         Effect.gen(function* () {
           const port = yield* freePort
-          const { child, ended } = yield* running(command, env(port), says)
+          const { child, ended } = yield* running(command, yield* env(port), says)
           assert.isTrue(yield* answers(`http://127.0.0.1:${port}${path}`))
           child.kill("SIGTERM")
           assert.deepStrictEqual(yield* ended, { code: 0, signal: null })
@@ -130,7 +132,7 @@ describe("SIGTERM to the process that a supervisor started", () => {
         Effect.gen(function* () {
           const port = yield* freePort
           const unshare = ["unshare", "--pid", "--fork", "--mount-proc", ...command]
-          const { child, ended } = yield* running(unshare, env(port), says)
+          const { child, ended } = yield* running(unshare, yield* env(port), says)
           assert.isTrue(yield* answers(`http://127.0.0.1:${port}${path}`))
           process.kill(firstOfNamespace(child), "SIGTERM")
           assert.deepStrictEqual(yield* ended, { code: 0, signal: null })
