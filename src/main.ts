@@ -2,6 +2,7 @@ import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import * as NodeServices from "@effect/platform-node/NodeServices"
 import { Effect, Layer } from "effect"
 import * as Admin from "./http/admin/Admin.ts"
+import * as FileDescriptors from "./layers/telemetry/FileDescriptors.ts"
 import * as ProcessMetrics from "./layers/telemetry/ProcessMetrics.ts"
 import { codeOf, complain } from "./process/exit.ts"
 import { announce, FirstStart } from "./process/FirstStart.ts"
@@ -15,12 +16,16 @@ import { Readiness } from "./services/Readiness.ts"
 import { AppConfig } from "./settings/Settings.ts"
 
 const listener = Layer.unwrap(
-  Effect.map(AppConfig, ({ host, port, shutdownGrace }) => Listener.layer({ host, port, grace: shutdownGrace }))
+  Effect.map(AppConfig, ({ drainDelay, host, port, shutdownGrace }) =>
+    Listener.layer({ host, port, grace: shutdownGrace, drainDelay })
+  )
 )
 
 const admin = Layer.unwrap(
   Effect.map(AppConfig, ({ adminHost, adminPort }) => Admin.layer({ host: adminHost, port: adminPort }))
 )
+
+const build = Layer.unwrap(Effect.map(AppConfig, ({ quarryCommit }) => ProcessMetrics.build(quarryCommit)))
 
 const signals = Layer.unwrap(Effect.map(AppConfig, ({ shutdownGrace }) => Signals.layer({ grace: shutdownGrace })))
 
@@ -31,7 +36,7 @@ Layer.effectDiscard(announce).pipe(
   Layer.provide(admin),
   Layer.provide(Services.layer),
   Layer.provide([Readiness.layer, ProviderStates.layer]),
-  Layer.provide(ProcessMetrics.layer),
+  Layer.provide([ProcessMetrics.layer, FileDescriptors.layer, build]),
   Layer.provide(signals),
   Layer.provide(Telemetry.layer),
   Layer.provide(Logging.layer("stdout")),

@@ -14,7 +14,10 @@ const Package = Schema.Struct({
 const Lock = Schema.fromJsonString(Schema.Struct({ packages: Schema.Record(Schema.String, Package) }))
 
 const Manifest = Schema.fromJsonString(
-  Schema.Struct({ optionalDependencies: Schema.Record(Schema.String, Schema.String) })
+  Schema.Struct({
+    optionalDependencies: Schema.Record(Schema.String, Schema.String),
+    scripts: Schema.Struct({ start: Schema.String })
+  })
 )
 
 const read = (name: string) => readFileSync(new URL(`../${name}`, import.meta.url), "utf8")
@@ -48,5 +51,16 @@ describe("package-lock.json", () => {
       Object.entries(optionalDependencies).map(([name, version]) => [`node_modules/${name}`, version, true])
     )
     assert.isAbove(builds.length, 4)
+  })
+})
+
+describe("npm start", () => {
+  /** Windows has no `exec`, and runs the part behind `||`. */
+  it("gives Node the same flags as bin/quarry-server", () => {
+    const flagsOf = (text: string) => text.split(/\s/).filter((word) => word.startsWith("--"))
+    const { scripts } = Schema.decodeUnknownSync(Manifest)(read("package.json"))
+    const flags = flagsOf(scripts.start)
+    assert.isNotEmpty(flags)
+    assert.deepStrictEqual(flagsOf(read("bin/quarry-server")), flags)
   })
 })

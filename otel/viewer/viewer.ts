@@ -3,7 +3,7 @@ import { decodeSpans, type OtlpSpan } from "./Otlp.ts"
 import { listPage, tracePage } from "./waterfall.ts"
 
 /*
- * A collector for one developer: takes OTLP over HTTP on a port of the loopback, 4318 unless an argument says another,
+ * A collector for one developer: takes OTLP over HTTP on a port of the loopback, 4318 unless TRACES_PORT says another,
  * keeps the latest traces in memory and shows each as a timeline. `/batch/bat_…` finds the trace of a batch.
  */
 
@@ -69,8 +69,16 @@ const server = createServer(async (request, response) => {
     .end(page ?? "There is no such trace.")
 })
 
-const port = Number(process.argv[2] ?? 4318)
+const port = Number(process.env.TRACES_PORT ?? 4318)
 server.listen(port, "127.0.0.1", () => {
   const address = server.address()
   console.log(`Traces at http://127.0.0.1:${typeof address === "object" ? address?.port : port}/`)
 })
+
+/** Without a handler, a first process of a container ignores these signals. */
+for (const signal of ["SIGTERM", "SIGINT"] as const) {
+  process.on(signal, () => {
+    server.close()
+    server.closeAllConnections()
+  })
+}

@@ -187,6 +187,14 @@ export const service: Board = {
           ["v8js_memory_heap_used_bytes", "{{instance}} heap"],
           ["quarry_process_memory_external_bytes", "{{instance}} buffers"]
         ),
+        panel(
+          "File descriptors",
+          "short",
+          "Without any left, new connections are closed unanswered.",
+          ["quarry_process_file_descriptor_open", "{{instance}} open"],
+          ["quarry_process_file_descriptor_limit", "{{instance}} limit"],
+          ["increase(quarry_process_file_descriptor_exhausted_total[$__rate_interval])", "{{instance}} none left"]
+        ),
         panel("Garbage collection, seconds per second", "s", "Time in which nothing else ran.", [
           `sum by (instance, v8js_gc_type) (${rate("v8js_gc_duration_seconds_sum")})`,
           "{{instance}} {{v8js_gc_type}}"
@@ -200,7 +208,18 @@ export const service: Board = {
           `sum by (signal, reason) (${rate("quarry_telemetry_dropped_total")})`,
           "{{signal}} {{reason}}"
         ]),
-        panel("Age of the processes", "s", "A step down is a restart.", ["process_uptime_seconds", "{{instance}}"])
+        panel(
+          "Ready, and the database's checks",
+          "short",
+          "1 is well. /readyz fails at 0 of the first; the others are those of /readyz?full (R54).",
+          ["quarry_ready", "{{instance}} ready"],
+          ["quarry_readiness_check", "{{instance}} {{check}}"]
+        ),
+        panel("Age of the processes", "s", "A step down is a restart.", ["process_uptime_seconds", "{{instance}}"]),
+        panel("Versions", "short", "Replicas of each version: two while a new one is rolled out.", [
+          "sum by (version, commit, node) (quarry_build_info)",
+          "{{version}} {{commit}} on Node {{node}}"
+        ])
       ]
     }
   ]

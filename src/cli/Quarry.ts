@@ -1,8 +1,8 @@
 import { Effect, type Layer } from "effect"
 import { CliConfig, CliOutput, Command, GlobalFlag } from "effect/cli"
 import type { SqlClient } from "effect/sql"
-import manifest from "../../package.json" with { type: "json" }
 import { NotFound } from "../domain/errors.ts"
+import { version } from "../domain/version.ts"
 import type { Accounts } from "../services/Accounts.ts"
 import type { DocumentIndex } from "../services/DocumentIndex.ts"
 import type { KeyStore } from "../services/KeyStore.ts"
@@ -43,7 +43,7 @@ export const make = <E, R>({ database, providers, settings, storage }: CommandLa
     ]),
     Command.withGlobalFlags([Json])
   )
-  const run = Command.runWith(quarry, { version: manifest.version })
+  const run = Command.runWith(quarry, { version })
   return (args: ReadonlyArray<string>) =>
     run(args).pipe(
       Effect.mapError((error) => (error instanceof NotFound ? new CommandFailed({ message: error.message }) : error)),

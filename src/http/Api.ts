@@ -1,5 +1,6 @@
 import { HttpApi, OpenApi } from "effect/http-api"
 import { documentKeys, reportAll } from "../domain/fields.ts"
+import { version } from "../domain/version.ts"
 import { AccountGroup } from "./groups/AccountGroup.ts"
 import { KeysGroup } from "./groups/KeysGroup.ts"
 import { McpGroup } from "./groups/McpGroup.ts"
@@ -18,7 +19,7 @@ export class Api extends HttpApi.make("quarry")
   .annotateMerge(
     OpenApi.annotations({
       title: "Quarry",
-      version: "1",
+      version,
       description: "Web search over six targets, answered as JSON.",
       transform: completeDocument
     })

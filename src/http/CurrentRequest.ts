@@ -23,11 +23,16 @@ export interface RequestState {
   /** Sent in the response's header and in its error envelope (R2). */
   readonly id: string
   readonly logFields: { -readonly [Name in keyof LogFields]: LogFields[Name] }
+  /**
+   * Work that goes on when the client has left, such as a search that was dispatched. It adds the last fields of the log
+   * line, which then waits for it: a charge that nobody got an answer for must be in the log.
+   */
+  work: Effect.Effect<void> | undefined
   /** Response headers. They are set in one step at the end, because each step copies all headers of the response. */
   readonly headers: Record<string, string>
 }
 
-export const makeRequestState = (id: string): RequestState => ({ id, logFields: {}, headers: {} })
+export const makeRequestState = (id: string): RequestState => ({ id, logFields: {}, work: undefined, headers: {} })
 
 /** Set by the edge for every request. */
 export const CurrentRequest = Context.Reference<RequestState>("quarry/http/CurrentRequest", {

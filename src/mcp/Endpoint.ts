@@ -1,10 +1,10 @@
 import { Cause, Effect, Layer, Metric, Result } from "effect"
 import { HttpRouter, HttpServerResponse } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
-import manifest from "../../package.json" with { type: "json" }
 import { type InternalError, internalError } from "../domain/errors.ts"
 import type { RawFields } from "../domain/fields.ts"
 import type { AccountPrincipal } from "../domain/Principal.ts"
+import { version } from "../domain/version.ts"
 import { Api } from "../http/Api.ts"
 import { readText } from "../http/body.ts"
 import { jsonSchemaOf } from "../http/jsonSchema.ts"
@@ -21,7 +21,7 @@ import { account } from "./tools/account.ts"
 import { bulkSearch } from "./tools/bulkSearch.ts"
 import { webSearch } from "./tools/webSearch.ts"
 
-const info = { name: "quarry", title: "Quarry web search", version: manifest.version }
+const info = { name: "quarry", title: "Quarry web search", version }
 
 const instructions =
   "Web search. Use web_search for one question and bulk_search for several at once; both return ranked links with " +

@@ -1,9 +1,11 @@
 import { fileURLToPath } from "node:url"
 import { Console, Context, DateTime, Effect, FileSystem, Layer, Redacted } from "effect"
+import { targets } from "../domain/Target.ts"
 import * as DocumentFile from "../layers/DocumentFile.ts"
 import { Accounts } from "../services/Accounts.ts"
 import { DocumentIndex } from "../services/DocumentIndex.ts"
 import { KeyStore } from "../services/KeyStore.ts"
+import { Providers } from "../services/Providers.ts"
 import { AppConfig } from "../settings/Settings.ts"
 import { LogFormat } from "./Logging.ts"
 
@@ -82,8 +84,21 @@ const announceJson = Effect.fnUntraced(function* (baseUrl: string, secret: Redac
   yield* entry(`${keyIntroduction} ${curl}`, { base_url: baseUrl, key: Redacted.value(secret), curl })
 })
 
+/** Warns of every target whose searches cannot be answered. */
+const warnOfUnserved = Effect.gen(function* () {
+  const providers = yield* Providers
+  for (const target of targets) {
+    if (yield* providers.serves(target)) continue
+    yield* Effect.logWarning(
+      `Nothing serves ${target}: it has no provider, or only the built-in index without documents. Its searches are ` +
+        "answered upstream_error and not charged. Name a provider in QUARRY_PROVIDERS or SEARXNG_URL, or fill the " +
+        "index: npm run quarry -- index load FILE"
+    )
+  }
+})
+
 /** Prints on stdout that the service is up, once it listens. */
-export const announce: Effect.Effect<void, never, AppConfig | FirstStart> = Effect.gen(function* () {
+export const announce: Effect.Effect<void, never, AppConfig | FirstStart | Providers> = Effect.gen(function* () {
   const { baseUrl, databaseUrl, dataDir, marketplacePlan, marketplaceProxySecret } = yield* AppConfig
   const { secret } = yield* FirstStart
   if (databaseUrl === undefined) {
@@ -96,6 +111,7 @@ export const announce: Effect.Effect<void, never, AppConfig | FirstStart> = Effe
     const unset = marketplacePlan === undefined ? "MARKETPLACE_PLAN" : "MARKETPLACE_PROXY_SECRET"
     yield* Effect.logWarning(`${unset} is not set: the marketplace is off.`)
   }
+  yield* warnOfUnserved
   const print = (yield* LogFormat) === "json" ? announceJson : announcePretty
   yield* print(baseUrl, secret)
 })

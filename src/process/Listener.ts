@@ -4,12 +4,15 @@ import { HttpRouter } from "effect/http"
 import { limits } from "../http/listener/limits.ts"
 import { type ListenerLimits, serve } from "../http/listener/NodeListener.ts"
 import * as Routes from "./Routes.ts"
+import { FirstSignal } from "./Signals.ts"
 
 export interface ListenerOptions {
   readonly host: string
   readonly port: number
   /** The longest that a shutdown may take altogether. */
   readonly grace: Duration.Duration
+  /** The time at the start of a shutdown in which requests are still accepted (R54); at most half of the grace. */
+  readonly drainDelay: Duration.Duration
   readonly limits?: Partial<ListenerLimits>
 }
 
@@ -19,13 +22,17 @@ const closingReserve = (grace: Duration.Duration): Duration.Duration =>
 
 /** Starts the public listener and returns its address. Fails when the address cannot be bound. */
 export const make = Effect.fnUntraced(function* ({ grace, host, port, ...options }: ListenerOptions) {
+  const firstSignal = yield* FirstSignal
+  const drainDelay = Duration.min(options.drainDelay, Duration.times(grace, 0.5))
   const app = yield* HttpRouter.toHttpEffect(Routes.layer).pipe(
     Effect.provideService(HttpRouter.RouterConfig, Routes.routerConfig)
   )
   return yield* serve(app, {
     host,
     port,
-    drain: Duration.subtract(grace, closingReserve(grace)),
+    // SIGINT comes from a person at a terminal, where no load balancer has to notice anything.
+    drainDelay: () => (firstSignal() === "SIGINT" ? Duration.zero : drainDelay),
+    drain: Duration.subtract(grace, Duration.sum(closingReserve(grace), drainDelay)),
     limits: { ...limits, ...options.limits }
   })
 })

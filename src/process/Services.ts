@@ -86,7 +86,7 @@ const watch = LedgerWatch.layer.pipe(Layer.provide(Migrations.layer), Layer.prov
 
 /** All services of the public listener, chosen by the settings. */
 export const layer = Layer.mergeAll(Search.layer, Bulk.layer, callers, readiness, watch).pipe(
-  Layer.provide(providers),
+  Layer.provideMerge(providers),
   Layer.provide(limits),
   Layer.provideMerge([Storage.layer, shared, Ids.layer, trustedProxies, SecretHeaders.layer])
 )

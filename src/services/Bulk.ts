@@ -2,15 +2,17 @@ import { Clock, Context, Duration, Effect, Exit, Fiber, Layer, Result, Tracer } 
 import type { Answer } from "../domain/Answer.ts"
 import type { BulkRows } from "../domain/BulkRequest.ts"
 import type { BulkBody, ErrorRow, RowBody } from "../domain/BulkResult.ts"
-import { internalError, type QuotaExceeded, UpstreamTimeout } from "../domain/errors.ts"
+import { internalError, type QuotaExceeded, type UpstreamError, UpstreamTimeout } from "../domain/errors.ts"
 import type { LogEntry } from "../domain/LogEntry.ts"
 import type { Principal } from "../domain/Principal.ts"
 import type { InvalidSearch, SearchRequest } from "../domain/SearchRequest.ts"
+import type { Target } from "../domain/Target.ts"
 import { Attempts } from "./Attempts.ts"
 import { type Dispatch, makeDispatch, toBody, toLogEntry } from "./Dispatch.ts"
 import { Ids } from "./Ids.ts"
 import { Limits } from "./Limits.ts"
 import { type LedgerTimings, makeMetering, type Receipt } from "./Metering.ts"
+import { Providers, unservedError } from "./Providers.ts"
 import { RequestId } from "./RequestId.ts"
 import { cacheKey } from "./ResultCache.ts"
 import { countRows, traceRows } from "./RowTelemetry.ts"
@@ -23,6 +25,12 @@ export interface BulkSettlement {
   readonly timings: LedgerTimings
 }
 
+/** A batch that runs until it is settled, also when its caller has left. */
+export interface StartedBatch {
+  readonly id: string
+  readonly settlement: Fiber.Fiber<BulkSettlement, QuotaExceeded>
+}
+
 /** Runs batches: many searches with one hold and one time budget. */
 export class Bulk extends Context.Service<
   Bulk,
@@ -30,9 +38,13 @@ export class Bulk extends Context.Service<
     /**
      * Reserves a credit for each valid row, runs the rows concurrently, and settles once. Dispatched rows are charged
      * and logged, and the rest of the hold is returned. The caller's interruption stops only rows that have not started
-     * (R21).
+     * (R21); `onStart` gets what goes on without the caller.
      */
-    readonly run: (principal: Principal, rows: BulkRows) => Effect.Effect<BulkSettlement, QuotaExceeded>
+    readonly run: (
+      principal: Principal,
+      rows: BulkRows,
+      onStart?: (batch: StartedBatch) => void
+    ) => Effect.Effect<BulkSettlement, QuotaExceeded>
   }
 >()("quarry/services/Bulk") {
   static readonly layer = Layer.effect(
@@ -43,19 +55,25 @@ export class Bulk extends Context.Service<
         ids: yield* Ids,
         dispatch: yield* makeDispatch,
         budget: (yield* Limits).bulkBudget,
+        providers: yield* Providers,
         scope: yield* Effect.scope
       }
 
       // Runs in a fiber of its own, as a single search does: an interruption of the caller ends only its wait and the
       // start of further rows.
-      const run = Effect.fnUntraced(function* (principal: Principal, rows: BulkRows) {
-        const batch = newBatch(yield* deps.ids.make("bat_"), principal, rows)
+      const run = Effect.fnUntraced(function* (
+        principal: Principal,
+        rows: BulkRows,
+        onStart?: (batch: StartedBatch) => void
+      ) {
+        const batch = newBatch(yield* deps.ids.make("bat_"), principal, yield* rejectUnserved(deps, rows))
         const settlement = withSpan(
           "Bulk.run",
           { attributes: { "quarry.batch.id": batch.id, "quarry.batch.size": rows.length } },
           () => runBatch(deps, batch)
         )
         const fiber = yield* Effect.forkIn(settlement, deps.scope, { startImmediately: true })
+        onStart?.({ id: batch.id, settlement: fiber })
         return yield* Effect.onInterrupt(Fiber.join(fiber), () =>
           Effect.sync(() => {
             batch.isStopped = true
@@ -73,6 +91,7 @@ interface Deps {
   readonly ids: Ids["Service"]
   readonly dispatch: Effect.Success<typeof makeDispatch>
   readonly budget: Duration.Duration
+  readonly providers: Providers["Service"]
   readonly scope: Effect.Success<typeof Effect.scope>
 }
 
@@ -90,8 +109,11 @@ export interface Row {
   entry: LogEntry | undefined
 }
 
+/** The error of a row that is not dispatched. */
+type RowError = InvalidSearch | UpstreamError
+
 type RowState =
-  | { readonly _tag: "rejected"; readonly error: InvalidSearch }
+  | { readonly _tag: "rejected"; readonly error: RowError }
   | { readonly _tag: "waiting"; readonly request: SearchRequest }
   | { readonly _tag: "running"; readonly request: SearchRequest; readonly since: number }
   | { readonly _tag: "done"; readonly request: SearchRequest; readonly exit: Exit.Exit<Dispatch> }
@@ -111,7 +133,19 @@ export interface Batch {
   hasEnded: boolean
 }
 
-const newBatch = (id: string, principal: Principal, rows: BulkRows): Batch => {
+type CheckedRows = ReadonlyArray<Result.Result<SearchRequest, RowError>>
+
+/** Rejects the rows whose target nobody serves: they are not dispatched and not charged. */
+const rejectUnserved = Effect.fnUntraced(function* ({ providers }: Deps, rows: BulkRows) {
+  const targets = new Set(rows.flatMap((row) => (Result.isSuccess(row) ? [row.success.target] : [])))
+  const unserved = new Set<Target>()
+  for (const target of targets) if (!(yield* providers.serves(target))) unserved.add(target)
+  return rows.map((row): CheckedRows[number] =>
+    Result.isSuccess(row) && unserved.has(row.success.target) ? Result.fail(unservedError) : row
+  )
+})
+
+const newBatch = (id: string, principal: Principal, rows: CheckedRows): Batch => {
   const all = rows.map(
     (row, index): Row => ({
       index,

@@ -21,6 +21,20 @@ export const toolCalls = counter("quarry.mcp.calls", {
   labels: ["tool", "outcome"]
 })
 
+/** 1 while load balancers should send requests here (R54). */
+export const processReady = gauge("quarry.ready", {
+  description: "1 while this process takes requests: it has started and does not drain",
+  unit: "{process}",
+  labels: []
+})
+
+/** 1 where a check of `/readyz?full` was ok. */
+export const readinessCheck = gauge("quarry.readiness.check", {
+  description: "1 where the latest check was ok: that the database reads, that it would write",
+  unit: "{check}",
+  labels: ["check"]
+})
+
 export const creditsCharged = counter("quarry.credits.charged", {
   description: "Credits charged",
   unit: "{credit}",

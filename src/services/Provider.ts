@@ -3,6 +3,7 @@ import { type Capabilities, unsupportedReason } from "../domain/Capabilities.ts"
 import type { UpstreamRow } from "../domain/Organic.ts"
 import type { Refusal } from "../domain/Refusal.ts"
 import type { SearchRequest } from "../domain/SearchRequest.ts"
+import type { Target } from "../domain/Target.ts"
 
 /** The longest that a call waits for its turn at a provider with limits, where the caller sets no other. */
 export const defaultQueueMs = 1_000
@@ -13,6 +14,8 @@ export interface Provider {
   readonly name: string
   /** Undefined where it can serve every search. */
   readonly capabilities?: Capabilities
+  /** True while it has nothing to search in: the built-in index without documents. Absent in providers elsewhere. */
+  readonly isEmpty?: (target: Target) => Effect.Effect<boolean>
   /**
    * The rows of the answered page in rank order: rows `(page - 1) * num + 1` to `page * num` of the upstream's list,
    * or a few more, which ranking cuts (R13). May be empty. Each call may wait `maxQueueMs` for its turn. Requires that

@@ -77,6 +77,11 @@ const cutOff = { reason: "cut_off", message: "the batch ended before the provide
 /** The share of an attempt's time that it may wait for its turn. The last one may wait longer, as none comes after it. */
 const queueShare = { last: 0.8, others: 0.3 }
 
+/** The error of a search that is not dispatched, because no provider serves its target. It is not charged. */
+export const unservedError = new UpstreamError({
+  message: "No search provider is set up for this target. Nothing was charged."
+})
+
 const upstreamError = new UpstreamError({
   message: "The search provider could not be reached or gave no usable answer."
 })
@@ -169,12 +174,20 @@ const monitorsOf = Effect.fnUntraced(function* (table: ProviderTable) {
   const lists = new Map<Target, ReadonlyArray<ProviderMonitor>>()
   for (const target of targets) {
     lists.set(target, yield* Effect.forEach(table[target], states.monitor))
-    if (table[target].length === 0) {
-      yield* Effect.logWarning(`No provider serves ${target}: it answers upstream_error to every search.`)
-    }
   }
   return lists
 })
+
+const isServed = Effect.succeed(true)
+
+/** True while one of the providers has something to search in. */
+const servedBy = (providers: ReadonlyArray<Provider>, target: Target): Effect.Effect<boolean> =>
+  providers.some(({ isEmpty }) => isEmpty === undefined)
+    ? isServed
+    : Effect.map(
+        Effect.forEach(providers, ({ isEmpty }) => isEmpty?.(target) ?? Effect.succeed(false)),
+        (all) => all.includes(false)
+      )
 
 /**
  * Searches at the providers of a target. They are called in order until one answers, and all attempts share the time
@@ -189,6 +202,11 @@ export class Providers extends Context.Service<
       deadline: Deadline,
       attempts?: Attempts
     ) => Effect.Effect<Answer, UpstreamError | UpstreamTimeout>
+    /**
+     * False while no search of the target could be answered: it has no provider, or only a built-in index without
+     * documents. Such searches are not dispatched, because they would be charged.
+     */
+    readonly serves: (target: Target) => Effect.Effect<boolean>
   }
 >()("quarry/services/Providers") {
   static readonly layer = (table: ProviderTable): Layer.Layer<Providers, never, ProviderStates> =>
@@ -207,7 +225,7 @@ export class Providers extends Context.Service<
             const strategy = table.hedged?.has(request.target) === true ? hedge : failOver
             return strategy(targetSearch, candidates)
           })
-        return Providers.of({ search })
+        return Providers.of({ search, serves: (target) => servedBy(table[target], target) })
       })
     )
 }

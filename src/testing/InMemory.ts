@@ -49,7 +49,8 @@ export const providers = (
         provider: "test",
         ranking: new Ranking(rank(rows, request.num)),
         cached: false
-      }))
+      })),
+    serves: () => Effect.succeed(true)
   })
 
 export interface Options {

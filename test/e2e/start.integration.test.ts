@@ -1,8 +1,9 @@
 import { mkdirSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Redacted } from "effect"
-import { serverUrl } from "../support/Database.ts"
+import { Effect, Redacted, Schedule } from "effect"
+import { targets } from "../../src/domain/Target.ts"
+import { freshDatabase, serverUrl } from "../support/Database.ts"
 import * as EmbeddedStore from "../support/EmbeddedStore.ts"
 import { describeWithPostgres } from "../support/Postgres.ts"
 import { describeWithRedis, RedisServer } from "../support/RedisServer.ts"
@@ -227,6 +228,47 @@ describeWithPostgres("npm start on a Postgres that it cannot use", () => {
       assert.match(line, /DATABASE_URL/)
       assert.notInclude(line, "hunter2")
     })
+  )
+})
+
+describeWithPostgres("npm start on Postgres without providers", () => {
+  it.live(
+    "I4: warns of each target while the index is empty, charges nothing, and serves once documents are loaded",
+    () =>
+      Effect.gen(function* () {
+        const { url } = yield* freshDatabase
+        const env = { ...secrets, DATABASE_URL: Redacted.value(url), PORT: `${yield* freePort}`, LOG_FORMAT: "json" }
+        const quarry = (...args: ReadonlyArray<string>) =>
+          Effect.gen(function* () {
+            const { code, stderr, stdout } = yield* (yield* spawned("src/cli.ts", [...args, "--json"], env)).ended
+            assert.strictEqual(code, 0, stderr)
+            return JSON.parse(stdout)
+          })
+        const server = yield* start(env)
+        const said = yield* server.said(listens)
+        for (const target of targets) assert.include(said, `Nothing serves ${target}: `)
+
+        const { account_id: id } = yield* quarry("account", "create", "--email", "a@example.com")
+        const { secret } = yield* quarry("key", "create", "--account", id, "--name", "test")
+        const search = Effect.promise(async () => {
+          const response = await fetch(`http://localhost:${env.PORT}/v1/query?query=http`, {
+            headers: { authorization: `Bearer ${secret}` }
+          })
+          return [response.status, response.headers.get("x-credits-used")]
+        })
+        assert.deepStrictEqual(yield* search, [502, "0"])
+
+        const file = join(yield* temporaryDirectory, "documents.jsonl")
+        writeFileSync(file, JSON.stringify({ url: "https://a.test/", title: "HTTP", description: "HTTP" }))
+        yield* quarry("index", "load", file)
+        const served = yield* Effect.repeat(search, {
+          until: ([status]) => status === 200,
+          schedule: Schedule.spaced("1 second"),
+          times: 30
+        })
+        assert.deepStrictEqual(served, [200, "1"])
+      }),
+    timeout
   )
 })
 

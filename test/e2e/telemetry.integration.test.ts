@@ -4,6 +4,7 @@ import { join } from "node:path"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Redacted } from "effect"
 import type { OtlpSpan } from "../../otel/viewer/Otlp.ts"
+import { version } from "../../src/domain/version.ts"
 import * as Collector from "../support/Collector.ts"
 import * as Database from "../support/Database.ts"
 import * as EmbeddedStore from "../support/EmbeddedStore.ts"
@@ -154,6 +155,10 @@ describe("telemetry", () => {
         assert.strictEqual(answer.status, 200)
         const { batch_id, results } = JSON.parse(answer.body)
         const { stdout } = yield* end(process)
+
+        for (const signal of ["/v1/traces", "/v1/metrics", "/v1/logs"])
+          assert.isTrue(collector.keys.has(signal), signal)
+        assert.isTrue(collector.bodies.every((body) => body.includes("service.version") && body.includes(version)))
 
         const trace = collector.spans.filter(({ traceId }) => traceId === remote.traceId)
         const server = only(named(trace, "POST /v1/bulk"))

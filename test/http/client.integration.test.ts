@@ -24,9 +24,12 @@ import { aCaller, found, providing, services, servicesOver, unlimited } from "..
 
 /** The public listener on a free port, and a client for it. */
 const listening = Effect.fnUntraced(function* () {
-  const { port } = yield* Listener.make({ host: "127.0.0.1", port: 0, grace: Duration.seconds(5) }).pipe(
-    Effect.provideService(References.MinimumLogLevel, "None")
-  )
+  const { port } = yield* Listener.make({
+    host: "127.0.0.1",
+    port: 0,
+    grace: Duration.seconds(5),
+    drainDelay: Duration.zero
+  }).pipe(Effect.provideService(References.MinimumLogLevel, "None"))
   const baseUrl = `http://127.0.0.1:${port}`
   return (headers: Readonly<Record<string, string>> = {}) => ApiClient.make(baseUrl, headers)
 })

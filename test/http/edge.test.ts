@@ -185,13 +185,57 @@ describe("the log", () => {
       yield* advance("5 seconds")
       const [line, ...others] = lines.filter(({ path }) => path === "/v1/query")
       assert.deepStrictEqual(others, [])
-      assert.deepInclude(line, { outcome: "client_closed", principal: "key", account_id: caller.account.id })
+      assert.deepInclude(line, {
+        outcome: "client_closed",
+        principal: "key",
+        account_id: caller.account.id,
+        duration_ms: 1000,
+        credits: 1,
+        cached: false,
+        search_ms: 3000,
+        settle_ms: 0
+      })
       assert.notProperty(line, "status")
       const logged = yield* Effect.flatMap(QueryLog, (log) => log.recent(caller.account.id, 10))
       assert.deepStrictEqual(
         logged.map(({ outcome }) => outcome),
         ["ok"]
       )
+    }).pipe(
+      Effect.provide(services(providing(() => Effect.as(Effect.sleep("3 seconds"), found(1))))),
+      Effect.provide(Logger.layer([logger]))
+    )
+  })
+
+  it.effect("I2: the line of a batch that a proxy cut has its id and what was charged, once it is settled", () => {
+    const lines: Array<Record<string, unknown>> = []
+    const logger = Logger.map(Logger.formatStructured, ({ annotations }) => void lines.push(annotations))
+    return Effect.gen(function* () {
+      const caller = yield* aCaller({ plan: "trial" })
+      const api = yield* TestApi.make
+      const queries = Array.from({ length: 12 }, (_, index) => `query ${index}`)
+      const init = {
+        body: JSON.stringify({ target: "alpha_search", queries: [...queries, ""] }),
+        headers: { ...caller.auth, "content-type": "application/json" }
+      }
+      const fiber = yield* Effect.forkChild(api.send("POST", "/v1/bulk", init))
+      yield* advance("4 seconds")
+      yield* Fiber.interrupt(fiber)
+      assert.deepStrictEqual(lines, [])
+      yield* advance("5 seconds")
+      const log = yield* Effect.flatMap(QueryLog, (log) => log.recent(caller.account.id, 20))
+      // The trial runs five rows at a time: five had ended, and five were sent.
+      assert.strictEqual(log.length, 10)
+      assert.strictEqual(lines.length, 1)
+      assert.deepInclude(lines[0], {
+        path: "/v1/bulk",
+        outcome: "client_closed",
+        duration_ms: 4000,
+        batch_id: log[0]?.batchId,
+        rows: 13,
+        rows_failed: 3,
+        credits: 10
+      })
     }).pipe(
       Effect.provide(services(providing(() => Effect.as(Effect.sleep("3 seconds"), found(1))))),
       Effect.provide(Logger.layer([logger]))

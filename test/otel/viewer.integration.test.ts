@@ -13,7 +13,10 @@ const program = fileURLToPath(new URL("../../otel/viewer/viewer.ts", import.meta
 /** The viewer in a process of its own, and its address. */
 const viewer = Effect.acquireRelease(
   Effect.promise(async () => {
-    const child = spawn(process.execPath, [program, "0"], { stdio: ["ignore", "pipe", "inherit"] })
+    const child = spawn(process.execPath, [program], {
+      env: { ...process.env, TRACES_PORT: "0" },
+      stdio: ["ignore", "pipe", "inherit"]
+    })
     const [line] = await once(createInterface(child.stdout), "line")
     return { child, url: String(/http:\S+(?=\/)/.exec(line)?.[0]) }
   }),

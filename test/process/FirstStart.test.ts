@@ -1,15 +1,18 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Console, Effect, Logger, Redacted } from "effect"
+import { Console, Effect, Layer, Logger, Redacted } from "effect"
+import type { Target } from "../../src/domain/Target.ts"
 import { announce, FirstStart } from "../../src/process/FirstStart.ts"
+import { Providers } from "../../src/services/Providers.ts"
 import { AppConfig } from "../../src/settings/Settings.ts"
 
 const secret = [Redacted.make("a secret")]
 
 /** What a start warns of, under settings. */
-const warnings = Effect.fnUntraced(function* (settings: Partial<AppConfig["Service"]>) {
+const warnings = Effect.fnUntraced(function* (settings: Partial<AppConfig["Service"]>, unserved?: Target) {
   const lines: Array<string> = []
   yield* announce.pipe(
     Effect.provideService(FirstStart, { secret: undefined }),
+    Effect.provide(Layer.mock(Providers, { serves: (target) => Effect.succeed(target !== unserved) })),
     Effect.provideService(Console.Console, { ...console, log: () => undefined }),
     Effect.provide(AppConfig.layerTest({ databaseUrl: Redacted.make("postgres://a"), ...settings })),
     Effect.provide(Logger.layer([Logger.make(({ message }) => lines.push(String(message)))]))
@@ -18,6 +21,14 @@ const warnings = Effect.fnUntraced(function* (settings: Partial<AppConfig["Servi
 })
 
 describe("what a start tells", () => {
+  it.effect("a target that nobody serves is one line that says what to do", () =>
+    Effect.gen(function* () {
+      const [line, ...others] = yield* warnings({}, "gamma_search")
+      assert.deepStrictEqual(others, [])
+      assert.match(line ?? "", /^Nothing serves gamma_search: .*not charged.*QUARRY_PROVIDERS.*index load/)
+    })
+  )
+
   it.effect("half of a marketplace's settings is one line that names the other half", () =>
     Effect.gen(function* () {
       assert.deepStrictEqual(yield* warnings({ marketplaceProxySecret: secret }), [

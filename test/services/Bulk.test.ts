@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Clock, Effect, Fiber, Result } from "effect"
+import { Clock, Effect, Fiber, Layer, Result } from "effect"
 import { TestClock } from "effect/testing"
 import * as fc from "fast-check"
 import { type BulkRows, parseBulk } from "../../src/domain/BulkRequest.ts"
@@ -7,6 +7,7 @@ import { UpstreamError } from "../../src/domain/errors.ts"
 import type { SearchRequest } from "../../src/domain/SearchRequest.ts"
 import { Bulk } from "../../src/services/Bulk.ts"
 import { Ledger } from "../../src/services/Ledger.ts"
+import { Providers } from "../../src/services/Providers.ts"
 import { QueryLog } from "../../src/services/QueryLog.ts"
 import { aCaller, found, providing, services } from "../support/Services.ts"
 import { advance } from "../support/Time.ts"
@@ -51,6 +52,31 @@ describe("Bulk", () => {
       )
       assert.strictEqual(tookMs, 900)
     }).pipe(Effect.provide(services(timed)))
+  )
+
+  it.effect("I4: a row whose target nobody serves is upstream_error and not charged; the others run", () =>
+    Effect.gen(function* () {
+      const rows = ["a 0", { query: "b", target: "gamma_search" }, "c 0", { query: "d", target: "gamma_search" }]
+      const { codes, log, receipt, used } = yield* runTimed(rows, 1)
+      assert.deepStrictEqual(codes, ["ok", "upstream_error", "ok", "upstream_error"])
+      assert.strictEqual(receipt.creditsUsed, 2)
+      assert.strictEqual(used, 2)
+      assert.deepStrictEqual(
+        log.map(({ request }) => request.target),
+        ["alpha_search", "alpha_search"]
+      )
+    }).pipe(
+      Effect.provide(
+        services(
+          Layer.effect(
+            Providers,
+            Effect.map(Providers, ({ search }) =>
+              Providers.of({ search, serves: (target) => Effect.succeed(target !== "gamma_search") })
+            )
+          ).pipe(Layer.provide(timed))
+        )
+      )
+    )
   )
 
   it.effect("R20: a row has 15 seconds of its own: 14.9 s is answered, never is upstream_timeout at 15 s", () =>

@@ -65,6 +65,25 @@ const failed = (alpha: ReadonlyArray<Provider>, fields?: Parameters<typeof searc
     return { code: error._tag, message: error.message, afterMs }
   })
 
+describe("the targets that are served", () => {
+  const indexed = (isEmpty: boolean): Provider => ({ ...answers("index"), isEmpty: () => Effect.succeed(isEmpty) })
+
+  const served = (alpha: ReadonlyArray<Provider>) =>
+    Effect.flatMap(Providers, ({ serves }) => serves("alpha_search")).pipe(
+      Effect.provide(Layer.provide(Providers.layer(tableOf(alpha)), ProviderStates.layer))
+    )
+
+  it.effect("are those with a provider that has something to search in", () =>
+    Effect.gen(function* () {
+      assert.isTrue(yield* served([answers("a")]))
+      assert.isTrue(yield* served([indexed(false)]))
+      assert.isTrue(yield* served([indexed(true), answers("a")]))
+      assert.isFalse(yield* served([indexed(true)]))
+      assert.isFalse(yield* served([]))
+    })
+  )
+})
+
 describe("Providers", () => {
   it.effect("asks the target's own providers in order and names the one that answered", () =>
     Effect.gen(function* () {

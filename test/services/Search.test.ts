@@ -28,7 +28,23 @@ describe("Search", () => {
       yield* TestClock.adjust("15 seconds")
       const { body } = yield* Fiber.join(fiber)
       assert.strictEqual(Result.isFailure(body) && body.failure._tag, "upstream_timeout")
-    }).pipe(Effect.provide(services(Layer.mock(Providers, { search: () => Effect.never }))))
+    }).pipe(Effect.provide(services(providing(() => Effect.never))))
+  )
+
+  it.effect("I4: a target that nobody serves is upstream_error, not dispatched, not charged and not logged", () =>
+    Effect.gen(function* () {
+      const search = yield* Search
+      const caller = yield* aCaller({ plan: "custom", quota: 0 })
+      const { body, entry, receipt } = yield* search.run(caller.principal, aRequest)
+      assert.strictEqual(Result.isFailure(body) && body.failure._tag, "upstream_error")
+      assert.isUndefined(entry)
+      assert.deepInclude(receipt, { creditsUsed: 0, balance: 0 })
+      assert.deepStrictEqual(yield* state(caller), { used: 0, outcomes: [] })
+    }).pipe(
+      Effect.provide(
+        services(Layer.mock(Providers, { search: () => Effect.die("dispatched"), serves: () => Effect.succeed(false) }))
+      )
+    )
   )
 
   it.effect("the last provider that its search's deadline cuts off is counted as a timeout of that provider", () =>

@@ -52,6 +52,8 @@ const contract = {
   LOG_LEVEL: "info",
   LOG_FORMAT: null,
   SHUTDOWN_GRACE: "75 seconds",
+  DRAIN_DELAY: "5 seconds",
+  QUARRY_COMMIT: null,
   OTEL_SDK_DISABLED: false,
   OTEL_EXPORTER_OTLP_ENDPOINT: null,
   OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: null,

@@ -13,6 +13,7 @@ export const start = Effect.fnUntraced(function* (options?: {
   readonly app?: App
   readonly during?: (request: SearchRequest) => Effect.Effect<void>
   readonly grace?: Duration.Duration
+  readonly drainDelay?: Duration.Duration
   readonly limits?: Partial<ListenerLimits>
 }) {
   const context = yield* Layer.build(
@@ -24,10 +25,13 @@ export const start = Effect.fnUntraced(function* (options?: {
     host: "127.0.0.1",
     port: 0,
     grace: options?.grace ?? Duration.seconds(5),
+    drainDelay: options?.drainDelay ?? Duration.zero,
     limits: { ...limits, ...options?.limits }
   }
   const listening =
-    options?.app === undefined ? Listener.make(settings) : serve(options.app, { ...settings, drain: settings.grace })
+    options?.app === undefined
+      ? Listener.make(settings)
+      : serve(options.app, { ...settings, drain: settings.grace, drainDelay: () => settings.drainDelay })
   const { port } = yield* listening.pipe(
     Scope.provide(scope),
     Effect.provideContext(context),

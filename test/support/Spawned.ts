@@ -21,14 +21,28 @@ export interface Spawned {
 }
 
 /**
- * A process of this checkout, with nothing of the test's own environment but the path, and no private listener unless
- * the test gives it a port. Killed with the scope.
+ * A process of this checkout, with nothing of the test's own environment but the path, no private listener unless the
+ * test gives it a port, and no delay before it drains. Killed with the scope.
  */
-export const spawned = (file: "src/main.ts" | "src/cli.ts", args: ReadonlyArray<string>, env: Record<string, string>) =>
+export const spawned = (
+  file: "src/main.ts" | "src/cli.ts",
+  args: ReadonlyArray<string>,
+  env: Record<string, string>,
+  maxFiles?: number
+) =>
   Effect.acquireRelease(
     Effect.sync(() => {
-      const child = spawn(process.execPath, [file, ...args], {
-        env: { PATH: process.env.PATH, NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE, ADMIN_PORT: "0", ...env }
+      const command = [process.execPath, file, ...args]
+      const [program = "", ...rest] =
+        maxFiles === undefined ? command : ["sh", "-c", `ulimit -n ${maxFiles}; exec "$@"`, "sh", ...command]
+      const child = spawn(program, rest, {
+        env: {
+          PATH: process.env.PATH,
+          NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE,
+          ADMIN_PORT: "0",
+          DRAIN_DELAY: "0",
+          ...env
+        }
       })
       return { child, spawned: watch(child) }
     }),

@@ -8,12 +8,13 @@ import * as StubServices from "./StubServices.ts"
 
 /*
  * The process of `test/e2e/shutdown.integration.test.ts`: both listeners as the server composes them, over stub
- * services. A search for `wait 500` takes 500 ms. Arguments: the grace and how long the storage takes to close, in
- * milliseconds. It prints one JSON line with its ports, and one line when the storage closes.
+ * services. A search for `wait 500` takes 500 ms. Arguments, in milliseconds: the grace, how long the storage takes to
+ * close, and the delay before the drain. It prints one JSON line with its ports, and one line when the storage closes.
  */
 
-const [graceMs = 5000, closingMs = 0] = process.argv.slice(2).map(Number)
+const [graceMs = 5000, closingMs = 0, drainDelayMs = 0] = process.argv.slice(2).map(Number)
 const grace = Duration.millis(graceMs)
+const drainDelay = Duration.millis(drainDelayMs)
 
 const storage = Layer.effectDiscard(
   Effect.addFinalizer(() =>
@@ -35,7 +36,7 @@ const program = Effect.gen(function* () {
   const ports = { public: yield* Effect.promise(freePort), admin: yield* Effect.promise(freePort) }
   const announce = Layer.effectDiscard(Effect.sync(() => console.log(JSON.stringify(ports))))
   return yield* announce.pipe(
-    Layer.provide(Listener.layer({ host: "127.0.0.1", port: ports.public, grace })),
+    Layer.provide(Listener.layer({ host: "127.0.0.1", port: ports.public, grace, drainDelay })),
     Layer.provide(Admin.layer({ host: "127.0.0.1", port: ports.admin })),
     Layer.provide(storage),
     Layer.provide(services),

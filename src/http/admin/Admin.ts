@@ -20,7 +20,11 @@ const routes = HttpRouter.use(
     yield* router.add(
       "GET",
       "/readyz",
-      Effect.map(readiness.report, (report) => json(report.ready ? 200 : 503, report))
+      Effect.flatMap(HttpServerRequest.HttpServerRequest, ({ url }) =>
+        new URL(url, "http://localhost").searchParams.has("full")
+          ? Effect.map(readiness.full, (report) => json(report.healthy ? 200 : 503, report))
+          : Effect.map(readiness.report, (report) => json(report.ready ? 200 : 503, report))
+      )
     )
     yield* router.add(
       "GET",

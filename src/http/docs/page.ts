@@ -42,7 +42,7 @@ const introduction = (
 <p class="lead">${info.description}</p>
 <dl>
 <dt>Address</dt><dd><code>${origin}</code></dd>
-<dt>Version</dt><dd><code>${info.version}</code>, in the path as <code>/v${info.version}</code></dd>
+<dt>Version</dt><dd><code>${info.version}</code>; paths begin with <code>/v1</code></dd>
 <dt>Description for programs</dt><dd><a href="/openapi.json">/openapi.json</a>, OpenAPI 3.1</dd>
 </dl>
 </section>

@@ -1,11 +1,11 @@
-import { Effect } from "effect"
+import { Effect, Exit, Fiber } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { parseBulk } from "../../domain/BulkRequest.ts"
 import type { QuotaExceeded } from "../../domain/errors.ts"
 import { toSearch } from "../../domain/SearchRequest.ts"
-import { Bulk } from "../../services/Bulk.ts"
+import { Bulk, type BulkSettlement } from "../../services/Bulk.ts"
 import type { LedgerTimings, Receipt } from "../../services/Metering.ts"
-import { Search } from "../../services/Search.ts"
+import { Search, type SearchSettlement } from "../../services/Search.ts"
 import { Api } from "../Api.ts"
 import { readJson } from "../body.ts"
 import { addLogFields, CurrentRequest, type LogFields, type RequestState, setHeaders } from "../CurrentRequest.ts"
@@ -31,17 +31,13 @@ export const layer = HttpApiBuilder.group(
           const state = yield* CurrentRequest
           const request = yield* Effect.fromResult(toSearch(query))
           addLogFields(state, { target: request.target })
-          const run = search.run(yield* CurrentPrincipal, request)
-          const { body, receipt, entry, timings } = yield* withQuotaOnFailure(state, run)
-          const { cached, durationMs, provider } = entry
-          addLogFields(state, {
-            ...toFacts(receipt, timings),
-            cached,
-            search_ms: durationMs,
-            ...(provider === undefined ? {} : { provider })
+          const run = search.run(yield* CurrentPrincipal, request, (settlement) => {
+            state.work = logSettlement(state, settlement, searchFacts)
           })
-          setHeaders(state, quotaHeaders(receipt))
-          return searchResponse(yield* Effect.fromResult(body))
+          const settlement = yield* withQuotaOnFailure(state, run)
+          addLogFields(state, searchFacts(settlement))
+          setHeaders(state, quotaHeaders(settlement.receipt))
+          return searchResponse(yield* Effect.fromResult(settlement.body))
         })
       )
       .handleRaw(
@@ -51,14 +47,40 @@ export const layer = HttpApiBuilder.group(
           const state = yield* CurrentRequest
           const rows = yield* Effect.fromResult(parseBulk(yield* readJson(request)))
           addLogFields(state, { rows: rows.length })
-          const { body, receipt, timings } = yield* withQuotaOnFailure(state, bulk.run(yield* CurrentPrincipal, rows))
-          addLogFields(state, { ...toFacts(receipt, timings), batch_id: body.batch_id, rows_failed: body.failed })
-          setHeaders(state, quotaHeaders(receipt))
-          return bulkResponse(body)
+          const run = bulk.run(yield* CurrentPrincipal, rows, ({ id, settlement }) => {
+            addLogFields(state, { batch_id: id })
+            state.work = logSettlement(state, settlement, bulkFacts)
+          })
+          const settlement = yield* withQuotaOnFailure(state, run)
+          addLogFields(state, bulkFacts(settlement))
+          setHeaders(state, quotaHeaders(settlement.receipt))
+          return bulkResponse(settlement.body)
         })
       )
   })
 )
+
+/** Waits for a settlement whose caller has left, and adds its facts to the log line. */
+const logSettlement = <A, E>(
+  state: RequestState,
+  settlement: Fiber.Fiber<A, E>,
+  factsOf: (settlement: A) => LogFields
+): Effect.Effect<void> =>
+  Effect.map(Fiber.await(settlement), (exit) => {
+    if (Exit.isSuccess(exit)) addLogFields(state, factsOf(exit.value))
+  })
+
+const searchFacts = ({ entry, receipt, timings }: SearchSettlement): LogFields => {
+  const facts = toFacts(receipt, timings)
+  if (entry === undefined) return facts
+  const { cached, durationMs, provider } = entry
+  return { ...facts, cached, search_ms: durationMs, ...(provider === undefined ? {} : { provider }) }
+}
+
+const bulkFacts = ({ body, receipt, timings }: BulkSettlement): LogFields => ({
+  ...toFacts(receipt, timings),
+  rows_failed: body.failed
+})
 
 const toFacts = ({ creditsUsed }: Receipt, { reserveMs, settleMs }: LedgerTimings): LogFields => ({
   credits: creditsUsed,

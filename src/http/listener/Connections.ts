@@ -46,6 +46,8 @@ export interface Connections {
   readonly bySocket: Map<Duplex, Connection>
   /** Requests on all connections whose responses are not finished. */
   inFlight: number
+  /** Responses ask clients to open another connection, which leads to another replica. */
+  announcesClose: boolean
   isDraining: boolean
 }
 
@@ -57,7 +59,7 @@ export const trackConnections = (
   server: Server,
   handle: (request: IncomingMessage, response: ServerResponse, openOnConnection: number) => void
 ): Connections => {
-  const connections: Connections = { bySocket: new Map(), inFlight: 0, isDraining: false }
+  const connections: Connections = { bySocket: new Map(), inFlight: 0, announcesClose: false, isDraining: false }
 
   server.on("connection", (socket) => {
     connections.bySocket.set(socket, { open: new Set(), latest: undefined })
@@ -71,6 +73,7 @@ export const trackConnections = (
     const connection = connections.bySocket.get(request.socket)
     connection?.open.add(response)
     if (connection !== undefined) connection.latest = response
+    if (connections.announcesClose) response.shouldKeepAlive = false
     connections.inFlight++
     response.once("close", () => {
       connection?.open.delete(response)

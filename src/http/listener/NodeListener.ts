@@ -30,7 +30,9 @@ export interface ListenerLimits extends IntakeLimits {
 export interface ListenerOptions {
   readonly host: string
   readonly port: number
-  /** The longest that accepted requests may take after the shutdown begins. */
+  /** The time from the failing of readiness to the end of accepting connections, asked as the shutdown begins (R54). */
+  readonly drainDelay: () => Duration.Duration
+  /** The longest that accepted requests may take after that. */
   readonly drain: Duration.Duration
   readonly limits: ListenerLimits
 }
@@ -119,6 +121,13 @@ const countInFlight = (app: App, intake: Intake): App => {
 const deepenContext = (context: Context.Context<never>): Context.Context<never> =>
   Context.makeUnsafe(context.mapUnsafe, { maxDepth: 16 })
 
+/** Ends the listener: it takes requests for the delay, as the last ones on their connections, and then drains. */
+const end = Effect.fnUntraced(function* (server: Server, connections: Connections, options: ListenerOptions) {
+  connections.announcesClose = true
+  yield* Effect.sleep(options.drainDelay())
+  yield* drain(server, connections, options.drain)
+})
+
 /** Stops accepting, waits for the responses to accepted requests, and destroys what is still open after `duration`. */
 const drain = Effect.fnUntraced(function* (server: Server, connections: Connections, duration: Duration.Duration) {
   const closed = yield* Deferred.make<void>()
@@ -141,8 +150,8 @@ const drain = Effect.fnUntraced(function* (server: Server, connections: Connecti
 })
 
 /**
- * Serves `app` until the scope closes, then drains. Readiness fails first, idle connections are closed, accepted
- * requests are answered, and what still runs after `drain` is cut off.
+ * Serves `app` until the scope closes, then drains. Readiness fails first; after `drainDelay` idle connections are
+ * closed, accepted requests are answered, and what still runs after `drain` is cut off.
  *
  * Every error response has the envelope and a request id, also where no request could be parsed. `NodeHttpServer.layer`
  * cannot do this: it answers upgrades and expectations by itself, and its shutdown leaves some connections open.
@@ -192,9 +201,7 @@ export const serve = Effect.fnUntraced(function* (app: App, options: ListenerOpt
   yield* observe(openConnections.of(), () => connections.bySocket.size)
 
   const address = yield* listen(server, options)
-  yield* Effect.addFinalizer(() =>
-    Effect.andThen(readiness.setListener("draining"), drain(server, connections, options.drain))
-  )
+  yield* Effect.addFinalizer(() => Effect.andThen(readiness.setListener("draining"), end(server, connections, options)))
   yield* readiness.setListener("serving")
   return address
 })

@@ -15,13 +15,7 @@ import { Ids } from "../../services/Ids.ts"
 import { RequestId } from "../../services/RequestId.ts"
 import { currentSpan, traceContext, withSpan } from "../../services/Tracing.ts"
 import { unreadableBody } from "../body.ts"
-import {
-  CurrentRequest,
-  type LogFields,
-  makeRequestState,
-  type RequestState,
-  requestIdFrom
-} from "../CurrentRequest.ts"
+import { CurrentRequest, makeRequestState, type RequestState, requestIdFrom } from "../CurrentRequest.ts"
 import { undeclaredResponse } from "../errors.ts"
 import { matchedRoute, measureRequest } from "../metrics.ts"
 import { type SecurityHeaders, securityHeadersFor, securityHeadersOf } from "./securityHeaders.ts"
@@ -78,10 +72,13 @@ const respond = <E, R>(request: HttpServerRequest.HttpServerRequest, app: App<E,
 /** The outcome in the log of a request whose client disconnected before a status was sent. */
 const clientClosed = "client_closed"
 
-/** Measures the request and writes its line of the access log. */
+/**
+ * Measures the request and writes its line of the access log. Where the client has left, the line waits in a fiber of
+ * its own for the work that goes on.
+ */
 const recordRequest = (
   request: HttpServerRequest.HttpServerRequest,
-  logFields: LogFields,
+  { logFields, work }: RequestState,
   startedAtMs: number,
   exit: Exit.Exit<HttpServerResponse.HttpServerResponse, unknown>
 ) =>
@@ -91,16 +88,21 @@ const recordRequest = (
     const route = matchedRoute(context)
     const status = Exit.isSuccess(exit) ? exit.value.status : undefined
     const outcome = status === undefined ? clientClosed : status < 400 ? "ok" : (logFields.outcome ?? "refused")
-    const line = Effect.annotateLogs(Effect.logInfo(`${request.method} ${path} ${status ?? clientClosed}`), {
-      method: request.method,
-      path,
-      route,
-      ...(status === undefined ? {} : { status }),
-      duration_ms: durationMs,
-      ...logFields,
-      outcome
-    })
-    const record = Effect.andThen(describeResponse(status, outcome), line)
+    const line = Effect.suspend(() =>
+      Effect.annotateLogs(Effect.logInfo(`${request.method} ${path} ${status ?? clientClosed}`), {
+        method: request.method,
+        path,
+        route,
+        ...(status === undefined ? {} : { status }),
+        duration_ms: durationMs,
+        ...logFields,
+        outcome
+      })
+    )
+    const record = Effect.andThen(
+      describeResponse(status, outcome),
+      status !== undefined || work === undefined ? line : Effect.forkDetach(Effect.andThen(work, line))
+    )
     if (status === undefined) return record
     return Effect.andThen(measureRequest(request.method, route, status, durationMs), record)
   })
@@ -163,9 +165,7 @@ const withRequestState = <E, R>(
       request_id: state.id,
       ...(span === undefined ? {} : { trace_id: span.traceId, span_id: span.spanId })
     }
-    return Effect.onExit(respond(request, app), (exit) =>
-      recordRequest(request, state.logFields, startedAtMs, exit)
-    ).pipe(
+    return Effect.onExit(respond(request, app), (exit) => recordRequest(request, state, startedAtMs, exit)).pipe(
       Effect.provideService(References.CurrentLogAnnotations, annotations),
       Effect.provideService(CurrentRequest, state),
       Effect.provideService(RequestId, state.id)

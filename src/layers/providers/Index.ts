@@ -1,7 +1,8 @@
-import { Effect, Schema } from "effect"
+import { Duration, Effect, Exit, Schema } from "effect"
 import { Refusal } from "../../domain/Refusal.ts"
 import type { SearchRequest } from "../../domain/SearchRequest.ts"
-import { DocumentIndex } from "../../services/DocumentIndex.ts"
+import type { Target } from "../../domain/Target.ts"
+import { DocumentIndex, type IndexStats } from "../../services/DocumentIndex.ts"
 import { define } from "./ProviderType.ts"
 
 /** The limit of one statement. On Postgres its end cancels the statement; the embedded database finishes it. */
@@ -9,17 +10,33 @@ const statementTimeoutMs = 5_000
 
 const tooSlow = new Refusal({ reason: "timeout", message: `no answer of the store in ${statementTimeoutMs} ms` })
 
+/** For how long the number of documents is taken as known. An index without any is soon filled. */
+const countTtl = { some: Duration.minutes(5), none: Duration.seconds(5) }
+
+const hasDocuments = ({ byTarget, documents }: IndexStats, target: Target): boolean =>
+  documents > Object.values(byTarget).reduce((sum, count) => sum + count, 0) || (byTarget[target] ?? 0) > 0
+
 /** The built-in index as a provider. */
 export const type = define({
   options: Schema.Record(Schema.String, Schema.Never.annotate({ message: "is not allowed here" })),
   engines: "none",
   make: (name) =>
-    Effect.map(DocumentIndex, (index) => {
+    Effect.gen(function* () {
+      const index = yield* DocumentIndex
+      const stats = yield* Effect.cachedWithTTL(index.stats, (exit) =>
+        Exit.isSuccess(exit) && exit.value.documents > 0 ? countTtl.some : countTtl.none
+      )
+      // The search is tried all the same where the store fails, because its failure has the reason.
+      const isEmpty = (target: Target) =>
+        Effect.catchCause(
+          Effect.map(stats, (it) => !hasDocuments(it, target)),
+          () => Effect.succeed(false)
+        )
       const search = (request: SearchRequest) =>
         Effect.timeoutOrElse(index.search(request), {
           duration: statementTimeoutMs,
           orElse: () => Effect.fail(tooSlow)
         })
-      return () => ({ name, search })
+      return () => ({ name, search, isEmpty })
     })
 })

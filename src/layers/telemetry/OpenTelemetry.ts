@@ -11,6 +11,7 @@ import { BatchLogRecordProcessor } from "@opentelemetry/sdk-logs"
 import { PeriodicExportingMetricReader } from "@opentelemetry/sdk-metrics"
 import { SamplingDecision, TraceIdRatioBasedSampler } from "@opentelemetry/sdk-trace-base"
 import { Context, Effect, Layer, Redacted, References, Tracer } from "effect"
+import { version } from "../../domain/version.ts"
 import { counter } from "../../services/Instrument.ts"
 import type { AppConfig } from "../../settings/Settings.ts"
 import * as SpanQueue from "./SpanQueue.ts"
@@ -197,6 +198,7 @@ const resource = ({ otelResourceAttributes, otelServiceName }: Settings) =>
     resourceFromAttributes(
       configToAttributes({
         serviceName: otelServiceName,
+        serviceVersion: version,
         attributes: { "service.instance.id": randomUUID(), ...otelResourceAttributes }
       })
     )

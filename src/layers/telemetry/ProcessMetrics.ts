@@ -1,5 +1,6 @@
 import { constants, monitorEventLoopDelay, type PerformanceEntry, PerformanceObserver } from "node:perf_hooks"
 import { Effect, Layer, Metric, Predicate, Schedule } from "effect"
+import { version } from "../../domain/version.ts"
 import { counter, gauge, histogram, observe } from "../../services/Instrument.ts"
 
 const memory = gauge("process.memory.usage", {
@@ -120,6 +121,16 @@ const watchCpu = Effect.gen(function* () {
   })
   yield* Effect.forkScoped(Effect.repeat(sample, Schedule.spaced("5 seconds")))
 })
+
+const buildInfo = gauge("quarry.build.info", {
+  description: "1, with the version of Quarry, its commit where the operator names it, and Node's version",
+  unit: "{process}",
+  labels: ["version", "commit", "node"]
+})
+
+/** Exports the version that runs. */
+export const build = (commit: string | undefined): Layer.Layer<never> =>
+  Layer.effectDiscard(Metric.update(buildInfo.of(version, commit ?? "unknown", process.versions.node), 1))
 
 /** Measures the process itself. */
 export const layer = Layer.effectDiscard(

@@ -37,19 +37,20 @@ describe("the private listener", () => {
       })
     )
 
-    it.effect("/readyz says what is missing", () =>
+    it.effect("R54: /readyz says that requests are taken, and /readyz?full what fails", () =>
       Effect.gen(function* () {
         const readiness = yield* Readiness
+        assert.deepInclude(yield* get("/readyz"), { status: 503, text: `{"ready":false,"listener":"starting"}` })
         yield* readiness.setListener("serving")
-        assert.deepInclude(yield* get("/readyz"), {
-          status: 200,
-          text: `{"ready":true,"listener":"serving","checks":{}}`
-        })
         yield* readiness.add("database", Effect.fail("gone"))
-        assert.deepInclude(yield* get("/readyz"), {
+        assert.deepInclude(yield* get("/readyz"), { status: 200, text: `{"ready":true,"listener":"serving"}` })
+        assert.deepInclude(yield* get("/readyz?full"), {
           status: 503,
-          text: `{"ready":false,"listener":"serving","checks":{"database":"failed"}}`
+          text: `{"ready":true,"listener":"serving","healthy":false,"checks":{"database":"failed"}}`
         })
+        const { text } = yield* get("/metrics")
+        assert.match(text, /^quarry_ready 1$/m)
+        assert.match(text, /^quarry_readiness_check\{check="database"\} 0$/m)
       })
     )
 

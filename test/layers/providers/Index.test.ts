@@ -1,11 +1,44 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber, Layer } from "effect"
 import { TestClock } from "effect/testing"
+import type { Target } from "../../../src/domain/Target.ts"
 import { type } from "../../../src/layers/providers/Index.ts"
-import { DocumentIndex } from "../../../src/services/DocumentIndex.ts"
+import { DocumentIndex, type IndexStats } from "../../../src/services/DocumentIndex.ts"
 import { searchRequest } from "../../support/requests.ts"
 
 describe("the built-in index as a provider", () => {
+  it.effect("is empty for a target without documents, and counts them again soon after it was empty", () =>
+    Effect.gen(function* () {
+      let stats: IndexStats = { documents: 0, byTarget: {} }
+      let counts = 0
+      const count = Effect.sync(() => {
+        counts++
+        return stats
+      })
+      const index = Layer.mock(DocumentIndex, { stats: count, search: () => Effect.succeed([]) })
+      const engines = yield* type.make("own", {}).pipe(Effect.provide(index), Effect.orDie)
+      const isEmpty = (target: Target) => engines(undefined).isEmpty?.(target) ?? Effect.succeed(undefined)
+      assert.isTrue(yield* isEmpty("alpha_search"))
+      stats = { documents: 2, byTarget: { beta_search: 2 } }
+      assert.isTrue(yield* isEmpty("beta_search"))
+      yield* TestClock.adjust("5 seconds")
+      assert.isFalse(yield* isEmpty("beta_search"))
+      assert.isTrue(yield* isEmpty("alpha_search"))
+      stats = { documents: 3, byTarget: { beta_search: 2 } }
+      yield* TestClock.adjust("5 minutes")
+      assert.isFalse(yield* isEmpty("alpha_search"))
+      assert.strictEqual(counts, 3)
+    })
+  )
+
+  it.effect("is not empty while its store fails, so that the search says why", () =>
+    Effect.gen(function* () {
+      const index = Layer.mock(DocumentIndex, { stats: Effect.die("away"), search: () => Effect.succeed([]) })
+      const engines = yield* type.make("own", {}).pipe(Effect.provide(index), Effect.orDie)
+      assert.isFalse(yield* engines(undefined).isEmpty?.("alpha_search") ?? Effect.succeed(true))
+    })
+  )
+
   it.effect("a statement that takes longer than five seconds is interrupted and a refusal", () =>
     Effect.gen(function* () {
       let interrupted = false

@@ -41,6 +41,7 @@ export const start = Effect.fnUntraced(function* (options: ReplicaOptions) {
     env: {
       PORT: String(port),
       ADMIN_PORT: "0",
+      DRAIN_DELAY: "0",
       DATABASE_URL: Redacted.value(options.database),
       ...secrets,
       SEARXNG_URL: options.engine,

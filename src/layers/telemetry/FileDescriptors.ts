@@ -1,0 +1,94 @@
+import { closeSync, openSync, readdirSync, readFileSync } from "node:fs"
+import { devNull } from "node:os"
+import { Clock, Duration, Effect, Layer, Metric, Predicate, Schedule } from "effect"
+import { counter, gauge, observe } from "../../services/Instrument.ts"
+
+const count = gauge("quarry.process.file_descriptor.open", {
+  description: "File descriptors that the process has open",
+  unit: "{file_descriptor}",
+  labels: []
+})
+
+const limit = gauge("quarry.process.file_descriptor.limit", {
+  description: "File descriptors that the process may have open",
+  unit: "{file_descriptor}",
+  labels: []
+})
+
+const exhausted = counter("quarry.process.file_descriptor.exhausted", {
+  description: "Checks, one a second, that found no file descriptor left: new connections are closed unanswered",
+  unit: "{check}",
+  labels: []
+})
+
+const checkInterval = Duration.seconds(1)
+
+/** A process without descriptors may stay so for hours, and each line says the same. */
+const logInterval = Duration.minutes(1)
+
+/** Undefined where the system has no such file. */
+const limitOf = (): number | undefined => {
+  try {
+    const text = /^Max open files\s+(\d+)/m.exec(readFileSync("/proc/self/limits", "utf8"))?.[1]
+    return text === undefined ? undefined : Number(text)
+  } catch {
+    return undefined
+  }
+}
+
+const isExhaustion = (error: unknown): boolean =>
+  Predicate.hasProperty(error, "code") && (error.code === "EMFILE" || error.code === "ENFILE")
+
+/** The names in the directory are the open descriptors, that of the reading included. It fails when none is left. */
+const countOpen = (max: number): number => {
+  try {
+    return readdirSync("/proc/self/fd").length - 1
+  } catch (error) {
+    return isExhaustion(error) ? max : 0
+  }
+}
+
+const isExhausted = (): boolean => {
+  try {
+    closeSync(openSync(devNull, "r"))
+    return false
+  } catch (error) {
+    return isExhaustion(error)
+  }
+}
+
+const watch = Effect.gen(function* () {
+  let loggedAt: number | undefined
+  const check = Effect.gen(function* () {
+    if (!isExhausted()) {
+      if (loggedAt !== undefined) yield* Effect.logInfo("The process has file descriptors again.")
+      loggedAt = undefined
+      return
+    }
+    yield* Metric.update(exhausted.of(), 1)
+    const now = yield* Clock.currentTimeMillis
+    if (loggedAt !== undefined && now - loggedAt < Duration.toMillis(logInterval)) return
+    loggedAt = now
+    yield* Effect.logError(
+      "The process has no file descriptor left: it closes new connections unanswered, and reaches nobody. Raise the " +
+        "limit (ulimit -n, LimitNOFILE), or start more replicas."
+    )
+  })
+  yield* Effect.forkScoped(Effect.repeat(check, Schedule.spaced(checkInterval)))
+})
+
+/**
+ * Watches the file descriptors. Without any left, Node accepts connections and closes them at once, and neither event
+ * nor error says so.
+ */
+export const layer = Layer.effectDiscard(
+  Effect.gen(function* () {
+    yield* Metric.update(exhausted.of(), 0)
+    const max = limitOf()
+    if (max !== undefined) {
+      yield* Metric.update(limit.of(), max)
+      yield* observe(count.of(), () => countOpen(max))
+    }
+    yield* watch
+  })
+)

@@ -1,0 +1,156 @@
+import { type ChildProcess, execFileSync, spawn } from "node:child_process"
+import { once } from "node:events"
+import { mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { createInterface } from "node:readline"
+import { fileURLToPath } from "node:url"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, type Scope } from "effect"
+import { version } from "../../src/domain/version.ts"
+import * as EmbeddedStore from "../support/EmbeddedStore.ts"
+import { freePort } from "../support/Spawned.ts"
+
+const root = fileURLToPath(new URL("../../", import.meta.url))
+const timeout = 120_000
+
+/** True where this machine lets the test make a PID namespace, which takes root. */
+const hasNamespaces = (() => {
+  try {
+    execFileSync("unshare", ["--pid", "--fork", "--mount-proc", "true"], { stdio: "ignore" })
+    return true
+  } catch {
+    return false
+  }
+})()
+
+interface Program {
+  readonly command: ReadonlyArray<string>
+  /** The line that it prints once it serves. */
+  readonly says: string
+  readonly env: (port: number) => Effect.Effect<Record<string, string>, never, Scope.Scope>
+  readonly path: string
+}
+
+const serverEnv = (port: number) =>
+  Effect.map(EmbeddedStore.directory, (directory) => ({
+    PORT: `${port}`,
+    ADMIN_PORT: "0",
+    DATA_DIR: directory,
+    LOG_FORMAT: "json",
+    DRAIN_DELAY: "0"
+  }))
+
+const server = (...command: ReadonlyArray<string>): Program => ({
+  command,
+  says: "Quarry listens at",
+  env: serverEnv,
+  path: "/openapi.json"
+})
+
+const programs: ReadonlyArray<Program> = [
+  server("npm", "start"),
+  server("bin/quarry-server"),
+  {
+    command: ["npm", "run", "traces"],
+    says: "Traces at",
+    env: (port) => Effect.succeed({ TRACES_PORT: `${port}` }),
+    path: "/"
+  }
+]
+
+/** Runs a command until it prints `says`. It has a process group of its own, which ends with the scope. */
+const running = (command: ReadonlyArray<string>, env: Record<string, string>, says: string) =>
+  Effect.acquireRelease(
+    Effect.promise(async () => {
+      const [file = "", ...args] = command
+      const child = spawn(file, args, {
+        cwd: root,
+        detached: true,
+        env: { PATH: process.env.PATH, HOME: process.env.HOME, ...env },
+        stdio: ["ignore", "pipe", "inherit"]
+      })
+      const ended = once(child, "exit").then(([code, signal]) => ({ code, signal }))
+      const lines: Array<string> = []
+      await new Promise<void>((resolve, reject) => {
+        createInterface(child.stdout).on("line", (line) => {
+          lines.push(line)
+          if (line.includes(says)) resolve()
+        })
+        child.once("exit", () => reject(new Error(`${command.join(" ")} ended: ${lines.join("\n")}`)))
+      })
+      return { child, ended: Effect.promise(() => ended) }
+    }),
+    ({ child }) => Effect.sync(() => killGroup(child))
+  )
+
+const killGroup = ({ pid }: ChildProcess): void => {
+  try {
+    if (pid !== undefined) process.kill(-pid, "SIGKILL")
+  } catch {
+    // It has ended, as it should.
+  }
+}
+
+const answers = (url: string) =>
+  Effect.promise(() =>
+    fetch(url).then(
+      ({ ok }) => ok,
+      () => false
+    )
+  )
+
+/** The first process of the namespace that `unshare` made: its only child. */
+const firstOfNamespace = ({ pid }: ChildProcess): number => {
+  const children = readdirSync(`/proc/${pid}/task`).flatMap((task) =>
+    readFileSync(`/proc/${pid}/task/${task}/children`, "utf8").trim().split(" ")
+  )
+  return Number(children[0])
+}
+
+describe("SIGTERM to the process that a supervisor started", () => {
+  for (const { command, env, path, says } of programs) {
+    const name = command.join(" ")
+
+    it.live(
+      `${name}: ends it in order, and leaves no orphan`,
+      () =>
+        Effect.gen(function* () {
+          const port = yield* freePort
+          const { child, ended } = yield* running(command, yield* env(port), says)
+          assert.isTrue(yield* answers(`http://127.0.0.1:${port}${path}`))
+          child.kill("SIGTERM")
+          assert.deepStrictEqual(yield* ended, { code: 0, signal: null })
+          assert.isFalse(yield* answers(`http://127.0.0.1:${port}${path}`))
+        }),
+      timeout
+    )
+
+    it.live.skipIf(!hasNamespaces)(
+      `${name}: likewise as process 1 of a namespace, as in a container (needs root and unshare)`,
+      () =>
+        Effect.gen(function* () {
+          const port = yield* freePort
+          const unshare = ["unshare", "--pid", "--fork", "--mount-proc", ...command]
+          const { child, ended } = yield* running(unshare, yield* env(port), says)
+          assert.isTrue(yield* answers(`http://127.0.0.1:${port}${path}`))
+          process.kill(firstOfNamespace(child), "SIGTERM")
+          assert.deepStrictEqual(yield* ended, { code: 0, signal: null })
+        }),
+      timeout
+    )
+  }
+})
+
+describe("bin/quarry", () => {
+  it("runs a command from any directory and by a link, on the Node that the project brings", () => {
+    const directory = mkdtempSync(join(tmpdir(), "quarry-bin-"))
+    try {
+      const link = join(directory, "quarry")
+      symlinkSync(join(root, "bin/quarry"), link)
+      assert.include(execFileSync(link, ["--version"], { cwd: directory, encoding: "utf8" }), version)
+    } finally {
+      rmSync(directory, { recursive: true })
+    }
+  })
+})
