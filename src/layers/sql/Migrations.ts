@@ -12,6 +12,8 @@ const monthsAhead = 3
 const historyTable = "quarry_migrations"
 const appliedRows = rowsOf(Schema.Struct({ migration_id: Schema.Int, name: Schema.String }))
 
+const historyTables = rowsOf(Schema.Struct({ exists: Schema.Boolean }))
+
 type Migration = Effect.Effect<void, SqlError.SqlError, SqlClient.SqlClient>
 
 /**
@@ -42,7 +44,8 @@ const files = [
 ]
 
 const migrations: Readonly<Record<string, Migration>> = {
-  "0001_schema": Effect.forEach(files, runFile, { discard: true })
+  "0001_schema": Effect.forEach(files, runFile, { discard: true }),
+  "0005_replicas": runFile("replicas.sql")
 }
 
 /**
@@ -113,6 +116,32 @@ export const runAll = (
       }
     })
   )
+
+export interface MigrationState {
+  readonly applied: ReadonlyArray<string>
+  /** Migrations of this version that the database does not have. */
+  readonly pending: ReadonlyArray<string>
+  /** Migrations that the database has and this version does not know: a newer version made them. */
+  readonly unknown: ReadonlyArray<string>
+}
+
+/** Compares the migrations of the database with those of this version, and changes nothing. */
+export const state: Effect.Effect<MigrationState, SqlError.SqlError, SqlClient.SqlClient> = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const [table] = yield* historyTables(sql`select to_regclass(${historyTable}) is not null as exists`)
+  const applied =
+    table?.exists === true
+      ? (yield* appliedRows(sql`select migration_id, name from ${sql(historyTable)} order by migration_id`)).map(
+          ({ migration_id, name }) => `${String(migration_id).padStart(4, "0")}_${name}`
+        )
+      : []
+  const ours = Object.keys(migrations)
+  return {
+    applied,
+    pending: ours.filter((name) => !applied.includes(name)),
+    unknown: applied.filter((name) => !ours.includes(name))
+  }
+})
 
 /** Brings the database to the present schema, and makes the log's partitions that are missing. */
 export const run = Effect.gen(function* () {
