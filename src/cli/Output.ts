@@ -1,4 +1,4 @@
-import { Console, DateTime, Effect } from "effect"
+import { Console, Context, DateTime, Effect, Ref } from "effect"
 import { CliOutput, Flag, GlobalFlag } from "effect/cli"
 import { OperatorError } from "../domain/OperatorError.ts"
 
@@ -13,9 +13,17 @@ export const Json = GlobalFlag.Setting("json")({
 /** The command was understood and cannot be done; the message says why. */
 export class CommandFailed extends OperatorError("CommandFailed") {}
 
+/** Nothing is there under the id or the name that the operator gave. */
+export class NotFound extends OperatorError("NotFound") {}
+
+/** True once the command has printed its result. A failure after it prints no second object. */
+export const Printed = Context.Reference("quarry/cli/Printed", { defaultValue: () => Ref.makeUnsafe(false) })
+
 /** Prints a command's result: the object on one line with `--json`, else the lines for a person. */
-export const print = (json: object, lines: ReadonlyArray<string>) =>
-  Effect.flatMap(Json, (asJson) => Console.log(asJson ? JSON.stringify(json) : lines.join("\n")))
+export const print = Effect.fnUntraced(function* (json: object, lines: ReadonlyArray<string>) {
+  yield* Ref.set(yield* Printed, true)
+  yield* Console.log((yield* Json) ? JSON.stringify(json) : lines.join("\n"))
+})
 
 /** Unix milliseconds as an ISO 8601 time in UTC; null where there is none. */
 export const time = (millis: number | undefined): string | null =>

@@ -1,8 +1,8 @@
-import { Effect, type Layer } from "effect"
+import { type Cause, Console, Effect, type Layer, Ref } from "effect"
 import { CliConfig, CliOutput, Command, GlobalFlag } from "effect/cli"
 import type { SqlClient } from "effect/sql"
 import manifest from "../../package.json" with { type: "json" }
-import { NotFound } from "../domain/errors.ts"
+import * as errors from "../domain/errors.ts"
 import type { Accounts } from "../services/Accounts.ts"
 import type { DocumentIndex } from "../services/DocumentIndex.ts"
 import type { KeyStore } from "../services/KeyStore.ts"
@@ -12,10 +12,11 @@ import type { AppConfig } from "../settings/Settings.ts"
 import { account } from "./account.ts"
 import { config } from "./config.ts"
 import { documents } from "./documents.ts"
+import { failureOf } from "./exit.ts"
 import { key } from "./key.ts"
 import { ledger } from "./ledger.ts"
 import { migrate } from "./migrate.ts"
-import { CommandFailed, Json, presenter } from "./Output.ts"
+import { Json, NotFound, Printed, presenter } from "./Output.ts"
 import { providers as providersCommand } from "./providers.ts"
 
 /** The layers that commands need. Each is opened only for a command that needs it, after its flags are found valid. */
@@ -27,6 +28,13 @@ export interface CommandLayers<E, R> {
   readonly providers: Layer.Layer<AppConfig | ProviderStates, E, R>
   readonly storage: Layer.Layer<Accounts | DocumentIndex | KeyStore | Ledger, E, R>
 }
+
+/** Prints the object of a failure, unless the command has printed its own. */
+const printFailure = Effect.fnUntraced(function* (cause: Cause.Cause<unknown>) {
+  const failure = failureOf(cause)
+  if (failure === undefined || (yield* Ref.get(yield* Printed))) return
+  yield* Console.log(JSON.stringify(failure))
+})
 
 /** The operator's CLI: runs the command in the arguments. */
 export const make = <E, R>({ database, providers, settings, storage }: CommandLayers<E, R>) => {
@@ -46,7 +54,10 @@ export const make = <E, R>({ database, providers, settings, storage }: CommandLa
   const run = Command.runWith(quarry, { version: manifest.version })
   return (args: ReadonlyArray<string>) =>
     run(args).pipe(
-      Effect.mapError((error) => (error instanceof NotFound ? new CommandFailed({ message: error.message }) : error)),
+      Effect.mapError((error) => (error instanceof errors.NotFound ? new NotFound({ message: error.message }) : error)),
+      // The arguments as they are, because a mistyped command line has no flags.
+      Effect.tapCause((cause) => (args.includes("--json") ? printFailure(cause) : Effect.void)),
+      Effect.provideServiceEffect(Printed, Ref.make(false)),
       Effect.provide(CliConfig.layer({ builtIns: [GlobalFlag.Help, GlobalFlag.Version] })),
       Effect.provide(CliOutput.layerPresenter(presenter))
     )

@@ -1,7 +1,7 @@
 import { NodeServices } from "@effect/platform-node"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer, Redacted, Stream } from "effect"
-import { SqlClient } from "effect/sql"
+import { SqlClient, SqlError } from "effect/sql"
 import { TestConsole } from "effect/testing"
 import { codeOf, complain } from "../../src/cli/exit.ts"
 import * as Quarry from "../../src/cli/Quarry.ts"
@@ -105,10 +105,17 @@ const quarry = (
       database: Layer.effect(SqlClient.SqlClient, Effect.die(new Error("no command here needs it"))),
       storage: foundations.storage ?? storage([])
     })
+    // A test may run several command lines, and the console of tests keeps all of their lines.
+    const before = { out: (yield* TestConsole.logLines).length, err: (yield* TestConsole.errorLines).length }
     const exit = yield* Effect.exit(Effect.tapCause(run(args), complain))
-    const lines = (all: ReadonlyArray<unknown>) => all.map(String)
-    return { code: codeOf(exit), out: lines(yield* TestConsole.logLines), err: lines(yield* TestConsole.errorLines) }
+    const out = (yield* TestConsole.logLines).slice(before.out).map(String)
+    const err = (yield* TestConsole.errorLines).slice(before.err).map(String)
+    return { code: codeOf(exit), out, err }
   }).pipe(Effect.provide([TestConsole.layer, NodeServices.layer]))
+
+const connectionError = new SqlError.SqlError({
+  reason: new SqlError.ConnectionError({ cause: new Error("connect ECONNREFUSED"), message: "", operation: "connect" })
+})
 
 const words = (line: string) => line.split(" ")
 
@@ -243,18 +250,39 @@ describe("quarry --json", () => {
 
 describe("quarry", () => {
   it.effect.each([
-    ["account show --id acc_2", /^quarry: There is no such thing\.$/],
-    ["account create --email a@b.example --plan custom", /^quarry: custom needs a quota$/],
-    ["key revoke --id key_2", /^quarry: There is no such thing\.$/],
-    ["key create --account acc_full --name ci", /^quarry: an account has at most 50 active API keys: [^\n]+$/],
-    ["key list --account acc_2", /^quarry: There is no such thing\.$/],
-    ["index load package.json", /^quarry: .*package\.json line 1: \S+/]
-  ] as const)("%s is refused: exit 1, one line on stderr, nothing on stdout", ([line, message]) =>
+    ["account show --id acc_2", "not_found", /^There is no such thing\.$/],
+    ["account create --email a@b.example --plan custom", "account_error", /^custom needs a quota$/],
+    ["key revoke --id key_2", "not_found", /^There is no such thing\.$/],
+    ["key create --account acc_full --name ci", "command_failed", /^an account has at most 50 active API keys: .+$/],
+    ["key list --account acc_2", "not_found", /^There is no such thing\.$/],
+    ["index load package.json", "document_file_error", /package\.json line 1: \S+/]
+  ] as const)("%s is refused: exit 1, one line on stderr, and with --json one object", ([line, error, message]) =>
     Effect.gen(function* () {
+      const refused = yield* quarry(words(line))
+      assert.deepStrictEqual([refused.code, refused.out, refused.err.length], [1, [], 1])
+      assert.match(refused.err.join(), /^quarry: [^\n]+$/)
       const { code, err, out } = yield* quarry([...words(line), "--json"])
-      assert.deepStrictEqual({ code, out, lines: err.length }, { code: 1, out: [], lines: 1 })
-      assert.match(err.join(), message)
-      assert.notMatch(err.join(), /\n/)
+      assert.deepStrictEqual({ code, err, lines: out.length }, { code: 1, err: refused.err, lines: 1 })
+      const object = JSON.parse(out.join())
+      assert.deepStrictEqual([Object.keys(object), object.error], [["error", "message"], error])
+      assert.match(object.message, message)
+      assert.strictEqual(`quarry: ${object.message}`, err.join())
+    })
+  )
+
+  it.effect.each([
+    ["a database that is down", "unavailable", connectionError, /cannot be reached/],
+    ["a fault of ours", "internal_error", new Error("boom"), /fault of Quarry/]
+  ] as const)("%s is one object too, with --json", ([, error, defect, message]) =>
+    Effect.gen(function* () {
+      const broken = Layer.mock(Accounts, { byId: () => Effect.die(defect) })
+      const failing = Layer.merge(storage([]), broken)
+      const { code, out } = yield* quarry(words("account show --id acc_1 --json"), { storage: failing })
+      assert.deepStrictEqual([code, out.length], [1, 1])
+      const object = JSON.parse(out.join())
+      assert.strictEqual(object.error, error)
+      assert.match(object.message, message)
+      assert.notInclude(out.join(), "boom")
     })
   )
 
@@ -292,11 +320,16 @@ describe("quarry", () => {
     "index load",
     "index load nowhere.jsonl",
     "index load package.json --target omega_search"
-  ])("%s is a usage error: exit 2, stderr only, storage untouched", (line) =>
+  ])("%s is a usage error: exit 2, on stderr, and with --json one object; storage untouched", (line) =>
     Effect.gen(function* () {
+      const plain = yield* quarry(words(line), { storage: closed })
+      assert.deepStrictEqual([plain.code, plain.out], [2, []], plain.err.join("\n"))
+      assert.notStrictEqual(plain.err.join("").trim(), "")
       const { code, err, out } = yield* quarry([...words(line), "--json"], { storage: closed })
-      assert.deepStrictEqual({ code, out }, { code: 2, out: [] }, err.join("\n"))
-      assert.notStrictEqual(err.join("").trim(), "")
+      assert.deepStrictEqual({ code, err, lines: out.length }, { code: 2, err: plain.err, lines: 1 })
+      const { error, message } = JSON.parse(out.join())
+      assert.strictEqual(error, "usage")
+      assert.match(message, /\S/)
     })
   )
 

@@ -60,15 +60,15 @@ describe("quarry on the embedded store", () => {
   )
 
   it.live(
-    "a refusal is exit 1 with one line, a mistyped command exit 2; neither writes to stdout",
+    "a refusal is exit 1 with one line, a mistyped command exit 2; with --json each prints one object",
     () =>
       Effect.gen(function* () {
         const env = { DATA_DIR: "memory:" }
         const refused = yield* quarry(env, "account", "show", "--id", "acc_none", "--json")
-        assert.deepStrictEqual([refused.code, refused.stdout], [1, ""])
+        assert.deepStrictEqual([refused.code, JSON.parse(refused.stdout).error], [1, "not_found"])
         assert.match(refused.stderr, /^quarry: [^\n]*acc_none[^\n]*\n$/)
         const mistyped = yield* quarry(env, "account", "shwo", "--json")
-        assert.deepStrictEqual([mistyped.code, mistyped.stdout], [2, ""])
+        assert.deepStrictEqual([mistyped.code, JSON.parse(mistyped.stdout).error], [2, "usage"])
         assert.match(mistyped.stderr, /shwo/)
       }),
     timeout
