@@ -4,6 +4,7 @@ import { Effect, Layer } from "effect"
 import { codeOf, complain } from "./cli/exit.ts"
 import * as Quarry from "./cli/Quarry.ts"
 import * as PacerMemory from "./layers/memory/PacerMemory.ts"
+import * as Inspection from "./process/Inspection.ts"
 import * as Logging from "./process/Logging.ts"
 import * as Services from "./process/Services.ts"
 import * as Storage from "./process/Storage.ts"
@@ -23,6 +24,7 @@ const providers = Services.providers.pipe(
 const quarry = Quarry.make({
   settings,
   database: Layer.provide(Storage.database, settings),
+  overview: Layer.provide(Inspection.commandOverview, settings),
   providers,
   storage
 })

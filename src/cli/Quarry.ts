@@ -7,6 +7,7 @@ import type { Accounts } from "../services/Accounts.ts"
 import type { DocumentIndex } from "../services/DocumentIndex.ts"
 import type { KeyStore } from "../services/KeyStore.ts"
 import type { Ledger } from "../services/Ledger.ts"
+import type { Overview } from "../services/Overview.ts"
 import type { ProviderStates } from "../services/ProviderStates.ts"
 import type { AppConfig } from "../settings/Settings.ts"
 import { account } from "./account.ts"
@@ -18,6 +19,7 @@ import { ledger } from "./ledger.ts"
 import { migrate } from "./migrate.ts"
 import { Json, NotFound, Printed, presenter } from "./Output.ts"
 import { providers as providersCommand } from "./providers.ts"
+import { status } from "./status.ts"
 
 /** The layers that commands need. Each is opened only for a command that needs it, after its flags are found valid. */
 export interface CommandLayers<E, R> {
@@ -26,6 +28,8 @@ export interface CommandLayers<E, R> {
   readonly database: Layer.Layer<SqlClient.SqlClient, E, R>
   /** The providers of the settings, which are connected to when they are asked. */
   readonly providers: Layer.Layer<AppConfig | ProviderStates, E, R>
+  /** The look at the whole deployment. It changes nothing. */
+  readonly overview: Layer.Layer<Overview, E, R>
   readonly storage: Layer.Layer<Accounts | DocumentIndex | KeyStore | Ledger, E, R>
 }
 
@@ -37,10 +41,11 @@ const printFailure = Effect.fnUntraced(function* (cause: Cause.Cause<unknown>) {
 })
 
 /** The operator's CLI: runs the command in the arguments. */
-export const make = <E, R>({ database, providers, settings, storage }: CommandLayers<E, R>) => {
+export const make = <E, R>({ database, overview, providers, settings, storage }: CommandLayers<E, R>) => {
   const quarry = Command.make("quarry").pipe(
     Command.withDescription("Operate a Quarry: a web-search API"),
     Command.withSubcommands([
+      status(overview),
       account(storage),
       key(storage),
       documents(storage),

@@ -37,7 +37,7 @@ const replicaRows = (replicas: NonNullable<Status["replicas"]>): ReadonlyArray<R
     `${it.silent_seconds} s ago${it.silent ? " (silent)" : ""}`,
     `${it.skew_ms >= 0 ? "+" : ""}${it.skew_ms} ms`,
     it.redis ?? "?",
-    it.pool === null ? "?" : `${it.pool.used} of ${it.pool.max}, ${it.pool.waiting} waiting`
+    it.pool === null ? "-" : `${it.pool.used} of ${it.pool.max}, ${it.pool.waiting} waiting`
   ])
 ]
 

@@ -36,13 +36,15 @@ const gaugeValue = (gauge: Metric.Gauge<number>): Effect.Effect<number> =>
 /** The gauges that the pool and the Redis connection keep of themselves. */
 const readVitals = Effect.fnUntraced(function* (states: ProviderStates["Service"], usesRedis: boolean) {
   const system = "postgresql"
+  const max = yield* gaugeValue(databaseMax.of(system))
+  const pool = {
+    max,
+    used: yield* gaugeValue(databaseConnections.of(system)),
+    waiting: yield* gaugeValue(databasePending.of(system))
+  }
   const vitals: Vitals = {
     redis: usesRedis ? ((yield* gaugeValue(redisAway.of())) === 0 ? "answers" : "away") : "off",
-    pool: {
-      max: yield* gaugeValue(databaseMax.of(system)),
-      used: yield* gaugeValue(databaseConnections.of(system)),
-      waiting: yield* gaugeValue(databasePending.of(system))
-    },
+    pool: max === 0 ? null : pool,
     providers: (yield* states.all).slice(0, maxProviders).map(sightOf)
   }
   return vitals

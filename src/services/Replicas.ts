@@ -16,7 +16,8 @@ export interface ProviderSight {
 export interface Vitals {
   /** `off` where no Redis is configured. */
   readonly redis: "off" | "answers" | "away"
-  readonly pool: { readonly max: number; readonly used: number; readonly waiting: number }
+  /** Null for the embedded database, which has no pool. */
+  readonly pool: { readonly max: number; readonly used: number; readonly waiting: number } | null
   readonly providers: ReadonlyArray<ProviderSight>
 }
 

@@ -8,7 +8,7 @@ import { retryTransient } from "./Transient.ts"
 
 const VitalsJson = Schema.Struct({
   redis: Schema.Literals(["off", "answers", "away"]),
-  pool: Schema.Struct({ max: Schema.Number, used: Schema.Number, waiting: Schema.Number }),
+  pool: Schema.NullOr(Schema.Struct({ max: Schema.Number, used: Schema.Number, waiting: Schema.Number })),
   providers: Schema.Array(
     Schema.Struct({
       provider: Schema.String,
