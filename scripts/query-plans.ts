@@ -82,7 +82,10 @@ const throughput = Effect.gen(function* () {
         cached: false,
         provider: "meta/google",
         resultCount: 10,
-        durationMs: 300
+        durationMs: 300,
+        requestId: yield* ids.requestId,
+        rowIndex: undefined,
+        refusals: []
       }
       yield* ledger.settle(yield* ledger.reserve(account, 1), [record])
     }

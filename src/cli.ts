@@ -24,6 +24,7 @@ const providers = Services.providers.pipe(
 const quarry = Quarry.make({
   settings,
   database: Layer.provide(Storage.database, settings),
+  inspection: Layer.provide(Inspection.layer, settings),
   overview: Layer.provide(Inspection.commandOverview, settings),
   providers,
   storage

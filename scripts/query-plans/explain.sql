@@ -32,7 +32,8 @@ select count(*) from ledger_reserve(
 select json_agg(json_build_object(
   'n', n, 'id', 'qry_plan' || n, 'account_id', (:'crowd'::text[])[n], 'target', 'alpha_search', 'query', 'q', 'geo', 'us',
   'locale', 'en-us', 'page', 1, 'num', 10, 'safe', 'off', 'source', 'api', 'outcome', 'ok', 'credits', 1,
-  'cached', false, 'provider', 'meta/google', 'result_count', 10, 'duration_ms', 300
+  'cached', false, 'provider', 'meta/google', 'result_count', 10, 'duration_ms', 300,
+  'request_id', gen_random_uuid()
 )) as records from generate_series(1, 64) as n \gset
 select count(*) from ledger_settle(
   array(select 'hld_plan' || n from generate_series(1, 64) as n), :'crowd'::text[], array_fill(1::bigint, array[64]),

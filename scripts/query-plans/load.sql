@@ -43,12 +43,14 @@ create temp table loaded as
 
 insert into queries (
   id, hold_id, account_id, key_id, target, query, geo, locale, page, num, safe, source, outcome, credits, cached,
-  provider, result_count, duration_ms, created_at
+  provider, result_count, duration_ms, request_id, refusals, created_at
 )
   select 'qry_' || search, 'hld_' || hold, account_id, 'key_' || md5(account_id),
     (array['alpha_search', 'beta_search', 'gamma_search', 'delta_search', 'epsilon_search', 'zeta_search'])[1 + n % 6],
     'what people look for ' || n % 100000, 'us', 'en-us', 1, 10, 'off', (array['api', 'mcp', 'dashboard'])[1 + n % 3],
-    case when n % 50 = 0 then 'upstream_error' else 'ok' end, 1, n % 5 = 0, 'meta/google', n % 11, n % 3000, at
+    case when n % 50 = 0 then 'upstream_error' else 'ok' end, 1, n % 5 = 0, 'meta/google', n % 11, n % 3000,
+    gen_random_uuid(), case when n % 50 = 0 then '[{"provider": "meta/google", "reason": "timeout", "ms": 5003}]'::jsonb end,
+    at
   from loaded;
 insert into ledger_entries (account_id, allowance_id, kind, quota_credits, balance_credits, cause, created_at)
   select account_id, allowance_id, 'search', 1, 0, 'hld_' || hold, at from loaded;

@@ -5,21 +5,28 @@ import manifest from "../../package.json" with { type: "json" }
 import * as errors from "../domain/errors.ts"
 import type { Accounts } from "../services/Accounts.ts"
 import type { DocumentIndex } from "../services/DocumentIndex.ts"
+import type { Holds } from "../services/Holds.ts"
 import type { KeyStore } from "../services/KeyStore.ts"
 import type { Ledger } from "../services/Ledger.ts"
+import type { OperatorLog } from "../services/OperatorLog.ts"
 import type { Overview } from "../services/Overview.ts"
 import type { ProviderStates } from "../services/ProviderStates.ts"
 import type { AppConfig } from "../settings/Settings.ts"
 import { account } from "./account.ts"
+import { batch } from "./batch.ts"
 import { config } from "./config.ts"
 import { documents } from "./documents.ts"
 import { failureOf } from "./exit.ts"
+import { holds } from "./holds.ts"
 import { key } from "./key.ts"
 import { ledger } from "./ledger.ts"
 import { migrate } from "./migrate.ts"
 import { Json, NotFound, Printed, presenter } from "./Output.ts"
 import { providers as providersCommand } from "./providers.ts"
+import { query } from "./query.ts"
+import { request } from "./request.ts"
 import { status } from "./status.ts"
+import { usage } from "./usage.ts"
 
 /** The layers that commands need. Each is opened only for a command that needs it, after its flags are found valid. */
 export interface CommandLayers<E, R> {
@@ -28,6 +35,8 @@ export interface CommandLayers<E, R> {
   readonly database: Layer.Layer<SqlClient.SqlClient, E, R>
   /** The providers of the settings, which are connected to when they are asked. */
   readonly providers: Layer.Layer<AppConfig | ProviderStates, E, R>
+  /** What only reads the database, which must have the schema of this version. */
+  readonly inspection: Layer.Layer<Holds | OperatorLog, E, R>
   /** The look at the whole deployment. It changes nothing. */
   readonly overview: Layer.Layer<Overview, E, R>
   readonly storage: Layer.Layer<Accounts | DocumentIndex | KeyStore | Ledger, E, R>
@@ -41,7 +50,7 @@ const printFailure = Effect.fnUntraced(function* (cause: Cause.Cause<unknown>) {
 })
 
 /** The operator's CLI: runs the command in the arguments. */
-export const make = <E, R>({ database, overview, providers, settings, storage }: CommandLayers<E, R>) => {
+export const make = <E, R>({ database, inspection, overview, providers, settings, storage }: CommandLayers<E, R>) => {
   const quarry = Command.make("quarry").pipe(
     Command.withDescription("Operate a Quarry: a web-search API"),
     Command.withSubcommands([
@@ -50,6 +59,11 @@ export const make = <E, R>({ database, overview, providers, settings, storage }:
       key(storage),
       documents(storage),
       ledger(storage),
+      holds(inspection),
+      query(inspection),
+      batch(inspection),
+      request(inspection),
+      usage(inspection),
       providersCommand(providers),
       migrate.pipe(Command.provide(database)),
       config.pipe(Command.provide(settings))

@@ -1,10 +1,19 @@
 import { Schema } from "effect"
+import { refusalReasons } from "./Refusal.ts"
 import type { SearchRequest } from "./SearchRequest.ts"
 
 /** The outcomes of searches in the log. Searches with other errors are not logged (I5). */
 export const outcomes = ["ok", "upstream_error", "upstream_timeout"] as const
 export const Outcome = Schema.Literals(outcomes)
 export type Outcome = typeof Outcome.Type
+
+/** The reason for which a provider gave a search no results: a refusal, or a cool-down in which it was not called. */
+export const LoggedReason = Schema.Literals([...refusalReasons, "cool_down"])
+export type LoggedReason = typeof LoggedReason.Type
+
+/** A provider that gave a search no results. `ms` is the time of the attempt, 0 for a provider that was not called. */
+export const LoggedRefusal = Schema.Struct({ provider: Schema.String, reason: LoggedReason, ms: Schema.Int })
+export type LoggedRefusal = typeof LoggedRefusal.Type
 
 /** One entry of the query log. */
 export interface LogEntry {
@@ -23,4 +32,10 @@ export interface LogEntry {
   readonly provider: string | undefined
   readonly resultCount: number
   readonly durationMs: number
+  /** The id of the request (R2); undefined outside requests, and in entries of versions that did not log it. */
+  readonly requestId: string | undefined
+  /** The position in the batch, from 0. */
+  readonly rowIndex: number | undefined
+  /** In the order of the attempts. Empty where the first provider answered, or the cache did. */
+  readonly refusals: ReadonlyArray<LoggedRefusal>
 }

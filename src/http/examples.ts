@@ -41,7 +41,9 @@ const logged = {
   credits: 1,
   cached: false,
   result_count: 1,
-  duration_ms: 412
+  duration_ms: 412,
+  request_id: "0f8fad5b-d9cb-469f-a165-70867728950e",
+  row: null
 }
 
 const key = {

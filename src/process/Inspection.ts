@@ -2,8 +2,10 @@ import { Effect, Layer } from "effect"
 import manifest from "../../package.json" with { type: "json" }
 import * as OverviewRemote from "../layers/OverviewRemote.ts"
 import * as DatabaseInspectionSql from "../layers/sql/DatabaseInspectionSql.ts"
-import type { StorageUnavailable } from "../layers/sql/DirectoryLock.ts"
+import { StorageUnavailable } from "../layers/sql/DirectoryLock.ts"
 import * as HoldsSql from "../layers/sql/HoldsSql.ts"
+import * as Migrations from "../layers/sql/Migrations.ts"
+import * as OperatorLogSql from "../layers/sql/OperatorLogSql.ts"
 import * as ReplicasSql from "../layers/sql/ReplicasSql.ts"
 import { Overview } from "../services/Overview.ts"
 import { RedisInspection } from "../services/RedisInspection.ts"
@@ -28,6 +30,24 @@ const inspection = Layer.unwrap(
   Effect.map(AppConfig, ({ databaseUrl }) =>
     DatabaseInspectionSql.layer(databaseUrl === undefined ? "embedded" : "postgres")
   )
+)
+
+const presentSchema = Layer.effectDiscard(
+  Effect.gen(function* () {
+    const { pending } = yield* Migrations.state
+    if (pending.length === 0) return
+    return yield* new StorageUnavailable({
+      message:
+        `The database lacks migrations of this version (${pending.join(", ")}). ` +
+        "Run `migrate`, or this command in the version of the replicas that run."
+    })
+  })
+)
+
+/** What reads the database for a command. It does not migrate it, unlike `Storage.layer`. */
+export const layer = Layer.mergeAll(HoldsSql.layer, OperatorLogSql.layer).pipe(
+  Layer.provide(presentSchema),
+  Layer.provide(Storage.database)
 )
 
 /** The overview from the database of the settings. */

@@ -6,10 +6,12 @@ import { internalError, type QuotaExceeded, UpstreamTimeout } from "../domain/er
 import type { LogEntry } from "../domain/LogEntry.ts"
 import type { Principal } from "../domain/Principal.ts"
 import type { InvalidSearch, SearchRequest } from "../domain/SearchRequest.ts"
+import { Attempts } from "./Attempts.ts"
 import { type Dispatch, makeDispatch, toBody, toLogEntry } from "./Dispatch.ts"
 import { Ids } from "./Ids.ts"
 import { Limits } from "./Limits.ts"
 import { type LedgerTimings, makeMetering, type Receipt } from "./Metering.ts"
+import { RequestId } from "./RequestId.ts"
 import { cacheKey } from "./ResultCache.ts"
 import { countRows, traceRows } from "./RowTelemetry.ts"
 import { sampledSpan, withSpan } from "./Tracing.ts"
@@ -78,6 +80,7 @@ interface Deps {
 export interface Row {
   /** The position in the request, from 0. */
   readonly index: number
+  readonly attempts: Attempts
   state: RowState
   /** Undefined until the row starts, and where the trace is not sampled. */
   span: Tracer.Span | undefined
@@ -112,6 +115,7 @@ const newBatch = (id: string, principal: Principal, rows: BulkRows): Batch => {
   const all = rows.map(
     (row, index): Row => ({
       index,
+      attempts: new Attempts(),
       state: Result.isSuccess(row)
         ? { _tag: "waiting", request: row.success }
         : { _tag: "rejected", error: row.failure },
@@ -183,7 +187,7 @@ const runWorker = Effect.fnUntraced(function* (deps: Deps, batch: Batch) {
     if (row.state._tag !== "waiting") continue
     const { request } = row.state
     row.state = { _tag: "running", request, since: clock.currentTimeMillisUnsafe() }
-    const search = dispatchOnce(deps, batch, request)
+    const search = dispatchOnce(deps, batch, request, row.attempts)
     if ((yield* sampledSpan) !== undefined) row.span = yield* Effect.makeSpan("quarry.row")
     const exit = yield* Effect.exit(
       row.span === undefined ? search : Effect.provideService(search, Tracer.ParentSpan, row.span)
@@ -196,13 +200,18 @@ const runWorker = Effect.fnUntraced(function* (deps: Deps, batch: Batch) {
 })
 
 /** Dispatches a row's search. Identical rows share an answer, but no failure (R15). */
-const dispatchOnce = ({ dispatch }: Deps, { answers }: Batch, request: SearchRequest): Effect.Effect<Dispatch> => {
+const dispatchOnce = (
+  { dispatch }: Deps,
+  { answers }: Batch,
+  request: SearchRequest,
+  attempts: Attempts
+): Effect.Effect<Dispatch> => {
   const key = cacheKey(request)
   const answer = answers.get(key)
   if (answer !== undefined) {
-    return Effect.succeed({ answer: Result.succeed({ ...answer, cached: true }), durationMs: 0 })
+    return Effect.succeed({ answer: Result.succeed({ ...answer, cached: true }), durationMs: 0, refusals: [] })
   }
-  return Effect.map(dispatch(request), (result) => {
+  return Effect.map(dispatch(request, attempts), (result) => {
     if (Result.isSuccess(result.answer)) answers.set(key, result.answer.success)
     return result
   })
@@ -211,13 +220,15 @@ const dispatchOnce = ({ dispatch }: Deps, { answers }: Batch, request: SearchReq
 /** Builds the body of the answer, and makes the log entry of each dispatched row. */
 const buildBody = Effect.fnUntraced(function* (deps: Deps, batch: Batch, nowMs: number) {
   const results: Array<RowBody> = []
+  const requestId = yield* RequestId
   for (const row of batch.rows) {
-    const end = endOf(row.state, nowMs, deps.budget)
+    const end = endOf(row, nowMs, deps.budget)
     if ("status" in end) {
       results.push(end)
       continue
     }
-    const entry = toLogEntry(batch.principal, end.request, yield* deps.ids.make("qry_"), end.dispatch, batch.id)
+    const place = { id: yield* deps.ids.make("qry_"), batchId: batch.id, rowIndex: row.index, requestId }
+    const entry = toLogEntry(batch.principal, end.request, place, end.dispatch)
     row.entry = entry
     results.push(
       Result.match(end.dispatch.answer, {
@@ -240,7 +251,7 @@ const errorRow = (error: { readonly _tag: ErrorRow["error"]; readonly message: s
 
 /** The end of a row: a dispatch, which is charged, or the error of a row that was not dispatched. */
 const endOf = (
-  state: RowState,
+  { attempts, state }: Row,
   nowMs: number,
   budget: Duration.Duration
 ): ErrorRow | { readonly request: SearchRequest; readonly dispatch: Dispatch } => {
@@ -258,7 +269,11 @@ const endOf = (
       const error = new UpstreamTimeout({
         message: `The search provider did not answer before the batch's ${within} ended.`
       })
-      return { request: state.request, dispatch: { answer: Result.fail(error), durationMs: nowMs - state.since } }
+      const refusals = attempts.refusals(true, nowMs)
+      return {
+        request: state.request,
+        dispatch: { answer: Result.fail(error), durationMs: nowMs - state.since, refusals }
+      }
     }
     case "done":
       return Exit.isSuccess(state.exit)

@@ -1,11 +1,12 @@
 import { Clock, Duration, Effect, Metric, Result } from "effect"
 import type { Answer } from "../domain/Answer.ts"
 import type { UpstreamError, UpstreamTimeout } from "../domain/errors.ts"
-import type { LogEntry } from "../domain/LogEntry.ts"
+import type { LogEntry, LoggedRefusal } from "../domain/LogEntry.ts"
 import { defaultSource, type Principal } from "../domain/Principal.ts"
 import type { Ranking } from "../domain/Ranking.ts"
 import type { SearchRequest } from "../domain/SearchRequest.ts"
 import type { SearchBody } from "../domain/SearchResult.ts"
+import { Attempts } from "./Attempts.ts"
 import { deadlineIn } from "./Deadlines.ts"
 import { Limits, providerTimedOut } from "./Limits.ts"
 import { searchDuration } from "./Metrics.ts"
@@ -16,9 +17,13 @@ import { ResultCache } from "./ResultCache.ts"
 export interface Dispatch {
   readonly answer: Result.Result<Answer, UpstreamError | UpstreamTimeout>
   readonly durationMs: number
+  readonly refusals: ReadonlyArray<LoggedRefusal>
 }
 
-/** Makes the function that sends a search to the cache and the providers, until the search's deadline. */
+/**
+ * Makes the function that sends a search to the cache and the providers, until the search's deadline. `attempts` has
+ * what is known of a search that its batch does not wait for.
+ */
 export const makeDispatch = Effect.gen(function* () {
   const providers = yield* Providers
   const cache = yield* ResultCache
@@ -26,15 +31,15 @@ export const makeDispatch = Effect.gen(function* () {
   const budgetMs = Duration.toMillis(providerTimeout)
   const error = providerTimedOut(providerTimeout)
 
-  return (request: SearchRequest): Effect.Effect<Dispatch> =>
+  return (request: SearchRequest, attempts = new Attempts()): Effect.Effect<Dispatch> =>
     Clock.clockWith((clock) => {
       const startedAt = clock.currentTimeMillisUnsafe()
       const deadline = deadlineIn(clock, budgetMs)
-      const answer = cache.get(request, providers.search(request, deadline), { at: deadline, error })
-      return Effect.map(Effect.result(answer), (answer) => ({
-        answer,
-        durationMs: clock.currentTimeMillisUnsafe() - startedAt
-      }))
+      const answer = cache.get(request, providers.search(request, deadline, attempts), { at: deadline, error })
+      return Effect.map(Effect.result(answer), (answer) => {
+        const now = clock.currentTimeMillisUnsafe()
+        return { answer, durationMs: now - startedAt, refusals: attempts.refusals(Result.isFailure(answer), now) }
+      })
     })
 })
 
@@ -45,25 +50,27 @@ export const countSearch = (
 ): Effect.Effect<void> =>
   Metric.update(searchDuration.of(operation, request.target, outcome, String(cached)), durationMs / 1000)
 
+/** The ids of a log entry, and the position of its search in the batch. */
+type LogPlace = Pick<LogEntry, "id" | "batchId" | "rowIndex" | "requestId">
+
 /** The log entry of a dispatched search. It costs one credit with every outcome, and none in the demo (R24). */
 export const toLogEntry = (
   principal: Principal,
   request: SearchRequest,
-  id: string,
-  { answer, durationMs }: Dispatch,
-  batchId?: string
+  place: LogPlace,
+  { answer, durationMs, refusals }: Dispatch
 ): LogEntry => ({
-  id,
+  ...place,
   accountId: principal._tag === "demo" ? undefined : principal.account.id,
   keyId: principal._tag === "key" ? principal.key.id : undefined,
-  batchId,
   request: { ...request, source: request.source ?? defaultSource(principal) },
   outcome: Result.isSuccess(answer) ? "ok" : answer.failure._tag,
   credits: principal._tag === "demo" ? 0 : 1,
   cached: Result.isSuccess(answer) && answer.success.cached,
   provider: Result.isSuccess(answer) ? answer.success.provider : undefined,
   resultCount: Result.isSuccess(answer) ? answer.success.ranking.count : 0,
-  durationMs
+  durationMs,
+  refusals
 })
 
 export const toBody = ({ id, request }: LogEntry, ranking: Ranking): SearchBody => ({

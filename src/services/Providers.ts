@@ -6,6 +6,7 @@ import { Ranking } from "../domain/Ranking.ts"
 import type { Refusal } from "../domain/Refusal.ts"
 import type { SearchRequest } from "../domain/SearchRequest.ts"
 import { type Target, targets } from "../domain/Target.ts"
+import { Attempts } from "./Attempts.ts"
 import { type Deadline, deadlineIn, timeLeft } from "./Deadlines.ts"
 import { Limits, providerTimedOut } from "./Limits.ts"
 import { type Provider, unservedBy } from "./Provider.ts"
@@ -35,6 +36,21 @@ const candidatesFor = (
   return admitted.length > 0 ? admitted : able.filter(({ isLastResort }) => isLastResort)
 }
 
+/** Notes which of the target's providers a search is not sent to, and why. */
+const noteLeftOut = (
+  { attempts, request }: TargetSearch,
+  monitors: ReadonlyArray<ProviderMonitor>,
+  candidates: ReadonlyArray<ProviderMonitor>,
+  now: number
+): void => {
+  if (candidates.length === monitors.length) return
+  for (const monitor of monitors) {
+    if (candidates.includes(monitor)) continue
+    const { provider } = monitor
+    attempts.leaveOut(provider.name, unservedBy(provider, request) === undefined ? "cool_down" : "unserved", now)
+  }
+}
+
 const describeAttempt = (span: Tracer.Span, provider: Provider, { target }: SearchRequest): void => {
   if (!span.sampled) return
   span.attribute("quarry.target", target)
@@ -62,13 +78,14 @@ const upstreamError = new UpstreamError({
 interface TargetSearch {
   readonly request: SearchRequest
   readonly deadline: Deadline
+  readonly attempts: Attempts
   /** The error of a search whose deadline passed before a provider answered. */
   readonly timeoutError: UpstreamTimeout
 }
 
 /** Makes one attempt at a provider. `until` is at or before the search's deadline. */
 const attempt = (
-  { request, timeoutError }: TargetSearch,
+  { attempts, request, timeoutError }: TargetSearch,
   monitor: ProviderMonitor,
   until: Deadline,
   isLast: boolean
@@ -76,13 +93,20 @@ const attempt = (
   Clock.clockWith((clock) => {
     const { name } = monitor.provider
     const maxQueueMs = timeLeft(clock, until) * (isLast ? queueShare.last : queueShare.others)
+    const end = attempts.start(name, clock.currentTimeMillisUnsafe())
     const rows = withSpan("Provider.search", { kind: "client" }, (span) => {
       describeAttempt(span, monitor.provider, request)
-      return monitor.attempt(request, until, { maxQueueMs, onRefusal: (refusal) => describeRefusal(span, refusal) })
+      const onRefusal = (refusal: Refusal) => {
+        end(clock.currentTimeMillisUnsafe(), refusal.reason)
+        return describeRefusal(span, refusal)
+      }
+      return monitor.attempt(request, until, { maxQueueMs, onRefusal })
     })
     return Effect.matchEffect(rows, {
-      onSuccess: (rows) =>
-        Effect.succeed({ provider: name, ranking: new Ranking(rank(rows, request.num)), cached: false }),
+      onSuccess: (rows) => {
+        end(clock.currentTimeMillisUnsafe())
+        return Effect.succeed({ provider: name, ranking: new Ranking(rank(rows, request.num)), cached: false })
+      },
       onFailure: ({ message, reason, isLate }) =>
         Effect.andThen(
           Effect.logWarning(`Provider ${name} refused ${request.target}: ${reason} (${message})`),
@@ -149,10 +173,11 @@ const monitorsOf = Effect.fnUntraced(function* (table: ProviderTable) {
 export class Providers extends Context.Service<
   Providers,
   {
-    /** The ranked answer of one provider. Ends at the deadline at the latest. */
+    /** The ranked answer of one provider. Ends at the deadline at the latest. Records its attempts in `attempts`. */
     readonly search: (
       request: SearchRequest,
-      deadline: Deadline
+      deadline: Deadline,
+      attempts?: Attempts
     ) => Effect.Effect<Answer, UpstreamError | UpstreamTimeout>
   }
 >()("quarry/services/Providers") {
@@ -163,11 +188,14 @@ export class Providers extends Context.Service<
         const { providerTimeout } = yield* Limits
         const monitors = yield* monitorsOf(table)
         const timeoutError = providerTimedOut(providerTimeout)
-        const search = (request: SearchRequest, deadline: Deadline) =>
+        const search = (request: SearchRequest, deadline: Deadline, attempts = new Attempts()) =>
           Effect.flatMap(Clock.currentTimeMillis, (now) => {
-            const candidates = candidatesFor(monitors.get(request.target) ?? [], request, now)
+            const ofTarget = monitors.get(request.target) ?? []
+            const candidates = candidatesFor(ofTarget, request, now)
+            const targetSearch: TargetSearch = { request, deadline, attempts, timeoutError }
+            noteLeftOut(targetSearch, ofTarget, candidates, now)
             const strategy = table.hedged?.has(request.target) === true ? hedge : failOver
-            return strategy({ request, deadline, timeoutError }, candidates)
+            return strategy(targetSearch, candidates)
           })
         return Providers.of({ search })
       })

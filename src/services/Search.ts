@@ -7,6 +7,7 @@ import type { SearchBody } from "../domain/SearchResult.ts"
 import { countSearch, makeDispatch, toBody, toLogEntry } from "./Dispatch.ts"
 import { Ids } from "./Ids.ts"
 import { type LedgerTimings, makeMetering, type Receipt } from "./Metering.ts"
+import { RequestId } from "./RequestId.ts"
 import { describeOutcome, describeSearch, TraceQueryText, withSpan } from "./Tracing.ts"
 
 /** A search after its settlement. It is charged and logged, with a body or an upstream error. */
@@ -74,7 +75,8 @@ const runSearch = Effect.fnUntraced(function* (
     yield* hold.settle([])
     return yield* Effect.failCause(exit.cause)
   }
-  const entry = toLogEntry(principal, request, yield* ids.make("qry_"), exit.value)
+  const place = { id: yield* ids.make("qry_"), batchId: undefined, rowIndex: undefined, requestId: yield* RequestId }
+  const entry = toLogEntry(principal, request, place, exit.value)
   yield* countSearch("search", entry)
   describeOutcome(span, { ...entry, dispatched: true })
   const answeredAt = clock.currentTimeMillisUnsafe()

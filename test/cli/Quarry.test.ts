@@ -103,6 +103,8 @@ const quarry = (
       settings: AppConfig.layerTest({ keyPepper: Redacted.make("hunter2") }),
       providers: providers(foundations.refusals ?? []),
       database: Layer.effect(SqlClient.SqlClient, Effect.die(new Error("no command here needs it"))),
+      inspection: Layer.effectContext(Effect.die(new Error("no command here needs it"))),
+      overview: Layer.effectContext(Effect.die(new Error("no command here needs it"))),
       storage: foundations.storage ?? storage([])
     })
     // A test may run several command lines, and the console of tests keeps all of their lines.

@@ -18,7 +18,11 @@ describe("the problems of a deployment", () => {
     ["a database that may forget", withDatabase({ durable: false }), /fsync/],
     ["a server out of connections", withDatabase({ connections: { used: 95, max: 100 } }), /95 of the database's 100/],
     ["a clock of this machine", withDatabase({ skew_ms: -7_000 }), /-7 s/],
-    ["pending migrations", status({ migrations: { applied: [], pending: ["0007_x"], unknown: [] } }), /0007_x.*migrate/],
+    [
+      "pending migrations",
+      status({ migrations: { applied: [], pending: ["0007_x"], unknown: [] } }),
+      /0007_x.*migrate/
+    ],
     ["a newer schema", status({ migrations: { applied: [], pending: [], unknown: ["0099_y"] } }), /newer.*0099_y/],
     ["overdue holds", status({ holds: { open: 3, overdue: 2 } }), /2 holds are overdue/],
     ["a Redis that is away", status({ redis: { state: "away", reason: "timeout" } }), /Redis.*timeout/],
@@ -26,7 +30,11 @@ describe("the problems of a deployment", () => {
     ["a silent replica", withReplica({ silent: true, silent_seconds: 77 }), /silent for 77 s/],
     ["a replica with a wrong clock", withReplica({ skew_ms: 864_000_000 }), /864000 s/],
     ["a replica without Redis", withReplica({ redis: "away" }), /does without Redis/],
-    ["a provider that no replica asks", withProvider({ replicas: { closed: 0, open: 2, half_open: 0 } }), /meta\/google/]
+    [
+      "a provider that no replica asks",
+      withProvider({ replicas: { closed: 0, open: 2, half_open: 0 } }),
+      /meta\/google/
+    ]
   ])("name %s", (_, found, expected) => {
     assert.match(problemsOf(found).join("\n"), expected)
   })

@@ -86,7 +86,8 @@ describe("GET /v1/query/history", () => {
   it.effect("shows entries as they were asked, page by page", () =>
     Effect.gen(function* () {
       const person = yield* aPerson({ plan: "starter" })
-      const { id } = (yield* person.search("first&geo=de&num=5&source=cron")).json
+      const first = yield* person.search("first&geo=de&num=5&source=cron")
+      const { id } = first.json
       yield* TestClock.adjust("1 second")
       yield* person.send("POST", "/v1/bulk", { queries: ["second", "third"] })
       const one = (yield* person.get("/v1/query/history?limit=2")).json
@@ -95,6 +96,7 @@ describe("GET /v1/query/history", () => {
         "third"
       ])
       assert.match(one.queries[0].batch_id, /^bat_[0-9a-f]{32}$/)
+      assert.deepStrictEqual(one.queries.map(({ row }: { readonly row: number }) => row).sort(), [0, 1])
       const two = (yield* person.get(`/v1/query/history?limit=2&cursor=${one.next_cursor}`)).json
       assert.isNull(two.next_cursor)
       const [key] = (yield* person.get("/v1/api-keys")).json.api_keys
@@ -116,7 +118,9 @@ describe("GET /v1/query/history", () => {
           credits: 1,
           cached: false,
           result_count: 3,
-          duration_ms: 0
+          duration_ms: 0,
+          request_id: first.headers.get("x-request-id"),
+          row: null
         }
       ])
       const recent = (yield* person.get("/v1/query/recent?limit=1")).json

@@ -40,7 +40,10 @@ export const holdsConformance = (it: Vitest.MethodsNonLive<Accounts | Holds | Id
       for (let n = 0; n < 3; n++) yield* ledger.reserve(account, 1)
       const all = yield* holds.list({ accountId: account.id, overdueOnly: false, limit: 10 })
       const expiries = all.map(({ expiresAt }) => expiresAt)
-      assert.deepStrictEqual(expiries, [...expiries].sort((a, b) => a - b))
+      assert.deepStrictEqual(
+        expiries,
+        [...expiries].sort((a, b) => a - b)
+      )
       const two = yield* holds.list({ accountId: account.id, overdueOnly: false, limit: 2 })
       assert.deepStrictEqual(two, all.slice(0, 2))
     })

@@ -70,7 +70,11 @@ export const replicasConformance = (it: Vitest.MethodsNonLive<Replicas>): void =
     Effect.gen(function* () {
       const replicas = yield* Replicas
       const now = yield* Clock.currentTimeMillis
-      for (const [id, startedAt] of [["rep_c", 3], ["rep_a", 1], ["rep_b", 2]] as const) {
+      for (const [id, startedAt] of [
+        ["rep_c", 3],
+        ["rep_a", 1],
+        ["rep_b", 2]
+      ] as const) {
         yield* replicas.beat(heartbeat({ id, startedAt: now + startedAt }))
       }
       const ids = (yield* replicas.all).map(({ id }) => id).filter((id) => /^rep_[abc]$/.test(id))

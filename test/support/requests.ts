@@ -28,5 +28,8 @@ export const logEntry = (
   provider: "meta/google",
   resultCount: 7,
   durationMs: 321,
+  requestId: undefined,
+  rowIndex: undefined,
+  refusals: [],
   ...fields
 })

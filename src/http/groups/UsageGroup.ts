@@ -69,7 +69,13 @@ export const LoggedQuery = Schema.Struct({
   credits: Schema.Int.annotate({ description: "Credits charged" }),
   cached: Schema.Boolean.annotate({ description: "Whether the answer came from the result cache" }),
   result_count: Schema.Int,
-  duration_ms: Schema.Int
+  duration_ms: Schema.Int,
+  request_id: Schema.NullOr(Schema.String).annotate({
+    description: "The `X-Request-Id` of the request, in lower case; null in entries of older versions"
+  }),
+  row: Schema.NullOr(Schema.Int).annotate({
+    description: "The position in the batch, from 0; null for a single search"
+  })
 }).annotate({ identifier: "LoggedQuery" })
 
 export const RecentQueries = Schema.Struct({ queries: Schema.Array(LoggedQuery) }).annotate({

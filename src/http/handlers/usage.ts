@@ -85,5 +85,7 @@ export const toLoggedQuery = (entry: StoredLogEntry) => ({
   credits: entry.credits,
   cached: entry.cached,
   result_count: entry.resultCount,
-  duration_ms: Math.round(entry.durationMs)
+  duration_ms: Math.round(entry.durationMs),
+  request_id: entry.requestId ?? null,
+  row: entry.rowIndex ?? null
 })

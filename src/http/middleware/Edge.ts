@@ -12,6 +12,7 @@ import { internalError, NotFound } from "../../domain/errors.ts"
 import { rootCauseMessage } from "../../domain/rootCause.ts"
 import { Deployment } from "../../services/Deployment.ts"
 import { Ids } from "../../services/Ids.ts"
+import { RequestId } from "../../services/RequestId.ts"
 import { currentSpan, traceContext, withSpan } from "../../services/Tracing.ts"
 import { unreadableBody } from "../body.ts"
 import {
@@ -166,7 +167,8 @@ const withRequestState = <E, R>(
       recordRequest(request, state.logFields, startedAtMs, exit)
     ).pipe(
       Effect.provideService(References.CurrentLogAnnotations, annotations),
-      Effect.provideService(CurrentRequest, state)
+      Effect.provideService(CurrentRequest, state),
+      Effect.provideService(RequestId, state.id)
     )
   })
 

@@ -1,5 +1,5 @@
 import { Schema } from "effect"
-import { type LogEntry, Outcome } from "../../domain/LogEntry.ts"
+import { type LogEntry, LoggedRefusal, Outcome } from "../../domain/LogEntry.ts"
 import { Safe, Target } from "../../domain/Target.ts"
 import type { StoredLogEntry } from "../../services/QueryLog.ts"
 import { columnsOf } from "./Rows.ts"
@@ -23,7 +23,10 @@ export const LogRow = Schema.Struct({
   cached: Schema.Boolean,
   provider: Schema.NullOr(Schema.String),
   result_count: Schema.Int,
-  duration_ms: Schema.BigInt
+  duration_ms: Schema.BigInt,
+  request_id: Schema.NullOr(Schema.String),
+  row_index: Schema.NullOr(Schema.Int),
+  refusals: Schema.NullOr(Schema.Array(LoggedRefusal))
 })
 
 /** A log entry as it is read, with the time that the database gave it. */
@@ -51,7 +54,10 @@ export const toColumns = (record: LogEntry) =>
     cached: record.cached,
     provider: record.provider,
     result_count: record.resultCount,
-    duration_ms: Math.round(record.durationMs)
+    duration_ms: Math.round(record.durationMs),
+    request_id: record.requestId,
+    row_index: record.rowIndex,
+    refusals: record.refusals.length === 0 ? undefined : record.refusals
   }) satisfies { readonly [Column in keyof typeof LogRow.Type]: unknown }
 
 export const toLogged = (row: typeof LoggedRow.Type): StoredLogEntry => ({
@@ -75,5 +81,8 @@ export const toLogged = (row: typeof LoggedRow.Type): StoredLogEntry => ({
   provider: row.provider ?? undefined,
   resultCount: row.result_count,
   durationMs: Number(row.duration_ms),
+  requestId: row.request_id ?? undefined,
+  rowIndex: row.row_index ?? undefined,
+  refusals: row.refusals ?? [],
   at: row.created_at.getTime()
 })

@@ -45,7 +45,8 @@ const files = [
 
 const migrations: Readonly<Record<string, Migration>> = {
   "0001_schema": Effect.forEach(files, runFile, { discard: true }),
-  "0005_replicas": runFile("replicas.sql")
+  "0003_log_reasons": Effect.forEach(["log_reasons.sql", "functions/ledger_settle.sql"], runFile, { discard: true }),
+  "0005_inspection": runFile("inspection.sql")
 }
 
 /**

@@ -1,11 +1,11 @@
-import { Array as Arr, Duration, Effect, Layer, Schedule, Schema } from "effect"
+import { Duration, Effect, Layer, Schedule, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { everything, type HistoryFilter, type HistoryQuery, type Position } from "../../domain/QueryHistory.ts"
 import { maxRows, tooManyRows, type UsageBucket, type UsageQuery } from "../../domain/Usage.ts"
 import { QueryLog } from "../../services/QueryLog.ts"
-import { LoggedRow, loggedColumns, toColumns, toLogged } from "./LogRow.ts"
+import { LoggedRow, LogRow, loggedColumns, toColumns, toLogged } from "./LogRow.ts"
 import { makePartitions } from "./Migrations.ts"
-import { rowOf, rowsOf } from "./Rows.ts"
+import { columnsOf, rowOf, rowsOf } from "./Rows.ts"
 import { retryTransient } from "./Transient.ts"
 
 export interface QueryLogOptions {
@@ -179,14 +179,17 @@ export const layer = (options: QueryLogOptions = {}): Layer.Layer<QueryLog, neve
       const sql = yield* SqlClient.SqlClient
       const page = history(sql)
       const eraseAll = erase(sql)
+      const columns = sql.literal(columnsOf(LogRow))
       yield* maintain(sql, options.retention ?? defaultRetention).pipe(
         Effect.repeat(Schedule.spaced(options.maintenanceInterval ?? defaultMaintenanceInterval)),
         Effect.forkScoped
       )
       return QueryLog.of({
         append: Effect.fn("QueryLog.append")(function* (records) {
-          const rows = records.map(toColumns)
-          if (Arr.isArrayNonEmpty(rows)) yield* sql`insert into queries ${sql.insert(rows)}`
+          if (records.length === 0) return
+          const rows = JSON.stringify(records.map(toColumns))
+          yield* sql`
+            insert into queries (${columns}) select ${columns} from json_populate_recordset(null::queries, ${rows}::json)`
         }, Effect.orDie),
         recent: (accountId, limit) =>
           Effect.map(page(accountId, { filter: everything, after: undefined, limit }), ({ entries }) => entries),

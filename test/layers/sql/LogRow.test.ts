@@ -2,12 +2,12 @@ import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import type { LogEntry } from "../../../src/domain/LogEntry.ts"
-import { LogRow } from "../../../src/layers/sql/LogRow.ts"
+import { LogRow, toColumns } from "../../../src/layers/sql/LogRow.ts"
 import * as Pglite from "../../../src/layers/sql/Pglite.ts"
 import { Ledger } from "../../../src/services/Ledger.ts"
 import { QueryLog } from "../../../src/services/QueryLog.ts"
 import * as SqlStorage from "../../support/SqlStorage.ts"
-import { makeAccount } from "../../support/searches.ts"
+import { makeAccount, makeRecord } from "../../support/searches.ts"
 
 const columns = Object.keys(LogRow.fields)
 /** Columns that the database fills by itself, and the one that the ledger adds. */
@@ -33,7 +33,7 @@ layer(SqlStorage.layer(Pglite.layer({ dataDir: undefined })), { timeout: "60 sec
       )
       assert.sameMembers(
         found.filter(({ nullable }) => nullable).map(({ name }) => name),
-        ["hold_id", "account_id", "key_id", "batch_id", "provider"]
+        ["hold_id", "account_id", "key_id", "batch_id", "provider", "request_id", "row_index", "refusals"]
       )
     })
   )
@@ -79,7 +79,13 @@ layer(SqlStorage.layer(Pglite.layer({ dataDir: undefined })), { timeout: "60 sec
         cached: true,
         provider: "meta/google",
         resultCount: 7,
-        durationMs: 1234
+        durationMs: 1234,
+        requestId: "6f1c1f4e-3a5e-4f0e-9d55-0a1b2c3d4e5f",
+        rowIndex: 17,
+        refusals: [
+          { provider: "meta/google", reason: "timeout", ms: 5003 },
+          { provider: "brave", reason: "cool_down", ms: 0 }
+        ]
       }
       const ledger = yield* Ledger
       const log = yield* QueryLog
@@ -88,6 +94,20 @@ layer(SqlStorage.layer(Pglite.layer({ dataDir: undefined })), { timeout: "60 sec
       const [appended, settled] = yield* log.recent(account.id, 10)
       assert.deepInclude(settled, record)
       assert.deepInclude(appended, { ...record, id: "qry_appended" })
+    })
+  )
+
+  it.effect("a settlement of the version before, which has no reasons of refusals, is logged", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const account = yield* makeAccount({ plan: "growth" })
+      const hold = yield* (yield* Ledger).reserve(account, 1)
+      const { refusals: _, request_id: __, row_index: ___, ...columns } = toColumns(yield* makeRecord(account))
+      yield* sql`select charged from ledger_settle(
+        ${[hold.id]}::text[], ${[account.id]}::text[], ${[1n]}::bigint[], ${JSON.stringify([{ n: 1, ...columns }])}::json
+      )`
+      const [entry] = yield* (yield* QueryLog).recent(account.id, 10)
+      assert.deepInclude(entry, { id: columns.id, requestId: undefined, rowIndex: undefined, refusals: [] })
     })
   )
 })

@@ -101,6 +101,11 @@ const olderHistory = Effect.gen(function* () {
   yield* Migrations.runAll({ "0001_storage": Effect.asVoid(sql`create table accounts (id text)`) })
 })
 
+const everyMigration: ReadonlyArray<readonly [id: number, name: string]> = [
+  [1, "schema"],
+  [3, "log_reasons"]
+]
+
 const tables = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const rows = yield* sql<{ readonly name: string }>`
@@ -135,7 +140,7 @@ describeWithPostgres("Migrations on Postgres", () => {
       while ((yield* terminate).length === 0) yield* Effect.sleep("50 millis")
       assert.isTrue(Exit.isFailure(yield* Fiber.await(cut)))
       assert.deepStrictEqual(yield* tables, ["quarry_migrations"])
-      assert.deepStrictEqual(yield* Migrations.run, [[1, "schema"]])
+      assert.deepStrictEqual(yield* Migrations.run, everyMigration)
     }).pipe(Effect.provide(emptyPostgres, { local: true }))
   )
 
@@ -148,7 +153,7 @@ describeWithPostgres("Migrations on Postgres", () => {
       yield* Effect.flip(Migrations.run)
       assert.deepStrictEqual(yield* tables, ["auth_apps", "quarry_migrations"])
       yield* sql`drop table auth_apps`
-      assert.deepStrictEqual(yield* Migrations.run, [[1, "schema"]])
+      assert.deepStrictEqual(yield* Migrations.run, everyMigration)
     }).pipe(Effect.provide(emptyPostgres, { local: true }))
   )
 })
