@@ -42,7 +42,8 @@ const files = [
 ]
 
 const migrations: Readonly<Record<string, Migration>> = {
-  "0001_schema": Effect.forEach(files, runFile, { discard: true })
+  "0001_schema": Effect.forEach(files, runFile, { discard: true }),
+  "0004_operators": Effect.forEach(["operators.sql", "functions/ledger_grant_once.sql"], runFile, { discard: true })
 }
 
 /**
