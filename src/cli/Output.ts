@@ -19,15 +19,22 @@ export class NotFound extends OperatorError("NotFound") {}
 /** True once the command has printed its result. A failure after it prints no second object. */
 export const Printed = Context.Reference("quarry/cli/Printed", { defaultValue: () => Ref.makeUnsafe(false) })
 
+/** Keeps a failure after this from printing an object. */
+export const notePrinted = Effect.flatMap(Printed, (printed) => Ref.set(printed, true))
+
 /** Prints a command's result: the object on one line with `--json`, else the lines for a person. */
 export const print = Effect.fnUntraced(function* (json: object, lines: ReadonlyArray<string>) {
-  yield* Ref.set(yield* Printed, true)
+  yield* notePrinted
   yield* Console.log((yield* Json) ? JSON.stringify(json) : lines.join("\n"))
 })
 
 /** Unix milliseconds as an ISO 8601 time in UTC; null where there is none. */
 export const time = (millis: number | undefined): string | null =>
   millis === undefined ? null : DateTime.formatIso(DateTime.makeUnsafe(millis))
+
+/** The text of issues without their fields, because a command has none. */
+export const textOf = (issues: ReadonlyArray<{ readonly message: string }>): string =>
+  issues.map(({ message }) => message).join("; ")
 
 /** Rows in columns as wide as their widest cell. */
 export const table = (rows: ReadonlyArray<ReadonlyArray<string>>): ReadonlyArray<string> => {

@@ -3,16 +3,22 @@ import { CliConfig, CliOutput, Command, GlobalFlag } from "effect/cli"
 import type { SqlClient } from "effect/sql"
 import manifest from "../../package.json" with { type: "json" }
 import * as errors from "../domain/errors.ts"
+import type { AccountRemoval } from "../services/AccountRemoval.ts"
 import type { Accounts } from "../services/Accounts.ts"
+import type { Audit } from "../services/Audit.ts"
 import type { DocumentIndex } from "../services/DocumentIndex.ts"
 import type { Holds } from "../services/Holds.ts"
 import type { KeyStore } from "../services/KeyStore.ts"
 import type { Ledger } from "../services/Ledger.ts"
 import type { OperatorLog } from "../services/OperatorLog.ts"
 import type { Overview } from "../services/Overview.ts"
+import type { People } from "../services/People.ts"
 import type { ProviderStates } from "../services/ProviderStates.ts"
+import type { QueryLog } from "../services/QueryLog.ts"
 import type { AppConfig } from "../settings/Settings.ts"
+import type { ExportAccount } from "./account/look.ts"
 import { account } from "./account.ts"
+import { audit } from "./audit.ts"
 import { batch } from "./batch.ts"
 import { config } from "./config.ts"
 import { documents } from "./documents.ts"
@@ -22,11 +28,24 @@ import { key } from "./key.ts"
 import { ledger } from "./ledger.ts"
 import { migrate } from "./migrate.ts"
 import { Json, NotFound, Printed, presenter } from "./Output.ts"
+import { By } from "./operator.ts"
 import { providers as providersCommand } from "./providers.ts"
 import { query } from "./query.ts"
 import { request } from "./request.ts"
+import { sessions } from "./sessions.ts"
 import { status } from "./status.ts"
 import { usage } from "./usage.ts"
+
+export type StorageServices =
+  | AccountRemoval
+  | Accounts
+  | AppConfig
+  | Audit
+  | DocumentIndex
+  | KeyStore
+  | Ledger
+  | People
+  | QueryLog
 
 /** The layers that commands need. Each is opened only for a command that needs it, after its flags are found valid. */
 export interface CommandLayers<E, R> {
@@ -39,7 +58,9 @@ export interface CommandLayers<E, R> {
   readonly inspection: Layer.Layer<Holds | OperatorLog, E, R>
   /** The look at the whole deployment. It changes nothing. */
   readonly overview: Layer.Layer<Overview, E, R>
-  readonly storage: Layer.Layer<Accounts | DocumentIndex | KeyStore | Ledger, E, R>
+  readonly storage: Layer.Layer<StorageServices, E, R>
+  /** The document of an account's export, which only `http` can write: the CLI does not import that room. */
+  readonly exportAccount: ExportAccount
 }
 
 /** Prints the object of a failure, unless the command has printed its own. */
@@ -50,13 +71,16 @@ const printFailure = Effect.fnUntraced(function* (cause: Cause.Cause<unknown>) {
 })
 
 /** The operator's CLI: runs the command in the arguments. */
-export const make = <E, R>({ database, inspection, overview, providers, settings, storage }: CommandLayers<E, R>) => {
+export const make = <E, R>(layers: CommandLayers<E, R>) => {
+  const { database, exportAccount, inspection, overview, providers, settings, storage } = layers
   const quarry = Command.make("quarry").pipe(
     Command.withDescription("Operate a Quarry: a web-search API"),
     Command.withSubcommands([
       status(overview),
-      account(storage),
+      account(storage, exportAccount),
       key(storage),
+      sessions(storage),
+      audit(storage),
       documents(storage),
       ledger(storage),
       holds(inspection),
@@ -68,7 +92,7 @@ export const make = <E, R>({ database, inspection, overview, providers, settings
       migrate.pipe(Command.provide(database)),
       config.pipe(Command.provide(settings))
     ]),
-    Command.withGlobalFlags([Json])
+    Command.withGlobalFlags([Json, By])
   )
   const run = Command.runWith(quarry, { version: manifest.version })
   return (args: ReadonlyArray<string>) =>

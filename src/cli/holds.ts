@@ -1,9 +1,8 @@
-import { Effect, type Layer, Option, Schema } from "effect"
+import { Effect, type Layer, Option } from "effect"
 import { Command, Flag } from "effect/cli"
 import { Holds } from "../services/Holds.ts"
+import { between, limits } from "./flags.ts"
 import { print, table, time } from "./Output.ts"
-
-const maxHolds = 1_000
 
 const list = Command.make(
   "list",
@@ -14,8 +13,8 @@ const list = Command.make(
       Flag.withDefault(false)
     ),
     limit: Flag.Int("limit").pipe(
-      Flag.withDescription(`The most holds to list, up to ${maxHolds}`),
-      Flag.withSchema(Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: maxHolds }))),
+      Flag.withDescription(`The most holds to list, up to ${limits.listed}`),
+      Flag.withSchema(between(1, limits.listed)),
       Flag.withDefault(100)
     )
   },

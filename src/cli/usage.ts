@@ -1,23 +1,10 @@
-import { Clock, DateTime, Effect, type Layer, Option, Schema } from "effect"
+import { Clock, Effect, type Layer, Option } from "effect"
 import { CliError, Command, Flag } from "effect/cli"
 import { OperatorLog, usageGroups } from "../services/OperatorLog.ts"
+import { between, limits, moment } from "./flags.ts"
 import { print, table, time } from "./Output.ts"
 
 const dayMs = 86_400_000
-const maxGroups = 1_000
-
-/** A date or a time with its offset, as in `account set-plan --cycle-start`. */
-const isoTime = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d{1,3})?)?(Z|[+-]\d{2}:\d{2}))?$/
-
-const moment = (name: string, description: string) =>
-  Flag.String(name).pipe(
-    Flag.withDescription(description),
-    Flag.filterMap(
-      (text) => (isoTime.test(text) ? Option.map(DateTime.make(text), DateTime.toEpochMillis) : Option.none()),
-      () => "an ISO 8601 date or time such as 2026-01-31 or 2026-01-31T08:00:00Z"
-    ),
-    Flag.optional
-  )
 
 const top = Command.make(
   "top",
@@ -29,8 +16,8 @@ const top = Command.make(
     from: moment("from", "Begin of the time that is counted; a day before its end by default"),
     to: moment("to", "End of the time that is counted, itself not in it; now by default"),
     limit: Flag.Int("limit").pipe(
-      Flag.withDescription(`The most lines, up to ${maxGroups}`),
-      Flag.withSchema(Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: maxGroups }))),
+      Flag.withDescription(`The most lines, up to ${limits.listed}`),
+      Flag.withSchema(between(1, limits.listed)),
       Flag.withDefault(20)
     )
   },

@@ -1,6 +1,7 @@
 import { Effect, Layer } from "effect"
 import * as Ids from "../layers/Ids.ts"
 import * as AccountsSql from "../layers/sql/AccountsSql.ts"
+import * as AuditSql from "../layers/sql/AuditSql.ts"
 import * as DocumentIndexSql from "../layers/sql/DocumentIndexSql.ts"
 import * as KeyStoreSql from "../layers/sql/KeyStoreSql.ts"
 import * as LedgerSql from "../layers/sql/LedgerSql.ts"
@@ -40,6 +41,7 @@ const queryLog = Layer.unwrap(
 /** All stores, on the database with the present schema. */
 export const layer = Layer.mergeAll(
   AccountsSql.layer,
+  AuditSql.layer,
   keyStore,
   LedgerSql.layer(),
   DocumentIndexSql.layer,

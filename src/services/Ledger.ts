@@ -2,6 +2,7 @@ import { Context, Data, type Effect } from "effect"
 import type { Account, Allowance } from "../domain/Account.ts"
 import type { NotFound, QuotaExceeded } from "../domain/errors.ts"
 import type { LogEntry } from "../domain/LogEntry.ts"
+import { OperatorError } from "../domain/OperatorError.ts"
 
 /** Credits taken from an account before its searches are dispatched. A hold ends exactly once (I3). */
 export interface Hold {
@@ -26,6 +27,16 @@ export interface Settlement {
  * were returned, nothing was charged and nothing was logged.
  */
 export class HoldExpired extends Data.TaggedError("HoldExpired")<{ readonly holdId: string }> {}
+
+/** An idempotency key that was used for a grant with other arguments. */
+export class GrantDiffers extends OperatorError("GrantDiffers") {
+  static of(idempotencyKey: string): GrantDiffers {
+    const message =
+      `The idempotency key ${idempotencyKey} belongs to another grant. Repeat it with the same account, credits and ` +
+      "reason, or use a new key."
+    return new GrantDiffers({ message })
+  }
+}
 
 /** A figure of an account that differs from the sum of its entries. */
 export interface Discrepancy {
@@ -55,8 +66,16 @@ export class Ledger extends Context.Service<
     readonly settle: (hold: Hold, entries: ReadonlyArray<LogEntry>) => Effect.Effect<Settlement, HoldExpired>
     /** The account's present allowance. */
     readonly allowance: (account: Account) => Effect.Effect<Allowance>
-    /** Adds pack credits, a positive number, and returns the new balance. */
-    readonly grant: (accountId: string, credits: number, reason: string) => Effect.Effect<number, NotFound>
+    /**
+     * Adds pack credits, a positive number, and returns the new balance. The same grant with the same idempotency key
+     * again adds nothing, and returns the balance of the first time.
+     */
+    readonly grant: (
+      accountId: string,
+      credits: number,
+      reason: string,
+      idempotencyKey?: string
+    ) => Effect.Effect<number, NotFound | GrantDiffers>
     /** Returns the credits of holds whose lease ran out, each exactly once. The result is their number. */
     readonly sweep: Effect.Effect<number>
     /** Recomputes every account from its entries, holds and log. Empty where everything agrees (I1, I2). */

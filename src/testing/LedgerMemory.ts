@@ -3,7 +3,7 @@ import { type Allowance, giveBack, split } from "../domain/Account.ts"
 import { NotFound, QuotaExceeded } from "../domain/errors.ts"
 import type { LogEntry } from "../domain/LogEntry.ts"
 import { Ids } from "../services/Ids.ts"
-import { type Discrepancy, type Hold, HoldExpired, Ledger } from "../services/Ledger.ts"
+import { type Discrepancy, GrantDiffers, type Hold, HoldExpired, Ledger } from "../services/Ledger.ts"
 import { enterPeriod, type LedgerEntry, MemoryStore, type StoredAccount } from "./MemoryStore.ts"
 
 export interface LedgerOptions {
@@ -35,7 +35,7 @@ export const layer = (options: LedgerOptions = {}): Layer.Layer<Ledger, never, M
         reserve: (account, credits) => reserve(deps, account.id, credits),
         allowance: (account) => allowance(deps.store, account.id),
         settle: (hold, entries) => settle(deps.store, hold, entries),
-        grant: (accountId, credits) => grant(deps, accountId, credits),
+        grant: (accountId, credits, reason, idempotencyKey) => grant(deps, accountId, credits, reason, idempotencyKey),
         sweep: Effect.map(Clock.currentTimeMillis, (now) => sweep(deps.store, now)),
         verify: Effect.sync(() => discrepancies(deps.store))
       })
@@ -116,13 +116,26 @@ const settle = Effect.fnUntraced(function* (store: Store, hold: Hold, entries: R
   return { charged: charge, balance: stored.balance }
 })
 
-const grant = Effect.fnUntraced(function* ({ ids, store }: Deps, accountId: string, credits: number) {
-  const cause = yield* ids.requestId
+const grant = Effect.fnUntraced(function* (
+  { ids, store }: Deps,
+  accountId: string,
+  credits: number,
+  reason: string,
+  idempotencyKey: string | undefined
+) {
+  const cause = idempotencyKey === undefined ? yield* ids.requestId : `grant-key:${idempotencyKey}`
   const stored = store.accounts.get(accountId)
   if (stored === undefined) return yield* new NotFound({ message: `There is no account ${accountId}.` })
-  store.entries.push({ accountId, allowance: undefined, quotaCredits: 0, balanceCredits: credits, cause })
-  stored.balance += credits
-  return stored.balance
+  const earlier = store.entries.find((entry) => entry.cause === cause)
+  if (earlier?.balanceAfter !== undefined) {
+    const isSame = earlier.accountId === accountId && earlier.balanceCredits === credits && earlier.reason === reason
+    return isSame ? earlier.balanceAfter : yield* GrantDiffers.of(idempotencyKey ?? "")
+  }
+  const balanceAfter = stored.balance + credits
+  const entry = { accountId, allowance: undefined, quotaCredits: 0, balanceCredits: credits, cause }
+  store.entries.push({ ...entry, balanceAfter, reason })
+  stored.balance = balanceAfter
+  return balanceAfter
 })
 
 const sweep = (store: Store, now: number): number => {

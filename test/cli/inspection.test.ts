@@ -42,6 +42,7 @@ const quarry = (line: string, found: Status = status({})) =>
       database: unused,
       providers: unused,
       storage: unused,
+      exportAccount: () => Effect.die(new Error("no command here needs it")),
       overview: Layer.succeed(Overview, { look: Effect.succeed(found) }),
       inspection: Layer.merge(
         Layer.mock(OperatorLog, {

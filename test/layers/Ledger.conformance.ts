@@ -7,7 +7,7 @@ import type { Ids } from "../../src/services/Ids.ts"
 import { HoldExpired, Ledger } from "../../src/services/Ledger.ts"
 import { QueryLog } from "../../src/services/QueryLog.ts"
 import { Backdoor } from "../support/Backdoor.ts"
-import { discrepanciesOf, makeAccount, makeRecord, makeRecords } from "../support/searches.ts"
+import { discrepanciesOf, makeAccount, makeEmail, makeRecord, makeRecords } from "../support/searches.ts"
 
 const at = (iso: string) => TestClock.setTime(Date.parse(iso))
 
@@ -270,6 +270,36 @@ export const ledgerConformance = (it: Vitest.MethodsNonLive<Accounts | Backdoor 
       assert.deepInclude(allowance, { quota: 100, used: 60, periodStart: undefined, resetsAt: undefined })
       const refusal = yield* Effect.flip(ledger.reserve(account, 41))
       assert.strictEqual(refusal.resetsAt, null)
+    })
+  )
+
+  it.effect("a grant with an idempotency key is given once, and answers the same again", () =>
+    Effect.gen(function* () {
+      const ledger = yield* Ledger
+      const key = yield* makeEmail
+      const [account, other] = [yield* makeAccount({ plan: "starter" }, 1), yield* makeAccount({ plan: "starter" }, 1)]
+      const grant = (accountId: string, credits: number, reason: string) =>
+        ledger.grant(accountId, credits, reason, key)
+      const answers = yield* Effect.all(
+        Array.from({ length: 8 }, () => grant(account.id, 10, "order")),
+        { concurrency: "unbounded" }
+      )
+      assert.deepStrictEqual(new Set(answers), new Set([11]))
+      yield* ledger.grant(account.id, 5, "another order", `${key}!`)
+      yield* ledger.grant(account.id, 5, "without a key")
+      assert.strictEqual(yield* grant(account.id, 10, "order"), 11)
+      assert.strictEqual((yield* ledger.allowance(account)).balance, 21)
+      for (const different of [
+        grant(account.id, 9, "order"),
+        grant(account.id, 10, "another"),
+        grant(other.id, 10, "order")
+      ]) {
+        const error = yield* Effect.flip(different)
+        assert.deepStrictEqual([error._tag, error.message.includes(key)], ["GrantDiffers", true])
+      }
+      assert.strictEqual((yield* Effect.flip(grant("acc_none", 10, "order")))._tag, "not_found")
+      assert.strictEqual((yield* ledger.allowance(other)).balance, 1)
+      assert.deepStrictEqual(yield* discrepanciesOf(account), [])
     })
   )
 

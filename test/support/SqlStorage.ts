@@ -2,6 +2,7 @@ import { Duration, Effect, Layer, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
 import * as Ids from "../../src/layers/Ids.ts"
 import * as AccountsSql from "../../src/layers/sql/AccountsSql.ts"
+import * as AuditSql from "../../src/layers/sql/AuditSql.ts"
 import * as HoldsSql from "../../src/layers/sql/HoldsSql.ts"
 import * as KeyStoreSql from "../../src/layers/sql/KeyStoreSql.ts"
 import * as LedgerSql from "../../src/layers/sql/LedgerSql.ts"
@@ -56,6 +57,7 @@ const backdoor = Layer.effect(
 export const replica = () =>
   Layer.mergeAll(
     AccountsSql.layer,
+    AuditSql.layer,
     KeyStoreSql.layer({ pepper: Redacted.make(pepper) }),
     LedgerSql.layer({ sweepInterval: Duration.infinity }),
     QueryLogSql.layer({ maintenanceInterval: Duration.infinity }),

@@ -6,6 +6,7 @@ import type { NotFound } from "../../domain/errors.ts"
 import { normalizeEmail, type PaidPlan, Plan, periodAt, planTerms } from "../../domain/Plan.ts"
 import {
   AccountError,
+  type AccountQuery,
   Accounts,
   noSuchAccount,
   type PlanChoice,
@@ -13,7 +14,7 @@ import {
   termsOf
 } from "../../services/Accounts.ts"
 import { Ids } from "../../services/Ids.ts"
-import { columnsOf, rowOf } from "./Rows.ts"
+import { columnsOf, rowOf, rowsOf } from "./Rows.ts"
 import { retryTransient } from "./Transient.ts"
 
 export const AccountRow = Schema.Struct({
@@ -23,7 +24,8 @@ export const AccountRow = Schema.Struct({
   quota: Schema.NullOr(Schema.BigInt),
   concurrency: Schema.Int,
   cycle_start: Schema.NullOr(Schema.Date),
-  created_at: Schema.Date
+  created_at: Schema.Date,
+  suspended_at: Schema.NullOr(Schema.Date)
 })
 export type AccountRow = typeof AccountRow.Type
 
@@ -34,11 +36,13 @@ export const toAccount = (row: AccountRow): Account => ({
   quota: row.quota === null ? undefined : Number(row.quota),
   concurrency: row.concurrency,
   cycleStart: row.cycle_start?.getTime(),
-  createdAt: row.created_at.getTime()
+  createdAt: row.created_at.getTime(),
+  suspendedAt: row.suspended_at?.getTime()
 })
 
 const accountColumns = columnsOf(AccountRow)
 const accountRow = rowOf(AccountRow)
+const accountRows = rowsOf(AccountRow)
 const changedRow = rowOf(Schema.Struct({ ...AccountRow.fields, subscriber: Schema.Boolean }))
 
 interface Deps {
@@ -88,7 +92,8 @@ const create = ({ ids, sql }: Deps) =>
         quota,
         concurrency,
         cycleStart: choice.cycleStart,
-        createdAt: yield* Clock.currentTimeMillis
+        createdAt: yield* Clock.currentTimeMillis,
+        suspendedAt: undefined
       }
       const inserted = yield* sql`
         insert into accounts (id, email, plan, quota, concurrency, cycle_start, created_at)
@@ -128,6 +133,50 @@ const setPlan = ({ sql }: Deps) =>
     Effect.catchTag("SqlError", Effect.die)
   )
 
+const setEmail = ({ sql }: Deps) =>
+  Effect.fn("Accounts.setEmail")(
+    function* (id: string, email: string) {
+      const address = normalizeEmail(email)
+      yield* sql`select from wallets where account_id = ${id} for update`
+      const changed = yield* changedRow(sql`
+        update accounts set email = case when marketplace_user is null then ${address} else '' end
+        where id = ${id} and deleted_at is null
+        returning ${sql.literal(accountColumns)}, marketplace_user is not null as subscriber`)
+      const row = yield* found(changed, id)
+      if (row.subscriber) return yield* AccountError.subscriberAddress
+      const account = toAccount(row)
+      if (account.plan === "trial") yield* enterPeriod(sql, account, undefined)
+      return account
+    },
+    sql.withTransaction,
+    (effect, _, email) =>
+      Effect.catchReason(effect, "SqlError", "UniqueViolation", () => AccountError.taken(normalizeEmail(email))),
+    Effect.catchTag("SqlError", Effect.die)
+  )
+
+const suspend = ({ sql }: Deps) =>
+  Effect.fn("Accounts.suspend")(
+    function* (id: string) {
+      const now = new Date(yield* Clock.currentTimeMillis)
+      const row = yield* accountRow(sql`
+        update accounts set suspended_at = coalesce(suspended_at, ${now}) where id = ${id} and deleted_at is null
+        returning ${sql.literal(accountColumns)}`)
+      return toAccount(yield* found(row, id))
+    },
+    Effect.catchTag("SqlError", Effect.die)
+  )
+
+const resume = ({ sql }: Deps) =>
+  Effect.fn("Accounts.resume")(
+    function* (id: string) {
+      const row = yield* accountRow(sql`
+        update accounts set suspended_at = null where id = ${id} and deleted_at is null
+        returning ${sql.literal(accountColumns)}`)
+      return toAccount(yield* found(row, id))
+    },
+    Effect.catchTag("SqlError", Effect.die)
+  )
+
 const readSubscriber = ({ sql }: Deps, user: string) =>
   Effect.map(
     accountRow(sql`select ${sql.literal(accountColumns)} from accounts where marketplace_user = ${user}`),
@@ -145,7 +194,8 @@ const insertSubscriber = (deps: Deps) =>
       quota: undefined,
       concurrency: planTerms[plan].concurrency,
       cycleStart: undefined,
-      createdAt
+      createdAt,
+      suspendedAt: undefined
     }
     const inserted = yield* sql`
       insert into accounts (id, email, plan, quota, concurrency, created_at, marketplace_user)
@@ -219,6 +269,34 @@ const byEmail = ({ sql }: Deps) =>
     Effect.catchTag("SqlError", Effect.die)
   )
 
+const list = ({ sql }: Deps) =>
+  Effect.fn("Accounts.list")(function* ({ after, limit, plan, suspended, text }: AccountQuery) {
+    const pattern = (text ?? "").toLowerCase().replaceAll(/[\\%_]/g, "\\$&")
+    const conditions = [
+      sql`deleted_at is null`,
+      ...(pattern === ""
+        ? []
+        : [
+            sql.or([
+              sql`email like ${`%${pattern}%`}`,
+              sql`lower(marketplace_user) like ${`%${pattern}%`}`,
+              sql`id like ${`${pattern}%`}`
+            ])
+          ]),
+      ...(plan === undefined ? [] : [sql`plan = ${plan}`]),
+      ...(suspended === undefined ? [] : [sql`(suspended_at is not null) = ${suspended}::boolean`]),
+      ...(after === undefined
+        ? []
+        : [sql`(created_at, id) < (select created_at, id from accounts where id = ${after})`])
+    ]
+    const rows = yield* retryTransient(
+      accountRows(sql`
+        select ${sql.literal(accountColumns)} from accounts where ${sql.and(conditions)}
+        order by created_at desc, id desc limit ${limit}`)
+    )
+    return rows.map(toAccount)
+  }, Effect.orDie)
+
 /** Accounts in Postgres or PGlite. */
 export const layer: Layer.Layer<Accounts, never, SqlClient.SqlClient | Ids> = Layer.effect(
   Accounts,
@@ -227,6 +305,10 @@ export const layer: Layer.Layer<Accounts, never, SqlClient.SqlClient | Ids> = La
     return Accounts.of({
       create: create(deps),
       setPlan: setPlan(deps),
+      setEmail: setEmail(deps),
+      suspend: suspend(deps),
+      resume: resume(deps),
+      list: list(deps),
       ofSubscriber: ofSubscriber(deps),
       remove: remove(deps),
       byId: byId(deps),

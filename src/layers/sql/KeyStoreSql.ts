@@ -145,6 +145,33 @@ const list = ({ sql }: Deps) =>
     return rows.map(toApiKey)
   }, Effect.orDie)
 
+const listAll = ({ sql }: Deps) =>
+  Effect.fn("KeyStore.listAll")(function* (page: { readonly after: string | undefined; readonly limit: number }) {
+    const { after, limit } = page
+    const rows = yield* retryTransient(
+      keyRows(sql`
+        select ${sql.literal(keyColumns)} from api_keys
+        where ${
+          after === undefined
+            ? sql`true`
+            : sql`(created_at, id) < (select created_at, id from api_keys where id = ${after})`
+        }
+        order by created_at desc, id desc limit ${limit}`)
+    )
+    return rows.map(toApiKey)
+  }, Effect.orDie)
+
+const revokeAll = (deps: Deps) =>
+  Effect.fn("KeyStore.revokeAll")(function* (accountId: string) {
+    const { sql } = deps
+    const now = new Date(yield* Clock.currentTimeMillis)
+    const rows = yield* keyRows(sql`
+      update api_keys set revoked_at = ${now} where account_id = ${accountId} and revoked_at is null
+      returning ${sql.literal(keyColumns)}`)
+    yield* Effect.forEach(rows, (key) => forget(deps, key), { discard: true })
+    return rows.map(toApiKey)
+  }, Effect.orDie)
+
 /** API keys in Postgres or PGlite, with the principals of the last seconds in process. */
 export const layer = (options: KeyStoreOptions): Layer.Layer<KeyStore, never, SqlClient.SqlClient | Ids> =>
   Layer.effect(
@@ -165,6 +192,8 @@ export const layer = (options: KeyStoreOptions): Layer.Layer<KeyStore, never, Sq
         authenticate: authenticate(deps),
         create: create(deps),
         list: list(deps),
+        listAll: listAll(deps),
+        revokeAll: revokeAll(deps),
         revoke: (id) => revokeKey(id, undefined),
         rotate: (id) => rotateKey(id, undefined),
         revokeOwn: (accountId, id) => revokeKey(id, accountId),

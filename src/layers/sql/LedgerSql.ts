@@ -5,7 +5,7 @@ import { NotFound, QuotaExceeded } from "../../domain/errors.ts"
 import type { LogEntry } from "../../domain/LogEntry.ts"
 import { periodAt } from "../../domain/Plan.ts"
 import { Ids } from "../../services/Ids.ts"
-import { type Hold, HoldExpired, Ledger } from "../../services/Ledger.ts"
+import { GrantDiffers, type Hold, HoldExpired, Ledger } from "../../services/Ledger.ts"
 import { holdsSwept } from "../../services/Metrics.ts"
 import * as Statements from "./LedgerStatements.ts"
 import { retryTransient } from "./Transient.ts"
@@ -87,12 +87,18 @@ const allowance = (deps: Deps) =>
   }, Effect.orDie)
 
 const grant = (deps: Deps) =>
-  Effect.fn("Ledger.grant")(function* (accountId: string, credits: number, reason: string) {
+  Effect.fn("Ledger.grant")(function* (
+    accountId: string,
+    credits: number,
+    reason: string,
+    idempotencyKey: string | undefined
+  ) {
     // One cause for all attempts: when the first answer was lost, the next attempt adds nothing.
-    const cause = `grant:${yield* deps.ids.requestId}`
+    const cause = idempotencyKey === undefined ? `grant:${yield* deps.ids.requestId}` : `grant-key:${idempotencyKey}`
     const row = yield* Effect.orDie(
       retryTransient(Statements.addCredits(deps.sql, { accountId, credits, reason, cause }))
     )
+    if (row?.status === "different") return yield* GrantDiffers.of(idempotencyKey ?? "")
     const balance = row?.balance ?? null
     return balance === null ? yield* new NotFound({ message: `There is no account ${accountId}.` }) : Number(balance)
   })

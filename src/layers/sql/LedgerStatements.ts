@@ -158,15 +158,20 @@ export const readTerms = (sql: SqlClient.SqlClient, accountId: string) =>
     from accounts a join wallets w on w.account_id = a.id left join allowances l on l.id = a.allowance_id
     where a.id = ${accountId}`)
 
-const grantRow = rowOf(Schema.Struct({ balance: Schema.NullOr(Schema.BigInt) }))
+const GrantRow = Schema.Struct({
+  status: Schema.Literals(["granted", "different", "unknown"]),
+  balance: Schema.NullOr(Schema.BigInt)
+})
+const grantRow = rowOf(GrantRow)
 
-/** Adds pack credits, once for each `cause`. The balance is null for an unknown account. */
+/** Adds pack credits, once for each `cause`. */
 export const addCredits = (
   sql: SqlClient.SqlClient,
   grant: { readonly accountId: string; readonly credits: number; readonly reason: string; readonly cause: string }
 ) =>
   grantRow(sql`
-    select ledger_grant(${grant.accountId}, ${grant.credits}::bigint, ${grant.reason}, ${grant.cause}) as balance`)
+    select status, balance
+    from ledger_grant_once(${grant.accountId}, ${grant.credits}::bigint, ${grant.reason}, ${grant.cause})`)
 
 const sweepRow = rowOf(Schema.Struct({ swept: Schema.BigInt }))
 

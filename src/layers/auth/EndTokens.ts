@@ -1,0 +1,10 @@
+import { Effect } from "effect"
+import type { SqlClient } from "effect/sql"
+
+/** Ends the tokens of all of a person's apps. It locks the person, so that a token that is issued meanwhile ends too. */
+export const endTokens = (sql: SqlClient.SqlClient, userId: string) =>
+  Effect.gen(function* () {
+    yield* sql`select 1 from auth_users where id = ${userId} for update`
+    yield* sql`delete from auth_access_tokens where user_id = ${userId}`
+    yield* sql`delete from auth_refresh_tokens where user_id = ${userId}`
+  })
