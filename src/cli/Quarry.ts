@@ -54,7 +54,7 @@ export interface CommandLayers<E, R> {
   readonly database: Layer.Layer<SqlClient.SqlClient, E, R>
   /** The providers of the settings, which are connected to when they are asked. */
   readonly providers: Layer.Layer<AppConfig | ProviderStates, E, R>
-  /** What only reads the database, which must have the schema of this version. */
+  /** Services that only read the database. It must have the schema of this version. */
   readonly inspection: Layer.Layer<Holds | OperatorLog, E, R>
   /** The look at the whole deployment. It changes nothing. */
   readonly overview: Layer.Layer<Overview, E, R>

@@ -87,7 +87,7 @@ export type Status = typeof Status.Type
 /** Three heartbeats of a replica that did not arrive. */
 export const silentAfterMs = 45_000
 
-/** Above this skew a clock is wrong (R55). */
+/** Above this skew a clock is wrong: cycles and leases go by the database's. */
 export const maxSkewMs = 5_000
 
 /** The share of the server's connections above which the next replica may find none. */

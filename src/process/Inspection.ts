@@ -44,7 +44,7 @@ const presentSchema = Layer.effectDiscard(
   })
 )
 
-/** What reads the database for a command. It does not migrate it, unlike `Storage.layer`. */
+/** Services that read the database for a command. They do not migrate it, unlike `Storage.layer`. */
 export const layer = Layer.mergeAll(HoldsSql.layer, OperatorLogSql.layer).pipe(
   Layer.provide(presentSchema),
   Layer.provide(Storage.database)

@@ -6,7 +6,7 @@ import type { StoredLogEntry } from "./QueryLog.ts"
 /** The most entries that one look shows. A batch has fewer; a client may give many requests the same id. */
 export const maxEntries = 200
 
-/** What the usage of a span of time is counted by. */
+/** The groups by which the usage of a span of time is counted. */
 export const usageGroups = ["account", "key", "target", "provider", "source"] as const
 export type UsageGroup = (typeof usageGroups)[number]
 

@@ -44,7 +44,7 @@ export const replicasConformance = (it: Vitest.MethodsNonLive<Replicas>): void =
     })
   )
 
-  it.effect("R55: the skew is the replica's clock less the store's", () =>
+  it.effect("the skew is the replica's clock less the store's", () =>
     Effect.gen(function* () {
       const replicas = yield* Replicas
       yield* replicas.beat(heartbeat({ id: "rep_behind", now: 0 }))
