@@ -16,6 +16,9 @@ const isComment = (line: string): boolean => /^\s*(?:\/\*\*|\*|\/\/|--)/.test(li
 const identifiersOf = (line: string): string =>
   isComment(line) ? "" : line.replaceAll(/"(?:[^"\\]|\\.)*"|`(?:[^`\\]|\\.)*`/g, "")
 
+/** The field of a log entry that has the refusals of its providers, and the type of its values. */
+const loggedRefusals = /\b(?:refusals|LoggedRefusal|refusalReasons)\b/g
+
 interface Rule {
   readonly name: string
   readonly folders: ReadonlyArray<string>
@@ -39,8 +42,8 @@ const rules: ReadonlyArray<Rule> = [
     name: "a refusal is a provider's, and no other identifier is named so",
     folders: ["src/"],
     except:
-      /^src\/(?:layers\/providers\/|services\/Provider|domain\/(?:Refusal|CoolDown)\.ts|cli\/providers\.ts|http\/admin\/providers\.ts)/,
-    breaks: (line) => /refus/i.test(identifiersOf(line))
+      /^src\/(?:layers\/providers\/|services\/(?:Provider|Attempts)|domain\/(?:Refusal|CoolDown)\.ts|cli\/providers\.ts|http\/admin\/providers\.ts)/,
+    breaks: (line) => /refus/i.test(identifiersOf(line).replaceAll(loggedRefusals, ""))
   }
 ]
 

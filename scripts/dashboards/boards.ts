@@ -51,12 +51,22 @@ const whoFails = panel(
   [`sum by (db_system_name) (${rate(`${stated}_count{error_type!=""}`)})`, "{{db_system_name}}"]
 )
 
+const faults = 'outcome=~"upstream_error|upstream_timeout|internal_error"'
+
+const whatFails = panel(
+  "Rows and calls that fail, per second",
+  "ops",
+  "Rows of batches and calls of the tools of /mcp. Their requests are answered 200, so that no status shows them.",
+  [`sum by (outcome) (${rate(`${searched}_count{operation="row",${faults}}`)})`, "row {{outcome}}"],
+  [`sum by (tool, outcome) (${rate(`quarry_mcp_calls_total{${faults}}`)})`, "{{tool}} {{outcome}}"]
+)
+
 export const service: Board = {
   uid: "quarry-service",
   title: "Quarry: service",
   description: "Was it us, Postgres, Redis or a provider?",
   rows: [
-    { title: "Was it us, Postgres, Redis or a provider?", panels: [whoIsSlow, whoFails] },
+    { title: "Was it us, Postgres, Redis or a provider?", panels: [whoIsSlow, whoFails, whatFails] },
     {
       title: "Requests",
       panels: [
@@ -135,6 +145,10 @@ export const service: Board = {
           ["quarry_limiter_local", "{{instance}} limits by itself"],
           [`sum(${rate("quarry_limiter_fallbacks_total")})`, "counted locally, per second"]
         ),
+        panel("Redis, failures by code", "ops", "OOM is a full one, READONLY a replica, timeout no answer in 100 ms.", [
+          `sum by (error_type) (${rate(`${stated}_count{db_system_name="redis",error_type!=""}`)})`,
+          "{{error_type}}"
+        ]),
         panel(
           "In flight",
           "short",

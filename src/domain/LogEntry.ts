@@ -7,8 +7,11 @@ export const outcomes = ["ok", "upstream_error", "upstream_timeout"] as const
 export const Outcome = Schema.Literals(outcomes)
 export type Outcome = typeof Outcome.Type
 
-/** The reason for which a provider gave a search no results: a refusal, or a cool-down in which it was not called. */
-export const LoggedReason = Schema.Literals([...refusalReasons, "cool_down"])
+/**
+ * The reason for which a provider gave a search no results: a refusal, `cool_down` for one that was not called, or
+ * `cut_off` for an attempt that the end of its batch stopped.
+ */
+export const LoggedReason = Schema.Literals([...refusalReasons, "cool_down", "cut_off"])
 export type LoggedReason = typeof LoggedReason.Type
 
 /** A provider that gave a search no results. `ms` is the time of the attempt, 0 for a provider that was not called. */

@@ -1,4 +1,4 @@
-import { Cause, Effect, Layer, Result } from "effect"
+import { Cause, Effect, Layer, Metric, Result } from "effect"
 import { HttpRouter, HttpServerResponse } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import manifest from "../../package.json" with { type: "json" }
@@ -11,6 +11,8 @@ import { jsonSchemaOf } from "../http/jsonSchema.ts"
 import { currentAccountPrincipal } from "../http/Middleware.ts"
 import { logFault } from "../http/middleware/Edge.ts"
 import { Deployment } from "../services/Deployment.ts"
+import { toolCalls } from "../services/Metrics.ts"
+import { describeEnd, sampledSpan } from "../services/Tracing.ts"
 import { wantsEvents } from "./accept.ts"
 import { toErrorResult } from "./failure.ts"
 import { type MessageError, methodNotAllowed, originNotAllowed, readMessages, toJsonRpcError } from "./message.ts"
@@ -42,21 +44,25 @@ const toResult = ({ structured, text }: ToolAnswer) => ({
   structuredContent: { ...structured }
 })
 
-const recordError = Effect.fnUntraced(function* (error: ToolFailure | InternalError) {
-  yield* Effect.annotateCurrentSpan("quarry.outcome", error._tag)
-  return yield* toErrorResult(error)
-})
+const recordEnd = (tool: Tool, outcome: string): Effect.Effect<void> =>
+  Effect.flatMap(sampledSpan, (span) => {
+    if (span !== undefined) describeEnd(span, outcome)
+    return Metric.update(toolCalls.of(tool.name, outcome), 1)
+  })
+
+const failWith = (tool: Tool, error: ToolFailure | InternalError) =>
+  Effect.andThen(recordEnd(tool, error._tag), toErrorResult(error))
 
 /** Calls a tool. Every failure becomes a result with `isError`, because clients show JSON-RPC errors to no model. */
 const callTool = (tool: Tool, principal: AccountPrincipal, args: RawFields) =>
   tool.call(principal, args).pipe(
     Effect.map(toResult),
-    Effect.tap(Effect.annotateCurrentSpan("quarry.outcome", "ok")),
-    Effect.catch(recordError),
+    Effect.tap(recordEnd(tool, "ok")),
+    Effect.catch((error) => failWith(tool, error)),
     Effect.catchCause((cause) =>
       Cause.hasInterruptsOnly(cause)
         ? Effect.failCause(cause)
-        : Effect.andThen(logFault(cause), recordError(internalError))
+        : Effect.andThen(logFault(cause), failWith(tool, internalError))
     ),
     Effect.withSpan("Mcp.tool", { attributes: { "quarry.tool": tool.name } })
   )
@@ -100,6 +106,8 @@ const post = HttpApiBuilder.group(
     const tools = yield* Effect.all([webSearch, bulkSearch, account])
     const byName = new Map(tools.map((tool) => [tool.name, tool]))
     const definitions = tools.map(toDefinition)
+    // An alert divides by them, and Prometheus would not see the first increase of a series that was not there.
+    for (const { name } of tools) yield* Metric.update(toolCalls.of(name, "ok"), 0)
 
     return handlers.handleRaw(
       "mcp",

@@ -3,6 +3,7 @@ import type { NotFound } from "../domain/errors.ts"
 import { Accounts } from "./Accounts.ts"
 import { QueryLog } from "./QueryLog.ts"
 import { Sessions } from "./Sessions.ts"
+import { untraced } from "./Tracing.ts"
 
 /** The longest that a removal waits for its log to be erased: enough for all but the longest logs. */
 const eraseTimeout = Duration.seconds(5)
@@ -37,6 +38,7 @@ export class AccountRemoval extends Context.Service<
         yield* Effect.uninterruptible(end(accountId))
         const erasure = yield* queryLog.erase(accountId).pipe(
           Effect.catchCause((cause) => Effect.logError("A removed account's log could not be erased yet.", cause)),
+          untraced,
           Effect.forkIn(scope)
         )
         yield* Effect.timeoutOption(Fiber.await(erasure), eraseTimeout)

@@ -1,37 +1,53 @@
 import type { LoggedReason, LoggedRefusal } from "../domain/LogEntry.ts"
-import type { RefusalReason } from "../domain/Refusal.ts"
 
 /** The most refusals of one log entry, and the longest name in one: an operator may configure many providers. */
 const maxRefusals = 8
 const maxNameCharacters = 64
 
-interface Attempt {
+/** One attempt at a provider. Times are Unix milliseconds. */
+class Attempt {
   readonly provider: string
   readonly startedAt: number
   /** Undefined while it runs, and after an answer. */
   reason: LoggedReason | undefined
   /** Undefined while it runs. */
   endedAt: number | undefined
+
+  constructor(provider: string, startedAt: number) {
+    this.provider = provider
+    this.startedAt = startedAt
+  }
+
+  /** Records the end, unless the batch has ended before. */
+  end(now: number, reason?: LoggedReason): void {
+    if (this.endedAt !== undefined) return
+    this.endedAt = now
+    this.reason = reason
+  }
 }
 
-/** The attempts of one search, from which its log entry gets the reasons of refusals. Times are Unix milliseconds. */
+/** The attempts of one search, from which its log entry gets the reasons of refusals. */
 export class Attempts {
   private readonly attempts: Array<Attempt> = []
   private readonly leftOut: Array<Attempt> = []
 
-  /** Adds an attempt that starts now. The function that it returns records the attempt's end. */
-  start(provider: string, now: number): (now: number, reason?: RefusalReason) => void {
-    const attempt: Attempt = { provider, startedAt: now, reason: undefined, endedAt: undefined }
+  /** Adds an attempt that starts now. */
+  start(provider: string, now: number): Attempt {
+    const attempt = new Attempt(provider, now)
     this.attempts.push(attempt)
-    return (now, reason) => {
-      attempt.endedAt = now
-      attempt.reason = reason
-    }
+    return attempt
+  }
+
+  /** Ends the attempts that still run, because their batch has ended. */
+  cutOff(now: number): void {
+    for (const attempt of this.attempts) attempt.end(now, "cut_off")
   }
 
   /** Adds a provider that is not called. */
   leaveOut(provider: string, reason: "unserved" | "cool_down", now: number): void {
-    this.leftOut.push({ provider, startedAt: now, endedAt: now, reason })
+    const attempt = new Attempt(provider, now)
+    attempt.end(now, reason)
+    this.leftOut.push(attempt)
   }
 
   /**

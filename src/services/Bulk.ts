@@ -172,6 +172,8 @@ const runRows = Effect.fnUntraced(function* (deps: Deps, batch: Batch) {
   const wait = yield* Effect.exit(Effect.interruptible(Effect.timeoutOption(Fiber.await(workers), deps.budget)))
   batch.isStopped = true
   batch.hasEnded = true
+  const now = yield* Clock.currentTimeMillis
+  for (const { attempts } of batch.rows) attempts.cutOff(now)
   yield* Effect.forkIn(Fiber.interrupt(workers), deps.scope)
   if (Exit.isSuccess(wait)) return
   // The process shuts down. Rows that still run are not charged, because no provider was late.

@@ -8,7 +8,7 @@ interface Definition<Labels extends ReadonlyArray<string>> {
   readonly labels: Labels
 }
 
-/** A value for each label, in their order. */
+/** A value for each label, in their order. An empty one leaves the label out. */
 type Values<Labels extends ReadonlyArray<string>> = { readonly [K in keyof Labels]: string }
 
 /** A metric with labels: one series for each set of label values. */
@@ -57,7 +57,10 @@ const instrument = <const Labels extends ReadonlyArray<string>, M>(
         overflowSeries ??= make({ description, attributes: { ...overflow, unit } })
         return overflowSeries
       }
-      const attributes = Object.fromEntries(labels.map((label, index) => [label, values[index] ?? ""]))
+      // OpenTelemetry leaves out an attribute that does not apply; to Prometheus an empty label and none are the same.
+      const attributes = Object.fromEntries(
+        labels.flatMap((label, index) => (values[index] ? [[label, values[index]]] : []))
+      )
       const metric = make({ description, attributes: { ...attributes, unit } })
       series.set(key, metric)
       return metric

@@ -14,6 +14,13 @@ export const searchDuration = histogram("quarry.search.duration", {
   boundaries: durationBoundaries
 })
 
+/** `outcome` is `ok` or the error's code. A tool's failure is a 200 of `/mcp`, so that no other metric shows it. */
+export const toolCalls = counter("quarry.mcp.calls", {
+  description: "Calls of the tools of /mcp by how they ended",
+  unit: "{call}",
+  labels: ["tool", "outcome"]
+})
+
 export const creditsCharged = counter("quarry.credits.charged", {
   description: "Credits charged",
   unit: "{credit}",
@@ -146,7 +153,10 @@ export const limiterFallbacks = counter("quarry.limiter.fallbacks", {
   labels: []
 })
 
-/** `error.type` is empty for a success. */
+/**
+ * `error.type` is there for a failure only: Postgres's condition (`disk_full`, `read_only_sql_transaction`), Redis's code
+ * (`OOM`, `READONLY`), `timeout`, or the class of the error.
+ */
 export const databaseDuration = histogram("db.client.operation.duration", {
   description: "Statements and commands, as this process waited for them",
   unit: "s",

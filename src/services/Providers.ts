@@ -1,6 +1,7 @@
 import { Clock, Context, Effect, Latch, Layer, type Tracer } from "effect"
 import type { Answer } from "../domain/Answer.ts"
 import { UpstreamError, type UpstreamTimeout } from "../domain/errors.ts"
+import type { LoggedReason } from "../domain/LogEntry.ts"
 import { rank } from "../domain/Organic.ts"
 import { Ranking } from "../domain/Ranking.ts"
 import type { Refusal } from "../domain/Refusal.ts"
@@ -58,7 +59,10 @@ const describeAttempt = (span: Tracer.Span, provider: Provider, { target }: Sear
 }
 
 /** Records a refusal as an event of the attempt's span. The search has not failed yet: another provider may answer. */
-const describeRefusal = (span: Tracer.Span, { message, reason }: Refusal): Effect.Effect<void> => {
+const describeRefusal = (
+  span: Tracer.Span,
+  { message, reason }: { readonly reason: LoggedReason; readonly message: string }
+): Effect.Effect<void> => {
   if (!span.sampled) return Effect.void
   return Effect.map(Clock.currentTimeNanos, (now) => {
     span.attribute("quarry.refusal", reason)
@@ -66,6 +70,9 @@ const describeRefusal = (span: Tracer.Span, { message, reason }: Refusal): Effec
     span.event("quarry.refusal", now, { "quarry.refusal": reason, "quarry.refusal.message": message })
   })
 }
+
+/** The end of an attempt whose batch has ended. It is no refusal of the provider, which had not used up its time. */
+const cutOff = { reason: "cut_off", message: "the batch ended before the provider answered" } as const
 
 /** The share of an attempt's time that it may wait for its turn. The last one may wait longer, as none comes after it. */
 const queueShare = { last: 0.8, others: 0.3 }
@@ -93,18 +100,21 @@ const attempt = (
   Clock.clockWith((clock) => {
     const { name } = monitor.provider
     const maxQueueMs = timeLeft(clock, until) * (isLast ? queueShare.last : queueShare.others)
-    const end = attempts.start(name, clock.currentTimeMillisUnsafe())
+    const entry = attempts.start(name, clock.currentTimeMillisUnsafe())
     const rows = withSpan("Provider.search", { kind: "client" }, (span) => {
       describeAttempt(span, monitor.provider, request)
       const onRefusal = (refusal: Refusal) => {
-        end(clock.currentTimeMillisUnsafe(), refusal.reason)
+        entry.end(clock.currentTimeMillisUnsafe(), refusal.reason)
         return describeRefusal(span, refusal)
       }
-      return monitor.attempt(request, until, { maxQueueMs, onRefusal })
+      const onInterrupt = Effect.suspend(() =>
+        entry.reason === "cut_off" ? describeRefusal(span, cutOff) : Effect.void
+      )
+      return Effect.onInterrupt(monitor.attempt(request, until, { maxQueueMs, onRefusal }), () => onInterrupt)
     })
     return Effect.matchEffect(rows, {
       onSuccess: (rows) => {
-        end(clock.currentTimeMillisUnsafe())
+        entry.end(clock.currentTimeMillisUnsafe())
         return Effect.succeed({ provider: name, ranking: new Ranking(rank(rows, request.num)), cached: false })
       },
       onFailure: ({ message, reason, isLate }) =>

@@ -66,6 +66,13 @@ const startSpan = (
   return span
 }
 
+/**
+ * Runs an effect without spans. For work that a request starts and does not wait for: its spans would be in the request's
+ * trace and end long after it.
+ */
+export const untraced = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
+  Effect.withTracerEnabled(effect, false)
+
 /** The current span; undefined without one, and without an exporter: Effect's native tracer makes spans for nobody. */
 export const currentSpan: Effect.Effect<Tracer.Span | undefined> = Effect.withFiber(({ cache: { span, tracer } }) => {
   if (tracer === undefined || tracer === Tracer.nativeTracer || span?._tag !== "Span") return Effect.undefined
@@ -109,12 +116,17 @@ export interface SearchEnd {
 /** Outcomes for which the caller is not responsible. Only these mark a span with `error.type`. */
 const faults: ReadonlySet<string> = new Set(["upstream_error", "upstream_timeout", "internal_error"])
 
+/** Sets the outcome of a call for which its caller is answered: `ok`, or the API's error code. */
+export const describeEnd = (span: Tracer.Span, outcome: string): void => {
+  span.attribute("quarry.outcome", outcome)
+  if (faults.has(outcome)) span.attribute("error.type", outcome)
+}
+
 export const describeOutcome = (span: Tracer.Span, end: SearchEnd): void => {
   if (!span.sampled) return
-  span.attribute("quarry.outcome", end.outcome)
+  describeEnd(span, end.outcome)
   span.attribute("quarry.credits", end.credits)
   span.attribute("quarry.cached", end.cached)
   span.attribute("quarry.dispatched", end.dispatched)
   if (end.provider !== undefined) describeProvider(span, end.provider)
-  if (faults.has(end.outcome)) span.attribute("error.type", end.outcome)
 }

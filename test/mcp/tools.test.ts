@@ -343,8 +343,8 @@ describe("the span of a call", () => {
         calls.map(({ attributes }) => Object.fromEntries(attributes)),
         [
           { "quarry.tool": "web_search", "quarry.outcome": "ok" },
-          { "quarry.tool": "web_search", "quarry.outcome": "upstream_error" },
-          { "quarry.tool": "web_search", "quarry.outcome": "internal_error" }
+          { "quarry.tool": "web_search", "quarry.outcome": "upstream_error", "error.type": "upstream_error" },
+          { "quarry.tool": "web_search", "quarry.outcome": "internal_error", "error.type": "internal_error" }
         ]
       )
       for (const { parent } of calls) assert.isTrue(parent._tag === "Some", "a part of its request")

@@ -103,7 +103,7 @@ describe("Attempts", () => {
       )
       assert.deepStrictEqual(
         log.filter(({ rowIndex }) => rowIndex === 40).map(({ durationMs, refusals }) => ({ durationMs, refusals })),
-        [{ durationMs: 10_000, refusals: [{ provider: "gone", reason: "timeout", ms: 10_000 }] }]
+        [{ durationMs: 10_000, refusals: [{ provider: "gone", reason: "cut_off", ms: 10_000 }] }]
       )
     }).pipe(
       // Ten rows run at once: they end at 5, 20, 35 and 50 seconds, and the last ten are cut off at 60.
@@ -119,7 +119,7 @@ describe("Attempts", () => {
 
   it("an entry keeps eight refusals at most, and the beginning of a long name", () => {
     const attempts = new Attempts()
-    for (let n = 0; n < 20; n++) attempts.start("x".repeat(100), n)(n + 5, "busy")
+    for (let n = 0; n < 20; n++) attempts.start("x".repeat(100), n).end(n + 5, "busy")
     const refusals = attempts.refusals(true, 100)
     assert.strictEqual(refusals.length, 8)
     assert.deepStrictEqual(refusals[0], { provider: "x".repeat(64), reason: "busy", ms: 5 })

@@ -32,6 +32,14 @@ describe("Instrument", () => {
     }).pipe(isolated)
   )
 
+  it.effect("leaves out a label whose value is empty, because it does not apply", () =>
+    Effect.gen(function* () {
+      yield* Metric.update(searches.of("beta_search", ""), 1)
+      const [series] = yield* Metric.snapshot
+      assert.deepStrictEqual(series?.attributes, { target: "beta_search", unit: "{search}" })
+    }).pipe(isolated)
+  )
+
   it("makes each series once", () => {
     assert.strictEqual(searches.of("alpha_search", "ok"), searches.of("alpha_search", "ok"))
     assert.notStrictEqual(searches.of("alpha_search", "ok"), searches.of("beta_search", "ok"))

@@ -80,6 +80,27 @@ export const messageOf = (error: unknown): string => {
   return error.message || ("code" in error ? String(error.code) : error.name)
 }
 
+/** Codes of a Redis that answers and does not take the command: full, read-only, not persisting, loading, split. */
+const codes: ReadonlySet<string> = new Set([
+  "OOM",
+  "READONLY",
+  "MISCONF",
+  "NOREPLICAS",
+  "LOADING",
+  "BUSY",
+  "MASTERDOWN",
+  "CLUSTERDOWN",
+  "NOAUTH",
+  "NOPERM",
+  "WRONGPASS"
+])
+
+/** The code at the beginning of an error's text, where it is one of a known few: others would each make a series. */
+export const codeOf = (message: string): string | undefined => {
+  const code = /^[A-Z]+/.exec(message)?.[0]
+  return code !== undefined && codes.has(code) ? code : undefined
+}
+
 /**
  * True for the answer of a Redis that does not take the login or the database of the address. Unlike one that is away it
  * does not recover, and without the database that was named the client goes on in another one.

@@ -6,6 +6,7 @@ import {
   Effect,
   Latch,
   Layer,
+  Option,
   Redacted,
   Result,
   Schedule,
@@ -17,6 +18,7 @@ import { OperatorError } from "../../domain/OperatorError.ts"
 import { observe } from "../../services/Instrument.ts"
 import { databaseDuration, redisAway } from "../../services/Metrics.ts"
 import {
+  codeOf,
   connect,
   isAddressFault,
   makeClient,
@@ -44,10 +46,30 @@ const answerMs = 100
 /** The time between two probes of a Redis that is away. */
 const probeEveryMs = 250
 
+/**
+ * The longest time for which Redis is left alone when it fails soon after each return. A full one takes a probe whenever
+ * a key has expired, and fails the commands after it.
+ */
+const maxPauseMs = 30_000
+
+/** The least time between two lines of the log about a Redis that fails soon after each return. */
+const relapseLogMs = 60_000
+
+/** The time after which a return lasts. It grows with the pause, so that Redis is away for a tenth of the time at most. */
+const stableMs = (pauseMs: number): number => Math.max(5_000, pauseMs * 10)
+
 type RedisCommand<A> = (client: RedisClient) => Promise<A>
 
 /** Takes the answer of a command, or the reason why there is none. */
 type OnAnswer<A> = (answer: Result.Result<A, string>) => void
+
+const unanswered = `no answer within ${answerMs} ms`
+
+/** The label `error.type` of a command: empty for a success, else Redis's code where it gave one. */
+const errorType = (answer: Result.Result<unknown, string>): string => {
+  if (Result.isSuccess(answer)) return ""
+  return answer.failure === unanswered ? "timeout" : (codeOf(answer.failure) ?? "unavailable")
+}
 
 /** Ends the wait for an answer, which is then ignored. */
 type Cancel = () => void
@@ -110,7 +132,7 @@ const send = <A>(state: State, command: RedisCommand<A>, onAnswer: OnAnswer<A>):
     isWaiting = false
     onAnswer(answer)
   }
-  const fail = () => end(Result.fail(`no answer within ${answerMs} ms`))
+  const fail = () => end(Result.fail(unanswered))
   const expire = () => {
     if (writer.isHolding()) timer = setTimeout(expire, answerMs)
     else setImmediate(fail)
@@ -127,30 +149,77 @@ const send = <A>(state: State, command: RedisCommand<A>, onAnswer: OnAnswer<A>):
   }
 }
 
-const sendProbe = (state: State) =>
-  Effect.callback<void, string>((resume) => {
-    const cancel = send(state, probe, (answer) => resume(Effect.fromResult(answer)))
-    return Effect.sync(cancel)
+/** Sends a command and measures it. */
+const sendMeasured = <A>(
+  state: State,
+  context: Context.Context<never>,
+  command: RedisCommand<A>,
+  onAnswer: OnAnswer<A>
+): Cancel => {
+  const startedAt = performance.now()
+  const measure = (failure: string): void =>
+    databaseDuration.of("redis", failure).updateUnsafe((performance.now() - startedAt) / 1000, context)
+  const cancel = send(state, command, (answer) => {
+    measure(errorType(answer))
+    onAnswer(answer)
   })
+  return () => {
+    measure("interrupted")
+    cancel()
+  }
+}
+
+const sendProbe = (state: State) =>
+  Effect.contextWith((context: Context.Context<never>) =>
+    Effect.callback<void, string>((resume) => {
+      const cancel = sendMeasured(state, context, probe, (answer) => resume(Effect.fromResult(answer)))
+      return Effect.sync(cancel)
+    })
+  )
 
 const markAway = (state: State, reason: string): void => {
   state.awayReason ??= reason
   state.awayLatch.openUnsafe()
 }
 
-/** Waits until Redis is away, and then until a probe has found it again. */
-const watchOnce = Effect.fnUntraced(function* (state: State) {
-  yield* state.awayLatch.await
-  const since = yield* Clock.currentTimeMillis
-  yield* Effect.logWarning(`Redis is away (${state.awayReason}): this process does without it until it is back.`)
+/** Leaves Redis alone for the pause, and then waits until a probe has found it again. */
+const awaitReturn = Effect.fnUntraced(function* (state: State, pauseMs: number) {
   yield* SubscriptionRef.set(state.awayChanges, true)
-  yield* Effect.sleep(probeEveryMs)
+  yield* Effect.sleep(pauseMs)
   yield* Effect.retry(sendProbe(state), Schedule.spaced(probeEveryMs))
   state.awayLatch.closeUnsafe()
   state.awayReason = undefined
   yield* SubscriptionRef.set(state.awayChanges, false)
+})
+
+/** Waits until Redis has been away and has returned to stay. The pause doubles with each return that does not last. */
+const watchOnce = Effect.fnUntraced(function* (state: State) {
+  yield* state.awayLatch.await
+  const since = yield* Clock.currentTimeMillis
+  yield* Effect.logWarning(`Redis is away (${state.awayReason}): this process does without it until it is back.`)
+  yield* awaitReturn(state, probeEveryMs)
   const awayMs = (yield* Clock.currentTimeMillis) - since
   yield* Effect.logInfo(`Redis is back after ${Duration.format(Duration.millis(awayMs))}.`)
+  yield* watchRelapses(state)
+})
+
+const watchRelapses = Effect.fnUntraced(function* (state: State) {
+  let pauseMs = probeEveryMs
+  let loggedAt = Number.NEGATIVE_INFINITY
+  while (Option.isSome(yield* Effect.timeoutOption(state.awayLatch.await, stableMs(pauseMs)))) {
+    pauseMs = Math.min(pauseMs * 2, maxPauseMs)
+    const now = yield* Clock.currentTimeMillis
+    if (now - loggedAt >= relapseLogMs) {
+      loggedAt = now
+      const pause = Duration.format(Duration.millis(maxPauseMs))
+      yield* Effect.logWarning(
+        `Redis is away again (${state.awayReason}): while it fails soon after each return, this process does without ` +
+          `it for up to ${pause} at a time.`
+      )
+    }
+    yield* awaitReturn(state, pauseMs)
+  }
+  if (pauseMs > probeEveryMs) yield* Effect.logInfo("Redis is back to stay.")
 })
 
 /** Connects, and starts the watch. A Redis that is away does not fail a start; one that cannot be used does. */
@@ -164,26 +233,17 @@ const start = Effect.fnUntraced(function* (state: State) {
   yield* Effect.forkScoped(Effect.forever(watchOnce(state)))
 })
 
-/** Sends a command and measures it. After a failure no more are sent until a probe has found Redis again. */
+/** Sends a command. After a failure no more are sent until a probe has found Redis again. */
 const execute = <A>(
   state: State,
   context: Context.Context<never>,
   command: RedisCommand<A>,
   onAnswer: OnAnswer<A>
-): Cancel => {
-  const startedAt = performance.now()
-  const measure = (failure: "" | "unavailable"): void =>
-    databaseDuration.of("redis", failure).updateUnsafe((performance.now() - startedAt) / 1000, context)
-  const cancel = send(state, command, (answer) => {
-    measure(Result.isSuccess(answer) ? "" : "unavailable")
+): Cancel =>
+  sendMeasured(state, context, command, (answer) => {
     if (Result.isFailure(answer)) markAway(state, answer.failure)
     onAnswer(answer)
   })
-  return () => {
-    measure("unavailable")
-    cancel()
-  }
-}
 
 const away = Effect.fail(new RedisAway())
 

@@ -1,4 +1,4 @@
-import { Cause, Clock, Effect, Exit, Metric, Option } from "effect"
+import { Cause, Clock, Effect, Exit, Metric, Option, Predicate } from "effect"
 import type { SqlConnection, SqlError } from "effect/sql"
 import { observe, secondsSince } from "../../services/Instrument.ts"
 import {
@@ -13,12 +13,33 @@ import { Unanswered } from "./StatementLimit.ts"
 
 const system = "postgresql"
 
+/**
+ * Conditions that the client takes for unknown errors, by their code, with the names of Postgres's appendix A. An operator
+ * mends each of them in another way.
+ */
+const conditions: Readonly<Record<string, string>> = {
+  "25006": "read_only_sql_transaction",
+  "53100": "disk_full",
+  "53200": "out_of_memory",
+  "53300": "too_many_connections",
+  "57P01": "admin_shutdown",
+  "57P02": "crash_shutdown",
+  "57P03": "cannot_connect_now",
+  "58030": "io_error"
+}
+
+const conditionOf = (error: unknown): string | undefined => {
+  if (Predicate.hasProperty(error, "code") && typeof error.code === "string") return conditions[error.code]
+  return Predicate.hasProperty(error, "cause") ? conditionOf(error.cause) : undefined
+}
+
 /** The label `error.type` of a statement; empty when it succeeded. */
 const errorType = (exit: Exit.Exit<unknown, SqlError.SqlError>): string => {
   if (Exit.isSuccess(exit)) return ""
   return Option.match(Cause.findErrorOption(exit.cause), {
     onNone: () => "interrupted",
-    onSome: ({ reason }) => (reason.cause instanceof Unanswered ? "timeout" : reason._tag)
+    onSome: ({ reason }) =>
+      reason.cause instanceof Unanswered ? "timeout" : (conditionOf(reason.cause) ?? reason._tag)
   })
 }
 

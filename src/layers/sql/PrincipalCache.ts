@@ -4,6 +4,7 @@ import { KeyMode } from "../../domain/ApiKey.ts"
 import { type Unauthorized, unauthorized } from "../../domain/errors.ts"
 import type { KeyPrincipal } from "../../domain/Principal.ts"
 import { lastUsedStepMs } from "../../services/KeyStore.ts"
+import { untraced } from "../../services/Tracing.ts"
 import { AccountRow, toAccount } from "./AccountsSql.ts"
 import { makeGroupCommit } from "./GroupCommit.ts"
 import { columnsOf, rowsOf } from "./Rows.ts"
@@ -72,6 +73,7 @@ const touch = ({ scope, sql }: Deps, keyId: string, now: number) =>
     where id = ${keyId} and (last_used_at is null or last_used_at <= ${new Date(now - lastUsedStepMs)})
   `.pipe(
     Effect.catchCause((cause) => Effect.logDebug("A key's last use could not be written down.", cause)),
+    untraced,
     Effect.forkIn(scope)
   )
 

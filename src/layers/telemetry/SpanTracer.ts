@@ -121,7 +121,17 @@ class SampledSpan extends UnsampledSpan implements EndedSpan {
     if (key === "http.route" && this.kind === "server" && !this.attributes.has(key)) this.name += ` ${value}`
     // Whoever sets an error type knows that it is a fault. An error of the caller is none.
     if (key === "error.type") this.failed = true
+    if (key === "db.query.text") this.describeStatement(String(value))
     this.attributes.set(key, value)
+  }
+
+  /** Effect names the span of a statement for the database alone. */
+  private describeStatement(text: string): void {
+    const operation = /\w+/.exec(text)?.[0].toUpperCase()
+    if (operation === undefined) return
+    this.attributes.set("db.operation.name", operation)
+    const namespace = this.attributes.get("db.namespace")
+    this.name = namespace === undefined ? operation : `${operation} ${namespace}`
   }
 
   override event(name: string, time: bigint, attributes: Record<string, unknown> = {}): void {
@@ -154,7 +164,8 @@ class SampledSpan extends UnsampledSpan implements EndedSpan {
     }
     // Inside this process an expected failure may be an ordinary answer. In a call to elsewhere it is a fault.
     if (this.kind === "client" || Cause.hasDies(cause)) this.failed = true
-    this.attributes.set("error.type", errorType(cause))
+    // Whoever described the fault knows more than the class of its error.
+    if (!this.attributes.has("error.type")) this.attributes.set("error.type", errorType(cause))
   }
 }
 

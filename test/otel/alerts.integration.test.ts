@@ -1,0 +1,269 @@
+import { assert, it } from "@effect/vitest"
+import { Effect, Redacted } from "effect"
+import { SqlClient } from "effect/sql"
+import * as Postgres from "../../src/layers/sql/Postgres.ts"
+import * as Database from "../support/Database.ts"
+import { promtool } from "../support/OperatorTool.ts"
+import { describeWithPostgres } from "../support/Postgres.ts"
+import { describeWithRedis, RedisServer } from "../support/RedisServer.ts"
+import { freePort, spawned } from "../support/Spawned.ts"
+import * as Engine from "../torture/support/Engine.ts"
+import { firing, type Scrape } from "./TimeLapse.ts"
+
+const timeout = 180_000
+
+const redisServer = Effect.acquireRelease(
+  Effect.promise(async () => {
+    const server = await RedisServer.make()
+    await server.start()
+    return server
+  }),
+  (server) => Effect.promise(() => server.stop())
+)
+
+const json = (env: Record<string, string>, ...args: ReadonlyArray<string>) =>
+  Effect.map(
+    Effect.flatMap(spawned("src/cli.ts", [...args, "--json"], env), ({ ended }) => ended),
+    ({ stdout }) => JSON.parse(stdout)
+  )
+
+const metricsAt = (adminPort: number) =>
+  Effect.promise(async () => {
+    try {
+      return await (await fetch(`http://127.0.0.1:${adminPort}/metrics`)).text()
+    } catch {
+      return undefined
+    }
+  })
+
+/** A replica on a database and a Redis of the test's own, with a key, and what breaks them. */
+const start = Effect.gen(function* () {
+  const { name, url } = yield* Database.freshDatabase
+  const redis = yield* redisServer
+  const [port, adminPort] = [yield* freePort, yield* freePort]
+  const env = {
+    DATABASE_URL: Redacted.value(url),
+    REDIS_URL: Redacted.value(redis.url()),
+    AUTH_SECRET: "a secret for tests, of 32 characters or more",
+    KEY_PEPPER: "a pepper for tests, of 32 characters or more",
+    LOG_FORMAT: "json",
+    SEARXNG_URL: yield* Engine.start
+  }
+  const server = yield* spawned("src/main.ts", [], { ...env, PORT: `${port}`, ADMIN_PORT: `${adminPort}` })
+  yield* server.said("Quarry listens at ")
+  const { account_id } = yield* json(env, "account", "create", "--email", "a@example.org", "--plan", "business")
+  const { secret } = yield* json(env, "key", "create", "--account", account_id, "--name", "ci")
+  const send = (path: string, body?: unknown, key = secret) =>
+    Effect.promise(async () => {
+      const headers = {
+        authorization: `Bearer ${key}`,
+        "content-type": "application/json",
+        accept: "application/json, text/event-stream"
+      }
+      const init = body === undefined ? { headers } : { method: "POST", headers, body: JSON.stringify(body) }
+      const response = await fetch(`http://127.0.0.1:${port}${path}`, init)
+      return { status: response.status, text: await response.text() }
+    })
+  const search = (query: string) => send(`/v1/query?query=${encodeURIComponent(query)}`)
+  const tool = (query: string) =>
+    send("/mcp", {
+      jsonrpc: "2.0",
+      id: 1,
+      method: "tools/call",
+      params: { name: "web_search", arguments: { query } }
+    })
+  const sql = <A>(statement: (sql: SqlClient.SqlClient) => Effect.Effect<A, unknown>) =>
+    Effect.flatMap(SqlClient.SqlClient, statement).pipe(
+      Effect.provide(Postgres.layer({ url, poolSize: 1 }), { local: true }),
+      Effect.orDie
+    )
+  return { adminPort, name, redis, search, send, server, sql, tool }
+})
+
+type Service = Effect.Success<typeof start>
+
+const minutes = 8
+
+/** The alerts of this file. Others look at what happens by the clock, such as checks of the books. */
+const watched = [
+  "QuarryAvailabilityBurnFast",
+  "QuarryCredentialsRefused",
+  "QuarryDatabaseAway",
+  "QuarryDatabaseRefusesWrites",
+  "QuarryDown",
+  "QuarryLimiterLocal",
+  "QuarryRedisRefusesWrites",
+  "QuarryReplicaGone"
+]
+const alertsAfter = (scrapes: ReadonlyArray<Scrape>) => firing(scrapes).filter((alert) => watched.includes(alert))
+
+/** Scrapes before the fault, and after each of its minutes, of which `during` makes one. */
+const scrapesDuring = <R>({ adminPort }: Service, during: (minute: number) => Effect.Effect<unknown, never, R>) =>
+  Effect.gen(function* () {
+    const scrapes: Array<Scrape> = [{ a: yield* metricsAt(adminPort) }]
+    for (let minute = 0; minute < minutes; minute++) {
+      yield* during(minute)
+      scrapes.push({ a: yield* metricsAt(adminPort) })
+    }
+    return scrapes
+  })
+
+describeWithPostgres("the alerts, on what a running service reports", () => {
+  describeWithRedis("with Redis", () => {
+    promtool.describe("as Prometheus reads the rules", () => {
+      it.live(
+        "nothing fires while all is well",
+        () =>
+          Effect.gen(function* () {
+            const service = yield* start
+            yield* service.search("before")
+            const scrapes = yield* scrapesDuring(service, (minute) =>
+              Effect.all([service.search(`${minute}`), service.send("/v1/bulk", { queries: [`${minute}`, "b"] })])
+            )
+            assert.deepStrictEqual(alertsAfter(scrapes), [])
+          }),
+        timeout
+      )
+
+      it.live(
+        "four of ten rows of each batch fail: the error budget burns, though each batch is answered 200",
+        () =>
+          Effect.gen(function* () {
+            const service = yield* start
+            const batch = (from: string, failing: number) => ({
+              queries: Array.from({ length: 10 }, (_, n) => `${n < failing ? "fail" : "row"} ${from} ${n}`)
+            })
+            yield* service.send("/v1/bulk", batch("before", 0))
+            const scrapes = yield* scrapesDuring(service, (minute) =>
+              Effect.map(service.send("/v1/bulk", batch(`${minute}`, 4)), ({ status }) =>
+                assert.strictEqual(status, 200)
+              )
+            )
+            assert.deepStrictEqual(alertsAfter(scrapes), ["QuarryAvailabilityBurnFast"])
+          }),
+        timeout
+      )
+
+      it.live(
+        "calls of a tool fail: the error budget burns, though each call is answered 200",
+        () =>
+          Effect.gen(function* () {
+            const service = yield* start
+            yield* service.tool("before")
+            const scrapes = yield* scrapesDuring(service, (minute) =>
+              Effect.map(
+                Effect.all([service.tool(`fail ${minute}`), service.tool(`${minute}`), service.tool(`b ${minute}`)]),
+                (answers) => {
+                  assert.deepStrictEqual(new Set(answers.map(({ status }) => status)), new Set([200]))
+                  assert.include(answers[0].text, "upstream_error")
+                }
+              )
+            )
+            assert.deepStrictEqual(alertsAfter(scrapes), ["QuarryAvailabilityBurnFast"])
+          }),
+        timeout
+      )
+
+      it.live(
+        "a replica of two is gone",
+        () =>
+          Effect.gen(function* () {
+            const [kept, lost] = yield* Effect.all([start, start])
+            const scrape = Effect.all({ a: metricsAt(kept.adminPort), b: metricsAt(lost.adminPort) })
+            const scrapes: Array<Scrape> = [yield* scrape]
+            lost.server.kill("SIGKILL")
+            yield* lost.server.ended
+            for (let minute = 0; minute < minutes; minute++) scrapes.push(yield* scrape)
+            assert.deepStrictEqual(alertsAfter(scrapes), ["QuarryReplicaGone"])
+          }),
+        timeout
+      )
+
+      const refusals: ReadonlyArray<readonly [string, (service: Service) => Effect.Effect<unknown>]> = [
+        [
+          "read-only",
+          ({ name, sql }) =>
+            sql((sql) =>
+              Effect.andThen(
+                sql.unsafe(`alter database ${name} set default_transaction_read_only = on`),
+                sql`select pg_terminate_backend(pid) from pg_stat_activity
+                  where datname = ${name} and pid <> pg_backend_pid()`
+              )
+            )
+        ],
+        [
+          "full",
+          ({ sql }) =>
+            sql((sql) =>
+              sql.unsafe(`do $$ begin
+                create function no_space() returns trigger language plpgsql as 'begin
+                  raise disk_full using message = ''could not extend file: No space left on device''; end';
+                create trigger no_space before insert on ledger_entries execute function no_space();
+              end $$`)
+            )
+        ]
+      ]
+      it.live.each(refusals)(
+        "the database is %s",
+        ([, fault]) =>
+          Effect.gen(function* () {
+            const service = yield* start
+            yield* service.search("before")
+            yield* fault(service)
+            yield* service.search("first")
+            const scrapes = yield* scrapesDuring(service, (minute) =>
+              Effect.map(service.search(`${minute}`), ({ status }) => assert.strictEqual(status, 500))
+            )
+            const expected = ["QuarryAvailabilityBurnFast", "QuarryDatabaseRefusesWrites"]
+            assert.deepStrictEqual(alertsAfter(scrapes), expected)
+          }),
+        timeout
+      )
+
+      const silences: ReadonlyArray<readonly [string, ReadonlyArray<string>]> = [
+        ["full", ["CONFIG", "SET", "maxmemory", "1"]],
+        ["a replica", ["REPLICAOF", "127.0.0.1", "1"]]
+      ]
+      it.live.each(silences)(
+        "Redis is %s",
+        ([, fault]) =>
+          Effect.gen(function* () {
+            const service = yield* start
+            yield* service.search("before")
+            yield* Effect.promise(() => service.redis.cli(...fault))
+            yield* service.search("first")
+            const scrapes = yield* scrapesDuring(service, (minute) =>
+              Effect.andThen(
+                Effect.map(service.search(`${minute}`), ({ status }) => assert.strictEqual(status, 200)),
+                Effect.sleep("600 millis")
+              )
+            )
+            assert.deepStrictEqual(alertsAfter(scrapes), ["QuarryLimiterLocal", "QuarryRedisRefusesWrites"])
+          }),
+        timeout
+      )
+
+      it.live(
+        "credentials are refused that were accepted before",
+        () =>
+          Effect.gen(function* () {
+            const service = yield* start
+            const good = service.search("same")
+            const bad = Effect.map(service.send("/v1/query?query=same", undefined, "sk_live_gone"), ({ status }) =>
+              assert.strictEqual(status, 401)
+            )
+            yield* good
+            yield* bad
+            const scrapes = yield* scrapesDuring(service, () =>
+              Effect.andThen(
+                good,
+                Effect.forEach(Array(5), () => bad)
+              )
+            )
+            assert.deepStrictEqual(alertsAfter(scrapes), ["QuarryCredentialsRefused"])
+          }),
+        timeout
+      )
+    })
+  })
+})
