@@ -103,7 +103,9 @@ const olderHistory = Effect.gen(function* () {
 
 const everyMigration: ReadonlyArray<readonly [id: number, name: string]> = [
   [1, "schema"],
-  [3, "log_reasons"]
+  [3, "log_reasons"],
+  [4, "operators"],
+  [5, "inspection"]
 ]
 
 const tables = Effect.gen(function* () {
