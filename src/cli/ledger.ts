@@ -1,5 +1,5 @@
-import { Effect, type Layer } from "effect"
-import { Command } from "effect/cli"
+import { Effect, type Layer, Schema } from "effect"
+import { Command, Flag } from "effect/cli"
 import { Ledger } from "../services/Ledger.ts"
 import { CommandFailed, print, table } from "./Output.ts"
 
@@ -34,8 +34,51 @@ const verify = Command.make(
   })
 ).pipe(Command.withDescription("Recompute every account from its records"))
 
+/** Texts and figures beyond these are mistakes. */
+const limits = { credits: 1_000_000_000, textCharacters: 500 }
+
+const text = Schema.String.check(Schema.isBetweenLength(1, limits.textCharacters))
+
+const correctionFlags = {
+  reason: Flag.String("reason").pipe(Flag.withDescription("Why, for the ledger"), Flag.withSchema(text)),
+  by: Flag.String("by").pipe(Flag.withDescription("Who is responsible, for the ledger"), Flag.withSchema(text))
+}
+
+const adjust = Command.make(
+  "adjust",
+  {
+    accountId: Flag.String("account").pipe(Flag.withDescription("The account's id: acc_…")),
+    credits: Flag.Int("credits").pipe(
+      Flag.withDescription("Credits to give; below 0, to take"),
+      Flag.withSchema(
+        Schema.Int.check(
+          Schema.makeFilter((credits) => credits !== 0 && Math.abs(credits) <= limits.credits, {
+            message: `must be a whole number up to ${limits.credits} in size, and not 0`
+          })
+        )
+      )
+    ),
+    to: Flag.Literals("to", ["balance", "quota"]).pipe(
+      Flag.withDescription("The pack balance, or what is left of the present period's quota"),
+      Flag.withDefault("balance")
+    ),
+    ...correctionFlags
+  },
+  Effect.fn(function* (adjustment) {
+    const { balance, quota, used } = yield* Effect.flatMap(Ledger, (ledger) => ledger.adjust(adjustment))
+    yield* print(
+      { account_id: adjustment.accountId, quota: quota ?? null, used, balance },
+      table([
+        ["Account", adjustment.accountId],
+        ["Used", `${used}`],
+        ["Pack balance", `${balance}`]
+      ])
+    )
+  })
+).pipe(Command.withDescription("Correct an account's credits by an entry with a reason"))
+
 export const ledger = <E, R>(storage: Layer.Layer<Ledger, E, R>) =>
   Command.make("ledger").pipe(
     Command.withDescription("The record of credits"),
-    Command.withSubcommands([verify.pipe(Command.provide(storage))])
+    Command.withSubcommands([verify.pipe(Command.provide(storage)), adjust.pipe(Command.provide(storage))])
   )

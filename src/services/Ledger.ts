@@ -2,6 +2,7 @@ import { Context, Data, type Effect } from "effect"
 import type { Account, Allowance } from "../domain/Account.ts"
 import type { NotFound, QuotaExceeded } from "../domain/errors.ts"
 import type { LogEntry } from "../domain/LogEntry.ts"
+import { OperatorError } from "../domain/OperatorError.ts"
 
 /** Credits taken from an account before its searches are dispatched. A hold ends exactly once (I3). */
 export interface Hold {
@@ -26,6 +27,44 @@ export interface Settlement {
  * were returned, nothing was charged and nothing was logged.
  */
 export class HoldExpired extends Data.TaggedError("HoldExpired")<{ readonly holdId: string }> {}
+
+/** An operator's correction of an account's credits. */
+export interface Adjustment {
+  readonly accountId: string
+  /** A whole number other than 0. Above 0 the account can spend more, below 0 less. */
+  readonly credits: number
+  /** The pack balance, or what is used of the present period's quota. */
+  readonly to: "balance" | "quota"
+  readonly reason: string
+  /** The operator who is responsible. */
+  readonly by: string
+}
+
+/** The books cannot be corrected in this way, and nothing has changed. The message says why and what to do. */
+export class CorrectionRefused extends OperatorError("CorrectionRefused") {
+  static ofAdjustment(
+    { accountId, credits, to }: Adjustment,
+    found: {
+      readonly quota: number | undefined
+      readonly used: number
+      readonly held: number
+      readonly balance: number
+    }
+  ): CorrectionRefused {
+    const name = `account ${accountId}`
+    const { balance, held, quota, used } = found
+    if (to === "balance") {
+      return new CorrectionRefused({
+        message: `The pack balance of ${name} is ${balance}: ${-credits} cannot be taken from it. Take ${balance} or less.`
+      })
+    }
+    const message =
+      credits > 0
+        ? `${name} has used ${used - held} of its quota in this period (${held} more are held): ${credits} cannot be given back. Use --to balance for the rest.`
+        : `${name} has ${(quota ?? used) - used} left of its quota: ${-credits} cannot be taken from it. Use --to balance for the rest.`
+    return new CorrectionRefused({ message: message[0]?.toUpperCase() + message.slice(1) })
+  }
+}
 
 /** A figure of an account that differs from the sum of its entries. */
 export interface Discrepancy {
@@ -57,6 +96,11 @@ export class Ledger extends Context.Service<
     readonly allowance: (account: Account) => Effect.Effect<Allowance>
     /** Adds pack credits, a positive number, and returns the new balance. */
     readonly grant: (accountId: string, credits: number, reason: string) => Effect.Effect<number, NotFound>
+    /**
+     * Corrects an account's credits by an entry that names the operator and the reason, and answers the allowance after
+     * it. Refused where the credits are not there (I1): nothing is clamped.
+     */
+    readonly adjust: (adjustment: Adjustment) => Effect.Effect<Allowance, NotFound | CorrectionRefused>
     /** Returns the credits of holds whose lease ran out, each exactly once. The result is their number. */
     readonly sweep: Effect.Effect<number>
     /** Recomputes every account from its entries, holds and log. Empty where everything agrees (I1, I2). */

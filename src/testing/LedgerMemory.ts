@@ -3,7 +3,14 @@ import { type Allowance, giveBack, split } from "../domain/Account.ts"
 import { NotFound, QuotaExceeded } from "../domain/errors.ts"
 import type { LogEntry } from "../domain/LogEntry.ts"
 import { Ids } from "../services/Ids.ts"
-import { type Discrepancy, type Hold, HoldExpired, Ledger } from "../services/Ledger.ts"
+import {
+  type Adjustment,
+  CorrectionRefused,
+  type Discrepancy,
+  type Hold,
+  HoldExpired,
+  Ledger
+} from "../services/Ledger.ts"
 import { enterPeriod, type LedgerEntry, MemoryStore, type StoredAccount } from "./MemoryStore.ts"
 
 export interface LedgerOptions {
@@ -36,6 +43,7 @@ export const layer = (options: LedgerOptions = {}): Layer.Layer<Ledger, never, M
         allowance: (account) => allowance(deps.store, account.id),
         settle: (hold, entries) => settle(deps.store, hold, entries),
         grant: (accountId, credits) => grant(deps, accountId, credits),
+        adjust: (adjustment) => adjust(deps, adjustment),
         sweep: Effect.map(Clock.currentTimeMillis, (now) => sweep(deps.store, now)),
         verify: Effect.sync(() => discrepancies(deps.store))
       })
@@ -125,6 +133,35 @@ const grant = Effect.fnUntraced(function* ({ ids, store }: Deps, accountId: stri
   return stored.balance
 })
 
+const adjust = Effect.fnUntraced(function* ({ ids, store }: Deps, adjustment: Adjustment) {
+  const { accountId, credits, to } = adjustment
+  const cause = `adjustment:${yield* ids.requestId}`
+  const stored = store.accounts.get(accountId)
+  if (stored === undefined) return yield* new NotFound({ message: `There is no account ${accountId}.` })
+  const now = yield* Clock.currentTimeMillis
+  const before = current(store, stored, now)
+  const held = sum(
+    Array.from(store.holds.values()).filter(({ allowance }) => allowance === stored.allowance),
+    ({ hold }) => hold.fromQuota
+  )
+  const used = before.used - credits
+  const isPossible =
+    to === "balance"
+      ? before.balance + credits >= 0
+      : used >= held && (before.quota === undefined || used <= before.quota)
+  if (!isPossible) return yield* CorrectionRefused.ofAdjustment(adjustment, { ...before, held })
+  if (to === "balance") stored.balance += credits
+  else stored.allowance.used = used
+  store.entries.push({
+    accountId,
+    allowance: to === "quota" ? stored.allowance : undefined,
+    quotaCredits: to === "quota" ? -credits : 0,
+    balanceCredits: to === "balance" ? credits : 0,
+    cause
+  })
+  return current(store, stored, now)
+})
+
 const sweep = (store: Store, now: number): number => {
   const expired = [...store.holds.values()].filter((stored) => stored.expiresAt <= now)
   for (const { hold } of expired) end(store, hold.id, 0)
@@ -159,7 +196,7 @@ const discrepancies = (store: Store): ReadonlyArray<Discrepancy> => {
       sum(entries, (entry) => entry.balanceCredits) - sum(holds, ({ hold }) => hold.fromBalance),
       balance
     )
-    const charges = entries.filter((entry) => entry.allowance !== undefined)
+    const charges = entries.filter((entry) => entry.cause.startsWith("hld_"))
     const queries = store.queries.filter((query) => query.accountId === account.id && query.holdId !== undefined)
     compare(
       account.id,

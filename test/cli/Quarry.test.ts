@@ -12,7 +12,7 @@ import { Refusal } from "../../src/domain/Refusal.ts"
 import { AccountError, Accounts } from "../../src/services/Accounts.ts"
 import { DocumentIndex } from "../../src/services/DocumentIndex.ts"
 import { KeyStore, tooManyKeys } from "../../src/services/KeyStore.ts"
-import { type Discrepancy, Ledger } from "../../src/services/Ledger.ts"
+import { CorrectionRefused, type Discrepancy, Ledger } from "../../src/services/Ledger.ts"
 import type { Provider } from "../../src/services/Provider.ts"
 import { ProviderStates } from "../../src/services/ProviderStates.ts"
 import { AppConfig } from "../../src/settings/Settings.ts"
@@ -42,6 +42,8 @@ const issued = { key, secret: Redacted.make("sk_test_secret") }
 
 const unknown = () => Effect.fail(new NotFound({ message: "There is no such thing." }))
 
+const allowance = { plan: "growth" as const, quota: 75_000, used: 5, balance: 7, periodStart: 0, resetsAt: 1000 }
+
 const storage = (discrepancies: ReadonlyArray<Discrepancy>) =>
   Layer.mergeAll(
     Layer.mock(Accounts, {
@@ -62,9 +64,12 @@ const storage = (discrepancies: ReadonlyArray<Discrepancy>) =>
       rotate: () => Effect.succeed(issued)
     }),
     Layer.mock(Ledger, {
-      allowance: () =>
-        Effect.succeed({ plan: "growth", quota: 75_000, used: 5, balance: 7, periodStart: 0, resetsAt: 1000 }),
+      allowance: () => Effect.succeed(allowance),
       grant: (_, credits) => Effect.succeed(credits + 7),
+      adjust: (it) =>
+        it.credits < -7
+          ? Effect.fail(CorrectionRefused.ofAdjustment(it, { quota: 9, used: 5, held: 0, balance: 7 }))
+          : Effect.succeed({ ...allowance, balance: allowance.balance + it.credits }),
       verify: Effect.succeed(discrepancies)
     }),
     Layer.mock(DocumentIndex, {
@@ -201,7 +206,11 @@ describe("quarry --json", () => {
     ["index stats", { documents: 3, by_target: { beta_search: 1 } }],
     ["index clear", { removed: 3 }],
     ["index load data/starter-index.jsonl.gz", { loaded: 17_383 }],
-    ["ledger verify", { ok: true, discrepancies: [] }]
+    ["ledger verify", { ok: true, discrepancies: [] }],
+    [
+      "ledger adjust --account acc_1 --credits -2 --reason late --by ann",
+      { account_id: "acc_1", quota: 75_000, used: 5, balance: 5 }
+    ]
   ] as const)("%s prints one object on one line", ([line, expected]) =>
     Effect.gen(function* () {
       const { code, err, out } = yield* quarry([...words(line), "--json"])
@@ -224,6 +233,22 @@ describe("quarry --json", () => {
       const { out } = yield* quarry(["config", "--json"])
       assert.strictEqual(JSON.parse(out.join()).KEY_PEPPER, "<redacted>")
       assert.notInclude((yield* quarry(["config"])).out.join(), "hunter2")
+    })
+  )
+
+  it.effect("an adjustment that is refused is exit 1 with what to do", () =>
+    Effect.gen(function* () {
+      const { code, err, out } = yield* quarry([
+        ...words("ledger adjust --account acc_1 --credits -8 --reason a --by b")
+      ])
+      assert.deepStrictEqual(
+        { code, err, out },
+        {
+          code: 1,
+          err: ["quarry: The pack balance of account acc_1 is 7: 8 cannot be taken from it. Take 7 or less."],
+          out: []
+        }
+      )
     })
   )
 

@@ -4,8 +4,9 @@ import type { Account, Allowance } from "../../domain/Account.ts"
 import { NotFound, QuotaExceeded } from "../../domain/errors.ts"
 import type { LogEntry } from "../../domain/LogEntry.ts"
 import { periodAt } from "../../domain/Plan.ts"
+import { noSuchAccount } from "../../services/Accounts.ts"
 import { Ids } from "../../services/Ids.ts"
-import { type Hold, HoldExpired, Ledger } from "../../services/Ledger.ts"
+import { type Adjustment, CorrectionRefused, type Hold, HoldExpired, Ledger } from "../../services/Ledger.ts"
 import { holdsSwept } from "../../services/Metrics.ts"
 import * as Statements from "./LedgerStatements.ts"
 import { retryTransient } from "./Transient.ts"
@@ -97,6 +98,27 @@ const grant = (deps: Deps) =>
     return balance === null ? yield* new NotFound({ message: `There is no account ${accountId}.` }) : Number(balance)
   })
 
+const adjust = (deps: Deps) =>
+  Effect.fn("Ledger.adjust")(
+    function* (adjustment: Adjustment) {
+      const cause = `adjustment:${yield* deps.ids.requestId}`
+      for (let attempt = 1; attempt <= maxReserveAttempts; attempt++) {
+        const row = yield* retryTransient(Statements.adjustCredits(deps.sql, adjustment, cause))
+        if (row === undefined) return yield* noSuchAccount(adjustment.accountId)
+        switch (row.status) {
+          case "adjusted":
+            return toAllowance(row)
+          case "refused":
+            return yield* CorrectionRefused.ofAdjustment(adjustment, { ...toAllowance(row), held: Number(row.held) })
+          case "stale":
+            yield* openPeriod(deps, adjustment.accountId, row)
+        }
+      }
+      return yield* Effect.die(new Error(`the period of account ${adjustment.accountId} could not be opened`))
+    },
+    Effect.catchTag("SqlError", Effect.die)
+  )
+
 const sweep = (sql: SqlClient.SqlClient): Effect.Effect<number, SqlError.SqlError> =>
   Effect.flatMap(Statements.sweepHolds(sql, maxSweptAccounts), (swept) =>
     swept < maxSweptAccounts ? Effect.succeed(swept) : Effect.map(sweep(sql), (more) => swept + more)
@@ -133,6 +155,7 @@ export const layer = (options: LedgerOptions = {}): Layer.Layer<Ledger, never, S
         settle: settle(deps),
         allowance: allowance(deps),
         grant: grant(deps),
+        adjust: adjust(deps),
         sweep: Effect.orDie(retryTransient(sweep(sql))),
         verify: Effect.orDie(retryTransient(discrepancies(sql)))
       })
