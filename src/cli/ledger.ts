@@ -1,7 +1,15 @@
 import { Effect, type Layer, Schema } from "effect"
 import { Command, Flag } from "effect/cli"
-import { Ledger } from "../services/Ledger.ts"
+import { type Discrepancy, Ledger } from "../services/Ledger.ts"
 import { CommandFailed, print, table } from "./Output.ts"
+
+const toJson = ({ accountId, expected, found, what }: Discrepancy) => ({ account_id: accountId, what, expected, found })
+
+const toTable = (discrepancies: ReadonlyArray<Discrepancy>) =>
+  table([
+    ["ACCOUNT", "WHAT", "EXPECTED", "FOUND"],
+    ...discrepancies.map((it) => [it.accountId, it.what, `${it.expected}`, `${it.found}`])
+  ])
 
 const verify = Command.make(
   "verify",
@@ -10,21 +18,8 @@ const verify = Command.make(
     const discrepancies = yield* Effect.flatMap(Ledger, (ledger) => ledger.verify)
     const isSound = discrepancies.length === 0
     yield* print(
-      {
-        ok: isSound,
-        discrepancies: discrepancies.map(({ accountId, expected, found, what }) => ({
-          account_id: accountId,
-          what,
-          expected,
-          found
-        }))
-      },
-      isSound
-        ? ["Every account agrees with its records."]
-        : table([
-            ["ACCOUNT", "WHAT", "EXPECTED", "FOUND"],
-            ...discrepancies.map((it) => [it.accountId, it.what, `${it.expected}`, `${it.found}`])
-          ])
+      { ok: isSound, discrepancies: discrepancies.map(toJson) },
+      isSound ? ["Every account agrees with its records."] : toTable(discrepancies)
     )
     if (!isSound) {
       return yield* new CommandFailed({
@@ -77,8 +72,30 @@ const adjust = Command.make(
   })
 ).pipe(Command.withDescription("Correct an account's credits by an entry with a reason"))
 
+const repair = Command.make(
+  "repair",
+  {
+    accountId: Flag.String("account").pipe(Flag.withDescription("What ledger verify shows under ACCOUNT")),
+    keep: Flag.Literals("keep", ["entries", "figures"]).pipe(
+      Flag.withDescription("What is right: the sum of the entries, or the used credits and the balance as they are")
+    ),
+    ...correctionFlags
+  },
+  Effect.fn(function* (input) {
+    const repaired = yield* Effect.flatMap(Ledger, (ledger) => ledger.repair(input))
+    yield* print(
+      { account_id: input.accountId, repaired: repaired.map(toJson) },
+      repaired.length === 0 ? [`${input.accountId} agrees with its records: nothing was repaired.`] : toTable(repaired)
+    )
+  })
+).pipe(Command.withDescription("Make an account agree with its records again, by entries with a reason"))
+
 export const ledger = <E, R>(storage: Layer.Layer<Ledger, E, R>) =>
   Command.make("ledger").pipe(
     Command.withDescription("The record of credits"),
-    Command.withSubcommands([verify.pipe(Command.provide(storage)), adjust.pipe(Command.provide(storage))])
+    Command.withSubcommands([
+      verify.pipe(Command.provide(storage)),
+      adjust.pipe(Command.provide(storage)),
+      repair.pipe(Command.provide(storage))
+    ])
   )

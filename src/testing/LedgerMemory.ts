@@ -5,11 +5,12 @@ import type { LogEntry } from "../domain/LogEntry.ts"
 import { Ids } from "../services/Ids.ts"
 import {
   type Adjustment,
-  CorrectionRefused,
+  CorrectionImpossible,
   type Discrepancy,
   type Hold,
   HoldExpired,
-  Ledger
+  Ledger,
+  type Repair
 } from "../services/Ledger.ts"
 import { enterPeriod, type LedgerEntry, MemoryStore, type StoredAccount } from "./MemoryStore.ts"
 
@@ -45,7 +46,8 @@ export const layer = (options: LedgerOptions = {}): Layer.Layer<Ledger, never, M
         grant: (accountId, credits) => grant(deps, accountId, credits),
         adjust: (adjustment) => adjust(deps, adjustment),
         sweep: Effect.map(Clock.currentTimeMillis, (now) => sweep(deps.store, now)),
-        verify: Effect.sync(() => discrepancies(deps.store))
+        verify: Effect.sync(() => discrepancies(deps.store)),
+        repair: (it) => repair(deps, it)
       })
     })
   )
@@ -149,7 +151,7 @@ const adjust = Effect.fnUntraced(function* ({ ids, store }: Deps, adjustment: Ad
     to === "balance"
       ? before.balance + credits >= 0
       : used >= held && (before.quota === undefined || used <= before.quota)
-  if (!isPossible) return yield* CorrectionRefused.ofAdjustment(adjustment, { ...before, held })
+  if (!isPossible) return yield* CorrectionImpossible.ofAdjustment(adjustment, { ...before, held })
   if (to === "balance") stored.balance += credits
   else stored.allowance.used = used
   store.entries.push({
@@ -168,6 +170,36 @@ const sweep = (store: Store, now: number): number => {
   return expired.length
 }
 
+/** Repairs what `discrepancies` finds. The memory store has no entries that two accounts share. */
+const repair = Effect.fnUntraced(function* ({ ids, store }: Deps, it: Repair) {
+  const stored = store.accounts.get(it.accountId)
+  if (stored === undefined) return yield* new NotFound({ message: `There is no account ${it.accountId}.` })
+  const found = discrepancies(store).filter(({ accountId }) => accountId === it.accountId)
+  const { allowance } = stored
+  for (const discrepancy of found) {
+    const cause = `repair:${yield* ids.requestId}`
+    const excess = discrepancy.found - discrepancy.expected
+    const entry = { accountId: it.accountId, allowance: undefined, quotaCredits: 0, balanceCredits: 0, cause }
+    if (discrepancy.what === "credits in the query log") {
+      store.entries.push({ ...entry, quotaCredits: excess, corrects: true }, { ...entry, quotaCredits: -excess })
+    } else if (it.keep === "figures") {
+      const isBalance = discrepancy.what === "pack balance"
+      store.entries.push(
+        isBalance ? { ...entry, balanceCredits: excess } : { ...entry, allowance, quotaCredits: excess }
+      )
+    } else {
+      const most =
+        discrepancy.what === "pack balance" ? Number.POSITIVE_INFINITY : (allowance.quota ?? discrepancy.expected)
+      if (discrepancy.expected < 0 || discrepancy.expected > most) {
+        return yield* CorrectionImpossible.ofRepair(it, discrepancy)
+      }
+      if (discrepancy.what === "pack balance") stored.balance = discrepancy.expected
+      else allowance.used = discrepancy.expected
+    }
+  }
+  return found
+})
+
 const sum = <A>(items: Iterable<A>, credits: (item: A) => number): number => {
   let total = 0
   for (const item of items) total += credits(item)
@@ -176,7 +208,7 @@ const sum = <A>(items: Iterable<A>, credits: (item: A) => number): number => {
 
 const discrepancies = (store: Store): ReadonlyArray<Discrepancy> => {
   const result: Array<Discrepancy> = []
-  const compare = (accountId: string, what: string, expected: number, actual: number) => {
+  const compare = (accountId: string, what: Discrepancy["what"], expected: number, actual: number) => {
     if (expected !== actual) result.push({ accountId, what, expected, found: actual })
   }
   for (const { account, allowance, balance } of store.accounts.values()) {
@@ -196,7 +228,7 @@ const discrepancies = (store: Store): ReadonlyArray<Discrepancy> => {
       sum(entries, (entry) => entry.balanceCredits) - sum(holds, ({ hold }) => hold.fromBalance),
       balance
     )
-    const charges = entries.filter((entry) => entry.cause.startsWith("hld_"))
+    const charges = entries.filter(({ cause, corrects }) => cause.startsWith("hld_") || corrects === true)
     const queries = store.queries.filter((query) => query.accountId === account.id && query.holdId !== undefined)
     compare(
       account.id,

@@ -32,6 +32,8 @@ export interface LedgerEntry {
   readonly balanceCredits: number
   /** The id of the hold or the grant behind it. */
   readonly cause: string
+  /** True for an entry that brings charges to what the log has. */
+  readonly corrects?: true
 }
 
 /** The data that the memory layers share, as the SQL layers share a database. It only grows, and so serves tests only. */

@@ -12,7 +12,7 @@ import { Refusal } from "../../src/domain/Refusal.ts"
 import { AccountError, Accounts } from "../../src/services/Accounts.ts"
 import { DocumentIndex } from "../../src/services/DocumentIndex.ts"
 import { KeyStore, tooManyKeys } from "../../src/services/KeyStore.ts"
-import { CorrectionRefused, type Discrepancy, Ledger } from "../../src/services/Ledger.ts"
+import { CorrectionImpossible, type Discrepancy, Ledger } from "../../src/services/Ledger.ts"
 import type { Provider } from "../../src/services/Provider.ts"
 import { ProviderStates } from "../../src/services/ProviderStates.ts"
 import { AppConfig } from "../../src/settings/Settings.ts"
@@ -68,8 +68,9 @@ const storage = (discrepancies: ReadonlyArray<Discrepancy>) =>
       grant: (_, credits) => Effect.succeed(credits + 7),
       adjust: (it) =>
         it.credits < -7
-          ? Effect.fail(CorrectionRefused.ofAdjustment(it, { quota: 9, used: 5, held: 0, balance: 7 }))
+          ? Effect.fail(CorrectionImpossible.ofAdjustment(it, { quota: 9, used: 5, held: 0, balance: 7 }))
           : Effect.succeed({ ...allowance, balance: allowance.balance + it.credits }),
+      repair: ({ accountId }) => Effect.succeed([{ accountId, what: "pack balance" as const, expected: 5, found: 6 }]),
       verify: Effect.succeed(discrepancies)
     }),
     Layer.mock(DocumentIndex, {
@@ -210,6 +211,13 @@ describe("quarry --json", () => {
     [
       "ledger adjust --account acc_1 --credits -2 --reason late --by ann",
       { account_id: "acc_1", quota: 75_000, used: 5, balance: 5 }
+    ],
+    [
+      "ledger repair --account acc_1 --keep entries --reason late --by ann",
+      {
+        account_id: "acc_1",
+        repaired: [{ account_id: "acc_1", what: "pack balance", expected: 5, found: 6 }]
+      }
     ]
   ] as const)("%s prints one object on one line", ([line, expected]) =>
     Effect.gen(function* () {
@@ -254,12 +262,12 @@ describe("quarry --json", () => {
 
   it.effect("a ledger that disagrees is exit 1 with the list on stdout", () =>
     Effect.gen(function* () {
-      const wrong = storage([{ accountId: "acc_1", what: "used", expected: 1, found: 2 }])
+      const wrong = storage([{ accountId: "acc_1", what: "pack balance", expected: 1, found: 2 }])
       const { code, err, out } = yield* quarry(["ledger", "verify", "--json"], { storage: wrong })
       assert.strictEqual(code, 1)
       assert.deepStrictEqual(JSON.parse(out.join()), {
         ok: false,
-        discrepancies: [{ account_id: "acc_1", what: "used", expected: 1, found: 2 }]
+        discrepancies: [{ account_id: "acc_1", what: "pack balance", expected: 1, found: 2 }]
       })
       assert.match(err.join(), /does not add up/)
     })

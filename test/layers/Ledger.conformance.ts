@@ -367,4 +367,36 @@ export const ledgerConformance = (it: Vitest.MethodsNonLive<Accounts | Backdoor 
       assert.deepStrictEqual(yield* discrepanciesOf(account), [{ accountId: account.id, ...expected[what] }])
     })
   )
+
+  it.effect.each([
+    ["allowance", "entries", { used: 9, balance: 5 }],
+    ["allowance", "figures", { used: 10, balance: 5 }],
+    ["balance", "entries", { used: 9, balance: 5 }],
+    ["balance", "figures", { used: 9, balance: 6 }],
+    ["log", "entries", { used: 9, balance: 5 }],
+    ["log", "figures", { used: 9, balance: 5 }]
+  ] as const)("a repair of a changed %s that keeps the %s makes the books agree", ([what, keep, after]) =>
+    Effect.gen(function* () {
+      const ledger = yield* Ledger
+      const account = yield* makeAccount({ plan: "custom", quota: 10 }, 5)
+      yield* ledger.settle(yield* ledger.reserve(account, 12), yield* makeRecords(account, 2))
+      const hold = yield* ledger.reserve(account, 7)
+      yield* (yield* Backdoor).damage(account.id, what)
+      const found = yield* discrepanciesOf(account)
+      assert.strictEqual(found.length, 1)
+      assert.deepStrictEqual(yield* ledger.repair({ accountId: account.id, keep, ...by }), found)
+      assert.deepStrictEqual(yield* credits(account), after)
+      assert.deepStrictEqual(yield* discrepanciesOf(account), [])
+      assert.deepStrictEqual(yield* ledger.repair({ accountId: account.id, keep, ...by }), [])
+      yield* ledger.settle(hold, yield* makeRecords(account, 1))
+      assert.deepStrictEqual(yield* discrepanciesOf(account), [])
+    })
+  )
+
+  it.effect("a repair of an unknown account is not found", () =>
+    Effect.gen(function* () {
+      const repair = (yield* Ledger).repair({ accountId: "acc_none", keep: "entries", ...by })
+      assert.strictEqual((yield* Effect.flip(repair))._tag, "not_found")
+    })
+  )
 }

@@ -6,11 +6,19 @@ import type { LogEntry } from "../../domain/LogEntry.ts"
 import { periodAt } from "../../domain/Plan.ts"
 import { noSuchAccount } from "../../services/Accounts.ts"
 import { Ids } from "../../services/Ids.ts"
-import { type Adjustment, CorrectionRefused, type Hold, HoldExpired, Ledger } from "../../services/Ledger.ts"
+import {
+  type Adjustment,
+  CorrectionImpossible,
+  type Hold,
+  HoldExpired,
+  Ledger,
+  type Repair
+} from "../../services/Ledger.ts"
 import { holdsSwept } from "../../services/Metrics.ts"
+import { repairBooks } from "./LedgerRepair.ts"
 import * as Statements from "./LedgerStatements.ts"
 import { retryTransient } from "./Transient.ts"
-import { discrepancies } from "./Verification.ts"
+import * as VerificationRuns from "./VerificationRuns.ts"
 
 export interface LedgerOptions {
   /**
@@ -108,13 +116,22 @@ const adjust = (deps: Deps) =>
         switch (row.status) {
           case "adjusted":
             return toAllowance(row)
-          case "refused":
-            return yield* CorrectionRefused.ofAdjustment(adjustment, { ...toAllowance(row), held: Number(row.held) })
+          case "impossible":
+            return yield* CorrectionImpossible.ofAdjustment(adjustment, { ...toAllowance(row), held: Number(row.held) })
           case "stale":
             yield* openPeriod(deps, adjustment.accountId, row)
         }
       }
       return yield* Effect.die(new Error(`the period of account ${adjustment.accountId} could not be opened`))
+    },
+    Effect.catchTag("SqlError", Effect.die)
+  )
+
+const repair = (deps: Deps) =>
+  Effect.fn("Ledger.repair")(
+    function* (repair: Repair) {
+      const cause = `repair:${yield* deps.ids.requestId}`
+      return yield* Effect.provideService(repairBooks(repair, cause), SqlClient.SqlClient, deps.sql)
     },
     Effect.catchTag("SqlError", Effect.die)
   )
@@ -157,7 +174,11 @@ export const layer = (options: LedgerOptions = {}): Layer.Layer<Ledger, never, S
         grant: grant(deps),
         adjust: adjust(deps),
         sweep: Effect.orDie(retryTransient(sweep(sql))),
-        verify: Effect.orDie(retryTransient(discrepancies(sql)))
+        verify: Effect.map(
+          Effect.orDie(retryTransient(VerificationRuns.verify(sql))),
+          ({ discrepancies }) => discrepancies
+        ),
+        repair: repair(deps)
       })
     })
   )

@@ -170,7 +170,7 @@ export const addCredits = (
 
 const adjustedRow = rowOf(
   Schema.Struct({
-    status: Schema.Literals(["adjusted", "stale", "refused"]),
+    status: Schema.Literals(["adjusted", "stale", "impossible"]),
     held: Schema.BigInt,
     ...TermsRow.fields
   })

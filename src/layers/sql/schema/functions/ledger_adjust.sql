@@ -1,9 +1,9 @@
 -- Writes a correcting entry and changes the figure by the same credits, so that both agree as before. Positive credits
 -- are in the account's favour: they add to the pack balance, or take from what is used of the present quota. The same
--- cause twice adjusts once. Nothing is clamped: credits that the account does not have are refused (I1). Credits of
+-- cause twice adjusts once. Nothing is clamped: credits that the account does not have make it impossible (I1). Credits of
 -- holds do not count as used: they may come back.
 --
--- Status: adjusted, stale (the allowance has ended; see ledger_reserve), refused. No row for an unknown account.
+-- Status: adjusted, stale (the allowance has ended; see ledger_reserve), impossible. No row for an unknown account.
 create or replace function ledger_adjust(
   account text, credits bigint, target text, why text, who text, adjustment_cause text, moment timestamptz
 )
@@ -33,9 +33,9 @@ begin
   elsif terms.used is null or terms.period_end <= moment then
     status := 'stale';
   elsif target = 'balance' and terms.balance + credits < 0 then
-    status := 'refused';
+    status := 'impossible';
   elsif target = 'quota' and (terms.used - credits < terms.held or terms.used - credits > terms.quota) then
-    status := 'refused';
+    status := 'impossible';
   else
     status := 'adjusted';
     insert into ledger_entries
