@@ -1,7 +1,7 @@
 import { resolve } from "node:path"
 import { NodeServices } from "@effect/platform-node"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Layer, Redacted, Stream } from "effect"
+import { Console, Effect, Layer, Redacted, Sink, Stdio, Stream } from "effect"
 import { SqlClient, SqlError } from "effect/sql"
 import { TestConsole } from "effect/testing"
 import { codeOf, complain } from "../../src/cli/exit.ts"
@@ -134,6 +134,10 @@ const providers = (refusals: ReadonlyArray<Refusal>) => {
   )
 }
 
+/** What a command writes in pieces is a line of the tests' console for each piece. */
+const printPiece = (piece: string | Uint8Array) => Console.log(piece)
+const stdio = Stdio.layerTest({ stdout: () => Sink.forEach(printPiece) })
+
 /** Runs a command line; what it printed and the exit code of the process. */
 const quarry = (
   args: ReadonlyArray<string>,
@@ -153,7 +157,7 @@ const quarry = (
     const out = (yield* TestConsole.logLines).slice(before.out).map(String)
     const err = (yield* TestConsole.errorLines).slice(before.err).map(String)
     return { code: codeOf(exit), out, err }
-  }).pipe(Effect.provide([TestConsole.layer, NodeServices.layer]))
+  }).pipe(Effect.provide([TestConsole.layer, NodeServices.layer, stdio]))
 
 const connectionError = new SqlError.SqlError({
   reason: new SqlError.ConnectionError({ cause: new Error("connect ECONNREFUSED"), message: "", operation: "connect" })
@@ -309,6 +313,15 @@ describe("quarry --json", () => {
       assert.deepStrictEqual({ code, lines: out.length }, { code: 0, lines: 1 })
       assert.notInclude(out[0], "sk_test_secret")
       assert.include(out[0], key.hint)
+    })
+  )
+
+  it.effect("account export prints the document as it is, with --json or without", () =>
+    Effect.gen(function* () {
+      for (const flags of [[], ["--json"]]) {
+        const { code, out } = yield* quarry([...words("account export --id acc_1"), ...flags])
+        assert.deepStrictEqual([code, out.join("")], [0, '{"account":"acc_1"}\n'])
+      }
     })
   )
 
