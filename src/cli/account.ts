@@ -12,6 +12,7 @@ import { grant } from "./account/credits.ts"
 import { type ExportAccount, exportWith, list, search, show, usage } from "./account/look.ts"
 import { remove, resume, signInLink, suspend } from "./account/state.ts"
 import { create, setEmail, setPlan } from "./account/terms.ts"
+import { adjust } from "./adjust.ts"
 
 type Services = AccountRemoval | Accounts | AppConfig | Audit | KeyStore | Ledger | People | QueryLog
 
@@ -27,6 +28,7 @@ export const account = <E, R>(storage: Layer.Layer<Services, E, R>, exportAccoun
       setPlan.pipe(Command.provide(storage)),
       setEmail.pipe(Command.provide(storage)),
       grant.pipe(Command.provide(storage)),
+      adjust("account", "id").pipe(Command.provide(storage)),
       suspend.pipe(Command.provide(storage)),
       resume.pipe(Command.provide(storage)),
       signInLink.pipe(Command.provide(storage)),

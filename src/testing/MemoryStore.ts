@@ -36,6 +36,8 @@ export interface LedgerEntry {
   /** Of a grant: the pack balance after it, and why it was given. */
   readonly balanceAfter?: number
   readonly reason?: string
+  /** True for an entry that brings charges to what the log has. */
+  readonly corrects?: true
 }
 
 /** The data that the memory layers share, as the SQL layers share a database. It only grows, and so serves tests only. */

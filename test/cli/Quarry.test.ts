@@ -1,7 +1,7 @@
 import { resolve } from "node:path"
 import { NodeServices } from "@effect/platform-node"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Layer, Redacted, Stream } from "effect"
+import { Console, Effect, Layer, Redacted, Sink, Stdio, Stream } from "effect"
 import { SqlClient, SqlError } from "effect/sql"
 import { TestConsole } from "effect/testing"
 import { codeOf, complain } from "../../src/cli/exit.ts"
@@ -14,7 +14,7 @@ import { AccountRemoval } from "../../src/services/AccountRemoval.ts"
 import { AccountError, Accounts } from "../../src/services/Accounts.ts"
 import { DocumentIndex } from "../../src/services/DocumentIndex.ts"
 import { KeyStore, tooManyKeys } from "../../src/services/KeyStore.ts"
-import { type Discrepancy, Ledger } from "../../src/services/Ledger.ts"
+import { CorrectionImpossible, type Discrepancy, Ledger } from "../../src/services/Ledger.ts"
 import { People } from "../../src/services/People.ts"
 import type { Provider } from "../../src/services/Provider.ts"
 import { ProviderStates } from "../../src/services/ProviderStates.ts"
@@ -49,6 +49,8 @@ const issued = { key, secret: Redacted.make("sk_test_secret") }
 
 const unknown = () => Effect.fail(new NotFound({ message: "There is no such thing." }))
 
+const allowance = { plan: "growth" as const, quota: 75_000, used: 5, balance: 7, periodStart: 0, resetsAt: 1000 }
+
 const storage = (discrepancies: ReadonlyArray<Discrepancy>) =>
   Layer.mergeAll(
     Layer.mock(Accounts, {
@@ -75,9 +77,13 @@ const storage = (discrepancies: ReadonlyArray<Discrepancy>) =>
       rotate: () => Effect.succeed(issued)
     }),
     Layer.mock(Ledger, {
-      allowance: () =>
-        Effect.succeed({ plan: "growth", quota: 75_000, used: 5, balance: 7, periodStart: 0, resetsAt: 1000 }),
+      allowance: () => Effect.succeed(allowance),
       grant: (_, credits) => Effect.succeed(credits + 7),
+      adjust: (it) =>
+        it.credits < -7
+          ? Effect.fail(CorrectionImpossible.ofAdjustment(it, { quota: 9, used: 5, held: 0, balance: 7 }))
+          : Effect.succeed({ ...allowance, balance: allowance.balance + it.credits }),
+      repair: ({ accountId }) => Effect.succeed([{ accountId, what: "pack balance" as const, expected: 5, found: 6 }]),
       verify: Effect.succeed(discrepancies)
     }),
     Layer.mock(DocumentIndex, {
@@ -128,6 +134,10 @@ const providers = (refusals: ReadonlyArray<Refusal>) => {
   )
 }
 
+/** What a command writes in pieces is a line of the tests' console for each piece. */
+const printPiece = (piece: string | Uint8Array) => Console.log(piece)
+const stdio = Stdio.layerTest({ stdout: () => Sink.forEach(printPiece) })
+
 /** Runs a command line; what it printed and the exit code of the process. */
 const quarry = (
   args: ReadonlyArray<string>,
@@ -149,7 +159,7 @@ const quarry = (
     const out = (yield* TestConsole.logLines).slice(before.out).map(String)
     const err = (yield* TestConsole.errorLines).slice(before.err).map(String)
     return { code: codeOf(exit), out, err }
-  }).pipe(Effect.provide([TestConsole.layer, NodeServices.layer]))
+  }).pipe(Effect.provide([TestConsole.layer, NodeServices.layer, stdio]))
 
 const connectionError = new SqlError.SqlError({
   reason: new SqlError.ConnectionError({ cause: new Error("connect ECONNREFUSED"), message: "", operation: "connect" })
@@ -279,7 +289,18 @@ describe("quarry --json", () => {
     ["index stats", { documents: 3, by_target: { beta_search: 1 } }],
     ["index clear", { removed: 3 }],
     ["index load data/starter-index.jsonl.gz", { loaded: 17_383 }],
-    ["ledger verify", { ok: true, discrepancies: [] }]
+    ["ledger verify", { ok: true, discrepancies: [] }],
+    [
+      "ledger adjust --account acc_1 --credits -2 --reason late --by ann",
+      { account_id: "acc_1", quota: 75_000, used: 5, balance: 5 }
+    ],
+    [
+      "ledger repair --account acc_1 --keep entries --reason late --by ann",
+      {
+        account_id: "acc_1",
+        repaired: [{ account_id: "acc_1", what: "pack balance", expected: 5, found: 6 }]
+      }
+    ]
   ] as const)("%s prints one object on one line", ([line, expected]) =>
     Effect.gen(function* () {
       const { code, err, out } = yield* quarry([...words(line), "--json"])
@@ -297,6 +318,15 @@ describe("quarry --json", () => {
     })
   )
 
+  it.effect("account export prints the document as it is, with --json or without", () =>
+    Effect.gen(function* () {
+      for (const flags of [[], ["--json"]]) {
+        const { code, out } = yield* quarry([...words("account export --id acc_1"), ...flags])
+        assert.deepStrictEqual([code, out.join("")], [0, '{"account":"acc_1"}\n'])
+      }
+    })
+  )
+
   it.effect("config prints every setting, secrets redacted", () =>
     Effect.gen(function* () {
       const { out } = yield* quarry(["config", "--json"])
@@ -305,14 +335,30 @@ describe("quarry --json", () => {
     })
   )
 
+  it.effect("an adjustment that is refused is exit 1 with what to do", () =>
+    Effect.gen(function* () {
+      const { code, err, out } = yield* quarry([
+        ...words("ledger adjust --account acc_1 --credits -8 --reason a --by b")
+      ])
+      assert.deepStrictEqual(
+        { code, err, out },
+        {
+          code: 1,
+          err: ["quarry: The pack balance of account acc_1 is 7: 8 cannot be taken from it. Take 7 or less."],
+          out: []
+        }
+      )
+    })
+  )
+
   it.effect("a ledger that disagrees is exit 1 with the list on stdout", () =>
     Effect.gen(function* () {
-      const wrong = storage([{ accountId: "acc_1", what: "used", expected: 1, found: 2 }])
+      const wrong = storage([{ accountId: "acc_1", what: "pack balance", expected: 1, found: 2 }])
       const { code, err, out } = yield* quarry(["ledger", "verify", "--json"], { storage: wrong })
       assert.strictEqual(code, 1)
       assert.deepStrictEqual(JSON.parse(out.join()), {
         ok: false,
-        discrepancies: [{ account_id: "acc_1", what: "used", expected: 1, found: 2 }]
+        discrepancies: [{ account_id: "acc_1", what: "pack balance", expected: 1, found: 2 }]
       })
       assert.match(err.join(), /does not add up/)
     })
@@ -340,6 +386,13 @@ describe("quarry audit", () => {
     ],
     ["account suspend --id acc_1 --reason abuse", "acc_1", { reason: "abuse" }],
     ["account resume --id acc_1", "acc_1", {}],
+    ["account adjust --id acc_1 --credits -2 --reason late", "acc_1", { credits: -2, to: "balance", reason: "late" }],
+    ["ledger adjust --account acc_1 --credits 2 --reason late", "acc_1", { credits: 2, to: "balance", reason: "late" }],
+    [
+      "ledger repair --account acc_1 --keep entries --reason drift",
+      "acc_1",
+      { keep: "entries", reason: "drift", repaired: 1 }
+    ],
     ["account sign-in-link --id acc_1", "acc_1", {}],
     ["account export --id acc_1", "acc_1", {}],
     ["account delete --id acc_1 --yes", "acc_1", {}],
@@ -479,6 +532,7 @@ describe("quarry", () => {
     "account search",
     "account usage --id acc_1 --from yesterday",
     "account grant --id acc_1 --credits 1 --reason x --idempotency-key é",
+    "account adjust --id acc_1 --credits 0 --reason x",
     "audit list --after x",
     "key list",
     "key list --all --account acc_1",

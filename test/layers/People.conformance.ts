@@ -156,4 +156,20 @@ export const peopleConformance = (it: Vitest.MethodsNonLive<Services>): void => 
       assert.strictEqual((yield* makeBrowser().signIn(replica, squatted)).status, 200)
     })
   )
+
+  it.effect("R49: a session shows at once that its account is suspended, and a new sign-in does not help", () =>
+    Effect.gen(function* () {
+      const accounts = yield* Accounts
+      const replica = yield* makeReplica()
+      const { account, browser, email } = yield* aPerson(replica)
+      const suspended = yield* accounts.suspend(account.id)
+      assert.deepStrictEqual((yield* browser.whoAmI(replica)).account, suspended)
+      const again = makeBrowser()
+      yield* again.signIn(replica, email)
+      assert.deepStrictEqual((yield* again.whoAmI(replica)).account, suspended)
+      assert.strictEqual((yield* makeBrowser().signUp(replica, email)).status, 400)
+      yield* accounts.resume(account.id)
+      assert.deepStrictEqual((yield* browser.whoAmI(replica)).account, account)
+    })
+  )
 }

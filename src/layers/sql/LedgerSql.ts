@@ -4,12 +4,22 @@ import type { Account, Allowance } from "../../domain/Account.ts"
 import { NotFound, QuotaExceeded } from "../../domain/errors.ts"
 import type { LogEntry } from "../../domain/LogEntry.ts"
 import { periodAt } from "../../domain/Plan.ts"
+import { noSuchAccount } from "../../services/Accounts.ts"
 import { Ids } from "../../services/Ids.ts"
-import { GrantDiffers, type Hold, HoldExpired, Ledger } from "../../services/Ledger.ts"
+import {
+  type Adjustment,
+  CorrectionImpossible,
+  GrantDiffers,
+  type Hold,
+  HoldExpired,
+  Ledger,
+  type Repair
+} from "../../services/Ledger.ts"
 import { holdsSwept } from "../../services/Metrics.ts"
+import { repairBooks } from "./LedgerRepair.ts"
 import * as Statements from "./LedgerStatements.ts"
 import { retryTransient } from "./Transient.ts"
-import { discrepancies } from "./Verification.ts"
+import * as VerificationRuns from "./VerificationRuns.ts"
 
 export interface LedgerOptions {
   /**
@@ -103,6 +113,36 @@ const grant = (deps: Deps) =>
     return balance === null ? yield* new NotFound({ message: `There is no account ${accountId}.` }) : Number(balance)
   })
 
+const adjust = (deps: Deps) =>
+  Effect.fn("Ledger.adjust")(
+    function* (adjustment: Adjustment) {
+      const cause = `adjustment:${yield* deps.ids.requestId}`
+      for (let attempt = 1; attempt <= maxReserveAttempts; attempt++) {
+        const row = yield* retryTransient(Statements.adjustCredits(deps.sql, adjustment, cause))
+        if (row === undefined) return yield* noSuchAccount(adjustment.accountId)
+        switch (row.status) {
+          case "adjusted":
+            return toAllowance(row)
+          case "impossible":
+            return yield* CorrectionImpossible.ofAdjustment(adjustment, { ...toAllowance(row), held: Number(row.held) })
+          case "stale":
+            yield* openPeriod(deps, adjustment.accountId, row)
+        }
+      }
+      return yield* Effect.die(new Error(`the period of account ${adjustment.accountId} could not be opened`))
+    },
+    Effect.catchTag("SqlError", Effect.die)
+  )
+
+const repair = (deps: Deps) =>
+  Effect.fn("Ledger.repair")(
+    function* (repair: Repair) {
+      const cause = `repair:${yield* deps.ids.requestId}`
+      return yield* Effect.provideService(repairBooks(repair, cause), SqlClient.SqlClient, deps.sql)
+    },
+    Effect.catchTag("SqlError", Effect.die)
+  )
+
 const sweep = (sql: SqlClient.SqlClient): Effect.Effect<number, SqlError.SqlError> =>
   Effect.flatMap(Statements.sweepHolds(sql, maxSweptAccounts), (swept) =>
     swept < maxSweptAccounts ? Effect.succeed(swept) : Effect.map(sweep(sql), (more) => swept + more)
@@ -139,8 +179,13 @@ export const layer = (options: LedgerOptions = {}): Layer.Layer<Ledger, never, S
         settle: settle(deps),
         allowance: allowance(deps),
         grant: grant(deps),
+        adjust: adjust(deps),
         sweep: Effect.orDie(retryTransient(sweep(sql))),
-        verify: Effect.orDie(retryTransient(discrepancies(sql)))
+        verify: Effect.map(
+          Effect.orDie(retryTransient(VerificationRuns.verify(sql))),
+          ({ discrepancies }) => discrepancies
+        ),
+        repair: repair(deps)
       })
     })
   )

@@ -2,7 +2,7 @@ import { Clock, type Duration, Effect, Schema } from "effect"
 import type { SqlClient } from "effect/sql"
 import type { LogEntry } from "../../domain/LogEntry.ts"
 import { type Period, Plan } from "../../domain/Plan.ts"
-import type { Hold, Settlement } from "../../services/Ledger.ts"
+import type { Adjustment, Hold, Settlement } from "../../services/Ledger.ts"
 import { makeGroupCommit } from "./GroupCommit.ts"
 import { toColumns } from "./LogRow.ts"
 import { rowOf, rowsOf } from "./Rows.ts"
@@ -172,6 +172,23 @@ export const addCredits = (
   grantRow(sql`
     select status, balance
     from ledger_grant_once(${grant.accountId}, ${grant.credits}::bigint, ${grant.reason}, ${grant.cause})`)
+
+const adjustedRow = rowOf(
+  Schema.Struct({
+    status: Schema.Literals(["adjusted", "stale", "impossible"]),
+    held: Schema.BigInt,
+    ...TermsRow.fields
+  })
+)
+
+/** Writes an operator's correction, once for each `cause`. Undefined for an unknown account. */
+export const adjustCredits = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, it: Adjustment, cause: string) {
+  const now = new Date(yield* Clock.currentTimeMillis)
+  return yield* adjustedRow(sql`
+    select * from ledger_adjust(
+      ${it.accountId}, ${it.credits}::bigint, ${it.to}, ${it.reason}, ${it.by}, ${cause}, ${now}::timestamptz
+    )`)
+})
 
 const sweepRow = rowOf(Schema.Struct({ swept: Schema.BigInt }))
 
