@@ -1,7 +1,8 @@
 import { randomUUID } from "node:crypto"
-import { assert, it } from "@effect/vitest"
+import { assert, describe, it } from "@effect/vitest"
 import { Effect, Redacted, Schedule } from "effect"
 import { freshDatabase } from "../support/Database.ts"
+import * as EmbeddedStore from "../support/EmbeddedStore.ts"
 import { describeWithPostgres } from "../support/Postgres.ts"
 import { freePort, spawned } from "../support/Spawned.ts"
 
@@ -100,6 +101,27 @@ describeWithPostgres("what the operator looks at, of replicas on Postgres", () =
           silent.json.problems.join("\n"),
           /No replica is running\.\nReplica rep_\w+ at .* has been silent for/
         )
+      }),
+    timeout
+  )
+})
+
+describe("what the operator looks at, of a server on the embedded database", () => {
+  it.live(
+    "comes from the server's private listener, because no second process can open the database",
+    () =>
+      Effect.gen(function* () {
+        const adminPort = yield* freePort
+        const env = { DATA_DIR: yield* EmbeddedStore.directory, ADMIN_PORT: `${adminPort}`, LOG_FORMAT: "json" }
+        yield* serve(env)
+        const { code, json } = yield* quarry(env, "status")
+        assert.deepStrictEqual([code, json.ok, json.replicas.length], [0, true, 1])
+        assert.deepInclude(json.database, { kind: "embedded", reachable: true, connections: null })
+        for (const port of ["0", `${yield* freePort}`]) {
+          const blind = yield* quarry({ ...env, ADMIN_PORT: port }, "status")
+          assert.strictEqual(blind.code, 1)
+          assert.match(blind.stderr, /^quarry: The data directory [^\n]* is in use by process \d+/)
+        }
       }),
     timeout
   )
