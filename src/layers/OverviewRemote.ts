@@ -1,7 +1,10 @@
-import { Duration, Effect, Layer } from "effect"
+import { Data, Duration, Effect, Layer } from "effect"
 import { FetchHttpClient, HttpClient, HttpClientResponse } from "effect/http"
 import { Status } from "../domain/Status.ts"
 import { Overview } from "../services/Overview.ts"
+
+/** Another deployment has the port: it does not use an embedded database. */
+class OtherDeployment extends Data.TaggedError("OtherDeployment") {}
 
 const answerTime = Duration.seconds(5)
 
@@ -17,6 +20,7 @@ export const layer = (origin: string) =>
       const status = yield* client
         .get(`${origin}/status`)
         .pipe(Effect.flatMap(HttpClientResponse.schemaBodyJson(Status)), Effect.timeout(answerTime))
+      if (status.database.kind !== "embedded") return yield* new OtherDeployment()
       return Overview.of({ look: Effect.succeed(status) })
     })
   ).pipe(Layer.provide(FetchHttpClient.layer))

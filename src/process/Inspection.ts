@@ -56,13 +56,16 @@ export const overview = Overview.layer(manifest.version).pipe(
   Layer.provide(Storage.database)
 )
 
+/** The private listener as a process on this machine reaches it. */
+const adminOrigin = (host: string, port: number): string => `http://${host.includes(":") ? `[${host}]` : host}:${port}`
+
 /** The same for a command. While a server has the embedded database open, that server is asked. */
 export const commandOverview = Layer.catchTag(overview, "StorageUnavailable", (unavailable: StorageUnavailable) =>
   Layer.unwrap(
     Effect.map(AppConfig, ({ adminHost, adminPort }) =>
       adminPort === 0
         ? Layer.effect(Overview, Effect.fail(unavailable))
-        : Layer.catch(OverviewRemote.layer(`http://${adminHost}:${adminPort}`), () =>
+        : Layer.catch(OverviewRemote.layer(adminOrigin(adminHost, adminPort)), () =>
             Layer.effect(Overview, Effect.fail(unavailable))
           )
     )

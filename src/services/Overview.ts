@@ -20,22 +20,23 @@ const toReplicaStatus = (replica: Replica): ReplicaStatus => ({
   pool: replica.vitals?.pool ?? null
 })
 
-const latest = (times: ReadonlyArray<number | null>): number | null =>
-  times.reduce((last, time) => (time === null || (last !== null && last > time) ? last : time), null)
+/** The largest value that is known, such as the latest time; null where none is. */
+const largest = (values: ReadonlyArray<number | null>): number | null =>
+  values.reduce((most, value) => (value === null || (most !== null && most > value) ? most : value), null)
 
 /** One provider as several replicas see it. */
 const toProviderStatus = (sights: readonly [ProviderSight, ...ReadonlyArray<ProviderSight>]): ProviderStatus => {
   const [{ engine, provider }] = sights
   const count = (phase: ProviderSight["phase"]) => sights.filter((it) => it.phase === phase).length
-  const refusedAt = latest(sights.map(({ lastRefusal }) => lastRefusal?.at ?? null))
+  const refusedAt = largest(sights.map(({ lastRefusal }) => lastRefusal?.at ?? null))
   const refusal = sights.find(({ lastRefusal }) => lastRefusal !== null && lastRefusal.at === refusedAt)?.lastRefusal
   return {
     provider,
     engine,
     replicas: { closed: count("closed"), open: count("open"), half_open: count("half_open") },
-    last_success_at: toIso(latest(sights.map(({ lastSuccessAt }) => lastSuccessAt))),
+    last_success_at: toIso(largest(sights.map(({ lastSuccessAt }) => lastSuccessAt))),
     last_refusal: refusal == null ? null : { at: toIso(refusal.at), reason: refusal.reason },
-    p95_ms: latest(sights.map(({ p95Ms }) => p95Ms))
+    p95_ms: largest(sights.map(({ p95Ms }) => p95Ms))
   }
 }
 

@@ -25,17 +25,17 @@ const toHold = (row: typeof HoldRow.Type): OpenHold => ({
   isOverdue: row.is_overdue
 })
 
-const list = (sql: SqlClient.SqlClient, isOverdue: string, { accountId, limit, overdueOnly }: HoldFilter) => {
-  const conditions = []
-  if (accountId !== undefined) conditions.push(sql`account_id = ${accountId}`)
-  if (overdueOnly) conditions.push(sql.literal(isOverdue))
-  return sql`
-    select id, account_id, from_quota, from_balance, expires_at, ${sql.literal(isOverdue)} as is_overdue
-    from holds where ${sql.and(conditions)} order by expires_at, id limit ${limit}`
-}
-
 /** The condition of `Holds` for an overdue hold. */
 const overdue = "expires_at < clock_timestamp() - interval '1 minute'"
+
+const list = (sql: SqlClient.SqlClient, { accountId, limit, overdueOnly }: HoldFilter) => {
+  const conditions = []
+  if (accountId !== undefined) conditions.push(sql`account_id = ${accountId}`)
+  if (overdueOnly) conditions.push(sql.literal(overdue))
+  return sql`
+    select id, account_id, from_quota, from_balance, expires_at, ${sql.literal(overdue)} as is_overdue
+    from holds where ${sql.and(conditions)} order by expires_at, id limit ${limit}`
+}
 
 export const layer: Layer.Layer<Holds, never, SqlClient.SqlClient> = Layer.effect(
   Holds,
@@ -43,7 +43,7 @@ export const layer: Layer.Layer<Holds, never, SqlClient.SqlClient> = Layer.effec
     const sql = yield* SqlClient.SqlClient
     return Holds.of({
       list: (filter) =>
-        holdRows(list(sql, overdue, filter)).pipe(
+        holdRows(list(sql, filter)).pipe(
           retryTransient,
           Effect.map((rows) => rows.map(toHold)),
           Effect.orDie

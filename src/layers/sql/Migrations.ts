@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs"
 import { Effect, Layer, Record, Schedule, Schema } from "effect"
 import { Migrator, SqlClient, SqlError } from "effect/sql"
+import type { MigrationStatus } from "../../domain/Status.ts"
 import { StorageUnavailable } from "./DirectoryLock.ts"
 import { rowsOf } from "./Rows.ts"
 import { unlimited } from "./StatementLimit.ts"
@@ -120,16 +121,8 @@ export const runAll = (
     })
   )
 
-export interface MigrationState {
-  readonly applied: ReadonlyArray<string>
-  /** Migrations of this version that the database does not have. */
-  readonly pending: ReadonlyArray<string>
-  /** Migrations that the database has and this version does not know: a newer version made them. */
-  readonly unknown: ReadonlyArray<string>
-}
-
 /** Compares the migrations of the database with those of this version, and changes nothing. */
-export const state: Effect.Effect<MigrationState, SqlError.SqlError, SqlClient.SqlClient> = Effect.gen(function* () {
+export const state: Effect.Effect<MigrationStatus, SqlError.SqlError, SqlClient.SqlClient> = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const [table] = yield* historyTables(sql`select to_regclass(${historyTable}) is not null as exists`)
   const applied =
