@@ -1,10 +1,11 @@
-import { Clock, Effect } from "effect"
+import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { remaining } from "../../domain/Account.ts"
 import { defaultEntries, toHistoryQuery } from "../../domain/QueryHistory.ts"
 import { total, toUsageQuery } from "../../domain/Usage.ts"
 import { Ledger } from "../../services/Ledger.ts"
 import { QueryLog, type StoredLogEntry } from "../../services/QueryLog.ts"
+import { StoreClock, storeTime } from "../../services/StoreClock.ts"
 import { Api } from "../Api.ts"
 import { currentAccount } from "../Middleware.ts"
 
@@ -19,6 +20,7 @@ export const layer = HttpApiBuilder.group(
   Effect.fn(function* (handlers) {
     const ledger = yield* Ledger
     const queryLog = yield* QueryLog
+    const clock = yield* StoreClock
 
     return handlers
       .handle(
@@ -26,7 +28,7 @@ export const layer = HttpApiBuilder.group(
         Effect.fnUntraced(function* ({ query }) {
           const account = yield* currentAccount
           const allowance = yield* ledger.allowance(account)
-          const now = yield* Clock.currentTimeMillis
+          const now = yield* storeTime(clock)
           // The whole of the running hour: entries carry the store's time, which may be a little ahead of ours.
           const to = (Math.floor(now / hourMs) + 1) * hourMs
           const from = allowance.periodStart ?? to - trialWindowMs

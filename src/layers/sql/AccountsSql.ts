@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto"
-import { Clock, Effect, Layer, Schema } from "effect"
+import { Effect, Layer, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import type { Account } from "../../domain/Account.ts"
 import type { NotFound } from "../../domain/errors.ts"
@@ -13,6 +13,7 @@ import {
   termsOf
 } from "../../services/Accounts.ts"
 import { Ids } from "../../services/Ids.ts"
+import { StoreClock, storeTime } from "../../services/StoreClock.ts"
 import { columnsOf, rowOf } from "./Rows.ts"
 import { retryTransient } from "./Transient.ts"
 
@@ -43,6 +44,7 @@ const changedRow = rowOf(Schema.Struct({ ...AccountRow.fields, subscriber: Schem
 
 interface Deps {
   readonly sql: SqlClient.SqlClient
+  readonly clock: StoreClock
   readonly ids: Ids["Service"]
 }
 
@@ -55,12 +57,8 @@ const trialScope = (email: string): string => `trial:${createHash("sha256").upda
  * Points the account at the allowance of its plan's running period. An allowance that exists keeps what was used of it
  * (R31, R32), and its quota is never set below that; without `quota` it keeps its quota too.
  */
-const enterPeriod = Effect.fnUntraced(function* (
-  sql: SqlClient.SqlClient,
-  account: Account,
-  quota: number | undefined
-) {
-  const period = periodAt(account.plan, account.cycleStart, yield* Clock.currentTimeMillis)
+const enterPeriod = Effect.fnUntraced(function* ({ clock, sql }: Deps, account: Account, quota: number | undefined) {
+  const period = periodAt(account.plan, account.cycleStart, yield* storeTime(clock))
   yield* requireTrialAddress(account.plan, account.email)
   const scope = period === undefined ? trialScope(account.email) : account.id
   yield* sql`
@@ -77,8 +75,9 @@ const enterPeriod = Effect.fnUntraced(function* (
     update accounts set allowance_id = entered.id from entered where accounts.id = ${account.id}`
 })
 
-const create = ({ ids, sql }: Deps) =>
-  Effect.fn("Accounts.create")(
+const create = (deps: Deps) => {
+  const { clock, ids, sql } = deps
+  return Effect.fn("Accounts.create")(
     function* (choice: PlanChoice & { readonly email: string }) {
       const { concurrency, quota } = yield* termsOf(choice)
       const account: Account = {
@@ -88,7 +87,7 @@ const create = ({ ids, sql }: Deps) =>
         quota,
         concurrency,
         cycleStart: choice.cycleStart,
-        createdAt: yield* Clock.currentTimeMillis
+        createdAt: yield* storeTime(clock)
       }
       const inserted = yield* sql`
         insert into accounts (id, email, plan, quota, concurrency, cycle_start, created_at)
@@ -100,15 +99,17 @@ const create = ({ ids, sql }: Deps) =>
         returning id`
       if (inserted.length === 0) return yield* AccountError.taken(account.email)
       yield* sql`insert into wallets (account_id) values (${account.id})`
-      yield* enterPeriod(sql, account, choice.quota)
+      yield* enterPeriod(deps, account, choice.quota)
       return account
     },
     sql.withTransaction,
     Effect.catchTag("SqlError", Effect.die)
   )
+}
 
-const setPlan = ({ sql }: Deps) =>
-  Effect.fn("Accounts.setPlan")(
+const setPlan = (deps: Deps) => {
+  const { sql } = deps
+  return Effect.fn("Accounts.setPlan")(
     function* (id: string, choice: PlanChoice) {
       const { concurrency, quota } = yield* termsOf(choice)
       yield* sql`select from wallets where account_id = ${id} for update`
@@ -121,12 +122,13 @@ const setPlan = ({ sql }: Deps) =>
       const row = yield* found(changed, id)
       if (row.subscriber) return yield* AccountError.subscriber
       const account = toAccount(row)
-      yield* enterPeriod(sql, account, quota)
+      yield* enterPeriod(deps, account, quota)
       return account
     },
     sql.withTransaction,
     Effect.catchTag("SqlError", Effect.die)
   )
+}
 
 const readSubscriber = ({ sql }: Deps, user: string) =>
   Effect.map(
@@ -136,8 +138,8 @@ const readSubscriber = ({ sql }: Deps, user: string) =>
 
 const insertSubscriber = (deps: Deps) =>
   Effect.fnUntraced(function* (user: string, plan: PaidPlan) {
-    const { ids, sql } = deps
-    const createdAt = yield* Clock.currentTimeMillis
+    const { clock, ids, sql } = deps
+    const createdAt = yield* storeTime(clock)
     const account: Account = {
       id: yield* ids.make("acc_"),
       email: "",
@@ -176,10 +178,10 @@ const ofSubscriber = (deps: Deps) => {
   }, Effect.orDie)
 }
 
-const remove = ({ sql }: Deps) =>
+const remove = ({ clock, sql }: Deps) =>
   Effect.fn("Accounts.remove")(
     function* (id: string) {
-      const now = new Date(yield* Clock.currentTimeMillis)
+      const now = new Date(yield* storeTime(clock))
       yield* sql`select from wallets where account_id = ${id} for update`
       const [removed] = yield* sql`
         update accounts set email = '', marketplace_user = null, deleted_at = ${now}
@@ -223,7 +225,7 @@ const byEmail = ({ sql }: Deps) =>
 export const layer: Layer.Layer<Accounts, never, SqlClient.SqlClient | Ids> = Layer.effect(
   Accounts,
   Effect.gen(function* () {
-    const deps: Deps = { sql: yield* SqlClient.SqlClient, ids: yield* Ids }
+    const deps: Deps = { sql: yield* SqlClient.SqlClient, clock: yield* StoreClock, ids: yield* Ids }
     return Accounts.of({
       create: create(deps),
       setPlan: setPlan(deps),
