@@ -172,6 +172,10 @@ export const service: Board = {
           ["nodejs_eventloop_delay_max_seconds", "{{instance}} max"],
           ["nodejs_eventloop_delay_p50_seconds", "{{instance}} p50"]
         ),
+        panel("Clock", "s", "Ahead of the database's. Periods go by the database's.", [
+          "quarry_clock_skew_seconds",
+          "{{instance}}"
+        ]),
         panel(
           "CPU and event loop in use",
           "percentunit",

@@ -160,6 +160,12 @@ export const ledgerVerifiedAccounts = gauge("quarry.ledger.verified.accounts", {
   labels: []
 })
 
+export const clockSkew = gauge("quarry.clock.skew", {
+  description: "Time by which this process's clock is ahead of the database's",
+  unit: "s",
+  labels: []
+})
+
 export const limiterDecisions = counter("quarry.limiter.decisions", {
   description: "Requests that the rate limiter admitted or refused",
   unit: "{request}",

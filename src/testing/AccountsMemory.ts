@@ -7,6 +7,7 @@ import {
   type AccountQuery,
   Accounts,
   noSuchAccount,
+  type PlanChoice,
   requireTrialAddress,
   termsOf
 } from "../services/Accounts.ts"
@@ -53,6 +54,19 @@ const setEmail = Effect.fnUntraced(function* (store: MemoryStore["Service"], id:
   stored.account = { ...stored.account, email: address }
   const now = yield* Clock.currentTimeMillis
   if (stored.account.plan === "trial") stored.allowance = enter(store, stored.account, now, undefined)
+  return stored.account
+})
+
+const setPlan = Effect.fnUntraced(function* (store: MemoryStore["Service"], id: string, choice: PlanChoice) {
+  const { concurrency, quota } = yield* termsOf(choice)
+  const stored = yield* orNotFound(store.accounts.get(id), id)
+  if ([...store.subscribers.values()].includes(id)) return yield* AccountError.subscriber
+  yield* requireTrialAddress(choice.plan, stored.account.email)
+  const { plan } = choice
+  const cycleStart = plan === "trial" ? undefined : (choice.cycleStart ?? stored.account.cycleStart)
+  const now = yield* Clock.currentTimeMillis
+  stored.account = { ...stored.account, plan, quota, concurrency, cycleStart }
+  stored.allowance = enter(store, stored.account, now, quota)
   return stored.account
 })
 
@@ -110,18 +124,7 @@ export const layer: Layer.Layer<Accounts, never, MemoryStore | Ids> = Layer.effe
         const address = normalizeEmail(email)
         return Effect.map(orNotFound(byEmail(address), address), ({ account }) => account)
       },
-      setPlan: Effect.fnUntraced(function* (id, choice) {
-        const { concurrency, quota } = yield* termsOf(choice)
-        const stored = yield* orNotFound(store.accounts.get(id), id)
-        if ([...store.subscribers.values()].includes(id)) return yield* AccountError.subscriber
-        yield* requireTrialAddress(choice.plan, stored.account.email)
-        const { plan } = choice
-        const cycleStart = plan === "trial" ? undefined : (choice.cycleStart ?? stored.account.cycleStart)
-        const now = yield* Clock.currentTimeMillis
-        stored.account = { ...stored.account, plan, quota, concurrency, cycleStart }
-        stored.allowance = enter(store, stored.account, now, quota)
-        return stored.account
-      }),
+      setPlan: (id, choice) => setPlan(store, id, choice),
       ofSubscriber: Effect.fnUntraced(function* (user, plan) {
         const { concurrency } = planTerms[plan]
         const made = yield* ids.make("acc_")

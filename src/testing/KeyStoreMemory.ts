@@ -32,6 +32,14 @@ const listAll = (store: MemoryStore["Service"], after: string | undefined, limit
   return after !== undefined && start === 0 ? [] : all.slice(start, start + limit)
 }
 
+const revokeAll = Effect.fnUntraced(function* (store: MemoryStore["Service"], accountId: string) {
+  const revokedAt = yield* Clock.currentTimeMillis
+  const active = [...store.keys].filter(([, key]) => key.accountId === accountId && key.revokedAt === undefined)
+  const revoked = active.map(([secret, key]) => [secret, { ...key, revokedAt }] as const)
+  for (const [secret, key] of revoked) store.keys.set(secret, key)
+  return revoked.map(([, key]) => key)
+})
+
 /** API keys without a database, and without answers kept from before. */
 export const layer: Layer.Layer<KeyStore, never, MemoryStore | Ids> = Layer.effect(
   KeyStore,
@@ -94,15 +102,7 @@ export const layer: Layer.Layer<KeyStore, never, MemoryStore | Ids> = Layer.effe
       }),
       list: (accountId) => Effect.sync(() => list(store, accountId)),
       listAll: (page) => Effect.sync(() => listAll(store, page.after, page.limit)),
-      revokeAll: (accountId) =>
-        Effect.map(Clock.currentTimeMillis, (now) => {
-          const active = [...store.keys].filter(([, key]) => key.accountId === accountId && key.revokedAt === undefined)
-          return active.map(([secret, key]) => {
-            const revoked = { ...key, revokedAt: now }
-            store.keys.set(secret, revoked)
-            return revoked
-          })
-        }),
+      revokeAll: (accountId) => revokeAll(store, accountId),
       revoke: (id) => revoke(id, noActiveKey(id)),
       rotate: (id) => Effect.flatMap(revoke(id, noActiveKey(id)), replace),
       revokeOwn: (accountId, id) => revoke(id, noSuchKey, accountId),

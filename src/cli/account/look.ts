@@ -1,4 +1,4 @@
-import { Clock, Effect, Option, Result, Stdio, Stream } from "effect"
+import { Effect, Option, Result, Stdio, Stream } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import type { Account } from "../../domain/Account.ts"
 import { plans } from "../../domain/Plan.ts"
@@ -7,6 +7,7 @@ import { type AccountQuery, Accounts } from "../../services/Accounts.ts"
 import type { KeyStore } from "../../services/KeyStore.ts"
 import { Ledger } from "../../services/Ledger.ts"
 import { QueryLog } from "../../services/QueryLog.ts"
+import { StoreClock, storeTime } from "../../services/StoreClock.ts"
 import { recordFirst } from "../audited.ts"
 import { accountId, email, moment, nextOf, page, requireOne } from "../flags.ts"
 import { CommandFailed, notePrinted, print, table, textOf, time } from "../Output.ts"
@@ -116,7 +117,7 @@ export const usage = Command.make(
       ...(Option.isSome(to) && { to: to.value }),
       ...(Option.isSome(groupBy) && { group_by: groupBy.value })
     }
-    const counted = toUsageQuery(given, defaultStretch(allowance.periodStart, yield* Clock.currentTimeMillis))
+    const counted = toUsageQuery(given, defaultStretch(allowance.periodStart, yield* storeTime(yield* StoreClock)))
     if (Result.isFailure(counted)) return yield* new CommandFailed({ message: counted.failure.message })
     const query = counted.success
     const series = yield* Effect.flatMap(QueryLog, (log) => log.usage(id, query)).pipe(

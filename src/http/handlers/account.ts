@@ -27,7 +27,6 @@ export const layer = HttpApiBuilder.group(
   Effect.fn(function* (handlers) {
     const ledger = yield* Ledger
     const removal = yield* AccountRemoval
-
     const storage = yield* Effect.context<Ledger | KeyStore | QueryLog>()
 
     return handlers

@@ -1,10 +1,11 @@
-import { Clock, Effect } from "effect"
+import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { remaining } from "../../domain/Account.ts"
 import { defaultEntries, toHistoryQuery } from "../../domain/QueryHistory.ts"
 import { defaultStretch, total, toUsageQuery } from "../../domain/Usage.ts"
 import { Ledger } from "../../services/Ledger.ts"
 import { QueryLog, type StoredLogEntry } from "../../services/QueryLog.ts"
+import { StoreClock, storeTime } from "../../services/StoreClock.ts"
 import { Api } from "../Api.ts"
 import { currentAccount } from "../Middleware.ts"
 
@@ -14,6 +15,7 @@ export const layer = HttpApiBuilder.group(
   Effect.fn(function* (handlers) {
     const ledger = yield* Ledger
     const queryLog = yield* QueryLog
+    const clock = yield* StoreClock
 
     return handlers
       .handle(
@@ -21,7 +23,7 @@ export const layer = HttpApiBuilder.group(
         Effect.fnUntraced(function* ({ query }) {
           const account = yield* currentAccount
           const allowance = yield* ledger.allowance(account)
-          const stretch = defaultStretch(allowance.periodStart, yield* Clock.currentTimeMillis)
+          const stretch = defaultStretch(allowance.periodStart, yield* storeTime(clock))
           const counted = yield* Effect.fromResult(toUsageQuery(query, stretch))
           const series = yield* queryLog.usage(account.id, counted)
           return {

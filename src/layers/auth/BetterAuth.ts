@@ -7,6 +7,7 @@ import { SqlClient } from "effect/sql"
 import { authPath, canAuthorizeApps, failurePath } from "../../domain/OAuth.ts"
 import { maxEmailCharacters } from "../../domain/Plan.ts"
 import { Emails } from "../../services/Emails.ts"
+import { StoreClock } from "../../services/StoreClock.ts"
 import { type Attempts, makeAttempts } from "./Attempts.ts"
 import { type Bridge, makeBridge } from "./Database.ts"
 import { digestOf } from "./Digest.ts"
@@ -42,6 +43,7 @@ const addressHeader = "x-quarry-client"
 interface Deps {
   readonly options: SignInOptions
   readonly sql: SqlClient.SqlClient
+  readonly skewMs: () => number
   readonly bridge: Bridge
   readonly attempts: Attempts
   readonly mail: Mail
@@ -86,6 +88,7 @@ const configure = Effect.fnUntraced(function* (options: SignInOptions, bridge: B
   const deps: Deps = {
     options,
     sql: yield* SqlClient.SqlClient,
+    skewMs: (yield* StoreClock).skewMs,
     bridge,
     attempts,
     mail: yield* makeMail(options, attempts, makeToken),
@@ -134,10 +137,11 @@ const siteOptions = ({ baseUrl, secret }: SignInOptions) =>
   }) satisfies BetterAuthOptions
 
 /** The library's tables, and the lifetime of what they hold. */
-const storageOptions = ({ bridge, options, sql }: Deps) =>
+const storageOptions = ({ bridge, options, skewMs, sql }: Deps) =>
   ({
     database: makeStore({
       bridge,
+      skewMs,
       digest: (model, token) => digestOf(options.secret, model, token),
       onSessionsEnd: (userId) => endTokens(sql, userId)
     }),

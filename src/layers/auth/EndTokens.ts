@@ -1,7 +1,7 @@
 import { Effect } from "effect"
 import type { SqlClient } from "effect/sql"
 
-/** Ends the tokens of all of a person's apps. It locks the person, so that a token that is issued meanwhile ends too. */
+/** Ends every token of a person, and the codes that apps have not redeemed. Runs in the caller's transaction. */
 export const endTokens = (sql: SqlClient.SqlClient, userId: string) =>
   Effect.gen(function* () {
     yield* sql`select 1 from auth_users where id = ${userId} for update`

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto"
-import { Clock, Effect, Layer, Schema } from "effect"
+import { Effect, Layer, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import type { Account } from "../../domain/Account.ts"
 import type { NotFound } from "../../domain/errors.ts"
@@ -14,6 +14,7 @@ import {
   termsOf
 } from "../../services/Accounts.ts"
 import { Ids } from "../../services/Ids.ts"
+import { StoreClock, storeTime } from "../../services/StoreClock.ts"
 import { columnsOf, rowOf, rowsOf } from "./Rows.ts"
 import { retryTransient } from "./Transient.ts"
 
@@ -47,6 +48,7 @@ const changedRow = rowOf(Schema.Struct({ ...AccountRow.fields, subscriber: Schem
 
 interface Deps {
   readonly sql: SqlClient.SqlClient
+  readonly clock: StoreClock
   readonly ids: Ids["Service"]
 }
 
@@ -59,12 +61,8 @@ const trialScope = (email: string): string => `trial:${createHash("sha256").upda
  * Points the account at the allowance of its plan's running period. An allowance that exists keeps what was used of it
  * (R31, R32), and its quota is never set below that; without `quota` it keeps its quota too.
  */
-const enterPeriod = Effect.fnUntraced(function* (
-  sql: SqlClient.SqlClient,
-  account: Account,
-  quota: number | undefined
-) {
-  const period = periodAt(account.plan, account.cycleStart, yield* Clock.currentTimeMillis)
+const enterPeriod = Effect.fnUntraced(function* ({ clock, sql }: Deps, account: Account, quota: number | undefined) {
+  const period = periodAt(account.plan, account.cycleStart, yield* storeTime(clock))
   yield* requireTrialAddress(account.plan, account.email)
   const scope = period === undefined ? trialScope(account.email) : account.id
   yield* sql`
@@ -81,8 +79,9 @@ const enterPeriod = Effect.fnUntraced(function* (
     update accounts set allowance_id = entered.id from entered where accounts.id = ${account.id}`
 })
 
-const create = ({ ids, sql }: Deps) =>
-  Effect.fn("Accounts.create")(
+const create = (deps: Deps) => {
+  const { clock, ids, sql } = deps
+  return Effect.fn("Accounts.create")(
     function* (choice: PlanChoice & { readonly email: string }) {
       const { concurrency, quota } = yield* termsOf(choice)
       const account: Account = {
@@ -92,7 +91,7 @@ const create = ({ ids, sql }: Deps) =>
         quota,
         concurrency,
         cycleStart: choice.cycleStart,
-        createdAt: yield* Clock.currentTimeMillis,
+        createdAt: yield* storeTime(clock),
         suspendedAt: undefined
       }
       const inserted = yield* sql`
@@ -105,15 +104,17 @@ const create = ({ ids, sql }: Deps) =>
         returning id`
       if (inserted.length === 0) return yield* AccountError.taken(account.email)
       yield* sql`insert into wallets (account_id) values (${account.id})`
-      yield* enterPeriod(sql, account, choice.quota)
+      yield* enterPeriod(deps, account, choice.quota)
       return account
     },
     sql.withTransaction,
     Effect.catchTag("SqlError", Effect.die)
   )
+}
 
-const setPlan = ({ sql }: Deps) =>
-  Effect.fn("Accounts.setPlan")(
+const setPlan = (deps: Deps) => {
+  const { sql } = deps
+  return Effect.fn("Accounts.setPlan")(
     function* (id: string, choice: PlanChoice) {
       const { concurrency, quota } = yield* termsOf(choice)
       yield* sql`select from wallets where account_id = ${id} for update`
@@ -126,15 +127,17 @@ const setPlan = ({ sql }: Deps) =>
       const row = yield* found(changed, id)
       if (row.subscriber) return yield* AccountError.subscriber
       const account = toAccount(row)
-      yield* enterPeriod(sql, account, quota)
+      yield* enterPeriod(deps, account, quota)
       return account
     },
     sql.withTransaction,
     Effect.catchTag("SqlError", Effect.die)
   )
+}
 
-const setEmail = ({ sql }: Deps) =>
-  Effect.fn("Accounts.setEmail")(
+const setEmail = (deps: Deps) => {
+  const { sql } = deps
+  return Effect.fn("Accounts.setEmail")(
     function* (id: string, email: string) {
       const address = normalizeEmail(email)
       yield* sql`select from wallets where account_id = ${id} for update`
@@ -145,7 +148,7 @@ const setEmail = ({ sql }: Deps) =>
       const row = yield* found(changed, id)
       if (row.subscriber) return yield* AccountError.subscriberAddress
       const account = toAccount(row)
-      if (account.plan === "trial") yield* enterPeriod(sql, account, undefined)
+      if (account.plan === "trial") yield* enterPeriod(deps, account, undefined)
       return account
     },
     sql.withTransaction,
@@ -153,11 +156,12 @@ const setEmail = ({ sql }: Deps) =>
       Effect.catchReason(effect, "SqlError", "UniqueViolation", () => AccountError.taken(normalizeEmail(email))),
     Effect.catchTag("SqlError", Effect.die)
   )
+}
 
-const suspend = ({ sql }: Deps) =>
+const suspend = ({ clock, sql }: Deps) =>
   Effect.fn("Accounts.suspend")(
     function* (id: string) {
-      const now = new Date(yield* Clock.currentTimeMillis)
+      const now = new Date(yield* storeTime(clock))
       const row = yield* accountRow(sql`
         update accounts set suspended_at = coalesce(suspended_at, ${now}) where id = ${id} and deleted_at is null
         returning ${sql.literal(accountColumns)}`)
@@ -185,8 +189,8 @@ const readSubscriber = ({ sql }: Deps, user: string) =>
 
 const insertSubscriber = (deps: Deps) =>
   Effect.fnUntraced(function* (user: string, plan: PaidPlan) {
-    const { ids, sql } = deps
-    const createdAt = yield* Clock.currentTimeMillis
+    const { clock, ids, sql } = deps
+    const createdAt = yield* storeTime(clock)
     const account: Account = {
       id: yield* ids.make("acc_"),
       email: "",
@@ -226,10 +230,10 @@ const ofSubscriber = (deps: Deps) => {
   }, Effect.orDie)
 }
 
-const remove = ({ sql }: Deps) =>
+const remove = ({ clock, sql }: Deps) =>
   Effect.fn("Accounts.remove")(
     function* (id: string) {
-      const now = new Date(yield* Clock.currentTimeMillis)
+      const now = new Date(yield* storeTime(clock))
       yield* sql`select from wallets where account_id = ${id} for update`
       const [removed] = yield* sql`
         update accounts set email = '', marketplace_user = null, deleted_at = ${now}
@@ -301,7 +305,7 @@ const list = ({ sql }: Deps) =>
 export const layer: Layer.Layer<Accounts, never, SqlClient.SqlClient | Ids> = Layer.effect(
   Accounts,
   Effect.gen(function* () {
-    const deps: Deps = { sql: yield* SqlClient.SqlClient, ids: yield* Ids }
+    const deps: Deps = { sql: yield* SqlClient.SqlClient, clock: yield* StoreClock, ids: yield* Ids }
     return Accounts.of({
       create: create(deps),
       setPlan: setPlan(deps),

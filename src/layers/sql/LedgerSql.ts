@@ -1,4 +1,4 @@
-import { Clock, Duration, Effect, Layer, Metric, Schedule } from "effect"
+import { Duration, Effect, Layer, Metric, Schedule } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import type { Account, Allowance } from "../../domain/Account.ts"
 import { NotFound, QuotaExceeded } from "../../domain/errors.ts"
@@ -16,6 +16,7 @@ import {
   type Repair
 } from "../../services/Ledger.ts"
 import { holdsSwept } from "../../services/Metrics.ts"
+import { StoreClock, storeTime } from "../../services/StoreClock.ts"
 import { repairBooks } from "./LedgerRepair.ts"
 import * as Statements from "./LedgerStatements.ts"
 import { retryTransient } from "./Transient.ts"
@@ -39,6 +40,7 @@ const maxReserveAttempts = 5
 
 interface Deps {
   readonly sql: SqlClient.SqlClient
+  readonly clock: StoreClock
   readonly ids: Ids["Service"]
   readonly submitReservation: Effect.Success<ReturnType<typeof Statements.reservations>>
   readonly submitOpening: Effect.Success<ReturnType<typeof Statements.openings>>
@@ -47,7 +49,7 @@ interface Deps {
 
 /** Opens the period that contains the present moment. */
 const openPeriod = Effect.fnUntraced(function* (deps: Deps, accountId: string, terms: Statements.TermsRow) {
-  const now = yield* Clock.currentTimeMillis
+  const now = yield* storeTime(deps.clock)
   const { cycle_start: cycleStart, plan } = terms
   const period = periodAt(plan, cycleStart?.getTime(), now)
   if (period === undefined) return yield* Effect.die(new Error(`account ${accountId} has no trial allowance`))
@@ -90,7 +92,7 @@ const termsOf = (deps: Deps, accountId: string) =>
 const allowance = (deps: Deps) =>
   Effect.fn("Ledger.allowance")(function* (account: Account) {
     const row = yield* termsOf(deps, account.id)
-    const now = yield* Clock.currentTimeMillis
+    const now = yield* storeTime(deps.clock)
     if (row.used !== null && !(row.period_end !== null && row.period_end.getTime() <= now)) return toAllowance(row)
     yield* openPeriod(deps, account.id, row)
     return toAllowance(yield* termsOf(deps, account.id))
@@ -118,7 +120,7 @@ const adjust = (deps: Deps) =>
     function* (adjustment: Adjustment) {
       const cause = `adjustment:${yield* deps.ids.requestId}`
       for (let attempt = 1; attempt <= maxReserveAttempts; attempt++) {
-        const row = yield* retryTransient(Statements.adjustCredits(deps.sql, adjustment, cause))
+        const row = yield* retryTransient(Statements.adjustCredits(deps, adjustment, cause))
         if (row === undefined) return yield* noSuchAccount(adjustment.accountId)
         switch (row.status) {
           case "adjusted":
@@ -165,11 +167,13 @@ export const layer = (options: LedgerOptions = {}): Layer.Layer<Ledger, never, S
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const lease = options.lease ?? defaultLease
+      const clock = yield* StoreClock
       const deps: Deps = {
         sql,
+        clock,
         ids: yield* Ids,
-        submitReservation: yield* Statements.reservations(sql, Duration.toMillis(lease)),
-        submitOpening: yield* Statements.openings(sql),
+        submitReservation: yield* Statements.reservations(sql, clock, Duration.toMillis(lease)),
+        submitOpening: yield* Statements.openings(sql, clock),
         submitEnding: yield* Statements.endings(sql, lease)
       }
       const sweepInterval = Schedule.spaced(options.sweepInterval ?? defaultSweepInterval)
