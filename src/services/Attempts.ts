@@ -30,6 +30,10 @@ class Attempt {
 export class Attempts {
   private readonly attempts: Array<Attempt> = []
   private readonly leftOut: Array<Attempt> = []
+  /** The attempts of the identical search whose call this one shares. */
+  private joined: Attempts | undefined
+  /** The reason of attempts that still run when the search ends. */
+  private openReason: LoggedReason = "timeout"
 
   /** Adds an attempt that starts now. */
   start(provider: string, now: number): Attempt {
@@ -38,8 +42,14 @@ export class Attempts {
     return attempt
   }
 
+  /** Adds the attempts of an identical search in flight, whose answer this search waits for. */
+  join(other: Attempts): void {
+    this.joined = other
+  }
+
   /** Ends the attempts that still run, because their batch has ended. */
   cutOff(now: number): void {
+    this.openReason = "cut_off"
     for (const attempt of this.attempts) attempt.end(now, "cut_off")
   }
 
@@ -56,7 +66,7 @@ export class Attempts {
    */
   refusals(hasFailed: boolean, now: number): ReadonlyArray<LoggedRefusal> {
     const refusals: Array<LoggedRefusal> = []
-    for (const { endedAt = now, provider, startedAt, reason = "timeout" } of this.entries(hasFailed)) {
+    for (const { endedAt = now, provider, startedAt, reason = this.openReason } of this.entries(hasFailed)) {
       if (refusals.length === maxRefusals) break
       refusals.push({ provider: provider.slice(0, maxNameCharacters), reason, ms: Math.round(endedAt - startedAt) })
     }
@@ -66,6 +76,7 @@ export class Attempts {
   private entries(hasFailed: boolean): ReadonlyArray<Attempt> {
     const isRefusal = ({ endedAt, reason }: Attempt) => reason !== undefined || (hasFailed && endedAt === undefined)
     const refused = this.attempts.filter(isRefusal)
-    return hasFailed ? [...refused, ...this.leftOut] : refused
+    const own = hasFailed ? [...refused, ...this.leftOut] : refused
+    return this.joined === undefined ? own : [...this.joined.entries(hasFailed), ...own]
   }
 }

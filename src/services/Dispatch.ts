@@ -35,7 +35,12 @@ export const makeDispatch = Effect.gen(function* () {
     Clock.clockWith((clock) => {
       const startedAt = clock.currentTimeMillisUnsafe()
       const deadline = deadlineIn(clock, budgetMs)
-      const answer = cache.get(request, providers.search(request, deadline, attempts), { at: deadline, error })
+      const answer = cache.get(
+        request,
+        providers.search(request, deadline, attempts),
+        { at: deadline, error },
+        attempts
+      )
       return Effect.map(Effect.result(answer), (answer) => {
         const now = clock.currentTimeMillisUnsafe()
         return { answer, durationMs: now - startedAt, refusals: attempts.refusals(Result.isFailure(answer), now) }

@@ -1,6 +1,7 @@
 import { Cause, Context, Effect, type Exit, Fiber, Metric, Result, type Scope, type Tracer } from "effect"
 import type { Answer } from "../domain/Answer.ts"
 import type { SearchRequest } from "../domain/SearchRequest.ts"
+import type { Attempts } from "./Attempts.ts"
 import { type Deadline, Deadlines } from "./Deadlines.ts"
 import { cacheLookups } from "./Metrics.ts"
 import { sampledSpan } from "./Tracing.ts"
@@ -30,12 +31,14 @@ export class ResultCache extends Context.Service<
   {
     /**
      * The cached answer, or that of `lookup`. Identical concurrent searches share one `lookup`, which runs while at least
-     * one of them waits for it. Where it fails, each search that joined it runs its own.
+     * one of them waits for it. Where it fails, each search that joined it runs its own. `attempts` are those that
+     * `lookup` makes; a search that joins another gets the attempts of that too.
      */
     readonly get: <E, R>(
       request: SearchRequest,
       lookup: Effect.Effect<Answer, E, R>,
-      deadline?: AnswerDeadline<E>
+      deadline?: AnswerDeadline<E>,
+      attempts?: Attempts
     ) => Effect.Effect<Answer, E, R>
   }
 >()("quarry/services/ResultCache") {
@@ -46,10 +49,10 @@ export class ResultCache extends Context.Service<
       const flights: Flights = new Map()
       yield* Effect.addFinalizer(() => Fiber.interruptAll(Array.from(flights.values(), ({ fiber }) => fiber)))
       return ResultCache.of({
-        get: (request, lookup, deadline) =>
+        get: (request, lookup, deadline, attempts) =>
           Effect.flatMap(sampledSpan, (span) => {
             const key = cacheKey(request)
-            const wait = { store, flights, deadlines, key, lookup, deadline }
+            const wait = { store, flights, deadlines, key, lookup, deadline, attempts }
             const flight = flights.get(key)
             return flight === undefined ? startFlight(wait, span) : joinFlight(wait, flight, span)
           })
@@ -62,6 +65,8 @@ interface Flight<E> {
   readonly fiber: Fiber.Fiber<Answer, E>
   /** The span of the search that started it, where it is sampled. The spans of the lookup are its children. */
   readonly span: Tracer.Span | undefined
+  /** The attempts of the search that started it. */
+  readonly attempts: Attempts | undefined
   /** The number of searches that wait for it. */
   waiters: number
 }
@@ -76,6 +81,7 @@ interface Wait<E, R> {
   readonly key: string
   readonly lookup: Effect.Effect<Answer, E, R>
   readonly deadline: AnswerDeadline<E> | undefined
+  readonly attempts: Attempts | undefined
 }
 
 const count = (result: "hit" | "miss" | "joined"): Effect.Effect<void> => Metric.update(cacheLookups.of(result), 1)
@@ -119,8 +125,8 @@ const addWaiter = <E>(
 const startFlight = <E, R>(wait: Wait<E, R>, span: Tracer.Span | undefined): Effect.Effect<Answer, E, R> =>
   Effect.contextWith((context: Context.Context<R>) =>
     Effect.callback((resume) => {
-      const { deadline, deadlines, flights, key } = wait
-      const flight: Flight<E> = { fiber: Effect.runForkWith(context)(getOrLookUp(wait)), span, waiters: 0 }
+      const { attempts, deadline, deadlines, flights, key } = wait
+      const flight: Flight<E> = { fiber: Effect.runForkWith(context)(getOrLookUp(wait)), span, attempts, waiters: 0 }
       flights.set(key, flight)
       flight.fiber.addObserver(() => remove(flights, key, flight))
       let cancel = (): void => undefined
@@ -149,6 +155,7 @@ const joinFlight = <E, R>(
 ): Effect.Effect<Answer, E, R> => {
   const { deadline, deadlines, flights, key } = wait
   span?.attribute("quarry.joined", true)
+  if (flight.attempts !== undefined) wait.attempts?.join(flight.attempts)
   if (flight.span !== undefined) span?.addLinks([{ span: flight.span, attributes: {} }])
   const end = Effect.callback<Exit.Exit<Answer, unknown>>((resume) =>
     Effect.sync(addWaiter(flights, key, flight, (exit) => resume(Effect.succeed(exit))))

@@ -39,7 +39,13 @@ export const queryLogConformance = (it: Vitest.MethodsNonLive<Accounts | Ids | L
       const log = yield* QueryLog
       const account = yield* makeAccount({ plan: "starter" })
       yield* log.append([])
-      const record = { ...(yield* makeRecord(account, "free")), credits: 0 }
+      const record: LogEntry = {
+        ...(yield* makeRecord(account, "free")),
+        credits: 0,
+        requestId: "6f1c1f4e-3a5e-4f0e-9d55-0a1b2c3d4e5f",
+        rowIndex: 3,
+        refusals: [{ provider: "meta/google", reason: "cut_off", ms: 5_003 }]
+      }
       yield* log.append([yield* makeRecord(undefined), record])
       const [logged] = yield* log.recent(account.id, 10)
       const { at: _, ...entry } = logged ?? { at: 0 }

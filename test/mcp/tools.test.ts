@@ -270,6 +270,9 @@ describe("bulk_search", () => {
         store.queries.map(({ request }) => request.source),
         ["mcp", "own", "mcp"]
       )
+      const [requestId, ...others] = new Set(store.queries.map(({ requestId }) => requestId))
+      assert.deepStrictEqual(others, [])
+      assert.match(requestId ?? "", /^[0-9a-f-]{36}$/)
       assert.strictEqual((yield* Effect.flatMap(Ledger, (ledger) => ledger.allowance(account))).used, 3)
       assert.deepStrictEqual(yield* discrepanciesOf(account), [])
     }).pipe(Effect.provide(layer), Effect.provideService(References.MinimumLogLevel, "None"))

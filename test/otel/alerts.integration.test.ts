@@ -1,69 +1,19 @@
 import { assert, it } from "@effect/vitest"
-import { Effect, Redacted } from "effect"
+import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import * as Postgres from "../../src/layers/sql/Postgres.ts"
-import * as Database from "../support/Database.ts"
 import { promtool } from "../support/OperatorTool.ts"
 import { describeWithPostgres } from "../support/Postgres.ts"
-import { describeWithRedis, RedisServer } from "../support/RedisServer.ts"
-import { freePort, spawned } from "../support/Spawned.ts"
-import * as Engine from "../torture/support/Engine.ts"
+import { describeWithRedis } from "../support/RedisServer.ts"
+import * as Replica from "./Replica.ts"
 import { firing, type Scrape } from "./TimeLapse.ts"
 
 const timeout = 180_000
 
-const redisServer = Effect.acquireRelease(
-  Effect.promise(async () => {
-    const server = await RedisServer.make()
-    await server.start()
-    return server
-  }),
-  (server) => Effect.promise(() => server.stop())
-)
-
-const json = (env: Record<string, string>, ...args: ReadonlyArray<string>) =>
-  Effect.map(
-    Effect.flatMap(spawned("src/cli.ts", [...args, "--json"], env), ({ ended }) => ended),
-    ({ stdout }) => JSON.parse(stdout)
-  )
-
-const metricsAt = (adminPort: number) =>
-  Effect.promise(async () => {
-    try {
-      return await (await fetch(`http://127.0.0.1:${adminPort}/metrics`)).text()
-    } catch {
-      return undefined
-    }
-  })
-
-/** A replica on a database and a Redis of the test's own, with a key, and what breaks them. */
+/** A replica, and what the faults of this file need of it. */
 const start = Effect.gen(function* () {
-  const { name, url } = yield* Database.freshDatabase
-  const redis = yield* redisServer
-  const [port, adminPort] = [yield* freePort, yield* freePort]
-  const env = {
-    DATABASE_URL: Redacted.value(url),
-    REDIS_URL: Redacted.value(redis.url()),
-    AUTH_SECRET: "a secret for tests, of 32 characters or more",
-    KEY_PEPPER: "a pepper for tests, of 32 characters or more",
-    LOG_FORMAT: "json",
-    SEARXNG_URL: yield* Engine.start
-  }
-  const server = yield* spawned("src/main.ts", [], { ...env, PORT: `${port}`, ADMIN_PORT: `${adminPort}` })
-  yield* server.said("Quarry listens at ")
-  const { account_id } = yield* json(env, "account", "create", "--email", "a@example.org", "--plan", "business")
-  const { secret } = yield* json(env, "key", "create", "--account", account_id, "--name", "ci")
-  const send = (path: string, body?: unknown, key = secret) =>
-    Effect.promise(async () => {
-      const headers = {
-        authorization: `Bearer ${key}`,
-        "content-type": "application/json",
-        accept: "application/json, text/event-stream"
-      }
-      const init = body === undefined ? { headers } : { method: "POST", headers, body: JSON.stringify(body) }
-      const response = await fetch(`http://127.0.0.1:${port}${path}`, init)
-      return { status: response.status, text: await response.text() }
-    })
+  const replica = yield* Replica.start()
+  const { send, url } = replica
   const search = (query: string) => send(`/v1/query?query=${encodeURIComponent(query)}`)
   const tool = (query: string) =>
     send("/mcp", {
@@ -77,7 +27,7 @@ const start = Effect.gen(function* () {
       Effect.provide(Postgres.layer({ url, poolSize: 1 }), { local: true }),
       Effect.orDie
     )
-  return { adminPort, name, redis, search, send, server, sql, tool }
+  return { ...replica, search, sql, tool }
 })
 
 type Service = Effect.Success<typeof start>
@@ -98,12 +48,12 @@ const watched = [
 const alertsAfter = (scrapes: ReadonlyArray<Scrape>) => firing(scrapes).filter((alert) => watched.includes(alert))
 
 /** Scrapes before the fault, and after each of its minutes, of which `during` makes one. */
-const scrapesDuring = <R>({ adminPort }: Service, during: (minute: number) => Effect.Effect<unknown, never, R>) =>
+const scrapesDuring = <R>({ metrics }: Service, during: (minute: number) => Effect.Effect<unknown, never, R>) =>
   Effect.gen(function* () {
-    const scrapes: Array<Scrape> = [{ a: yield* metricsAt(adminPort) }]
+    const scrapes: Array<Scrape> = [{ a: yield* metrics }]
     for (let minute = 0; minute < minutes; minute++) {
       yield* during(minute)
-      scrapes.push({ a: yield* metricsAt(adminPort) })
+      scrapes.push({ a: yield* metrics })
     }
     return scrapes
   })
@@ -169,7 +119,7 @@ describeWithPostgres("the alerts, on what a running service reports", () => {
         () =>
           Effect.gen(function* () {
             const [kept, lost] = yield* Effect.all([start, start])
-            const scrape = Effect.all({ a: metricsAt(kept.adminPort), b: metricsAt(lost.adminPort) })
+            const scrape = Effect.all({ a: kept.metrics, b: lost.metrics })
             const scrapes: Array<Scrape> = [yield* scrape]
             lost.server.kill("SIGKILL")
             yield* lost.server.ended

@@ -1,63 +1,26 @@
 import { assert, it } from "@effect/vitest"
-import { Effect, Redacted, Schedule } from "effect"
+import { Effect, Schedule } from "effect"
 import "../../src/http/metrics.ts"
 import "../../src/layers/telemetry/OpenTelemetry.ts"
 import "../../src/layers/telemetry/ProcessMetrics.ts"
 import { prometheusName } from "../../src/services/Instrument.ts"
 import "../../src/services/Metrics.ts"
 import * as Collector from "../support/Collector.ts"
-import * as Database from "../support/Database.ts"
 import { promtool } from "../support/OperatorTool.ts"
 import { describeWithPostgres } from "../support/Postgres.ts"
-import { describeWithRedis, RedisServer } from "../support/RedisServer.ts"
-import { freePort, spawned } from "../support/Spawned.ts"
-import * as Engine from "../torture/support/Engine.ts"
+import { describeWithRedis } from "../support/RedisServer.ts"
+import * as Replica from "./Replica.ts"
 import * as Shipped from "./Shipped.ts"
 
 const timeout = 120_000
 
-const redisServer = Effect.acquireRelease(
-  Effect.promise(async () => {
-    const server = await RedisServer.make()
-    await server.start()
-    return server
-  }),
-  (server) => Effect.promise(() => server.stop())
-)
-
-const json = (env: Record<string, string>, ...args: ReadonlyArray<string>) =>
-  Effect.map(
-    Effect.flatMap(spawned("src/cli.ts", [...args, "--json"], env), ({ ended }) => ended),
-    ({ stdout }) => JSON.parse(stdout)
-  )
-
 /** What a server tells Prometheus that has searched, refused and failed, on Postgres and Redis and with a collector. */
 const scrape = Effect.gen(function* () {
-  const { url } = yield* Database.freshDatabase
-  const redis = yield* redisServer
   const collector = yield* Collector.start()
-  const [port, adminPort] = [yield* freePort, yield* freePort]
-  const env = {
-    DATABASE_URL: Redacted.value(url),
-    REDIS_URL: Redacted.value(redis.url()),
-    AUTH_SECRET: "a secret for tests, of 32 characters or more",
-    KEY_PEPPER: "a pepper for tests, of 32 characters or more",
-    LOG_FORMAT: "json",
-    SEARXNG_URL: yield* Engine.start,
+  const { metrics, redis, send } = yield* Replica.start({
     OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
     OTEL_METRIC_EXPORT_INTERVAL: "1000"
-  }
-  const server = yield* spawned("src/main.ts", [], { ...env, PORT: `${port}`, ADMIN_PORT: `${adminPort}` })
-  yield* server.said("Quarry listens at ")
-  const { account_id } = yield* json(env, "account", "create", "--email", "a@example.org", "--plan", "starter")
-  const { secret } = yield* json(env, "key", "create", "--account", account_id, "--name", "ci")
-  const send = (path: string, body?: unknown) =>
-    Effect.promise(async () => {
-      const headers = { authorization: `Bearer ${secret}`, "content-type": "application/json" }
-      const init = body === undefined ? { headers } : { method: "POST", headers, body: JSON.stringify(body) }
-      const response = await fetch(`http://127.0.0.1:${port}${path}`, init)
-      return { status: response.status, text: await response.text() }
-    })
+  })
   yield* send("/v1/query?query=css+grid")
   yield* send("/v1/query?query=css+grid")
   yield* send("/v1/bulk", { queries: ["a", "b", { query: "c", geo: "nowhere" }] })
@@ -71,7 +34,7 @@ const scrape = Effect.gen(function* () {
     until: () => collector.bodies.some((body) => late.every((name) => body.includes(name))),
     schedule: Schedule.spaced("100 millis")
   })
-  const text = yield* Effect.promise(async () => (await fetch(`http://127.0.0.1:${adminPort}/metrics`)).text())
+  const text = (yield* metrics) ?? ""
   return { text, pushed: collector.bodies.join("\n") }
 })
 

@@ -88,6 +88,23 @@ describe("Attempts", () => {
     )
   )
 
+  it.effect("a search that waits for the call of an identical one has the refusals of that", () =>
+    Effect.gen(function* () {
+      const { account, principal } = yield* aCaller({ plan: "business" })
+      const fiber = yield* Effect.forkChild((yield* Search).run(principal, aRequest))
+      yield* advance("1 second")
+      const other = yield* Effect.forkChild((yield* Search).run(principal, aRequest))
+      yield* advance("1 minute")
+      yield* Effect.all([Fiber.join(fiber), Fiber.join(other)])
+      const log = yield* (yield* QueryLog).recent(account.id, 2)
+      const first = { provider: "first", reason: "blocked", ms: 3_000 } as const
+      assert.deepStrictEqual(
+        log.map(({ refusals }) => refusals),
+        [[first], [first]]
+      )
+    }).pipe(withProviders([refuses("first", "blocked", 3_000), answers("second")]))
+  )
+
   it.effect("a row that its batch's end cuts off has the reason of the attempt that still ran", () =>
     Effect.gen(function* () {
       const { account, principal } = yield* aCaller({ plan: "business" })

@@ -55,7 +55,7 @@ const maxPauseMs = 30_000
 /** The least time between two lines of the log about a Redis that fails soon after each return. */
 const relapseLogMs = 60_000
 
-/** The time after which a return lasts. It grows with the pause, so that Redis is away for a tenth of the time at most. */
+/** The time after which a return lasts. It grows with the pause, so that pauses grow until they are rare. */
 const stableMs = (pauseMs: number): number => Math.max(5_000, pauseMs * 10)
 
 type RedisCommand<A> = (client: RedisClient) => Promise<A>

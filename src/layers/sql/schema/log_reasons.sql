@@ -1,5 +1,5 @@
--- What an entry of the query log needs so that a failed search can be explained from the database alone: the id of its
--- request, its position in the batch from 0, and why providers gave it nothing.
+-- Columns that explain a failed search from the database alone: the id of its request, its position in the batch from 0,
+-- and the reasons for which providers gave it nothing.
 
 alter table queries
   add column request_id uuid,

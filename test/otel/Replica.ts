@@ -1,0 +1,60 @@
+import { Effect, Redacted } from "effect"
+import * as Database from "../support/Database.ts"
+import { RedisServer } from "../support/RedisServer.ts"
+import { freePort, spawned } from "../support/Spawned.ts"
+import * as Engine from "../torture/support/Engine.ts"
+
+const redisServer = Effect.acquireRelease(
+  Effect.promise(async () => {
+    const server = await RedisServer.make()
+    await server.start()
+    return server
+  }),
+  (server) => Effect.promise(() => server.stop())
+)
+
+const json = (env: Record<string, string>, ...args: ReadonlyArray<string>) =>
+  Effect.map(
+    Effect.flatMap(spawned("src/cli.ts", [...args, "--json"], env), ({ ended }) => ended),
+    ({ stdout }) => JSON.parse(stdout)
+  )
+
+/** A running replica on a database, a Redis and an engine of the test's own, with the key of an account. */
+export const start = Effect.fnUntraced(function* (settings: Record<string, string> = {}) {
+  const { name, url } = yield* Database.freshDatabase
+  const redis = yield* redisServer
+  const [port, adminPort] = [yield* freePort, yield* freePort]
+  const env = {
+    DATABASE_URL: Redacted.value(url),
+    REDIS_URL: Redacted.value(redis.url()),
+    AUTH_SECRET: "a secret for tests, of 32 characters or more",
+    KEY_PEPPER: "a pepper for tests, of 32 characters or more",
+    LOG_FORMAT: "json",
+    SEARXNG_URL: yield* Engine.start,
+    ...settings
+  }
+  const server = yield* spawned("src/main.ts", [], { ...env, PORT: `${port}`, ADMIN_PORT: `${adminPort}` })
+  yield* server.said("Quarry listens at ")
+  const { account_id } = yield* json(env, "account", "create", "--email", "a@example.org", "--plan", "business")
+  const { secret } = yield* json(env, "key", "create", "--account", account_id, "--name", "ci")
+  const send = (path: string, body?: unknown, key: string = secret) =>
+    Effect.promise(async () => {
+      const headers = {
+        authorization: `Bearer ${key}`,
+        "content-type": "application/json",
+        accept: "application/json, text/event-stream"
+      }
+      const init = body === undefined ? { headers } : { method: "POST", headers, body: JSON.stringify(body) }
+      const response = await fetch(`http://127.0.0.1:${port}${path}`, init)
+      return { status: response.status, text: await response.text() }
+    })
+  /** What its private listener reports; undefined when it does not answer. */
+  const metrics = Effect.promise(async () => {
+    try {
+      return await (await fetch(`http://127.0.0.1:${adminPort}/metrics`)).text()
+    } catch {
+      return undefined
+    }
+  })
+  return { metrics, name, redis, send, server, url }
+})
