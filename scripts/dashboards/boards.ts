@@ -172,6 +172,10 @@ export const service: Board = {
           ["nodejs_eventloop_delay_max_seconds", "{{instance}} max"],
           ["nodejs_eventloop_delay_p50_seconds", "{{instance}} p50"]
         ),
+        panel("Clock", "s", "Ahead of the database's. Periods go by the database's.", [
+          "quarry_clock_skew_seconds",
+          "{{instance}}"
+        ]),
         panel(
           "CPU and event loop in use",
           "percentunit",
@@ -335,9 +339,17 @@ export const ledger: Board = {
         panel(
           "The books",
           "short",
-          "What does not add up in the newest entries. Anything but 0 pages.",
-          ["max(quarry_ledger_discrepancies)", "discrepancies"],
+          "What does not add up, in the newest entries and in the last verification of all. Anything but 0 pages.",
+          ["max by (kind) (quarry_ledger_discrepancies)", "newest entries: {{kind}}"],
+          ["max by (kind) (quarry_ledger_verified_problems)", "last night: {{kind}}"],
           ["sum by (outcome) (increase(quarry_ledger_checks_total[15m]))", "checks in 15 minutes: {{outcome}}"]
+        ),
+        panel(
+          "Verification of all books",
+          "s",
+          "Each night at 03:00 UTC, on one replica. More than 36 hours of age make a ticket.",
+          ["time() - max(quarry_ledger_verified_time_seconds)", "age"],
+          ["max(quarry_ledger_verified_duration_seconds)", "duration"]
         )
       ]
     },

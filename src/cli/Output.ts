@@ -1,4 +1,4 @@
-import { Console, DateTime, Effect } from "effect"
+import { Console, Context, DateTime, Effect, Ref } from "effect"
 import { CliOutput, Flag, GlobalFlag } from "effect/cli"
 import { OperatorError } from "../domain/OperatorError.ts"
 
@@ -13,13 +13,28 @@ export const Json = GlobalFlag.Setting("json")({
 /** The command was understood and cannot be done; the message says why. */
 export class CommandFailed extends OperatorError("CommandFailed") {}
 
+/** Nothing is there under the id or the name that the operator gave. */
+export class NotFound extends OperatorError("NotFound") {}
+
+/** True once the command has printed its result. A failure after it prints no second object. */
+export const Printed = Context.Reference("quarry/cli/Printed", { defaultValue: () => Ref.makeUnsafe(false) })
+
+/** Keeps a failure after this from printing an object. */
+export const notePrinted = Effect.flatMap(Printed, (printed) => Ref.set(printed, true))
+
 /** Prints a command's result: the object on one line with `--json`, else the lines for a person. */
-export const print = (json: object, lines: ReadonlyArray<string>) =>
-  Effect.flatMap(Json, (asJson) => Console.log(asJson ? JSON.stringify(json) : lines.join("\n")))
+export const print = Effect.fnUntraced(function* (json: object, lines: ReadonlyArray<string>) {
+  yield* notePrinted
+  yield* Console.log((yield* Json) ? JSON.stringify(json) : lines.join("\n"))
+})
 
 /** Unix milliseconds as an ISO 8601 time in UTC; null where there is none. */
 export const time = (millis: number | undefined): string | null =>
   millis === undefined ? null : DateTime.formatIso(DateTime.makeUnsafe(millis))
+
+/** The text of issues without their fields, because a command has none. */
+export const textOf = (issues: ReadonlyArray<{ readonly message: string }>): string =>
+  issues.map(({ message }) => message).join("; ")
 
 /** Rows in columns as wide as their widest cell. */
 export const table = (rows: ReadonlyArray<ReadonlyArray<string>>): ReadonlyArray<string> => {

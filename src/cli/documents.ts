@@ -2,7 +2,10 @@ import { Effect, type Layer, Option, Stdio, Stream } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { targets } from "../domain/Target.ts"
 import * as DocumentFile from "../layers/DocumentFile.ts"
+import type { Audit } from "../services/Audit.ts"
 import { type Document, DocumentIndex } from "../services/DocumentIndex.ts"
+import type { AppConfig } from "../settings/Settings.ts"
+import { audited, recordFirst } from "./audited.ts"
 import { print, table } from "./Output.ts"
 
 /** Documents between two updates of the counter: often enough to be seen moving. */
@@ -36,6 +39,11 @@ const load = Command.make(
   Effect.fn(function* ({ file, target }) {
     const index = yield* DocumentIndex
     const documents = yield* withProgress(DocumentFile.read(file))
+    yield* recordFirst({
+      command: "index load",
+      subject: undefined,
+      arguments: { file, target: Option.getOrUndefined(target) }
+    })
     const loaded = yield* index.load(documents, Option.getOrUndefined(target))
     yield* print({ loaded }, [`Loaded ${loaded} documents.`])
   })
@@ -57,12 +65,17 @@ const clear = Command.make(
   "clear",
   {},
   Effect.fn(function* () {
-    const removed = yield* Effect.flatMap(DocumentIndex, (index) => index.clear)
+    const index = yield* DocumentIndex
+    const removed = yield* audited(index.clear, (documents) => ({
+      command: "index clear",
+      subject: undefined,
+      arguments: { documents }
+    }))
     yield* print({ removed }, [`Removed ${removed} documents.`])
   })
 ).pipe(Command.withDescription("Remove every document"))
 
-export const documents = <E, R>(storage: Layer.Layer<DocumentIndex, E, R>) =>
+export const documents = <E, R>(storage: Layer.Layer<AppConfig | Audit | DocumentIndex, E, R>) =>
   Command.make("index").pipe(
     Command.withDescription("Documents of the built-in index"),
     Command.withSubcommands([

@@ -1,5 +1,6 @@
-import { Cause, Effect, Exit } from "effect"
+import { Cause, Effect, Exit, Predicate, String as Text } from "effect"
 import { CliError } from "effect/cli"
+import { isOperatorError } from "../domain/OperatorError.ts"
 import * as ProcessExit from "../process/exit.ts"
 
 /*
@@ -16,3 +17,30 @@ export const complain = (cause: Cause.Cause<unknown>): Effect.Effect<void> =>
 /** 0 is success, an end by a signal included; 1 is a failure; 2 is a usage error. */
 export const codeOf = (exit: Exit.Exit<unknown, unknown>): number =>
   Exit.isFailure(exit) && isUsage(exit.cause) ? 2 : ProcessExit.codeOf(exit)
+
+/** The object that a failing command prints with `--json`. */
+export interface Failure {
+  /** `usage`; the name of an error that the operator can mend, in snake case; `unavailable`; `internal_error`. */
+  readonly error: string
+  readonly message: string
+}
+
+const usageMessage = (error: CliError.CliError): string => {
+  if (error._tag !== "ShowHelp") return error.message
+  const messages = error.errors.map(({ message }) => message)
+  return messages.length > 0 ? messages.join("; ") : `Name a command: ${error.commandPath.join(" ")} --help lists them.`
+}
+
+const failureCode = (error: unknown): string =>
+  isOperatorError(error) && Predicate.hasProperty(error, "_tag") ? Text.pascalToSnake(`${error._tag}`) : "unavailable"
+
+/** The failure for programs; undefined for an end by a signal. It holds nothing that stderr does not show too. */
+export const failureOf = (cause: Cause.Cause<unknown>): Failure | undefined => {
+  if (Cause.hasInterruptsOnly(cause)) return undefined
+  const error = Cause.squash(cause)
+  if (CliError.isCliError(error)) return { error: "usage", message: usageMessage(error) }
+  const message = ProcessExit.explain(cause)
+  return message === undefined
+    ? { error: "internal_error", message: "A fault of Quarry. The whole cause is on stderr." }
+    : { error: failureCode(error), message }
+}

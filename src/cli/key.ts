@@ -1,13 +1,17 @@
-import { Effect, type Layer, Redacted, Schema } from "effect"
-import { Command, Flag } from "effect/cli"
+import { Effect, type Layer, Option, Redacted, Schema } from "effect"
+import { CliError, Command, Flag } from "effect/cli"
 import { type ApiKey, keyModes } from "../domain/ApiKey.ts"
 import { maxNameCodePoints } from "../domain/NewKey.ts"
 import { Accounts } from "../services/Accounts.ts"
+import type { Audit } from "../services/Audit.ts"
 import { type IssuedKey, KeyStore } from "../services/KeyStore.ts"
-import { CommandFailed, print, table, time } from "./Output.ts"
+import type { AppConfig } from "../settings/Settings.ts"
+import { audited } from "./audited.ts"
+import { accountId, nextOf, page, requireOne, requireYes, yes } from "./flags.ts"
+import { CommandFailed, print, table, textOf, time } from "./Output.ts"
 
 const id = Flag.String("id").pipe(Flag.withDescription("The key's id: key_…"))
-const account = Flag.String("account").pipe(Flag.withDescription("The account's id: acc_…"))
+const account = accountId("account")
 
 const keyJson = (key: ApiKey) => ({
   id: key.id,
@@ -32,10 +36,6 @@ const printIssued = ({ key, secret }: IssuedKey) =>
     "Keep the secret now: it is not shown again."
   ])
 
-/** The text of issues without their fields, because a command has none. */
-const textOf = (issues: ReadonlyArray<{ readonly message: string }>): string =>
-  issues.map(({ message }) => message).join("; ")
-
 const create = Command.make(
   "create",
   {
@@ -59,53 +59,121 @@ const create = Command.make(
       .pipe(
         Effect.catchTag("invalid_request", ({ issues }) => Effect.fail(new CommandFailed({ message: textOf(issues) })))
       )
-    yield* printIssued(yield* issued)
+    yield* printIssued(
+      yield* audited(issued, ({ key }) => ({
+        command: "key create",
+        subject: key.id,
+        arguments: { account: input.account, mode: input.mode }
+      }))
+    )
   })
 ).pipe(Command.withDescription("Make a key; its secret is printed this once"))
 
+const all = (description: string) =>
+  Flag.Boolean("all").pipe(Flag.withDescription(description), Flag.withDefault(false))
+
+const keyLines = (keys: ReadonlyArray<ApiKey>) =>
+  table([
+    ["KEY", "ACCOUNT", "MODE", "SECRET", "CREATED", "LAST USED", "REVOKED", "LABEL"],
+    ...keys.map((key) => [
+      key.id,
+      key.accountId,
+      key.mode,
+      key.hint,
+      time(key.createdAt) ?? "",
+      time(key.lastUsedAt) ?? "never",
+      time(key.revokedAt) ?? "-",
+      key.label
+    ])
+  ])
+
+const listOf = Effect.fnUntraced(function* (accountId: string) {
+  // An id that was mistyped must not look like an account without keys.
+  yield* Effect.flatMap(Accounts, (accounts) => accounts.byId(accountId))
+  const keys = yield* Effect.flatMap(KeyStore, (store) => store.list(accountId))
+  yield* print({ keys: keys.map(keyJson) }, keyLines(keys))
+})
+
+const listAll = Effect.fnUntraced(function* (limit: number, after: string | undefined) {
+  const keys = yield* Effect.flatMap(KeyStore, (store) => store.listAll({ after, limit }))
+  const next = nextOf(keys, limit)
+  yield* print({ keys: keys.map(keyJson), next }, [
+    ...keyLines(keys),
+    ...(next === null ? [] : [`There may be more: --after ${next}`])
+  ])
+})
+
 const list = Command.make(
   "list",
-  { account },
-  Effect.fn(function* (input) {
-    // An id that was mistyped must not look like an account without keys.
-    yield* Effect.flatMap(Accounts, (accounts) => accounts.byId(input.account))
-    const keys = yield* Effect.flatMap(KeyStore, (store) => store.list(input.account))
-    yield* print(
-      { keys: keys.map(keyJson) },
-      table([
-        ["KEY", "MODE", "SECRET", "CREATED", "LAST USED", "REVOKED", "LABEL"],
-        ...keys.map((key) => [
-          key.id,
-          key.mode,
-          key.hint,
-          time(key.createdAt) ?? "",
-          time(key.lastUsedAt) ?? "never",
-          time(key.revokedAt) ?? "",
-          key.label
-        ])
-      ])
-    )
-  })
-).pipe(Command.withDescription("List an account's keys, revoked ones included"))
+  { account: Flag.optional(account), all: all("Keys of all accounts, newest first, page by page"), ...page("key") },
+  ({ account, after, limit }) =>
+    Option.isSome(account) ? listOf(account.value) : listAll(limit, Option.getOrUndefined(after))
+).pipe(
+  Command.withDescription("List an account's keys, or all keys; revoked ones included"),
+  Command.validate(({ account, all }) =>
+    requireOne("Name an account with --account, or give --all", Option.isSome(account), all)
+  )
+)
+
+const revokeOne = Effect.fnUntraced(function* (id: string) {
+  const store = yield* KeyStore
+  const key = yield* audited(store.revoke(id), ({ accountId, id }) => ({
+    command: "key revoke",
+    subject: id,
+    arguments: { account: accountId }
+  }))
+  yield* print(keyJson(key), [`Revoked ${key.id}. It stops working everywhere within 10 seconds.`])
+})
+
+const revokeAll = Effect.fnUntraced(function* (accountId: string, isConfirmed: boolean) {
+  yield* Effect.flatMap(Accounts, (accounts) => accounts.byId(accountId))
+  const store = yield* KeyStore
+  const active = (yield* store.list(accountId)).filter(({ revokedAt }) => revokedAt === undefined)
+  yield* requireYes(isConfirmed, `This revokes ${active.length} keys of ${accountId}.`)
+  const keys = yield* audited(store.revokeAll(accountId), (revoked) => ({
+    command: "key revoke --all",
+    subject: accountId,
+    arguments: { keys: revoked.length }
+  }))
+  yield* print({ keys: keys.map(keyJson) }, [
+    `Revoked ${keys.length} keys of ${accountId}. They stop working everywhere within 10 seconds.`
+  ])
+})
 
 const revoke = Command.make(
   "revoke",
-  { id },
-  Effect.fn(function* (input) {
-    const key = yield* Effect.flatMap(KeyStore, (store) => store.revoke(input.id))
-    yield* print(keyJson(key), [`Revoked ${key.id}. It stops working everywhere within 10 seconds.`])
-  })
-).pipe(Command.withDescription("Revoke a key"))
+  { id: Flag.optional(id), all: all("Every key of the account"), account: Flag.optional(account), yes },
+  ({ account, id, yes }) =>
+    Option.isSome(id)
+      ? revokeOne(id.value)
+      : revokeAll(
+          Option.getOrElse(account, () => ""),
+          yes
+        )
+).pipe(
+  Command.withDescription("Revoke a key, or every key of an account"),
+  Command.validate(({ account, all, id }) =>
+    Option.isSome(id) !== (all && Option.isSome(account)) && all === Option.isSome(account)
+      ? Effect.void
+      : Effect.fail(new CliError.ValidationError({ message: "Name a key with --id, or give --all and --account" }))
+  )
+)
 
 const rotate = Command.make(
   "rotate",
   { id },
   Effect.fn(function* (input) {
-    yield* printIssued(yield* Effect.flatMap(KeyStore, (store) => store.rotate(input.id)))
+    const store = yield* KeyStore
+    const issued = yield* audited(store.rotate(input.id), ({ key }) => ({
+      command: "key rotate",
+      subject: input.id,
+      arguments: { account: key.accountId, new_key: key.id }
+    }))
+    yield* printIssued(issued)
   })
 ).pipe(Command.withDescription("Revoke a key and make one in its place; its secret is printed this once"))
 
-export const key = <E, R>(storage: Layer.Layer<Accounts | KeyStore, E, R>) =>
+export const key = <E, R>(storage: Layer.Layer<Accounts | AppConfig | Audit | KeyStore, E, R>) =>
   Command.make("key").pipe(
     Command.withDescription("API keys"),
     Command.withSubcommands([

@@ -12,6 +12,8 @@ export interface Account {
   /** Start of the subscription in Unix milliseconds; undefined on the trial and where calendar months apply. */
   readonly cycleStart: number | undefined
   readonly createdAt: number
+  /** Unix milliseconds since when no credential of the account is accepted (R49); undefined otherwise. */
+  readonly suspendedAt: number | undefined
 }
 
 /** The credits of an account at one moment: its quota with the use of the period, and its packs. */

@@ -95,6 +95,21 @@ export const UsageParameters = Schema.Struct({
   )
 }).check(acrossFields(stretch))
 
+/** The trial has no period; its usage is counted over the last 30 days. */
+const trialWindowMs = 30 * 24 * hourMs
+
+/**
+ * The stretch that is counted where none is given: the running period, to the end of the running hour, because entries
+ * have the store's time, which may be a little ahead of ours.
+ */
+export const defaultStretch = (
+  periodStart: number | undefined,
+  now: number
+): { readonly from: number; readonly to: number } => {
+  const to = (Math.floor(now / hourMs) + 1) * hourMs
+  return { from: periodStart ?? to - trialWindowMs, to }
+}
+
 /** The searches to count: by default those of the account's running period until now. */
 export const toUsageQuery = (
   parameters: typeof UsageParameters.Type,

@@ -1,4 +1,6 @@
+import { hostname } from "node:os"
 import { Duration, Effect, Layer } from "effect"
+import { version } from "../domain/version.ts"
 import * as MarketplaceProxy from "../layers/auth/MarketplaceProxy.ts"
 import * as Ids from "../layers/Ids.ts"
 import * as PacerMemory from "../layers/memory/PacerMemory.ts"
@@ -9,14 +11,17 @@ import { UpstreamClient } from "../layers/providers/UpstreamClient.ts"
 import * as DatabaseReadiness from "../layers/sql/DatabaseReadiness.ts"
 import * as LedgerWatch from "../layers/sql/LedgerWatch.ts"
 import * as Migrations from "../layers/sql/Migrations.ts"
+import * as ReplicasSql from "../layers/sql/ReplicasSql.ts"
 import { AccountRemoval } from "../services/AccountRemoval.ts"
 import { Bulk } from "../services/Bulk.ts"
 import { Credentials } from "../services/Credentials.ts"
 import { Deployment } from "../services/Deployment.ts"
+import * as Heartbeat from "../services/Heartbeat.ts"
 import { Limits } from "../services/Limits.ts"
 import { Search } from "../services/Search.ts"
 import { TrustedProxies } from "../services/TrustedProxies.ts"
 import { AppConfig } from "../settings/Settings.ts"
+import * as Inspection from "./Inspection.ts"
 import * as SecretHeaders from "./SecretHeaders.ts"
 import * as SignIn from "./SignIn.ts"
 import * as Storage from "./Storage.ts"
@@ -84,8 +89,22 @@ const readiness = DatabaseReadiness.layer.pipe(Layer.provide(Storage.database))
 
 const watch = LedgerWatch.layer.pipe(Layer.provide(Migrations.layer), Layer.provide(Storage.database))
 
+const heartbeat = Layer.unwrap(
+  Effect.map(AppConfig, ({ redisUrl }) =>
+    Heartbeat.layer({ host: hostname(), version, usesRedis: redisUrl !== undefined })
+  )
+).pipe(Layer.provide(ReplicasSql.layer), Layer.provide(Migrations.layer), Layer.provide(Storage.database))
+
 /** All services of the public listener, chosen by the settings. */
-export const layer = Layer.mergeAll(Search.layer, Bulk.layer, callers, readiness, watch).pipe(
+export const layer = Layer.mergeAll(
+  Search.layer,
+  Bulk.layer,
+  callers,
+  readiness,
+  watch,
+  heartbeat,
+  Inspection.overview
+).pipe(
   Layer.provideMerge(providers),
   Layer.provide(limits),
   Layer.provideMerge([Storage.layer, shared, Ids.layer, trustedProxies, SecretHeaders.layer])

@@ -1,6 +1,9 @@
 import { Effect, Layer, type Redacted } from "effect"
 import * as Auth from "../layers/auth/Auth.ts"
 import * as EmailsLog from "../layers/auth/EmailsLog.ts"
+import * as PeopleBetterAuth from "../layers/auth/PeopleBetterAuth.ts"
+import * as SessionsBetterAuth from "../layers/auth/SessionsBetterAuth.ts"
+import * as Ids from "../layers/Ids.ts"
 import { AppConfig } from "../settings/Settings.ts"
 import { Secrets } from "./Secrets.ts"
 import * as Storage from "./Storage.ts"
@@ -30,3 +33,12 @@ export const layer = Layer.unwrap(
     })
   })
 ).pipe(Layer.provide([emails, Storage.layer, Storage.database]))
+
+/** The people behind accounts and their sessions, for the operator's commands: without emails and without the library. */
+export const people = Layer.unwrap(
+  Effect.gen(function* () {
+    const { baseUrl } = yield* AppConfig
+    const { authSecret: secret } = yield* Secrets
+    return Layer.merge(SessionsBetterAuth.layer({ baseUrl, secret }), PeopleBetterAuth.layer({ baseUrl, secret }))
+  })
+).pipe(Layer.provide([Storage.database, Ids.layer]))

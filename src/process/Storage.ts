@@ -1,6 +1,8 @@
 import { Effect, Layer } from "effect"
 import * as Ids from "../layers/Ids.ts"
 import * as AccountsSql from "../layers/sql/AccountsSql.ts"
+import * as AuditSql from "../layers/sql/AuditSql.ts"
+import * as DatabaseClock from "../layers/sql/DatabaseClock.ts"
 import * as DocumentIndexSql from "../layers/sql/DocumentIndexSql.ts"
 import * as KeyStoreSql from "../layers/sql/KeyStoreSql.ts"
 import * as LedgerSql from "../layers/sql/LedgerSql.ts"
@@ -40,8 +42,15 @@ const queryLog = Layer.unwrap(
 /** All stores, on the database with the present schema. */
 export const layer = Layer.mergeAll(
   AccountsSql.layer,
+  AuditSql.layer,
   keyStore,
   LedgerSql.layer(),
   DocumentIndexSql.layer,
   queryLog
-).pipe(Layer.provideMerge(Migrations.layer), Layer.provide(database), Layer.provide(Ids.layer))
+).pipe(
+  // Everything that stands on the stores has the database's clock too: sign-in, and the usage of an account.
+  Layer.provideMerge(DatabaseClock.layer()),
+  Layer.provideMerge(Migrations.layer),
+  Layer.provide(database),
+  Layer.provide(Ids.layer)
+)

@@ -19,6 +19,8 @@ export class AccountRemoval extends Context.Service<
      * maintenance erases the rest when the process ends before.
      */
     readonly remove: (accountId: string) => Effect.Effect<void, NotFound>
+    /** The first part of a removal alone: it ends the account and removes the person, but erases no log. */
+    readonly end: (accountId: string) => Effect.Effect<void, NotFound>
   }
 >()("quarry/services/AccountRemoval") {
   static readonly layer = Layer.effect(
@@ -29,9 +31,11 @@ export class AccountRemoval extends Context.Service<
       const queryLog = yield* QueryLog
       const scope = yield* Effect.scope
 
+      const end = (accountId: string) => Effect.andThen(accounts.remove(accountId), sessions.forget(accountId))
+
       const remove = Effect.fn("AccountRemoval.remove")(function* (accountId: string) {
         // Uninterruptible, so that a caller who disconnects in the middle is removed completely.
-        yield* Effect.uninterruptible(Effect.andThen(accounts.remove(accountId), sessions.forget(accountId)))
+        yield* Effect.uninterruptible(end(accountId))
         const erasure = yield* queryLog.erase(accountId).pipe(
           Effect.catchCause((cause) => Effect.logError("A removed account's log could not be erased yet.", cause)),
           untraced,
@@ -40,7 +44,7 @@ export class AccountRemoval extends Context.Service<
         yield* Effect.timeoutOption(Fiber.await(erasure), eraseTimeout)
       })
 
-      return AccountRemoval.of({ remove })
+      return AccountRemoval.of({ remove, end })
     })
   )
 }

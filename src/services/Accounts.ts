@@ -18,6 +18,17 @@ export interface PlanChoice {
   readonly cycleStart?: number | undefined
 }
 
+/** Which accounts are listed. Undefined filters match every account. */
+export interface AccountQuery {
+  /** Found in the address or a marketplace subscriber's name in any letter case, or the begin of the account's id. */
+  readonly text: string | undefined
+  readonly plan: Plan | undefined
+  readonly suspended: boolean | undefined
+  /** The id of the last account of the page before. */
+  readonly after: string | undefined
+  readonly limit: number
+}
+
 /** An account that cannot be made or changed as chosen. The message says why and what to do. */
 export class AccountError extends OperatorError("AccountError") {
   static taken(email: string): AccountError {
@@ -27,6 +38,8 @@ export class AccountError extends OperatorError("AccountError") {
   static readonly subscriber = new AccountError({
     message: "The plan of a marketplace subscriber is the one in MARKETPLACE_PLAN."
   })
+
+  static readonly subscriberAddress = new AccountError({ message: "A marketplace subscriber has no email address." })
 }
 
 /** Accounts and their plans. Their credits are in `Ledger`. */
@@ -41,11 +54,25 @@ export class Accounts extends Context.Service<
     readonly byId: (id: string) => Effect.Effect<Account, NotFound>
     /** Finds the account of an address in any letter case. */
     readonly byEmail: (email: string) => Effect.Effect<Account, NotFound>
+    /** A page of the accounts, newest first. */
+    readonly list: (query: AccountQuery) => Effect.Effect<ReadonlyArray<Account>>
     /**
      * Changes the plan at once. The use of the current cycle stays counted (R31). The cycle's quota becomes the new
      * plan's, or the use so far where that is more.
      */
     readonly setPlan: (id: string, choice: PlanChoice) => Effect.Effect<Account, NotFound | AccountError>
+    /**
+     * Changes the address. A trial goes on with what is left of the trial of the new address (R32). It does not change
+     * with which address a person signs in: `People.setEmail` does.
+     */
+    readonly setEmail: (id: string, email: string) => Effect.Effect<Account, NotFound | AccountError>
+    /**
+     * Suspends an account: no credential of it is accepted any more, on any replica within 10 seconds. Keys, ledger, log
+     * and packs stay (R49). Suspending it again keeps the first time.
+     */
+    readonly suspend: (id: string) => Effect.Effect<Account, NotFound>
+    /** Ends the suspension of an account, if there is one. */
+    readonly resume: (id: string) => Effect.Effect<Account, NotFound>
     /**
      * The account of a marketplace subscriber, made with the first request. There is one for each subscriber over all
      * replicas, without an address and without a quota, counted by UTC calendar month (R23).

@@ -16,13 +16,18 @@ export interface RequestCredentials extends CredentialHeaders {
   readonly network: string | undefined
 }
 
+/** False for every credential of a suspended account (R49). */
+const isActive = (principal: Principal): boolean =>
+  principal._tag === "demo" || principal.account.suspendedAt === undefined
+
 /** Authentication: the only place that turns credentials into a principal (R22). */
 export class Credentials extends Context.Service<
   Credentials,
   {
     /**
      * Authenticates the caller of a route that accepts these kinds of credential. Only the first kind that is present
-     * counts. A kind that the route does not accept fails without a look-up.
+     * counts. A kind that the route does not accept fails without a look-up. A suspended account fails like an unknown
+     * credential.
      */
     readonly authenticate: (
       credentials: RequestCredentials,
@@ -82,6 +87,7 @@ export class Credentials extends Context.Service<
         const principal =
           kind === undefined || !accepted.includes(kind) ? Effect.fail(unauthorized) : principalOf(credentials, kind)
         return principal.pipe(
+          Effect.filterOrFail(isActive, () => unauthorized),
           Effect.tap(() => count("accepted")),
           Effect.tapError(() => count("refused"))
         )

@@ -14,7 +14,7 @@ export class KeyStore extends Context.Service<
   KeyStore,
   {
     /**
-     * Authenticates a secret. Unknown, revoked and malformed secrets fail alike. The result may be up to 10 seconds old,
+     * Authenticates a secret. `Credentials` looks if its account is suspended. Unknown, revoked and malformed secrets fail alike. The result may be up to 10 seconds old,
      * so that a busy key costs no look-up for each request. A revocation takes effect within that time.
      */
     readonly authenticate: (secret: Redacted.Redacted) => Effect.Effect<KeyPrincipal, Unauthorized>
@@ -25,6 +25,13 @@ export class KeyStore extends Context.Service<
     ) => Effect.Effect<IssuedKey, NotFound | InvalidRequest>
     /** The account's active keys and its latest `maxRevokedListed` revoked ones, newest first. */
     readonly list: (accountId: string) => Effect.Effect<ReadonlyArray<ApiKey>>
+    /** A page of the keys of all accounts, newest first. `after` is the id of the last key of the page before. */
+    readonly listAll: (page: {
+      readonly after: string | undefined
+      readonly limit: number
+    }) => Effect.Effect<ReadonlyArray<ApiKey>>
+    /** Revokes all active keys of an account, and answers them. */
+    readonly revokeAll: (accountId: string) => Effect.Effect<ReadonlyArray<ApiKey>>
     /** Revokes a key. Fails for an unknown or revoked one. */
     readonly revoke: (id: string) => Effect.Effect<ApiKey, NotFound>
     /** Revokes the key and issues one with the same label and mode, in one transaction. */

@@ -2,6 +2,7 @@ import { Context, Data, type Effect } from "effect"
 import type { Account, Allowance } from "../domain/Account.ts"
 import type { NotFound, QuotaExceeded } from "../domain/errors.ts"
 import type { LogEntry } from "../domain/LogEntry.ts"
+import { OperatorError } from "../domain/OperatorError.ts"
 
 /** Credits taken from an account before its searches are dispatched. A hold ends exactly once (I3). */
 export interface Hold {
@@ -27,10 +28,87 @@ export interface Settlement {
  */
 export class HoldExpired extends Data.TaggedError("HoldExpired")<{ readonly holdId: string }> {}
 
+/** An idempotency key that was used for a grant with other arguments. */
+export class GrantDiffers extends OperatorError("GrantDiffers") {
+  static of(idempotencyKey: string): GrantDiffers {
+    const message =
+      `The idempotency key ${idempotencyKey} belongs to another grant. Repeat it with the same account, credits and ` +
+      "reason, or use a new key."
+    return new GrantDiffers({ message })
+  }
+}
+
+/** An operator's correction of an account's credits. */
+export interface Adjustment {
+  readonly accountId: string
+  /** A whole number other than 0. Above 0 the account can spend more, below 0 less. */
+  readonly credits: number
+  /** The pack balance, or what is used of the present period's quota. */
+  readonly to: "balance" | "quota"
+  readonly reason: string
+  /** The operator who is responsible. */
+  readonly by: string
+}
+
+/** The books cannot be corrected in this way, and nothing has changed. The message says why and what to do. */
+export class CorrectionImpossible extends OperatorError("CorrectionImpossible") {
+  static ofAdjustment(
+    { accountId, credits, to }: Adjustment,
+    found: {
+      readonly quota: number | undefined
+      readonly used: number
+      readonly held: number
+      readonly balance: number
+    }
+  ): CorrectionImpossible {
+    const name = `account ${accountId}`
+    const { balance, held, quota, used } = found
+    if (to === "balance") {
+      return new CorrectionImpossible({
+        message: `The pack balance of ${name} is ${balance}: ${-credits} cannot be taken from it. Take ${balance} or less.`
+      })
+    }
+    const message =
+      credits > 0
+        ? `${name} has used ${used - held} of its quota in this period (${held} more are held): ${credits} cannot be given back. Use --to balance for the rest.`
+        : `${name} has ${(quota ?? used) - used} left of its quota: ${-credits} cannot be taken from it. Use --to balance for the rest.`
+    return new CorrectionImpossible({ message: message[0]?.toUpperCase() + message.slice(1) })
+  }
+
+  /** The entries add up to a figure that I1 forbids. */
+  static ofRepair({ accountId }: Repair, { expected, what }: Discrepancy): CorrectionImpossible {
+    return new CorrectionImpossible({
+      message: `The entries of ${accountId} add up to ${expected} for "${what}", which is below 0, below what is held, or beyond the quota. Use --keep figures, then correct with ledger adjust.`
+    })
+  }
+}
+
+/** A repair of an account's books after a discrepancy. */
+export interface Repair {
+  /** The account, or the scope of a trial whose account is gone, as a discrepancy names it. */
+  readonly accountId: string
+  /**
+   * `entries`: used and balance become what the entries add up to. `figures`: they stay, and entries are written for the
+   * differences. A charge that differs from the log stays in both cases, and a correction explains the difference.
+   */
+  readonly keep: "entries" | "figures"
+  readonly reason: string
+  /** The operator who is responsible. */
+  readonly by: string
+}
+
+/** The comparisons that a discrepancy can come from. */
+export const discrepancyKinds = [
+  "credits used of the quota",
+  "credits used beyond the quota",
+  "pack balance",
+  "credits in the query log"
+] as const
+
 /** A figure of an account that differs from the sum of its entries. */
 export interface Discrepancy {
   readonly accountId: string
-  readonly what: string
+  readonly what: (typeof discrepancyKinds)[number]
   readonly expected: number
   readonly found: number
 }
@@ -55,11 +133,32 @@ export class Ledger extends Context.Service<
     readonly settle: (hold: Hold, entries: ReadonlyArray<LogEntry>) => Effect.Effect<Settlement, HoldExpired>
     /** The account's present allowance. */
     readonly allowance: (account: Account) => Effect.Effect<Allowance>
-    /** Adds pack credits, a positive number, and returns the new balance. */
-    readonly grant: (accountId: string, credits: number, reason: string) => Effect.Effect<number, NotFound>
+    /**
+     * Adds pack credits, a positive number, and returns the new balance. The same grant with the same idempotency key
+     * again adds nothing, and returns the balance of the first time.
+     */
+    readonly grant: (
+      accountId: string,
+      credits: number,
+      reason: string,
+      idempotencyKey?: string
+    ) => Effect.Effect<number, NotFound | GrantDiffers>
+    /**
+     * Corrects an account's credits by an entry that names the operator and the reason, and answers the allowance after
+     * it. Fails where the credits are not there (I1): nothing is clamped.
+     */
+    readonly adjust: (adjustment: Adjustment) => Effect.Effect<Allowance, NotFound | CorrectionImpossible>
     /** Returns the credits of holds whose lease ran out, each exactly once. The result is their number. */
     readonly sweep: Effect.Effect<number>
-    /** Recomputes every account from its entries, holds and log. Empty where everything agrees (I1, I2). */
+    /**
+     * Recomputes every account from its entries, holds and log, and remembers the run for the metrics. Empty where
+     * everything agrees (I1, I2); at most 10,000 discrepancies.
+     */
     readonly verify: Effect.Effect<ReadonlyArray<Discrepancy>>
+    /**
+     * Makes an account's books agree by entries that name the operator and the reason, and answers what disagreed before.
+     * Fails where I1 would not hold after it.
+     */
+    readonly repair: (repair: Repair) => Effect.Effect<ReadonlyArray<Discrepancy>, NotFound | CorrectionImpossible>
   }
 >()("quarry/services/Ledger") {}

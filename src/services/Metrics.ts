@@ -143,9 +143,40 @@ export const ledgerChecks = counter("quarry.ledger.checks", {
   labels: ["outcome"]
 })
 
+/** `kind`, here and below, is the book that disagrees: `quota`, `balance` (of packs) or `log`. */
 export const ledgerDiscrepancies = gauge("quarry.ledger.discrepancies", {
   description: "What did not add up in the last check of the newest entries of the books",
   unit: "{discrepancy}",
+  labels: ["kind"]
+})
+
+export const ledgerProblems = gauge("quarry.ledger.verified.problems", {
+  description: "What did not add up when all books were verified last",
+  unit: "{discrepancy}",
+  labels: ["kind"]
+})
+
+export const ledgerVerifiedAt = gauge("quarry.ledger.verified.time", {
+  description: "Unix time at which the last verification of all books ended; 0 before the first",
+  unit: "s",
+  labels: []
+})
+
+export const ledgerVerifiedIn = gauge("quarry.ledger.verified.duration", {
+  description: "Duration of the last verification of all books",
+  unit: "s",
+  labels: []
+})
+
+export const ledgerVerifiedAccounts = gauge("quarry.ledger.verified.accounts", {
+  description: "Accounts in the last verification of all books",
+  unit: "{account}",
+  labels: []
+})
+
+export const clockSkew = gauge("quarry.clock.skew", {
+  description: "Time by which this process's clock is ahead of the database's",
+  unit: "s",
   labels: []
 })
 

@@ -108,6 +108,7 @@ export const table = {
     forms.duration("1 day", "3650 days", "a duration from 1 day to 3650 days, such as 90 days"),
     Duration.days(90)
   ),
+  quarryOperator: optional(forms.operatorName),
   logLevel: setting(logLevel, "Info"),
   logFormat: optional(forms.oneOf(["pretty", "json"], "pretty or json")),
   shutdownGrace: setting(

@@ -2,7 +2,15 @@ import { Clock, Effect, Layer } from "effect"
 import type { Account } from "../domain/Account.ts"
 import type { NotFound } from "../domain/errors.ts"
 import { normalizeEmail, planTerms } from "../domain/Plan.ts"
-import { AccountError, Accounts, noSuchAccount, requireTrialAddress, termsOf } from "../services/Accounts.ts"
+import {
+  AccountError,
+  type AccountQuery,
+  Accounts,
+  noSuchAccount,
+  type PlanChoice,
+  requireTrialAddress,
+  termsOf
+} from "../services/Accounts.ts"
 import { Ids } from "../services/Ids.ts"
 import { enterPeriod, MemoryStore } from "./MemoryStore.ts"
 
@@ -28,6 +36,57 @@ const remove = Effect.fnUntraced(function* (store: MemoryStore["Service"], id: s
   }
 })
 
+const setSuspended = Effect.fnUntraced(function* (store: MemoryStore["Service"], id: string, isSuspended: boolean) {
+  const stored = yield* orNotFound(store.accounts.get(id), id)
+  const now = yield* Clock.currentTimeMillis
+  const suspendedAt = isSuspended ? (stored.account.suspendedAt ?? now) : undefined
+  stored.account = { ...stored.account, suspendedAt }
+  return stored.account
+})
+
+const setEmail = Effect.fnUntraced(function* (store: MemoryStore["Service"], id: string, email: string) {
+  const stored = yield* orNotFound(store.accounts.get(id), id)
+  if ([...store.subscribers.values()].includes(id)) return yield* AccountError.subscriberAddress
+  const address = normalizeEmail(email)
+  const isTaken = [...store.accounts.values()].some(({ account }) => account.email === address && account.id !== id)
+  if (isTaken && address !== "") return yield* AccountError.taken(address)
+  yield* requireTrialAddress(stored.account.plan, address)
+  stored.account = { ...stored.account, email: address }
+  const now = yield* Clock.currentTimeMillis
+  if (stored.account.plan === "trial") stored.allowance = enter(store, stored.account, now, undefined)
+  return stored.account
+})
+
+const setPlan = Effect.fnUntraced(function* (store: MemoryStore["Service"], id: string, choice: PlanChoice) {
+  const { concurrency, quota } = yield* termsOf(choice)
+  const stored = yield* orNotFound(store.accounts.get(id), id)
+  if ([...store.subscribers.values()].includes(id)) return yield* AccountError.subscriber
+  yield* requireTrialAddress(choice.plan, stored.account.email)
+  const { plan } = choice
+  const cycleStart = plan === "trial" ? undefined : (choice.cycleStart ?? stored.account.cycleStart)
+  const now = yield* Clock.currentTimeMillis
+  stored.account = { ...stored.account, plan, quota, concurrency, cycleStart }
+  stored.allowance = enter(store, stored.account, now, quota)
+  return stored.account
+})
+
+const list = (store: MemoryStore["Service"], query: AccountQuery): ReadonlyArray<Account> => {
+  const users = new Map([...store.subscribers].map(([user, id]) => [id, user]))
+  const text = (query.text ?? "").toLowerCase()
+  const matches = (account: Account) =>
+    (account.email.includes(text) ||
+      (users.get(account.id) ?? "").toLowerCase().includes(text) ||
+      account.id.startsWith(text)) &&
+    (query.plan ?? account.plan) === account.plan &&
+    (query.suspended === undefined || query.suspended === (account.suspendedAt !== undefined))
+  const newestFirst = (a: Account, b: Account) => b.createdAt - a.createdAt || (a.id < b.id ? 1 : a.id > b.id ? -1 : 0)
+  const all = [...store.accounts.values()].map(({ account }) => account).sort(newestFirst)
+  const last = query.after === undefined ? undefined : store.accounts.get(query.after)?.account
+  if (query.after !== undefined && last === undefined) return []
+  const page = last === undefined ? all : all.filter((account) => newestFirst(last, account) < 0)
+  return page.filter(matches).slice(0, query.limit)
+}
+
 /** Accounts without a database. */
 export const layer: Layer.Layer<Accounts, never, MemoryStore | Ids> = Layer.effect(
   Accounts,
@@ -47,7 +106,16 @@ export const layer: Layer.Layer<Accounts, never, MemoryStore | Ids> = Layer.effe
         const now = yield* Clock.currentTimeMillis
         if (byEmail(email) !== undefined) return yield* AccountError.taken(email)
         const { cycleStart, plan } = choice
-        const account: Account = { id, email, plan, quota, concurrency, cycleStart, createdAt: now }
+        const account: Account = {
+          id,
+          email,
+          plan,
+          quota,
+          concurrency,
+          cycleStart,
+          createdAt: now,
+          suspendedAt: undefined
+        }
         store.accounts.set(id, { account, allowance: enter(store, account, now, choice.quota), balance: 0 })
         return account
       }),
@@ -56,18 +124,7 @@ export const layer: Layer.Layer<Accounts, never, MemoryStore | Ids> = Layer.effe
         const address = normalizeEmail(email)
         return Effect.map(orNotFound(byEmail(address), address), ({ account }) => account)
       },
-      setPlan: Effect.fnUntraced(function* (id, choice) {
-        const { concurrency, quota } = yield* termsOf(choice)
-        const stored = yield* orNotFound(store.accounts.get(id), id)
-        if ([...store.subscribers.values()].includes(id)) return yield* AccountError.subscriber
-        yield* requireTrialAddress(choice.plan, stored.account.email)
-        const { plan } = choice
-        const cycleStart = plan === "trial" ? undefined : (choice.cycleStart ?? stored.account.cycleStart)
-        const now = yield* Clock.currentTimeMillis
-        stored.account = { ...stored.account, plan, quota, concurrency, cycleStart }
-        stored.allowance = enter(store, stored.account, now, quota)
-        return stored.account
-      }),
+      setPlan: (id, choice) => setPlan(store, id, choice),
       ofSubscriber: Effect.fnUntraced(function* (user, plan) {
         const { concurrency } = planTerms[plan]
         const made = yield* ids.make("acc_")
@@ -84,12 +141,17 @@ export const layer: Layer.Layer<Accounts, never, MemoryStore | Ids> = Layer.effe
           quota: undefined,
           concurrency,
           cycleStart: undefined,
-          createdAt: now
+          createdAt: now,
+          suspendedAt: undefined
         }
         store.subscribers.set(user, account.id)
         store.accounts.set(account.id, { account, allowance: enter(store, account, now, undefined), balance: 0 })
         return account
       }),
+      setEmail: (id, email) => setEmail(store, id, email),
+      suspend: (id) => setSuspended(store, id, true),
+      resume: (id) => setSuspended(store, id, false),
+      list: (query) => Effect.sync(() => list(store, query)),
       remove: (id) => remove(store, id)
     })
   })

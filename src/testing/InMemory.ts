@@ -20,6 +20,7 @@ import type { QueryLog } from "../services/QueryLog.ts"
 import type { RateLimiter } from "../services/RateLimiter.ts"
 import { Search } from "../services/Search.ts"
 import * as AccountsMemory from "./AccountsMemory.ts"
+import * as AuditMemory from "./AuditMemory.ts"
 import * as KeyStoreMemory from "./KeyStoreMemory.ts"
 import * as LedgerMemory from "./LedgerMemory.ts"
 import { MemoryStore } from "./MemoryStore.ts"
@@ -34,6 +35,7 @@ import * as SessionsMemory from "./SessionsMemory.ts"
 /** Accounts, keys, ledger and query log over one store. */
 export const storage = Layer.mergeAll(
   AccountsMemory.layer,
+  AuditMemory.layer,
   KeyStoreMemory.layer,
   LedgerMemory.layer(),
   QueryLogMemory.layer

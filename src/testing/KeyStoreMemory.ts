@@ -25,6 +25,21 @@ const list = (store: MemoryStore["Service"], accountId: string): ReadonlyArray<A
   )
 }
 
+const listAll = (store: MemoryStore["Service"], after: string | undefined, limit: number): ReadonlyArray<ApiKey> => {
+  const newestFirst = (a: ApiKey, b: ApiKey) => b.createdAt - a.createdAt || (a.id < b.id ? 1 : -1)
+  const all = [...store.keys.values()].sort(newestFirst)
+  const start = after === undefined ? 0 : all.findIndex(({ id }) => id === after) + 1
+  return after !== undefined && start === 0 ? [] : all.slice(start, start + limit)
+}
+
+const revokeAll = Effect.fnUntraced(function* (store: MemoryStore["Service"], accountId: string) {
+  const revokedAt = yield* Clock.currentTimeMillis
+  const active = [...store.keys].filter(([, key]) => key.accountId === accountId && key.revokedAt === undefined)
+  const revoked = active.map(([secret, key]) => [secret, { ...key, revokedAt }] as const)
+  for (const [secret, key] of revoked) store.keys.set(secret, key)
+  return revoked.map(([, key]) => key)
+})
+
 /** API keys without a database, and without answers kept from before. */
 export const layer: Layer.Layer<KeyStore, never, MemoryStore | Ids> = Layer.effect(
   KeyStore,
@@ -86,6 +101,8 @@ export const layer: Layer.Layer<KeyStore, never, MemoryStore | Ids> = Layer.effe
         return yield* issue(accountId, label, mode)
       }),
       list: (accountId) => Effect.sync(() => list(store, accountId)),
+      listAll: (page) => Effect.sync(() => listAll(store, page.after, page.limit)),
+      revokeAll: (accountId) => revokeAll(store, accountId),
       revoke: (id) => revoke(id, noActiveKey(id)),
       rotate: (id) => Effect.flatMap(revoke(id, noActiveKey(id)), replace),
       revokeOwn: (accountId, id) => revoke(id, noSuchKey, accountId),

@@ -3,7 +3,16 @@ import { type Allowance, giveBack, split } from "../domain/Account.ts"
 import { NotFound, QuotaExceeded } from "../domain/errors.ts"
 import type { LogEntry } from "../domain/LogEntry.ts"
 import { Ids } from "../services/Ids.ts"
-import { type Discrepancy, type Hold, HoldExpired, Ledger } from "../services/Ledger.ts"
+import {
+  type Adjustment,
+  CorrectionImpossible,
+  type Discrepancy,
+  GrantDiffers,
+  type Hold,
+  HoldExpired,
+  Ledger,
+  type Repair
+} from "../services/Ledger.ts"
 import { enterPeriod, type LedgerEntry, MemoryStore, type StoredAccount } from "./MemoryStore.ts"
 
 export interface LedgerOptions {
@@ -35,9 +44,11 @@ export const layer = (options: LedgerOptions = {}): Layer.Layer<Ledger, never, M
         reserve: (account, credits) => reserve(deps, account.id, credits),
         allowance: (account) => allowance(deps.store, account.id),
         settle: (hold, entries) => settle(deps.store, hold, entries),
-        grant: (accountId, credits) => grant(deps, accountId, credits),
+        grant: (accountId, credits, reason, idempotencyKey) => grant(deps, accountId, credits, reason, idempotencyKey),
+        adjust: (adjustment) => adjust(deps, adjustment),
         sweep: Effect.map(Clock.currentTimeMillis, (now) => sweep(deps.store, now)),
-        verify: Effect.sync(() => discrepancies(deps.store))
+        verify: Effect.sync(() => discrepancies(deps.store)),
+        repair: (it) => repair(deps, it)
       })
     })
   )
@@ -116,13 +127,55 @@ const settle = Effect.fnUntraced(function* (store: Store, hold: Hold, entries: R
   return { charged: charge, balance: stored.balance }
 })
 
-const grant = Effect.fnUntraced(function* ({ ids, store }: Deps, accountId: string, credits: number) {
-  const cause = yield* ids.requestId
+const grant = Effect.fnUntraced(function* (
+  { ids, store }: Deps,
+  accountId: string,
+  credits: number,
+  reason: string,
+  idempotencyKey: string | undefined
+) {
+  const cause = idempotencyKey === undefined ? yield* ids.requestId : `grant-key:${idempotencyKey}`
   const stored = store.accounts.get(accountId)
   if (stored === undefined) return yield* new NotFound({ message: `There is no account ${accountId}.` })
-  store.entries.push({ accountId, allowance: undefined, quotaCredits: 0, balanceCredits: credits, cause })
-  stored.balance += credits
-  return stored.balance
+  const earlier = store.entries.find((entry) => entry.cause === cause)
+  if (earlier?.balanceAfter !== undefined) {
+    const isSame = earlier.accountId === accountId && earlier.balanceCredits === credits && earlier.reason === reason
+    return isSame ? earlier.balanceAfter : yield* GrantDiffers.of(idempotencyKey ?? "")
+  }
+  const balanceAfter = stored.balance + credits
+  const entry = { accountId, allowance: undefined, quotaCredits: 0, balanceCredits: credits, cause }
+  store.entries.push({ ...entry, balanceAfter, reason })
+  stored.balance = balanceAfter
+  return balanceAfter
+})
+
+const adjust = Effect.fnUntraced(function* ({ ids, store }: Deps, adjustment: Adjustment) {
+  const { accountId, credits, to } = adjustment
+  const cause = `adjustment:${yield* ids.requestId}`
+  const stored = store.accounts.get(accountId)
+  if (stored === undefined) return yield* new NotFound({ message: `There is no account ${accountId}.` })
+  const now = yield* Clock.currentTimeMillis
+  const before = current(store, stored, now)
+  const held = sum(
+    Array.from(store.holds.values()).filter(({ allowance }) => allowance === stored.allowance),
+    ({ hold }) => hold.fromQuota
+  )
+  const used = before.used - credits
+  const isPossible =
+    to === "balance"
+      ? before.balance + credits >= 0
+      : used >= held && (before.quota === undefined || used <= before.quota)
+  if (!isPossible) return yield* CorrectionImpossible.ofAdjustment(adjustment, { ...before, held })
+  if (to === "balance") stored.balance += credits
+  else stored.allowance.used = used
+  store.entries.push({
+    accountId,
+    allowance: to === "quota" ? stored.allowance : undefined,
+    quotaCredits: to === "quota" ? -credits : 0,
+    balanceCredits: to === "balance" ? credits : 0,
+    cause
+  })
+  return current(store, stored, now)
 })
 
 const sweep = (store: Store, now: number): number => {
@@ -130,6 +183,36 @@ const sweep = (store: Store, now: number): number => {
   for (const { hold } of expired) end(store, hold.id, 0)
   return expired.length
 }
+
+/** Repairs what `discrepancies` finds. The memory store has no entries that two accounts share. */
+const repair = Effect.fnUntraced(function* ({ ids, store }: Deps, it: Repair) {
+  const stored = store.accounts.get(it.accountId)
+  if (stored === undefined) return yield* new NotFound({ message: `There is no account ${it.accountId}.` })
+  const found = discrepancies(store).filter(({ accountId }) => accountId === it.accountId)
+  const { allowance } = stored
+  for (const discrepancy of found) {
+    const cause = `repair:${yield* ids.requestId}`
+    const excess = discrepancy.found - discrepancy.expected
+    const entry = { accountId: it.accountId, allowance: undefined, quotaCredits: 0, balanceCredits: 0, cause }
+    if (discrepancy.what === "credits in the query log") {
+      store.entries.push({ ...entry, quotaCredits: excess, corrects: true }, { ...entry, quotaCredits: -excess })
+    } else if (it.keep === "figures") {
+      const isBalance = discrepancy.what === "pack balance"
+      store.entries.push(
+        isBalance ? { ...entry, balanceCredits: excess } : { ...entry, allowance, quotaCredits: excess }
+      )
+    } else {
+      const most =
+        discrepancy.what === "pack balance" ? Number.POSITIVE_INFINITY : (allowance.quota ?? discrepancy.expected)
+      if (discrepancy.expected < 0 || discrepancy.expected > most) {
+        return yield* CorrectionImpossible.ofRepair(it, discrepancy)
+      }
+      if (discrepancy.what === "pack balance") stored.balance = discrepancy.expected
+      else allowance.used = discrepancy.expected
+    }
+  }
+  return found
+})
 
 const sum = <A>(items: Iterable<A>, credits: (item: A) => number): number => {
   let total = 0
@@ -139,7 +222,7 @@ const sum = <A>(items: Iterable<A>, credits: (item: A) => number): number => {
 
 const discrepancies = (store: Store): ReadonlyArray<Discrepancy> => {
   const result: Array<Discrepancy> = []
-  const compare = (accountId: string, what: string, expected: number, actual: number) => {
+  const compare = (accountId: string, what: Discrepancy["what"], expected: number, actual: number) => {
     if (expected !== actual) result.push({ accountId, what, expected, found: actual })
   }
   for (const { account, allowance, balance } of store.accounts.values()) {
@@ -159,7 +242,7 @@ const discrepancies = (store: Store): ReadonlyArray<Discrepancy> => {
       sum(entries, (entry) => entry.balanceCredits) - sum(holds, ({ hold }) => hold.fromBalance),
       balance
     )
-    const charges = entries.filter((entry) => entry.allowance !== undefined)
+    const charges = entries.filter(({ cause, corrects }) => cause.startsWith("hld_") || corrects === true)
     const queries = store.queries.filter((query) => query.accountId === account.id && query.holdId !== undefined)
     compare(
       account.id,

@@ -2,6 +2,7 @@ import { Context, Layer } from "effect"
 import type { Account } from "../domain/Account.ts"
 import type { ApiKey } from "../domain/ApiKey.ts"
 import { type Period, periodAt } from "../domain/Plan.ts"
+import type { AuditEntry } from "../services/Audit.ts"
 import type { Hold } from "../services/Ledger.ts"
 import type { StoredLogEntry } from "../services/QueryLog.ts"
 
@@ -32,6 +33,11 @@ export interface LedgerEntry {
   readonly balanceCredits: number
   /** The id of the hold or the grant behind it. */
   readonly cause: string
+  /** Of a grant: the pack balance after it, and why it was given. */
+  readonly balanceAfter?: number
+  readonly reason?: string
+  /** True for an entry that brings charges to what the log has. */
+  readonly corrects?: true
 }
 
 /** The data that the memory layers share, as the SQL layers share a database. It only grows, and so serves tests only. */
@@ -47,6 +53,7 @@ export class MemoryStore extends Context.Service<
     readonly queries: Array<StoredLogEntry & { readonly holdId: string | undefined }>
     /** Keys by secret. */
     readonly keys: Map<string, ApiKey>
+    readonly audit: Array<AuditEntry>
   }
 >()("quarry/testing/MemoryStore") {
   static readonly layer = Layer.sync(MemoryStore, () =>
@@ -57,7 +64,8 @@ export class MemoryStore extends Context.Service<
       holds: new Map(),
       entries: [],
       queries: [],
-      keys: new Map()
+      keys: new Map(),
+      audit: []
     })
   )
 }

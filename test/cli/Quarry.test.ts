@@ -1,7 +1,8 @@
+import { resolve } from "node:path"
 import { NodeServices } from "@effect/platform-node"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Layer, Redacted, Stream } from "effect"
-import { SqlClient } from "effect/sql"
+import { Console, Effect, Layer, Redacted, Sink, Stdio, Stream } from "effect"
+import { SqlClient, SqlError } from "effect/sql"
 import { TestConsole } from "effect/testing"
 import { codeOf, complain } from "../../src/cli/exit.ts"
 import * as Quarry from "../../src/cli/Quarry.ts"
@@ -9,13 +10,18 @@ import type { Account } from "../../src/domain/Account.ts"
 import type { Capabilities } from "../../src/domain/Capabilities.ts"
 import { NotFound } from "../../src/domain/errors.ts"
 import { Refusal } from "../../src/domain/Refusal.ts"
+import { AccountRemoval } from "../../src/services/AccountRemoval.ts"
 import { AccountError, Accounts } from "../../src/services/Accounts.ts"
 import { DocumentIndex } from "../../src/services/DocumentIndex.ts"
 import { KeyStore, tooManyKeys } from "../../src/services/KeyStore.ts"
-import { type Discrepancy, Ledger } from "../../src/services/Ledger.ts"
+import { CorrectionImpossible, type Discrepancy, Ledger } from "../../src/services/Ledger.ts"
+import { People } from "../../src/services/People.ts"
 import type { Provider } from "../../src/services/Provider.ts"
 import { ProviderStates } from "../../src/services/ProviderStates.ts"
+import { QueryLog } from "../../src/services/QueryLog.ts"
 import { AppConfig } from "../../src/settings/Settings.ts"
+import * as AuditMemory from "../../src/testing/AuditMemory.ts"
+import { MemoryStore } from "../../src/testing/MemoryStore.ts"
 
 const account: Account = {
   id: "acc_1",
@@ -24,7 +30,8 @@ const account: Account = {
   quota: 75_000,
   concurrency: 5,
   cycleStart: Date.UTC(2026, 0, 31),
-  createdAt: 0
+  createdAt: 0,
+  suspendedAt: undefined
 }
 
 const key = {
@@ -42,6 +49,8 @@ const issued = { key, secret: Redacted.make("sk_test_secret") }
 
 const unknown = () => Effect.fail(new NotFound({ message: "There is no such thing." }))
 
+const allowance = { plan: "growth" as const, quota: 75_000, used: 5, balance: 7, periodStart: 0, resetsAt: 1000 }
+
 const storage = (discrepancies: ReadonlyArray<Discrepancy>) =>
   Layer.mergeAll(
     Layer.mock(Accounts, {
@@ -51,27 +60,59 @@ const storage = (discrepancies: ReadonlyArray<Discrepancy>) =>
           : Effect.succeed({ ...account, ...choice, quota: choice.quota, concurrency: choice.concurrency ?? 5 }),
       byId: (id) => (id === account.id ? Effect.succeed(account) : unknown()),
       byEmail: () => Effect.succeed(account),
+      list: () => Effect.succeed([account, { ...account, id: "acc_2", suspendedAt: 1000 }]),
+      suspend: (id) => (id === account.id ? Effect.succeed({ ...account, suspendedAt: 1000 }) : unknown()),
+      resume: () => Effect.succeed(account),
+      setEmail: (_, email) => Effect.succeed({ ...account, email }),
       setPlan: (_, choice) =>
         Effect.succeed({ ...account, plan: choice.plan, quota: choice.quota, cycleStart: choice.cycleStart })
     }),
     Layer.mock(KeyStore, {
       create: (id, { label, mode }) =>
         id === "acc_full" ? Effect.fail(tooManyKeys) : Effect.succeed({ ...issued, key: { ...key, label, mode } }),
-      list: () => Effect.succeed([key]),
+      list: () => Effect.succeed([key, { ...key, revokedAt: 1000 }]),
+      listAll: ({ limit }) => Effect.succeed([key, { ...key, id: "key_0" }].slice(0, limit)),
+      revokeAll: () => Effect.succeed([{ ...key, revokedAt: 1000 }]),
       revoke: (id) => (id === key.id ? Effect.succeed({ ...key, revokedAt: 1000 }) : unknown()),
       rotate: () => Effect.succeed(issued)
     }),
     Layer.mock(Ledger, {
-      allowance: () =>
-        Effect.succeed({ plan: "growth", quota: 75_000, used: 5, balance: 7, periodStart: 0, resetsAt: 1000 }),
+      allowance: () => Effect.succeed(allowance),
       grant: (_, credits) => Effect.succeed(credits + 7),
+      adjust: (it) =>
+        it.credits < -7
+          ? Effect.fail(CorrectionImpossible.ofAdjustment(it, { quota: 9, used: 5, held: 0, balance: 7 }))
+          : Effect.succeed({ ...allowance, balance: allowance.balance + it.credits }),
+      repair: ({ accountId }) => Effect.succeed([{ accountId, what: "pack balance" as const, expected: 5, found: 6 }]),
       verify: Effect.succeed(discrepancies)
     }),
     Layer.mock(DocumentIndex, {
       load: (documents) => Stream.runCount(documents),
       stats: Effect.succeed({ documents: 3, byTarget: { beta_search: 1 } }),
       clear: Effect.succeed(3)
-    })
+    }),
+    Layer.mock(People, {
+      endSessions: () => Effect.succeed(2),
+      setEmail: () => Effect.void,
+      makeSignInLink: () =>
+        Effect.succeed({ link: Redacted.make("http://quarry.test/oauth/confirm?token=t"), expiresAt: 1000 })
+    }),
+    Layer.mock(QueryLog, {
+      usage: () =>
+        Effect.succeed([
+          {
+            start: 0,
+            group: "key_1",
+            searches: 3,
+            credits: 3,
+            outcomes: { ok: 2, upstream_error: 1, upstream_timeout: 0 }
+          }
+        ]),
+      erase: () => Effect.void
+    }),
+    Layer.mock(AccountRemoval, { end: () => Effect.void }),
+    AuditMemory.layer.pipe(Layer.provideMerge(MemoryStore.layer)),
+    AppConfig.layerTest({ quarryOperator: "ada" })
   )
 
 /** Two providers that answer, and one for each refusal. */
@@ -93,6 +134,10 @@ const providers = (refusals: ReadonlyArray<Refusal>) => {
   )
 }
 
+/** What a command writes in pieces is a line of the tests' console for each piece. */
+const printPiece = (piece: string | Uint8Array) => Console.log(piece)
+const stdio = Stdio.layerTest({ stdout: () => Sink.forEach(printPiece) })
+
 /** Runs a command line; what it printed and the exit code of the process. */
 const quarry = (
   args: ReadonlyArray<string>,
@@ -103,12 +148,22 @@ const quarry = (
       settings: AppConfig.layerTest({ keyPepper: Redacted.make("hunter2") }),
       providers: providers(foundations.refusals ?? []),
       database: Layer.effect(SqlClient.SqlClient, Effect.die(new Error("no command here needs it"))),
-      storage: foundations.storage ?? storage([])
+      inspection: Layer.effectContext(Effect.die(new Error("no command here needs it"))),
+      overview: Layer.effectContext(Effect.die(new Error("no command here needs it"))),
+      storage: foundations.storage ?? storage([]),
+      exportAccount: ({ id }) => Effect.succeed(Stream.make(`{"account":`, `"${id}"}`))
     })
+    // A test may run several command lines, and the console of tests keeps all of their lines.
+    const before = { out: (yield* TestConsole.logLines).length, err: (yield* TestConsole.errorLines).length }
     const exit = yield* Effect.exit(Effect.tapCause(run(args), complain))
-    const lines = (all: ReadonlyArray<unknown>) => all.map(String)
-    return { code: codeOf(exit), out: lines(yield* TestConsole.logLines), err: lines(yield* TestConsole.errorLines) }
-  }).pipe(Effect.provide([TestConsole.layer, NodeServices.layer]))
+    const out = (yield* TestConsole.logLines).slice(before.out).map(String)
+    const err = (yield* TestConsole.errorLines).slice(before.err).map(String)
+    return { code: codeOf(exit), out, err }
+  }).pipe(Effect.provide([TestConsole.layer, NodeServices.layer, stdio]))
+
+const connectionError = new SqlError.SqlError({
+  reason: new SqlError.ConnectionError({ cause: new Error("connect ECONNREFUSED"), message: "", operation: "connect" })
+})
 
 const words = (line: string) => line.split(" ")
 
@@ -169,6 +224,7 @@ describe("quarry --json", () => {
         concurrency: 5,
         cycle_start: "2026-01-31T00:00:00.000Z",
         created_at: "1970-01-01T00:00:00.000Z",
+        suspended_at: null,
         allowance: {
           quota: 75_000,
           used: 5,
@@ -188,9 +244,41 @@ describe("quarry --json", () => {
         quota: 9,
         concurrency: 5,
         cycle_start: "2026-02-01T00:00:00.000Z",
-        created_at: "1970-01-01T00:00:00.000Z"
+        created_at: "1970-01-01T00:00:00.000Z",
+        suspended_at: null
       }
     ],
+    [
+      "account usage --id acc_1 --group-by key",
+      {
+        account_id: "acc_1",
+        from: "1970-01-01T00:00:00.000Z",
+        to: "1970-01-01T01:00:00.000Z",
+        granularity: "day",
+        group_by: "key",
+        totals: { searches: 3, credits: 3, outcomes: { ok: 2, upstream_error: 1, upstream_timeout: 0 } },
+        series: [
+          {
+            start: "1970-01-01T00:00:00.000Z",
+            group: "key_1",
+            searches: 3,
+            credits: 3,
+            outcomes: { ok: 2, upstream_error: 1, upstream_timeout: 0 }
+          }
+        ]
+      }
+    ],
+    [
+      "account sign-in-link --id acc_1",
+      {
+        account_id: "acc_1",
+        link: "http://quarry.test/oauth/confirm?token=t",
+        expires_at: "1970-01-01T00:00:01.000Z"
+      }
+    ],
+    ["account delete --id acc_1 --yes", { account_id: "acc_1", deleted: true }],
+    ["sessions end --account acc_1", { account_id: "acc_1", ended: 2 }],
+    ["audit list", { entries: [], next: null }],
     ["account grant --id acc_1 --credits 10 --reason refund", { balance: 17 }],
     [
       "key create --account acc_1 --name ci --mode test",
@@ -201,7 +289,18 @@ describe("quarry --json", () => {
     ["index stats", { documents: 3, by_target: { beta_search: 1 } }],
     ["index clear", { removed: 3 }],
     ["index load data/starter-index.jsonl.gz", { loaded: 17_383 }],
-    ["ledger verify", { ok: true, discrepancies: [] }]
+    ["ledger verify", { ok: true, discrepancies: [] }],
+    [
+      "ledger adjust --account acc_1 --credits -2 --reason late --by ann",
+      { account_id: "acc_1", quota: 75_000, used: 5, balance: 5 }
+    ],
+    [
+      "ledger repair --account acc_1 --keep entries --reason late --by ann",
+      {
+        account_id: "acc_1",
+        repaired: [{ account_id: "acc_1", what: "pack balance", expected: 5, found: 6 }]
+      }
+    ]
   ] as const)("%s prints one object on one line", ([line, expected]) =>
     Effect.gen(function* () {
       const { code, err, out } = yield* quarry([...words(line), "--json"])
@@ -219,6 +318,15 @@ describe("quarry --json", () => {
     })
   )
 
+  it.effect("account export prints the document as it is, with --json or without", () =>
+    Effect.gen(function* () {
+      for (const flags of [[], ["--json"]]) {
+        const { code, out } = yield* quarry([...words("account export --id acc_1"), ...flags])
+        assert.deepStrictEqual([code, out.join("")], [0, '{"account":"acc_1"}\n'])
+      }
+    })
+  )
+
   it.effect("config prints every setting, secrets redacted", () =>
     Effect.gen(function* () {
       const { out } = yield* quarry(["config", "--json"])
@@ -227,34 +335,165 @@ describe("quarry --json", () => {
     })
   )
 
+  it.effect("an adjustment that is refused is exit 1 with what to do", () =>
+    Effect.gen(function* () {
+      const { code, err, out } = yield* quarry([
+        ...words("ledger adjust --account acc_1 --credits -8 --reason a --by b")
+      ])
+      assert.deepStrictEqual(
+        { code, err, out },
+        {
+          code: 1,
+          err: ["quarry: The pack balance of account acc_1 is 7: 8 cannot be taken from it. Take 7 or less."],
+          out: []
+        }
+      )
+    })
+  )
+
   it.effect("a ledger that disagrees is exit 1 with the list on stdout", () =>
     Effect.gen(function* () {
-      const wrong = storage([{ accountId: "acc_1", what: "used", expected: 1, found: 2 }])
+      const wrong = storage([{ accountId: "acc_1", what: "pack balance", expected: 1, found: 2 }])
       const { code, err, out } = yield* quarry(["ledger", "verify", "--json"], { storage: wrong })
       assert.strictEqual(code, 1)
       assert.deepStrictEqual(JSON.parse(out.join()), {
         ok: false,
-        discrepancies: [{ account_id: "acc_1", what: "used", expected: 1, found: 2 }]
+        discrepancies: [{ account_id: "acc_1", what: "pack balance", expected: 1, found: 2 }]
       })
       assert.match(err.join(), /does not add up/)
     })
   )
 })
 
+describe("quarry audit", () => {
+  /** Runs the command and reads its entry; the tests' operator is ada. */
+  const entryOf = Effect.fnUntraced(function* (line: string) {
+    const services = yield* Effect.map(Layer.build(storage([])), Layer.succeedContext)
+    const before = yield* quarry(words(`${line} --json`), { storage: services })
+    assert.deepStrictEqual([before.code, before.err], [0, []])
+    const { out } = yield* quarry(words("audit list --json"), { storage: services })
+    return JSON.parse(out.join()).entries
+  })
+
+  it.effect.each([
+    ["account create --email a@b.example --plan growth", "acc_1", { plan: "growth" }],
+    ["account set-plan --id acc_1 --plan custom --quota 9", "acc_1", { plan: "custom", quota: 9 }],
+    ["account set-email --id acc_1 --email new@b.example", "acc_1", {}],
+    [
+      "account grant --id acc_1 --credits 10 --reason refund --idempotency-key order-1",
+      "acc_1",
+      { credits: 10, reason: "refund", idempotency_key: "order-1" }
+    ],
+    ["account suspend --id acc_1 --reason abuse", "acc_1", { reason: "abuse" }],
+    ["account resume --id acc_1", "acc_1", {}],
+    ["account adjust --id acc_1 --credits -2 --reason late", "acc_1", { credits: -2, to: "balance", reason: "late" }],
+    ["ledger adjust --account acc_1 --credits 2 --reason late", "acc_1", { credits: 2, to: "balance", reason: "late" }],
+    [
+      "ledger repair --account acc_1 --keep entries --reason drift",
+      "acc_1",
+      { keep: "entries", reason: "drift", repaired: 1 }
+    ],
+    ["account sign-in-link --id acc_1", "acc_1", {}],
+    ["account export --id acc_1", "acc_1", {}],
+    ["account delete --id acc_1 --yes", "acc_1", {}],
+    ["sessions end --account acc_1", "acc_1", { sessions: 2 }],
+    ["key create --account acc_1 --name ci", "key_1", { account: "acc_1", mode: "live" }],
+    ["key rotate --id key_1", "key_1", { account: "acc_1", new_key: "key_1" }],
+    ["key revoke --id key_1", "key_1", { account: "acc_1" }],
+    ["key revoke --all --account acc_1 --yes", "acc_1", { keys: 1 }],
+    ["index load data/starter-index.jsonl.gz", null, { file: resolve("data/starter-index.jsonl.gz") }],
+    ["index clear", null, { documents: 3 }]
+  ] as const)("%s is recorded, without secrets, addresses and names", ([line, subject, args]) =>
+    Effect.gen(function* () {
+      const entries = yield* entryOf(line)
+      const command = words(line)
+        .slice(0, line.startsWith("key revoke --all") ? 3 : 2)
+        .join(" ")
+      assert.deepStrictEqual(entries, [
+        { id: 1, at: "1970-01-01T00:00:00.000Z", operator: "ada", command, subject, arguments: args }
+      ])
+      assert.notMatch(JSON.stringify(entries), /b\.example|sk_test|token/)
+    })
+  )
+
+  it.effect.each([
+    "account show --id acc_1",
+    "account list",
+    "account search a@b",
+    "account usage --id acc_1",
+    "key list --all",
+    "index stats",
+    "ledger verify"
+  ])("%s only reads, and is not recorded", (line) =>
+    Effect.gen(function* () {
+      assert.deepStrictEqual(yield* entryOf(line), [])
+    })
+  )
+
+  it.effect("names the operator by --by, before QUARRY_OPERATOR", () =>
+    Effect.gen(function* () {
+      const [entry] = yield* entryOf("account resume --id acc_1 --by grace")
+      assert.strictEqual(entry.operator, "grace")
+    })
+  )
+})
+
+describe("quarry lists", () => {
+  it.effect.each([
+    ["account list", "accounts", "account_id"],
+    ["account search b.example", "accounts", "account_id"],
+    ["key list --all", "keys", "id"]
+  ] as const)("%s prints a page, and where the next one begins when it is full", ([line, name, id]) =>
+    Effect.gen(function* () {
+      const last = yield* quarry(words(`${line} --json`))
+      assert.strictEqual(JSON.parse(last.out.join()).next, null)
+      const full = yield* quarry(words(`${line} --limit 2 --json`))
+      const page = JSON.parse(full.out.join())
+      assert.strictEqual(page.next, page[name].at(-1)[id])
+      assert.include((yield* quarry(words(`${line} --limit 2`))).out.join("\n"), `--after ${page.next}`)
+    })
+  )
+})
+
 describe("quarry", () => {
   it.effect.each([
-    ["account show --id acc_2", /^quarry: There is no such thing\.$/],
-    ["account create --email a@b.example --plan custom", /^quarry: custom needs a quota$/],
-    ["key revoke --id key_2", /^quarry: There is no such thing\.$/],
-    ["key create --account acc_full --name ci", /^quarry: an account has at most 50 active API keys: [^\n]+$/],
-    ["key list --account acc_2", /^quarry: There is no such thing\.$/],
-    ["index load package.json", /^quarry: .*package\.json line 1: \S+/]
-  ] as const)("%s is refused: exit 1, one line on stderr, nothing on stdout", ([line, message]) =>
+    ["account show --id acc_2", "not_found", /^There is no such thing\.$/],
+    ["account create --email a@b.example --plan custom", "account_error", /^custom needs a quota$/],
+    ["account delete --id acc_1", "command_failed", /^This deletes acc_1 \(a@b\.example\) for good\. .*--yes/],
+    ["account suspend --id acc_2 --reason abuse", "not_found", /^There is no such thing\.$/],
+    ["key revoke --all --account acc_1", "command_failed", /^This revokes 1 keys of acc_1\. .*--yes/],
+    ["account usage --id acc_1 --from 2026-01-02 --to 2026-01-01", "command_failed", /must be before to/],
+    ["key revoke --id key_2", "not_found", /^There is no such thing\.$/],
+    ["key create --account acc_full --name ci", "command_failed", /^an account has at most 50 active API keys: .+$/],
+    ["key list --account acc_2", "not_found", /^There is no such thing\.$/],
+    ["index load package.json", "document_file_error", /package\.json line 1: \S+/]
+  ] as const)("%s is refused: exit 1, one line on stderr, and with --json one object", ([line, error, message]) =>
     Effect.gen(function* () {
+      const refused = yield* quarry(words(line))
+      assert.deepStrictEqual([refused.code, refused.out, refused.err.length], [1, [], 1])
+      assert.match(refused.err.join(), /^quarry: [^\n]+$/)
       const { code, err, out } = yield* quarry([...words(line), "--json"])
-      assert.deepStrictEqual({ code, out, lines: err.length }, { code: 1, out: [], lines: 1 })
-      assert.match(err.join(), message)
-      assert.notMatch(err.join(), /\n/)
+      assert.deepStrictEqual({ code, err, lines: out.length }, { code: 1, err: refused.err, lines: 1 })
+      const object = JSON.parse(out.join())
+      assert.deepStrictEqual([Object.keys(object), object.error], [["error", "message"], error])
+      assert.match(object.message, message)
+      assert.strictEqual(`quarry: ${object.message}`, err.join())
+    })
+  )
+
+  it.effect.each([
+    ["a database that is down", "unavailable", connectionError, /cannot be reached/],
+    ["a fault of ours", "internal_error", new Error("boom"), /fault of Quarry/]
+  ] as const)("%s is one object too, with --json", ([, error, defect, message]) =>
+    Effect.gen(function* () {
+      const broken = Layer.mock(Accounts, { byId: () => Effect.die(defect) })
+      const failing = Layer.merge(storage([]), broken)
+      const { code, out } = yield* quarry(words("account show --id acc_1 --json"), { storage: failing })
+      assert.deepStrictEqual([code, out.length], [1, 1])
+      const object = JSON.parse(out.join())
+      assert.strictEqual(object.error, error)
+      assert.match(object.message, message)
+      assert.notInclude(out.join(), "boom")
     })
   )
 
@@ -287,16 +526,34 @@ describe("quarry", () => {
     "account grant --id acc_1 --credits 10",
     "key create --account acc_1",
     "key create --account acc_1 --name n --mode prod",
+    "account suspend --id acc_1",
+    "account list --limit 0",
+    "account list --limit 1001",
+    "account search",
+    "account usage --id acc_1 --from yesterday",
+    "account grant --id acc_1 --credits 1 --reason x --idempotency-key é",
+    "account adjust --id acc_1 --credits 0 --reason x",
+    "audit list --after x",
     "key list",
+    "key list --all --account acc_1",
+    "key revoke",
     "key revoke key_1",
+    "key revoke --all",
+    "key revoke --account acc_1 --yes",
+    "key revoke --all --account acc_1 --id key_1 --yes",
     "index load",
     "index load nowhere.jsonl",
     "index load package.json --target omega_search"
-  ])("%s is a usage error: exit 2, stderr only, storage untouched", (line) =>
+  ])("%s is a usage error: exit 2, on stderr, and with --json one object; storage untouched", (line) =>
     Effect.gen(function* () {
+      const plain = yield* quarry(words(line), { storage: closed })
+      assert.deepStrictEqual([plain.code, plain.out], [2, []], plain.err.join("\n"))
+      assert.notStrictEqual(plain.err.join("").trim(), "")
       const { code, err, out } = yield* quarry([...words(line), "--json"], { storage: closed })
-      assert.deepStrictEqual({ code, out }, { code: 2, out: [] }, err.join("\n"))
-      assert.notStrictEqual(err.join("").trim(), "")
+      assert.deepStrictEqual({ code, err, lines: out.length }, { code: 2, err: plain.err, lines: 1 })
+      const { error, message } = JSON.parse(out.join())
+      assert.strictEqual(error, "usage")
+      assert.match(message, /\S/)
     })
   )
 

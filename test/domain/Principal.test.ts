@@ -10,7 +10,8 @@ const principal = (id: string, mode: "live" | "test", concurrency: number): Prin
     quota: 75_000,
     concurrency,
     cycleStart: undefined,
-    createdAt: 0
+    createdAt: 0,
+    suspendedAt: undefined
   },
   key: { id, label: "main", mode }
 })

@@ -60,18 +60,83 @@ describe("quarry on the embedded store", () => {
   )
 
   it.live(
-    "a refusal is exit 1 with one line, a mistyped command exit 2; neither writes to stdout",
+    "a refusal is exit 1 with one line, a mistyped command exit 2; with --json each prints one object",
     () =>
       Effect.gen(function* () {
         const env = { DATA_DIR: "memory:" }
         const refused = yield* quarry(env, "account", "show", "--id", "acc_none", "--json")
-        assert.deepStrictEqual([refused.code, refused.stdout], [1, ""])
+        assert.deepStrictEqual([refused.code, JSON.parse(refused.stdout).error], [1, "not_found"])
         assert.match(refused.stderr, /^quarry: [^\n]*acc_none[^\n]*\n$/)
         const mistyped = yield* quarry(env, "account", "shwo", "--json")
-        assert.deepStrictEqual([mistyped.code, mistyped.stdout], [2, ""])
+        assert.deepStrictEqual([mistyped.code, JSON.parse(mistyped.stdout).error], [2, "usage"])
         assert.match(mistyped.stderr, /shwo/)
       }),
     timeout
+  )
+
+  it.live(
+    "changes of accounts are made and recorded, and what a person is given works",
+    () =>
+      Effect.gen(function* () {
+        const env = {
+          DATA_DIR: join(yield* temporaryDirectory, "store"),
+          BASE_URL: "https://quarry.test",
+          QUARRY_OPERATOR: "ada"
+        }
+        const { account_id: id } = yield* json(env, "account", "create", "--email", "a@example.org", "--plan", "growth")
+        const { secret } = yield* json(env, "key", "create", "--account", id, "--name", "ci")
+        const order = ["--credits", "10", "--reason", "order", "--idempotency-key", "order-1"]
+        for (let time = 0; time < 2; time++) {
+          assert.deepStrictEqual(yield* json(env, "account", "grant", "--id", id, ...order), { balance: 10 })
+        }
+        const adjusted = yield* json(env, "account", "adjust", "--id", id, "--credits", "-3", "--reason", "too many")
+        assert.strictEqual(adjusted.balance, 7)
+        assert.isNotNull((yield* json(env, "account", "suspend", "--id", id, "--reason", "abuse")).suspended_at)
+        assert.lengthOf((yield* json(env, "account", "list", "--suspended")).accounts, 1)
+        assert.isNull((yield* json(env, "account", "resume", "--id", id, "--by", "grace")).suspended_at)
+        const { link } = yield* json(env, "account", "sign-in-link", "--id", id)
+        assert.match(link, /^https:\/\/quarry\.test\/oauth\/confirm\?token=[\w-]{32}$/)
+        assert.strictEqual(
+          (yield* json(env, "account", "set-email", "--id", id, "--email", "b@example.org")).email,
+          "b@example.org"
+        )
+        assert.strictEqual((yield* json(env, "account", "search", "B@EXAMPLE")).accounts[0].account_id, id)
+        assert.strictEqual((yield* json(env, "account", "usage", "--id", id)).totals.searches, 0)
+        const exported = yield* json(env, "account", "export", "--id", id)
+        assert.deepStrictEqual(
+          [exported.account.email, exported.api_keys.length, exported.queries],
+          ["b@example.org", 1, []]
+        )
+        assert.strictEqual((yield* json(env, "sessions", "end", "--account", id)).ended, 0)
+        assert.lengthOf((yield* json(env, "key", "revoke", "--all", "--account", id, "--yes")).keys, 1)
+        assert.deepStrictEqual(yield* json(env, "account", "delete", "--id", id, "--yes"), {
+          account_id: id,
+          deleted: true
+        })
+
+        const { entries } = yield* json(env, "audit", "list", "--subject", id)
+        assert.deepStrictEqual(
+          entries.map((entry: { operator: string; command: string }) => `${entry.operator}: ${entry.command}`),
+          [
+            "ada: account delete",
+            "ada: key revoke --all",
+            "ada: sessions end",
+            "ada: account export",
+            "ada: account set-email",
+            "ada: account sign-in-link",
+            "grace: account resume",
+            "ada: account suspend",
+            "ada: account adjust",
+            "ada: account grant",
+            "ada: account grant",
+            "ada: account create"
+          ]
+        )
+        const all = JSON.stringify(yield* json(env, "audit", "list"))
+        for (const kept of [secret, link.split("=")[1], "example.org"]) assert.notInclude(all, kept)
+        assert.deepStrictEqual(yield* json(env, "ledger", "verify"), { ok: true, discrepancies: [] })
+      }),
+    2 * timeout
   )
 
   it.live("a database that is down is one line without the password", () =>

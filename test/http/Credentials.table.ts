@@ -1,7 +1,8 @@
 import { assert, type Vitest } from "@effect/vitest"
 import { Effect, Redacted } from "effect"
+import { TestClock } from "effect/testing"
 import { makeSecret } from "../../src/domain/ApiKey.ts"
-import type { Accounts } from "../../src/services/Accounts.ts"
+import { Accounts } from "../../src/services/Accounts.ts"
 import { KeyStore } from "../../src/services/KeyStore.ts"
 import { SignedIn } from "../../src/testing/SessionsMemory.ts"
 import { aCaller, demoOrigin, marketplaceSecret } from "../support/Services.ts"
@@ -69,6 +70,8 @@ const routes: ReadonlyArray<Route> = [
   { method: "GET", path: "/v1/account/export", accepts: sessionOnly, status: 200 },
   { method: "DELETE", path: "/v1/account", accepts: sessionOnly, status: 204 }
 ]
+
+type Api = Effect.Success<typeof TestApi.make>
 
 type Headers = Readonly<Record<string, string>>
 
@@ -199,8 +202,19 @@ const aPerson = Effect.gen(function* () {
   const cookie = yield* signedIn.cookie(account)
   const app = yield* signedIn.app(account)
   const secrets = { live: secret, test: Redacted.value(test.secret), revoked: Redacted.value(revoked.secret) }
-  return { keyId: test.key.id, requests: requestsOf(variantsOf(secrets, cookie, app)) }
+  const variants = variantsOf(secrets, cookie, app)
+  return { account, keyId: test.key.id, variants, requests: requestsOf(variants) }
 }).pipe(Effect.orDie)
+
+/** Sends a request of a route with these credentials. */
+const sendWith = (api: Api, route: Route, keyId: string, request: ReadonlyArray<Variant>) => {
+  const headers = Object.assign(
+    { "content-type": "application/json", origin: "http://quarry.test", "x-forwarded-for": "192.0.2.1" },
+    ...request.map((variant) => variant.headers)
+  )
+  const init = route.body === undefined ? { headers } : { headers, body: route.body }
+  return api.send(route.method, route.path.replace("{id}", keyId), init)
+}
 
 /** Every combination over every route, against one deployment. */
 export const credentialTable = (it: Vitest.MethodsNonLive<Accounts | KeyStore | SignedIn | TestApi.Services>): void => {
@@ -214,13 +228,7 @@ export const credentialTable = (it: Vitest.MethodsNonLive<Accounts | KeyStore | 
         for (let row = 0; row < count; row++) {
           const request = person.requests[row] ?? []
           const status = expected(route, request)
-          const path = route.path.replace("{id}", person.keyId)
-          const headers = Object.assign(
-            { "content-type": "application/json", origin: "http://quarry.test", "x-forwarded-for": "192.0.2.1" },
-            ...request.map((variant) => variant.headers)
-          )
-          const init = route.body === undefined ? { headers } : { headers, body: route.body }
-          const answer = yield* api.send(route.method, path, init)
+          const answer = yield* sendWith(api, route, person.keyId, request)
           const name = request.map((variant) => variant.name).join(" | ")
           assert.strictEqual(answer.status, status, `${name}: ${answer.text}`)
           if (status === 401) {
@@ -230,6 +238,40 @@ export const credentialTable = (it: Vitest.MethodsNonLive<Accounts | KeyStore | 
           // Its key or the account itself is gone.
           if (status !== 401 && route.accepts === sessionOnly) person = yield* aPerson
         }
+      })
+    )
+
+    it.effect(`R49: ${route.method} ${route.path} accepts no credential of a suspended account`, () =>
+      Effect.gen(function* () {
+        const api = yield* TestApi.make
+        const accounts = yield* Accounts
+        const { account, keyId, variants } = yield* aPerson
+        const { authorization, cookie, demo, marketplace } = variants
+        const subscriber = yield* accounts.ofSubscriber("ada", "growth")
+        const valid = [...authorization, ...marketplace, ...cookie].filter(({ state }) => state === "valid")
+        const statuses = Effect.forEach(valid, (variant) =>
+          Effect.map(sendWith(api, route, keyId, [variant]), (answer) =>
+            answer.status === 401 ? [answer.status, answer.json.error] : [answer.status]
+          )
+        )
+        // Known to this replica before.
+        yield* api.send("GET", "/v1/me", { headers: { ...authorization[1]?.headers } })
+        for (const { id } of [account, subscriber]) yield* accounts.suspend(id)
+        yield* TestClock.adjust("10 seconds")
+        assert.deepStrictEqual(
+          yield* statuses,
+          valid.map(() => [401, "unauthorized"])
+        )
+        if (route.accepts.includes("demo")) {
+          const visitor = demo.filter(({ state }) => state === "valid")
+          assert.strictEqual((yield* sendWith(api, route, keyId, visitor)).status, route.status)
+        }
+        for (const { id } of [account, subscriber]) yield* accounts.resume(id)
+        yield* TestClock.adjust("10 seconds")
+        assert.include(
+          (yield* statuses).map(([status]) => status),
+          route.status
+        )
       })
     )
   }

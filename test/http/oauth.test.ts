@@ -21,7 +21,8 @@ const account = {
   quota: 100,
   concurrency: 1,
   cycleStart: undefined,
-  createdAt: 0
+  createdAt: 0,
+  suspendedAt: undefined
 } as const
 
 const evil = `<script>alert("1")</script>'&`

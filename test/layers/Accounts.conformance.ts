@@ -1,6 +1,7 @@
 import { assert, type Vitest } from "@effect/vitest"
-import { Effect, Result } from "effect"
+import { Clock, Effect, Result } from "effect"
 import { TestClock } from "effect/testing"
+import type { Plan } from "../../src/domain/Plan.ts"
 import { Accounts } from "../../src/services/Accounts.ts"
 import type { Ids } from "../../src/services/Ids.ts"
 import { Ledger } from "../../src/services/Ledger.ts"
@@ -201,6 +202,109 @@ export const accountsConformance = (it: Vitest.MethodsNonLive<Accounts | Backdoo
       assert.notStrictEqual(again.id, account.id)
       assert.deepInclude(yield* ledger.allowance(again), { quota: 100, used: 40 })
       assert.deepStrictEqual(yield* discrepanciesOf(account), [])
+    })
+  )
+
+  it.effect("R49: a suspended account keeps everything, is suspended once, and is resumed", () =>
+    Effect.gen(function* () {
+      const accounts = yield* Accounts
+      const ledger = yield* Ledger
+      const account = yield* makeAccount({ plan: "growth" }, 10)
+      yield* ledger.settle(yield* ledger.reserve(account, 3), yield* makeRecords(account, 3))
+      const before = yield* ledger.allowance(account)
+      const now = yield* Clock.currentTimeMillis
+      const suspended = yield* accounts.suspend(account.id)
+      assert.deepStrictEqual(suspended, { ...account, suspendedAt: now })
+      yield* TestClock.adjust("1 minute")
+      assert.deepStrictEqual(yield* accounts.suspend(account.id), suspended)
+      assert.deepStrictEqual(yield* accounts.byId(account.id), suspended)
+      assert.deepStrictEqual(yield* ledger.allowance(suspended), before)
+      assert.strictEqual(yield* ledger.grant(account.id, 5, "while it is suspended"), 15)
+      assert.deepStrictEqual(yield* discrepanciesOf(account), [])
+      assert.deepStrictEqual(yield* accounts.resume(account.id), account)
+      assert.deepStrictEqual(yield* accounts.resume(account.id), account)
+      for (const change of [accounts.suspend, accounts.resume]) {
+        assert.strictEqual((yield* Effect.flip(change("acc_none")))._tag, "not_found")
+      }
+    })
+  )
+
+  it.effect("R49: a suspended subscriber stays the same suspended account", () =>
+    Effect.gen(function* () {
+      const accounts = yield* Accounts
+      const user = yield* makeEmail
+      const account = yield* accounts.ofSubscriber(user, "growth")
+      const suspended = yield* accounts.suspend(account.id)
+      assert.deepStrictEqual(yield* accounts.ofSubscriber(user, "growth"), suspended)
+    })
+  )
+
+  it.effect("an address is changed to one that nobody has", () =>
+    Effect.gen(function* () {
+      const accounts = yield* Accounts
+      const [before, after] = [yield* makeEmail, yield* makeEmail]
+      const account = yield* accounts.create({ email: before, plan: "growth" })
+      const other = yield* makeAccount({ plan: "growth" })
+      const changed = yield* accounts.setEmail(account.id, ` ${after.toUpperCase()} `)
+      assert.deepStrictEqual(changed, { ...account, email: after })
+      assert.deepStrictEqual(yield* accounts.byEmail(after), changed)
+      assert.strictEqual((yield* Effect.flip(accounts.byEmail(before)))._tag, "not_found")
+      assert.deepStrictEqual(yield* accounts.setEmail(account.id, after), changed)
+      const taken = yield* Effect.flip(accounts.setEmail(account.id, other.email))
+      assert.deepStrictEqual([taken._tag, taken.message.includes(other.email)], ["AccountError", true])
+      assert.deepStrictEqual(yield* accounts.byId(account.id), changed)
+      const subscriber = yield* accounts.ofSubscriber(after, "growth")
+      assert.strictEqual((yield* Effect.flip(accounts.setEmail(subscriber.id, before)))._tag, "AccountError")
+      assert.strictEqual((yield* Effect.flip(accounts.setEmail("acc_none", before)))._tag, "not_found")
+    })
+  )
+
+  it.effect("R32: with another address a trial goes on with what is left of that address's trial", () =>
+    Effect.gen(function* () {
+      const accounts = yield* Accounts
+      const ledger = yield* Ledger
+      const [first, second] = [yield* makeEmail, yield* makeEmail]
+      const account = yield* accounts.create({ email: first, plan: "trial" })
+      yield* ledger.settle(yield* ledger.reserve(account, 40), yield* makeRecords(account, 40))
+      const moved = yield* accounts.setEmail(account.id, second)
+      assert.deepInclude(yield* ledger.allowance(moved), { quota: 100, used: 0 })
+      yield* ledger.settle(yield* ledger.reserve(moved, 5), yield* makeRecords(moved, 5))
+      const back = yield* accounts.setEmail(account.id, first)
+      assert.deepInclude(yield* ledger.allowance(back), { quota: 100, used: 40 })
+      assert.deepStrictEqual(yield* discrepanciesOf(account), [])
+    })
+  )
+
+  it.effect("accounts are listed newest first, page by page, by text, plan and suspension", () =>
+    Effect.gen(function* () {
+      const accounts = yield* Accounts
+      const name = (yield* makeEmail).split("@", 1).join("")
+      const make = Effect.fnUntraced(function* (prefix: string, plan: Plan) {
+        yield* TestClock.adjust("1 second")
+        return yield* accounts.create({ email: `${prefix}.${name}@example.com`, plan })
+      })
+      const [first, second, third] = [
+        yield* make("a", "starter"),
+        yield* make("b", "growth"),
+        yield* make("c", "growth")
+      ]
+      const all = { text: name.toUpperCase(), plan: undefined, suspended: undefined, after: undefined, limit: 10 }
+      assert.deepStrictEqual(yield* accounts.list(all), [third, second, first])
+      assert.deepStrictEqual(yield* accounts.list({ ...all, limit: 2 }), [third, second])
+      assert.deepStrictEqual(yield* accounts.list({ ...all, limit: 2, after: second.id }), [first])
+      assert.deepStrictEqual(yield* accounts.list({ ...all, after: "acc_none" }), [])
+      assert.deepStrictEqual(yield* accounts.list({ ...all, plan: "starter" }), [first])
+      assert.deepStrictEqual(yield* accounts.list({ ...all, text: first.id.slice(0, 20) }), [first])
+      const suspended = yield* accounts.suspend(second.id)
+      assert.deepStrictEqual(yield* accounts.list({ ...all, suspended: true }), [suspended])
+      assert.deepStrictEqual(yield* accounts.list({ ...all, suspended: false }), [third, first])
+      const subscriber = yield* accounts.ofSubscriber(`Sub ${name}`, "growth")
+      assert.deepStrictEqual(yield* accounts.list({ ...all, text: `sub ${name}` }), [subscriber])
+      for (const text of ["%", "_", "\\"]) {
+        assert.deepStrictEqual(yield* accounts.list({ ...all, text: `${text}.${name}` }), [], text)
+      }
+      yield* accounts.remove(third.id)
+      assert.deepStrictEqual(yield* accounts.list({ ...all, plan: "growth" }), [subscriber, suspended])
     })
   )
 }

@@ -177,4 +177,69 @@ export const keyStoreConformance = (it: Vitest.MethodsNonLive<Accounts | Backdoo
       assert.deepInclude(key, { label: "", hint: "" })
     })
   )
+
+  it.effect("R49: a key's principal shows within 10 seconds that its account is suspended, or is no more", () =>
+    Effect.gen(function* () {
+      const keys = yield* KeyStore
+      const accounts = yield* Accounts
+      const account = yield* makeAccount({ plan: "starter" })
+      const { secret } = yield* keys.create(account.id, { label: "CI", mode: "live" })
+      const isSuspended = Effect.map(keys.authenticate(secret), (it) => it.account.suspendedAt !== undefined)
+      for (const [change, expected] of [
+        [accounts.suspend, true],
+        [accounts.resume, false]
+      ] as const) {
+        yield* isSuspended
+        yield* change(account.id)
+        yield* TestClock.adjust("10 seconds")
+        assert.strictEqual(yield* isSuspended, expected)
+      }
+      assert.lengthOf(yield* keys.list(account.id), 1)
+    })
+  )
+
+  it.effect("all active keys of an account are revoked at once, and those of others are not", () =>
+    Effect.gen(function* () {
+      const keys = yield* KeyStore
+      const [account, other] = [yield* makeAccount({ plan: "starter" }), yield* makeAccount({ plan: "starter" })]
+      const make = (id: string) => keys.create(id, { label: "CI", mode: "live" })
+      const [first, second, third] = [yield* make(account.id), yield* make(account.id), yield* make(account.id)]
+      const theirs = yield* make(other.id)
+      const old = yield* keys.revoke(first.key.id)
+      yield* keys.authenticate(second.secret)
+      yield* TestClock.adjust("1 second")
+      const revoked = yield* keys.revokeAll(account.id)
+      assert.sameMembers(
+        revoked.map(({ id }) => id),
+        [second.key.id, third.key.id]
+      )
+      for (const { revokedAt } of revoked) assert.isDefined(revokedAt)
+      assert.strictEqual((yield* Effect.flip(keys.authenticate(second.secret)))._tag, "unauthorized")
+      const listed = yield* keys.list(account.id)
+      assert.strictEqual(listed.find(({ id }) => id === old.id)?.revokedAt, old.revokedAt)
+      yield* keys.authenticate(theirs.secret)
+      assert.deepStrictEqual(yield* keys.revokeAll(account.id), [])
+    })
+  )
+
+  it.effect("the keys of all accounts are listed newest first, page by page", () =>
+    Effect.gen(function* () {
+      const keys = yield* KeyStore
+      // Later than the keys of all other tests.
+      yield* TestClock.setTime(Date.parse("2100-01-01T00:00:00Z"))
+      const ids: Array<string> = []
+      for (let n = 0; n < 3; n++) {
+        yield* TestClock.adjust("1 second")
+        const account = yield* makeAccount({ plan: "starter" })
+        const { key } = yield* keys.create(account.id, { label: "CI", mode: "live" })
+        ids.unshift(key.id)
+      }
+      yield* keys.revoke(ids[1] ?? "")
+      const page = (after: string | undefined, limit: number) =>
+        Effect.map(keys.listAll({ after, limit }), (all) => all.map(({ id }) => id))
+      assert.deepStrictEqual(yield* page(undefined, 2), ids.slice(0, 2))
+      assert.strictEqual((yield* page(ids[1], 2))[0], ids[2])
+      assert.deepStrictEqual(yield* page("key_none", 2), [])
+    })
+  )
 }

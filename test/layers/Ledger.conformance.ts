@@ -7,7 +7,7 @@ import type { Ids } from "../../src/services/Ids.ts"
 import { HoldExpired, Ledger } from "../../src/services/Ledger.ts"
 import { QueryLog } from "../../src/services/QueryLog.ts"
 import { Backdoor } from "../support/Backdoor.ts"
-import { discrepanciesOf, makeAccount, makeRecord, makeRecords } from "../support/searches.ts"
+import { discrepanciesOf, makeAccount, makeEmail, makeRecord, makeRecords } from "../support/searches.ts"
 
 const at = (iso: string) => TestClock.setTime(Date.parse(iso))
 
@@ -273,6 +273,36 @@ export const ledgerConformance = (it: Vitest.MethodsNonLive<Accounts | Backdoor 
     })
   )
 
+  it.effect("a grant with an idempotency key is given once, and answers the same again", () =>
+    Effect.gen(function* () {
+      const ledger = yield* Ledger
+      const key = yield* makeEmail
+      const [account, other] = [yield* makeAccount({ plan: "starter" }, 1), yield* makeAccount({ plan: "starter" }, 1)]
+      const grant = (accountId: string, credits: number, reason: string) =>
+        ledger.grant(accountId, credits, reason, key)
+      const answers = yield* Effect.all(
+        Array.from({ length: 8 }, () => grant(account.id, 10, "order")),
+        { concurrency: "unbounded" }
+      )
+      assert.deepStrictEqual(new Set(answers), new Set([11]))
+      yield* ledger.grant(account.id, 5, "another order", `${key}!`)
+      yield* ledger.grant(account.id, 5, "without a key")
+      assert.strictEqual(yield* grant(account.id, 10, "order"), 11)
+      assert.strictEqual((yield* ledger.allowance(account)).balance, 21)
+      for (const different of [
+        grant(account.id, 9, "order"),
+        grant(account.id, 10, "another"),
+        grant(other.id, 10, "order")
+      ]) {
+        const error = yield* Effect.flip(different)
+        assert.deepStrictEqual([error._tag, error.message.includes(key)], ["GrantDiffers", true])
+      }
+      assert.strictEqual((yield* Effect.flip(grant("acc_none", 10, "order")))._tag, "not_found")
+      assert.strictEqual((yield* ledger.allowance(other)).balance, 1)
+      assert.deepStrictEqual(yield* discrepanciesOf(account), [])
+    })
+  )
+
   it.effect("grants add to the balance; an unknown account is not found", () =>
     Effect.gen(function* () {
       const ledger = yield* Ledger
@@ -282,6 +312,71 @@ export const ledgerConformance = (it: Vitest.MethodsNonLive<Accounts | Backdoor 
       assert.strictEqual((yield* Effect.flip(ledger.grant("acc_none", 1, "nothing")))._tag, "not_found")
       const hold = yield* ledger.reserve(account, 4_000_000_000)
       assert.deepStrictEqual(yield* ledger.settle(hold, []), { charged: 0, balance: 5_000_010_000 })
+    })
+  )
+
+  const by = { reason: "ticket 7", by: "ann" }
+
+  it.effect("I1, I6: an adjustment changes balance or quota in both directions, and the books agree after it", () =>
+    Effect.gen(function* () {
+      const ledger = yield* Ledger
+      const account = yield* makeAccount({ plan: "custom", quota: 10 }, 5)
+      yield* ledger.settle(yield* ledger.reserve(account, 4), yield* makeRecords(account, 4))
+      const adjust = Effect.fnUntraced(function* (to: "balance" | "quota", change: number) {
+        const { balance, used } = yield* ledger.adjust({ accountId: account.id, credits: change, to, ...by })
+        assert.deepStrictEqual(yield* credits(account), { used, balance })
+        assert.deepStrictEqual(yield* discrepanciesOf(account), [])
+        return { used, balance }
+      })
+      assert.deepStrictEqual(yield* adjust("balance", 3), { used: 4, balance: 8 })
+      assert.deepStrictEqual(yield* adjust("balance", -8), { used: 4, balance: 0 })
+      assert.deepStrictEqual(yield* adjust("quota", 3), { used: 1, balance: 0 })
+      assert.deepStrictEqual(yield* adjust("quota", -9), { used: 10, balance: 0 })
+    })
+  )
+
+  it.effect("I1: an adjustment that the account has no credits for is refused, and nothing changes", () =>
+    Effect.gen(function* () {
+      const ledger = yield* Ledger
+      const account = yield* makeAccount({ plan: "custom", quota: 10 }, 5)
+      yield* ledger.settle(yield* ledger.reserve(account, 2), yield* makeRecords(account, 2))
+      const hold = yield* ledger.reserve(account, 3)
+      const refusal = (to: "balance" | "quota", change: number) =>
+        Effect.map(Effect.flip(ledger.adjust({ accountId: account.id, credits: change, to, ...by })), ({ message }) =>
+          message.replace(account.id, "A")
+        )
+      assert.strictEqual(
+        yield* refusal("balance", -6),
+        "The pack balance of account A is 5: 6 cannot be taken from it. Take 5 or less."
+      )
+      assert.strictEqual(
+        yield* refusal("quota", 3),
+        "Account A has used 2 of its quota in this period (3 more are held): 3 cannot be given back. Use --to balance for the rest."
+      )
+      assert.strictEqual(
+        yield* refusal("quota", -6),
+        "Account A has 5 left of its quota: 6 cannot be taken from it. Use --to balance for the rest."
+      )
+      assert.deepStrictEqual(yield* credits(account), { used: 5, balance: 5 })
+      assert.strictEqual(
+        (yield* Effect.flip(ledger.adjust({ accountId: "acc_none", credits: 1, to: "balance", ...by })))._tag,
+        "not_found"
+      )
+      yield* ledger.settle(hold, [])
+      assert.deepStrictEqual(yield* credits(account), { used: 2, balance: 5 })
+    })
+  )
+
+  it.effect("an adjustment of the quota is of the present period", () =>
+    Effect.gen(function* () {
+      const ledger = yield* Ledger
+      yield* at("2027-09-30T23:00:00Z")
+      const account = yield* makeAccount({ plan: "custom", quota: 10 })
+      yield* ledger.settle(yield* ledger.reserve(account, 4), yield* makeRecords(account, 4))
+      yield* at("2027-10-01T00:00:00Z")
+      const after = yield* ledger.adjust({ accountId: account.id, credits: -1, to: "quota", ...by })
+      assert.deepInclude(after, { used: 1, periodStart: Date.parse("2027-10-01T00:00:00Z") })
+      assert.deepStrictEqual(yield* discrepanciesOf(account), [])
     })
   )
 
@@ -300,6 +395,38 @@ export const ledgerConformance = (it: Vitest.MethodsNonLive<Accounts | Backdoor 
         log: { what: "credits in the query log", expected: 2, found: 1 }
       }
       assert.deepStrictEqual(yield* discrepanciesOf(account), [{ accountId: account.id, ...expected[what] }])
+    })
+  )
+
+  it.effect.each([
+    ["allowance", "entries", { used: 9, balance: 5 }],
+    ["allowance", "figures", { used: 10, balance: 5 }],
+    ["balance", "entries", { used: 9, balance: 5 }],
+    ["balance", "figures", { used: 9, balance: 6 }],
+    ["log", "entries", { used: 9, balance: 5 }],
+    ["log", "figures", { used: 9, balance: 5 }]
+  ] as const)("a repair of a changed %s that keeps the %s makes the books agree", ([what, keep, after]) =>
+    Effect.gen(function* () {
+      const ledger = yield* Ledger
+      const account = yield* makeAccount({ plan: "custom", quota: 10 }, 5)
+      yield* ledger.settle(yield* ledger.reserve(account, 12), yield* makeRecords(account, 2))
+      const hold = yield* ledger.reserve(account, 7)
+      yield* (yield* Backdoor).damage(account.id, what)
+      const found = yield* discrepanciesOf(account)
+      assert.strictEqual(found.length, 1)
+      assert.deepStrictEqual(yield* ledger.repair({ accountId: account.id, keep, ...by }), found)
+      assert.deepStrictEqual(yield* credits(account), after)
+      assert.deepStrictEqual(yield* discrepanciesOf(account), [])
+      assert.deepStrictEqual(yield* ledger.repair({ accountId: account.id, keep, ...by }), [])
+      yield* ledger.settle(hold, yield* makeRecords(account, 1))
+      assert.deepStrictEqual(yield* discrepanciesOf(account), [])
+    })
+  )
+
+  it.effect("a repair of an unknown account is not found", () =>
+    Effect.gen(function* () {
+      const repair = (yield* Ledger).repair({ accountId: "acc_none", keep: "entries", ...by })
+      assert.strictEqual((yield* Effect.flip(repair))._tag, "not_found")
     })
   )
 }

@@ -30,7 +30,7 @@ const scrape = Effect.gen(function* () {
   yield* Effect.promise(() => redis.cli("CONFIG", "SET", "maxmemory", "1"))
   yield* send("/v1/query?query=full")
   // The first garbage collection and the first look at the books come when they come.
-  const late = ["v8js.gc.duration", "quarry.ledger.checks", "quarry.search.duration"]
+  const late = ["v8js.gc.duration", "quarry.ledger.checks", "quarry.ledger.verified.time", "quarry.search.duration"]
   yield* Effect.repeat(Effect.void, {
     until: () => collector.bodies.some((body) => late.every((name) => body.includes(name))),
     schedule: Schedule.spaced("100 millis")

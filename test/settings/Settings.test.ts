@@ -49,6 +49,7 @@ const contract = {
   EMAIL_FROM: null,
   TRUSTED_PROXY_HOPS: 0,
   QUERY_LOG_RETENTION: "90 days",
+  QUARRY_OPERATOR: null,
   LOG_LEVEL: "info",
   LOG_FORMAT: null,
   SHUTDOWN_GRACE: "75 seconds",

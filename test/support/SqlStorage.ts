@@ -2,10 +2,14 @@ import { Duration, Effect, Layer, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
 import * as Ids from "../../src/layers/Ids.ts"
 import * as AccountsSql from "../../src/layers/sql/AccountsSql.ts"
+import * as AuditSql from "../../src/layers/sql/AuditSql.ts"
+import * as HoldsSql from "../../src/layers/sql/HoldsSql.ts"
 import * as KeyStoreSql from "../../src/layers/sql/KeyStoreSql.ts"
 import * as LedgerSql from "../../src/layers/sql/LedgerSql.ts"
 import * as Migrations from "../../src/layers/sql/Migrations.ts"
+import * as OperatorLogSql from "../../src/layers/sql/OperatorLogSql.ts"
 import * as QueryLogSql from "../../src/layers/sql/QueryLogSql.ts"
+import * as ReplicasSql from "../../src/layers/sql/ReplicasSql.ts"
 import { CheckRows } from "../../src/layers/sql/Rows.ts"
 import { Backdoor } from "./Backdoor.ts"
 
@@ -53,9 +57,13 @@ const backdoor = Layer.effect(
 export const replica = () =>
   Layer.mergeAll(
     AccountsSql.layer,
+    AuditSql.layer,
     KeyStoreSql.layer({ pepper: Redacted.make(pepper) }),
     LedgerSql.layer({ sweepInterval: Duration.infinity }),
     QueryLogSql.layer({ maintenanceInterval: Duration.infinity }),
+    HoldsSql.layer,
+    OperatorLogSql.layer,
+    ReplicasSql.layer,
     backdoor
   ).pipe(Layer.provideMerge(Ids.layer))
 

@@ -34,7 +34,8 @@ const principal: KeyPrincipal = {
     quota: 1000,
     concurrency: 5,
     cycleStart: undefined,
-    createdAt: 0
+    createdAt: 0,
+    suspendedAt: undefined
   },
   key: { id: "key_stub", label: "stub", mode: "live" }
 }

@@ -3,8 +3,10 @@ import { Cause, Duration, Effect, Exit, Layer } from "effect"
 import * as Admin from "../../src/http/admin/Admin.ts"
 import * as Listener from "../../src/process/Listener.ts"
 import * as Signals from "../../src/process/Signals.ts"
+import { Overview } from "../../src/services/Overview.ts"
 import { freePort } from "./freePort.ts"
 import * as StubServices from "./StubServices.ts"
+import { status } from "./status.ts"
 
 /*
  * The process of `test/e2e/shutdown.integration.test.ts`: both listeners as the server composes them, over stub
@@ -38,6 +40,7 @@ const program = Effect.gen(function* () {
   return yield* announce.pipe(
     Layer.provide(Listener.layer({ host: "127.0.0.1", port: ports.public, grace, drainDelay })),
     Layer.provide(Admin.layer({ host: "127.0.0.1", port: ports.admin })),
+    Layer.provide(Layer.succeed(Overview, { look: Effect.succeed(status({})) })),
     Layer.provide(storage),
     Layer.provide(services),
     Layer.provide(Signals.layer({ grace })),

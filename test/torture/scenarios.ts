@@ -1,4 +1,5 @@
 import type { Scenario } from "./Scenario.ts"
+import { backups } from "./scenarios/backup.ts"
 import { contention } from "./scenarios/contention.ts"
 import { disconnect } from "./scenarios/disconnect.ts"
 import { hostile } from "./scenarios/hostile.ts"
@@ -16,6 +17,7 @@ export const scenarios: ReadonlyArray<Scenario> = [
   kill,
   disconnect,
   postgres,
+  backups,
   redis,
   sigterm,
   limiter,

@@ -5,6 +5,7 @@ import { HttpEffect, HttpRouter, HttpServerError, HttpServerRequest, HttpServerR
 import { PrometheusMetrics } from "effect/observability"
 import { Ids } from "../../services/Ids.ts"
 import { prometheusName } from "../../services/Instrument.ts"
+import { Overview } from "../../services/Overview.ts"
 import { ProviderStates } from "../../services/ProviderStates.ts"
 import { Readiness } from "../../services/Readiness.ts"
 import { requestIdFrom } from "../CurrentRequest.ts"
@@ -16,6 +17,7 @@ const routes = HttpRouter.use(
   Effect.fnUntraced(function* (router) {
     const readiness = yield* Readiness
     const states = yield* ProviderStates
+    const overview = yield* Overview
     yield* router.add("GET", "/healthz", json(200, { status: "up" }))
     yield* router.add(
       "GET",
@@ -30,6 +32,11 @@ const routes = HttpRouter.use(
       "GET",
       "/providers",
       Effect.map(states.all, (all) => json(200, { providers: all.map(providerView) }))
+    )
+    yield* router.add(
+      "GET",
+      "/status",
+      Effect.map(overview.look, (status) => json(200, status))
     )
     yield* router.add(
       "GET",
@@ -77,7 +84,7 @@ export interface AdminOptions {
 }
 
 /**
- * The private listener: liveness, readiness, providers and metrics (R34). It is built before the public listener, which
+ * The private listener: liveness, readiness, providers, status and metrics (R34). It is built before the public listener, which
  * then closes first, so that readiness shows the drain.
  */
 export const layer = ({ host, port }: AdminOptions) =>

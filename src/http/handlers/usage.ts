@@ -1,17 +1,13 @@
-import { Clock, Effect } from "effect"
+import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { remaining } from "../../domain/Account.ts"
 import { defaultEntries, toHistoryQuery } from "../../domain/QueryHistory.ts"
-import { total, toUsageQuery } from "../../domain/Usage.ts"
+import { defaultStretch, total, toUsageQuery } from "../../domain/Usage.ts"
 import { Ledger } from "../../services/Ledger.ts"
 import { QueryLog, type StoredLogEntry } from "../../services/QueryLog.ts"
+import { StoreClock, storeTime } from "../../services/StoreClock.ts"
 import { Api } from "../Api.ts"
 import { currentAccount } from "../Middleware.ts"
-
-const hourMs = 3_600_000
-
-/** The trial has no period; its usage is shown over the last 30 days. */
-const trialWindowMs = 30 * 24 * hourMs
 
 export const layer = HttpApiBuilder.group(
   Api,
@@ -19,6 +15,7 @@ export const layer = HttpApiBuilder.group(
   Effect.fn(function* (handlers) {
     const ledger = yield* Ledger
     const queryLog = yield* QueryLog
+    const clock = yield* StoreClock
 
     return handlers
       .handle(
@@ -26,11 +23,8 @@ export const layer = HttpApiBuilder.group(
         Effect.fnUntraced(function* ({ query }) {
           const account = yield* currentAccount
           const allowance = yield* ledger.allowance(account)
-          const now = yield* Clock.currentTimeMillis
-          // The whole of the running hour: entries carry the store's time, which may be a little ahead of ours.
-          const to = (Math.floor(now / hourMs) + 1) * hourMs
-          const from = allowance.periodStart ?? to - trialWindowMs
-          const counted = yield* Effect.fromResult(toUsageQuery(query, { from, to }))
+          const stretch = defaultStretch(allowance.periodStart, yield* storeTime(clock))
+          const counted = yield* Effect.fromResult(toUsageQuery(query, stretch))
           const series = yield* queryLog.usage(account.id, counted)
           return {
             plan: allowance.plan,

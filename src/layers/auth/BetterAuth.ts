@@ -7,16 +7,19 @@ import { SqlClient } from "effect/sql"
 import { authPath, canAuthorizeApps, failurePath } from "../../domain/OAuth.ts"
 import { maxEmailCharacters } from "../../domain/Plan.ts"
 import { Emails } from "../../services/Emails.ts"
+import { StoreClock } from "../../services/StoreClock.ts"
 import { type Attempts, makeAttempts } from "./Attempts.ts"
 import { type Bridge, makeBridge } from "./Database.ts"
 import { digestOf } from "./Digest.ts"
-import { linkLifetime, type Mail, makeMail } from "./Mail.ts"
+import { endTokens } from "./EndTokens.ts"
+import { type Mail, makeMail } from "./Mail.ts"
 import { type Membership, makeMembership } from "./Membership.ts"
-import { endTokens, makeOAuth } from "./OAuth.ts"
+import { makeOAuth } from "./OAuth.ts"
 import { rewriteAppRequest, rewriteAppResponse } from "./OAuthRequests.ts"
 import type { ProviderClient, SignInOptions } from "./Options.ts"
 import * as PasswordHooks from "./PasswordHooks.ts"
 import { addIssues, readRequest } from "./Requests.ts"
+import { linkLifetime } from "./ResetToken.ts"
 import { makeStore, tables } from "./Store.ts"
 
 /** The files that import the sign-in library take half a second and 60 MB: `Library.ts` loads this one on demand. */
@@ -40,6 +43,7 @@ const addressHeader = "x-quarry-client"
 interface Deps {
   readonly options: SignInOptions
   readonly sql: SqlClient.SqlClient
+  readonly skewMs: () => number
   readonly bridge: Bridge
   readonly attempts: Attempts
   readonly mail: Mail
@@ -84,6 +88,7 @@ const configure = Effect.fnUntraced(function* (options: SignInOptions, bridge: B
   const deps: Deps = {
     options,
     sql: yield* SqlClient.SqlClient,
+    skewMs: (yield* StoreClock).skewMs,
     bridge,
     attempts,
     mail: yield* makeMail(options, attempts, makeToken),
@@ -132,10 +137,11 @@ const siteOptions = ({ baseUrl, secret }: SignInOptions) =>
   }) satisfies BetterAuthOptions
 
 /** The library's tables, and the lifetime of what they hold. */
-const storageOptions = ({ bridge, options, sql }: Deps) =>
+const storageOptions = ({ bridge, options, skewMs, sql }: Deps) =>
   ({
     database: makeStore({
       bridge,
+      skewMs,
       digest: (model, token) => digestOf(options.secret, model, token),
       onSessionsEnd: (userId) => endTokens(sql, userId)
     }),

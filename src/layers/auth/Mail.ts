@@ -3,16 +3,10 @@ import { SqlClient } from "effect/sql"
 import { confirmPath } from "../../domain/OAuth.ts"
 import { Emails } from "../../services/Emails.ts"
 import type { AttemptLimit, Attempts } from "./Attempts.ts"
-import { digestOf } from "./Digest.ts"
-
-/** The lifetime of a link in an email. */
-export const linkLifetime = Duration.hours(1)
+import { storeResetToken, tokenCharacters } from "./ResetToken.ts"
 
 /** Emails of any kind to one address, so that nobody fills a mailbox from here. */
 const emailLimit: AttemptLimit = { name: "emails", max: 5, window: Duration.hours(1) }
-
-/** 32 letters and digits have 190 bits: nobody guesses them. */
-const tokenCharacters = 32
 
 /** The `callbackURL` of a request. The library writes `/` when the request has none. */
 const callbackOf = (link: URL): string | undefined => {
@@ -68,22 +62,13 @@ export const makeMail = Effect.fnUntraced(function* (
     ])
   }
 
-  /** Stores a token as the library does for a password reset, so that its reset takes it. */
-  const storeResetToken = (token: string, userId: string) => {
-    const digest = digestOf(secret, "verification", `reset-password:${token}`)
-    const lifetime = sql`${Duration.toMillis(linkLifetime)} * interval '1 millisecond'`
-    return sql`
-      insert into auth_verifications (id, digest, value, expires_at, created_at, updated_at)
-      values (${digest}, ${digest}, ${userId}, clock_timestamp() + ${lifetime}, clock_timestamp(), clock_timestamp())`
-  }
-
   /**
    * Leads to our page, where the reader of the email chooses the password. Somebody else may have signed up with the
    * address, and must not get in with the password of that sign-up.
    */
   const sendConfirmation = Effect.fnUntraced(function* ({ url, user }: Link) {
     const token = makeToken(tokenCharacters)
-    yield* storeResetToken(token, user.id)
+    yield* storeResetToken(sql, secret, token, user.id)
     const page = new URL(confirmPath, baseUrl)
     page.searchParams.set("token", token)
     const callback = callbackOf(new URL(url, baseUrl))

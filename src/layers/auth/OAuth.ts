@@ -243,11 +243,3 @@ const ignoringUnknownTokens =
       throw error
     }
   }
-
-/** Ends every token of a person, and the codes that apps have not redeemed. Runs in the caller's transaction. */
-export const endTokens = (sql: SqlClient.SqlClient, userId: string) =>
-  Effect.gen(function* () {
-    yield* sql`select 1 from auth_users where id = ${userId} for update`
-    yield* sql`delete from auth_access_tokens where user_id = ${userId}`
-    yield* sql`delete from auth_refresh_tokens where user_id = ${userId}`
-  })

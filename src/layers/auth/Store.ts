@@ -125,6 +125,8 @@ type Conditions = ReadonlyArray<Where> | undefined
 type Digest = (model: string, token: string) => string
 
 export interface StoreOptions {
+  /** Milliseconds by which the database's clock is ahead of the one that the library reads. */
+  readonly skewMs: () => number
   readonly bridge: Bridge
   readonly digest: Digest
   /** Runs in the transaction that ends every session of a person. */
@@ -141,12 +143,22 @@ const digestValue = (digest: Digest, model: string, value: unknown): unknown => 
   return typeof value === "string" ? digest(model, value) : value
 }
 
-/** A row as it is stored: without omitted fields, and with a digest in place of its token. */
-const toStoredRow = <A extends Row>({ digest }: Deps, model: string, row: A): A => {
+/** A time of the library, or a field of times, moved by so many milliseconds. All other values stay. */
+const moved = (model: string, field: string, value: unknown, ms: number): unknown => {
+  if (value instanceof Date) return new Date(value.getTime() + ms)
+  const isTime = model === "rateLimit" && field === "lastRequest" && typeof value === "number"
+  return isTime ? value + ms : value
+}
+
+/** A row as it is stored: without omitted fields, with a digest in place of its token, and by the database's clock. */
+const toStoredRow = <A extends Row>({ digest, skewMs }: Deps, model: string, row: A): A => {
   const fields = Object.entries(row).filter(([name]) => omittedFields[model]?.has(name) !== true)
   // The same fields or fewer: all omitted ones are optional to the library.
   return Object.fromEntries(
-    fields.map(([name, value]) => [name, name === tokenFields[model] ? digestValue(digest, model, value) : value])
+    fields.map(([name, value]) => [
+      name,
+      name === tokenFields[model] ? digestValue(digest, model, value) : moved(model, name, value, skewMs())
+    ])
   ) as A
 }
 
@@ -155,21 +167,27 @@ const withoutNul = (value: Where["value"]): Where["value"] =>
   typeof value === "string" ? value.replaceAll("\0", "\ufffd") : value
 
 /** Conditions on stored rows: a token is looked up by its digest. */
-const toStoredConditions = ({ digest }: Deps, model: string, where: Conditions): Array<Where> =>
+const toStoredConditions = ({ digest, skewMs }: Deps, model: string, where: Conditions): Array<Where> =>
   (where ?? []).map((condition) =>
     condition.field === tokenFields[model]
       ? { ...condition, value: digestValue(digest, model, condition.value) as Where["value"] }
-      : { ...condition, value: withoutNul(condition.value) }
+      : { ...condition, value: withoutNul(moved(model, condition.field, condition.value, skewMs()) as Where["value"]) }
   )
 
 /** The token in the conditions of a query, in the clear. */
 const tokenIn = (model: string, where: Conditions): unknown =>
   where?.find(({ field }) => field === tokenFields[model])?.value
 
-/** A row with the token of the query in place of its digest. */
-const withToken = <A>(model: string, row: A, token: unknown): A => {
+/** A row by the library's clock, with the token of the query in place of its digest. */
+const toLibraryRow = <A>({ skewMs }: Deps, model: string, row: A, token: unknown): A => {
+  if (row === null || typeof row !== "object") return row
+  const ms = -skewMs()
+  // The same fields, with times moved: the type stays.
+  const shifted = Object.fromEntries(
+    Object.entries(row).map(([name, value]) => [name, moved(model, name, value, ms)])
+  ) as A
   const field = tokenFields[model]
-  return row === null || field === undefined || typeof token !== "string" ? row : { ...row, [field]: token }
+  return field === undefined || typeof token !== "string" ? shifted : { ...shifted, [field]: token }
 }
 
 const create =
@@ -181,7 +199,7 @@ const create =
   }): Promise<B> => {
     const { data, model } = query
     const row = await deps.plain.create<A, B>({ ...query, data: toStoredRow(deps, model, data) })
-    return withToken(model, row, (data as Row)[tokenFields[model] ?? ""])
+    return toLibraryRow(deps, model, row, (data as Row)[tokenFields[model] ?? ""])
   }
 
 const findOne =
@@ -189,7 +207,7 @@ const findOne =
   async <A>(query: Parameters<DBAdapter["findOne"]>[0]): Promise<A | null> => {
     const { model, where } = query
     const row = await deps.plain.findOne<A>({ ...query, where: toStoredConditions(deps, model, where) })
-    return withToken(model, row, tokenIn(model, where))
+    return toLibraryRow(deps, model, row, tokenIn(model, where))
   }
 
 const findMany =
@@ -197,7 +215,7 @@ const findMany =
   async <A>(query: Parameters<DBAdapter["findMany"]>[0]): Promise<Array<A>> => {
     const { model, where } = query
     const rows = await deps.plain.findMany<A>({ ...query, where: toStoredConditions(deps, model, where) })
-    return rows.map((row) => withToken(model, row, tokenIn(model, where)))
+    return rows.map((row) => toLibraryRow(deps, model, row, tokenIn(model, where)))
   }
 
 const update =
@@ -210,7 +228,7 @@ const update =
     const row = await (Object.keys(changes).length === 0
       ? deps.plain.findOne<A>({ model, where: conditions })
       : deps.plain.update<A>({ model, where: conditions, update: changes }))
-    return withToken(model, row, tokenIn(model, where))
+    return toLibraryRow(deps, model, row, tokenIn(model, where))
   }
 
 /** Ends the tokens of a person's apps together with all of the person's sessions. */
@@ -231,7 +249,7 @@ const consumeOne =
   (deps: Deps) =>
   async <A>({ model, where }: Parameters<DBAdapter["consumeOne"]>[0]): Promise<A | null> => {
     const row = await deps.plain.consumeOne<A>({ model, where: toStoredConditions(deps, model, where) })
-    return withToken(model, row, tokenIn(model, where))
+    return toLibraryRow(deps, model, row, tokenIn(model, where))
   }
 
 /**

@@ -1,11 +1,12 @@
 import { createHash } from "node:crypto"
-import { Clock, Effect, Layer, Schema } from "effect"
+import { Effect, Layer, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import type { Account } from "../../domain/Account.ts"
 import type { NotFound } from "../../domain/errors.ts"
 import { normalizeEmail, type PaidPlan, Plan, periodAt, planTerms } from "../../domain/Plan.ts"
 import {
   AccountError,
+  type AccountQuery,
   Accounts,
   noSuchAccount,
   type PlanChoice,
@@ -13,7 +14,8 @@ import {
   termsOf
 } from "../../services/Accounts.ts"
 import { Ids } from "../../services/Ids.ts"
-import { columnsOf, rowOf } from "./Rows.ts"
+import { StoreClock, storeTime } from "../../services/StoreClock.ts"
+import { columnsOf, rowOf, rowsOf } from "./Rows.ts"
 import { retryTransient } from "./Transient.ts"
 
 export const AccountRow = Schema.Struct({
@@ -23,7 +25,8 @@ export const AccountRow = Schema.Struct({
   quota: Schema.NullOr(Schema.BigInt),
   concurrency: Schema.Int,
   cycle_start: Schema.NullOr(Schema.Date),
-  created_at: Schema.Date
+  created_at: Schema.Date,
+  suspended_at: Schema.NullOr(Schema.Date)
 })
 export type AccountRow = typeof AccountRow.Type
 
@@ -34,15 +37,18 @@ export const toAccount = (row: AccountRow): Account => ({
   quota: row.quota === null ? undefined : Number(row.quota),
   concurrency: row.concurrency,
   cycleStart: row.cycle_start?.getTime(),
-  createdAt: row.created_at.getTime()
+  createdAt: row.created_at.getTime(),
+  suspendedAt: row.suspended_at?.getTime()
 })
 
 const accountColumns = columnsOf(AccountRow)
 const accountRow = rowOf(AccountRow)
+const accountRows = rowsOf(AccountRow)
 const changedRow = rowOf(Schema.Struct({ ...AccountRow.fields, subscriber: Schema.Boolean }))
 
 interface Deps {
   readonly sql: SqlClient.SqlClient
+  readonly clock: StoreClock
   readonly ids: Ids["Service"]
 }
 
@@ -55,12 +61,8 @@ const trialScope = (email: string): string => `trial:${createHash("sha256").upda
  * Points the account at the allowance of its plan's running period. An allowance that exists keeps what was used of it
  * (R31, R32), and its quota is never set below that; without `quota` it keeps its quota too.
  */
-const enterPeriod = Effect.fnUntraced(function* (
-  sql: SqlClient.SqlClient,
-  account: Account,
-  quota: number | undefined
-) {
-  const period = periodAt(account.plan, account.cycleStart, yield* Clock.currentTimeMillis)
+const enterPeriod = Effect.fnUntraced(function* ({ clock, sql }: Deps, account: Account, quota: number | undefined) {
+  const period = periodAt(account.plan, account.cycleStart, yield* storeTime(clock))
   yield* requireTrialAddress(account.plan, account.email)
   const scope = period === undefined ? trialScope(account.email) : account.id
   yield* sql`
@@ -77,8 +79,9 @@ const enterPeriod = Effect.fnUntraced(function* (
     update accounts set allowance_id = entered.id from entered where accounts.id = ${account.id}`
 })
 
-const create = ({ ids, sql }: Deps) =>
-  Effect.fn("Accounts.create")(
+const create = (deps: Deps) => {
+  const { clock, ids, sql } = deps
+  return Effect.fn("Accounts.create")(
     function* (choice: PlanChoice & { readonly email: string }) {
       const { concurrency, quota } = yield* termsOf(choice)
       const account: Account = {
@@ -88,7 +91,8 @@ const create = ({ ids, sql }: Deps) =>
         quota,
         concurrency,
         cycleStart: choice.cycleStart,
-        createdAt: yield* Clock.currentTimeMillis
+        createdAt: yield* storeTime(clock),
+        suspendedAt: undefined
       }
       const inserted = yield* sql`
         insert into accounts (id, email, plan, quota, concurrency, cycle_start, created_at)
@@ -100,15 +104,17 @@ const create = ({ ids, sql }: Deps) =>
         returning id`
       if (inserted.length === 0) return yield* AccountError.taken(account.email)
       yield* sql`insert into wallets (account_id) values (${account.id})`
-      yield* enterPeriod(sql, account, choice.quota)
+      yield* enterPeriod(deps, account, choice.quota)
       return account
     },
     sql.withTransaction,
     Effect.catchTag("SqlError", Effect.die)
   )
+}
 
-const setPlan = ({ sql }: Deps) =>
-  Effect.fn("Accounts.setPlan")(
+const setPlan = (deps: Deps) => {
+  const { sql } = deps
+  return Effect.fn("Accounts.setPlan")(
     function* (id: string, choice: PlanChoice) {
       const { concurrency, quota } = yield* termsOf(choice)
       yield* sql`select from wallets where account_id = ${id} for update`
@@ -121,10 +127,57 @@ const setPlan = ({ sql }: Deps) =>
       const row = yield* found(changed, id)
       if (row.subscriber) return yield* AccountError.subscriber
       const account = toAccount(row)
-      yield* enterPeriod(sql, account, quota)
+      yield* enterPeriod(deps, account, quota)
       return account
     },
     sql.withTransaction,
+    Effect.catchTag("SqlError", Effect.die)
+  )
+}
+
+const setEmail = (deps: Deps) => {
+  const { sql } = deps
+  return Effect.fn("Accounts.setEmail")(
+    function* (id: string, email: string) {
+      const address = normalizeEmail(email)
+      yield* sql`select from wallets where account_id = ${id} for update`
+      const changed = yield* changedRow(sql`
+        update accounts set email = case when marketplace_user is null then ${address} else '' end
+        where id = ${id} and deleted_at is null
+        returning ${sql.literal(accountColumns)}, marketplace_user is not null as subscriber`)
+      const row = yield* found(changed, id)
+      if (row.subscriber) return yield* AccountError.subscriberAddress
+      const account = toAccount(row)
+      if (account.plan === "trial") yield* enterPeriod(deps, account, undefined)
+      return account
+    },
+    sql.withTransaction,
+    (effect, _, email) =>
+      Effect.catchReason(effect, "SqlError", "UniqueViolation", () => AccountError.taken(normalizeEmail(email))),
+    Effect.catchTag("SqlError", Effect.die)
+  )
+}
+
+const suspend = ({ clock, sql }: Deps) =>
+  Effect.fn("Accounts.suspend")(
+    function* (id: string) {
+      const now = new Date(yield* storeTime(clock))
+      const row = yield* accountRow(sql`
+        update accounts set suspended_at = coalesce(suspended_at, ${now}) where id = ${id} and deleted_at is null
+        returning ${sql.literal(accountColumns)}`)
+      return toAccount(yield* found(row, id))
+    },
+    Effect.catchTag("SqlError", Effect.die)
+  )
+
+const resume = ({ sql }: Deps) =>
+  Effect.fn("Accounts.resume")(
+    function* (id: string) {
+      const row = yield* accountRow(sql`
+        update accounts set suspended_at = null where id = ${id} and deleted_at is null
+        returning ${sql.literal(accountColumns)}`)
+      return toAccount(yield* found(row, id))
+    },
     Effect.catchTag("SqlError", Effect.die)
   )
 
@@ -136,8 +189,8 @@ const readSubscriber = ({ sql }: Deps, user: string) =>
 
 const insertSubscriber = (deps: Deps) =>
   Effect.fnUntraced(function* (user: string, plan: PaidPlan) {
-    const { ids, sql } = deps
-    const createdAt = yield* Clock.currentTimeMillis
+    const { clock, ids, sql } = deps
+    const createdAt = yield* storeTime(clock)
     const account: Account = {
       id: yield* ids.make("acc_"),
       email: "",
@@ -145,7 +198,8 @@ const insertSubscriber = (deps: Deps) =>
       quota: undefined,
       concurrency: planTerms[plan].concurrency,
       cycleStart: undefined,
-      createdAt
+      createdAt,
+      suspendedAt: undefined
     }
     const inserted = yield* sql`
       insert into accounts (id, email, plan, quota, concurrency, created_at, marketplace_user)
@@ -176,10 +230,10 @@ const ofSubscriber = (deps: Deps) => {
   }, Effect.orDie)
 }
 
-const remove = ({ sql }: Deps) =>
+const remove = ({ clock, sql }: Deps) =>
   Effect.fn("Accounts.remove")(
     function* (id: string) {
-      const now = new Date(yield* Clock.currentTimeMillis)
+      const now = new Date(yield* storeTime(clock))
       yield* sql`select from wallets where account_id = ${id} for update`
       const [removed] = yield* sql`
         update accounts set email = '', marketplace_user = null, deleted_at = ${now}
@@ -219,14 +273,46 @@ const byEmail = ({ sql }: Deps) =>
     Effect.catchTag("SqlError", Effect.die)
   )
 
+const list = ({ sql }: Deps) =>
+  Effect.fn("Accounts.list")(function* ({ after, limit, plan, suspended, text }: AccountQuery) {
+    const pattern = (text ?? "").toLowerCase().replaceAll(/[\\%_]/g, "\\$&")
+    const conditions = [
+      sql`deleted_at is null`,
+      ...(pattern === ""
+        ? []
+        : [
+            sql.or([
+              sql`email like ${`%${pattern}%`}`,
+              sql`lower(marketplace_user) like ${`%${pattern}%`}`,
+              sql`id like ${`${pattern}%`}`
+            ])
+          ]),
+      ...(plan === undefined ? [] : [sql`plan = ${plan}`]),
+      ...(suspended === undefined ? [] : [sql`(suspended_at is not null) = ${suspended}::boolean`]),
+      ...(after === undefined
+        ? []
+        : [sql`(created_at, id) < (select created_at, id from accounts where id = ${after})`])
+    ]
+    const rows = yield* retryTransient(
+      accountRows(sql`
+        select ${sql.literal(accountColumns)} from accounts where ${sql.and(conditions)}
+        order by created_at desc, id desc limit ${limit}`)
+    )
+    return rows.map(toAccount)
+  }, Effect.orDie)
+
 /** Accounts in Postgres or PGlite. */
 export const layer: Layer.Layer<Accounts, never, SqlClient.SqlClient | Ids> = Layer.effect(
   Accounts,
   Effect.gen(function* () {
-    const deps: Deps = { sql: yield* SqlClient.SqlClient, ids: yield* Ids }
+    const deps: Deps = { sql: yield* SqlClient.SqlClient, clock: yield* StoreClock, ids: yield* Ids }
     return Accounts.of({
       create: create(deps),
       setPlan: setPlan(deps),
+      setEmail: setEmail(deps),
+      suspend: suspend(deps),
+      resume: resume(deps),
+      list: list(deps),
       ofSubscriber: ofSubscriber(deps),
       remove: remove(deps),
       byId: byId(deps),

@@ -1,5 +1,5 @@
 import { createHmac, createSecretKey } from "node:crypto"
-import { Clock, Effect, Layer, Redacted, Schema } from "effect"
+import { Effect, Layer, Redacted, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { type ApiKey, isSecret, KeyMode, makeSecret, secretHint } from "../../domain/ApiKey.ts"
 import { unauthorized } from "../../domain/errors.ts"
@@ -14,6 +14,7 @@ import {
   noSuchKey,
   tooManyKeys
 } from "../../services/KeyStore.ts"
+import { StoreClock, storeTime } from "../../services/StoreClock.ts"
 import { makePrincipalCache, type PrincipalCache } from "./PrincipalCache.ts"
 import { columnsOf, rowOf, rowsOf } from "./Rows.ts"
 import { retryTransient } from "./Transient.ts"
@@ -43,6 +44,7 @@ const countRow = rowOf(Schema.Struct({ active: Schema.Int }))
 
 interface Deps {
   readonly sql: SqlClient.SqlClient
+  readonly clock: StoreClock
   readonly ids: Ids["Service"]
   readonly principals: PrincipalCache
   /** The digest of a secret, in base64. */
@@ -57,9 +59,9 @@ const authenticate =
   }
 
 const issue = Effect.fnUntraced(function* (deps: Deps, accountId: string, label: string, mode: KeyMode) {
-  const { digestOf, ids, sql } = deps
+  const { clock, digestOf, ids, sql } = deps
   const secret = makeSecret(mode, yield* ids.entropy(32))
-  const now = new Date(yield* Clock.currentTimeMillis)
+  const now = new Date(yield* storeTime(clock))
   const key = yield* keyRow(sql`
     insert into api_keys (id, account_id, label, mode, digest, hint, created_at)
     select ${yield* ids.make("key_")}, id, ${label}, ${mode}, ${Buffer.from(digestOf(secret), "base64")},
@@ -92,8 +94,8 @@ const create = (deps: Deps) =>
 const forget = ({ principals }: Deps, key: KeyRow) => principals.remove(Buffer.from(key.digest).toString("base64"))
 
 /** Ends a key: any key when `accountId` is undefined, else only one of that account. */
-const end = Effect.fnUntraced(function* ({ sql }: Deps, id: string, accountId: string | undefined) {
-  const now = new Date(yield* Clock.currentTimeMillis)
+const end = Effect.fnUntraced(function* ({ clock, sql }: Deps, id: string, accountId: string | undefined) {
+  const now = new Date(yield* storeTime(clock))
   // The id is a part of a URL's path and can hold text that Postgres refuses: no key has such an id.
   const key = isCarriable(id)
     ? yield* keyRow(sql`
@@ -145,18 +147,47 @@ const list = ({ sql }: Deps) =>
     return rows.map(toApiKey)
   }, Effect.orDie)
 
+const listAll = ({ sql }: Deps) =>
+  Effect.fn("KeyStore.listAll")(function* (page: { readonly after: string | undefined; readonly limit: number }) {
+    const { after, limit } = page
+    const rows = yield* retryTransient(
+      keyRows(sql`
+        select ${sql.literal(keyColumns)} from api_keys
+        where ${
+          after === undefined
+            ? sql`true`
+            : sql`(created_at, id) < (select created_at, id from api_keys where id = ${after})`
+        }
+        order by created_at desc, id desc limit ${limit}`)
+    )
+    return rows.map(toApiKey)
+  }, Effect.orDie)
+
+const revokeAll = (deps: Deps) =>
+  Effect.fn("KeyStore.revokeAll")(function* (accountId: string) {
+    const { clock, sql } = deps
+    const now = new Date(yield* storeTime(clock))
+    const rows = yield* keyRows(sql`
+      update api_keys set revoked_at = ${now} where account_id = ${accountId} and revoked_at is null
+      returning ${sql.literal(keyColumns)}`)
+    yield* Effect.forEach(rows, (key) => forget(deps, key), { discard: true })
+    return rows.map(toApiKey)
+  }, Effect.orDie)
+
 /** API keys in Postgres or PGlite, with the principals of the last seconds in process. */
 export const layer = (options: KeyStoreOptions): Layer.Layer<KeyStore, never, SqlClient.SqlClient | Ids> =>
   Layer.effect(
     KeyStore,
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
+      const clock = yield* StoreClock
       // A key object made once: making it from text takes half of the time of a digest.
       const pepper = createSecretKey(Redacted.value(options.pepper), "utf8")
       const deps: Deps = {
         sql,
         ids: yield* Ids,
-        principals: yield* makePrincipalCache(sql),
+        clock,
+        principals: yield* makePrincipalCache(sql, clock),
         digestOf: (secret) => createHmac("sha256", pepper).update(secret).digest("base64")
       }
       const revokeKey = revoke(deps)
@@ -165,6 +196,8 @@ export const layer = (options: KeyStoreOptions): Layer.Layer<KeyStore, never, Sq
         authenticate: authenticate(deps),
         create: create(deps),
         list: list(deps),
+        listAll: listAll(deps),
+        revokeAll: revokeAll(deps),
         revoke: (id) => revokeKey(id, undefined),
         rotate: (id) => rotateKey(id, undefined),
         revokeOwn: (accountId, id) => revokeKey(id, accountId),

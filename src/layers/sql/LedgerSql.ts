@@ -1,15 +1,26 @@
-import { Clock, Duration, Effect, Layer, Metric, Schedule } from "effect"
+import { Duration, Effect, Layer, Metric, Schedule } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import type { Account, Allowance } from "../../domain/Account.ts"
 import { NotFound, QuotaExceeded } from "../../domain/errors.ts"
 import type { LogEntry } from "../../domain/LogEntry.ts"
 import { periodAt } from "../../domain/Plan.ts"
+import { noSuchAccount } from "../../services/Accounts.ts"
 import { Ids } from "../../services/Ids.ts"
-import { type Hold, HoldExpired, Ledger } from "../../services/Ledger.ts"
+import {
+  type Adjustment,
+  CorrectionImpossible,
+  GrantDiffers,
+  type Hold,
+  HoldExpired,
+  Ledger,
+  type Repair
+} from "../../services/Ledger.ts"
 import { holdsSwept } from "../../services/Metrics.ts"
+import { StoreClock, storeTime } from "../../services/StoreClock.ts"
+import { repairBooks } from "./LedgerRepair.ts"
 import * as Statements from "./LedgerStatements.ts"
 import { retryTransient } from "./Transient.ts"
-import { discrepancies } from "./Verification.ts"
+import * as VerificationRuns from "./VerificationRuns.ts"
 
 export interface LedgerOptions {
   /**
@@ -29,6 +40,7 @@ const maxReserveAttempts = 5
 
 interface Deps {
   readonly sql: SqlClient.SqlClient
+  readonly clock: StoreClock
   readonly ids: Ids["Service"]
   readonly submitReservation: Effect.Success<ReturnType<typeof Statements.reservations>>
   readonly submitOpening: Effect.Success<ReturnType<typeof Statements.openings>>
@@ -37,7 +49,7 @@ interface Deps {
 
 /** Opens the period that contains the present moment. */
 const openPeriod = Effect.fnUntraced(function* (deps: Deps, accountId: string, terms: Statements.TermsRow) {
-  const now = yield* Clock.currentTimeMillis
+  const now = yield* storeTime(deps.clock)
   const { cycle_start: cycleStart, plan } = terms
   const period = periodAt(plan, cycleStart?.getTime(), now)
   if (period === undefined) return yield* Effect.die(new Error(`account ${accountId} has no trial allowance`))
@@ -80,22 +92,58 @@ const termsOf = (deps: Deps, accountId: string) =>
 const allowance = (deps: Deps) =>
   Effect.fn("Ledger.allowance")(function* (account: Account) {
     const row = yield* termsOf(deps, account.id)
-    const now = yield* Clock.currentTimeMillis
+    const now = yield* storeTime(deps.clock)
     if (row.used !== null && !(row.period_end !== null && row.period_end.getTime() <= now)) return toAllowance(row)
     yield* openPeriod(deps, account.id, row)
     return toAllowance(yield* termsOf(deps, account.id))
   }, Effect.orDie)
 
 const grant = (deps: Deps) =>
-  Effect.fn("Ledger.grant")(function* (accountId: string, credits: number, reason: string) {
+  Effect.fn("Ledger.grant")(function* (
+    accountId: string,
+    credits: number,
+    reason: string,
+    idempotencyKey: string | undefined
+  ) {
     // One cause for all attempts: when the first answer was lost, the next attempt adds nothing.
-    const cause = `grant:${yield* deps.ids.requestId}`
+    const cause = idempotencyKey === undefined ? `grant:${yield* deps.ids.requestId}` : `grant-key:${idempotencyKey}`
     const row = yield* Effect.orDie(
       retryTransient(Statements.addCredits(deps.sql, { accountId, credits, reason, cause }))
     )
+    if (row?.status === "different") return yield* GrantDiffers.of(idempotencyKey ?? "")
     const balance = row?.balance ?? null
     return balance === null ? yield* new NotFound({ message: `There is no account ${accountId}.` }) : Number(balance)
   })
+
+const adjust = (deps: Deps) =>
+  Effect.fn("Ledger.adjust")(
+    function* (adjustment: Adjustment) {
+      const cause = `adjustment:${yield* deps.ids.requestId}`
+      for (let attempt = 1; attempt <= maxReserveAttempts; attempt++) {
+        const row = yield* retryTransient(Statements.adjustCredits(deps, adjustment, cause))
+        if (row === undefined) return yield* noSuchAccount(adjustment.accountId)
+        switch (row.status) {
+          case "adjusted":
+            return toAllowance(row)
+          case "impossible":
+            return yield* CorrectionImpossible.ofAdjustment(adjustment, { ...toAllowance(row), held: Number(row.held) })
+          case "stale":
+            yield* openPeriod(deps, adjustment.accountId, row)
+        }
+      }
+      return yield* Effect.die(new Error(`the period of account ${adjustment.accountId} could not be opened`))
+    },
+    Effect.catchTag("SqlError", Effect.die)
+  )
+
+const repair = (deps: Deps) =>
+  Effect.fn("Ledger.repair")(
+    function* (repair: Repair) {
+      const cause = `repair:${yield* deps.ids.requestId}`
+      return yield* Effect.provideService(repairBooks(repair, cause), SqlClient.SqlClient, deps.sql)
+    },
+    Effect.catchTag("SqlError", Effect.die)
+  )
 
 const sweep = (sql: SqlClient.SqlClient): Effect.Effect<number, SqlError.SqlError> =>
   Effect.flatMap(Statements.sweepHolds(sql, maxSweptAccounts), (swept) =>
@@ -119,11 +167,13 @@ export const layer = (options: LedgerOptions = {}): Layer.Layer<Ledger, never, S
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const lease = options.lease ?? defaultLease
+      const clock = yield* StoreClock
       const deps: Deps = {
         sql,
+        clock,
         ids: yield* Ids,
-        submitReservation: yield* Statements.reservations(sql, Duration.toMillis(lease)),
-        submitOpening: yield* Statements.openings(sql),
+        submitReservation: yield* Statements.reservations(sql, clock, Duration.toMillis(lease)),
+        submitOpening: yield* Statements.openings(sql, clock),
         submitEnding: yield* Statements.endings(sql, lease)
       }
       const sweepInterval = Schedule.spaced(options.sweepInterval ?? defaultSweepInterval)
@@ -133,8 +183,13 @@ export const layer = (options: LedgerOptions = {}): Layer.Layer<Ledger, never, S
         settle: settle(deps),
         allowance: allowance(deps),
         grant: grant(deps),
+        adjust: adjust(deps),
         sweep: Effect.orDie(retryTransient(sweep(sql))),
-        verify: Effect.orDie(retryTransient(discrepancies(sql)))
+        verify: Effect.map(
+          Effect.orDie(retryTransient(VerificationRuns.verify(sql))),
+          ({ discrepancies }) => discrepancies
+        ),
+        repair: repair(deps)
       })
     })
   )

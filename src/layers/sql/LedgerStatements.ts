@@ -1,8 +1,9 @@
-import { Clock, type Duration, Effect, Schema } from "effect"
+import { type Duration, Effect, Schema } from "effect"
 import type { SqlClient } from "effect/sql"
 import type { LogEntry } from "../../domain/LogEntry.ts"
 import { type Period, Plan } from "../../domain/Plan.ts"
-import type { Hold, Settlement } from "../../services/Ledger.ts"
+import type { Adjustment, Hold, Settlement } from "../../services/Ledger.ts"
+import { type StoreClock, storeTime } from "../../services/StoreClock.ts"
 import { makeGroupCommit } from "./GroupCommit.ts"
 import { toColumns } from "./LogRow.ts"
 import { rowOf, rowsOf } from "./Rows.ts"
@@ -59,14 +60,14 @@ type ReserveRow = ReservedRow | typeof UnknownRow.Type
 const reserveRows = rowsOf(Schema.Union([KnownRow, UnknownRow]))
 
 /** Makes the function that reserves credits. Calls of it that arrive together share one call of `ledger_reserve`. */
-export const reservations = (sql: SqlClient.SqlClient, leaseMs: number) =>
+export const reservations = (sql: SqlClient.SqlClient, clock: StoreClock, leaseMs: number) =>
   makeGroupCommit<Reservation, ReserveRow>({
     name: "ledger_reserve",
     ownerOf: (reservation) => reservation.accountId,
     maxBatch,
     maxPerOwner: maxPerAccount,
     run: Effect.fnUntraced(function* (batch) {
-      const now = new Date(yield* Clock.currentTimeMillis)
+      const now = new Date(yield* storeTime(clock))
       return yield* reserveRows(sql`select * from ledger_reserve(
         ${batch.map((entry) => entry.accountId)}::text[],
         ${batch.map((entry) => entry.holdId)}::text[],
@@ -85,14 +86,14 @@ interface Opening {
 }
 
 /** Makes the function that opens an account's period; it does nothing when another replica has opened it. */
-export const openings = (sql: SqlClient.SqlClient) =>
+export const openings = (sql: SqlClient.SqlClient, clock: StoreClock) =>
   makeGroupCommit<Opening, true>({
     name: "ledger_open",
     ownerOf: (opening) => opening.accountId,
     maxBatch,
     maxPerOwner: maxBatch,
     run: Effect.fnUntraced(function* (batch) {
-      const now = new Date(yield* Clock.currentTimeMillis)
+      const now = new Date(yield* storeTime(clock))
       // As text, because the client cannot name the type of an array that has nothing but nulls.
       const cycleStarts = batch.map((entry) => entry.cycleStart?.toISOString() ?? "")
       yield* sql`select ledger_open(
@@ -158,15 +159,41 @@ export const readTerms = (sql: SqlClient.SqlClient, accountId: string) =>
     from accounts a join wallets w on w.account_id = a.id left join allowances l on l.id = a.allowance_id
     where a.id = ${accountId}`)
 
-const grantRow = rowOf(Schema.Struct({ balance: Schema.NullOr(Schema.BigInt) }))
+const GrantRow = Schema.Struct({
+  status: Schema.Literals(["granted", "different", "unknown"]),
+  balance: Schema.NullOr(Schema.BigInt)
+})
+const grantRow = rowOf(GrantRow)
 
-/** Adds pack credits, once for each `cause`. The balance is null for an unknown account. */
+/** Adds pack credits, once for each `cause`. */
 export const addCredits = (
   sql: SqlClient.SqlClient,
   grant: { readonly accountId: string; readonly credits: number; readonly reason: string; readonly cause: string }
 ) =>
   grantRow(sql`
-    select ledger_grant(${grant.accountId}, ${grant.credits}::bigint, ${grant.reason}, ${grant.cause}) as balance`)
+    select status, balance
+    from ledger_grant_once(${grant.accountId}, ${grant.credits}::bigint, ${grant.reason}, ${grant.cause})`)
+
+const adjustedRow = rowOf(
+  Schema.Struct({
+    status: Schema.Literals(["adjusted", "stale", "impossible"]),
+    held: Schema.BigInt,
+    ...TermsRow.fields
+  })
+)
+
+/** Writes an operator's correction, once for each `cause`. Undefined for an unknown account. */
+export const adjustCredits = Effect.fnUntraced(function* (
+  { clock, sql }: { readonly clock: StoreClock; readonly sql: SqlClient.SqlClient },
+  it: Adjustment,
+  cause: string
+) {
+  const now = new Date(yield* storeTime(clock))
+  return yield* adjustedRow(sql`
+    select * from ledger_adjust(
+      ${it.accountId}, ${it.credits}::bigint, ${it.to}, ${it.reason}, ${it.by}, ${cause}, ${now}::timestamptz
+    )`)
+})
 
 const sweepRow = rowOf(Schema.Struct({ swept: Schema.BigInt }))
 

@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs"
 import { Effect, Layer, Record, Schedule, Schema } from "effect"
 import { Migrator, SqlClient, SqlError } from "effect/sql"
+import type { MigrationStatus } from "../../domain/Status.ts"
 import { StorageUnavailable } from "./DirectoryLock.ts"
 import { rowsOf } from "./Rows.ts"
 import { unlimited } from "./StatementLimit.ts"
@@ -11,6 +12,8 @@ const monthsAhead = 3
 
 const historyTable = "quarry_migrations"
 const appliedRows = rowsOf(Schema.Struct({ migration_id: Schema.Int, name: Schema.String }))
+
+const historyTables = rowsOf(Schema.Struct({ exists: Schema.Boolean }))
 
 type Migration = Effect.Effect<void, SqlError.SqlError, SqlClient.SqlClient>
 
@@ -43,7 +46,10 @@ const files = [
 
 const migrations: Readonly<Record<string, Migration>> = {
   "0001_schema": Effect.forEach(files, runFile, { discard: true }),
-  "0003_log_reasons": Effect.forEach(["log_reasons.sql", "functions/ledger_settle.sql"], runFile, { discard: true })
+  "0002_books": Effect.forEach(["books.sql", "functions/ledger_adjust.sql"], runFile, { discard: true }),
+  "0003_log_reasons": Effect.forEach(["log_reasons.sql", "functions/ledger_settle.sql"], runFile, { discard: true }),
+  "0004_operators": Effect.forEach(["operators.sql", "functions/ledger_grant_once.sql"], runFile, { discard: true }),
+  "0005_inspection": runFile("inspection.sql")
 }
 
 /**
@@ -116,6 +122,24 @@ export const runAll = (
     table: historyTable,
     loader: Effect.flatMap(Migrator.fromRecord(Record.map(migrations, withLimits)), loadChecked)
   }).pipe(retryLocked)
+
+/** Compares the migrations of the database with those of this version, and changes nothing. */
+export const state: Effect.Effect<MigrationStatus, SqlError.SqlError, SqlClient.SqlClient> = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const [table] = yield* historyTables(sql`select to_regclass(${historyTable}) is not null as exists`)
+  const applied =
+    table?.exists === true
+      ? (yield* appliedRows(sql`select migration_id, name from ${sql(historyTable)} order by migration_id`)).map(
+          ({ migration_id, name }) => `${String(migration_id).padStart(4, "0")}_${name}`
+        )
+      : []
+  const ours = Object.keys(migrations)
+  return {
+    applied,
+    pending: ours.filter((name) => !applied.includes(name)),
+    unknown: applied.filter((name) => !ours.includes(name))
+  }
+})
 
 /** Brings the database to the present schema, and makes the log's partitions that are missing. */
 export const run = Effect.gen(function* () {

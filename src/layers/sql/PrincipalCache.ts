@@ -1,9 +1,10 @@
-import { Cache, Clock, Duration, Effect, Exit, Fiber, Option, Schema, type Scope } from "effect"
+import { Cache, Duration, Effect, Exit, Fiber, Option, Schema, type Scope } from "effect"
 import type { SqlClient } from "effect/sql"
 import { KeyMode } from "../../domain/ApiKey.ts"
 import { type Unauthorized, unauthorized } from "../../domain/errors.ts"
 import type { KeyPrincipal } from "../../domain/Principal.ts"
 import { lastUsedStepMs } from "../../services/KeyStore.ts"
+import { type StoreClock, storeTime } from "../../services/StoreClock.ts"
 import { untraced } from "../../services/Tracing.ts"
 import { AccountRow, toAccount } from "./AccountsSql.ts"
 import { makeGroupCommit } from "./GroupCommit.ts"
@@ -39,6 +40,7 @@ interface Entry {
 
 interface Deps {
   readonly sql: SqlClient.SqlClient
+  readonly clock: StoreClock
   readonly scope: Scope.Scope
   /** The key's row; null for an unknown or revoked key. */
   readonly read: (digest: string) => Effect.Effect<PrincipalRow | null>
@@ -78,7 +80,7 @@ const touch = ({ scope, sql }: Deps, keyId: string, now: number) =>
   )
 
 const noteUse = Effect.fnUntraced(function* (deps: Deps, { key_id, last_used_at }: PrincipalRow) {
-  const now = yield* Clock.currentTimeMillis
+  const now = yield* storeTime(deps.clock)
   if (last_used_at === null || last_used_at.getTime() <= now - lastUsedStepMs) yield* touch(deps, key_id, now)
 })
 
@@ -119,11 +121,12 @@ export interface PrincipalCache {
  * keys are used, a fiber of the scope renews their entries.
  */
 export const makePrincipalCache = Effect.fnUntraced(function* (
-  sql: SqlClient.SqlClient
+  sql: SqlClient.SqlClient,
+  clock: StoreClock
 ): Effect.fn.Return<PrincipalCache, never, Scope.Scope> {
   const scope = yield* Effect.scope
   const fork = Effect.runForkWith(yield* Effect.context<never>())
-  const deps: Deps = { sql, scope, read: yield* principals(sql) }
+  const deps: Deps = { sql, clock, scope, read: yield* principals(sql) }
   let renewing = false
 
   const entries = yield* Cache.makeWith(load(deps), {

@@ -1,72 +1,194 @@
 import { Effect, Schema } from "effect"
 import type { SqlClient, SqlError } from "effect/sql"
-import type { Discrepancy } from "../../services/Ledger.ts"
+import { type Discrepancy, discrepancyKinds } from "../../services/Ledger.ts"
 import { rowOf, rowsOf } from "./Rows.ts"
 import { unlimited } from "./StatementLimit.ts"
 
 const DiscrepancyRow = Schema.Struct({
   account_id: Schema.String,
-  what: Schema.String,
+  what: Schema.Literals(discrepancyKinds),
   expected: Schema.BigInt,
   found: Schema.BigInt
 })
 const discrepancyRows = rowsOf(DiscrepancyRow)
 const lockRow = rowOf(Schema.Struct({ taken: Schema.Boolean }))
 
-/**
- * Compares the whole of the books in one statement, and so one snapshot. Entries of months that retention has dropped
- * from the log are not compared with it.
- */
-export const books = (sql: SqlClient.SqlClient) => sql`
-  with entry_quota as (
-    select allowance_id, sum(quota_credits) as credits from ledger_entries where allowance_id is not null group by 1
-  ), held_quota as (
-    select allowance_id, sum(from_quota) as credits from holds group by 1
-  ), entry_balance as (
-    select account_id, sum(balance_credits) as credits from ledger_entries group by 1
-  ), held_balance as (
-    select account_id, sum(from_balance) as credits from holds group by 1
-  ), logged as (
-    select hold_id, account_id, sum(credits) as credits from queries where hold_id is not null group by 1, 2
-  ), charged as (
-    select e.account_id as entry_account, q.account_id as query_account,
-      coalesce(e.quota_credits - e.balance_credits, 0) as charged, coalesce(q.credits, 0) as logged
-    from (select * from ledger_entries where kind = 'search') e
-    full join logged q on q.hold_id = e.cause and q.account_id = e.account_id
-    where q.hold_id is not null or e.created_at >= queries_retained_since()
-  )
-  select coalesce((select min(a.id) from accounts a where a.allowance_id = l.id), l.scope) as account_id,
-    'credits used of the quota' as what,
-    (coalesce(e.credits, 0) + coalesce(h.credits, 0))::bigint as expected, l.used as found
-  from allowances l
-  left join entry_quota e on e.allowance_id = l.id
-  left join held_quota h on h.allowance_id = l.id
-  where l.used <> coalesce(e.credits, 0) + coalesce(h.credits, 0)
-  union all
-  select l.scope, 'credits used beyond the quota', l.quota, l.used from allowances l where l.used > l.quota
-  union all
-  select coalesce(w.account_id, e.account_id, h.account_id), 'pack balance',
-    (coalesce(e.credits, 0) - coalesce(h.credits, 0))::bigint, coalesce(w.balance, 0)
-  from wallets w
-  full join entry_balance e on e.account_id = w.account_id
-  full join held_balance h on h.account_id = coalesce(w.account_id, e.account_id)
-  where coalesce(w.balance, 0) <> coalesce(e.credits, 0) - coalesce(h.credits, 0)
-  union all
-  select coalesce(entry_account, query_account), 'credits in the query log', sum(charged)::bigint, sum(logged)::bigint
-  from charged
-  where charged <> logged
-  group by 1
-  order by 1, 2`
+/** Accounts by their ids: those after one and up to another, or one alone. */
+export interface Accounts {
+  readonly after?: string
+  readonly upTo?: string
+  readonly only?: string
+}
+
+const among = (sql: SqlClient.SqlClient, { after, only, upTo }: Accounts, column: string) => {
+  const id = sql.literal(column)
+  return sql.and([
+    ...(after === undefined ? [] : [sql`${id} > ${after}`]),
+    ...(upTo === undefined ? [] : [sql`${id} <= ${upTo}`]),
+    ...(only === undefined ? [] : [sql`${id} = ${only}`]),
+    sql.literal("true")
+  ])
+}
 
 /**
- * Everything in the books that does not add up (I1, I2). It can run beside searches: it takes no lock that they need.
- * It has no time limit, because at millions of searches it takes minutes.
+ * The charge of each hold, by the entries and by the log. A correction counts with the charge that it corrects. Charges
+ * of months that retention has dropped from the log are left out.
  */
-export const discrepancies = Effect.fnUntraced(function* (
-  sql: SqlClient.SqlClient
-): Effect.fn.Return<ReadonlyArray<Discrepancy>, SqlError.SqlError> {
-  return toDiscrepancies(yield* unlimited(sql, discrepancyRows(books(sql))))
+export const charges = (sql: SqlClient.SqlClient, accounts: Accounts) => sql`
+  select coalesce(e.account_id, q.account_id) as account_id, coalesce(e.hold_id, q.hold_id) as hold_id,
+    coalesce(e.credits, 0) as charged, coalesce(q.credits, 0) as logged
+  from (
+    select account_id, coalesce(corrects, cause) as hold_id, sum(quota_credits - balance_credits) as credits,
+      min(created_at) filter (where kind = 'search') as charged_at
+    from ledger_entries
+    where (kind = 'search' or corrects is not null) and ${among(sql, accounts, "account_id")}
+    group by 1, 2
+  ) e
+  full join (
+    select hold_id, account_id, sum(credits) as credits
+    from queries where hold_id is not null and ${among(sql, accounts, "account_id")} group by 1, 2
+  ) q on q.hold_id = e.hold_id and q.account_id = e.account_id
+  where q.hold_id is not null or e.charged_at >= queries_retained_since()`
+
+/** The quotas of the allowances that a condition on `l` selects. `entries` are those that can belong to one of them. */
+export const quotas = (
+  sql: SqlClient.SqlClient,
+  allowances: ReturnType<typeof among>,
+  entries: ReturnType<typeof among>
+) => sql`
+  select coalesce((select min(a.id) from accounts a where a.allowance_id = l.id), l.scope) as account_id, l.id,
+    coalesce(e.credits, 0) as entered, coalesce(h.credits, 0) as held, l.used, l.quota
+  from allowances l
+  left join (
+    select allowance_id, sum(quota_credits) as credits from ledger_entries
+    where allowance_id is not null and ${entries} group by 1
+  ) e on e.allowance_id = l.id
+  left join (select allowance_id, sum(from_quota) as credits from holds group by 1) h on h.allowance_id = l.id
+  where ${allowances}`
+
+const quotaProblems = (statement: ReturnType<typeof quotas>, sql: SqlClient.SqlClient) => sql`
+  select account_id, 'credits used of the quota' as what, (entered + held)::bigint as expected, used as found
+  from (${statement}) as t where used <> entered + held
+  union all
+  select account_id, 'credits used beyond the quota', quota, used from (${statement}) as t where used > quota`
+
+/** Pack balances, beside the sums of entries and holds. */
+export const balances = (sql: SqlClient.SqlClient, accounts: Accounts) => sql`
+  select coalesce(w.account_id, e.account_id, h.account_id) as account_id, coalesce(e.credits, 0) as entered,
+    coalesce(h.credits, 0) as held, coalesce(w.balance, 0) as balance
+  from (select * from wallets where ${among(sql, accounts, "account_id")}) w
+  full join (
+    select account_id, sum(balance_credits) as credits from ledger_entries
+    where ${among(sql, accounts, "account_id")} group by 1
+  ) e on e.account_id = w.account_id
+  full join (
+    select account_id, sum(from_balance) as credits from holds where ${among(sql, accounts, "account_id")} group by 1
+  ) h on h.account_id = coalesce(w.account_id, e.account_id)`
+
+/** The scopes of the trial's allowances, which belong to addresses. All other scopes are ids of accounts. */
+const isTrial = "l.scope like 'trial:%'"
+
+/**
+ * Compares the books of these accounts in one statement, and so one snapshot: periods of paid plans, pack balances, and
+ * charges with the log. The trial's allowances are in `trialBooks`.
+ */
+export const books = (sql: SqlClient.SqlClient, accounts: Accounts = {}) => sql`
+  ${quotaProblems(
+    quotas(
+      sql,
+      sql.and([sql.literal(`not ${isTrial}`), among(sql, accounts, "l.scope")]),
+      among(sql, accounts, "account_id")
+    ),
+    sql
+  )}
+  union all
+  select account_id, 'pack balance', (entered - held)::bigint, balance
+  from (${balances(sql, accounts)}) as t where balance <> entered - held
+  union all
+  select account_id, 'credits in the query log', sum(charged)::bigint, sum(logged)::bigint
+  from (${charges(sql, accounts)}) as t where charged <> logged group by 1
+  order by 1, 2`
+
+/** The trial's allowances. Several accounts may have used one, one after the other, so that no range of ids has it. */
+export const trialBooks = (sql: SqlClient.SqlClient) =>
+  quotaProblems(
+    quotas(
+      sql,
+      sql.and([sql.literal(isTrial)]),
+      sql.and([sql.literal(`allowance_id in (select l.id from allowances l where ${isTrial})`)])
+    ),
+    sql
+  )
+
+/** Accounts of one statement: so much the database has in its memory at once, and no snapshot lives for long. */
+const accountsOfRange = 1_000
+/** Discrepancies that a run lists. It counts all of them. */
+const maxListed = 10_000
+
+const rangeRow = rowOf(Schema.Struct({ last: Schema.NullOr(Schema.String), accounts: Schema.BigInt }))
+
+const readRange = (sql: SqlClient.SqlClient, after: string) =>
+  rangeRow(sql`
+    select max(id) as last, count(*) as accounts
+    from (select id from accounts where id > ${after} order by id limit ${accountsOfRange}) as t`)
+
+/** Remembers the sums of these accounts' entries, for the checks between two runs. */
+const takeCheckpoints = (sql: SqlClient.SqlClient, accounts: Accounts) => sql`
+  insert into ledger_checkpoints as c (account_id, entry_id, balance_credits, allowance_id, quota_credits, taken_at)
+  select a.id, coalesce(max(e.id), 0), coalesce(sum(e.balance_credits), 0), a.allowance_id,
+    coalesce(sum(e.quota_credits) filter (where e.allowance_id = a.allowance_id), 0), clock_timestamp()
+  from accounts a left join ledger_entries e on e.account_id = a.id
+  where ${among(sql, accounts, "a.id")} group by a.id
+  on conflict (account_id) do update set entry_id = excluded.entry_id, balance_credits = excluded.balance_credits,
+    allowance_id = excluded.allowance_id, quota_credits = excluded.quota_credits, taken_at = excluded.taken_at`
+
+/** The books that disagree: used credits of a quota, pack balances, or the query log. */
+export type ProblemKind = "quota" | "balance" | "log"
+
+/** The result of a run. */
+export interface Findings {
+  readonly accounts: number
+  readonly problems: Readonly<Record<ProblemKind, number>>
+  /** At most the first 10,000. */
+  readonly discrepancies: ReadonlyArray<Discrepancy>
+}
+
+/**
+ * Compares all books, range by range, so that memory stays bounded however many accounts there are. It runs beside
+ * searches: it takes no lock that they need. A range has no time limit, because an account may have millions of entries.
+ */
+export const verifyAll = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  afterRange: () => Effect.Effect<unknown, SqlError.SqlError>
+): Effect.fn.Return<Findings, SqlError.SqlError> {
+  const problems = { quota: 0, balance: 0, log: 0 }
+  const discrepancies: Array<Discrepancy> = []
+  const note = (found: ReadonlyArray<Discrepancy>) => {
+    for (const it of found) problems[kindOf(it)]++
+    discrepancies.push(...found.slice(0, maxListed - discrepancies.length))
+  }
+  let accounts = 0
+  let after = ""
+  while (true) {
+    const range = yield* readRange(sql, after)
+    const last = range?.last ?? undefined
+    // The last range has no end: it has what belongs to no account, too.
+    const ids: Accounts = last === undefined ? { after } : { after, upTo: last }
+    note(toDiscrepancies(yield* unlimited(sql, discrepancyRows(books(sql, ids)))))
+    yield* unlimited(sql, takeCheckpoints(sql, ids))
+    accounts += Number(range?.accounts ?? 0)
+    yield* afterRange()
+    if (last === undefined) break
+    after = last
+  }
+  note(toDiscrepancies(yield* unlimited(sql, discrepancyRows(trialBooks(sql)))))
+  return { accounts, problems, discrepancies }
 })
+
+export const kindOf = ({ what }: Discrepancy): ProblemKind => {
+  if (what === "pack balance") return "balance"
+  return what === "credits in the query log" ? "log" : "quota"
+}
 
 const toDiscrepancies = (rows: ReadonlyArray<typeof DiscrepancyRow.Type>): ReadonlyArray<Discrepancy> =>
   rows.map((row) => ({
@@ -78,46 +200,75 @@ const toDiscrepancies = (rows: ReadonlyArray<typeof DiscrepancyRow.Type>): Reado
 
 /** Entries that one check of the newest compares with the log, which takes some milliseconds. */
 const newestEntries = 1_000
-/** Accounts among those, chosen at random, whose quota it recomputes from all entries of their period. */
+/** Accounts among those, chosen at random, whose credits it recomputes. */
 const newestAccounts = 10
-/** Accounts that used more of their quota have too many entries to be recomputed every minute. */
+/** Accounts without a checkpoint that used more have too many entries to be recomputed: they wait for the night. */
 const mostRecomputed = 100_000
 
 /**
- * Compares the newest entries in one statement, and so one snapshot. An entry has the time of its transaction's start,
- * and its log rows are younger. The day before the period is for replicas whose clock is ahead of the database's.
+ * Compares the newest entries in one statement, and so one snapshot. An entry has the time of its transaction's start:
+ * its log rows are younger, and an entry after a checkpoint is at most minutes older than it.
  *
- * Two things are left to `ledger verify`: a trial's allowance, because its entries may be of several accounts that had
- * the address one after the other, and the pack balance, which needs all entries of an account.
+ * An account's credits are recomputed from its checkpoint and the entries since, and the checkpoint moves on. Left to
+ * the nightly run are the trial's allowances, whose entries may be of several accounts, and a period that the account
+ * came back to after its checkpoint.
  */
 const newest = (sql: SqlClient.SqlClient) => sql`
   with recent as materialized (
-    select account_id, allowance_id, kind, cause, quota_credits - balance_credits as credits, created_at
+    select account_id, kind, cause, quota_credits - balance_credits as credits, created_at
     from ledger_entries where created_at >= queries_retained_since() order by id desc limit ${newestEntries}
+  ), corrected as (
+    select e.corrects, sum(e.quota_credits - e.balance_credits) as credits
+    from ledger_entries e join recent r on r.account_id = e.account_id and r.cause = e.corrects group by 1
   ), span as (
     select account_id, min(created_at) as since from recent where kind = 'search' group by 1
   ), logged as (
     select q.hold_id, q.account_id, sum(q.credits) as credits
     from span s join queries q on q.account_id = s.account_id and q.created_at >= s.since
     where q.hold_id is not null group by 1, 2
-  ), watched as (
-    select l.id, l.scope, l.period_start, l.used
+  ), watched as materialized (
+    select a.id, a.allowance_id, l.used, w.balance, c.entry_id, c.taken_at, coalesce(c.balance_credits, 0) as balance_sum,
+      case when c.allowance_id = l.id then c.quota_credits else 0 end as quota_sum,
+      l.scope = a.id and (c.account_id is null or c.allowance_id = l.id or l.period_start >= c.taken_at) as has_quota
     from (select distinct account_id from recent) r
-    join accounts a on a.id = r.account_id join allowances l on l.id = a.allowance_id and l.scope = a.id
-    where l.used <= ${mostRecomputed} order by random() limit ${newestAccounts}
-  ), recomputed as (
-    select w.scope as account_id, w.used,
-      coalesce((select sum(e.quota_credits) from ledger_entries e
-        where e.account_id = w.scope and e.created_at >= w.period_start - interval '1 day' and e.allowance_id = w.id), 0)
-      + coalesce((select sum(h.from_quota) from holds h where h.allowance_id = w.id), 0) as expected
-    from watched w
+    join accounts a on a.id = r.account_id join wallets w on w.account_id = a.id
+    left join allowances l on l.id = a.allowance_id
+    left join ledger_checkpoints c on c.account_id = a.id
+    where c.account_id is not null or l.used <= ${mostRecomputed}
+    order by random() limit ${newestAccounts}
+  ), summed as materialized (
+    select w.id, w.allowance_id, w.used, w.balance, w.has_quota, coalesce(max(e.id), w.entry_id, 0) as entry_id,
+      w.balance_sum + coalesce(sum(e.balance_credits), 0) as balance_sum,
+      w.quota_sum + coalesce(sum(e.quota_credits) filter (where e.allowance_id = w.allowance_id), 0) as quota_sum
+    from watched w left join ledger_entries e on e.account_id = w.id
+      and e.created_at >= coalesce(w.taken_at - interval '15 minutes', '-infinity') and e.id > coalesce(w.entry_id, 0)
+    group by w.id, w.allowance_id, w.used, w.balance, w.has_quota, w.entry_id, w.balance_sum, w.quota_sum
+  ), held as (
+    select h.account_id, sum(h.from_balance) as balance,
+      sum(h.from_quota) filter (where h.allowance_id = s.allowance_id) as quota
+    from holds h join summed s on s.id = h.account_id group by 1
+  ), moved as (
+    insert into ledger_checkpoints as c (account_id, entry_id, balance_credits, allowance_id, quota_credits, taken_at)
+    select id, entry_id, balance_sum, allowance_id, quota_sum, statement_timestamp() from summed where has_quota
+    order by id
+    on conflict (account_id) do update set entry_id = excluded.entry_id, balance_credits = excluded.balance_credits,
+      allowance_id = excluded.allowance_id, quota_credits = excluded.quota_credits, taken_at = excluded.taken_at
+    where c.entry_id < excluded.entry_id
   )
-  select account_id, 'credits used of the quota' as what, expected::bigint as expected, used as found
-  from recomputed where used <> expected
+  select s.id as account_id, 'credits used of the quota' as what, (s.quota_sum + coalesce(h.quota, 0))::bigint as expected,
+    s.used as found
+  from summed s left join held h on h.account_id = s.id
+  where s.has_quota and s.used <> s.quota_sum + coalesce(h.quota, 0)
   union all
-  select r.account_id, 'credits in the query log', sum(r.credits)::bigint, sum(coalesce(q.credits, 0))::bigint
-  from recent r left join logged q on q.hold_id = r.cause and q.account_id = r.account_id
-  where r.kind = 'search' and r.credits <> coalesce(q.credits, 0)
+  select s.id, 'pack balance', (s.balance_sum - coalesce(h.balance, 0))::bigint, s.balance
+  from summed s left join held h on h.account_id = s.id where s.balance <> s.balance_sum - coalesce(h.balance, 0)
+  union all
+  select r.account_id, 'credits in the query log', sum(r.credits + coalesce(c.credits, 0))::bigint,
+    sum(coalesce(q.credits, 0))::bigint
+  from recent r
+  left join logged q on q.hold_id = r.cause and q.account_id = r.account_id
+  left join corrected c on c.corrects = r.cause
+  where r.kind = 'search' and r.credits + coalesce(c.credits, 0) <> coalesce(q.credits, 0)
   group by 1`
 
 /**

@@ -5,14 +5,24 @@ import { Refusal } from "../../../src/domain/Refusal.ts"
 import * as Admin from "../../../src/http/admin/Admin.ts"
 import * as Ids from "../../../src/layers/Ids.ts"
 import * as ProcessMetrics from "../../../src/layers/telemetry/ProcessMetrics.ts"
+import { Overview } from "../../../src/services/Overview.ts"
 import { ProviderStates } from "../../../src/services/ProviderStates.ts"
 import { Readiness } from "../../../src/services/Readiness.ts"
 import * as Listener from "../../support/Listener.ts"
 import { searchRequest } from "../../support/requests.ts"
+import { status } from "../../support/status.ts"
 import { connect, search } from "../../support/Wire.ts"
 
 const admin = Admin.listener({ host: "127.0.0.1", port: 0 }).pipe(
-  Layer.provideMerge(Layer.mergeAll(Ids.layer, Readiness.layer, ProviderStates.layer, ProcessMetrics.layer))
+  Layer.provideMerge(
+    Layer.mergeAll(
+      Ids.layer,
+      Readiness.layer,
+      ProviderStates.layer,
+      ProcessMetrics.layer,
+      Layer.succeed(Overview, { look: Effect.succeed(status({})) })
+    )
+  )
 )
 
 const get = Effect.fnUntraced(function* (path: string, headers: Record<string, string> = {}) {
@@ -51,6 +61,14 @@ describe("the private listener", () => {
         const { text } = yield* get("/metrics")
         assert.match(text, /^quarry_ready 1$/m)
         assert.match(text, /^quarry_readiness_check\{check="database"\} 0$/m)
+      })
+    )
+
+    it.effect("/status shows the deployment as `quarry status` does", () =>
+      Effect.gen(function* () {
+        const { text, ...response } = yield* get("/status")
+        assert.strictEqual(response.status, 200)
+        assert.deepStrictEqual(JSON.parse(text), status({}))
       })
     )
 

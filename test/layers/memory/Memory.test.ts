@@ -1,11 +1,13 @@
 import { layer } from "@effect/vitest"
 import * as MemoryStorage from "../../support/MemoryStorage.ts"
 import { accountsConformance } from "../Accounts.conformance.ts"
+import { auditConformance } from "../Audit.conformance.ts"
 import { keyStoreConformance } from "../KeyStore.conformance.ts"
 import { ledgerConformance } from "../Ledger.conformance.ts"
 import { queryLogConformance } from "../QueryLog.conformance.ts"
 
 layer(MemoryStorage.layer)("LedgerMemory", ledgerConformance)
 layer(MemoryStorage.layer)("AccountsMemory", accountsConformance)
+layer(MemoryStorage.layer)("AuditMemory", auditConformance)
 layer(MemoryStorage.layer)("KeyStoreMemory", keyStoreConformance)
 layer(MemoryStorage.layer)("QueryLogMemory", queryLogConformance)

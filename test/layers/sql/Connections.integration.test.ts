@@ -217,6 +217,36 @@ describeWithServers("Connections to Postgres", () => {
   )
 
   it.live(
+    "I4, I5: while the only synchronous standby is frozen nothing is charged without an answer, and its return is enough",
+    () =>
+      Effect.gen(function* () {
+        const primary = yield* postgresServer
+        yield* Effect.gen(function* () {
+          const sql = yield* SqlClient.SqlClient
+          const account = yield* anAccount
+          const standby = yield* primary.standby
+          yield* sql`alter system set synchronous_standby_names = '*'`
+          yield* sql`select pg_reload_conf()`
+          const before = yield* search(account)
+          assert.isTrue(before.charged)
+          const searches = yield* searchesDuring(
+            account,
+            Effect.gen(function* () {
+              yield* Effect.sleep("500 millis")
+              // Longer than a statement may take on either side.
+              yield* standby.frozen(Effect.sleep("10 seconds"))
+              yield* Effect.sleep("1 second")
+            })
+          )
+          const after = yield* timed(search(account))
+          assert.isTrue(after.value.charged)
+          yield* booksAgree(account, [before, ...searches, after.value])
+        }).pipe(Effect.provide(storageAt(primary.url, { statementTimeout: Duration.seconds(3) })))
+      }),
+    timeout
+  )
+
+  it.live(
     "an account whose rows are locked elsewhere fails in a bounded time, and the others wait for it once",
     () =>
       Effect.gen(function* () {

@@ -19,7 +19,9 @@ layer(SqlStorage.layer(Pglite.layer({ dataDir: undefined })))("KeyStoreSql", (it
     revocation: (keys: KeyStore["Service"], accountId: string, id: string) => keys.revokeOwn(accountId, id),
     rotation: (keys: KeyStore["Service"], accountId: string, id: string) => keys.rotateOwn(accountId, id),
     "removal of the account": (_: KeyStore["Service"], accountId: string) =>
-      Effect.flatMap(Accounts, (accounts) => accounts.remove(accountId))
+      Effect.flatMap(Accounts, (accounts) => accounts.remove(accountId)),
+    "R49: suspension of the account": (_: KeyStore["Service"], accountId: string) =>
+      Effect.flatMap(Accounts, (accounts) => accounts.suspend(accountId))
   }
   for (const [name, end] of Object.entries(ends)) {
     it.effect(`${name} takes effect on every replica within 10 seconds, without Redis`, () =>
@@ -28,7 +30,11 @@ layer(SqlStorage.layer(Pglite.layer({ dataDir: undefined })))("KeyStoreSql", (it
         const account = yield* makeAccount({ plan: "starter" })
         const { key, secret } = yield* one.create(account.id, { label: "CI", mode: "live" })
         const admitted = (keys: KeyStore["Service"]) =>
-          Effect.map(Effect.exit(keys.authenticate(secret)), Exit.isSuccess)
+          // As `Credentials` judges a principal.
+          Effect.map(
+            Effect.exit(keys.authenticate(secret)),
+            (exit) => Exit.isSuccess(exit) && exit.value.account.suspendedAt === undefined
+          )
         assert.isTrue(yield* admitted(one))
         // Asked for all the time, as a busy key is: no answer is kept alive by being used.
         for (let second = 0; second < 7; second++) {

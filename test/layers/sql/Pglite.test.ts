@@ -2,13 +2,25 @@ import { describe, layer } from "@effect/vitest"
 import * as Pglite from "../../../src/layers/sql/Pglite.ts"
 import * as SqlStorage from "../../support/SqlStorage.ts"
 import { accountsConformance } from "../Accounts.conformance.ts"
+import { auditConformance } from "../Audit.conformance.ts"
+import { holdsConformance } from "../Holds.conformance.ts"
 import { keyStoreConformance } from "../KeyStore.conformance.ts"
 import { ledgerConformance } from "../Ledger.conformance.ts"
+import { operatorLogConformance } from "../OperatorLog.conformance.ts"
 import { queryLogConformance } from "../QueryLog.conformance.ts"
+import { replicasConformance } from "../Replicas.conformance.ts"
+import { auditSqlConformance } from "./AuditSql.conformance.ts"
 
 layer(SqlStorage.layer(Pglite.layer({ dataDir: undefined })))("PGlite", (it) => {
   describe("LedgerSql", () => ledgerConformance(it))
   describe("AccountsSql", () => accountsConformance(it))
+  describe("AuditSql", () => {
+    auditConformance(it)
+    auditSqlConformance(it)
+  })
   describe("KeyStoreSql", () => keyStoreConformance(it))
   describe("QueryLogSql", () => queryLogConformance(it))
+  describe("HoldsSql", () => holdsConformance(it))
+  describe("OperatorLogSql", () => operatorLogConformance(it))
+  describe("ReplicasSql", () => replicasConformance(it))
 })

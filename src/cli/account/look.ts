@@ -1,0 +1,168 @@
+import { Effect, Option, Result, Stdio, Stream } from "effect"
+import { Argument, Command, Flag } from "effect/cli"
+import type { Account } from "../../domain/Account.ts"
+import { plans } from "../../domain/Plan.ts"
+import { defaultStretch, granularities, groupings, total, toUsageQuery } from "../../domain/Usage.ts"
+import { type AccountQuery, Accounts } from "../../services/Accounts.ts"
+import type { KeyStore } from "../../services/KeyStore.ts"
+import { Ledger } from "../../services/Ledger.ts"
+import { QueryLog } from "../../services/QueryLog.ts"
+import { StoreClock, storeTime } from "../../services/StoreClock.ts"
+import { recordFirst } from "../audited.ts"
+import { accountId, email, moment, nextOf, page, requireOne } from "../flags.ts"
+import { CommandFailed, notePrinted, print, table, textOf, time } from "../Output.ts"
+import { accountJson, accountLines, allowanceJson } from "./output.ts"
+
+/** The commands that show accounts. */
+
+export const show = Command.make(
+  "show",
+  { id: Flag.optional(accountId("id")), email: Flag.optional(email) },
+  Effect.fn(function* (input) {
+    const accounts = yield* Accounts
+    const ledger = yield* Ledger
+    const account = yield* Option.isSome(input.id)
+      ? accounts.byId(input.id.value)
+      : accounts.byEmail(Option.getOrElse(input.email, () => ""))
+    const allowance = yield* ledger.allowance(account)
+    yield* print(
+      { ...accountJson(account), allowance: allowanceJson(allowance), balance: allowance.balance },
+      table([
+        ...accountLines(account),
+        ["Used", `${allowance.used}`],
+        ["Resets", time(allowance.resetsAt) ?? "never"],
+        ["Pack balance", `${allowance.balance}`]
+      ])
+    )
+  })
+).pipe(
+  Command.withDescription("Show an account, what it has used and what it has left"),
+  Command.validate(({ email, id }) =>
+    requireOne("Name the account with either --id or --email", Option.isSome(id), Option.isSome(email))
+  )
+)
+
+/** Prints a page of accounts. */
+const printPage = Effect.fnUntraced(function* (query: AccountQuery) {
+  const accounts = yield* Effect.flatMap(Accounts, (service) => service.list(query))
+  const next = nextOf(accounts, query.limit)
+  yield* print({ accounts: accounts.map(accountJson), next }, [
+    ...table([
+      ["ACCOUNT", "PLAN", "CREATED", "SUSPENDED", "EMAIL"],
+      ...accounts.map((account) => [
+        account.id,
+        account.plan,
+        time(account.createdAt) ?? "",
+        time(account.suspendedAt) ?? "-",
+        account.email
+      ])
+    ]),
+    ...(next === null ? [] : [`There may be more: --after ${next}`])
+  ])
+})
+
+export const list = Command.make(
+  "list",
+  {
+    plan: Flag.Literals("plan", plans).pipe(Flag.withDescription("Accounts of this plan"), Flag.optional),
+    suspended: Flag.Boolean("suspended").pipe(
+      Flag.withDescription("Suspended accounts alone"),
+      Flag.withDefault(false)
+    ),
+    ...page("account")
+  },
+  ({ after, limit, plan, suspended }) =>
+    printPage({
+      text: undefined,
+      plan: Option.getOrUndefined(plan),
+      suspended: suspended || undefined,
+      after: Option.getOrUndefined(after),
+      limit
+    })
+).pipe(Command.withDescription("List accounts, newest first"))
+
+export const search = Command.make(
+  "search",
+  {
+    text: Argument.String("text").pipe(
+      Argument.withDescription("A part of an address or of a marketplace subscriber's name, or the begin of an id")
+    ),
+    ...page("account")
+  },
+  ({ after, limit, text }) =>
+    printPage({ text, plan: undefined, suspended: undefined, after: Option.getOrUndefined(after), limit })
+).pipe(Command.withDescription("Find accounts by address, subscriber or id, newest first"))
+
+export const usage = Command.make(
+  "usage",
+  {
+    id: accountId("id"),
+    from: moment("from", "First moment counted; the begin of the running period by default, 30 days ago on the trial"),
+    to: moment("to", "First moment not counted; the end of the running hour by default"),
+    granularity: Flag.Literals("granularity", granularities).pipe(
+      Flag.withDescription("Stretch of one line, in UTC"),
+      Flag.withDefault("day")
+    ),
+    groupBy: Flag.Literals("group-by", groupings).pipe(
+      Flag.withDescription("Count each target or key by itself"),
+      Flag.optional
+    )
+  },
+  Effect.fn(function* ({ from, granularity, groupBy, id, to }) {
+    const account = yield* Effect.flatMap(Accounts, (accounts) => accounts.byId(id))
+    const allowance = yield* Effect.flatMap(Ledger, (ledger) => ledger.allowance(account))
+    const given = {
+      granularity,
+      ...(Option.isSome(from) && { from: from.value }),
+      ...(Option.isSome(to) && { to: to.value }),
+      ...(Option.isSome(groupBy) && { group_by: groupBy.value })
+    }
+    const counted = toUsageQuery(given, defaultStretch(allowance.periodStart, yield* storeTime(yield* StoreClock)))
+    if (Result.isFailure(counted)) return yield* new CommandFailed({ message: counted.failure.message })
+    const query = counted.success
+    const series = yield* Effect.flatMap(QueryLog, (log) => log.usage(id, query)).pipe(
+      Effect.catchTag("invalid_request", ({ issues }) => Effect.fail(new CommandFailed({ message: textOf(issues) })))
+    )
+    const totals = total(series)
+    yield* print(
+      {
+        account_id: id,
+        from: time(query.from),
+        to: time(query.to),
+        granularity,
+        group_by: query.groupBy ?? null,
+        totals,
+        series: series.map(({ group, start, ...counts }) => ({ start: time(start), group: group ?? null, ...counts }))
+      },
+      table([
+        ["START", "GROUP", "SEARCHES", "CREDITS", "OK", "ERRORS", "TIMEOUTS"],
+        ...[...series, { start: undefined, group: undefined, ...totals }].map(
+          ({ credits, group, outcomes, searches, start }) => [
+            time(start) ?? "Total",
+            group ?? "-",
+            ...[searches, credits, outcomes.ok, outcomes.upstream_error, outcomes.upstream_timeout].map(String)
+          ]
+        )
+      ])
+    )
+  })
+).pipe(Command.withDescription("Count an account's searches and credits by time"))
+
+/** The document of `GET /v1/account/export` in pieces. */
+export type ExportAccount = (
+  account: Account
+) => Effect.Effect<Stream.Stream<string>, never, Ledger | KeyStore | QueryLog>
+
+/** Prints the document as it is, with `--json` or without: it is JSON. */
+export const exportWith = (document: ExportAccount) =>
+  Command.make(
+    "export",
+    { id: accountId("id") },
+    Effect.fn(function* ({ id }) {
+      const account = yield* Effect.flatMap(Accounts, (accounts) => accounts.byId(id))
+      yield* recordFirst({ command: "account export", subject: account.id })
+      const { stdout } = yield* Stdio.Stdio
+      yield* notePrinted
+      yield* Stream.run(Stream.concat(yield* document(account), Stream.make("\n")), stdout({ endOnDone: false }))
+    })
+  ).pipe(Command.withDescription("Print everything that is kept about an account, as the person can get it"))

@@ -1,0 +1,42 @@
+import { Effect, type Layer } from "effect"
+import { Command, Flag } from "effect/cli"
+import { OperatorLog } from "../services/OperatorLog.ts"
+import { entriesLines, entryJson, totalsLine, totalsOf } from "./logEntries.ts"
+import { print, table } from "./Output.ts"
+
+const show = Command.make(
+  "show",
+  { id: Flag.String("id").pipe(Flag.withDescription("The batch's id: bat_…")) },
+  Effect.fn(function* ({ id }) {
+    const rows = yield* Effect.flatMap(OperatorLog, (log) => log.batch(id))
+    const [first] = rows
+    const totals = totalsOf(rows)
+    yield* print(
+      {
+        batch_id: id,
+        account_id: first?.accountId ?? null,
+        key_id: first?.keyId ?? null,
+        request_id: first?.requestId ?? null,
+        ...totals,
+        rows: rows.map(entryJson)
+      },
+      [
+        ...table([
+          ["Batch", id],
+          ["Account", first?.accountId ?? "none"],
+          ["Key", first?.keyId ?? "none"],
+          ["Request", first?.requestId ?? "not logged"],
+          ["Rows", totalsLine(totals)]
+        ]),
+        "",
+        ...entriesLines(rows)
+      ]
+    )
+  })
+).pipe(Command.withDescription("Show the rows of a batch that were charged or failed; invalid rows are not logged"))
+
+export const batch = <E, R>(log: Layer.Layer<OperatorLog, E, R>) =>
+  Command.make("batch").pipe(
+    Command.withDescription("Bulk requests in the query log"),
+    Command.withSubcommands([show.pipe(Command.provide(log))])
+  )

@@ -1,0 +1,77 @@
+import { DateTime, Effect, Option, Schema } from "effect"
+import { CliError, Flag } from "effect/cli"
+import { maxEmailCharacters } from "../domain/Plan.ts"
+import { CommandFailed } from "./Output.ts"
+
+/** Flags that several commands have. */
+
+/** Figures and texts beyond these are typing mistakes. */
+export const limits = { credits: 1_000_000_000, textCharacters: 500, listed: 1_000 }
+
+export const between = (minimum: number, maximum: number) =>
+  Schema.Int.check(
+    Schema.isBetween({ minimum, maximum }, { message: `must be a whole number from ${minimum} to ${maximum}` })
+  )
+
+const Email = Schema.String.check(
+  Schema.isPattern(/^\s*[^\s@]+@[^\s@]+\s*$/, { message: "must be an email address" }),
+  Schema.isMaxLength(maxEmailCharacters, { message: `must have at most ${maxEmailCharacters} characters` })
+)
+
+export const accountId = (name: "id" | "account") =>
+  Flag.String(name).pipe(Flag.withDescription("The account's id: acc_…"))
+
+export const email = Flag.String("email").pipe(
+  Flag.withDescription("Email address, in any letter case"),
+  Flag.withSchema(Email)
+)
+
+export const reason = Flag.String("reason").pipe(
+  Flag.withSchema(Schema.String.check(Schema.isBetweenLength(1, limits.textCharacters)))
+)
+
+/** A date or a time with its offset: `2026-01-31`, `2026-01-31T08:00:00Z`. A time without an offset would be a guess. */
+const isoTime = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d{1,3})?)?(Z|[+-]\d{2}:\d{2}))?$/
+
+/** A moment in Unix milliseconds. */
+export const moment = (name: string, description: string) =>
+  Flag.String(name).pipe(
+    Flag.withDescription(description),
+    Flag.filterMap(
+      (text) => (isoTime.test(text) ? Option.map(DateTime.make(text), DateTime.toEpochMillis) : Option.none()),
+      () => "an ISO 8601 date or time such as 2026-01-31 or 2026-01-31T08:00:00Z"
+    ),
+    Flag.optional
+  )
+
+/** The flags of a list that is printed page by page. */
+export const page = (last: string) => ({
+  limit: Flag.Int("limit").pipe(
+    Flag.withDescription("The most that are listed"),
+    Flag.withSchema(between(1, limits.listed)),
+    Flag.withDefault(100)
+  ),
+  after: Flag.String("after").pipe(
+    Flag.withDescription(`The last ${last} of the page before: \`next\` in its object`),
+    Flag.optional
+  )
+})
+
+/** The id from which the next page goes on; null where this page was not full. */
+export const nextOf = <Id>(rows: ReadonlyArray<{ readonly id: Id }>, limit: number): Id | null =>
+  rows.length < limit ? null : (rows.at(-1)?.id ?? null)
+
+/** `--yes`, without which a command that ends much for good does nothing. */
+export const yes = Flag.Boolean("yes").pipe(
+  Flag.withDescription("Do it: without this flag the command only says what it would do"),
+  Flag.withDefault(false)
+)
+
+export const requireYes = (isConfirmed: boolean, consequence: string): Effect.Effect<void, CommandFailed> =>
+  isConfirmed
+    ? Effect.void
+    : Effect.fail(new CommandFailed({ message: `${consequence} Repeat the command with --yes to do it.` }))
+
+/** Fails unless exactly one of two flags is given. */
+export const requireOne = (message: string, first: boolean, second: boolean) =>
+  first === second ? Effect.fail(new CliError.ValidationError({ message })) : Effect.void

@@ -1,0 +1,64 @@
+import { Effect, type Layer, Option } from "effect"
+import { Command, Flag } from "effect/cli"
+import { Holds } from "../services/Holds.ts"
+import { between, limits } from "./flags.ts"
+import { print, table, time } from "./Output.ts"
+
+const list = Command.make(
+  "list",
+  {
+    account: Flag.String("account").pipe(Flag.withDescription("Only those of this account: acc_…"), Flag.optional),
+    overdue: Flag.Boolean("overdue").pipe(
+      Flag.withDescription("Only those whose lease ran out a minute ago or longer"),
+      Flag.withDefault(false)
+    ),
+    limit: Flag.Int("limit").pipe(
+      Flag.withDescription(`The most holds to list, up to ${limits.listed}`),
+      Flag.withSchema(between(1, limits.listed)),
+      Flag.withDefault(100)
+    )
+  },
+  Effect.fn(function* ({ account, limit, overdue }) {
+    const service = yield* Holds
+    const counts = yield* service.count
+    const holds = yield* service.list({ accountId: Option.getOrUndefined(account), overdueOnly: overdue, limit })
+    yield* print(
+      {
+        ...counts,
+        holds: holds.map((hold) => ({
+          id: hold.id,
+          account_id: hold.accountId,
+          from_quota: hold.fromQuota,
+          from_balance: hold.fromBalance,
+          expires_at: time(hold.expiresAt),
+          overdue: hold.isOverdue
+        }))
+      },
+      [
+        `${counts.open} open, ${counts.overdue} overdue`,
+        ...(holds.length === 0
+          ? []
+          : [
+              "",
+              ...table([
+                ["HOLD", "ACCOUNT", "OF QUOTA", "OF BALANCE", "LEASE ENDS", ""],
+                ...holds.map((hold) => [
+                  hold.id,
+                  hold.accountId,
+                  `${hold.fromQuota}`,
+                  `${hold.fromBalance}`,
+                  time(hold.expiresAt) ?? "",
+                  hold.isOverdue ? "overdue" : ""
+                ])
+              ])
+            ])
+      ]
+    )
+  })
+).pipe(Command.withDescription("List the holds that have not ended, those whose lease ends first"))
+
+export const holds = <E, R>(layer: Layer.Layer<Holds, E, R>) =>
+  Command.make("holds").pipe(
+    Command.withDescription("Credits that are taken for searches that run"),
+    Command.withSubcommands([list.pipe(Command.provide(layer))])
+  )

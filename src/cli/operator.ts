@@ -1,0 +1,25 @@
+import { Context, Effect, Option, Schema } from "effect"
+import { Flag, GlobalFlag } from "effect/cli"
+import { AppConfig } from "../settings/Settings.ts"
+
+const Name = Schema.String.check(
+  Schema.isPattern(/^[^\p{Cc}]{1,100}$/u, { message: "must have 1 to 100 characters and no control characters" })
+)
+
+/** `--by`, on every command. */
+export const By = GlobalFlag.Setting("by")({
+  flag: Flag.String("by").pipe(
+    Flag.withDescription("Who runs the command, for the audit; QUARRY_OPERATOR, or the system's user, by default"),
+    Flag.withSchema(Name),
+    Flag.optional
+  )
+})
+
+/** The name of the system's user, which `src/cli.ts` looks up. */
+export const SystemUser = Context.Reference("quarry/cli/SystemUser", { defaultValue: () => "unknown" })
+
+/** The name of who runs this command. */
+export const operator = Effect.gen(function* () {
+  const by = Option.getOrUndefined(yield* By) ?? (yield* AppConfig).quarryOperator
+  return by ?? (yield* SystemUser)
+})

@@ -1,0 +1,62 @@
+import { Effect, type Layer, Schema } from "effect"
+import { Command, Flag } from "effect/cli"
+import { maxEntries, OperatorLog } from "../services/OperatorLog.ts"
+import { entriesLines, entryJson, totalsLine, totalsOf } from "./logEntries.ts"
+import { print, table } from "./Output.ts"
+
+const RequestId = Schema.String.check(
+  Schema.isPattern(/^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i, {
+    message: "must be a UUID, as in the header X-Request-Id"
+  })
+)
+
+/** The values that are not undefined, each once. */
+const distinct = (values: ReadonlyArray<string | undefined>): ReadonlyArray<string> =>
+  Array.from(new Set(values)).filter((value) => value !== undefined)
+
+const show = Command.make(
+  "show",
+  {
+    id: Flag.String("id").pipe(
+      Flag.withDescription("The X-Request-Id of a response, in any letter case"),
+      Flag.withSchema(RequestId)
+    )
+  },
+  Effect.fn(function* ({ id }) {
+    const entries = yield* Effect.flatMap(OperatorLog, (log) => log.request(id))
+    const totals = totalsOf(entries)
+    const accounts = distinct(entries.map(({ accountId }) => accountId))
+    const keys = distinct(entries.map(({ keyId }) => keyId))
+    const batches = distinct(entries.map(({ batchId }) => batchId))
+    // A client may send the same id for ever; the log's first entries of it are enough to see that.
+    const isComplete = entries.length < maxEntries
+    yield* print(
+      {
+        request_id: id.toLowerCase(),
+        account_ids: accounts,
+        key_ids: keys,
+        batch_ids: batches,
+        complete: isComplete,
+        ...totals,
+        entries: entries.map(entryJson)
+      },
+      [
+        ...table([
+          ["Request", id.toLowerCase()],
+          ["Account", accounts.join(", ") || "none (demo)"],
+          ["Key", keys.join(", ") || "none"],
+          ["Batch", batches.join(", ") || "none"],
+          ["Searches", totalsLine(totals) + (isComplete ? "" : `, and perhaps more: ${maxEntries} at most are shown`)]
+        ]),
+        "",
+        ...entriesLines(entries)
+      ]
+    )
+  })
+).pipe(Command.withDescription("Show the searches of the requests with this X-Request-Id, as far as the log goes back"))
+
+export const request = <E, R>(log: Layer.Layer<OperatorLog, E, R>) =>
+  Command.make("request").pipe(
+    Command.withDescription("HTTP requests, by their X-Request-Id"),
+    Command.withSubcommands([show.pipe(Command.provide(log))])
+  )

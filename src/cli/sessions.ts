@@ -1,0 +1,30 @@
+import { Effect, type Layer } from "effect"
+import { Command } from "effect/cli"
+import { Accounts } from "../services/Accounts.ts"
+import type { Audit } from "../services/Audit.ts"
+import { People } from "../services/People.ts"
+import type { AppConfig } from "../settings/Settings.ts"
+import { audited } from "./audited.ts"
+import { accountId } from "./flags.ts"
+import { print } from "./Output.ts"
+
+const end = Command.make(
+  "end",
+  { account: accountId("account") },
+  Effect.fn(function* (input) {
+    const account = yield* Effect.flatMap(Accounts, (accounts) => accounts.byId(input.account))
+    const people = yield* People
+    const ended = yield* audited(people.endSessions(account.id), (sessions) => ({
+      command: "sessions end",
+      subject: account.id,
+      arguments: { sessions }
+    }))
+    yield* print({ account_id: account.id, ended }, [`Ended ${ended} sessions, and the tokens of the person's apps.`])
+  })
+).pipe(Command.withDescription("End every session of an account's person, and the tokens of their apps"))
+
+export const sessions = <E, R>(storage: Layer.Layer<Accounts | AppConfig | Audit | People, E, R>) =>
+  Command.make("sessions").pipe(
+    Command.withDescription("Sign-ins of people"),
+    Command.withSubcommands([end.pipe(Command.provide(storage))])
+  )

@@ -1,0 +1,78 @@
+import { Clock, Effect, type Layer, Option } from "effect"
+import { CliError, Command, Flag } from "effect/cli"
+import { OperatorLog, usageGroups } from "../services/OperatorLog.ts"
+import { between, limits, moment } from "./flags.ts"
+import { print, table, time } from "./Output.ts"
+
+const dayMs = 86_400_000
+
+const top = Command.make(
+  "top",
+  {
+    by: Flag.Literals("by", usageGroups).pipe(
+      Flag.withDescription("What to count by; accounts by default"),
+      Flag.withDefault("account")
+    ),
+    from: moment("from", "Begin of the time that is counted; a day before its end by default"),
+    to: moment("to", "End of the time that is counted, itself not in it; now by default"),
+    limit: Flag.Int("limit").pipe(
+      Flag.withDescription(`The most lines, up to ${limits.listed}`),
+      Flag.withSchema(between(1, limits.listed)),
+      Flag.withDefault(20)
+    )
+  },
+  Effect.fn(function* (input) {
+    const to = Option.isSome(input.to) ? input.to.value : yield* Clock.currentTimeMillis
+    const from = Option.getOrElse(input.from, () => to - dayMs)
+    if (from >= to) return yield* new CliError.ValidationError({ message: "--from must be before --to" })
+    const { by, limit } = input
+    const found = yield* Effect.flatMap(OperatorLog, (log) => log.top({ by, from, to, limit }))
+    yield* print(
+      {
+        by,
+        from: time(from),
+        to: time(to),
+        top: found.map(({ cached, credits, email, group, outcomes, searches }) => ({
+          [by]: group ?? null,
+          ...(by === "account" ? { email: email ?? null } : {}),
+          searches,
+          credits,
+          cached,
+          outcomes
+        }))
+      },
+      [
+        `From ${time(from)} to ${time(to)}`,
+        "",
+        ...table([
+          [
+            by.toUpperCase(),
+            "SEARCHES",
+            "CREDITS",
+            "CACHED",
+            "OK",
+            "ERROR",
+            "TIMEOUT",
+            by === "account" ? "EMAIL" : ""
+          ],
+          ...found.map(({ cached, credits, email, group, outcomes, searches }) => [
+            group ?? "-",
+            `${searches}`,
+            `${credits}`,
+            `${cached}`,
+            `${outcomes.ok}`,
+            `${outcomes.upstream_error}`,
+            `${outcomes.upstream_timeout}`,
+            email ?? ""
+          ])
+        ])
+      ]
+    )
+  })
+).pipe(Command.withDescription("Show who searches most: accounts, keys, targets, providers or sources"))
+
+export const usage = <E, R>(log: Layer.Layer<OperatorLog, E, R>) =>
+  Command.make("usage").pipe(
+    Command.withDescription("Searches over all accounts"),
+    Command.withSubcommands([top.pipe(Command.provide(log))])
+  )

@@ -1,0 +1,19 @@
+import { Duration, type Redacted } from "effect"
+import type { SqlClient } from "effect/sql"
+import { digestOf } from "./Digest.ts"
+
+/** The lifetime of a link that lets a person choose a password. */
+export const linkLifetime = Duration.hours(1)
+
+/** 32 letters and digits have 190 bits: nobody guesses them. */
+export const tokenCharacters = 32
+
+/** Stores a token as the library does for a password reset, so that its reset takes it, once. */
+export const storeResetToken = (sql: SqlClient.SqlClient, secret: Redacted.Redacted, token: string, userId: string) => {
+  const digest = digestOf(secret, "verification", `reset-password:${token}`)
+  const lifetime = sql`${Duration.toMillis(linkLifetime)} * interval '1 millisecond'`
+  return sql<{ readonly expires_at: Date }>`
+    insert into auth_verifications (id, digest, value, expires_at, created_at, updated_at)
+    values (${digest}, ${digest}, ${userId}, clock_timestamp() + ${lifetime}, clock_timestamp(), clock_timestamp())
+    returning expires_at`
+}

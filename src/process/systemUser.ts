@@ -1,0 +1,10 @@
+import { userInfo } from "node:os"
+
+/** The name of the system's user; its number where it has no name, as in many containers. */
+export const systemUser = (): string => {
+  try {
+    return userInfo().username
+  } catch {
+    return `uid ${process.getuid?.() ?? "unknown"}`
+  }
+}

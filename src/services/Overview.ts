@@ -1,0 +1,95 @@
+import { Context, DateTime, Effect, Layer, Option } from "effect"
+import { type ProviderStatus, type ReplicaStatus, type Status, silentAfterMs } from "../domain/Status.ts"
+import { DatabaseInspection } from "./DatabaseInspection.ts"
+import { Holds } from "./Holds.ts"
+import { RedisInspection } from "./RedisInspection.ts"
+import { type ProviderSight, type Replica, Replicas } from "./Replicas.ts"
+
+const toIso = (millis: number | null): string | null =>
+  millis === null ? null : DateTime.formatIso(DateTime.makeUnsafe(millis))
+
+const toReplicaStatus = (replica: Replica): ReplicaStatus => ({
+  id: replica.id,
+  host: replica.host,
+  version: replica.version,
+  started_at: toIso(replica.startedAt),
+  silent_seconds: Math.round(replica.silentMs / 1000),
+  silent: replica.silentMs > silentAfterMs,
+  skew_ms: replica.skewMs,
+  redis: replica.vitals?.redis ?? null,
+  pool: replica.vitals?.pool ?? null
+})
+
+/** The largest value that is known, such as the latest time; null where none is. */
+const largest = (values: ReadonlyArray<number | null>): number | null =>
+  values.reduce((most, value) => (value === null || (most !== null && most > value) ? most : value), null)
+
+/** One provider as several replicas see it. */
+const toProviderStatus = (sights: readonly [ProviderSight, ...ReadonlyArray<ProviderSight>]): ProviderStatus => {
+  const [{ engine, provider }] = sights
+  const count = (phase: ProviderSight["phase"]) => sights.filter((it) => it.phase === phase).length
+  const refusedAt = largest(sights.map(({ lastRefusal }) => lastRefusal?.at ?? null))
+  const refusal = sights.find(({ lastRefusal }) => lastRefusal !== null && lastRefusal.at === refusedAt)?.lastRefusal
+  return {
+    provider,
+    engine,
+    replicas: { closed: count("closed"), open: count("open"), half_open: count("half_open") },
+    last_success_at: toIso(largest(sights.map(({ lastSuccessAt }) => lastSuccessAt))),
+    last_refusal: refusal == null ? null : { at: toIso(refusal.at), reason: refusal.reason },
+    p95_ms: largest(sights.map(({ p95Ms }) => p95Ms))
+  }
+}
+
+/** The providers of the replicas that report, in the order of their names. */
+const providersOf = (replicas: ReadonlyArray<Replica>): ReadonlyArray<ProviderStatus> => {
+  const byName = new Map<string, [ProviderSight, ...Array<ProviderSight>]>()
+  for (const { silentMs, vitals } of replicas) {
+    if (silentMs > silentAfterMs) continue
+    for (const sight of vitals?.providers ?? []) {
+      const name = `${sight.provider}/${sight.engine ?? ""}`
+      const sights = byName.get(name)
+      if (sights === undefined) byName.set(name, [sight])
+      else sights.push(sight)
+    }
+  }
+  return Array.from(byName)
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([, sights]) => toProviderStatus(sights))
+}
+
+/** The state of the whole deployment in one look: what an operator reads first. */
+export class Overview extends Context.Service<
+  Overview,
+  {
+    /** Never fails: a part that cannot be found out is null in it. */
+    readonly look: Effect.Effect<Status>
+  }
+>()("quarry/services/Overview") {
+  static readonly layer = (version: string) =>
+    Layer.effect(
+      Overview,
+      Effect.gen(function* () {
+        const inspection = yield* DatabaseInspection
+        const redis = yield* RedisInspection
+        const replicas = yield* Replicas
+        const holds = yield* Holds
+        /** Null where the database is away, or lacks the table that a pending migration makes. */
+        const orNull = <A>(effect: Effect.Effect<A>) =>
+          Effect.map(Effect.option(Effect.catchCause(effect, () => Effect.fail(undefined))), Option.getOrNull)
+        const look = Effect.gen(function* () {
+          const { database, migrations } = yield* inspection.look
+          const found = database.reachable ? yield* orNull(replicas.all) : null
+          return {
+            version,
+            database,
+            migrations,
+            holds: database.reachable ? yield* orNull(holds.count) : null,
+            redis: yield* redis.look,
+            replicas: found === null ? null : found.map(toReplicaStatus),
+            providers: providersOf(found ?? [])
+          }
+        })
+        return Overview.of({ look })
+      })
+    )
+}

@@ -1,0 +1,79 @@
+import { existsSync, readdirSync } from "node:fs"
+import { join } from "node:path"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Redacted } from "effect"
+import { SqlClient } from "effect/sql"
+import * as Postgres from "../../src/layers/sql/Postgres.ts"
+import { freshDatabase } from "../support/Database.ts"
+import { describeWithPostgres } from "../support/Postgres.ts"
+import { freePort, spawned } from "../support/Spawned.ts"
+
+/** Debian's library for wrong clocks, in a directory for each architecture. */
+const library = readdirSync("/usr/lib", { withFileTypes: true })
+  .filter((entry) => entry.isDirectory())
+  .map(({ name }) => join("/usr/lib", name, "faketime/libfaketime.so.1"))
+  .find((path) => existsSync(path))
+
+if (library === undefined && process.env.QUARRY_REQUIRE_SERVICES === "1") {
+  throw new Error("QUARRY_REQUIRE_SERVICES=1, but Debian's package libfaketime is not installed")
+}
+
+const replica = Effect.fnUntraced(function* (env: Record<string, string>) {
+  const port = yield* freePort
+  const server = yield* spawned("src/main.ts", [], { LOG_FORMAT: "json", PORT: `${port}`, ...env })
+  const started = yield* server.said("Quarry listens at ")
+  assert.include(started, "Quarry listens at ")
+  const send = (method: string, path: string, headers: Record<string, string>, body?: object) =>
+    Effect.promise(async () => {
+      const response = await fetch(`http://127.0.0.1:${port}${path}`, {
+        method,
+        headers: { origin: env.BASE_URL ?? "", "content-type": "application/json", ...headers },
+        body: body === undefined ? null : JSON.stringify(body)
+      })
+      const cookies = response.headers.getSetCookie().map((line) => line.split(";", 1).join(""))
+      return { status: response.status, text: await response.text(), cookie: cookies[0] ?? "" }
+    })
+  return { send, said: server.said, started }
+})
+
+const clocks = { "ten days ahead": "+10d", "ten days behind": "-10d" }
+
+describeWithPostgres("two replicas", () => {
+  describe.skipIf(library === undefined)("with libfaketime", () => {
+    it.live.each(Object.entries(clocks))(
+      "R55: a session is the same at both, and lives for a week, when the clock of one is %s",
+      ([, offset]) =>
+        Effect.gen(function* () {
+          const { url } = yield* freshDatabase
+          const env = {
+            DATABASE_URL: Redacted.value(url),
+            BASE_URL: "http://quarry.test",
+            AUTH_SECRET: "a secret for tests, of 32 characters or more",
+            KEY_PEPPER: "a pepper for tests, of 32 characters or more"
+          }
+          const right = yield* replica(env)
+          const faked = { LD_PRELOAD: library ?? "", FAKETIME: offset, FAKETIME_DONT_FAKE_MONOTONIC: "1" }
+          const wrong = yield* replica({ ...env, ...faked })
+          assert.match(wrong.started, /This machine's clock is 1?\d*d? ?.*(ahead of|behind) the database's/)
+          for (const [index, [one, other]] of [[right, wrong] as const, [wrong, right] as const].entries()) {
+            const person = { email: `p${index}@example.com`, password: "correct horse battery staple", name: "P" }
+            const { cookie, status } = yield* one.send("POST", "/api/auth/sign-up/email", {}, person)
+            assert.strictEqual(status, 200)
+            for (const { send } of [other, one, other]) {
+              const { text } = yield* send("GET", "/api/auth/get-session", { cookie })
+              assert.include(text, person.email)
+              assert.strictEqual((yield* send("GET", "/v1/usage", { cookie })).status, 200)
+            }
+          }
+          const sessions = yield* Effect.flatMap(
+            SqlClient.SqlClient,
+            (sql) =>
+              sql`select extract(epoch from expires_at - clock_timestamp())::float8 / 86400 as days from auth_sessions`
+          ).pipe(Effect.provide(Postgres.layer({ url, poolSize: 1 })))
+          assert.strictEqual(sessions.length, 2)
+          for (const { days } of sessions) assert.closeTo(Number(days), 7, 0.01)
+        }),
+      120_000
+    )
+  })
+})
