@@ -12,7 +12,7 @@ import { AppConfig } from "./settings/Settings.ts"
 
 const settings = Layer.provideMerge(Logging.layer("stderr"), AppConfig.layer)
 
-const storage = Layer.provide(Storage.layer, settings)
+const storage = Layer.provide(Storage.commandLayer, settings)
 
 // A pace of this process alone is enough, because a check sends one search to each provider.
 const providers = Services.providers.pipe(
@@ -24,6 +24,7 @@ const quarry = Quarry.make({
   settings,
   database: Layer.provide(Storage.database, settings),
   providers,
+  secrets: Layer.provide(Storage.secretRotation, settings),
   storage
 })
 

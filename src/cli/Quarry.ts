@@ -8,6 +8,7 @@ import type { DocumentIndex } from "../services/DocumentIndex.ts"
 import type { KeyStore } from "../services/KeyStore.ts"
 import type { Ledger } from "../services/Ledger.ts"
 import type { ProviderStates } from "../services/ProviderStates.ts"
+import type { SecretRotation } from "../services/SecretRotation.ts"
 import type { AppConfig } from "../settings/Settings.ts"
 import { account } from "./account.ts"
 import { config } from "./config.ts"
@@ -17,6 +18,7 @@ import { ledger } from "./ledger.ts"
 import { migrate } from "./migrate.ts"
 import { CommandFailed, Json, presenter } from "./Output.ts"
 import { providers as providersCommand } from "./providers.ts"
+import { secrets as secretsCommand } from "./secrets.ts"
 
 /** The layers that commands need. Each is opened only for a command that needs it, after its flags are found valid. */
 export interface CommandLayers<E, R> {
@@ -25,11 +27,13 @@ export interface CommandLayers<E, R> {
   readonly database: Layer.Layer<SqlClient.SqlClient, E, R>
   /** The providers of the settings, which are connected to when they are asked. */
   readonly providers: Layer.Layer<AppConfig | ProviderStates, E, R>
+  /** The rotation of secrets, also of ones that the database does not know. */
+  readonly secrets: Layer.Layer<SecretRotation, E, R>
   readonly storage: Layer.Layer<Accounts | DocumentIndex | KeyStore | Ledger, E, R>
 }
 
 /** The operator's CLI: runs the command in the arguments. */
-export const make = <E, R>({ database, providers, settings, storage }: CommandLayers<E, R>) => {
+export const make = <E, R>({ database, providers, secrets, settings, storage }: CommandLayers<E, R>) => {
   const quarry = Command.make("quarry").pipe(
     Command.withDescription("Operate a Quarry: a web-search API"),
     Command.withSubcommands([
@@ -37,6 +41,7 @@ export const make = <E, R>({ database, providers, settings, storage }: CommandLa
       key(storage),
       documents(storage),
       ledger(storage),
+      secretsCommand(secrets),
       providersCommand(providers),
       migrate.pipe(Command.provide(database)),
       config.pipe(Command.provide(settings))

@@ -1,8 +1,8 @@
 import { Effect, Layer, type Redacted } from "effect"
 import * as Auth from "../layers/auth/Auth.ts"
 import * as EmailsLog from "../layers/auth/EmailsLog.ts"
+import { Keyrings } from "../services/Keyrings.ts"
 import { AppConfig } from "../settings/Settings.ts"
-import { Secrets } from "./Secrets.ts"
 import * as Storage from "./Storage.ts"
 
 const emails = Layer.unwrap(
@@ -21,10 +21,10 @@ const client = (clientId: string | undefined, clientSecret: Redacted.Redacted | 
 export const layer = Layer.unwrap(
   Effect.gen(function* () {
     const config = yield* AppConfig
-    const { authSecret } = yield* Secrets
+    const { AUTH_SECRET } = yield* Keyrings
     return Auth.layer({
       baseUrl: config.baseUrl,
-      secret: authSecret,
+      secrets: AUTH_SECRET,
       google: client(config.googleClientId, config.googleClientSecret),
       github: client(config.githubClientId, config.githubClientSecret)
     })

@@ -15,6 +15,7 @@ import { KeyStore, tooManyKeys } from "../../src/services/KeyStore.ts"
 import { CorrectionImpossible, type Discrepancy, Ledger } from "../../src/services/Ledger.ts"
 import type { Provider } from "../../src/services/Provider.ts"
 import { ProviderStates } from "../../src/services/ProviderStates.ts"
+import { SecretMismatch, SecretRotation } from "../../src/services/SecretRotation.ts"
 import { AppConfig } from "../../src/settings/Settings.ts"
 
 const account: Account = {
@@ -99,6 +100,21 @@ const providers = (refusals: ReadonlyArray<Refusal>) => {
   )
 }
 
+const settled = {
+  name: "KEY_PEPPER" as const,
+  state: "settled" as const,
+  processes: 2,
+  processesWithout: 0,
+  remaining: 0
+}
+
+const rotation = Layer.mock(SecretRotation, {
+  status: Effect.succeed([{ ...settled, state: "rotating" as const, remaining: 3 }]),
+  finish: ({ force }) =>
+    force ? Effect.succeed([settled]) : Effect.fail(new SecretMismatch({ message: "3 API keys were not used." })),
+  adopt: Effect.succeed([settled])
+})
+
 /** Runs a command line; what it printed and the exit code of the process. */
 const quarry = (
   args: ReadonlyArray<string>,
@@ -106,9 +122,10 @@ const quarry = (
 ) =>
   Effect.gen(function* () {
     const run = Quarry.make({
-      settings: AppConfig.layerTest({ keyPepper: Redacted.make("hunter2") }),
+      settings: AppConfig.layerTest({ keyPepper: [Redacted.make("hunter2")] }),
       providers: providers(foundations.refusals ?? []),
       database: Layer.effect(SqlClient.SqlClient, Effect.die(new Error("no command here needs it"))),
+      secrets: rotation,
       storage: foundations.storage ?? storage([])
     })
     const exit = yield* Effect.exit(Effect.tapCause(run(args), complain))
@@ -241,6 +258,23 @@ describe("quarry --json", () => {
       const { out } = yield* quarry(["config", "--json"])
       assert.strictEqual(JSON.parse(out.join()).KEY_PEPPER, "<redacted>")
       assert.notInclude((yield* quarry(["config"])).out.join(), "hunter2")
+    })
+  )
+
+  it.effect("secrets shows how far a rotation is, and ends nothing unasked", () =>
+    Effect.gen(function* () {
+      const { out } = yield* quarry(["secrets", "status"])
+      assert.deepStrictEqual(out.join("\n").split("\n"), [
+        "SECRET      STATE     PROCESSES  WITHOUT NEW  ON OLD VALUE",
+        "KEY_PEPPER  rotating  2          0            3"
+      ])
+      const state = { name: "KEY_PEPPER", state: "settled", processes: 2, processes_without: 0, remaining: 0 }
+      for (const line of ["secrets finish --force --json", "secrets adopt --yes --json"]) {
+        assert.deepStrictEqual(JSON.parse((yield* quarry(words(line))).out.at(-1) ?? ""), { secrets: [state] })
+      }
+      const { code, err } = yield* quarry(["secrets", "finish"])
+      assert.deepStrictEqual([code, err.at(-1)], [1, "quarry: 3 API keys were not used."])
+      assert.strictEqual((yield* quarry(["secrets", "adopt"])).code, 1)
     })
   )
 
