@@ -18,7 +18,8 @@ import { AppConfig } from "./settings/Settings.ts"
 const settings = Layer.provideMerge(Logging.layer("stderr"), AppConfig.layer)
 
 const storage = AccountRemoval.layer.pipe(
-  Layer.provideMerge([Storage.layer, SignIn.people]),
+  Layer.provideMerge(SignIn.people),
+  Layer.provideMerge(Storage.commandLayer),
   Layer.provideMerge(settings)
 )
 
@@ -32,6 +33,7 @@ const quarry = Quarry.make({
   settings,
   database: Layer.provide(Storage.database, settings),
   providers,
+  secrets: Layer.provideMerge(Storage.secretRotation, settings),
   storage,
   exportAccount
 })

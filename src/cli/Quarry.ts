@@ -12,6 +12,7 @@ import type { Ledger } from "../services/Ledger.ts"
 import type { People } from "../services/People.ts"
 import type { ProviderStates } from "../services/ProviderStates.ts"
 import type { QueryLog } from "../services/QueryLog.ts"
+import type { SecretRotation } from "../services/SecretRotation.ts"
 import type { AppConfig } from "../settings/Settings.ts"
 import type { ExportAccount } from "./account/look.ts"
 import { account } from "./account.ts"
@@ -25,6 +26,7 @@ import { migrate } from "./migrate.ts"
 import { Json, NotFound, Printed, presenter } from "./Output.ts"
 import { By } from "./operator.ts"
 import { providers as providersCommand } from "./providers.ts"
+import { secrets as secretsCommand } from "./secrets.ts"
 import { sessions } from "./sessions.ts"
 
 export type StorageServices =
@@ -45,6 +47,8 @@ export interface CommandLayers<E, R> {
   readonly database: Layer.Layer<SqlClient.SqlClient, E, R>
   /** The providers of the settings, which are connected to when they are asked. */
   readonly providers: Layer.Layer<AppConfig | ProviderStates, E, R>
+  /** The rotation of secrets, also of ones that the database does not know. */
+  readonly secrets: Layer.Layer<AppConfig | Audit | SecretRotation, E, R>
   readonly storage: Layer.Layer<StorageServices, E, R>
   /** The document of an account's export, which only `http` can write: the CLI does not import that room. */
   readonly exportAccount: ExportAccount
@@ -58,7 +62,7 @@ const printFailure = Effect.fnUntraced(function* (cause: Cause.Cause<unknown>) {
 })
 
 /** The operator's CLI: runs the command in the arguments. */
-export const make = <E, R>({ database, exportAccount, providers, settings, storage }: CommandLayers<E, R>) => {
+export const make = <E, R>({ database, exportAccount, providers, secrets, settings, storage }: CommandLayers<E, R>) => {
   const quarry = Command.make("quarry").pipe(
     Command.withDescription("Operate a Quarry: a web-search API"),
     Command.withSubcommands([
@@ -68,6 +72,7 @@ export const make = <E, R>({ database, exportAccount, providers, settings, stora
       audit(storage),
       documents(storage),
       ledger(storage),
+      secretsCommand(secrets),
       providersCommand(providers),
       migrate.pipe(Command.provide(database)),
       config.pipe(Command.provide(settings))
