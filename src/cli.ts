@@ -19,7 +19,8 @@ import { AppConfig } from "./settings/Settings.ts"
 const settings = Layer.provideMerge(Logging.layer("stderr"), AppConfig.layer)
 
 const storage = AccountRemoval.layer.pipe(
-  Layer.provideMerge([Storage.layer, SignIn.people]),
+  Layer.provideMerge(SignIn.people),
+  Layer.provideMerge(Storage.commandLayer),
   Layer.provideMerge(settings)
 )
 
@@ -35,6 +36,7 @@ const quarry = Quarry.make({
   inspection: Layer.provide(Inspection.layer, settings),
   overview: Layer.provide(Inspection.commandOverview, settings),
   providers,
+  secrets: Layer.provideMerge(Storage.secretRotation, settings),
   storage,
   exportAccount
 })

@@ -15,6 +15,7 @@ import type { Overview } from "../services/Overview.ts"
 import type { People } from "../services/People.ts"
 import type { ProviderStates } from "../services/ProviderStates.ts"
 import type { QueryLog } from "../services/QueryLog.ts"
+import type { SecretRotation } from "../services/SecretRotation.ts"
 import type { AppConfig } from "../settings/Settings.ts"
 import type { ExportAccount } from "./account/look.ts"
 import { account } from "./account.ts"
@@ -32,6 +33,7 @@ import { By } from "./operator.ts"
 import { providers as providersCommand } from "./providers.ts"
 import { query } from "./query.ts"
 import { request } from "./request.ts"
+import { secrets as secretsCommand } from "./secrets.ts"
 import { sessions } from "./sessions.ts"
 import { status } from "./status.ts"
 import { usage } from "./usage.ts"
@@ -58,6 +60,8 @@ export interface CommandLayers<E, R> {
   readonly inspection: Layer.Layer<Holds | OperatorLog, E, R>
   /** The look at the whole deployment. It changes nothing. */
   readonly overview: Layer.Layer<Overview, E, R>
+  /** The rotation of secrets, also of ones that the database does not know. */
+  readonly secrets: Layer.Layer<AppConfig | Audit | SecretRotation, E, R>
   readonly storage: Layer.Layer<StorageServices, E, R>
   /** The document of an account's export, which only `http` can write: the CLI does not import that room. */
   readonly exportAccount: ExportAccount
@@ -72,7 +76,7 @@ const printFailure = Effect.fnUntraced(function* (cause: Cause.Cause<unknown>) {
 
 /** The operator's CLI: runs the command in the arguments. */
 export const make = <E, R>(layers: CommandLayers<E, R>) => {
-  const { database, exportAccount, inspection, overview, providers, settings, storage } = layers
+  const { database, exportAccount, inspection, overview, providers, secrets, settings, storage } = layers
   const quarry = Command.make("quarry").pipe(
     Command.withDescription("Operate a Quarry: a web-search API"),
     Command.withSubcommands([
@@ -88,6 +92,7 @@ export const make = <E, R>(layers: CommandLayers<E, R>) => {
       batch(inspection),
       request(inspection),
       usage(inspection),
+      secretsCommand(secrets),
       providersCommand(providers),
       migrate.pipe(Command.provide(database)),
       config.pipe(Command.provide(settings))

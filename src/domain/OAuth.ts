@@ -10,6 +10,7 @@ export const appScopes = ["search", "offline_access"] as const
 
 /** The prefix of access tokens, so that secret scanners recognise them. */
 export const accessTokenPrefix = "quarry_at_"
+export const refreshTokenPrefix = "quarry_rt_"
 
 export const signInPath = "/oauth/sign-in"
 export const signUpPath = "/oauth/sign-up"

@@ -1,5 +1,15 @@
 import { randomBytes } from "node:crypto"
-import { Context, Effect, FileSystem, Layer, Path, type PlatformError, Redacted, Schema } from "effect"
+import {
+  type Array as Arr,
+  Context,
+  Effect,
+  FileSystem,
+  Layer,
+  Path,
+  type PlatformError,
+  Redacted,
+  Schema
+} from "effect"
 import { OperatorError } from "../domain/OperatorError.ts"
 import { rootCauseMessage } from "../domain/rootCause.ts"
 import { AppConfig } from "../settings/Settings.ts"
@@ -7,22 +17,26 @@ import { AppConfig } from "../settings/Settings.ts"
 /** The directory cannot give the secrets; the message says why and what to do. */
 export class SecretsUnavailable extends OperatorError("SecretsUnavailable") {}
 
-/** The two secrets that a deployment signs and digests with. */
+/** The two secrets that a deployment signs and digests with: during a rotation the new value and the old one. */
 export interface SecretValues {
-  readonly authSecret: Redacted.Redacted
-  readonly keyPepper: Redacted.Redacted
+  readonly authSecret: Arr.NonEmptyReadonlyArray<Redacted.Redacted>
+  readonly keyPepper: Arr.NonEmptyReadonlyArray<Redacted.Redacted>
 }
 
 const fileName = "secrets.json"
 
-const File = Schema.fromJsonString(
-  Schema.Struct({ authSecret: Schema.NonEmptyString, keyPepper: Schema.NonEmptyString })
-)
+/** A text, or during a rotation a list of two. */
+const OneOrTwo = Schema.Union([Schema.NonEmptyString, Schema.Tuple([Schema.NonEmptyString, Schema.NonEmptyString])])
+
+const File = Schema.fromJsonString(Schema.Struct({ authSecret: OneOrTwo, keyPepper: OneOrTwo }))
 type File = typeof File.Type
 
 const makeSecrets = Effect.sync(
   (): File => ({ authSecret: randomBytes(32).toString("base64"), keyPepper: randomBytes(32).toString("base64") })
 )
+
+const valuesOf = (kept: File["keyPepper"]): Arr.NonEmptyReadonlyArray<Redacted.Redacted> =>
+  typeof kept === "string" ? [Redacted.make(kept)] : [Redacted.make(kept[0]), Redacted.make(kept[1])]
 
 /** True for an entry that neither Quarry nor an operating system puts into an empty directory. */
 const isUnknownEntry = (name: string): boolean =>
@@ -101,8 +115,8 @@ export class Secrets extends Context.Service<Secrets, SecretValues>()("quarry/pr
                 Effect.catchTag("PlatformError", (error) => Effect.fail(unusable(dataDir)(error)))
               )
         return {
-          authSecret: authSecret ?? Redacted.make(own.authSecret),
-          keyPepper: keyPepper ?? Redacted.make(own.keyPepper)
+          authSecret: authSecret ?? valuesOf(own.authSecret),
+          keyPepper: keyPepper ?? valuesOf(own.keyPepper)
         }
       })
     )

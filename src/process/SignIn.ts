@@ -4,8 +4,8 @@ import * as EmailsLog from "../layers/auth/EmailsLog.ts"
 import * as PeopleBetterAuth from "../layers/auth/PeopleBetterAuth.ts"
 import * as SessionsBetterAuth from "../layers/auth/SessionsBetterAuth.ts"
 import * as Ids from "../layers/Ids.ts"
+import { Keyrings } from "../services/Keyrings.ts"
 import { AppConfig } from "../settings/Settings.ts"
-import { Secrets } from "./Secrets.ts"
 import * as Storage from "./Storage.ts"
 
 const emails = Layer.unwrap(
@@ -24,10 +24,10 @@ const client = (clientId: string | undefined, clientSecret: Redacted.Redacted | 
 export const layer = Layer.unwrap(
   Effect.gen(function* () {
     const config = yield* AppConfig
-    const { authSecret } = yield* Secrets
+    const { AUTH_SECRET } = yield* Keyrings
     return Auth.layer({
       baseUrl: config.baseUrl,
-      secret: authSecret,
+      secrets: AUTH_SECRET,
       google: client(config.googleClientId, config.googleClientSecret),
       github: client(config.githubClientId, config.githubClientSecret)
     })
@@ -38,7 +38,7 @@ export const layer = Layer.unwrap(
 export const people = Layer.unwrap(
   Effect.gen(function* () {
     const { baseUrl } = yield* AppConfig
-    const { authSecret: secret } = yield* Secrets
-    return Layer.merge(SessionsBetterAuth.layer({ baseUrl, secret }), PeopleBetterAuth.layer({ baseUrl, secret }))
+    const { AUTH_SECRET: secrets } = yield* Keyrings
+    return Layer.merge(SessionsBetterAuth.layer({ baseUrl, secrets }), PeopleBetterAuth.layer({ baseUrl, secrets }))
   })
 ).pipe(Layer.provide([Storage.database, Ids.layer]))

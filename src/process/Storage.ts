@@ -4,12 +4,15 @@ import * as AccountsSql from "../layers/sql/AccountsSql.ts"
 import * as AuditSql from "../layers/sql/AuditSql.ts"
 import * as DatabaseClock from "../layers/sql/DatabaseClock.ts"
 import * as DocumentIndexSql from "../layers/sql/DocumentIndexSql.ts"
+import * as KeyringsSql from "../layers/sql/KeyringsSql.ts"
 import * as KeyStoreSql from "../layers/sql/KeyStoreSql.ts"
 import * as LedgerSql from "../layers/sql/LedgerSql.ts"
 import * as Migrations from "../layers/sql/Migrations.ts"
 import * as Pglite from "../layers/sql/Pglite.ts"
 import * as Postgres from "../layers/sql/Postgres.ts"
 import * as QueryLogSql from "../layers/sql/QueryLogSql.ts"
+import * as SecretRotationSql from "../layers/sql/SecretRotationSql.ts"
+import { Keyrings } from "../services/Keyrings.ts"
 import { AppConfig } from "../settings/Settings.ts"
 import { Secrets } from "./Secrets.ts"
 
@@ -33,24 +36,36 @@ export const database = Layer.unwrap(
   })
 ).pipe(Layer.provideMerge(Secrets.layer))
 
-const keyStore = Layer.unwrap(Effect.map(Secrets, ({ keyPepper }) => KeyStoreSql.layer({ pepper: keyPepper })))
+const given = Effect.map(Secrets, ({ authSecret, keyPepper }) => ({ AUTH_SECRET: authSecret, KEY_PEPPER: keyPepper }))
+
+const keyrings = (options: { readonly reports: boolean }) =>
+  Layer.unwrap(Effect.map(given, (secrets) => KeyringsSql.layer(secrets, options)))
+
+const keyStore = Layer.unwrap(Effect.map(Keyrings, ({ KEY_PEPPER }) => KeyStoreSql.layer({ pepper: KEY_PEPPER })))
+
+/** The rotation of the secrets with its audit, which works with secrets that the database does not know. */
+export const secretRotation = Layer.unwrap(Effect.map(given, SecretRotationSql.layer)).pipe(
+  Layer.merge(AuditSql.layer),
+  Layer.provide(Migrations.layer),
+  Layer.provide(database)
+)
 
 const queryLog = Layer.unwrap(
   Effect.map(AppConfig, ({ queryLogRetention }) => QueryLogSql.layer({ retention: queryLogRetention }))
 )
 
-/** All stores, on the database with the present schema. */
-export const layer = Layer.mergeAll(
-  AccountsSql.layer,
-  AuditSql.layer,
-  keyStore,
-  LedgerSql.layer(),
-  DocumentIndexSql.layer,
-  queryLog
-).pipe(
-  // Everything that stands on the stores has the database's clock too: sign-in, and the usage of an account.
-  Layer.provideMerge(DatabaseClock.layer()),
-  Layer.provideMerge(Migrations.layer),
-  Layer.provide(database),
-  Layer.provide(Ids.layer)
-)
+const stores = (options: { readonly reports: boolean }) =>
+  Layer.mergeAll(AccountsSql.layer, AuditSql.layer, keyStore, LedgerSql.layer(), DocumentIndexSql.layer, queryLog).pipe(
+    Layer.provideMerge(keyrings(options)),
+    // Everything that stands on the stores has the database's clock too: sign-in, and the usage of an account.
+    Layer.provideMerge(DatabaseClock.layer()),
+    Layer.provideMerge(Migrations.layer),
+    Layer.provide(database),
+    Layer.provide(Ids.layer)
+  )
+
+/** All stores of the server, on the database with the present schema. */
+export const layer = stores({ reports: true })
+
+/** The stores of a command, which is no replica: a rotation does not wait for it. */
+export const commandLayer = stores({ reports: false })

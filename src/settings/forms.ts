@@ -1,4 +1,4 @@
-import { Duration, Option, Redacted, Schema } from "effect"
+import { Array as Arr, Duration, Option, Redacted, Schema } from "effect"
 import { type Target, targets } from "../domain/Target.ts"
 
 /** The form of a variable's text. */
@@ -44,10 +44,21 @@ export const hostName = form(matching(/^[\w.:%-]+$/), "a host name or address")
 /** The secret that signs sessions or digests keys must not be guessed: `openssl rand -base64 32` gives 44 characters. */
 const minSecretCharacters = 32
 
-export const signingSecret = secret(
-  textThat((text) => text.trim().length >= minSecretCharacters),
-  `a random text of at least ${minSecretCharacters} characters, such as \`openssl rand -base64 32\` makes`
-)
+/**
+ * One secret, or two during a rotation, the new one first. A comma separates two only where both sides are long enough:
+ * a secret may be a sentence.
+ */
+export const signingSecrets: Form<Arr.NonEmptyReadonlyArray<Redacted.Redacted>> = {
+  decode: (text) => {
+    const isLong = (part: string) => part.trim().length >= minSecretCharacters
+    const parts = text.split(",")
+    const secrets = parts.length === 2 && parts.every(isLong) ? parts : [text]
+    const values = secrets.map((it) => Redacted.make(it))
+    return isLong(text) && Arr.isArrayNonEmpty(values) ? Option.some(values) : Option.none()
+  },
+  takes: `a random text of at least ${minSecretCharacters} characters, such as \`openssl rand -base64 32\` makes, or during a rotation new,old`,
+  hides: "everything"
+}
 
 export const oneOf = <const A extends string>(values: ReadonlyArray<A>, takes: string): Form<A> =>
   form(Schema.Literals(values), takes)

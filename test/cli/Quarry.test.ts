@@ -18,7 +18,11 @@ import { CorrectionImpossible, type Discrepancy, Ledger } from "../../src/servic
 import { People } from "../../src/services/People.ts"
 import type { Provider } from "../../src/services/Provider.ts"
 import { ProviderStates } from "../../src/services/ProviderStates.ts"
+
 import { QueryLog } from "../../src/services/QueryLog.ts"
+
+import { SecretMismatch, SecretRotation } from "../../src/services/SecretRotation.ts"
+
 import { AppConfig } from "../../src/settings/Settings.ts"
 import * as AuditMemory from "../../src/testing/AuditMemory.ts"
 import { MemoryStore } from "../../src/testing/MemoryStore.ts"
@@ -138,6 +142,22 @@ const providers = (refusals: ReadonlyArray<Refusal>) => {
 const printPiece = (piece: string | Uint8Array) => Console.log(piece)
 const stdio = Stdio.layerTest({ stdout: () => Sink.forEach(printPiece) })
 
+const settled = {
+  name: "KEY_PEPPER" as const,
+  state: "settled" as const,
+  processes: 2,
+  processesWithout: 0,
+  remaining: 0
+}
+
+const rotation = Layer.mock(SecretRotation, {
+  status: Effect.succeed([{ ...settled, state: "rotating" as const, remaining: 3 }]),
+  finish: ({ force }) =>
+    force ? Effect.succeed([settled]) : Effect.fail(new SecretMismatch({ message: "3 API keys were not used." })),
+  rotate: Effect.succeed([settled]),
+  adopt: Effect.succeed([settled])
+})
+
 /** Runs a command line; what it printed and the exit code of the process. */
 const quarry = (
   args: ReadonlyArray<string>,
@@ -145,11 +165,12 @@ const quarry = (
 ) =>
   Effect.gen(function* () {
     const run = Quarry.make({
-      settings: AppConfig.layerTest({ keyPepper: Redacted.make("hunter2") }),
+      settings: AppConfig.layerTest({ keyPepper: [Redacted.make("hunter2")] }),
       providers: providers(foundations.refusals ?? []),
       database: Layer.effect(SqlClient.SqlClient, Effect.die(new Error("no command here needs it"))),
       inspection: Layer.effectContext(Effect.die(new Error("no command here needs it"))),
       overview: Layer.effectContext(Effect.die(new Error("no command here needs it"))),
+      secrets: Layer.merge(rotation, foundations.storage ?? storage([])),
       storage: foundations.storage ?? storage([]),
       exportAccount: ({ id }) => Effect.succeed(Stream.make(`{"account":`, `"${id}"}`))
     })
@@ -335,6 +356,23 @@ describe("quarry --json", () => {
     })
   )
 
+  it.effect("secrets shows how far a rotation is, and ends nothing unasked", () =>
+    Effect.gen(function* () {
+      const { out } = yield* quarry(["secrets", "status"])
+      assert.deepStrictEqual(out.join("\n").split("\n"), [
+        "SECRET      STATE     PROCESSES  WITHOUT NEW  ON OLD VALUE",
+        "KEY_PEPPER  rotating  2          0            3"
+      ])
+      const state = { name: "KEY_PEPPER", state: "settled", processes: 2, processes_without: 0, remaining: 0 }
+      for (const line of ["secrets finish --force --json", "secrets adopt --yes --json"]) {
+        assert.deepStrictEqual(JSON.parse((yield* quarry(words(line))).out.at(-1) ?? ""), { secrets: [state] })
+      }
+      const { code, err } = yield* quarry(["secrets", "finish"])
+      assert.deepStrictEqual([code, err.at(-1)], [1, "quarry: 3 API keys were not used."])
+      assert.strictEqual((yield* quarry(["secrets", "adopt"])).code, 1)
+    })
+  )
+
   it.effect("an adjustment that is refused is exit 1 with what to do", () =>
     Effect.gen(function* () {
       const { code, err, out } = yield* quarry([
@@ -402,7 +440,10 @@ describe("quarry audit", () => {
     ["key revoke --id key_1", "key_1", { account: "acc_1" }],
     ["key revoke --all --account acc_1 --yes", "acc_1", { keys: 1 }],
     ["index load data/starter-index.jsonl.gz", null, { file: resolve("data/starter-index.jsonl.gz") }],
-    ["index clear", null, { documents: 3 }]
+    ["index clear", null, { documents: 3 }],
+    ["secrets rotate", null, {}],
+    ["secrets finish --force", null, { force: true }],
+    ["secrets adopt --yes", null, {}]
   ] as const)("%s is recorded, without secrets, addresses and names", ([line, subject, args]) =>
     Effect.gen(function* () {
       const entries = yield* entryOf(line)

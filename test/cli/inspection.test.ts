@@ -41,6 +41,7 @@ const quarry = (line: string, found: Status = status({})) =>
       settings: AppConfig.layerTest(),
       database: unused,
       providers: unused,
+      secrets: unused,
       storage: unused,
       exportAccount: () => Effect.die(new Error("no command here needs it")),
       overview: Layer.succeed(Overview, { look: Effect.succeed(found) }),

@@ -7,7 +7,10 @@ import { AppConfig } from "../../src/settings/Settings.ts"
 const open = (overrides: Partial<AppConfig["Service"]>) =>
   Effect.map(
     Effect.provide(Secrets, Layer.fresh(Secrets.layer).pipe(Layer.provide(AppConfig.layerTest(overrides)))),
-    ({ authSecret, keyPepper }) => ({ authSecret: Redacted.value(authSecret), keyPepper: Redacted.value(keyPepper) })
+    ({ authSecret, keyPepper }) => ({
+      authSecret: authSecret.map(Redacted.value).join(),
+      keyPepper: keyPepper.map(Redacted.value).join()
+    })
   )
 
 const directory = Effect.gen(function* () {
@@ -53,7 +56,7 @@ describe("Secrets", () => {
     Effect.gen(function* () {
       const { dataDir } = yield* directory
       const kept = yield* open({ dataDir })
-      const opened = yield* open({ dataDir, keyPepper: Redacted.make("mine") })
+      const opened = yield* open({ dataDir, keyPepper: [Redacted.make("mine")] })
       assert.deepStrictEqual(opened, { ...kept, keyPepper: "mine" })
     }).pipe(Effect.provide(NodeServices.layer))
   )

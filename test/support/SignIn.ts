@@ -6,6 +6,7 @@ import { AccessTokens } from "../../src/services/AccessTokens.ts"
 import { AuthorizationRequests } from "../../src/services/AuthorizationRequests.ts"
 import { AuthRoutes } from "../../src/services/AuthRoutes.ts"
 import { type Email, Emails } from "../../src/services/Emails.ts"
+import { type Keyring, singleKeyring } from "../../src/services/Keyrings.ts"
 import { Sessions } from "../../src/services/Sessions.ts"
 import { type Browser, SignIn } from "../../src/services/SignIn.ts"
 
@@ -22,6 +23,7 @@ export interface Answered {
 export interface ReplicaOptions {
   readonly baseUrl?: string
   readonly secret?: string
+  readonly secrets?: Keyring
   /** True with a mail server. */
   readonly delivers?: boolean
   readonly google?: ProviderClient
@@ -41,9 +43,11 @@ export const makeReplica = Effect.fnUntraced(function* (options: ReplicaOptions 
     delivers: options.delivers ?? false,
     send: (email) => Effect.asVoid(Queue.offer(outbox, email))
   })
-  const secret = Redacted.make(options.secret ?? "a secret of at least thirty-two characters for tests")
+  const secrets =
+    options.secrets ??
+    singleKeyring(Redacted.make(options.secret ?? "a secret of at least thirty-two characters for tests"))
   const context = yield* Layer.build(
-    Layer.fresh(Auth.layer({ baseUrl, secret, google: options.google, github: options.github })).pipe(
+    Layer.fresh(Auth.layer({ baseUrl, secrets, google: options.google, github: options.github })).pipe(
       Layer.provide(emails)
     )
   )

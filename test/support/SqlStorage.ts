@@ -11,6 +11,7 @@ import * as OperatorLogSql from "../../src/layers/sql/OperatorLogSql.ts"
 import * as QueryLogSql from "../../src/layers/sql/QueryLogSql.ts"
 import * as ReplicasSql from "../../src/layers/sql/ReplicasSql.ts"
 import { CheckRows } from "../../src/layers/sql/Rows.ts"
+import { singleKeyring } from "../../src/services/Keyrings.ts"
 import { Backdoor } from "./Backdoor.ts"
 
 /** The key of the digests of API keys: a process that is to know them must be started with it. */
@@ -58,7 +59,7 @@ export const replica = () =>
   Layer.mergeAll(
     AccountsSql.layer,
     AuditSql.layer,
-    KeyStoreSql.layer({ pepper: Redacted.make(pepper) }),
+    KeyStoreSql.layer({ pepper: singleKeyring(Redacted.make(pepper)) }),
     LedgerSql.layer({ sweepInterval: Duration.infinity }),
     QueryLogSql.layer({ maintenanceInterval: Duration.infinity }),
     HoldsSql.layer,

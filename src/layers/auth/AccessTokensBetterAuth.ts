@@ -6,7 +6,7 @@ import { AccessTokens } from "../../services/AccessTokens.ts"
 import { AccountRow, toAccount } from "../sql/AccountsSql.ts"
 import { columnsOf, rowOf } from "../sql/Rows.ts"
 import { retryTransient } from "../sql/Transient.ts"
-import { digestOf } from "./Digest.ts"
+import { digestsOf } from "./Digest.ts"
 import type { SignInOptions } from "./Options.ts"
 
 /** Our prefix, and the token that the library generates. */
@@ -21,8 +21,8 @@ const accountRow = rowOf(AccountRow)
  */
 export const layer = ({
   baseUrl,
-  secret
-}: Pick<SignInOptions, "baseUrl" | "secret">): Layer.Layer<AccessTokens, never, SqlClient.SqlClient> =>
+  secrets
+}: Pick<SignInOptions, "baseUrl" | "secrets">): Layer.Layer<AccessTokens, never, SqlClient.SqlClient> =>
   Layer.effect(
     AccessTokens,
     Effect.gen(function* () {
@@ -41,7 +41,7 @@ export const layer = ({
                 from auth_access_tokens t
                 join auth_users u on u.id = t.user_id
                 join accounts a on a.id = u.account_id and a.deleted_at is null
-                where t.digest = ${digestOf(secret, "access_token", token)} and t.expires_at > clock_timestamp()
+                where t.digest = any (${digestsOf(secrets, "access_token", token)}::text[]) and t.expires_at > clock_timestamp()
                   and t.revoked_at is null and t.resources = ${resources}`)
             )
             if (row === undefined) return yield* unauthorized

@@ -7,6 +7,7 @@ import { SqlClient } from "effect/sql"
 import { authPath, canAuthorizeApps, failurePath } from "../../domain/OAuth.ts"
 import { maxEmailCharacters } from "../../domain/Plan.ts"
 import { Emails } from "../../services/Emails.ts"
+import type { SecretValue } from "../../services/Keyrings.ts"
 import { StoreClock } from "../../services/StoreClock.ts"
 import { type Attempts, makeAttempts } from "./Attempts.ts"
 import { type Bridge, makeBridge } from "./Database.ts"
@@ -16,7 +17,7 @@ import { type Mail, makeMail } from "./Mail.ts"
 import { type Membership, makeMembership } from "./Membership.ts"
 import { makeOAuth } from "./OAuth.ts"
 import { rewriteAppRequest, rewriteAppResponse } from "./OAuthRequests.ts"
-import type { ProviderClient, SignInOptions } from "./Options.ts"
+import type { LibraryOptions, ProviderClient } from "./Options.ts"
 import * as PasswordHooks from "./PasswordHooks.ts"
 import { addIssues, readRequest } from "./Requests.ts"
 import { linkLifetime } from "./ResetToken.ts"
@@ -41,7 +42,7 @@ const limits = {
 const addressHeader = "x-quarry-client"
 
 interface Deps {
-  readonly options: SignInOptions
+  readonly options: LibraryOptions
   readonly sql: SqlClient.SqlClient
   readonly skewMs: () => number
   readonly bridge: Bridge
@@ -53,7 +54,7 @@ interface Deps {
 }
 
 /** Sets up the library: the result handles a request of a client at an address. */
-export const make = Effect.fnUntraced(function* (options: SignInOptions) {
+export const make = Effect.fnUntraced(function* (options: LibraryOptions) {
   const bridge = yield* makeBridge
   const auth = betterAuth(yield* configure(options, bridge))
 
@@ -81,7 +82,7 @@ export const make = Effect.fnUntraced(function* (options: SignInOptions) {
       )
 })
 
-const configure = Effect.fnUntraced(function* (options: SignInOptions, bridge: Bridge) {
+const configure = Effect.fnUntraced(function* (options: LibraryOptions, bridge: Bridge) {
   const { delivers } = yield* Emails
   const attempts = yield* makeAttempts(options.secret)
   const makeToken = (characters: number) => generateRandomString(characters, "a-z", "A-Z", "0-9")
@@ -118,13 +119,20 @@ const configure = Effect.fnUntraced(function* (options: SignInOptions, bridge: B
   } satisfies BetterAuthOptions
 })
 
+/** The library wants a number for each secret, by which it finds the one that a text was encrypted with. */
+const toVersion = ({ fingerprint, secret }: SecretValue) => ({
+  version: Number.parseInt(fingerprint.slice(0, 8), 16),
+  value: Redacted.value(secret)
+})
+
 /** The site that the library serves, and the requests that it trusts. */
-const siteOptions = ({ baseUrl, secret }: SignInOptions) =>
+const siteOptions = ({ baseUrl, secret, values }: LibraryOptions) =>
   ({
     appName: "Quarry",
     baseURL: baseUrl,
     basePath: authPath,
     secret: Redacted.value(secret),
+    ...(values.length > 1 && { secrets: values.map(toVersion) }),
     trustedOrigins: [new URL(baseUrl).origin],
     telemetry: { enabled: false },
     onAPIError: { errorURL: `${baseUrl}${failurePath}` },

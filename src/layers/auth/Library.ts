@@ -2,7 +2,9 @@ import { Context, Effect, Layer, type Scope } from "effect"
 import type { SqlClient } from "effect/sql"
 import type { Accounts } from "../../services/Accounts.ts"
 import type { Emails } from "../../services/Emails.ts"
+import type { SecretValue } from "../../services/Keyrings.ts"
 import type { SignInOptions } from "./Options.ts"
+import { renewTokens } from "./Renewal.ts"
 
 /** The sign-in library. Only layers of this folder use it, because it speaks HTTP. */
 export class Library extends Context.Service<
@@ -19,16 +21,30 @@ export const layer = (options: SignInOptions): Layer.Layer<Library, never, Accou
     Library,
     Effect.gen(function* () {
       const context = yield* Effect.context<Accounts | Emails | SqlClient.SqlClient | Scope.Scope>()
-      const library = yield* Effect.promise(() => import("./BetterAuth.ts")).pipe(
-        Effect.flatMap(({ make }) => make(options)),
-        Effect.provideContext(context),
-        Effect.uninterruptible,
-        Effect.cached
-      )
+      const make = (secret: SecretValue) =>
+        Effect.promise(() => import("./BetterAuth.ts")).pipe(
+          Effect.flatMap(({ make }) => make({ ...options, secret: secret.secret, values: options.secrets.values() })),
+          Effect.provideContext(context),
+          Effect.uninterruptible,
+          Effect.cached
+        )
+      /** A copy of the library for each secret that new things are made with: a rotation changes it once. */
+      const copies = new Map<string, Effect.Success<ReturnType<typeof make>>>()
+      const present = Effect.suspend(() => {
+        const [secret] = options.secrets.values()
+        const copy = copies.get(secret.fingerprint)
+        if (copy !== undefined) return copy
+        return Effect.flatMap(make(secret), (made) => {
+          const winner = copies.get(secret.fingerprint) ?? made
+          copies.set(secret.fingerprint, winner)
+          return winner
+        })
+      })
       return Library.of({
         handle: Effect.fnUntraced(function* (request, address) {
-          const handle = yield* library
-          const response = yield* handle(request, address)
+          const handle = yield* present
+          const renewed = yield* Effect.provideContext(renewTokens(options.secrets, request), context)
+          const response = yield* handle(renewed, address)
           if (response.status < 500) return response
           return yield* Effect.die(new Error(`sign-in failed with ${response.status}`))
         })

@@ -9,6 +9,7 @@ import {
   appScopes,
   consentPath,
   isPrivateUseScheme,
+  refreshTokenPrefix,
   resourceOf,
   signInPath
 } from "../../domain/OAuth.ts"
@@ -31,8 +32,6 @@ const limits = {
   /** Rows that one request deletes at most. */
   deletedRows: 1000
 }
-
-const refreshTokenPrefix = "quarry_rt_"
 
 const perMinute = (max: number) => ({ window: 60, max })
 

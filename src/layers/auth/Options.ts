@@ -1,4 +1,5 @@
 import type { Redacted } from "effect"
+import type { Keyring, SecretValue } from "../../services/Keyrings.ts"
 import type { IdentityProvider } from "../../services/SignIn.ts"
 
 /** The registration of this deployment at an identity provider. */
@@ -11,11 +12,17 @@ export interface ProviderClient {
 export interface SignInOptions {
   /** The address that clients use, without a trailing slash. */
   readonly baseUrl: string
-  readonly secret: Redacted.Redacted
+  readonly secrets: Keyring
   readonly google?: ProviderClient | undefined
   readonly github?: ProviderClient | undefined
 }
 
+/** The settings of one copy of the library, which signs with one secret and reads what others have encrypted. */
+export interface LibraryOptions extends Omit<SignInOptions, "secrets"> {
+  readonly secret: Redacted.Redacted
+  readonly values: ReadonlyArray<SecretValue>
+}
+
 /** The identity providers at which this deployment is registered. */
-export const providersOf = (options: SignInOptions): ReadonlyArray<IdentityProvider> =>
+export const providersOf = (options: Omit<SignInOptions, "secrets">): ReadonlyArray<IdentityProvider> =>
   (["google", "github"] as const).filter((name) => options[name] !== undefined)

@@ -16,7 +16,7 @@ const idRows = rowsOf(IdRow)
 const personRow = rowOf(Schema.Struct({ id: Schema.String, account_id: Schema.NullOr(Schema.String) }))
 const expiryRow = rowOf(Schema.Struct({ expires_at: Schema.Date }))
 
-interface Deps extends Pick<SignInOptions, "baseUrl" | "secret"> {
+interface Deps extends Pick<SignInOptions, "baseUrl" | "secrets"> {
   readonly sql: SqlClient.SqlClient
   readonly ids: Ids["Service"]
 }
@@ -51,9 +51,9 @@ const setEmail = ({ sql }: Deps) =>
     Effect.catchTag("SqlError", Effect.die)
   )
 
-/** A text that is as hard to guess as the library's own. */
+/** A token in the form of the library's own, by which a rotation of the secret finds it. 128 bits: nobody guesses it. */
 const makeToken = ({ ids }: Deps) =>
-  Effect.map(ids.entropy((tokenCharacters * 3) / 4), (bytes) => Buffer.from(bytes).toString("base64url"))
+  Effect.map(ids.entropy(tokenCharacters / 2), (bytes) => Buffer.from(bytes).toString("hex"))
 
 /**
  * The account's person, or who has signed up with its address, or a new one. A sign-in joins a person without an account
@@ -79,7 +79,8 @@ const makeSignInLink = (deps: Deps) =>
     function* (account: Account) {
       if (account.email === "") return yield* PersonError.withoutAddress(account.id)
       const token = yield* makeToken(deps)
-      const stored = yield* expiryRow(storeResetToken(deps.sql, deps.secret, token, yield* personOf(deps, account)))
+      const [{ secret }] = deps.secrets.values()
+      const stored = yield* expiryRow(storeResetToken(deps.sql, secret, token, yield* personOf(deps, account)))
       const page = new URL(confirmPath, deps.baseUrl)
       page.searchParams.set("token", token)
       return { link: Redacted.make(page.href), expiresAt: stored?.expires_at.getTime() ?? 0 }
@@ -91,12 +92,12 @@ const makeSignInLink = (deps: Deps) =>
 /** The people of the sign-in library's tables, without loading it. */
 export const layer = ({
   baseUrl,
-  secret
-}: Pick<SignInOptions, "baseUrl" | "secret">): Layer.Layer<People, never, SqlClient.SqlClient | Ids> =>
+  secrets
+}: Pick<SignInOptions, "baseUrl" | "secrets">): Layer.Layer<People, never, SqlClient.SqlClient | Ids> =>
   Layer.effect(
     People,
     Effect.gen(function* () {
-      const deps: Deps = { sql: yield* SqlClient.SqlClient, ids: yield* Ids, baseUrl, secret }
+      const deps: Deps = { sql: yield* SqlClient.SqlClient, ids: yield* Ids, baseUrl, secrets }
       return People.of({
         endSessions: endSessions(deps),
         setEmail: setEmail(deps),

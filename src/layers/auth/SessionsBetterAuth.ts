@@ -1,11 +1,12 @@
-import { Effect, Layer, type Redacted, Schema } from "effect"
+import { Effect, Layer, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { unauthorized } from "../../domain/errors.ts"
+import type { Keyring } from "../../services/Keyrings.ts"
 import { Sessions } from "../../services/Sessions.ts"
 import { AccountRow, toAccount } from "../sql/AccountsSql.ts"
 import { columnsOf, rowOf, rowsOf } from "../sql/Rows.ts"
 import { retryTransient } from "../sql/Transient.ts"
-import { digestOf, tokenOf } from "./Digest.ts"
+import { digestsOf, tokenOf } from "./Digest.ts"
 import type { SignInOptions } from "./Options.ts"
 
 const accountColumns = columnsOf(AccountRow, "a")
@@ -14,14 +15,14 @@ const personRows = rowsOf(Schema.Struct({ id: Schema.String }))
 
 interface Deps {
   readonly sql: SqlClient.SqlClient
-  readonly secret: Redacted.Redacted
+  readonly secrets: Keyring
 }
 
 /** Read for every request, so that a session that ends at one replica ends at all of them. */
-const authenticate = ({ secret, sql }: Deps): Sessions["Service"]["authenticate"] =>
+const authenticate = ({ secrets, sql }: Deps): Sessions["Service"]["authenticate"] =>
   Effect.fn("Sessions.authenticate")(
     function* (cookie) {
-      const token = tokenOf(secret, cookie)
+      const token = tokenOf(secrets, cookie)
       if (token === undefined) return yield* unauthorized
       const row = yield* retryTransient(
         sessionRow(sql`
@@ -29,7 +30,7 @@ const authenticate = ({ secret, sql }: Deps): Sessions["Service"]["authenticate"
           from auth_sessions s
           join auth_users u on u.id = s.user_id
           join accounts a on a.id = u.account_id and a.deleted_at is null
-          where s.digest = ${digestOf(secret, "session", token)} and s.expires_at > clock_timestamp()`)
+          where s.digest = any (${digestsOf(secrets, "session", token)}::text[]) and s.expires_at > clock_timestamp()`)
       )
       if (row === undefined) return yield* unauthorized
       return { _tag: "session" as const, account: toAccount(row), sessionId: row.session_id }
@@ -54,12 +55,12 @@ const forget = ({ sql }: Deps): Sessions["Service"]["forget"] =>
 /** The sessions that the sign-in library opens, read without loading it. */
 export const layer = ({
   baseUrl,
-  secret
-}: Pick<SignInOptions, "baseUrl" | "secret">): Layer.Layer<Sessions, never, SqlClient.SqlClient> =>
+  secrets
+}: Pick<SignInOptions, "baseUrl" | "secrets">): Layer.Layer<Sessions, never, SqlClient.SqlClient> =>
   Layer.effect(
     Sessions,
     Effect.gen(function* () {
-      const deps = { sql: yield* SqlClient.SqlClient, secret }
+      const deps = { sql: yield* SqlClient.SqlClient, secrets }
       const prefix = baseUrl.startsWith("https:") ? "__Secure-" : ""
       return Sessions.of({
         cookieName: `${prefix}quarry.session_token`,

@@ -1,4 +1,4 @@
-import { createHmac, createSecretKey } from "node:crypto"
+import { createHmac, createSecretKey, type KeyObject } from "node:crypto"
 import { Effect, Layer, Redacted, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { type ApiKey, isSecret, KeyMode, makeSecret, secretHint } from "../../domain/ApiKey.ts"
@@ -6,6 +6,7 @@ import { unauthorized } from "../../domain/errors.ts"
 import { isCarriable } from "../../domain/text.ts"
 import { noSuchAccount } from "../../services/Accounts.ts"
 import { Ids } from "../../services/Ids.ts"
+import type { Keyring, SecretValue } from "../../services/Keyrings.ts"
 import {
   KeyStore,
   maxActiveKeys,
@@ -15,13 +16,13 @@ import {
   tooManyKeys
 } from "../../services/KeyStore.ts"
 import { StoreClock, storeTime } from "../../services/StoreClock.ts"
-import { makePrincipalCache, type PrincipalCache } from "./PrincipalCache.ts"
+import { type KeyDigests, makePrincipalCache, type PrincipalCache } from "./PrincipalCache.ts"
 import { columnsOf, rowOf, rowsOf } from "./Rows.ts"
 import { retryTransient } from "./Transient.ts"
 
 export interface KeyStoreOptions {
   /** The key of the digests: without it a copy of the database cannot be searched for guessed secrets. */
-  readonly pepper: Redacted.Redacted
+  readonly pepper: Keyring
 }
 
 const KeyRow = Schema.Struct({
@@ -47,25 +48,50 @@ interface Deps {
   readonly clock: StoreClock
   readonly ids: Ids["Service"]
   readonly principals: PrincipalCache
-  /** The digest of a secret, in base64. */
-  readonly digestOf: (secret: string) => string
+  readonly pepper: Keyring
+  readonly digests: Digests
+}
+
+interface Digests {
+  /** The digest of a secret by the pepper in use, in base64. */
+  readonly present: (secret: string) => string
+  /** The digests of a secret by all peppers, that in use first. */
+  readonly all: (secret: string) => KeyDigests
+}
+
+/** Makes digests. A key object is made once: making it from text takes half of the time of a digest. */
+const makeDigests = (pepper: Keyring): Digests => {
+  const keys = new Map<string, KeyObject>()
+  const digestBy = ({ fingerprint, secret }: SecretValue, text: string): string => {
+    const key = keys.get(fingerprint) ?? createSecretKey(Redacted.value(secret), "utf8")
+    keys.set(fingerprint, key)
+    return createHmac("sha256", key).update(text).digest("base64")
+  }
+  return {
+    present: (text) => digestBy(pepper.values()[0], text),
+    all: (text) => {
+      const [first, second] = pepper.values()
+      const present = digestBy(first, text)
+      return second === undefined ? { present } : { present, other: digestBy(second, text), pepper: first.fingerprint }
+    }
+  }
 }
 
 const authenticate =
-  ({ digestOf, principals }: Deps) =>
+  ({ digests, principals }: Deps) =>
   (secret: Redacted.Redacted) => {
     const text = Redacted.value(secret)
-    return isSecret(text) ? principals.get(digestOf(text)) : Effect.fail(unauthorized)
+    return isSecret(text) ? principals.get(digests.all(text)) : Effect.fail(unauthorized)
   }
 
 const issue = Effect.fnUntraced(function* (deps: Deps, accountId: string, label: string, mode: KeyMode) {
-  const { clock, digestOf, ids, sql } = deps
+  const { clock, digests, ids, pepper, sql } = deps
   const secret = makeSecret(mode, yield* ids.entropy(32))
   const now = new Date(yield* storeTime(clock))
   const key = yield* keyRow(sql`
-    insert into api_keys (id, account_id, label, mode, digest, hint, created_at)
-    select ${yield* ids.make("key_")}, id, ${label}, ${mode}, ${Buffer.from(digestOf(secret), "base64")},
-      ${secretHint(secret)}, ${now}
+    insert into api_keys (id, account_id, label, mode, digest, pepper, hint, created_at)
+    select ${yield* ids.make("key_")}, id, ${label}, ${mode}, ${Buffer.from(digests.present(secret), "base64")},
+      ${pepper.values()[0].fingerprint}, ${secretHint(secret)}, ${now}
     from accounts where id = ${accountId} and deleted_at is null
     returning ${sql.literal(keyColumns)}`)
   if (key === undefined) return yield* noSuchAccount(accountId)
@@ -91,7 +117,8 @@ const create = (deps: Deps) =>
   )
 
 /** Removes the key from this process's cache, so that here its end counts at once. */
-const forget = ({ principals }: Deps, key: KeyRow) => principals.remove(Buffer.from(key.digest).toString("base64"))
+const forget = ({ principals }: Deps, key: KeyRow) =>
+  principals.remove(key.id, Buffer.from(key.digest).toString("base64"))
 
 /** Ends a key: any key when `accountId` is undefined, else only one of that account. */
 const end = Effect.fnUntraced(function* ({ clock, sql }: Deps, id: string, accountId: string | undefined) {
@@ -181,14 +208,14 @@ export const layer = (options: KeyStoreOptions): Layer.Layer<KeyStore, never, Sq
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const clock = yield* StoreClock
-      // A key object made once: making it from text takes half of the time of a digest.
-      const pepper = createSecretKey(Redacted.value(options.pepper), "utf8")
+      const { pepper } = options
       const deps: Deps = {
         sql,
         ids: yield* Ids,
         clock,
-        principals: yield* makePrincipalCache(sql, clock),
-        digestOf: (secret) => createHmac("sha256", pepper).update(secret).digest("base64")
+        principals: yield* makePrincipalCache(sql, clock, pepper),
+        pepper,
+        digests: makeDigests(pepper)
       }
       const revokeKey = revoke(deps)
       const rotateKey = rotate(deps)

@@ -46,7 +46,7 @@ const files = [
 
 const migrations: Readonly<Record<string, Migration>> = {
   "0001_schema": Effect.forEach(files, runFile, { discard: true }),
-  "0002_books": Effect.forEach(["books.sql", "functions/ledger_adjust.sql"], runFile, { discard: true }),
+  "0002_books": Effect.forEach(["books.sql", "functions/ledger_adjust.sql", "secrets.sql"], runFile, { discard: true }),
   "0003_log_reasons": Effect.forEach(["log_reasons.sql", "functions/ledger_settle.sql"], runFile, { discard: true }),
   "0004_operators": Effect.forEach(["operators.sql", "functions/ledger_grant_once.sql"], runFile, { discard: true }),
   "0005_inspection": runFile("inspection.sql")

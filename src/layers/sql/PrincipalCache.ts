@@ -3,6 +3,7 @@ import type { SqlClient } from "effect/sql"
 import { KeyMode } from "../../domain/ApiKey.ts"
 import { type Unauthorized, unauthorized } from "../../domain/errors.ts"
 import type { KeyPrincipal } from "../../domain/Principal.ts"
+import type { Keyring } from "../../services/Keyrings.ts"
 import { lastUsedStepMs } from "../../services/KeyStore.ts"
 import { type StoreClock, storeTime } from "../../services/StoreClock.ts"
 import { untraced } from "../../services/Tracing.ts"
@@ -38,32 +39,42 @@ interface Entry {
   idleRounds: number
 }
 
+/** The digests (base64) of one secret: by the pepper in use, and during a rotation by the other one. */
+export interface KeyDigests {
+  readonly present: string
+  readonly other?: string
+  /** The fingerprint of the pepper in use, where there are two. */
+  readonly pepper?: string
+}
+
 interface Deps {
+  readonly pepper: Keyring
   readonly sql: SqlClient.SqlClient
   readonly clock: StoreClock
   readonly scope: Scope.Scope
   /** The key's row; null for an unknown or revoked key. */
-  readonly read: (digest: string) => Effect.Effect<PrincipalRow | null>
+  readonly read: (digests: KeyDigests) => Effect.Effect<PrincipalRow | null>
 }
 
 const principalRows = rowsOf(PrincipalRow)
 
-/** Makes the function that reads a key by digest (base64). Calls of it that arrive together share one statement. */
+/** Makes the function that reads a key by its digests. Calls of it that arrive together share one statement. */
 const principals = (sql: SqlClient.SqlClient) => {
   const columns = sql.literal(columnsOf(AccountRow, "a"))
-  return makeGroupCommit<string, PrincipalRow | null>({
+  return makeGroupCommit<KeyDigests, PrincipalRow | null>({
     name: "api_keys",
-    ownerOf: (digest) => digest,
+    ownerOf: ({ present }) => present,
     maxBatch: maxReadTogether,
     maxPerOwner: 1,
-    run: Effect.fnUntraced(function* (digests) {
+    run: Effect.fnUntraced(function* (batch) {
+      const digests = batch.flatMap(({ other, present }) => (other === undefined ? [present] : [present, other]))
       const rows = yield* principalRows(sql`
         select ${columns}, k.id as key_id, k.label, k.mode, k.last_used_at, k.digest
         from api_keys k join accounts a on a.id = k.account_id
         where k.digest = any (${digests.map((digest) => Buffer.from(digest, "base64"))}::bytea[])
           and k.revoked_at is null and a.deleted_at is null`)
       const byDigest = new Map(rows.map((row) => [Buffer.from(row.digest).toString("base64"), row]))
-      return digests.map((digest) => byDigest.get(digest) ?? null)
+      return batch.map(({ other = "", present }) => byDigest.get(present) ?? byDigest.get(other) ?? null)
     })
   })
 }
@@ -84,49 +95,83 @@ const noteUse = Effect.fnUntraced(function* (deps: Deps, { key_id, last_used_at 
   if (last_used_at === null || last_used_at.getTime() <= now - lastUsedStepMs) yield* touch(deps, key_id, now)
 })
 
+/** Writes the digest by the pepper in use over one by the pepper that a rotation leaves, in a fiber like `touch`. */
+const renewDigest = (
+  { pepper, scope, sql }: Deps,
+  { key_id, digest }: PrincipalRow,
+  { other, pepper: made, present }: KeyDigests
+) => {
+  const isOld = other !== undefined && Buffer.from(digest).toString("base64") === other
+  // The digests may have been made right before the rotation began: then their order is the old one.
+  if (!isOld || made === undefined || !pepper.isRotating() || pepper.values()[0].fingerprint !== made)
+    return Effect.void
+  return sql`
+    update api_keys set digest = ${Buffer.from(present, "base64")}, pepper = ${made}
+    where id = ${key_id} and digest = ${digest}
+  `.pipe(
+    Effect.catchCause((cause) => Effect.logDebug("A key's digest could not be renewed.", cause)),
+    Effect.forkIn(scope)
+  )
+}
+
 const load = (deps: Deps) =>
-  Effect.fnUntraced(function* (digest: string): Effect.fn.Return<Entry, Unauthorized> {
-    const row = yield* deps.read(digest)
+  Effect.fnUntraced(function* (key: string): Effect.fn.Return<Entry, Unauthorized> {
+    const digests = fromCacheKey(key)
+    const row = yield* deps.read(digests)
     if (row === null) return yield* unauthorized
     yield* noteUse(deps, row)
+    yield* renewDigest(deps, row, digests)
     return { principal: toPrincipal(row), idleRounds: 0 }
   })
 
+/** One text for the digests of a secret, because a cache compares its keys. */
+const toCacheKey = ({ other, pepper, present }: KeyDigests): string =>
+  other === undefined ? present : `${present} ${other} ${pepper}`
+
+const fromCacheKey = (key: string): KeyDigests => {
+  const [present = "", other, pepper] = key.split(" ")
+  return other === undefined || pepper === undefined ? { present } : { present, other, pepper }
+}
+
 type Entries = Cache.Cache<string, Entry, Unauthorized>
 
-const renew = Effect.fnUntraced(function* (deps: Deps, entries: Entries, digest: string, entry: Entry) {
+const renew = Effect.fnUntraced(function* (deps: Deps, entries: Entries, key: string, entry: Entry) {
   const used = entry.idleRounds++ === 0
-  const row = yield* deps.read(digest)
+  const digests = fromCacheKey(key)
+  const row = yield* deps.read(digests)
   // The entry was removed during the read: the row may be older than that, and must not bring the key back.
-  if (Option.getOrUndefined(yield* Cache.getSuccess(entries, digest)) !== entry) return
-  if (row === null) return yield* Cache.invalidate(entries, digest)
+  if (Option.getOrUndefined(yield* Cache.getSuccess(entries, key)) !== entry) return
+  if (row === null) return yield* Cache.invalidate(entries, key)
   if (used) yield* noteUse(deps, row)
-  yield* Cache.set(entries, digest, { principal: toPrincipal(row), idleRounds: entry.idleRounds })
+  yield* renewDigest(deps, row, digests)
+  yield* Cache.set(entries, key, { principal: toPrincipal(row), idleRounds: entry.idleRounds })
 })
 
 /** Reads entries again. One that cannot be read grows old and expires. */
 const renewAll = (deps: Deps, entries: Entries, inUse: ReadonlyArray<readonly [string, Entry]>) =>
-  Effect.forEach(inUse, ([digest, entry]) => Effect.ignoreCause(renew(deps, entries, digest, entry)), {
+  Effect.forEach(inUse, ([key, entry]) => Effect.ignoreCause(renew(deps, entries, key, entry)), {
     concurrency: maxReadTogether,
     discard: true
   })
 
 export interface PrincipalCache {
-  readonly get: (digest: string) => Effect.Effect<KeyPrincipal, Unauthorized>
-  readonly remove: (digest: string) => Effect.Effect<void>
+  readonly get: (digests: KeyDigests) => Effect.Effect<KeyPrincipal, Unauthorized>
+  /** Removes a key by its id, and by its stored digest, under which it may be being read. */
+  readonly remove: (keyId: string, digest: string) => Effect.Effect<void>
 }
 
 /**
- * Principals by the digest (base64) of their keys' secrets, of the last seconds. Unknown keys have entries too. While
+ * Principals by the digests of their keys' secrets, of the last seconds. Unknown keys have entries too. While
  * keys are used, a fiber of the scope renews their entries.
  */
 export const makePrincipalCache = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
-  clock: StoreClock
+  clock: StoreClock,
+  pepper: Keyring
 ): Effect.fn.Return<PrincipalCache, never, Scope.Scope> {
   const scope = yield* Effect.scope
   const fork = Effect.runForkWith(yield* Effect.context<never>())
-  const deps: Deps = { sql, clock, scope, read: yield* principals(sql) }
+  const deps: Deps = { sql, clock, pepper, scope, read: yield* principals(sql) }
   let renewing = false
 
   const entries = yield* Cache.makeWith(load(deps), {
@@ -148,8 +193,8 @@ export const makePrincipalCache = Effect.fnUntraced(function* (
   })
 
   return {
-    get: Effect.fnUntraced(function* (digest) {
-      const entry = yield* Cache.get(entries, digest)
+    get: Effect.fnUntraced(function* (digests) {
+      const entry = yield* Cache.get(entries, toCacheKey(digests))
       entry.idleRounds = 0
       if (!renewing) {
         renewing = true
@@ -158,7 +203,13 @@ export const makePrincipalCache = Effect.fnUntraced(function* (
       }
       return entry.principal
     }),
-    remove: (digest) => Cache.invalidate(entries, digest)
+    remove: Effect.fnUntraced(function* (keyId, digest) {
+      yield* Cache.invalidate(entries, digest)
+      if (pepper.values().length === 1) return
+      for (const [key, { principal }] of yield* Cache.entries(entries)) {
+        if (principal.key.id === keyId) yield* Cache.invalidate(entries, key)
+      }
+    })
   }
 })
 

@@ -7,6 +7,7 @@ import * as KeyStoreSql from "../../../src/layers/sql/KeyStoreSql.ts"
 import * as Migrations from "../../../src/layers/sql/Migrations.ts"
 import * as PostgresSql from "../../../src/layers/sql/Postgres.ts"
 import { Accounts } from "../../../src/services/Accounts.ts"
+import { singleKeyring } from "../../../src/services/Keyrings.ts"
 import { KeyStore } from "../../../src/services/KeyStore.ts"
 import { Ledger } from "../../../src/services/Ledger.ts"
 import { QueryLog } from "../../../src/services/QueryLog.ts"
@@ -303,7 +304,9 @@ describeWithPostgres("LedgerSql with several replicas", () => {
         const [row] = yield* sql<{ readonly text: string }>`select api_keys::text as text from api_keys`
         assert.notInclude(row?.text, Redacted.value(secret))
         const refusal = yield* Effect.flatMap(KeyStore, (store) => Effect.flip(store.authenticate(secret))).pipe(
-          Effect.provide(KeyStoreSql.layer({ pepper: Redacted.make("another") }).pipe(Layer.provide(Ids.layer)))
+          Effect.provide(
+            KeyStoreSql.layer({ pepper: singleKeyring(Redacted.make("another")) }).pipe(Layer.provide(Ids.layer))
+          )
         )
         assert.strictEqual(refusal._tag, "unauthorized")
       }).pipe(Effect.provide(one))

@@ -5,6 +5,7 @@ import * as MarketplaceProxy from "../../../src/layers/auth/MarketplaceProxy.ts"
 import * as KeyStoreSql from "../../../src/layers/sql/KeyStoreSql.ts"
 import { Accounts } from "../../../src/services/Accounts.ts"
 import { Ids } from "../../../src/services/Ids.ts"
+import { singleKeyring } from "../../../src/services/Keyrings.ts"
 import { KeyStore } from "../../../src/services/KeyStore.ts"
 import { Marketplace } from "../../../src/services/Marketplace.ts"
 import { freshDatabase } from "../../support/Database.ts"
@@ -62,7 +63,7 @@ const keySecrets = Effect.fnUntraced(function* (rounds: number) {
   ).pipe(Layer.provide(Layer.succeed(Ids, store.ids)))
   const keys = yield* Effect.provide(
     KeyStore,
-    KeyStoreSql.layer({ pepper: Redacted.make(SqlStorage.pepper) }).pipe(
+    KeyStoreSql.layer({ pepper: singleKeyring(Redacted.make(SqlStorage.pepper)) }).pipe(
       Layer.provide([ids, Layer.succeed(SqlClient.SqlClient, store.sql)])
     )
   )
