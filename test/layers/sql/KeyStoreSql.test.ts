@@ -1,9 +1,6 @@
 import { assert, layer } from "@effect/vitest"
-import { Array as Arr, Context, Effect, Exit, Fiber, Layer, Redacted } from "effect"
-import { SqlClient } from "effect/sql"
+import { Context, Effect, Exit, Fiber, Layer } from "effect"
 import { TestClock } from "effect/testing"
-import * as Ids from "../../../src/layers/Ids.ts"
-import * as KeyStoreSql from "../../../src/layers/sql/KeyStoreSql.ts"
 import * as Pglite from "../../../src/layers/sql/Pglite.ts"
 import { Accounts } from "../../../src/services/Accounts.ts"
 import { KeyStore } from "../../../src/services/KeyStore.ts"
@@ -49,51 +46,6 @@ layer(SqlStorage.layer(Pglite.layer({ dataDir: undefined })), { timeout: "60 sec
       })
     )
   }
-
-  it.effect(
-    "R56: a key made with either pepper is known during a rotation, is made anew, and ends at once when revoked",
-    () =>
-      Effect.gen(function* () {
-        const sql = yield* SqlClient.SqlClient
-        const account = yield* makeAccount({ plan: "starter" })
-        const [oldPepper, newPepper] = ["old", "new"].map((name) => ({
-          secret: Redacted.make(`${name} pepper`),
-          fingerprint: name
-        }))
-        assert.isDefined(oldPepper)
-        assert.isDefined(newPepper)
-        const state = { values: Arr.of(oldPepper), isRotating: false }
-        const pepper = { values: () => state.values, isRotating: () => state.isRotating }
-        const context = yield* Layer.build(Layer.fresh(KeyStoreSql.layer({ pepper }).pipe(Layer.provide(Ids.layer))))
-        const keys = Context.get(context, KeyStore)
-        const isKnown = (secret: Redacted.Redacted) =>
-          Effect.map(Effect.exit(keys.authenticate(secret)), Exit.isSuccess)
-        const madeWith = (id: string) =>
-          Effect.map(sql`select pepper from api_keys where id = ${id}`, ([row]) => row?.pepper)
-
-        const first = yield* keys.create(account.id, { label: "first", mode: "live" })
-        // Both are given, and the old one is in use.
-        state.values = [oldPepper, newPepper]
-        assert.isTrue(yield* isKnown(first.secret))
-        const second = yield* keys.create(account.id, { label: "second", mode: "live" })
-        assert.strictEqual(yield* madeWith(second.key.id), "old")
-        // The new one is in use.
-        state.values = [newPepper, oldPepper]
-        state.isRotating = true
-        for (const { key, secret } of [first, second]) {
-          assert.isTrue(yield* isKnown(secret))
-          yield* Effect.repeat(madeWith(key.id), { until: (name) => name === "new" })
-        }
-        const third = yield* keys.create(account.id, { label: "third", mode: "live" })
-        assert.isTrue(yield* isKnown(third.secret))
-        yield* keys.revoke(third.key.id)
-        assert.isFalse(yield* isKnown(third.secret))
-        // The old one is forgotten.
-        state.values = [newPepper]
-        state.isRotating = false
-        assert.deepStrictEqual(yield* Effect.all([isKnown(first.secret), isKnown(second.secret)]), [true, true])
-      })
-  )
 
   it.effect(
     "whoever calls every few seconds waits for no look-up of the key, and nothing is read for who stays away",
