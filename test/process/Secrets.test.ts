@@ -52,6 +52,16 @@ describe("Secrets", () => {
     }).pipe(Effect.provide(NodeServices.layer))
   )
 
+  it.effect("R56: of an embedded store may be two, the new one first", () =>
+    Effect.gen(function* () {
+      const { dataDir, files, path } = yield* directory
+      const kept = yield* open({ dataDir })
+      const file = path.join(dataDir, "secrets.json")
+      yield* files.writeFileString(file, JSON.stringify({ ...kept, keyPepper: ["new", kept.keyPepper] }))
+      assert.deepStrictEqual(yield* open({ dataDir }), { ...kept, keyPepper: `new,${kept.keyPepper}` })
+    }).pipe(Effect.provide(NodeServices.layer))
+  )
+
   it.effect("of the environment win over kept ones", () =>
     Effect.gen(function* () {
       const { dataDir } = yield* directory

@@ -262,6 +262,16 @@ describe("AppConfig", () => {
     })
   )
 
+  it.effect("R56: a secret is two during a rotation, and one sentence with a comma stays one", () =>
+    Effect.gen(function* () {
+      const values = (pepper: string) =>
+        Effect.map(load({ ...production, KEY_PEPPER: pepper }), ({ keyPepper }) => keyPepper?.map(Redacted.value))
+      assert.deepStrictEqual(yield* values(`${"n".repeat(32)},${"o".repeat(32)}`), ["n".repeat(32), "o".repeat(32)])
+      const sentence = "a pepper for tests, of 32 characters or more"
+      assert.deepStrictEqual(yield* values(sentence), [sentence])
+    })
+  )
+
   it.effect.each([
     ["GOOGLE_CLIENT_ID", "GOOGLE_CLIENT_SECRET", "x"],
     ["GITHUB_CLIENT_SECRET", "GITHUB_CLIENT_ID", "x"],

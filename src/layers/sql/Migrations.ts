@@ -44,8 +44,11 @@ const files = [
   "functions/queries_drop_before.sql"
 ]
 
+/** The first migration, on which tests run the later ones. */
+export const firstSchema: Migration = Effect.forEach(files, runFile, { discard: true })
+
 const migrations: Readonly<Record<string, Migration>> = {
-  "0001_schema": Effect.forEach(files, runFile, { discard: true }),
+  "0001_schema": firstSchema,
   "0002_books": Effect.forEach(["books.sql", "functions/ledger_adjust.sql", "secrets.sql"], runFile, { discard: true }),
   "0003_log_reasons": Effect.forEach(["log_reasons.sql", "functions/ledger_settle.sql"], runFile, { discard: true }),
   "0004_operators": Effect.forEach(["operators.sql", "functions/ledger_grant_once.sql"], runFile, { discard: true }),

@@ -206,7 +206,7 @@ export const makePrincipalCache = Effect.fnUntraced(function* (
     remove: Effect.fnUntraced(function* (keyId, digest) {
       yield* Cache.invalidate(entries, digest)
       if (pepper.values().length === 1) return
-      for (const [key, { principal }] of yield* Cache.entries(entries)) {
+      for (const [key, { principal }] of Array.from(yield* Cache.entries(entries))) {
         if (principal.key.id === keyId) yield* Cache.invalidate(entries, key)
       }
     })

@@ -105,6 +105,32 @@ describeWithPostgres("Migrations beside running replicas", () => {
   )
 })
 
+/** Each migration is run over what the ones before it have left, with rows that were written then. */
+const upgrades = <E>(database: Layer.Layer<SqlClient.SqlClient, E>) => {
+  it.live("a store of the first migration is brought to the present one, with its credits and its keys", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      yield* Migrations.runAll({ "0001_schema": Migrations.firstSchema })
+      yield* sql`
+        insert into accounts (id, email, plan, quota, concurrency, created_at)
+        values ('acc_old', 'old@example.org', 'starter', 5000, 2, now())`
+      yield* sql`insert into wallets (account_id) values ('acc_old')`
+      yield* sql`select ledger_grant('acc_old', 7, 'a pack', 'grant:old')`
+      yield* sql`
+        insert into api_keys (id, account_id, label, mode, digest, hint, created_at)
+        values ('key_old', 'acc_old', 'CI', 'live', '\\x00', 'sk_', now())`
+      assert.deepStrictEqual(yield* Migrations.run, allMigrations.slice(1))
+      yield* Effect.gen(function* () {
+        const ledger = yield* Ledger
+        const adjustment = { accountId: "acc_old", to: "balance" as const, reason: "a test", by: "ann" }
+        assert.strictEqual((yield* ledger.adjust({ ...adjustment, credits: -2 })).balance, 5)
+        assert.strictEqual((yield* (yield* KeyStore).list("acc_old")).length, 1)
+        assert.deepStrictEqual(yield* ledger.verify, [])
+      }).pipe(Effect.provide(SqlStorage.replica()))
+    }).pipe(Effect.provide(database, { local: true }))
+  )
+}
+
 /** A store of a version before 0.1.0: it has the first of its migrations. */
 const olderHistory = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
@@ -132,7 +158,10 @@ const refusesOtherHistory = <E>(database: Layer.Layer<SqlClient.SqlClient, E>) =
   )
 }
 
-describe("Migrations on PGlite", () => refusesOtherHistory(Pglite.layer({ dataDir: undefined })))
+describe("Migrations on PGlite", () => {
+  refusesOtherHistory(Pglite.layer({ dataDir: undefined }))
+  upgrades(Pglite.layer({ dataDir: undefined }))
+})
 describeWithPostgres("Migrations on Postgres", () => {
   it.live("a migration whose connection is cut leaves nothing behind, and the next run makes it", () =>
     Effect.gen(function* () {
@@ -150,6 +179,7 @@ describeWithPostgres("Migrations on Postgres", () => {
   )
 
   refusesOtherHistory(emptyPostgres)
+  upgrades(emptyPostgres)
 
   it.live("a failing statement of a schema file leaves nothing of the migration behind", () =>
     Effect.gen(function* () {
