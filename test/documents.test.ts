@@ -4,7 +4,7 @@ import { assert, describe, it } from "@effect/vitest"
 
 const root = new URL("../", import.meta.url)
 
-const documents = ["", "docs/", "otel/", "bench/", "data/"].flatMap((folder) =>
+const documents = ["", "docs/", "docs/operate/", "otel/", "bench/", "data/"].flatMap((folder) =>
   readdirSync(fileURLToPath(new URL(folder, root)))
     .filter((name) => name.endsWith(".md"))
     .map((name) => new URL(folder + name, root))
