@@ -1,5 +1,5 @@
 # The server and the operator's commands, with the Node of package-lock.json. docs/operate/production.md has its use.
-#   docker build -t quarry .
+#   docker build -t quarry --build-arg COMMIT=$(git rev-parse --short HEAD) .
 ARG BUILDER=docker.io/library/node:24-bookworm-slim
 ARG BASE=docker.io/library/debian:bookworm-slim
 
@@ -22,9 +22,11 @@ WORKDIR /quarry
 COPY --from=build /quarry /quarry
 # The embedded database is here when DATABASE_URL is not set.
 COPY --from=build --chown=10001:10001 /empty /data
+ARG COMMIT=
 # Inside a container both listeners are for the container's network: publish the public one alone.
 ENV PATH=/quarry/bin:/quarry/node_modules/.bin:$PATH \
-    HOST=0.0.0.0 PORT=3000 ADMIN_HOST=0.0.0.0 ADMIN_PORT=9464 DATA_DIR=/data
+    HOST=0.0.0.0 PORT=3000 ADMIN_HOST=0.0.0.0 ADMIN_PORT=9464 DATA_DIR=/data \
+    QUARRY_COMMIT=$COMMIT
 # A number, so that Kubernetes can see that it is not root.
 USER 10001:10001
 VOLUME /data

@@ -3,6 +3,7 @@ import { cpSync, mkdtempSync, readFileSync, rmSync, statSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
+import { version } from "../../src/domain/version.ts"
 import { compose, promtool } from "../support/OperatorTool.ts"
 import * as Shipped from "./Shipped.ts"
 
@@ -92,9 +93,10 @@ compose.describe("deploy/compose.yml", () => {
   it("gives every replica settings that Quarry has, no privileges, and time to end", () => {
     const replicas = replicasOf(composed())
     assert.lengthOf(replicas, 3)
-    for (const [name, { cap_drop, environment = {}, read_only, security_opt, stop_grace_period }] of replicas) {
+    for (const [name, { cap_drop, environment = {}, image, read_only, security_opt, stop_grace_period }] of replicas) {
       const unknown = Object.keys(environment).filter((key) => !Shipped.settings.has(key) && !notSettings.includes(key))
       assert.deepStrictEqual(unknown, [], name)
+      assert.strictEqual(image, `quarry:${version}`)
       assert.isTrue(read_only)
       assert.deepStrictEqual(cap_drop, ["ALL"])
       assert.deepStrictEqual(security_opt, ["no-new-privileges:true"])

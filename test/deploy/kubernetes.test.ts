@@ -1,5 +1,6 @@
 import { execFileSync, spawnSync } from "node:child_process"
 import { assert, it } from "@effect/vitest"
+import { version } from "../../src/domain/version.ts"
 import { kubectl } from "../support/OperatorTool.ts"
 import * as Shipped from "./Shipped.ts"
 
@@ -73,14 +74,16 @@ const isRestricted = ({ spec }: PodTemplate): void => {
 kubectl.describe("deploy/kubernetes, as Kustomize renders it", () => {
   for (const path of ["base", "example", "migrate", "example/migrate"]) {
     const itHere = path.startsWith("example") ? itWithOverlays : it
-    itHere(`${path}: holds no secret and names every image's version`, () => {
+    itHere(`${path}: holds no secret and names this version's image`, () => {
       const manifests = render(path)
       assert.notInclude(
         manifests.map(({ kind }) => kind),
         "Secret"
       )
       for (const { spec } of manifests) {
-        for (const { image } of spec?.template?.spec.containers ?? []) assert.match(image, /:\d+\.\d+\.\d+$/)
+        for (const { image } of spec?.template?.spec.containers ?? []) {
+          assert.isTrue(image.endsWith(`quarry:${version}`), image)
+        }
       }
     })
   }
