@@ -6,6 +6,7 @@ import { call, connected, refusedCall } from "../support/McpClient.ts"
 import { describeWithPostgres } from "../support/Postgres.ts"
 import { describeWithRedis, RedisServer } from "../support/RedisServer.ts"
 import { freePort, spawned } from "../support/Spawned.ts"
+import * as Engine from "../torture/support/Engine.ts"
 
 const timeout = 120_000
 
@@ -66,6 +67,7 @@ describeWithPostgres("MCP on Postgres", () => {
             REDIS_URL: Redacted.value(redis.url()),
             AUTH_SECRET: "a secret for tests, of 32 characters or more",
             KEY_PEPPER: "a pepper for tests, of 32 characters or more",
+            SEARXNG_URL: yield* Engine.start,
             LOG_FORMAT: "json"
           }
           const cli = (...args: ReadonlyArray<string>) =>

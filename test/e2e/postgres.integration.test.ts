@@ -4,6 +4,7 @@ import { SqlClient } from "effect/sql"
 import * as Postgres from "../../src/layers/sql/Postgres.ts"
 import { describeWithServers, type PostgresServer, postgresServer } from "../support/PostgresServer.ts"
 import { freePort, spawned } from "../support/Spawned.ts"
+import * as Engine from "../torture/support/Engine.ts"
 
 const timeout = 180_000
 
@@ -54,7 +55,7 @@ describeWithServers("replicas on Postgres", () => {
       Effect.gen(function* () {
         const server = yield* postgresServer
         const port = yield* freePort
-        const env = { ...settingsOf(server), PORT: `${port}` }
+        const env = { ...settingsOf(server), SEARXNG_URL: yield* Engine.start, PORT: `${port}` }
         const replica = yield* spawned("src/main.ts", [], env)
         yield* replica.said(listens)
         const { account_id } = yield* json(env, "account", "create", "--email", "ops@example.org", "--plan", "starter")

@@ -112,9 +112,8 @@ describe("a process that is told to stop", () => {
       yield* busy.send(search("wait 60000"))
       yield* Effect.sleep(100)
       yield* server.signal("SIGTERM")
-      const { ms, value } = yield* elapsed(server.exited)
-      assert.deepStrictEqual(value, { code: 0, signal: null })
-      assert.isBelow(ms, 1500)
+      // After the grace it would be 1.
+      assert.deepStrictEqual(yield* server.exited, { code: 0, signal: null })
       assert.deepStrictEqual(yield* busy.closed, [])
       assert.include(server.lines, "storage closed")
     })

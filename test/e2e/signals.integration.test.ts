@@ -1,10 +1,13 @@
 import { type ChildProcess, execFileSync, spawn } from "node:child_process"
 import { once } from "node:events"
-import { readdirSync, readFileSync } from "node:fs"
+import { mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
 import { createInterface } from "node:readline"
 import { fileURLToPath } from "node:url"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
+import { version } from "../../src/domain/version.ts"
 import { freePort } from "../support/Spawned.ts"
 
 const root = fileURLToPath(new URL("../../", import.meta.url))
@@ -135,4 +138,17 @@ describe("SIGTERM to the process that a supervisor started", () => {
       timeout
     )
   }
+})
+
+describe("bin/quarry", () => {
+  it("runs a command from any directory and by a link, on the Node that the project brings", () => {
+    const directory = mkdtempSync(join(tmpdir(), "quarry-bin-"))
+    try {
+      const link = join(directory, "quarry")
+      symlinkSync(join(root, "bin/quarry"), link)
+      assert.include(execFileSync(link, ["--version"], { cwd: directory, encoding: "utf8" }), version)
+    } finally {
+      rmSync(directory, { recursive: true })
+    }
+  })
 })

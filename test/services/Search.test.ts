@@ -28,11 +28,7 @@ describe("Search", () => {
       yield* TestClock.adjust("15 seconds")
       const { body } = yield* Fiber.join(fiber)
       assert.strictEqual(Result.isFailure(body) && body.failure._tag, "upstream_timeout")
-    }).pipe(
-      Effect.provide(
-        services(Layer.mock(Providers, { search: () => Effect.never, serves: () => Effect.succeed(true) }))
-      )
-    )
+    }).pipe(Effect.provide(services(providing(() => Effect.never))))
   )
 
   it.effect("I4: a target that nobody serves is upstream_error, not dispatched, not charged and not logged", () =>
