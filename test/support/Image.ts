@@ -1,10 +1,11 @@
-import { type ChildProcess, execFileSync, spawn, spawnSync } from "node:child_process"
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs"
+import { execFileSync, spawn, spawnSync } from "node:child_process"
+import { existsSync, mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { describe } from "@effect/vitest"
 import { Effect } from "effect"
+import { firstProcess } from "./firstProcess.ts"
 import { watch } from "./Spawned.ts"
 
 const root = fileURLToPath(new URL("../../", import.meta.url))
@@ -172,11 +173,3 @@ export const container = ({ config, rootfs }: Image, { command = config.Cmd, env
       signal: (name: NodeJS.Signals) => process.kill(firstProcess(child), name)
     }))
   )
-
-/** The first process of the namespace that `unshare` made: its only child. */
-const firstProcess = ({ pid }: ChildProcess): number => {
-  const children = readdirSync(`/proc/${pid}/task`).map((task) =>
-    readFileSync(`/proc/${pid}/task/${task}/children`, "utf8")
-  )
-  return Number(children.join(" ").trim().split(" ")[0])
-}

@@ -1,9 +1,9 @@
-import { type ChildProcess, execFileSync, spawn, spawnSync } from "node:child_process"
-import { readdirSync, readFileSync } from "node:fs"
+import { execFileSync, spawn, spawnSync } from "node:child_process"
 import { setTimeout as sleep } from "node:timers/promises"
 import { fileURLToPath } from "node:url"
 import { describe } from "@effect/vitest"
 import { Effect } from "effect"
+import { firstProcess } from "./firstProcess.ts"
 import { temporaryDirectory } from "./Spawned.ts"
 
 const repository = fileURLToPath(new URL("../../", import.meta.url))
@@ -62,12 +62,6 @@ export interface Systemd {
   readonly run: (command: string, ...args: ReadonlyArray<string>) => string
 }
 
-const firstProcess = ({ pid }: ChildProcess): string =>
-  readdirSync(`/proc/${pid}/task`)
-    .map((task) => readFileSync(`/proc/${pid}/task/${task}/children`, "utf8"))
-    .join(" ")
-    .trim()
-
 /** A systemd of the test's own, which ends with the scope. */
 export const systemd = Effect.gen(function* () {
   const directory = yield* temporaryDirectory
@@ -85,7 +79,7 @@ export const systemd = Effect.gen(function* () {
       )
   )
   const run: Systemd["run"] = (command, ...args) =>
-    execFileSync("nsenter", ["--target", firstProcess(child), "--all", command, ...args], {
+    execFileSync("nsenter", ["--target", `${firstProcess(child)}`, "--all", command, ...args], {
       encoding: "utf8",
       stdio: ["ignore", "pipe", "pipe"]
     })
