@@ -8,6 +8,11 @@ const Package = Schema.Struct({
   integrity: Schema.optional(Schema.String),
   hasInstallScript: Schema.optional(Schema.Boolean),
   optional: Schema.optional(Schema.Boolean),
+  devOptional: Schema.optional(Schema.Boolean),
+  peerDependencies: Schema.optional(Schema.Record(Schema.String, Schema.String)),
+  peerDependenciesMeta: Schema.optional(
+    Schema.Record(Schema.String, Schema.Struct({ optional: Schema.optional(Schema.Boolean) }))
+  ),
   bin: Schema.optional(Schema.Record(Schema.String, Schema.String))
 })
 
@@ -27,6 +32,22 @@ const packages = Object.entries(Schema.decodeUnknownSync(Lock)(read("package-loc
   ([path]) => path !== ""
 )
 
+/** The folders of `node_modules` in which Node looks for what the package at `path` imports. */
+const foldersSeenFrom = (path: string): ReadonlyArray<string> => {
+  const above = path.lastIndexOf("node_modules/")
+  return above < 0 ? [] : [`${path}/node_modules/`, ...foldersSeenFrom(path.slice(0, Math.max(0, above - 1)))]
+}
+
+const installed = new Set(packages.map(([path]) => path))
+
+/** The peers that a package needs and that are not installed where it looks for them. */
+const missingPeers = packages.flatMap(([path, { peerDependencies = {}, peerDependenciesMeta = {} }]) =>
+  Object.keys(peerDependencies)
+    .filter((peer) => peerDependenciesMeta[peer]?.optional !== true)
+    .filter((peer) => ![...foldersSeenFrom(path), "node_modules/"].some((folder) => installed.has(folder + peer)))
+    .map((peer) => `${path} needs ${peer}`)
+)
+
 const pathsOf = (entries: typeof packages) => entries.map(([path]) => path)
 
 describe("package-lock.json", () => {
@@ -37,6 +58,15 @@ describe("package-lock.json", () => {
 
   it("has no package that runs a script when it is installed, which could fetch what has no hash", () => {
     assert.deepStrictEqual(pathsOf(packages.filter(([, it]) => it.hasInstallScript)), [])
+  })
+
+  it("has every peer but a Redis client, of a module of platform-node that nothing here imports", () => {
+    assert.deepStrictEqual(missingPeers, ["node_modules/@effect/platform-node needs redis"])
+  })
+
+  it("has no package of the tests in a production install", () => {
+    // npm installs these in production too, because a library may have a use for them.
+    assert.deepStrictEqual(pathsOf(packages.filter(([, it]) => it.devOptional)), [])
   })
 
   it("names no registry, so that a mirror serves as well", () => {

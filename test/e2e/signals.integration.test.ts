@@ -1,6 +1,6 @@
 import { type ChildProcess, execFileSync, spawn } from "node:child_process"
 import { once } from "node:events"
-import { mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from "node:fs"
+import { mkdtempSync, rmSync, symlinkSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { createInterface } from "node:readline"
@@ -9,6 +9,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, type Scope } from "effect"
 import { version } from "../../src/domain/version.ts"
 import * as EmbeddedStore from "../support/EmbeddedStore.ts"
+import { firstProcess } from "../support/firstProcess.ts"
 import { freePort } from "../support/Spawned.ts"
 
 const root = fileURLToPath(new URL("../../", import.meta.url))
@@ -100,14 +101,6 @@ const answers = (url: string) =>
     )
   )
 
-/** The first process of the namespace that `unshare` made: its only child. */
-const firstOfNamespace = ({ pid }: ChildProcess): number => {
-  const children = readdirSync(`/proc/${pid}/task`).flatMap((task) =>
-    readFileSync(`/proc/${pid}/task/${task}/children`, "utf8").trim().split(" ")
-  )
-  return Number(children[0])
-}
-
 describe("SIGTERM to the process that a supervisor started", () => {
   for (const { command, env, path, says } of programs) {
     const name = command.join(" ")
@@ -134,7 +127,7 @@ describe("SIGTERM to the process that a supervisor started", () => {
           const unshare = ["unshare", "--pid", "--fork", "--mount-proc", ...command]
           const { child, ended } = yield* running(unshare, yield* env(port), says)
           assert.isTrue(yield* answers(`http://127.0.0.1:${port}${path}`))
-          process.kill(firstOfNamespace(child), "SIGTERM")
+          process.kill(firstProcess(child), "SIGTERM")
           assert.deepStrictEqual(yield* ended, { code: 0, signal: null })
         }),
       timeout

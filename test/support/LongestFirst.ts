@@ -2,9 +2,11 @@ import { BaseSequencer, type TestSpecification } from "vitest/node"
 
 /** Files that start processes, longest first as they were last measured; the rest takes seconds or less. */
 const longest = [
+  "deploy/image",
   "e2e/torture/postgres",
   "bench/bench",
   "e2e/telemetry",
+  "deploy/proxies",
   "layers/sql/Connections",
   "e2e/torture/hostile",
   "e2e/start",

@@ -53,7 +53,8 @@ export const spawned = (
       )
   ).pipe(Effect.map(({ spawned }) => spawned))
 
-const watch = (child: ChildProcess): Spawned => {
+/** The output of a process, and its end. */
+export const watch = (child: ChildProcess): Spawned => {
   const output = { stdout: "", stderr: "" }
   child.stdout?.setEncoding("utf8").on("data", (text: string) => (output.stdout += text))
   child.stderr?.setEncoding("utf8").on("data", (text: string) => (output.stderr += text))

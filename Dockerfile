@@ -1,0 +1,38 @@
+# The server and the operator's commands, with the Node of package-lock.json. docs/operate/production.md has its use.
+#   docker build -t quarry --build-arg COMMIT=$(git rev-parse --short HEAD) .
+ARG BUILDER=docker.io/library/node:24-bookworm-slim
+ARG BASE=docker.io/library/debian:bookworm-slim
+
+FROM ${BUILDER} AS build
+WORKDIR /quarry
+COPY package.json package-lock.json .npmrc ./
+RUN npm ci --omit=dev
+# Only compilers and debuggers read these: half of the packages' size.
+RUN find node_modules -type f \
+      \( -name '*.map' -o -name '*.d.ts' -o -name '*.d.mts' -o -name '*.d.cts' -o -name CHANGELOG.md \) -delete && \
+    rm -rf node_modules/node-*/include node_modules/node-*/share node_modules/effect/src node_modules/effect/ai-docs
+COPY LICENSE openapi.json ./
+COPY bin bin
+COPY data data
+COPY src src
+RUN mkdir /empty
+
+FROM ${BASE}
+WORKDIR /quarry
+COPY --from=build /quarry /quarry
+# The embedded database is here when DATABASE_URL is not set.
+COPY --from=build --chown=10001:10001 /empty /data
+ARG COMMIT=
+# Inside a container both listeners are for the container's network: publish the public one alone.
+ENV PATH=/quarry/bin:/quarry/node_modules/.bin:$PATH \
+    HOST=0.0.0.0 PORT=3000 ADMIN_HOST=0.0.0.0 ADMIN_PORT=9464 DATA_DIR=/data \
+    QUARRY_COMMIT=$COMMIT
+# A number, so that Kubernetes can see that it is not root.
+USER 10001:10001
+VOLUME /data
+EXPOSE 3000 9464
+STOPSIGNAL SIGTERM
+# The first start on an empty database migrates it before it is ready.
+HEALTHCHECK --interval=10s --timeout=3s --start-period=60s --retries=3 \
+  CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.ADMIN_PORT}/readyz`).then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
+CMD ["quarry-server"]
