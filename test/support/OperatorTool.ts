@@ -8,10 +8,10 @@ export interface OperatorTool {
   readonly complaints: (args: ReadonlyArray<string>, input?: string) => string
 }
 
-/** A program of those who read what we ship for operators, from a Debian package. */
-const operatorTool = (command: string, debianPackage: string): OperatorTool => {
+/** A program of those who read what we ship for operators, from a Debian package. It runs without harm with `trial`. */
+const operatorTool = (command: string, debianPackage: string, ...trial: ReadonlyArray<string>): OperatorTool => {
   const remedy = `no ${command} on the PATH: apt-get install ${debianPackage}`
-  const installed = spawnSync(command, ["--version"]).status === 0
+  const installed = spawnSync(command, trial).status === 0
   if (!installed && process.env.QUARRY_REQUIRE_SERVICES === "1") {
     throw new Error(`QUARRY_REQUIRE_SERVICES=1, but there is ${remedy}`)
   }
@@ -24,6 +24,16 @@ const operatorTool = (command: string, debianPackage: string): OperatorTool => {
   }
 }
 
-export const promtool = operatorTool("promtool", "prometheus")
+export const promtool = operatorTool("promtool", "prometheus", "--version")
 
-export const compose = operatorTool("docker-compose", "docker-compose")
+export const compose = operatorTool("docker-compose", "docker-compose", "--version")
+
+export const kubectl = operatorTool("kubectl", "kubernetes-client", "version", "--client")
+
+export const systemdAnalyze = operatorTool("systemd-analyze", "systemd", "--version")
+
+export const nginx = operatorTool("nginx", "nginx-light", "-v")
+
+export const haproxy = operatorTool("haproxy", "haproxy", "-v")
+
+export const caddy = operatorTool("caddy", "caddy", "version")
