@@ -54,10 +54,10 @@ const ahead: Drill = {
   name: "clock-ahead",
   failure: `The clock of one replica is ${aheadDays} days ahead`,
   mayFail: 0,
-  needs: { faketime: "faketime" },
+  needs: { faketime: "faketime", haproxy: "haproxy" },
   run: Effect.fnUntraced(function* ({ short }) {
     const findings = yield* Findings
-    const deployment = yield* Deployment.make({ database: yield* Deployment.postgres })
+    const deployment = yield* Deployment.make({ database: yield* Deployment.postgres, front: "haproxy" })
     const { replicas, startOn, store } = deployment
     const periods = Effect.map(
       store.sql`select scope, period_start, period_end from allowances order by 1, 2`,
