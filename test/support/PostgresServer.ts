@@ -77,6 +77,8 @@ export interface PostgresServer {
   readonly thaw: Effect.Effect<void>
   /** Frozen until the effect has ended. */
   readonly frozen: <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
+  /** Its files. */
+  readonly directory: string
   /** Another server that follows this one until it is promoted. */
   readonly standby: Effect.Effect<PostgresServer & { readonly promote: Effect.Effect<void> }, never, Scope.Scope>
 }
@@ -122,6 +124,7 @@ const serverIn = Effect.fnUntraced(function* (directory: string, settings: Reado
   )
   const server: Omit<PostgresServer, "standby"> = {
     port,
+    directory,
     url: Redacted.make(`postgres://postgres@127.0.0.1:${port}/postgres`),
     pids,
     start: Effect.asVoid(control("start")),
@@ -144,11 +147,16 @@ const serverIn = Effect.fnUntraced(function* (directory: string, settings: Reado
   return { server, control }
 })
 
-/** A Postgres server of the caller's own, on a free port, gone with the scope. `settings` are those of postgresql.conf. */
+/**
+ * A Postgres server of the caller's own, on a free port, gone with the scope. `settings` are those of postgresql.conf;
+ * `prepare` gets the empty directory of its files.
+ */
 export const postgresServerWith = Effect.fnUntraced(function* (
-  settings: Readonly<Record<string, string>>
+  settings: Readonly<Record<string, string>>,
+  prepare: (directory: string) => Effect.Effect<void, never, Scope.Scope> = () => Effect.void
 ): Effect.fn.Return<PostgresServer, never, Scope.Scope> {
   const directory = yield* ownDirectory
+  yield* prepare(directory)
   yield* run(join(`${bin}`, "initdb"), "-D", join(directory, "data"), "-A", "trust", "-U", "postgres", "--no-sync")
   const { server } = yield* serverIn(directory, settings)
   const standby = Effect.gen(function* () {

@@ -133,7 +133,7 @@ export const hostile: Scenario = {
     const attacker = yield* Store.customer(store, { quota: 1_000_000, concurrency: 100 })
     const peakMib = yield* watchMemory(replica.pid)
     const pace = short ? shortPerSecond : perSecond
-    const honest = (seconds: number) => Pace.run({ client, replica, customers, perSecond: pace, seconds })
+    const honest = (seconds: number) => Pace.run({ client, replicas: [replica], customers, perSecond: pace, seconds })
 
     const seconds = short ? 15 : rounds * 60
     const warm = yield* honest(warmUpSeconds)

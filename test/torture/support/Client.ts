@@ -1,4 +1,5 @@
-import { Agent, request as send } from "node:http"
+import * as http from "node:http"
+import * as https from "node:https"
 import { Effect } from "effect"
 
 /** One search that was asked for, alone or in a batch, by its query, which is unique in a run. */
@@ -53,6 +54,15 @@ const since = (startedAt: number) => {
   return { startedAt, endedAt, elapsedMs: endedAt - startedAt }
 }
 
+/** A proxy's own error is HTML: nothing in it is read. */
+const parse = (text: string): Body => {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return {}
+  }
+}
+
 interface Received {
   readonly status: number
   readonly creditsUsed: number | undefined
@@ -64,15 +74,23 @@ export interface Client {
   readonly batch: (url: string, secret: string, queries: ReadonlyArray<string>) => Effect.Effect<Answer>
 }
 
-/** A client that keeps its connections, and one request on each at a time. */
+/** A client that keeps its connections, and one request on each at a time. It trusts any certificate. */
 export const make = Effect.map(
   Effect.acquireRelease(
-    Effect.sync(() => new Agent({ keepAlive: true, maxSockets: Number.POSITIVE_INFINITY })),
-    (agent) => Effect.sync(() => agent.destroy())
+    Effect.sync(() => {
+      const options = { keepAlive: true, maxSockets: Number.POSITIVE_INFINITY }
+      return { http: new http.Agent(options), https: new https.Agent({ ...options, rejectUnauthorized: false }) }
+    }),
+    (agents) =>
+      Effect.sync(() => {
+        agents.http.destroy()
+        agents.https.destroy()
+      })
   ),
-  (agent): Client => {
+  (agents): Client => {
     const exchange = (url: string, secret: string, body: string | undefined): Promise<Received> =>
       new Promise((resolve, reject) => {
+        const [send, agent] = url.startsWith("https:") ? [https.request, agents.https] : [http.request, agents.http]
         const request = send(url, {
           agent,
           method: body === undefined ? "GET" : "POST",
@@ -92,7 +110,7 @@ export const make = Effect.map(
             resolve({
               status: response.statusCode ?? 0,
               creditsUsed: used === undefined ? undefined : Number(used),
-              body: JSON.parse(Buffer.concat(chunks).toString("utf8"))
+              body: parse(Buffer.concat(chunks).toString("utf8"))
             })
           })
         })

@@ -1,6 +1,5 @@
 import { Effect, Fiber } from "effect"
 import type { Answer, Client } from "./Client.ts"
-import type { Replica } from "./Replica.ts"
 import type { Customer } from "./Store.ts"
 
 /** Who has no answer by then has lost it. */
@@ -14,12 +13,15 @@ let asked = 0
  */
 export const run = Effect.fnUntraced(function* (options: {
   readonly client: Client
-  readonly replica: Replica
+  /** Addresses that take the searches by turns. */
+  readonly replicas: ReadonlyArray<{ readonly url: string }>
   readonly customers: ReadonlyArray<Customer>
   readonly perSecond: number
   readonly seconds: number
 }) {
-  const { client, customers, perSecond, replica, seconds } = options
+  const { client, customers, perSecond, replicas, seconds } = options
+  const urlOf = (n: number) => replicas[n % replicas.length]?.url ?? ""
+  const secretOf = (n: number) => customers[n % customers.length]?.secret ?? ""
   const startedAt = performance.now()
   const searches: Array<Fiber.Fiber<Answer>> = []
   for (let n = 0; n < perSecond * seconds; n++) {
@@ -36,7 +38,7 @@ export const run = Effect.fnUntraced(function* (options: {
       startedAt: dueAt,
       endedAt: dueAt + patienceMs
     }
-    const search = client.search(replica.url, customers[n % customers.length]?.secret ?? "", query).pipe(
+    const search = client.search(urlOf(n), secretOf(n), query).pipe(
       Effect.map((answer) => ({ ...answer, startedAt: dueAt, elapsedMs: answer.endedAt - dueAt })),
       Effect.timeoutOrElse({ duration: patienceMs, orElse: () => Effect.succeed(lost) })
     )

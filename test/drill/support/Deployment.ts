@@ -1,0 +1,71 @@
+import { Effect, Redacted } from "effect"
+import { type PostgresServer, postgresServerWith } from "../../support/PostgresServer.ts"
+import { RedisServer } from "../../support/RedisServer.ts"
+import { freePort } from "../../support/Spawned.ts"
+import * as Client from "../../torture/support/Client.ts"
+import * as Engine from "../../torture/support/Engine.ts"
+import * as Replica from "../../torture/support/Replica.ts"
+import * as Store from "../../torture/support/Store.ts"
+import * as Front from "./Front.ts"
+
+/** Enough for the pools of three replicas at their usual size. */
+export const postgres = postgresServerWith({ max_connections: "60" })
+
+/** A Redis server, gone with the scope. */
+export const redis = Effect.acquireRelease(
+  Effect.promise(async () => {
+    const server = await RedisServer.make()
+    await server.start()
+    return server
+  }),
+  (server) => Effect.promise(() => server.stop())
+)
+
+export interface DeploymentOptions {
+  readonly database: PostgresServer
+  /** The database as the replicas reach it, where something stands between. */
+  readonly databaseUrl?: Redacted.Redacted
+  readonly redis?: RedisServer
+  readonly front?: Front.Front
+  readonly env?: Record<string, string>
+  /** Of the accounts that search. */
+  readonly concurrency?: number
+}
+
+/** Three replicas on one Postgres and one Redis, behind a proxy or each by itself. Everything ends with the scope. */
+export const make = Effect.fnUntraced(function* (options: DeploymentOptions) {
+  const { database, databaseUrl = database.url, front = "direct" } = options
+  const store = yield* Store.open(databaseUrl)
+  const engine = yield* Engine.start
+  const redisServer = options.redis ?? (yield* redis)
+  const ports = { public: yield* freePort, admin: yield* freePort }
+  // The proxies' files have the replicas on hosts of their own, with the same ports.
+  const startOn = Effect.fnUntraced(function* (host: string, env: Record<string, string> = {}) {
+    const replica = yield* Replica.start({
+      database: databaseUrl,
+      engine,
+      env: {
+        REDIS_URL: Redacted.value(redisServer.url()),
+        PROVIDER_TIMEOUT: "15 seconds",
+        DRAIN_DELAY: "5 seconds",
+        ...(front === "direct" ? {} : { TRUSTED_PROXY_HOPS: "1" }),
+        ...options.env,
+        HOST: host,
+        PORT: `${ports.public}`,
+        ADMIN_HOST: host,
+        ADMIN_PORT: `${ports.admin}`,
+        ...env
+      }
+    })
+    return { ...replica, url: `http://${host}:${ports.public}`, host }
+  })
+  const replicas = yield* Effect.all([startOn("127.0.0.1"), startOn("127.0.0.2"), startOn("127.0.0.3")], {
+    concurrency: "unbounded"
+  })
+  const fronts = yield* Front.start(front, replicas, ports)
+  const credits = { quota: 1_000_000, concurrency: options.concurrency ?? 10_000 }
+  const customers = yield* Effect.replicateEffect(Store.customer(store, credits), 3)
+  return { store, engine, replicas, fronts, customers, client: yield* Client.make, startOn }
+})
+
+export type Deployment = Effect.Success<ReturnType<typeof make>>
