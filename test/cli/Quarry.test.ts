@@ -200,7 +200,7 @@ describe("quarry --json", () => {
     ["key rotate --id key_1", { id: "key_1", secret: "sk_test_secret", label: "ci", mode: "test" }],
     ["index stats", { documents: 3, by_target: { beta_search: 1 } }],
     ["index clear", { removed: 3 }],
-    ["index load data/starter-index.jsonl.gz", { loaded: 17_383 }],
+    ["index load data/starter-index.jsonl.gz", { loaded: 20_782 }],
     ["ledger verify", { ok: true, discrepancies: [] }]
   ] as const)("%s prints one object on one line", ([line, expected]) =>
     Effect.gen(function* () {
