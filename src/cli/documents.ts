@@ -36,8 +36,8 @@ const load = Command.make(
   Effect.fn(function* ({ file, target }) {
     const index = yield* DocumentIndex
     const documents = yield* withProgress(DocumentFile.read(file))
-    const loaded = yield* index.load(documents, Option.getOrUndefined(target))
-    yield* print({ loaded }, [`Loaded ${loaded} documents.`])
+    const { written } = yield* index.load(documents, { target: Option.getOrUndefined(target), replace: false })
+    yield* print({ loaded: written }, [`Loaded ${written} documents.`])
   })
 ).pipe(Command.withDescription("Add documents, replacing those with the same address and target"))
 

@@ -68,7 +68,7 @@ const storage = (discrepancies: ReadonlyArray<Discrepancy>) =>
       verify: Effect.succeed(discrepancies)
     }),
     Layer.mock(DocumentIndex, {
-      load: (documents) => Stream.runCount(documents),
+      load: (documents) => Effect.map(Stream.runCount(documents), (written) => ({ written, removed: 0 })),
       stats: Effect.succeed({ documents: 3, byTarget: { beta_search: 1 } }),
       clear: Effect.succeed(3)
     })

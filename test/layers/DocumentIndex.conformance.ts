@@ -8,8 +8,8 @@ type Fields = Partial<Document> & { readonly url: string }
 
 const page = (fields: Fields): Document => ({ title: fields.url, description: "", ...fields })
 
-const load = (documents: ReadonlyArray<Fields>, target?: Target) =>
-  Effect.flatMap(DocumentIndex, (index) => index.load(Stream.fromIterable(documents.map(page)), target))
+const load = (documents: ReadonlyArray<Fields>, target?: Target, replace = false) =>
+  Effect.flatMap(DocumentIndex, (index) => index.load(Stream.fromIterable(documents.map(page)), { target, replace }))
 
 /** Only these documents. */
 const only = (documents: ReadonlyArray<Fields>) =>
@@ -220,13 +220,9 @@ export const documentIndexConformance = (name: string, layer: Layer.Layer<Docume
     it.effect("replaces a document with the same address and target", () =>
       Effect.gen(function* () {
         yield* only([{ url: "https://d/a", title: "Before" }])
-        assert.strictEqual(
-          yield* load([
-            { url: "https://d/a", title: "Between" },
-            { url: "https://d/a", title: "After" }
-          ]),
-          1
-        )
+        const between = { url: "https://d/a", title: "Between" }
+        const after = { url: "https://d/a", title: "After" }
+        assert.deepStrictEqual(yield* load([between, after]), { written: 1, removed: 0 })
         yield* load([{ url: "https://d/a", title: "Elsewhere" }], "zeta_search")
         assert.deepStrictEqual(yield* find("before"), [])
         assert.deepStrictEqual(yield* find("after"), ["a"])
@@ -248,7 +244,7 @@ export const documentIndexConformance = (name: string, layer: Layer.Layer<Docume
           title: "a\0b \ud800",
           description: "long ".repeat(300_000)
         }
-        assert.strictEqual(yield* only([...many, odd]), 1_202)
+        assert.deepStrictEqual(yield* only([...many, odd]), { written: 1_202, removed: 0 })
         assert.deepStrictEqual(yield* find("n1200"), ["1200"])
         assert.strictEqual((yield* find("long")).length, 1)
       })
@@ -258,7 +254,29 @@ export const documentIndexConformance = (name: string, layer: Layer.Layer<Docume
       Effect.gen(function* () {
         const index = yield* DocumentIndex
         const source = Stream.concat(Stream.succeed(page({ url: "https://d/a" })), Stream.fail("line 2"))
-        assert.strictEqual(yield* Effect.flip(index.load(source, undefined)), "line 2")
+        assert.strictEqual(yield* Effect.flip(index.load(source, { target: undefined, replace: false })), "line 2")
+      })
+    )
+
+    it.effect("a load that replaces removes the documents of its target that the source no longer has", () =>
+      Effect.gen(function* () {
+        yield* only([{ url: "https://d/stays" }, { url: "https://d/goes" }])
+        yield* load([{ url: "https://d/other" }], "beta_search")
+        const report = yield* load([{ url: "https://d/stays" }, { url: "https://d/new" }], undefined, true)
+        assert.deepStrictEqual(report, { written: 2, removed: 1 })
+        const { stats } = yield* DocumentIndex
+        assert.deepStrictEqual(yield* stats, { documents: 3, byTarget: { beta_search: 1 } })
+        assert.deepStrictEqual(yield* find("goes"), [])
+      })
+    )
+
+    it.effect("a load that replaces removes nothing when its source fails", () =>
+      Effect.gen(function* () {
+        yield* only([{ url: "https://d/stays" }])
+        const index = yield* DocumentIndex
+        const source = Stream.concat(Stream.succeed(page({ url: "https://d/new" })), Stream.fail("line 2"))
+        assert.strictEqual(yield* Effect.flip(index.load(source, { target: undefined, replace: true })), "line 2")
+        assert.strictEqual((yield* index.stats).documents, 2)
       })
     )
   })

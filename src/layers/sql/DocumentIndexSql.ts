@@ -62,19 +62,38 @@ const write = Effect.fnUntraced(function* (
   return documents.length
 }, Effect.orDie)
 
+/** Removes the documents of the target whose addresses are not among these. */
+const removeOthers = (sql: SqlClient.SqlClient, addresses: ReadonlySet<string>, target: Target | undefined) =>
+  Effect.map(
+    Effect.orDie(sql<{ readonly count: number }>`
+      with removed as (
+        delete from documents
+        where target is not distinct from ${target ?? null}::text and url <> all(${[...addresses]}::text[])
+        returning 1
+      )
+      select count(*)::int as count from removed`),
+    ([row]) => row?.count ?? 0
+  )
+
 const load =
   (sql: SqlClient.SqlClient): DocumentIndex["Service"]["load"] =>
-  (documents, target) =>
-    documents.pipe(
-      Stream.grouped(batchSize),
-      Stream.mapEffect((batch) => write(sql, batch, target)),
-      Stream.runFold(
-        () => 0,
-        (sum, written) => sum + written
-      ),
+  (documents, { replace, target }) =>
+    Effect.gen(function* () {
+      const addresses = new Set<string>()
+      const written = yield* documents.pipe(
+        Stream.tap(({ url }) => Effect.sync(() => replace && addresses.add(storable(url)))),
+        Stream.grouped(batchSize),
+        Stream.mapEffect((batch) => write(sql, batch, target)),
+        Stream.runFold(
+          () => 0,
+          (sum, written) => sum + written
+        )
+      )
+      const removed = replace ? yield* removeOthers(sql, addresses, target) : 0
       // No autovacuum runs on the embedded database, and without statistics the planner reads the whole table.
-      Effect.tap(() => Effect.orDie(sql`analyze documents`))
-    )
+      yield* Effect.orDie(sql`analyze documents`)
+      return { written, removed }
+    })
 
 /**
  * Searches for all words of the query, as a person types them in a search box: quoted phrases, `-word`, `or`. Where no

@@ -61,7 +61,7 @@ describe("the starter documents in the embedded database", () => {
     () =>
       Effect.gen(function* () {
         const index = yield* DocumentIndex
-        yield* index.load(DocumentFile.read(starterIndex), undefined)
+        yield* index.load(DocumentFile.read(starterIndex), { target: undefined, replace: false })
         const times: Array<number> = []
         for (const query of greedy) {
           const startedAt = performance.now()
