@@ -4,7 +4,7 @@ import { nameOf, termsOf, together, type Word, wordsOf } from "./terms.ts"
  * The terms of a document as one text, from which the database makes its index and the ranking counts. It has a line for
  * each field, and in the first line terms that stand for more than a word:
  *
- * - `^name` the title, its parts, or the last part of the address: a search for exactly this finds the document,
+ * - `^name` the title or a part of it, `/name` the last part of the address: a search for exactly this finds the document,
  * - `=term` a term of the title,
  * - `term` two neighbours of the title written together,
  * - `%n` the sample that the document belongs to.
@@ -41,17 +41,40 @@ const addressParts = (url: string): { readonly text: string; readonly last: stri
     .replace(/^https?:\/\//i, "")
     .replace(/[?#].*$/s, "")
     .split("/")
-  const labels = host.replace(/^www\./i, "").split(".").slice(0, -1)
+  const labels = host
+    .replace(/^www\./i, "")
+    .split(".")
+    .slice(0, -1)
   const segments = path.filter((segment) => segment !== "")
   const last = segments.at(-1)?.replace(/\.(?:html?|md|php|aspx?)$/i, "") ?? ""
   return { text: [...labels, ...segments].join(" ").replace(/%[0-9a-f]{2}/gi, " "), last }
 }
 
-const namesOf = (title: string, lastSegment: string): ReadonlyArray<string> => {
+/** Words at the end of a title that say what kind of thing it names: "Window: fetch() method" names `fetch`. */
+const kind =
+  / (?:api|attribute|class|command|component|constructor|directive|element|event|function|header|hook|interface|keyword|license|method|module|object|operator|package|property|rule|standard|statement|type)s?$/i
+
+/** The names in a title: the whole, without the site, behind a colon, and without parentheses and kind. */
+const titleNames = (title: string): ReadonlyArray<string> => {
   const [head = ""] = title.split(titleSeparator)
-  const afterColon = head.includes(": ") ? head.slice(head.indexOf(": ") + 2) : ""
-  const names = [title, head, afterColon, lastSegment].map((text) => nameOf(wordsOf(text, maxWords.title)))
-  return [...new Set(names.flatMap((name) => (name === undefined ? [] : [`^${name}`])))]
+  const colon = head.indexOf(": ")
+  const parts = [head, ...(colon === -1 ? [] : [head.slice(colon + 2)])]
+  const bare = parts.map((part) => part.replace(/\([^)]*\)/g, " ").trim())
+  return [
+    title,
+    ...parts,
+    ...bare,
+    ...bare.map((part) => part.replace(/ (?:html|css|svg|http)(?= )/i, "").replace(kind, ""))
+  ]
+}
+
+const namesOf = (title: string, lastSegment: string): ReadonlyArray<string> => {
+  const marked = (mark: string, texts: ReadonlyArray<string>) =>
+    texts.flatMap((text) => {
+      const name = nameOf(wordsOf(text, maxWords.title))
+      return name === undefined ? [] : [`${mark}${name}`]
+    })
+  return [...new Set([...marked("^", titleNames(title)), ...marked("/", [lastSegment])])]
 }
 
 const neighbours = (words: ReadonlyArray<Word>): ReadonlyArray<string> =>

@@ -1,8 +1,11 @@
+import type { Slot } from "./QueryTerms.ts"
+
 /** How many documents have each of the common terms of an index. */
 export interface WordFigures {
   readonly documents: number
   /** An estimate: terms that are too rare to be listed are counted as the rarest of those that are. */
   readonly count: (term: string) => number
+  readonly isListed: (term: string) => boolean
   /** Listed words whose first letter is this one. They are few thousand, so that a search may read them all. */
   readonly wordsBeginningWith: (letter: string) => ReadonlyArray<string>
 }
@@ -32,6 +35,7 @@ export const wordFigures = (
   return {
     documents,
     count: (term) => counts.get(term) ?? unlisted,
+    isListed: (term) => counts.has(term),
     wordsBeginningWith: (letter) => words.get(letter) ?? []
   }
 }
@@ -39,3 +43,10 @@ export const wordFigures = (
 /** How much a term says about a document that has it: the fewer have it, the more. */
 export const rarity = ({ documents }: WordFigures, count: number): number =>
   Math.log(1 + Math.max(0, documents - count + 0.5) / (count + 0.5))
+
+/** How much a slot says: as much as the most common of the terms that may stand for it. */
+export const slotWorth = (figures: WordFigures, { alternatives }: Slot): number =>
+  rarity(
+    figures,
+    alternatives.reduce((most, { term }) => Math.max(most, figures.count(term)), 1)
+  )

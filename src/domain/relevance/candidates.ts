@@ -1,123 +1,173 @@
 import { samples } from "./DocumentTerms.ts"
-import { type Alternative, maxRequired, type QueryTerms, type Slot } from "./QueryTerms.ts"
-import type { WordFigures } from "./WordFigures.ts"
+import { maxRequired, type QueryTerms, type Slot } from "./QueryTerms.ts"
+import { slotWorth, type WordFigures } from "./WordFigures.ts"
 
 /** One way to look for documents, as a `tsquery`. */
 export interface Lookup {
   readonly query: string
   /** Most documents that it gives to the ranking. */
   readonly limit: number
+  /** It is left out when the lookups before it have found so many. */
+  readonly enough: number
   /** True where what it finds has every required slot, also where that is too far down in the text to be ranked. */
   readonly complete: boolean
 }
 
-/** Documents that a lookup may read from the index. More cost too much time, so that it reads samples instead. */
+/**
+ * The share of the query's required slots, by rarity, that a document must have. With less it is about something else;
+ * but of a question or an error message, which has many words, no document has most.
+ */
+export const minCoverage = (requiredSlots: number): number => {
+  if (requiredSlots < 4) return 0.45
+  return requiredSlots < 6 ? 0.35 : 0.25
+}
+
+/** Documents that a lookup may read from the index. More would take too much time: it reads some samples instead. */
 const maxReads = 20_000
 
-/** Candidates after which the later, less exact lookups are left out. More than any page shows: five of twenty. */
-export const enoughCandidates = 150
+/** Documents with all words are looked for until there are more than any page shows: five pages of twenty. */
+const enough = { complete: 150, partial: 20 }
+const limits = { name: 30, complete: 200, partial: 100 }
 
-const limits = { names: 30, words: 200, fallback: 120 }
-
-/** Above this, the ways to leave out one slot are too many for one query. */
-const maxLeavingOut = 6
+/** Slots that are left out or combined by turns: the rarest ones. More make too many combinations for one query. */
+const maxCombined = 6
+const maxPairs = 4
 
 const or = (parts: ReadonlyArray<string>): string => (parts.length === 1 ? (parts[0] ?? "") : `(${parts.join(" | ")})`)
 const and = (parts: ReadonlyArray<string>): string => (parts.length === 1 ? (parts[0] ?? "") : `(${parts.join(" & ")})`)
-
 const lexeme = (term: string, prefix = false): string => `'${term}'${prefix ? ":*" : ""}`
 
-/** A slot, in titles or anywhere, with the documents that have it. */
+/** A condition with an upper bound of the documents that the database reads for it. */
 interface Clause {
   readonly query: string
-  readonly count: number
+  readonly reads: number
 }
 
-const clauseOf = (figures: WordFigures, { alternatives }: Slot, mark: "" | "="): Clause => ({
-  query: or(alternatives.map(({ prefix, term }: Alternative) => lexeme(`${mark}${term}`, prefix))),
-  count: alternatives.reduce((sum, { term }) => sum + figures.count(`${mark}${term}`), 0)
+const all = (clauses: ReadonlyArray<Clause>): Clause => ({
+  query: and(clauses.map(({ query }) => query)),
+  reads: Math.min(...clauses.map(({ reads }) => reads))
 })
 
-const rarest = (clauses: ReadonlyArray<Clause>): number => Math.min(...clauses.map(({ count }) => count))
+const any = (clauses: ReadonlyArray<Clause>): Clause => ({
+  query: or(clauses.map(({ query }) => query)),
+  reads: clauses.reduce((sum, { reads }) => sum + reads, 0)
+})
 
-/**
- * The lookups of a query, the most exact first: its name, all words in titles, all words with a rare one in the title,
- * all words, most of them, some of them. Each reads a bounded part of the index, because the rarest word of those that
- * must be there bounds what is read.
- */
-export const lookupsOf = (query: QueryTerms, figures: WordFigures): ReadonlyArray<Lookup> => {
-  const required = query.slots.flatMap((slot, index) => (slot.required ? [{ index, slot }] : []))
-  if (required.length === 0) return []
-  const anywhere = required
-    .map(({ index, slot }) => ({ index, slot, any: clauseOf(figures, slot, "") }))
-    .sort((a, b) => a.any.count - b.any.count || a.index - b.index)
-    .slice(0, maxRequired)
-  const any = anywhere.map((entry) => entry.any)
-  const title = anywhere.map(({ slot }) => clauseOf(figures, slot, "="))
-  const exclusions = query.excluded.map((term) => ` & !${lexeme(term)}`).join("")
+const termClause = (figures: WordFigures, term: string, prefix = false): Clause => ({
+  query: lexeme(term, prefix),
+  reads: figures.count(term)
+})
 
-  const lookup = (text: string, reads: number, limit: number, complete: boolean): Lookup => ({
-    query: `${text}${sampleFor(reads, figures)}${exclusions}`,
-    limit,
-    complete
-  })
-  return [
-    ...query.names.map((name) => lookup(lexeme(`^${name}`), figures.count(`^${name}`), limits.names, false)),
-    lookup(and(title.map((clause) => clause.query)), rarest(title), limits.words, true),
-    ...together(query, anywhere.map(({ index }) => index), any, figures, lookup),
-    ...(any.length < 2
-      ? []
-      : [lookup(and([or(title.slice(0, 2).map((clause) => clause.query)), ...any.map((clause) => clause.query)]), rarest(any), limits.words, true)]),
-    lookup(and(any.map((clause) => clause.query)), rarest(any), limits.words, true),
-    ...partial(any, title, lookup)
-  ]
+/** A required slot of the query, anywhere in a document and in titles. */
+interface Wanted {
+  readonly index: number
+  /** The share of the required slots' rarity that it has. */
+  readonly share: number
+  readonly anywhere: Clause
+  readonly inTitle: Clause
 }
 
-type MakeLookup = (text: string, reads: number, limit: number, complete: boolean) => Lookup
+const clauseOf = (figures: WordFigures, { alternatives }: Slot, mark: "" | "="): Clause =>
+  any(alternatives.map(({ prefix, term }) => termClause(figures, `${mark}${term}`, prefix)))
+
+/** The rarest required slots, in this order. */
+const wantedOf = ({ slots }: QueryTerms, figures: WordFigures): ReadonlyArray<Wanted> => {
+  const total = slots.reduce((sum, slot) => sum + (slot.required ? slotWorth(figures, slot) : 0), 0)
+  return slots
+    .flatMap((slot, index) => (slot.required ? [{ slot, index }] : []))
+    .map(({ index, slot }) => ({
+      index,
+      share: total === 0 ? 1 : slotWorth(figures, slot) / total,
+      anywhere: clauseOf(figures, slot, ""),
+      inTitle: clauseOf(figures, slot, "=")
+    }))
+    .sort((a, b) => a.anywhere.reads - b.anywhere.reads || a.index - b.index)
+    .slice(0, maxRequired)
+}
 
 /** Neighbours of the query that a document writes together: "web assembly" finds WebAssembly. */
-const together = (
+const joinedWays = (
   { pairs }: QueryTerms,
-  order: ReadonlyArray<number>,
-  any: ReadonlyArray<Clause>,
-  figures: WordFigures,
-  lookup: MakeLookup
-): ReadonlyArray<Lookup> => {
-  const ways = pairs.flatMap(({ left, right, term }): ReadonlyArray<Clause> => {
-    if (term === undefined || !order.includes(left) || !order.includes(right)) return []
-    const others = any.filter((_, position) => order[position] !== left && order[position] !== right)
-    const joined: Clause = { query: lexeme(term), count: figures.count(term) }
-    return [{ query: and([joined.query, ...others.map((clause) => clause.query)]), count: rarest([joined, ...others]) }]
+  wanted: ReadonlyArray<Wanted>,
+  figures: WordFigures
+): ReadonlyArray<Clause> =>
+  pairs.flatMap(({ left, right, term }) => {
+    const others = wanted.filter(({ index }) => index !== left && index !== right)
+    if (term === undefined || others.length !== wanted.length - 2) return []
+    return [all([termClause(figures, term), ...others.map(({ anywhere }) => anywhere)])]
   })
-  if (ways.length === 0 || ways.length > 3) return []
-  return [lookup(or(ways.map((way) => way.query)), sum(ways), limits.fallback, true)]
+
+/** The lookups that find documents with every required slot. */
+const completeLookups = (
+  query: QueryTerms,
+  wanted: ReadonlyArray<Wanted>,
+  figures: WordFigures
+): ReadonlyArray<Clause> => {
+  const anywhere = wanted.map((slot) => slot.anywhere)
+  const titles = wanted.map(({ inTitle }) => inTitle)
+  const joined = joinedWays(query, wanted, figures)
+  return [
+    all(titles),
+    ...(joined.length === 0 || joined.length > maxPairs ? [] : [any(joined)]),
+    ...(wanted.length < 2 ? [] : [all([any(titles.slice(0, 2)), ...anywhere])]),
+    all(anywhere)
+  ]
 }
 
-const sum = (clauses: ReadonlyArray<Clause>): number => clauses.reduce((total, { count }) => total + count, 0)
+/** All ways to take so many of the items, in their order. */
+const combinations = <A>(items: ReadonlyArray<A>, size: number): ReadonlyArray<ReadonlyArray<A>> =>
+  size === 0
+    ? [[]]
+    : items.flatMap((item, index) => combinations(items.slice(index + 1), size - 1).map((rest) => [item, ...rest]))
 
-/** Lookups that leave words out. The clauses are sorted, the rarest first. */
-const partial = (
-  any: ReadonlyArray<Clause>,
-  title: ReadonlyArray<Clause>,
-  lookup: MakeLookup
-): ReadonlyArray<Lookup> => {
-  if (any.length < 2) return []
-  const few = any.slice(0, maxLeavingOut)
-  const without = few.map((_, left) => and(few.filter((_, index) => index !== left).map((clause) => clause.query)))
-  const rareTitles = title.slice(0, 3)
-  const pair = any.length > 3 ? any.slice(0, 4).flatMap((a, i) => any.slice(i + 1, 4).map((b) => and([a.query, b.query]))) : []
+/** The lookups that leave required slots out, as long as what is left is enough of the query. */
+const partialLookups = (wanted: ReadonlyArray<Wanted>, requiredSlots: number): ReadonlyArray<Clause> => {
+  const few = wanted.slice(0, maxCombined)
+  const least = minCoverage(requiredSlots)
+  const isEnough = (slots: ReadonlyArray<Wanted>) => slots.reduce((sum, { share }) => sum + share, 0) >= least
+  const ways = (size: number, from = few) => (size < wanted.length ? combinations(from, size).filter(isEnough) : [])
+  const anywhere = (slots: ReadonlyArray<Wanted>) => all(slots.map((slot) => slot.anywhere))
+  const inTitle = (slots: ReadonlyArray<Wanted>) => all(slots.map((slot) => slot.inTitle))
   return [
-    // Of all ways to leave one out, only one lacks the rarest: all others are bounded by it, and this one by the next.
-    ...(any.length > 2 ? [lookup(or(without), sum(few.slice(0, 2)), limits.fallback, false)] : []),
-    ...(pair.length > 0 ? [lookup(or(pair), sum(any.slice(0, 3)), limits.fallback, false)] : []),
-    lookup(or(rareTitles.map((clause) => clause.query)), sum(rareTitles), limits.fallback, false),
-    lookup(or(any.slice(0, 2).map((clause) => clause.query)), sum(any.slice(0, 2)), limits.fallback, false)
-  ]
+    few.length > 3 ? ways(few.length - 1).map(anywhere) : [],
+    few.length > 4 ? ways(3).map(anywhere) : [],
+    ways(2).map(inTitle),
+    ways(2, few.slice(0, maxPairs)).map(anywhere),
+    ways(1).map(inTitle),
+    ways(1).map(anywhere)
+  ].flatMap((found) => (found.length === 0 ? [] : [any(found)]))
 }
 
 /** The condition that keeps a lookup within its bound: as many samples of the documents as it may read. */
-const sampleFor = (reads: number, { documents }: WordFigures): string => {
-  if (reads <= maxReads) return ""
+const sampled = ({ query, reads }: Clause, { documents }: WordFigures): string => {
   const count = Math.max(1, Math.floor((maxReads * samples) / documents))
-  return count >= samples ? "" : ` & ${or(Array.from({ length: count }, (_, index) => lexeme(`%${index}`)))}`
+  if (reads <= maxReads || count >= samples) return query
+  return and([query, or(Array.from({ length: count }, (_, index) => lexeme(`%${index}`)))])
+}
+
+/**
+ * The lookups of a query, the most exact first: documents of its name, all words in titles, all words with a rare one in
+ * the title, all words, most of them, some of them. Each reads a bounded part of the index: the rarest of the words that
+ * must be there bounds it.
+ */
+export const lookupsOf = (query: QueryTerms, figures: WordFigures): ReadonlyArray<Lookup> => {
+  const wanted = wantedOf(query, figures)
+  const requiredSlots = query.slots.filter(({ required }) => required).length
+  if (wanted.length === 0) return []
+  const exclusions = query.excluded.map((term) => ` & !${lexeme(term)}`).join("")
+  const lookup =
+    (kind: "name" | "complete" | "partial") =>
+    (clause: Clause): Lookup => ({
+      query: `${sampled(clause, figures)}${exclusions}`,
+      limit: limits[kind],
+      enough: kind === "partial" ? enough.partial : enough.complete,
+      complete: kind === "complete"
+    })
+  return [
+    ...query.names
+      .map((name) => any([termClause(figures, `^${name}`), termClause(figures, `/${name}`)]))
+      .map(lookup("name")),
+    ...completeLookups(query, wanted, figures).map(lookup("complete")),
+    ...partialLookups(wanted, requiredSlots).map(lookup("partial"))
+  ]
 }

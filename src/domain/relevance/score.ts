@@ -1,5 +1,6 @@
+import { minCoverage } from "./candidates.ts"
 import type { QueryTerms } from "./QueryTerms.ts"
-import { rarity, type WordFigures } from "./WordFigures.ts"
+import { rarity, slotWorth, type WordFigures } from "./WordFigures.ts"
 
 /** A document as the ranking sees it. */
 export interface Candidate {
@@ -40,15 +41,14 @@ const weights = {
   /** Neighbours of the query that are neighbours in the title, and elsewhere. */
   nearInTitle: 0.5,
   nearElsewhere: 0.25,
-  /** The query is the document's name: its title or, worth less with each place, a part of the title or address. */
-  name: 1.6,
-  nameStep: 0.25,
+  /** The query is the document's name: the title or a part of it, and the last part of the address. */
+  titleName: 1.2,
+  addressName: 0.6,
+  /** A name is worth at least so much rarity: "for...of" has common words only. */
+  leastNameRarity: 6,
   /** The part of the title's words that the query has. */
   titleShare: 0.5
 }
-
-/** Documents that have less of the query, by rarity, are about something else. */
-export const minCoverage = 0.45
 
 const languageFactor = (language: string | null, wanted: string): number => {
   if (language === null) return 0.9
@@ -63,10 +63,12 @@ interface Unit {
 }
 
 const unitsOf = (query: QueryTerms, figures: WordFigures): ReadonlyArray<Unit> => {
-  const slots = query.slots.map(({ alternatives, required }): Unit => {
-    const count = alternatives.reduce((most, { term }) => Math.max(most, figures.count(term)), 1)
-    return { alternatives, required, worth: rarity(figures, count) * (required ? 1 : weights.filler) }
-  })
+  const slots = query.slots.map(
+    (slot): Unit => ({
+      ...slot,
+      worth: slotWorth(figures, slot) * (slot.required ? 1 : weights.filler)
+    })
+  )
   const joined = new Set([...query.compounds, ...query.pairs.flatMap(({ term }) => (term === undefined ? [] : [term]))])
   const compounds = [...joined].map(
     (term): Unit => ({
@@ -125,11 +127,14 @@ const count = (
     let matched = 0
     for (const term of terms) {
       const hits = unitsOfTerm(term)
-      if (hits.length > 0) matched++
+      let isNew = false
       for (const { unit, weight } of hits) {
+        if (index === 0 && found[0]?.has(unit)) continue
+        isNew = true
         frequency[unit] = (frequency[unit] ?? 0) + weight * scale
         found[index]?.add(unit)
       }
+      if (isNew) matched++
       if (hits.length > 0 && before.length > 0) {
         for (const [position, { left, right }] of pairs.entries()) {
           if ((nearness[position] ?? 0) >= near || !before.some(({ unit }) => unit === left)) continue
@@ -153,15 +158,10 @@ const count = (
   }
 }
 
-/** What it is worth that the query is the name of the document: 0 where it is not. */
-const nameWorth = (line: string, names: ReadonlyArray<string>): number => {
-  const own = line.split(" ").filter((term) => term.startsWith("^"))
-  const place = names.reduce((best, name) => {
-    const index = own.indexOf(`^${name}`)
-    return index === -1 ? best : Math.min(best, index)
-  }, Number.POSITIVE_INFINITY)
-  return place === Number.POSITIVE_INFINITY ? 0 : Math.max(0, 1 - place * weights.nameStep)
-}
+/** What it is worth that the query is the name of the document. */
+const nameWorth = (line: string, names: ReadonlyArray<string>): number =>
+  (names.some((name) => line.includes(` ^${name} `)) ? weights.titleName : 0) +
+  (names.some((name) => line.includes(` /${name} `)) ? weights.addressName : 0)
 
 /** The candidates that have enough of the query, best first. Ties are ordered by address, so that pages do not overlap. */
 export const rankCandidates = (
@@ -174,6 +174,7 @@ export const rankCandidates = (
   const unitsOfTerm = indexUnits(units)
   const required = units.flatMap((unit, index) => (unit.required ? [{ index, worth: unit.worth }] : []))
   const total = required.reduce((sum, { worth }) => sum + worth, 0)
+  const least = minCoverage(required.length)
   const scored: Array<Scored> = []
   for (const candidate of candidates) {
     const lines = candidate.terms.split("\n")
@@ -183,7 +184,7 @@ export const rankCandidates = (
     const has = (index: number) => candidate.complete || (frequency[index] ?? 0) > 0
     const covered = required.reduce((sum, { index, worth }) => sum + (has(index) ? worth : 0), 0)
     const coverage = total === 0 ? 1 : covered / total
-    if (coverage < minCoverage) continue
+    if (coverage < least) continue
     let score = 0
     for (const [index, { worth }] of units.entries()) {
       const times = frequency[index] ?? 0
@@ -194,7 +195,7 @@ export const rankCandidates = (
     }
     const { matchedTitleWords, titleWords } = occurrences
     score += total * weights.titleShare * (titleWords === 0 ? 0 : matchedTitleWords / titleWords)
-    score += total * weights.name * nameWorth(lines[0] ?? "", query.names)
+    score += Math.max(total, weights.leastNameRarity) * nameWorth(lines[0] ?? "", query.names)
     score *= coverage ** 2 * languageFactor(candidate.language, language)
     const inDescription = required.some(({ index }) => occurrences.inDescription.has(index))
     scored.push({ candidate, score, coverage, inDescription })

@@ -2,7 +2,11 @@
 const maxOfOneHost = 3
 const firstResults = 10
 
-const hostOf = (url: string): string => url.replace(/^https?:\/\/(?:[^/?#]*@)?/i, "").replace(/[/?#].*$/s, "").toLowerCase()
+const hostOf = (url: string): string =>
+  url
+    .replace(/^https?:\/\/(?:[^/?#]*@)?/i, "")
+    .replace(/[/?#].*$/s, "")
+    .toLowerCase()
 
 /**
  * The same items in the same order, except that among the first ten at most three are of one host, as long as there are

@@ -30,8 +30,7 @@ const indivisible = new Set(
 )
 
 /** A run of letters and digits, with the signs that join names and the signs of C++ and C#. */
-const wordPattern =
-  /[\p{L}\p{N}\p{M}]+(?:(?:[.:_/-]|::|['’])[\p{L}\p{N}\p{M}]+)*(?:\+\+|#(?![\p{L}\p{N}]))?/gu
+const wordPattern = /[\p{L}\p{N}\p{M}]+(?:(?:[.:_/-]|::|['’])[\p{L}\p{N}\p{M}]+)*(?:\+\+|#(?![\p{L}\p{N}]))?/gu
 
 const possessive = /['’]s$/
 const apostrophe = /['’]/g
@@ -117,14 +116,19 @@ const maxNameWords = 8
 
 /** What two names have in common when they are the same but for case, signs and plural; undefined for long texts. */
 export const nameOf = (words: ReadonlyArray<Word>): string | undefined =>
-  words.length === 0 || words.length > maxNameWords ? undefined : words.flatMap(({ parts }) => parts).join(".").slice(0, 200)
+  words.length === 0 || words.length > maxNameWords
+    ? undefined
+    : words
+        .flatMap(({ parts }) => parts)
+        .join(".")
+        .slice(0, 200)
 
 /** Words that say how a thing is asked for and seldom what: they need not be in a document. */
 const fillers = new Set(
   (
     "a an and are as at be by can could did do does doing for from get had has have how i if in into is it its me my " +
     "no not of on or our should so that the their them there these they this to us use using was we were what when " +
-    "where which while who why will with would you your best way vs between about"
+    "where which while who why will with would you your best way vs between about because cannot cant didnt doesnt dont isnt wont uncaught foo bar"
   )
     .split(" ")
     .map(stem)

@@ -13,7 +13,7 @@ const weightOf = { prefix: 0.6, oneMistake: 0.7, twoMistakes: 0.5 }
 
 const mistakesAllowed = (length: number): number => {
   if (length < minMisspeltUnits) return 0
-  return length < 8 ? 1 : 2
+  return length < 7 ? 1 : 2
 }
 
 /**
@@ -30,7 +30,8 @@ export const mistakesBetween = (a: string, b: string, limit: number): number => 
     for (let j = 1; j <= b.length; j++) {
       const same = a[i - 1] === b[j - 1]
       let cost = Math.min((previous[j] ?? 0) + 1, (current[j - 1] ?? 0) + 1, (previous[j - 1] ?? 0) + (same ? 0 : 1))
-      if (i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1]) cost = Math.min(cost, (older[j - 2] ?? 0) + 1)
+      if (i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1])
+        cost = Math.min(cost, (older[j - 2] ?? 0) + 1)
       current.push(cost)
       least = Math.min(least, cost)
     }
@@ -76,18 +77,20 @@ const completions = (term: string, figures: WordFigures): ReadonlyArray<Alternat
 export const widen = (
   query: QueryTerms,
   figures: WordFigures,
-  isFound: (slot: number) => boolean
+  isHeld: (term: string) => boolean
 ): QueryTerms | undefined => {
   let widened = 0
   const last = query.slots.length - 1
   const slots = query.slots.map((slot, index): Slot => {
     const [only] = slot.alternatives
     if (!slot.required || slot.alternatives.length > 1 || only === undefined) return slot
-    if (widened === maxSlots || isFound(index)) return slot
+    if (widened === maxSlots || isHeld(only.term)) return slot
     const more = [...misspelt(only.term, figures), ...(index === last ? completions(only.term, figures) : [])]
     if (more.length === 0) return slot
     widened++
     return { ...slot, alternatives: [...slot.alternatives, ...more] }
   })
-  return widened === 0 ? undefined : { ...query, slots }
+  if (widened === 0) return undefined
+  const respelt = (name: string) => (figures.isListed(name) ? name : (misspelt(name, figures)[0]?.term ?? name))
+  return { ...query, slots, compounds: query.compounds.map(respelt) }
 }

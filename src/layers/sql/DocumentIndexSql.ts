@@ -1,6 +1,6 @@
 import { Effect, Layer, Schema } from "effect"
 import { SqlClient } from "effect/sql"
-import { enoughCandidates, type Lookup, lookupsOf } from "../../domain/relevance/candidates.ts"
+import { type Lookup, lookupsOf } from "../../domain/relevance/candidates.ts"
 import { type QueryTerms, readQuery } from "../../domain/relevance/QueryTerms.ts"
 import { type Candidate, rankCandidates, type Scored } from "../../domain/relevance/score.ts"
 import { snippetOf } from "../../domain/relevance/snippet.ts"
@@ -54,7 +54,7 @@ const candidatesOf = (sql: SqlClient.SqlClient, query: QueryTerms, lookups: Read
       select * from documents_find(
         ${lookups.map((lookup) => lookup.query)}::text[],
         ${lookups.map((lookup) => lookup.limit)}::integer[],
-        ${enoughCandidates}::integer,
+        ${lookups.map((lookup) => lookup.enough)}::integer[],
         ${target}::text,
         ${query.phrases}::text[],
         ${query.excludedPhrases}::text[]
@@ -69,10 +69,9 @@ const candidatesOf = (sql: SqlClient.SqlClient, query: QueryTerms, lookups: Read
     }
   )
 
-const isHeld = (query: QueryTerms, candidates: ReadonlyMap<string, Candidate>) => (slot: number) =>
-  query.slots[slot]?.alternatives.some(({ term }) =>
-    candidates.values().some(({ terms }) => terms.includes(` ${term} `))
-  ) === true
+/** True for a word that is in the index. */
+const isHeld = (known: WordFigures, candidates: ReadonlyMap<string, Candidate>) => (term: string) =>
+  known.isListed(term) || candidates.values().some(({ terms }) => terms.includes(` ${term} `))
 
 /**
  * All documents that answer, best first. Where none has all words, words that no document has are looked for in other
@@ -86,7 +85,7 @@ const rankAll = Effect.fnUntraced(function* ({ figures, sql }: Deps, request: Se
   if (lookups.length === 0) return { query, known, ranked: [] }
   const candidates = yield* candidatesOf(sql, query, lookups, request.target)
   const isComplete = candidates.values().some(({ complete }) => complete)
-  const wider = isComplete ? undefined : widen(query, known, isHeld(query, candidates))
+  const wider = isComplete ? undefined : widen(query, known, isHeld(known, candidates))
   if (wider === undefined) return { query, known, ranked: rankCandidates(query, known, candidates.values(), language) }
   const more = yield* candidatesOf(sql, wider, lookupsOf(wider, known), request.target)
   const all = new Map([...candidates, ...more])

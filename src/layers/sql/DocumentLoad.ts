@@ -125,7 +125,10 @@ export const copyUnread = Effect.fnUntraced(function* (sql: SqlClient.SqlClient)
 })
 
 export const load =
-  ({ figures, sql }: {
+  ({
+    figures,
+    sql
+  }: {
     readonly sql: SqlClient.SqlClient
     readonly figures: DocumentFigures
   }): DocumentIndex["Service"]["load"] =>
@@ -146,7 +149,10 @@ export const load =
         }, Effect.orDie)
         const written = yield* documents.pipe(
           Stream.grouped(batchSize),
-          Stream.runFoldEffect(() => 0, (sum, batch) => writeBatch(batch, sum))
+          Stream.runFoldEffect(
+            () => 0,
+            (sum, batch) => writeBatch(batch, sum)
+          )
         )
         const removed = id === undefined ? 0 : yield* Effect.orDie(removeOthers(sql, id, target))
         yield* Effect.orDie(figures.refresh)
