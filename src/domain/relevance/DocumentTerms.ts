@@ -91,7 +91,7 @@ export const documentTerms = ({ content, description, title, url }: Indexed): st
   const titleWords = wordsOf(title, maxWords.title)
   const titleTerms = termsOf(titleWords)
   const pairs = neighbours(titleWords)
-  const marked = new Set([...titleTerms, ...pairs].map((term) => `=${term}`))
+  const marked = new Set(titleTerms.map((term) => `=${term}`))
   const read = (text: string, limit: number) => line(termsOf(wordsOf(text, limit)))
   return [
     line([...namesOf(title, address.last), ...marked, ...pairs, `%${sampleOf(url)}`]),

@@ -81,7 +81,13 @@ const partsOf = (joined: string): ReadonlyArray<string> => {
   return joined.split(humps).map((part) => part.toLowerCase())
 }
 
+/** Most words of a text, for which the patterns above have nothing to do. */
+const simple = /^[A-Za-z]?[a-z0-9]*$/
+
+const simpleWord = (written: string): Word => ({ parts: [stem(written)], compounds: [], written })
+
 const wordOf = (match: string): Word => {
+  if (simple.test(match)) return simpleWord(match.toLowerCase())
   const name = match.replace(possessive, "").replace(apostrophe, "")
   if (unspaced.test(name)) return { parts: pairsOf(name.toLowerCase()), compounds: [], written: "" }
   const pieces = name.split(joints).filter((piece) => piece !== "")

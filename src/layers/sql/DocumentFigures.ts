@@ -16,7 +16,7 @@ const figuresRow = rowOf(Row)
 /** How common each term is, as the database's statistics of the index have it. */
 export interface DocumentFigures {
   readonly current: Effect.Effect<WordFigures, SqlError.SqlError>
-  /** Makes the statistics anew and reads them. */
+  /** Makes the statistics anew and reads them, after what waits to be indexed has been. */
   readonly refresh: Effect.Effect<void, SqlError.SqlError>
 }
 
@@ -52,6 +52,11 @@ export const make = Effect.fnUntraced(function* (sql: SqlClient.SqlClient): Effe
       })
     )
   })
-  // No autovacuum runs on the embedded database.
-  return { current, refresh: Effect.andThen(sql`analyze indexed_documents`, Effect.asVoid(renew)) }
+  const refresh = Effect.gen(function* () {
+    yield* sql`select gin_clean_pending_list('indexed_documents_terms')`
+    // No autovacuum runs on the embedded database.
+    yield* sql`analyze indexed_documents`
+    yield* renew
+  })
+  return { current, refresh }
 })

@@ -37,13 +37,14 @@ const toRow = ({ content = "", description, language = "", title, url }: Documen
   return { ...texts, language, terms: documentTerms(texts) }
 }
 
+const toRows = (batch: ReadonlyArray<Document>) => lastOfEach(batch).map(toRow)
+
 /** A document that is as it was is not written again: a nightly load of an unchanged site is cheap. */
 const write = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
-  batch: ReadonlyArray<Document>,
+  rows: ReadonlyArray<ReturnType<typeof toRow>>,
   target: Target | undefined
 ) {
-  const rows = lastOfEach(batch).map(toRow)
   const column = (name: keyof (typeof rows)[number]) => rows.map((row) => row[name])
   yield* sql`
     insert into indexed_documents as present (target, url, title, description, content, language, terms)
@@ -118,7 +119,7 @@ export const copyUnread = Effect.fnUntraced(function* (sql: SqlClient.SqlClient)
         description,
         ...(language === null ? {} : { language })
       }))
-      yield* write(sql, documents, target ?? undefined)
+      yield* write(sql, toRows(documents), target ?? undefined)
     }
     rows = yield* unread(sql, rows.at(-1)?.id ?? "")
   }
@@ -137,8 +138,8 @@ export const load =
       Effect.gen(function* () {
         const id = replace ? yield* Effect.orDie(loadId(sql)) : undefined
         const nextFigures = yield* Ref.make(firstFigures)
-        const writeBatch = Effect.fnUntraced(function* (batch: ReadonlyArray<Document>, writtenBefore: number) {
-          const addresses = yield* write(sql, batch, target)
+        const writeBatch = Effect.fnUntraced(function* (rows: ReturnType<typeof toRows>, writtenBefore: number) {
+          const addresses = yield* write(sql, rows, target)
           if (id !== undefined) yield* remember(sql, id, addresses)
           const written = writtenBefore + addresses.length
           if (written >= (yield* Ref.get(nextFigures))) {
@@ -149,6 +150,9 @@ export const load =
         }, Effect.orDie)
         const written = yield* documents.pipe(
           Stream.grouped(batchSize),
+          Stream.map(toRows),
+          // The terms of the next documents are made while the database writes.
+          Stream.buffer({ capacity: 1 }),
           Stream.runFoldEffect(
             () => 0,
             (sum, batch) => writeBatch(batch, sum)
