@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs"
 import { Effect, Layer, Record, Schedule, Schema } from "effect"
 import { Migrator, SqlClient, SqlError } from "effect/sql"
 import { StorageUnavailable } from "./DirectoryLock.ts"
+import * as DocumentLoad from "./DocumentLoad.ts"
 import { rowsOf } from "./Rows.ts"
 import { unlimited } from "./StatementLimit.ts"
 import { retryTransient } from "./Transient.ts"
@@ -41,8 +42,16 @@ const files = [
   "functions/queries_drop_before.sql"
 ]
 
+/** The documents that are there get their terms, which are made in TypeScript. */
+const documentsTerms: Migration = Effect.gen(function* () {
+  yield* runFile("documents_terms.sql")
+  yield* runFile("functions/documents_find.sql")
+  yield* DocumentLoad.copyUnread(yield* SqlClient.SqlClient)
+})
+
 const migrations: Readonly<Record<string, Migration>> = {
-  "0001_schema": Effect.forEach(files, runFile, { discard: true })
+  "0001_schema": Effect.forEach(files, runFile, { discard: true }),
+  "0006_documents_terms": documentsTerms
 }
 
 /**

@@ -11,7 +11,7 @@ import { describeWithPostgres, layer as postgres } from "../../support/Postgres.
 import { searchRequest } from "../../support/requests.ts"
 import { documentIndexConformance } from "../DocumentIndex.conformance.ts"
 
-const migrated = Layer.effectDiscard(Migrations.runFile("documents.sql"))
+const migrated = Layer.effectDiscard(Migrations.run)
 
 const embedded = DocumentIndexSql.layer.pipe(
   Layer.provide(migrated),
