@@ -2,6 +2,7 @@ import { Clock, Effect, Ref, Schema, Semaphore } from "effect"
 import type { SqlClient, SqlError } from "effect/sql"
 import { type WordFigures, wordFigures } from "../../domain/relevance/WordFigures.ts"
 import { rowOf } from "./Rows.ts"
+import { unlimited } from "./StatementLimit.ts"
 
 /** Figures are read again after this time, because another process may have loaded documents. */
 const maxAgeMs = 60_000
@@ -53,9 +54,12 @@ export const make = Effect.fnUntraced(function* (sql: SqlClient.SqlClient): Effe
     )
   })
   const refresh = Effect.gen(function* () {
-    yield* sql`select gin_clean_pending_list('indexed_documents_terms')`
     // No autovacuum runs on the embedded database.
-    yield* sql`analyze indexed_documents`
+    const analyze = Effect.andThen(
+      sql`select gin_clean_pending_list('indexed_documents_terms')`,
+      sql`analyze indexed_documents`
+    )
+    yield* unlimited(sql, analyze)
     yield* renew
   })
   return { current, refresh }

@@ -14,6 +14,7 @@ import { DocumentIndex } from "../../services/DocumentIndex.ts"
 import * as DocumentFigures from "./DocumentFigures.ts"
 import { load } from "./DocumentLoad.ts"
 import { rowsOf } from "./Rows.ts"
+import { unlimited } from "./StatementLimit.ts"
 
 /** Words of a snippet. */
 const snippetWords = 100
@@ -151,8 +152,11 @@ const stats = (sql: SqlClient.SqlClient): DocumentIndex["Service"]["stats"] =>
   )
 
 const clear = ({ figures, sql }: Deps): DocumentIndex["Service"]["clear"] =>
-  countRows(
-    sql`with removed as (delete from indexed_documents returning 1) select count(*)::int as count from removed`
+  unlimited(
+    sql,
+    countRows(
+      sql`with removed as (delete from indexed_documents returning 1) select count(*)::int as count from removed`
+    )
   ).pipe(
     Effect.map(([row]) => row?.count ?? 0),
     Effect.tap(() => figures.refresh),

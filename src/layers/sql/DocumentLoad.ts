@@ -5,6 +5,7 @@ import { Target } from "../../domain/Target.ts"
 import type { Document, DocumentIndex } from "../../services/DocumentIndex.ts"
 import type { DocumentFigures } from "./DocumentFigures.ts"
 import { rowsOf } from "./Rows.ts"
+import { unlimited } from "./StatementLimit.ts"
 
 /** Documents that one statement writes. */
 const batchSize = 500
@@ -13,8 +14,9 @@ const batchSize = 500
 const maxTextUnits = 20_000
 const maxContentUnits = 50_000
 
-/** Figures are made anew after so many documents, and then whenever the index has doubled. */
+/** Figures are made anew after so many documents, and then each time that four times as many are written. */
 const firstFigures = 10_000
+const figuresGrowth = 4
 
 const countRows = rowsOf(Schema.Struct({ count: Schema.Int }))
 
@@ -71,14 +73,17 @@ const remember = (sql: SqlClient.SqlClient, load: string, addresses: ReadonlyArr
 
 const removeOthers = (sql: SqlClient.SqlClient, load: string, target: Target | undefined) =>
   Effect.map(
-    countRows(sql`
+    unlimited(
+      sql,
+      countRows(sql`
       with removed as (
         delete from indexed_documents
         where target is not distinct from ${target ?? null}::text
           and not exists (select from document_loads where load = ${load}::uuid and address = md5(url)::uuid)
         returning 1
       )
-      select count(*)::int as count from removed`),
+      select count(*)::int as count from removed`)
+    ),
     ([row]) => row?.count ?? 0
   )
 
@@ -144,7 +149,7 @@ export const load =
           const written = writtenBefore + addresses.length
           if (written >= (yield* Ref.get(nextFigures))) {
             yield* figures.refresh
-            yield* Ref.update(nextFigures, (count) => count * 2)
+            yield* Ref.update(nextFigures, (count) => count * figuresGrowth)
           }
           return written
         }, Effect.orDie)
