@@ -12,9 +12,7 @@ import { depth } from "./Score.ts"
 /** The addresses of the first ten results, best first. */
 export type Find = (query: string) => Effect.Effect<ReadonlyArray<string>>
 
-const migrated = Layer.effectDiscard(Migrations.runFile("documents.sql"))
-
-const builtIn = DocumentIndexSql.layer.pipe(Layer.provide(migrated))
+const builtIn = DocumentIndexSql.layer.pipe(Layer.provide(Migrations.layer))
 
 /** The built-in index, in a database of its own, empty. */
 export const embedded = builtIn.pipe(Layer.provide(Pglite.layer({ dataDir: undefined })), Layer.orDie)

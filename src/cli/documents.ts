@@ -43,7 +43,13 @@ const loadFrom = Effect.fnUntraced(function* (source: DocumentSource, target: Ta
   const index = yield* DocumentIndex
   const check = yield* Ref.make(nothing)
   if (replace) yield* Stream.runDrain(sound("Checked", source, check))
-  const isWhole = (yield* Ref.get(check)).failed === 0
+  const { failed, read } = yield* Ref.get(check)
+  if (replace && read === 0) {
+    return yield* new CommandFailed({
+      message: "The source has no documents. Nothing was removed: index clear removes all that are loaded."
+    })
+  }
+  const isWhole = failed === 0
   const tally = yield* Ref.make(nothing)
   const { removed, written } = yield* index
     .load(sound("Loaded", source, tally), { target, replace: replace && isWhole })

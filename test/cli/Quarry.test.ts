@@ -312,6 +312,14 @@ describe("quarry index load", () => {
     })
   )
 
+  it.effect("--replace with an empty file removes nothing: whoever wants that clears the index", () =>
+    Effect.gen(function* () {
+      const { code, err, loads } = yield* load([], ["--replace"])
+      assert.deepStrictEqual({ code, loads }, { code: 1, loads: [] })
+      assert.match(err.join(), /^quarry: The source has no documents\. Nothing was removed/)
+    })
+  )
+
   it.effect("a load that is stopped says that it can be run again", () =>
     Effect.gen(function* () {
       const started = yield* Deferred.make<void>()
