@@ -112,8 +112,8 @@ const slotsOf = (wanted: ReadonlyArray<Wanted>) => {
 }
 
 const phraseOf = (text: string): ReadonlyArray<string> => {
-  const terms = termsOf(wordsOf(text, maxWords))
-  return terms.length < 2 ? [] : [` ${terms.join(" ")} `]
+  const words = wordsOf(text, maxWords)
+  return words.length < 2 ? [] : [` ${termsOf(words).join(" ")} `]
 }
 
 /** One term for each excluded word: all of a name's parts are in many documents that are not about it. */

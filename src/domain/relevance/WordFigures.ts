@@ -40,9 +40,12 @@ export const wordFigures = (
   }
 }
 
+/** Documents that are supposed besides: of three documents, two with a word do not make it a common word. */
+const supposed = 100
+
 /** How much a term says about a document that has it: the fewer have it, the more. */
 export const rarity = ({ documents }: WordFigures, count: number): number =>
-  Math.log(1 + Math.max(0, documents - count + 0.5) / (count + 0.5))
+  Math.log(1 + Math.max(0, documents + supposed - count + 0.5) / (count + 0.5))
 
 /** How much a slot says: as much as the most common of the terms that may stand for it. */
 export const slotWorth = (figures: WordFigures, { alternatives }: Slot): number =>

@@ -37,9 +37,10 @@ export const snippetOf = (text: string, worthOf: (term: string) => number): stri
   return `${from === 0 ? "" : ellipsis}${piece}${to === tokens.length - 1 ? "" : ellipsis}`
 }
 
-/** The first of the windows that are worth the most. */
+/** Of the windows that are worth the most, one in the middle, so that words stand on both sides of what was looked for. */
 const bestWindow = (tokens: ReadonlyArray<Token>): { readonly from: number; readonly to: number } => {
-  let best = { from: 0, to: 0, worth: -1 }
+  let best: Array<{ readonly from: number; readonly to: number }> = []
+  let most = -1
   let to = -1
   let worth = 0
   for (const [from, { start, worth: own }] of tokens.entries()) {
@@ -47,8 +48,13 @@ const bestWindow = (tokens: ReadonlyArray<Token>): { readonly from: number; read
       to++
       worth += tokens[to]?.worth ?? 0
     }
-    if (worth > best.worth) best = { from, to, worth }
+    if (worth > most) {
+      most = worth
+      best = []
+    }
+    // Without any of the words, the text begins where it begins.
+    if (worth === most && (worth > 0 || best.length === 0)) best.push({ from, to })
     worth -= own
   }
-  return best
+  return best[Math.floor(best.length / 2)] ?? { from: 0, to: 0 }
 }

@@ -74,10 +74,14 @@ const pairsOf = (run: string): ReadonlyArray<string> => {
   return characters.length < 2 ? characters : characters.slice(1).map((next, index) => `${characters[index]}${next}`)
 }
 
+/** The plural of an acronym, "APIs", has no humps. */
+const acronyms = /^\p{Lu}{2,}s$/u
+
 /** The parts of a name between its joints and humps, in lower case and not stemmed. */
 const partsOf = (joined: string): ReadonlyArray<string> => {
   const lower = joined.toLowerCase()
-  if (indivisible.has(lower)) return [lower]
+  if (unspaced.test(joined)) return pairsOf(lower)
+  if (indivisible.has(lower) || acronyms.test(joined)) return [lower]
   return joined.split(humps).map((part) => part.toLowerCase())
 }
 
@@ -89,10 +93,10 @@ const simpleWord = (written: string): Word => ({ parts: [stem(written)], compoun
 const wordOf = (match: string): Word => {
   if (simple.test(match)) return simpleWord(match.toLowerCase())
   const name = match.replace(possessive, "").replace(apostrophe, "")
-  if (unspaced.test(name)) return { parts: pairsOf(name.toLowerCase()), compounds: [], written: "" }
   const pieces = name.split(joints).filter((piece) => piece !== "")
   const groups = pieces.map(partsOf)
   const parts = groups.flat()
+  if (unspaced.test(name)) return { parts, compounds: [], written: "" }
   const compounds = new Set<string>()
   for (const group of groups) if (group.length > 1) compounds.add(stem(group.join("")))
   if (groups.length > 1 && groups.length <= maxCompoundParts) compounds.add(stem(parts.join("")))
