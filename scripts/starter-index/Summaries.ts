@@ -1,7 +1,7 @@
 import { bareTags, fields, list, markdownText, string } from "./Document.ts"
 import type { Package } from "./Packages.ts"
 
-/** What pages of MDN are about, in a sentence or two, by the path below /docs/. */
+/** A sentence or two about a page or a member, by its path below /docs/ or by its name. */
 export type Summaries = ReadonlyMap<string, string>
 
 const docs = "https://developer.mozilla.org/docs/"
@@ -11,10 +11,19 @@ const maxSummaryChars = 240
 /** The comment without its stars, its tags and whatever comes after the first paragraph. */
 const firstParagraph = (comment: string): string => {
   const text = comment
-    .replace(/^\s*\/?\*+\/?[ \t]?/gm, "")
+    .replace(/\*\/\s*$/, "")
+    .replace(/^\s*\/?\*+[ \t]?/gm, "")
     .replace(/\{@\w+ ([^}|]*)[^}]*\}/g, "$1")
     .replace(/^\s*@[\s\S]*$/m, "")
   return markdownText(text.trim().split(/\n\s*\n/)[0] ?? "")
+}
+
+/** The first sentences that fit; the whole text where the first one does not. */
+const sentences = (text: string): string => {
+  if (text.length <= maxSummaryChars) return text
+  const head = text.slice(0, maxSummaryChars)
+  const stop = head.lastIndexOf(". ")
+  return stop === -1 ? text : head.slice(0, stop + 1)
 }
 
 /** The declarations of the DOM carry the first sentence of each page of MDN, and its address. */
@@ -25,24 +34,17 @@ export const readDomSummaries = (typescript: Package): Summaries => {
       const page = /\[MDN Reference\]\(https:\/\/developer\.mozilla\.org\/docs\/([^)\s]+)\)/.exec(comment)?.[1]
       const text = firstParagraph(comment)
       if (page !== undefined && !summaries.has(page) && /^\w.* /.test(text) && !text.startsWith("MDN Reference")) {
-        summaries.set(page, text.slice(0, maxSummaryChars) === text ? text : sentences(text))
+        summaries.set(page, sentences(text))
       }
     }
   }
   return summaries
 }
 
-/** The first sentences that fit; the whole text where the first one does not. */
-const sentences = (text: string): string => {
-  const head = text.slice(0, maxSummaryChars)
-  const stop = head.lastIndexOf(". ")
-  return stop === -1 ? text : head.slice(0, stop + 1)
-}
-
 const member = /^\s*(?:readonly |get |set )*(?:\[Symbol\.(\w+)\]|(\w+))\??[(<:]/
 
 /**
- * What the members of the ECMAScript built-ins do: `Array.filter` is a member of the prototype, `ArrayConstructor.from` a
+ * The uses of the members of the ECMAScript built-ins: `Array.filter` is a member of the prototype, `ArrayConstructor.from` a
  * static one. The comment stands right above the member.
  */
 export const readEcmaScriptSummaries = (typescript: Package): Summaries => {
@@ -70,7 +72,7 @@ export const readEcmaScriptSummaries = (typescript: Package): Summaries => {
 const textOf = (description: unknown): string =>
   typeof description === "string" ? description : string(fields(description).value)
 
-/** What elements, attributes, properties, pseudo-classes and at-rules are for. */
+/** The uses of elements, attributes, properties, pseudo-classes and at-rules. */
 export const readWebSummaries = (webData: Package): Summaries => {
   const summaries = new Map<string, string>()
   const html = fields(webData.json("data/browsers.html-data.json"))
