@@ -53,3 +53,15 @@ export const filesOf = (address: URL, base: URL): ReadonlyArray<string> => {
 
 const filesNamed = (path: string): ReadonlyArray<string> =>
   [".html", ".md", ".htm", ".markdown"].map((end) => path + end)
+
+/** A title for a page that has none, from its address: `guide/first-steps.html` is "first steps". */
+export const titleOf = (address: string): string => {
+  const { hostname, pathname } = new URL(address)
+  const name = pathname.split("/").findLast((segment) => segment !== "") ?? ""
+  const words = name.replace(/\.\w+$/, "").replace(/[-_]+/g, " ")
+  try {
+    return decodeURIComponent(words).trim() || hostname
+  } catch {
+    return words.trim() || hostname
+  }
+}

@@ -1,5 +1,5 @@
 import { Effect, FileSystem, Path, Ref, Result, Stream } from "effect"
-import { addressOf, filesOf, isMarkdown, isPage } from "../domain/pageAddress.ts"
+import { addressOf, filesOf, isMarkdown, isPage, titleOf } from "../domain/pageAddress.ts"
 import { rootCauseMessage } from "../domain/rootCause.ts"
 import type { Document } from "../services/DocumentIndex.ts"
 import { type DocumentProblem, type DocumentSource, DocumentSourceError } from "./DocumentSource.ts"
@@ -52,7 +52,6 @@ const readPage = Effect.fnUntraced(function* ({ file, url }: LocalPage) {
   const text = decodeBytes(bytes.success)
   const page = isMarkdown(file) ? readMarkdown(text) : readHtml(text)
   if ("problem" in page) return problem(page.problem, page.line)
-  if (page.title === "") return problem("has no title: no title element, front matter or heading")
   return Result.succeed({ page, url })
 })
 
@@ -66,7 +65,7 @@ const documentOf = (entry: Entry) =>
     : Effect.map(readPage(entry.success), (read) =>
         Result.map(read, ({ page, url }): Document => {
           const { canonical, content, description, language, title } = page
-          const texts = { url: canonicalOf(canonical) ?? url, title, description, content }
+          const texts = { url: canonicalOf(canonical) ?? url, title: title || titleOf(url), description, content }
           return language === undefined ? texts : { ...texts, language }
         })
       )

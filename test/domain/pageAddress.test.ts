@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as fc from "fast-check"
-import { addressOf, baseOf, filesOf, isPage } from "../../src/domain/pageAddress.ts"
+import { addressOf, baseOf, filesOf, isPage, titleOf } from "../../src/domain/pageAddress.ts"
 
 const base = new URL("https://docs.example.org/manual/")
 
@@ -65,6 +65,17 @@ describe("addresses of files", () => {
     ]) {
       assert.deepStrictEqual(filesOf(new URL(address), base), [])
     }
+  })
+
+  it.each([
+    ["https://a.example/guide/first-steps.html", "first steps"],
+    ["https://a.example/guide/set_up/", "set up"],
+    ["https://a.example/caf%C3%A9", "café"],
+    ["https://a.example/100%", "100%"],
+    ["https://a.example/", "a.example"],
+    ["https://a.example/-.html", "a.example"]
+  ])("the title of %s is %s where the page has none", (address, title) => {
+    assert.strictEqual(titleOf(address), title)
   })
 
   it("a base ends with a slash, and is an http(s) address without query and fragment", () => {
