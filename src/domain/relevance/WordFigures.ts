@@ -1,6 +1,6 @@
 import type { Slot } from "./QueryTerms.ts"
 
-/** How many documents have each of the common terms of an index. */
+/** The number of documents that have each of the common terms of an index. */
 export interface WordFigures {
   readonly documents: number
   /** An estimate: terms that are too rare to be listed are counted as the rarest of those that are. */
@@ -43,11 +43,11 @@ export const wordFigures = (
 /** Documents that are supposed besides: of three documents, two with a word do not make it a common word. */
 const supposed = 100
 
-/** How much a term says about a document that has it: the fewer have it, the more. */
+/** The worth of a term: the fewer documents have it, the more it says about those that do. */
 export const rarity = ({ documents }: WordFigures, count: number): number =>
   Math.log(1 + Math.max(0, documents + supposed - count + 0.5) / (count + 0.5))
 
-/** How much a slot says: as much as the most common of the terms that may stand for it. */
+/** The worth of a slot: that of the most common of the terms that may stand for it. */
 export const slotWorth = (figures: WordFigures, { alternatives }: Slot): number =>
   rarity(
     figures,

@@ -30,7 +30,7 @@ const fields = [
   { name: "content", weight: 0.6, words: 300, lengthMatters: 0.6 }
 ] as const
 
-/** How fast the second and third occurrence of a word count less. */
+/** The second and third occurrence of a word count less: the smaller this is, the sooner. */
 const saturation = 1.2
 
 const weights = {
@@ -96,7 +96,7 @@ const indexUnits = (units: ReadonlyArray<Unit>) => {
     exact.get(term) ?? (prefixes.length === 0 ? [] : prefixes.filter((prefix) => term.startsWith(prefix.term)))
 }
 
-/** Where the units of a query stand in a document. */
+/** The places at which the units of a query stand in a document. */
 interface Occurrences {
   /** Of each unit, over all fields: how often, by the weight of field and alternative. */
   readonly frequency: Float64Array
@@ -158,7 +158,7 @@ const count = (
   }
 }
 
-/** What it is worth that the query is the name of the document. */
+/** The worth of a query that is the name of the document. */
 const nameWorth = (line: string, names: ReadonlyArray<string>): number =>
   (names.some((name) => line.includes(` ^${name} `)) ? weights.titleName : 0) +
   (names.some((name) => line.includes(` /${name} `)) ? weights.addressName : 0)

@@ -38,7 +38,7 @@ const apostrophe = /['’]/g
 /** Signs that join the parts of a name. A dot between digits belongs to the number: `GPL-3.0`. */
 const joints = /::|[:_/-]|\.(?!\d)|(?<!\d)\./
 
-/** Where a part of a camelCase name begins: `useChat`, `XMLHttpRequest`. */
+/** The beginnings of the parts of a camelCase name: `useChat`, `XMLHttpRequest`. */
 const humps = /(?<=[\p{Ll}\p{N}])(?=\p{Lu})|(?<=\p{Lu})(?=\p{Lu}\p{Ll})/u
 
 /** Scripts without spaces between words. A run of them is read as its overlapping pairs. */
@@ -124,7 +124,7 @@ export const together = (left: Word, right: Word): string | undefined =>
 /** Longer titles are no names. */
 const maxNameWords = 8
 
-/** What two names have in common when they are the same but for case, signs and plural; undefined for long texts. */
+/** A text as a name: equal for names that differ in case, signs and plural only. Long texts are no names. */
 export const nameOf = (words: ReadonlyArray<Word>): string | undefined =>
   words.length === 0 || words.length > maxNameWords
     ? undefined

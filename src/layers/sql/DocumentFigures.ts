@@ -14,7 +14,7 @@ const Row = Schema.Struct({
 })
 const figuresRow = rowOf(Row)
 
-/** How common each term is, as the database's statistics of the index have it. */
+/** The figures of the words of the index, from the statistics that the database keeps of it. */
 export interface DocumentFigures {
   readonly current: Effect.Effect<WordFigures, SqlError.SqlError>
   /** Makes the statistics anew and reads them, after what waits to be indexed has been. */

@@ -48,7 +48,7 @@ interface Deps {
   readonly figures: DocumentFigures.DocumentFigures
 }
 
-/** What the lookups find. A document that several find counts with the most exact. */
+/** The documents that the lookups find, each once. */
 const candidatesOf = (sql: SqlClient.SqlClient, query: QueryTerms, lookups: ReadonlyArray<Lookup>, target: Target) =>
   Effect.map(
     foundRows(sql`
@@ -100,7 +100,7 @@ const arrange = (ranked: ReadonlyArray<Scored>): ReadonlyArray<Scored> => {
   return [...spreadHosts(full, ({ candidate }) => candidate.url), ...ranked.filter(({ coverage }) => coverage < most)]
 }
 
-/** What a term is worth in a snippet. */
+/** The worth of each term for a snippet. */
 const worthIn = (query: QueryTerms, known: WordFigures) => {
   const worth = new Map(
     query.slots.flatMap(({ alternatives, required }) =>

@@ -135,7 +135,10 @@ describeWithPostgres("Migrations on Postgres", () => {
       while ((yield* terminate).length === 0) yield* Effect.sleep("50 millis")
       assert.isTrue(Exit.isFailure(yield* Fiber.await(cut)))
       assert.deepStrictEqual(yield* tables, ["quarry_migrations"])
-      assert.deepStrictEqual(yield* Migrations.run, [[1, "schema"]])
+      assert.deepStrictEqual(yield* Migrations.run, [
+        [1, "schema"],
+        [6, "documents_terms"]
+      ])
     }).pipe(Effect.provide(emptyPostgres, { local: true }))
   )
 
@@ -148,7 +151,10 @@ describeWithPostgres("Migrations on Postgres", () => {
       yield* Effect.flip(Migrations.run)
       assert.deepStrictEqual(yield* tables, ["auth_apps", "quarry_migrations"])
       yield* sql`drop table auth_apps`
-      assert.deepStrictEqual(yield* Migrations.run, [[1, "schema"]])
+      assert.deepStrictEqual(yield* Migrations.run, [
+        [1, "schema"],
+        [6, "documents_terms"]
+      ])
     }).pipe(Effect.provide(emptyPostgres, { local: true }))
   )
 })

@@ -22,7 +22,7 @@ create unique index indexed_documents_address on indexed_documents ((md5(url)::u
 -- documents are loaded, new ones wait in a list that every search reads, because many at once are indexed in less than
 -- half of the time. The list is short, and a load empties it at its end.
 create index indexed_documents_terms on indexed_documents
-  using gin ((terms::tsvector)) with (fastupdate = on, gin_pending_list_limit = 512);
+  using gin ((terms::tsvector)) with (fastupdate = on, gin_pending_list_limit = 128);
 alter index indexed_documents_terms alter column 1 set statistics 500;
 
 -- The addresses that a load has seen, to remove the others at its end. Rows of a load that was killed are left over;
