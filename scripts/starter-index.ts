@@ -77,7 +77,8 @@ const readSources = (open: (pin: Pin) => Package): ReadonlyArray<Source> => {
     {
       pin: { name: "scripts/starter-index/guides.jsonl", version: "", licence: "MIT" },
       taken: "the pages that newcomers look for first, with descriptions that we wrote",
-      credit: "addresses and titles are those of the pages; the titles of MDN's are from the list of its pages",
+      credit:
+        "titles of MDN's pages are from the list of its pages; addresses and titles of the others were written by hand too, and not fetched",
       documents: guideDocuments(mdnTitles(mdnPages))
     },
     {
@@ -216,7 +217,7 @@ const account = (sources: ReadonlyArray<Source>, total: number, sha256: string):
   return `# Starter index
 
 \`starter-index.jsonl.gz\` holds ${total} documents, one per line, each with \`url\`, \`title\`, \`description\` and
-\`language\`, sorted by \`url\`. They are real pages, described from published data about them; no page was fetched.
+\`language\`, sorted by \`url\`. They are described from published data about pages; no page was fetched.
 
 | Package | Version | Licence | What was taken | Credit and changes | Documents |
 | --- | --- | --- | --- | --- | ---: |
