@@ -8,18 +8,22 @@ import { gzipSync } from "node:zlib"
 import * as Catalogues from "./starter-index/Catalogues.ts"
 import type { Document } from "./starter-index/Document.ts"
 import { maxDescriptionChars } from "./starter-index/Document.ts"
+import { guideDocuments } from "./starter-index/Guides.ts"
 import { mdnDocuments, statusDocuments } from "./starter-index/Mdn.ts"
+import { mdnPageDocuments, mdnTitles } from "./starter-index/MdnPages.ts"
 import type { Package, Pin } from "./starter-index/Packages.ts"
 import { fetchPackage, pins } from "./starter-index/Packages.ts"
+import { readDomSummaries, readEcmaScriptSummaries, readWebSummaries } from "./starter-index/Summaries.ts"
 import { readEcmaScript, readIdl } from "./starter-index/WebKinds.ts"
 import { featureDocuments, readFeatures, readSpecs, specDocuments } from "./starter-index/WebPlatform.ts"
 
 const maxTitleChars = 200
-const maxFileBytes = 2_000_000
+const maxFileBytes = 3_000_000
 const minDocuments = 2_000
 
 interface Source {
-  readonly pin: Pin
+  /** The package, or the file of the repository. */
+  readonly pin: Pick<Pin, "name" | "version" | "licence">
   readonly taken: string
   readonly credit: string
   readonly documents: ReadonlyArray<Document>
@@ -56,6 +60,8 @@ const readSources = (open: (pin: Pin) => Package): ReadonlyArray<Source> => {
   const features = readFeatures(open(pins.webFeatures))
   const specs = readSpecs(open(pins.webSpecs))
   const statuses = open(pins.statuses)
+  const typescript = open(pins.typescript)
+  const mdnPages = open(pins.mdnPages)
   const mdn = mdnDocuments({
     compat: open(pins.bcd),
     mdnData: open(pins.mdnData),
@@ -63,14 +69,29 @@ const readSources = (open: (pin: Pin) => Package): ReadonlyArray<Source> => {
     features,
     specs,
     idl: readIdl(open(pins.webrefIdl)),
-    ecmaScript: readEcmaScript(open(pins.typescript))
+    ecmaScript: readEcmaScript(typescript),
+    summaries: new Map([...readDomSummaries(typescript), ...readWebSummaries(open(pins.webData))]),
+    ecmaScriptSummaries: readEcmaScriptSummaries(typescript)
   })
   return [
+    {
+      pin: { name: "scripts/starter-index/guides.jsonl", version: "", licence: "MIT" },
+      taken: "the pages that newcomers look for first, with descriptions that we wrote",
+      credit:
+        "titles of MDN's pages are from the list of its pages; addresses and titles of the others were written by hand too, and not fetched",
+      documents: guideDocuments(mdnTitles(mdnPages))
+    },
     {
       pin: pins.bcd,
       taken: "addresses of MDN's reference pages, their names, browser support and status",
       credit: "MDN contributors; public domain dedication",
       documents: mdn
+    },
+    {
+      pin: pins.mdnPages,
+      taken: "addresses and titles of MDN's guides, lessons, glossary and errors, and what sort of page each is",
+      credit: "MDN contributors, https://developer.mozilla.org; the descriptions are made from the titles",
+      documents: mdnPageDocuments(mdnPages)
     },
     {
       pin: pins.webFeatures,
@@ -98,8 +119,16 @@ const readSources = (open: (pin: Pin) => Package): ReadonlyArray<Source> => {
     },
     {
       pin: pins.typescript,
-      taken: "which members of the JavaScript built-ins are methods and which are properties, for the same",
-      credit: "Microsoft Corporation; facts only, no text",
+      taken:
+        "what members of the JavaScript built-ins and of the DOM are and do, for the MDN pages' titles and descriptions",
+      credit:
+        "Microsoft Corporation; sentences about the DOM are by MDN contributors (CC-BY-SA-2.5); shortened, mark-up removed",
+      documents: []
+    },
+    {
+      pin: pins.webData,
+      taken: "what HTML elements and attributes and CSS properties and selectors are for, for the MDN pages",
+      credit: "Microsoft Corporation; the sentences are by MDN contributors (CC-BY-SA-2.5); shortened, mark-up removed",
       documents: []
     },
     {
@@ -137,6 +166,12 @@ const readSources = (open: (pin: Pin) => Package): ReadonlyArray<Source> => {
       taken: "titles and first paragraphs of the manual",
       credit: "Copyright (c) 2016-present The Fastify team; shortened",
       documents: Catalogues.fastifyDocuments(open(pins.fastify))
+    },
+    {
+      pin: pins.bun,
+      taken: "titles, descriptions and first paragraphs of the manual and its guides",
+      credit: "Copyright (c) Oven and Bun contributors; shortened",
+      documents: Catalogues.bunDocuments(open(pins.bun))
     },
     {
       pin: pins.eslint,
@@ -182,7 +217,7 @@ const account = (sources: ReadonlyArray<Source>, total: number, sha256: string):
   return `# Starter index
 
 \`starter-index.jsonl.gz\` holds ${total} documents, one per line, each with \`url\`, \`title\`, \`description\` and
-\`language\`, sorted by \`url\`. They are real pages, described from published data about them; no page was fetched.
+\`language\`, sorted by \`url\`. They are described from published data about pages; no page was fetched.
 
 | Package | Version | Licence | What was taken | Credit and changes | Documents |
 | --- | --- | --- | --- | --- | ---: |
@@ -190,7 +225,10 @@ ${rows.join("\n")}
 | **Total** | | | | | **${total}** |
 
 A package with no documents of its own adds to the titles or descriptions of another's. Each licence is the one
-the package declares; that of CC-BY-4.0 is at <https://creativecommons.org/licenses/by/4.0/>.
+the package declares. CC-BY-4.0 is at <https://creativecommons.org/licenses/by/4.0/>, CC-BY-SA-2.5 at
+<https://creativecommons.org/licenses/by-sa/2.5/>: whoever passes on the titles and descriptions of MDN's pages
+passes them on under that licence. \`scripts/starter-index/guides.jsonl\` comes first: where a page has a line there,
+the line describes it.
 
 To make it again: \`node scripts/starter-index.ts\`, with \`npm\` on the path and the npm registry in reach. The packages
 are pinned by version and hash, and the result is the same file each time, byte for byte under the same zlib:

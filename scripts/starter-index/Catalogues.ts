@@ -103,6 +103,10 @@ interface Manual {
   readonly folder: string
   readonly site: string
   readonly title: (title: string, path: string) => string
+  /** A page without a description is described by its first paragraph. */
+  readonly describesItself?: boolean
+  /** Paths of pages that are not worth finding. */
+  readonly leavesOut?: RegExp
 }
 
 /** Pages of a manual whose Markdown sources carry a title and a description. */
@@ -116,8 +120,9 @@ const manualDocuments = (manual: Manual): ReadonlyArray<Document> => {
     const origin =
       source === "" ? undefined : files.find((other) => sitePath(other.slice(manual.folder.length)) === source)
     const shared = origin === undefined ? "" : manual.package.text(origin)
-    const told = description || frontMatter(shared).description || ""
-    if (title === "" || told === "") return []
+    const own = description || frontMatter(shared).description || ""
+    const told = own || (manual.describesItself === true ? firstParagraph(text) : "")
+    if (title === "" || told === "" || manual.leavesOut?.test(path) === true) return []
     return [
       {
         url: `${manual.site}${path}`.replace(/\/$/, ""),
@@ -137,6 +142,16 @@ export const nextDocuments = (next: Package): ReadonlyArray<Document> =>
       const router = path.startsWith("pages/") ? " (Pages Router)" : ""
       return /next\.js/i.test(title) ? `${title}${router}` : `${title}${router} | Next.js`
     }
+  })
+
+export const bunDocuments = (bun: Package): ReadonlyArray<Document> =>
+  manualDocuments({
+    package: bun,
+    folder: "docs/",
+    site: "https://bun.com/docs/",
+    title: (title) => (/\bbun\b/i.test(title) ? title : `${title} | Bun`),
+    describesItself: true,
+    leavesOut: /^(lint|snippets|project|format|feedback)(\/|$)/
   })
 
 /** "ai-sdk-ui" as the site heads it, "AI SDK UI". */

@@ -8,6 +8,7 @@ import {
   htmlText,
   list,
   oneLine,
+  sentence,
   string,
   strings,
   withArticle,
@@ -15,6 +16,7 @@ import {
   words
 } from "./Document.ts"
 import type { Package } from "./Packages.ts"
+import type { Summaries } from "./Summaries.ts"
 import type { Idl, Kinds } from "./WebKinds.ts"
 import type { Feature, Specs } from "./WebPlatform.ts"
 import { featureText } from "./WebPlatform.ts"
@@ -27,6 +29,10 @@ export interface MdnSources {
   readonly specs: Specs
   readonly idl: Idl
   readonly ecmaScript: Kinds
+  /** By the path of the page. */
+  readonly summaries: Summaries
+  /** By owner and member, as `readEcmaScriptSummaries` says. */
+  readonly ecmaScriptSummaries: Summaries
 }
 
 /** One page of MDN with every entry of the compatibility data that names it, the one it is about first. */
@@ -448,6 +454,27 @@ const subjectKind = new RegExp(
     "data type|value|keyword|header|descriptor|attribute|media feature|method|statement|object)\\b"
 )
 
+/** The use of a member of a JavaScript built-in, or "". */
+const ecmaScriptSummary = ({ segments }: Page, summaries: Summaries): string => {
+  const [, , , area, ...names] = segments
+  if (area !== "Global_Objects" || names.length < 2) return ""
+  const member = names.at(-1) ?? ""
+  const owner = names.at(-2) ?? ""
+  if (member === owner) return ""
+  return summaries.get(`${owner}.${member}`) ?? summaries.get(`${owner}Constructor.${member}`) ?? ""
+}
+
+/** Sentences that say what this page alone is about, its status after the first; undefined where no source has them. */
+const ownWords = (page: Page, lead: string, sources: MdnSources): ReadonlyArray<string> | undefined => {
+  const summary = sources.summaries.get(page.segments.join("/"))
+  const status = statusText(page.compat)
+  if (summary !== undefined) {
+    return summary.includes(memberName(page.name)) ? [summary, status] : [`${sentence(lead)} ${summary}`, status]
+  }
+  const use = ecmaScriptSummary(page, sources.ecmaScriptSummaries)
+  return use === "" ? undefined : [lead, use, status]
+}
+
 /** Pages for every address that MDN's compatibility data knows, in the words of the data about them. */
 export const mdnDocuments = (sources: MdnSources): ReadonlyArray<Document> => {
   const { compat, mdnData, statuses, features, specs, idl, ecmaScript } = sources
@@ -474,12 +501,15 @@ export const mdnDocuments = (sources: MdnSources): ReadonlyArray<Document> => {
     // Pages above and below that level keep their own lead, since one description serves a member of several owners.
     const isAboutPage = page.segments.length === 5 && subjectOf(lead) !== "" && subjectOf(lead) === subjectOf(feature)
     const defined = spec === undefined || lead.length + spec.title.length > 180 ? "" : `defined in ${spec.title}`
-    const led = defined === "" ? [lead] : isAboutPage ? [feature, capital(defined)] : [`${lead}, ${defined}`]
+    const own = ownWords(page, lead, sources)
+    const fromSpec = defined === "" ? [lead] : isAboutPage ? [feature, capital(defined)] : [`${lead}, ${defined}`]
+    // The words of a feature are on the pages of all its members: a page with words of its own does not need them.
+    const led = own ?? [...fromSpec, statusText(page.compat), feature]
     return {
       // The address without a language only redirects to the one with it.
       url: `https://developer.mozilla.org/en-US/docs/${page.segments.join("/")}`,
       title: bareTags(title),
-      description: describe(...led.map(bareTags), statusText(page.compat), feature, details, supportText(page.compat))
+      description: describe(...led.map(bareTags), details, supportText(page.compat))
     }
   })
 }

@@ -25,6 +25,18 @@ export const pins = {
     licence: "CC0-1.0",
     integrity: "sha512-7d8D9yzVS4ugLbt4clzc5DKU8dq85K0lRebjzpP43GxSr7vYKmczgfuEU+0beimjl5YmnHkcErtolg5t5ttb0A=="
   },
+  mdnPages: {
+    name: "@ddbeck/mdn-content-inventory",
+    version: "0.2.20260206",
+    licence: "CC-BY-SA-2.5",
+    integrity: "sha512-12YEGGHK48GHRyAqCZNDF8IMr/I5b02XmQwmJcSmr6CINU/6Nb5kIIPeZBlxfT6b1CcajaOUnIzLw2oaMIdQEQ=="
+  },
+  webData: {
+    name: "@vscode/web-custom-data",
+    version: "0.6.3",
+    licence: "MIT",
+    integrity: "sha512-3pDUAPGVkra1KjR2L5m3b7BgzLTlWdep4ijsRoqeLcrp+e7cJcyjnae8IkAdF/xS6Zo3B1YZSmIBIhRAEYBIog=="
+  },
   webFeatures: {
     name: "web-features",
     version: "3.40.0",
@@ -90,6 +102,12 @@ export const pins = {
     version: "5.12.8",
     licence: "MIT",
     integrity: "sha512-moP8exb2sCHLUbJkwp+I6C0padhy4D8lp0SdmzY7HhSdZuqm7O/u3o2aq7u8okaQ//33QDzj3G/u+FsSdB8Qzw=="
+  },
+  bun: {
+    name: "bun-types",
+    version: "1.4.5",
+    licence: "MIT",
+    integrity: "sha512-ECHn+9dhL3wv0G6u0+7dQvrnaimXiRDxxerYBmhTaLyJEEuvTPWk2Fye3XIf5Y++JIIiHKfQw4Z7V5D8KuiXbg=="
   },
   eslint: {
     name: "eslint",

@@ -45,7 +45,7 @@ const fillIndex = Effect.gen(function* () {
   const index = yield* DocumentIndex
   const files = yield* FileSystem.FileSystem
   if ((yield* index.stats).documents > 0 || !(yield* files.exists(starterIndex))) return
-  yield* index.load(DocumentFile.read(starterIndex), undefined)
+  yield* index.load(DocumentFile.read(starterIndex), { target: undefined, replace: false })
 })
 
 const searchLine = (baseUrl: string, secret: Redacted.Redacted): string =>

@@ -1,7 +1,7 @@
 import { resolve } from "node:path"
 import { NodeServices } from "@effect/platform-node"
 import { assert, describe, it } from "@effect/vitest"
-import { Console, Effect, Layer, Redacted, Sink, Stdio, Stream } from "effect"
+import { Console, Deferred, Effect, Fiber, FileSystem, Layer, Redacted, Sink, Stdio, Stream } from "effect"
 import { SqlClient, SqlError } from "effect/sql"
 import { TestConsole } from "effect/testing"
 import { codeOf, complain } from "../../src/cli/exit.ts"
@@ -91,7 +91,7 @@ const storage = (discrepancies: ReadonlyArray<Discrepancy>) =>
       verify: Effect.succeed(discrepancies)
     }),
     Layer.mock(DocumentIndex, {
-      load: (documents) => Stream.runCount(documents),
+      load: (documents) => Effect.map(Stream.runCount(documents), (written) => ({ written, removed: 0 })),
       stats: Effect.succeed({ documents: 3, byTarget: { beta_search: 1 } }),
       clear: Effect.succeed(3)
     }),
@@ -309,7 +309,7 @@ describe("quarry --json", () => {
     ["key rotate --id key_1", { id: "key_1", secret: "sk_test_secret", label: "ci", mode: "test" }],
     ["index stats", { documents: 3, by_target: { beta_search: 1 } }],
     ["index clear", { removed: 3 }],
-    ["index load data/starter-index.jsonl.gz", { loaded: 17_383 }],
+    ["index load data/starter-index.jsonl.gz", { loaded: 20_782, removed: 0, failed: 0, problems: [] }],
     ["ledger verify", { ok: true, discrepancies: [] }],
     [
       "ledger adjust --account acc_1 --credits -2 --reason late --by ann",
@@ -439,7 +439,7 @@ describe("quarry audit", () => {
     ["key rotate --id key_1", "key_1", { account: "acc_1", new_key: "key_1" }],
     ["key revoke --id key_1", "key_1", { account: "acc_1" }],
     ["key revoke --all --account acc_1 --yes", "acc_1", { keys: 1 }],
-    ["index load data/starter-index.jsonl.gz", null, { file: resolve("data/starter-index.jsonl.gz") }],
+    ["index load data/starter-index.jsonl.gz", null, { source: resolve("data/starter-index.jsonl.gz") }],
     ["index clear", null, { documents: 3 }],
     ["secrets rotate", null, {}],
     ["secrets finish --force", null, { force: true }],
@@ -496,6 +496,116 @@ describe("quarry lists", () => {
   )
 })
 
+describe("quarry index load", () => {
+  const line = (n: number) => JSON.stringify({ url: `https://a.example/${n}`, title: `${n}`, description: "" })
+
+  /** Runs `index load` on a file with these lines. What the index was given, and what the command printed. */
+  const load = Effect.fnUntraced(function* (lines: ReadonlyArray<string>, flags: ReadonlyArray<string>) {
+    const files = yield* FileSystem.FileSystem
+    const path = `${yield* files.makeTempDirectoryScoped()}/a.jsonl`
+    yield* files.writeFileString(path, lines.join("\n"))
+    const loads: Array<{ readonly urls: ReadonlyArray<string>; readonly replace: boolean }> = []
+    const index = Layer.mock(DocumentIndex, {
+      load: (documents, { replace }) =>
+        Effect.map(Stream.runCollect(documents), (all) => {
+          loads.push({ urls: all.map(({ url }) => url.slice("https://a.example/".length)), replace })
+          return { written: all.length, removed: replace ? 2 : 0 }
+        })
+    })
+    const printed = yield* quarry(["index", "load", path, ...flags], { storage: Layer.merge(storage([]), index) })
+    return { loads, ...printed, err: printed.err.map((text) => text.replaceAll(path, "a.jsonl")) }
+  }, Effect.provide(NodeServices.layer))
+
+  it.effect("loads the rest when a line is no document, names the line, and fails", () =>
+    Effect.gen(function* () {
+      const { code, err, loads, out } = yield* load([line(1), "{", line(3)], [])
+      assert.deepStrictEqual(
+        { code, out, loads },
+        {
+          code: 1,
+          out: ["Loaded 2 documents."],
+          loads: [{ urls: ["1", "3"], replace: false }]
+        }
+      )
+      assert.match(err[0] ?? "", /^a\.jsonl line 2: \S+/)
+      assert.deepStrictEqual(err.slice(1), ["quarry: 1 could not be loaded."])
+    })
+  )
+
+  const broken = Array.from({ length: 150 }, () => "{")
+
+  it.effect("lists at most 20 problems", () =>
+    Effect.gen(function* () {
+      const { err } = yield* load(broken, [])
+      assert.strictEqual(err.length, 21)
+      assert.strictEqual(err.at(-1), "quarry: 150 could not be loaded (the first 20 are listed).")
+    })
+  )
+
+  it.effect("lists at most 100 problems in the object", () =>
+    Effect.gen(function* () {
+      const { err, out } = yield* load(broken, ["--json"])
+      const { failed, loaded, problems } = JSON.parse(out.join())
+      assert.deepStrictEqual([failed, loaded, problems.length, problems[99].line], [150, 0, 100, 100])
+      assert.deepStrictEqual(err, ["quarry: 150 could not be loaded (the first 100 are listed)."])
+    })
+  )
+
+  it.effect("--replace removes what the source does not have", () =>
+    Effect.gen(function* () {
+      const { code, loads, out } = yield* load([line(1)], ["--replace"])
+      assert.deepStrictEqual({ code, loads }, { code: 0, loads: [{ urls: ["1"], replace: true }] })
+      assert.deepStrictEqual(out, ["Loaded 1 document.\nRemoved 2 documents that the source does not have."])
+    })
+  )
+
+  it.effect("--replace removes nothing when a document is broken, because it has not vanished", () =>
+    Effect.gen(function* () {
+      const { code, err, loads } = yield* load([line(1), "{"], ["--replace"])
+      assert.deepStrictEqual({ code, loads }, { code: 1, loads: [{ urls: ["1"], replace: false }] })
+      assert.match(err.at(-1) ?? "", /^quarry: 1 could not be loaded\. Nothing was removed/)
+    })
+  )
+
+  it.effect("--replace with an empty file removes nothing: whoever wants that clears the index", () =>
+    Effect.gen(function* () {
+      const { code, err, loads } = yield* load([], ["--replace"])
+      assert.deepStrictEqual({ code, loads }, { code: 1, loads: [] })
+      assert.match(err.join(), /^quarry: The source has no documents\. Nothing was removed/)
+    })
+  )
+
+  it.effect("a load that is stopped says that it can be run again", () =>
+    Effect.gen(function* () {
+      const started = yield* Deferred.make<void>()
+      const index = Layer.mock(DocumentIndex, {
+        load: (documents) =>
+          Stream.runDrain(documents).pipe(
+            Effect.andThen(Deferred.succeed(started, undefined)),
+            Effect.andThen(Effect.never)
+          )
+      })
+      const unused = Layer.effectContext(Effect.die(new Error("no command here needs it")))
+      const run = Quarry.make({
+        settings: AppConfig.layerTest(),
+        database: unused,
+        providers: unused,
+        inspection: unused,
+        overview: unused,
+        secrets: unused,
+        exportAccount: () => Effect.die(new Error("no command here needs it")),
+        storage: Layer.merge(storage([]), index)
+      })
+      const fiber = yield* Effect.forkChild(run(["index", "load", "data/starter-index.jsonl.gz"]))
+      yield* Deferred.await(started)
+      yield* Fiber.interrupt(fiber)
+      assert.deepStrictEqual(yield* TestConsole.errorLines, [
+        "Stopped after reading 20782 documents. Run the same command again to load the rest."
+      ])
+    }).pipe(Effect.provide([TestConsole.layer, NodeServices.layer]))
+  )
+})
+
 describe("quarry", () => {
   it.effect.each([
     ["account show --id acc_2", "not_found", /^There is no such thing\.$/],
@@ -507,7 +617,12 @@ describe("quarry", () => {
     ["key revoke --id key_2", "not_found", /^There is no such thing\.$/],
     ["key create --account acc_full --name ci", "command_failed", /^an account has at most 50 active API keys: .+$/],
     ["key list --account acc_2", "not_found", /^There is no such thing\.$/],
-    ["index load package.json", "document_file_error", /package\.json line 1: \S+/]
+    ["index load docs", "command_failed", /^\S+docs is a folder: --base-url says [^\n]+$/],
+    [
+      "index load package.json --base-url https://a.example",
+      "command_failed",
+      /^--base-url and --folder are for pages, /
+    ]
   ] as const)("%s is refused: exit 1, one line on stderr, and with --json one object", ([line, error, message]) =>
     Effect.gen(function* () {
       const refused = yield* quarry(words(line))
@@ -584,6 +699,9 @@ describe("quarry", () => {
     "key revoke --all --account acc_1 --id key_1 --yes",
     "index load",
     "index load nowhere.jsonl",
+    "index load docs --base-url docs.example.org",
+    "index load docs --base-url ftp://docs.example.org",
+    "index load docs/sitemap.xml --folder nowhere",
     "index load package.json --target omega_search"
   ])("%s is a usage error: exit 2, on stderr, and with --json one object; storage untouched", (line) =>
     Effect.gen(function* () {

@@ -50,7 +50,12 @@ describe("quarry on the embedded store", () => {
         assert.strictEqual(list.keys.length, 2)
         assert.notInclude(JSON.stringify(list), key.secret)
 
-        assert.deepStrictEqual(yield* json(env, "index", "load", file, "--target", "beta_search"), { loaded: 1 })
+        assert.deepStrictEqual(yield* json(env, "index", "load", file, "--target", "beta_search"), {
+          loaded: 1,
+          removed: 0,
+          failed: 0,
+          problems: []
+        })
         assert.deepStrictEqual(yield* json(env, "index", "stats"), { documents: 1, by_target: { beta_search: 1 } })
         assert.deepStrictEqual(yield* json(env, "index", "clear"), { removed: 1 })
         assert.deepStrictEqual(yield* json(env, "ledger", "verify"), { ok: true, discrepancies: [] })

@@ -1,176 +1,175 @@
-import { Effect, Layer, Schema, Stream } from "effect"
-import { SqlClient, SqlSchema } from "effect/sql"
+import { Effect, Layer, Schema } from "effect"
+import { SqlClient } from "effect/sql"
+import { type Lookup, lookupsOf } from "../../domain/relevance/candidates.ts"
+import { type QueryTerms, readQuery } from "../../domain/relevance/QueryTerms.ts"
+import { type Candidate, rankCandidates, type Scored } from "../../domain/relevance/score.ts"
+import { snippetOf } from "../../domain/relevance/snippet.ts"
+import { spreadHosts } from "../../domain/relevance/spread.ts"
+import { termsOf, wordsOf } from "../../domain/relevance/terms.ts"
+import { rarity, type WordFigures } from "../../domain/relevance/WordFigures.ts"
+import { widen } from "../../domain/relevance/widen.ts"
+import type { SearchRequest } from "../../domain/SearchRequest.ts"
 import { Target } from "../../domain/Target.ts"
-import { type Document, DocumentIndex } from "../../services/DocumentIndex.ts"
+import { DocumentIndex } from "../../services/DocumentIndex.ts"
+import * as DocumentFigures from "./DocumentFigures.ts"
+import { load } from "./DocumentLoad.ts"
+import { rowsOf } from "./Rows.ts"
+import { unlimited } from "./StatementLimit.ts"
 
-/** Documents that one statement writes. */
-const batchSize = 500
+/** Words of a snippet. */
+const snippetWords = 100
 
-/** Words of a query that are looked for; the others are left out. */
-const maxWords = 12
+/** Text of a document in which the snippet is looked for. */
+const maxSnippetSource = 20_000
 
-/** Tokens of the parser: these words and the separators between them. */
-const maxTokens = 2 * maxWords
-
-/** A shorter beginning of a word matches too many others. */
-const minPrefixLength = 3
-
-/** Documents that are ranked, of those that a query matches. */
-const maxCandidates = 5_000
-
-/** Titles and descriptions are cut to this many UTF-16 units: Postgres indexes at most 1 MB of words in a document. */
-const maxTextUnits = 20_000
-
-/** Text that Postgres can carry, whatever the loaded file held. */
-const storable = (text: string): string => text.slice(0, maxTextUnits).toWellFormed().replaceAll("\0", " ")
-
-/** The last of the documents with the same address: one statement cannot write a row twice. */
-const lastOfEach = (documents: ReadonlyArray<Document>): ReadonlyArray<Document> => [
-  ...new Map(documents.map((document) => [document.url, document])).values()
-]
-
-const Row = Schema.Struct({ url: Schema.String, title: Schema.String, snippet: Schema.String })
-
-/** A search in the terms of the statement. */
-const Search = Schema.Struct({
-  query: Schema.String,
-  target: Schema.String,
-  language: Schema.String,
-  limit: Schema.Int,
-  offset: Schema.Int
+const Found = Schema.Struct({
+  lookup: Schema.Int,
+  id: Schema.String,
+  url: Schema.String,
+  language: Schema.NullOr(Schema.String),
+  terms: Schema.String
 })
+const foundRows = rowsOf(Found)
 
-const Stats = Schema.Struct({ target: Schema.NullOr(Target), documents: Schema.Int })
+const Page = Schema.Struct({
+  id: Schema.String,
+  url: Schema.String,
+  title: Schema.String,
+  description: Schema.String,
+  content: Schema.String
+})
+const pageRows = rowsOf(Page)
 
-const write = Effect.fnUntraced(function* (
-  sql: SqlClient.SqlClient,
-  batch: ReadonlyArray<Document>,
-  target: Target | undefined
-) {
-  const documents = lastOfEach(batch)
-  const column = (read: (document: Document) => string) => documents.map((document) => storable(read(document)))
-  yield* sql`
-    insert into documents (target, url, title, description, language)
-    select ${target ?? null}::text, url, title, description, nullif(language, '') from unnest(
-      ${column(({ url }) => url)}::text[],
-      ${column(({ title }) => title)}::text[],
-      ${column(({ description }) => description)}::text[],
-      ${column(({ language }) => language ?? "")}::text[]
-    ) as document (url, title, description, language)
-    on conflict (md5(url), coalesce(target, '')) do update
-    set title = excluded.title, description = excluded.description, language = excluded.language`
-  return documents.length
-}, Effect.orDie)
+const statsRows = rowsOf(Schema.Struct({ target: Schema.NullOr(Target), documents: Schema.Int }))
+const countRows = rowsOf(Schema.Struct({ count: Schema.Int }))
 
-const load =
-  (sql: SqlClient.SqlClient): DocumentIndex["Service"]["load"] =>
-  (documents, target) =>
-    documents.pipe(
-      Stream.grouped(batchSize),
-      Stream.mapEffect((batch) => write(sql, batch, target)),
-      Stream.runFold(
-        () => 0,
-        (sum, written) => sum + written
-      ),
-      // No autovacuum runs on the embedded database, and without statistics the planner reads the whole table.
-      Effect.tap(() => Effect.orDie(sql`analyze documents`))
-    )
+interface Deps {
+  readonly sql: SqlClient.SqlClient
+  readonly figures: DocumentFigures.DocumentFigures
+}
+
+/** The documents that the lookups find, each once. */
+const candidatesOf = (sql: SqlClient.SqlClient, query: QueryTerms, lookups: ReadonlyArray<Lookup>, target: Target) =>
+  Effect.map(
+    foundRows(sql`
+      select * from documents_find(
+        ${lookups.map((lookup) => lookup.query)}::text[],
+        ${lookups.map((lookup) => lookup.limit)}::integer[],
+        ${lookups.map((lookup) => lookup.enough)}::integer[],
+        ${target}::text,
+        ${query.phrases}::text[],
+        ${query.excludedPhrases}::text[]
+      )`),
+    (rows) => {
+      const candidates = new Map<string, Candidate>()
+      for (const { id, language, lookup, terms, url } of rows) {
+        const complete = lookups[lookup - 1]?.complete === true || candidates.get(id)?.complete === true
+        candidates.set(id, { id, url, language, terms, complete })
+      }
+      return candidates
+    }
+  )
+
+/** True for a word that is in the index. */
+const isHeld = (known: WordFigures, candidates: ReadonlyMap<string, Candidate>) => (term: string) =>
+  known.isListed(term) || candidates.values().some(({ terms }) => terms.includes(` ${term} `))
 
 /**
- * Searches for all words of the query, as a person types them in a search box: quoted phrases, `-word`, `or`. Where no
- * document has all of them: any of the words, or a word that begins with the last one, still without the excluded ones.
- * A query of only stop words is looked for in titles. One that only excludes finds nothing.
- *
- * The order is: a title that is the query itself, then words in the title before words in the description, in the
- * language of the search before none and others. Ties are ordered by the address, so that pages do not overlap.
- *
- * The embedded database stops the process while it runs this statement, and no timeout ends it. So the statement bounds
- * its own cost: few words, one prefix, a limit on the documents that are ranked. A word that stands three times or more
- * in a row counts once, because a phrase of it is looked for in each document that has the word. `chosen` is
- * materialized because the planner would otherwise parse the query and search its words once for each document.
+ * All documents that answer, best first. Where none has all words, words that no document has are looked for in other
+ * spellings too, and the last one as the beginning of a word.
  */
-const find = (sql: SqlClient.SqlClient, { language, limit, offset, query, target }: typeof Search.Type) => sql`
-    with input as (
-      select words, regexp_replace(words, excluded, ' ', 'g') as positive, (
-        select websearch_to_tsquery('english', string_agg(part[1], ' '))
-        from regexp_matches(words, excluded, 'g') as part
-      ) as exclusions
-      from (
-        select regexp_replace(string_agg(token, ''), '(\\m\\w+)([\\s"]+\\1\\M){2,}', '\\1', 'gi') as words, '(?:^|\\s)(-(?:"[^"]*(?:"|$)|\\S+))' as excluded
-        from (select token from ts_parse('default', documents_words(${query}::text)) limit ${maxTokens}) as token
-      ) as text
-    ), parsed as (
-      select all_words, (
-        select string_agg(
-          '''' || lexeme || '''' || case when is_last and char_length(lexeme) >= ${minPrefixLength} then ':*' else '' end,
-          ' | '
-        )::tsquery
-        from (
-          select lexeme, positions[array_upper(positions, 1)] = max(positions[array_upper(positions, 1)]) over () as is_last
-          from unnest(case when positive_english = '' then to_tsvector('simple', positive) else positive_english end)
-        ) as lexeme
-      ) && coalesce(exclusions, '') as any_word
-      from (
-        select *,
-          to_tsvector('english', positive) as positive_english,
-          case when numnode(english) > 0 then english else websearch_to_tsquery('simple', words) end as all_words
-        from (select *, websearch_to_tsquery('english', words) as english from input) as input
-      ) as input
-    ), chosen as materialized (
-      select lower(btrim(documents_words(${query}::text))) as key, case
-        when querytree(all_words) not in ('', 'T') and exists (
-          select from documents
-          where search @@ all_words and (target is null or target = ${target}::text)
-        ) then all_words
-        else any_word
-      end as query
-      from parsed
-    ), candidates as (
-      select documents.*, key, query
-      from documents, chosen
-      where search @@ query and (target is null or target = ${target}::text)
-      limit ${maxCandidates}
+const rankAll = Effect.fnUntraced(function* ({ figures, sql }: Deps, request: SearchRequest) {
+  const known = yield* figures.current
+  const language = request.locale.slice(0, 2)
+  const query = readQuery(request.query)
+  const lookups = lookupsOf(query, known)
+  if (lookups.length === 0) return { query, known, ranked: [] }
+  const candidates = yield* candidatesOf(sql, query, lookups, request.target)
+  const isComplete = candidates.values().some(({ complete }) => complete)
+  const wider = isComplete ? undefined : widen(query, known, isHeld(known, candidates))
+  if (wider === undefined) return { query, known, ranked: rankCandidates(query, known, candidates.values(), language) }
+  const more = yield* candidatesOf(sql, wider, lookupsOf(wider, known), request.target)
+  const all = new Map([...candidates, ...more])
+  return { query: wider, known, ranked: rankCandidates(wider, known, all.values(), language) }
+})
+
+/** Documents that have as much of the query as the best one are spread over their sites; the others follow. */
+const arrange = (ranked: ReadonlyArray<Scored>): ReadonlyArray<Scored> => {
+  const most = ranked.reduce((best, { coverage }) => Math.max(best, coverage), 0)
+  const full = ranked.filter(({ coverage }) => coverage >= most)
+  return [...spreadHosts(full, ({ candidate }) => candidate.url), ...ranked.filter(({ coverage }) => coverage < most)]
+}
+
+/** The worth of each term for a snippet. */
+const worthIn = (query: QueryTerms, known: WordFigures) => {
+  const worth = new Map(
+    query.slots.flatMap(({ alternatives, required }) =>
+      alternatives.map(({ term }) => [term, rarity(known, known.count(term)) * (required ? 1 : 0.1)] as const)
     )
-    select url, title, description as snippet
-    from candidates
-    order by
-      (title_key = key) desc,
-      ts_rank_cd('{0.1, 0.2, 0.5, 1.0}', search, query)
-        * case when language = ${language}::text then 1.0 when language is null then 0.9 else 0.5 end desc,
-      char_length(title),
-      url
-    limit ${limit}::int offset ${offset}::int`
-
-const search = (sql: SqlClient.SqlClient): DocumentIndex["Service"]["search"] => {
-  const findRows = SqlSchema.findAll({ Request: Search, Result: Row, execute: (search) => find(sql, search) })
-  return ({ locale, num, page, query, target }) =>
-    Effect.orDie(findRows({ query, target, language: locale.slice(0, 2), limit: num, offset: (page - 1) * num }))
+  )
+  return (term: string) => worth.get(term) ?? 0
 }
 
-const stats = (sql: SqlClient.SqlClient): DocumentIndex["Service"]["stats"] => {
-  const countByTarget = SqlSchema.findAll({
-    Request: Schema.Void,
-    Result: Stats,
-    execute: () => sql`select target, count(*)::int as documents from documents group by target`
-  })
-  return Effect.map(Effect.orDie(countByTarget()), (rows) => ({
-    documents: rows.reduce((sum, row) => sum + row.documents, 0),
-    byTarget: Object.fromEntries(rows.flatMap((row) => (row.target === null ? [] : [[row.target, row.documents]])))
-  }))
+const search =
+  (deps: Deps): DocumentIndex["Service"]["search"] =>
+  (request) =>
+    Effect.gen(function* () {
+      const { known, query, ranked } = yield* rankAll(deps, request)
+      const page = arrange(ranked).slice((request.page - 1) * request.num, request.page * request.num)
+      if (page.length === 0) return []
+      const needContent = page.flatMap(({ candidate, inDescription }) => (inDescription ? [] : [candidate.id]))
+      const rows = yield* pageRows(deps.sql`
+        select id::text, url, title, description,
+          case when id = any (${needContent}::text[]::bigint[]) then left(content, ${maxSnippetSource}::integer) else '' end as content
+        from indexed_documents
+        where id = any (${page.map(({ candidate }) => candidate.id)}::text[]::bigint[])`)
+      const byId = new Map(rows.map((row) => [row.id, row]))
+      const worth = worthIn(query, known)
+      return page.flatMap(({ candidate }) => {
+        const row = byId.get(candidate.id)
+        if (row === undefined) return []
+        const snippet = snippetOf(row.content === "" ? row.description : snippetSource(row, worth), worth)
+        return [{ url: row.url, title: row.title, snippet }]
+      })
+    }).pipe(Effect.orDie)
+
+/** The text of a document that has none of the words in its description, if its content has one. */
+const snippetSource = ({ content, description }: typeof Page.Type, worth: (term: string) => number): string => {
+  const piece = snippetOf(content, worth)
+  return description === "" || hasWorth(piece, worth) ? content : description
 }
 
-const clear = (sql: SqlClient.SqlClient): DocumentIndex["Service"]["clear"] =>
-  sql<{
-    readonly count: number
-  }>`with removed as (delete from documents returning 1) select count(*)::int as count from removed`.pipe(
+const hasWorth = (text: string, worth: (term: string) => number): boolean =>
+  termsOf(wordsOf(text, snippetWords)).some((term) => worth(term) > 0)
+
+const stats = (sql: SqlClient.SqlClient): DocumentIndex["Service"]["stats"] =>
+  Effect.map(
+    Effect.orDie(statsRows(sql`select target, count(*)::int as documents from indexed_documents group by target`)),
+    (rows) => ({
+      documents: rows.reduce((sum, row) => sum + row.documents, 0),
+      byTarget: Object.fromEntries(rows.flatMap((row) => (row.target === null ? [] : [[row.target, row.documents]])))
+    })
+  )
+
+const clear = ({ figures, sql }: Deps): DocumentIndex["Service"]["clear"] =>
+  unlimited(
+    sql,
+    countRows(
+      sql`with removed as (delete from indexed_documents returning 1) select count(*)::int as count from removed`
+    )
+  ).pipe(
     Effect.map(([row]) => row?.count ?? 0),
+    Effect.tap(() => figures.refresh),
     Effect.orDie
   )
 
-/** The index in Postgres full-text search; `schema/documents.sql` has the tables and how words are cut. */
+/** The index in SQL: candidates come from the database's index of terms, and `domain/relevance` ranks them. */
 export const layer: Layer.Layer<DocumentIndex, never, SqlClient.SqlClient> = Layer.effect(
   DocumentIndex,
-  Effect.map(SqlClient.SqlClient, (sql) =>
-    DocumentIndex.of({ load: load(sql), search: search(sql), stats: stats(sql), clear: clear(sql) })
-  )
+  Effect.gen(function* () {
+    const sql = yield* SqlClient.SqlClient
+    const figures = yield* DocumentFigures.make(sql)
+    const deps = { sql, figures }
+    return DocumentIndex.of({ load: load(deps), search: search(deps), stats: stats(sql), clear: clear(deps) })
+  })
 )

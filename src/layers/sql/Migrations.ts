@@ -3,6 +3,7 @@ import { Effect, Layer, Record, Schedule, Schema } from "effect"
 import { Migrator, SqlClient, SqlError } from "effect/sql"
 import type { MigrationStatus } from "../../domain/Status.ts"
 import { StorageUnavailable } from "./DirectoryLock.ts"
+import * as DocumentLoad from "./DocumentLoad.ts"
 import { rowsOf } from "./Rows.ts"
 import { unlimited } from "./StatementLimit.ts"
 import { retryTransient } from "./Transient.ts"
@@ -44,6 +45,13 @@ const files = [
   "functions/queries_drop_before.sql"
 ]
 
+/** The documents that are there get their terms, which are made in TypeScript. */
+const documentsTerms: Migration = Effect.gen(function* () {
+  yield* runFile("documents_terms.sql")
+  yield* runFile("functions/documents_find.sql")
+  yield* DocumentLoad.copyUnread(yield* SqlClient.SqlClient)
+})
+
 /** The first migration, on which tests run the later ones. */
 export const firstSchema: Migration = Effect.forEach(files, runFile, { discard: true })
 
@@ -52,7 +60,8 @@ const migrations: Readonly<Record<string, Migration>> = {
   "0002_books": Effect.forEach(["books.sql", "functions/ledger_adjust.sql", "secrets.sql"], runFile, { discard: true }),
   "0003_log_reasons": Effect.forEach(["log_reasons.sql", "functions/ledger_settle.sql"], runFile, { discard: true }),
   "0004_operators": Effect.forEach(["operators.sql", "functions/ledger_grant_once.sql"], runFile, { discard: true }),
-  "0005_inspection": runFile("inspection.sql")
+  "0005_inspection": runFile("inspection.sql"),
+  "0006_documents_terms": documentsTerms
 }
 
 /**

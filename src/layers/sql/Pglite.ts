@@ -13,6 +13,9 @@ export interface PgliteOptions {
   readonly dataDir: string | undefined
 }
 
+/** Memory of this process for pages of the database. The default of 128 MB is taken at once; files are cached anyway. */
+const sharedBuffers = "16MB"
+
 /** The client of a Postgres that runs inside this process, on one connection. */
 export const layer = (
   options: PgliteOptions
@@ -61,7 +64,11 @@ const openDirectory = Effect.fnUntraced(function* (dataDir: string): Effect.fn.R
 
 const start = (directory: string | undefined, name: string): Effect.Effect<PGlite, StorageUnavailable> =>
   Effect.tryPromise({
-    try: () => PGlite.create(directory === undefined ? {} : { fs: new PrivateFiles(directory) }),
+    try: () =>
+      PGlite.create({
+        startParams: [...PGlite.defaultStartParams, "-c", `shared_buffers=${sharedBuffers}`],
+        ...(directory === undefined ? {} : { fs: new PrivateFiles(directory) })
+      }),
     // The database reports an abort without a reason for each of these.
     catch: () => unusable(name, "its files are damaged, incomplete or of another version")
   })

@@ -2,8 +2,11 @@ import { fileURLToPath } from "node:url"
 import * as NodeServices from "@effect/platform-node/NodeServices"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
+import { SqlClient } from "effect/sql"
+import { greedyQuery, randomFrom } from "../../../bench/index/Corpus.ts"
 import * as DocumentFile from "../../../src/layers/DocumentFile.ts"
 import * as DocumentIndexSql from "../../../src/layers/sql/DocumentIndexSql.ts"
+import * as DocumentLoad from "../../../src/layers/sql/DocumentLoad.ts"
 import * as Migrations from "../../../src/layers/sql/Migrations.ts"
 import * as Pglite from "../../../src/layers/sql/Pglite.ts"
 import { DocumentIndex } from "../../../src/services/DocumentIndex.ts"
@@ -11,7 +14,7 @@ import { describeWithPostgres, layer as postgres } from "../../support/Postgres.
 import { searchRequest } from "../../support/requests.ts"
 import { documentIndexConformance } from "../DocumentIndex.conformance.ts"
 
-const migrated = Layer.effectDiscard(Migrations.runFile("documents.sql"))
+const migrated = Layer.effectDiscard(Migrations.run)
 
 const embedded = DocumentIndexSql.layer.pipe(
   Layer.provide(migrated),
@@ -22,6 +25,9 @@ const embedded = DocumentIndexSql.layer.pipe(
 documentIndexConformance("PGlite", embedded)
 
 const starterIndex = fileURLToPath(new URL("../../../data/starter-index.jsonl.gz", import.meta.url))
+
+/** `INDEX_QUERIES=10000` makes the long form. */
+const generatedQueries = Number(process.env.INDEX_QUERIES ?? 200)
 
 const prefixes = (
   "con pro int the str fun ele ref com arr obj met exa cre use ret doc can whi tha has web css htm jav typ val req res " +
@@ -55,28 +61,67 @@ const greedy: ReadonlyArray<string> = [
   ])
   .map((query) => query.slice(0, 400))
 
+/** The CPU time of this process, in which the embedded database runs: other work on the machine does not count. */
+const cpuMs = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
+  Effect.gen(function* () {
+    const before = process.cpuUsage()
+    yield* effect
+    const { system, user } = process.cpuUsage(before)
+    return (system + user) / 1_000
+  })
+
 describe("the starter documents in the embedded database", () => {
   it.live(
-    "no query stops the process for a second, and 50 of them take less than ten",
+    "no query holds the process up for a tenth of a second",
     () =>
       Effect.gen(function* () {
         const index = yield* DocumentIndex
-        yield* index.load(DocumentFile.read(starterIndex), undefined)
-        const times: Array<number> = []
-        for (const query of greedy) {
-          const startedAt = performance.now()
-          yield* index.search(searchRequest({ query }))
-          const elapsedMs = performance.now() - startedAt
-          assert.isBelow(elapsedMs, 1_000, query)
-          times.push(elapsedMs)
-        }
-        const slowest = times.sort((a, b) => b - a).slice(0, 50)
-        assert.isBelow(
-          slowest.reduce((sum, ms) => sum + ms, 0),
-          10_000
+        yield* index.load(DocumentFile.read(starterIndex), { target: undefined, replace: false })
+        const random = randomFrom(1)
+        const generated = Array.from({ length: generatedQueries }, () => greedyQuery(random)).filter(
+          (query) => query !== ""
         )
+        for (const query of [...greedy, ...generated]) {
+          const once = cpuMs(index.search(searchRequest({ query })))
+          // The second time counts where the first was slow: the compiler and the garbage collector have their turns.
+          const ms = yield* once
+          if (ms >= 100) assert.isBelow(Math.min(yield* once, yield* once), 100, query)
+        }
       }).pipe(Effect.provide(Layer.merge(embedded, NodeServices.layer))),
-    120_000
+    600_000
+  )
+})
+
+describe("the migration", () => {
+  it.live("copies the documents of the version before, each for its target", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      yield* Migrations.runFile("documents.sql")
+      yield* sql`insert into documents (target, url, title, description, language) values
+        (null, 'https://d/all', 'Typography', 'Of fonts.', 'en'), ('beta_search', 'https://d/beta', 'Typography', '', null)`
+      yield* Migrations.runFile("documents_terms.sql")
+      yield* DocumentLoad.copyUnread(sql)
+      const rows =
+        yield* sql`select target, url, title, description, content, language from indexed_documents order by id`
+      assert.deepStrictEqual(rows, [
+        {
+          target: null,
+          url: "https://d/all",
+          title: "Typography",
+          description: "Of fonts.",
+          content: "",
+          language: "en"
+        },
+        {
+          target: "beta_search",
+          url: "https://d/beta",
+          title: "Typography",
+          description: "",
+          content: "",
+          language: null
+        }
+      ])
+    }).pipe(Effect.provide(Layer.orDie(Pglite.layer({ dataDir: undefined }))))
   )
 })
 

@@ -49,7 +49,8 @@ const allMigrations: ReadonlyArray<readonly [id: number, name: string]> = [
   [2, "books"],
   [3, "log_reasons"],
   [4, "operators"],
-  [5, "inspection"]
+  [5, "inspection"],
+  [6, "documents_terms"]
 ]
 
 /** What a newer version may do to a store that older replicas are using: add, and replace with the same signature. */

@@ -1,0 +1,158 @@
+// Measures the built-in index with many documents: loading, searching, searching while documents are loaded, and size.
+import { mkdtempSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { parseArgs } from "node:util"
+import { Console, Effect, Fiber, Layer, Redacted, Stream } from "effect"
+import { SqlClient } from "effect/sql"
+import * as DocumentIndexSql from "../../src/layers/sql/DocumentIndexSql.ts"
+import * as Migrations from "../../src/layers/sql/Migrations.ts"
+import * as Pglite from "../../src/layers/sql/Pglite.ts"
+import * as Postgres from "../../src/layers/sql/Postgres.ts"
+import { DocumentIndex } from "../../src/services/DocumentIndex.ts"
+import { searchRequest } from "../../test/support/requests.ts"
+import { start } from "../support/Stores.ts"
+import { documentOf, greedyQuery, queryFor, randomFrom } from "./Corpus.ts"
+
+const usage = `npx node bench/index/scale.ts [--store postgres|embedded] [--documents N] [--searches N] [--greedy N]
+
+Loads N generated documents (1,000,000 on Postgres, 100,000 embedded), then searches. Postgres is a server of its own, or
+the one that BENCH_DATABASE_URL names.`
+
+const { values } = parseArgs({
+  options: {
+    store: { type: "string", default: "postgres" },
+    documents: { type: "string" },
+    searches: { type: "string", default: "2000" },
+    greedy: { type: "string", default: "10000" },
+    help: { type: "boolean", default: false }
+  }
+})
+
+const isEmbedded = values.store === "embedded"
+const documents = Number(values.documents ?? (isEmbedded ? 100_000 : 1_000_000))
+
+const quantiles = (times: ReadonlyArray<number>) => {
+  const sorted = times.toSorted((a, b) => a - b)
+  const at = (share: number) => (sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0).toFixed(1)
+  return `p50 ${at(0.5)} ms, p95 ${at(0.95)} ms, p99 ${at(0.99)} ms, slowest ${at(1)} ms`
+}
+
+const timed = (index: DocumentIndex["Service"], query: string) =>
+  Effect.gen(function* () {
+    const startedAt = performance.now()
+    const rows = yield* index.search(searchRequest({ query }))
+    return { query, ms: performance.now() - startedAt, found: rows.length }
+  })
+
+/** One search after the other. */
+const searchAll = (index: DocumentIndex["Service"], queries: ReadonlyArray<string>) =>
+  Effect.forEach(queries, (query) => timed(index, query))
+
+const realistic = (seed: number, count: number, words: number) => {
+  const random = randomFrom(seed)
+  return Array.from({ length: count }, () => queryFor(random, documents, words))
+}
+
+const source = (from: number, count: number) => Stream.map(Stream.range(from, from + count - 1), documentOf)
+
+const options = { target: undefined, replace: false } as const
+
+const load = Effect.gen(function* () {
+  const index = yield* DocumentIndex
+  const startedAt = performance.now()
+  yield* index.load(source(0, documents), options)
+  const seconds = (performance.now() - startedAt) / 1_000
+  yield* Console.log(
+    `load: ${documents} documents in ${seconds.toFixed(0)} s, ${(documents / seconds).toFixed(0)} a second`
+  )
+})
+
+const sizes = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const [row] = yield* sql<Readonly<Record<string, string>>>`
+    select pg_size_pretty(pg_table_size('indexed_documents')) as documents,
+      pg_size_pretty(pg_relation_size('indexed_documents_terms')) as terms,
+      pg_size_pretty(pg_relation_size('indexed_documents_address')) as addresses,
+      pg_size_pretty(pg_total_relation_size('indexed_documents')) as total`
+  yield* Console.log(
+    `on disk: ${row?.total}: documents ${row?.documents}, terms ${row?.terms}, addresses ${row?.addresses}`
+  )
+})
+
+const searches = Effect.gen(function* () {
+  const index = yield* DocumentIndex
+  yield* searchAll(index, realistic(1, 200, 3))
+  const all: Array<number> = []
+  for (const words of [1, 2, 3, 4, 5]) {
+    const results = yield* searchAll(index, realistic(words + 10, Math.ceil(Number(values.searches) / 5), words))
+    const times = results.map(({ ms }) => ms)
+    const slowest = results.reduce((worst, next) => (next.ms > worst.ms ? next : worst))
+    const empty = results.filter(({ found }) => found === 0).length
+    yield* Console.log(
+      `${words} words: ${quantiles(times)} (${slowest.query}); ${empty} of ${results.length} found nothing`
+    )
+    all.push(...times)
+  }
+  yield* Console.log(`1 to 5 words: ${quantiles(all)}`)
+})
+
+const greedy = Effect.gen(function* () {
+  const index = yield* DocumentIndex
+  const random = randomFrom(99)
+  const results = yield* searchAll(
+    index,
+    Array.from({ length: Number(values.greedy) }, () => greedyQuery(random))
+  )
+  const slowest = results.toSorted((a, b) => b.ms - a.ms)
+  yield* Console.log(`greedy: ${quantiles(results.map(({ ms }) => ms))}`)
+  for (const { ms, query } of slowest.slice(0, 3)) yield* Console.log(`  ${ms.toFixed(0)} ms: ${query.slice(0, 100)}`)
+})
+
+/** Searches alone, and beside a load of as many documents as it takes. */
+const whileLoading = Effect.gen(function* () {
+  const index = yield* DocumentIndex
+  const queries = realistic(77, 300, 3)
+  const alone = yield* searchAll(index, queries)
+  const loading = yield* Effect.forkChild(index.load(source(documents, 1_000_000), options))
+  yield* Effect.sleep("1 second")
+  const beside = yield* searchAll(index, queries)
+  yield* Fiber.interrupt(loading)
+  yield* Console.log(`alone: ${quantiles(alone.map(({ ms }) => ms))}`)
+  yield* Console.log(`while documents are loaded: ${quantiles(beside.map(({ ms }) => ms))}`)
+})
+
+/** What a start waits for before the first search: the database, the migrations and the figures. */
+const opened = (layer: Layer.Layer<DocumentIndex | SqlClient.SqlClient>) =>
+  Effect.gen(function* () {
+    const startedAt = performance.now()
+    yield* Effect.provide(
+      Effect.flatMap(DocumentIndex, (index) => index.search(searchRequest({ query: "banana" }))),
+      layer
+    )
+    yield* Console.log(`start to first answer: ${((performance.now() - startedAt) / 1_000).toFixed(1)} s`)
+  })
+
+const everything = Effect.andThen(load, Effect.andThen(sizes, Effect.andThen(searches, greedy)))
+
+const indexOn = <E>(database: Layer.Layer<SqlClient.SqlClient, E>) =>
+  DocumentIndexSql.layer.pipe(Layer.provideMerge(Migrations.layer), Layer.provideMerge(database), Layer.orDie)
+
+const onPostgres = Effect.gen(function* () {
+  const stores = yield* start
+  const url = Redacted.make(yield* stores.database("quarry_index_scale"))
+  yield* Console.log(stores.description)
+  yield* Effect.andThen(everything, whileLoading).pipe(Effect.provide(indexOn(Postgres.layer({ url, poolSize: 5 }))))
+})
+
+const onEmbedded = Effect.gen(function* () {
+  const dataDir = yield* Effect.acquireRelease(
+    Effect.sync(() => mkdtempSync(join(tmpdir(), "quarry-index-"))),
+    (directory) => Effect.sync(() => rmSync(directory, { recursive: true, force: true }))
+  )
+  yield* Effect.provide(everything, indexOn(Pglite.layer({ dataDir })))
+  yield* opened(indexOn(Pglite.layer({ dataDir })))
+})
+
+if (values.help) console.log(usage)
+else await Effect.runPromise(Effect.scoped(isEmbedded ? onEmbedded : onPostgres))

@@ -1,0 +1,103 @@
+import { nameOf, termsOf, together, type Word, wordsOf } from "./terms.ts"
+
+/**
+ * The terms of a document as one text, from which the database makes its index and the ranking counts. It has a line for
+ * each field, and in the first line terms that stand for more than a word:
+ *
+ * - `^name` the title or a part of it, `/name` the last part of the address: a search for exactly this finds the document,
+ * - `=term` a term of the title,
+ * - `term` two neighbours of the title written together,
+ * - `%n` the sample that the document belongs to.
+ *
+ * Terms have spaces on both sides, so that a phrase is found as a piece of the text. They are letters, digits, `.`, `+`
+ * and `#`: none of the signs that mean something in Postgres's tsvector.
+ */
+export interface Indexed {
+  readonly url: string
+  readonly title: string
+  readonly description: string
+  readonly content: string
+}
+
+/** Documents are divided into so many samples by their addresses. A search for the most common words reads some of them. */
+export const samples = 256
+
+/** Words of each field that are read. */
+const maxWords = { title: 60, url: 30, description: 400, content: 8_000 }
+
+/** The site's own name stands last in most titles, behind one of these. */
+const titleSeparator = /\s+[|·•–—-]\s+/
+
+/** FNV-1a of the address. */
+const sampleOf = (url: string): number => {
+  let hash = 0x811c9dc5
+  for (let index = 0; index < url.length; index++) hash = Math.imul(hash ^ url.charCodeAt(index), 0x01000193)
+  return (hash >>> 0) % samples
+}
+
+/** The words of an address without what most addresses have: scheme, `www`, top-level domain, query and fragment. */
+const addressParts = (url: string): { readonly text: string; readonly last: string } => {
+  const [host = "", ...path] = url
+    .replace(/^https?:\/\//i, "")
+    .replace(/[?#].*$/s, "")
+    .split("/")
+  const labels = host
+    .replace(/^www\./i, "")
+    .split(".")
+    .slice(0, -1)
+  const segments = path.filter((segment) => segment !== "")
+  const last = segments.at(-1)?.replace(/\.(?:html?|md|php|aspx?)$/i, "") ?? ""
+  return { text: [...labels, ...segments].join(" ").replace(/%[0-9a-f]{2}/gi, " "), last }
+}
+
+/** Words at the end of a title that say what kind of thing it names: "Window: fetch() method" names `fetch`. */
+const kind =
+  / (?:api|attribute|class|command|component|constructor|directive|element|event|function|header|hook|interface|keyword|license|method|module|object|operator|package|property|rule|standard|statement|type)s?$/i
+
+/** The names in a title: the whole, without the site, behind a colon, and without parentheses and kind. */
+const titleNames = (title: string): ReadonlyArray<string> => {
+  const [head = ""] = title.split(titleSeparator)
+  const colon = head.indexOf(": ")
+  const parts = [head, ...(colon === -1 ? [] : [head.slice(colon + 2)])]
+  const bare = parts.map((part) => part.replace(/\([^)]*\)/g, " ").trim())
+  return [
+    title,
+    ...parts,
+    ...bare,
+    ...bare.map((part) => part.replace(/ (?:html|css|svg|http)(?= )/i, "").replace(kind, ""))
+  ]
+}
+
+const namesOf = (title: string, lastSegment: string): ReadonlyArray<string> => {
+  const marked = (mark: string, texts: ReadonlyArray<string>) =>
+    texts.flatMap((text) => {
+      const name = nameOf(wordsOf(text, maxWords.title))
+      return name === undefined ? [] : [`${mark}${name}`]
+    })
+  return [...new Set([...marked("^", titleNames(title)), ...marked("/", [lastSegment])])]
+}
+
+const neighbours = (words: ReadonlyArray<Word>): ReadonlyArray<string> =>
+  words.flatMap((word, index) => {
+    const next = words[index + 1]
+    const term = next === undefined ? undefined : together(word, next)
+    return term === undefined ? [] : [term]
+  })
+
+const line = (terms: Iterable<string>): string => ` ${[...terms].join(" ")} `
+
+export const documentTerms = ({ content, description, title, url }: Indexed): string => {
+  const address = addressParts(url)
+  const titleWords = wordsOf(title, maxWords.title)
+  const titleTerms = termsOf(titleWords)
+  const pairs = neighbours(titleWords)
+  const marked = new Set(titleTerms.map((term) => `=${term}`))
+  const read = (text: string, limit: number) => line(termsOf(wordsOf(text, limit)))
+  return [
+    line([...namesOf(title, address.last), ...marked, ...pairs, `%${sampleOf(url)}`]),
+    line(titleTerms),
+    read(address.text, maxWords.url),
+    read(description, maxWords.description),
+    read(content, maxWords.content)
+  ].join("\n")
+}

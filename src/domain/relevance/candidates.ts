@@ -1,0 +1,173 @@
+import { samples } from "./DocumentTerms.ts"
+import { maxRequired, type QueryTerms, type Slot } from "./QueryTerms.ts"
+import { slotWorth, type WordFigures } from "./WordFigures.ts"
+
+/** One way to look for documents, as a `tsquery`. */
+export interface Lookup {
+  readonly query: string
+  /** Most documents that it gives to the ranking. */
+  readonly limit: number
+  /** It is left out when the lookups before it have found so many. */
+  readonly enough: number
+  /** True where what it finds has every required slot, also where that is too far down in the text to be ranked. */
+  readonly complete: boolean
+}
+
+/**
+ * The share of the query's required slots, by rarity, that a document must have. With less it is about something else;
+ * but of a question or an error message, which has many words, no document has most.
+ */
+export const minCoverage = (requiredSlots: number): number => {
+  if (requiredSlots < 4) return 0.45
+  return requiredSlots < 6 ? 0.35 : 0.25
+}
+
+/** Documents that a lookup may read from the index. More would take too much time: it reads some samples instead. */
+const maxReads = 20_000
+
+/** Documents with all words are looked for until there are more than any page shows: five pages of twenty. */
+const enough = { complete: 150, partial: 20 }
+const limits = { name: 30, complete: 200, partial: 100 }
+
+/** Slots that are left out or combined by turns: the rarest ones. More make too many combinations for one query. */
+const maxCombined = 6
+const maxPairs = 4
+
+const or = (parts: ReadonlyArray<string>): string => (parts.length === 1 ? (parts[0] ?? "") : `(${parts.join(" | ")})`)
+const and = (parts: ReadonlyArray<string>): string => (parts.length === 1 ? (parts[0] ?? "") : `(${parts.join(" & ")})`)
+const lexeme = (term: string, prefix = false): string => `'${term}'${prefix ? ":*" : ""}`
+
+/** A condition with an upper bound of the documents that the database reads for it. */
+interface Clause {
+  readonly query: string
+  readonly reads: number
+}
+
+const all = (clauses: ReadonlyArray<Clause>): Clause => ({
+  query: and(clauses.map(({ query }) => query)),
+  reads: Math.min(...clauses.map(({ reads }) => reads))
+})
+
+const any = (clauses: ReadonlyArray<Clause>): Clause => ({
+  query: or(clauses.map(({ query }) => query)),
+  reads: clauses.reduce((sum, { reads }) => sum + reads, 0)
+})
+
+const termClause = (figures: WordFigures, term: string, prefix = false): Clause => ({
+  query: lexeme(term, prefix),
+  reads: figures.count(term)
+})
+
+/** A required slot of the query, anywhere in a document and in titles. */
+interface Wanted {
+  readonly index: number
+  /** The share of the required slots' rarity that it has. */
+  readonly share: number
+  readonly anywhere: Clause
+  readonly inTitle: Clause
+}
+
+const clauseOf = (figures: WordFigures, { alternatives }: Slot, mark: "" | "="): Clause =>
+  any(alternatives.map(({ prefix, term }) => termClause(figures, `${mark}${term}`, prefix)))
+
+/** The rarest required slots, in this order. */
+const wantedOf = ({ slots }: QueryTerms, figures: WordFigures): ReadonlyArray<Wanted> => {
+  const total = slots.reduce((sum, slot) => sum + (slot.required ? slotWorth(figures, slot) : 0), 0)
+  return slots
+    .flatMap((slot, index) => (slot.required ? [{ slot, index }] : []))
+    .map(({ index, slot }) => ({
+      index,
+      share: total === 0 ? 1 : slotWorth(figures, slot) / total,
+      anywhere: clauseOf(figures, slot, ""),
+      inTitle: clauseOf(figures, slot, "=")
+    }))
+    .sort((a, b) => a.anywhere.reads - b.anywhere.reads || a.index - b.index)
+    .slice(0, maxRequired)
+}
+
+/** Neighbours of the query that a document writes together: "web assembly" finds WebAssembly. */
+const joinedWays = (
+  { pairs }: QueryTerms,
+  wanted: ReadonlyArray<Wanted>,
+  figures: WordFigures
+): ReadonlyArray<Clause> =>
+  pairs.flatMap(({ left, right, term }) => {
+    const others = wanted.filter(({ index }) => index !== left && index !== right)
+    if (term === undefined || others.length !== wanted.length - 2) return []
+    return [all([termClause(figures, term), ...others.map(({ anywhere }) => anywhere)])]
+  })
+
+/** The lookups that find documents with every required slot. */
+const completeLookups = (
+  query: QueryTerms,
+  wanted: ReadonlyArray<Wanted>,
+  figures: WordFigures
+): ReadonlyArray<Clause> => {
+  const anywhere = wanted.map((slot) => slot.anywhere)
+  const titles = wanted.map(({ inTitle }) => inTitle)
+  const joined = joinedWays(query, wanted, figures)
+  return [
+    all(titles),
+    ...(joined.length === 0 || joined.length > maxPairs ? [] : [any(joined)]),
+    ...(wanted.length < 2 ? [] : [all([any(titles.slice(0, 2)), ...anywhere])]),
+    all(anywhere)
+  ]
+}
+
+/** All ways to take so many of the items, in their order. */
+const combinations = <A>(items: ReadonlyArray<A>, size: number): ReadonlyArray<ReadonlyArray<A>> =>
+  size === 0
+    ? [[]]
+    : items.flatMap((item, index) => combinations(items.slice(index + 1), size - 1).map((rest) => [item, ...rest]))
+
+/** The lookups that leave required slots out, as long as what is left is enough of the query. */
+const partialLookups = (wanted: ReadonlyArray<Wanted>, requiredSlots: number): ReadonlyArray<Clause> => {
+  const few = wanted.slice(0, maxCombined)
+  const least = minCoverage(requiredSlots)
+  const isEnough = (slots: ReadonlyArray<Wanted>) => slots.reduce((sum, { share }) => sum + share, 0) >= least
+  const ways = (size: number, from = few) => (size < wanted.length ? combinations(from, size).filter(isEnough) : [])
+  const anywhere = (slots: ReadonlyArray<Wanted>) => all(slots.map((slot) => slot.anywhere))
+  const inTitle = (slots: ReadonlyArray<Wanted>) => all(slots.map((slot) => slot.inTitle))
+  return [
+    few.length > 3 ? ways(few.length - 1).map(anywhere) : [],
+    few.length > 4 ? ways(3).map(anywhere) : [],
+    ways(2).map(inTitle),
+    ways(2, few.slice(0, maxPairs)).map(anywhere),
+    ways(1).map(inTitle),
+    ways(1).map(anywhere)
+  ].flatMap((found) => (found.length === 0 ? [] : [any(found)]))
+}
+
+/** The condition that keeps a lookup within its bound: as many samples of the documents as it may read. */
+const sampled = ({ query, reads }: Clause, { documents }: WordFigures): string => {
+  const count = Math.max(1, Math.floor((maxReads * samples) / documents))
+  if (reads <= maxReads || count >= samples) return query
+  return and([query, or(Array.from({ length: count }, (_, index) => lexeme(`%${index}`)))])
+}
+
+/**
+ * The lookups of a query, the most exact first: documents of its name, all words in titles, all words with a rare one in
+ * the title, all words, most of them, some of them. Each reads a bounded part of the index: the rarest of the words that
+ * must be there bounds it.
+ */
+export const lookupsOf = (query: QueryTerms, figures: WordFigures): ReadonlyArray<Lookup> => {
+  const wanted = wantedOf(query, figures)
+  const requiredSlots = query.slots.filter(({ required }) => required).length
+  if (wanted.length === 0) return []
+  const exclusions = query.excluded.map((term) => ` & !${lexeme(term)}`).join("")
+  const lookup =
+    (kind: "name" | "complete" | "partial") =>
+    (clause: Clause): Lookup => ({
+      query: `${sampled(clause, figures)}${exclusions}`,
+      limit: limits[kind],
+      enough: kind === "partial" ? enough.partial : enough.complete,
+      complete: kind === "complete"
+    })
+  return [
+    ...query.names
+      .map((name) => any([termClause(figures, `^${name}`), termClause(figures, `/${name}`)]))
+      .map(lookup("name")),
+    ...completeLookups(query, wanted, figures).map(lookup("complete")),
+    ...partialLookups(wanted, requiredSlots).map(lookup("partial"))
+  ]
+}

@@ -1,0 +1,170 @@
+import { Effect, Ref, Schema, Stream } from "effect"
+import type { SqlClient } from "effect/sql"
+import { documentTerms } from "../../domain/relevance/DocumentTerms.ts"
+import { Target } from "../../domain/Target.ts"
+import type { Document, DocumentIndex } from "../../services/DocumentIndex.ts"
+import type { DocumentFigures } from "./DocumentFigures.ts"
+import { rowsOf } from "./Rows.ts"
+import { unlimited } from "./StatementLimit.ts"
+
+/** Documents that one statement writes. */
+const batchSize = 500
+
+/** Texts are cut to this many UTF-16 units: Postgres indexes at most 1 MB of words in a document. */
+const maxTextUnits = 20_000
+const maxContentUnits = 50_000
+
+/** Figures are made anew after so many documents, and then each time that four times as many are written. */
+const firstFigures = 10_000
+const figuresGrowth = 4
+
+const countRows = rowsOf(Schema.Struct({ count: Schema.Int }))
+
+/** Text that Postgres can carry, whatever the loaded file held. */
+const storable = (text: string, maxUnits = maxTextUnits): string =>
+  text.slice(0, maxUnits).toWellFormed().replaceAll("\0", " ")
+
+/** The last of the documents with the same address: one statement cannot write a row twice. */
+const lastOfEach = (documents: ReadonlyArray<Document>): ReadonlyArray<Document> => [
+  ...new Map(documents.map((document) => [document.url, document])).values()
+]
+
+const toRow = ({ content = "", description, language = "", title, url }: Document) => {
+  const texts = {
+    url: storable(url),
+    title: storable(title),
+    description: storable(description),
+    content: storable(content, maxContentUnits)
+  }
+  return { ...texts, language, terms: documentTerms(texts) }
+}
+
+const toRows = (batch: ReadonlyArray<Document>) => lastOfEach(batch).map(toRow)
+
+/** A document that is as it was is not written again: a nightly load of an unchanged site is cheap. */
+const write = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  rows: ReadonlyArray<ReturnType<typeof toRow>>,
+  target: Target | undefined
+) {
+  const column = (name: keyof (typeof rows)[number]) => rows.map((row) => row[name])
+  yield* sql`
+    insert into indexed_documents as present (target, url, title, description, content, language, terms)
+    select ${target ?? null}::text, url, title, description, content, nullif(language, ''), terms from unnest(
+      ${column("url")}::text[],
+      ${column("title")}::text[],
+      ${column("description")}::text[],
+      ${column("content")}::text[],
+      ${column("language")}::text[],
+      ${column("terms")}::text[]
+    ) as document (url, title, description, content, language, terms)
+    on conflict ((md5(url)::uuid), coalesce(target, '')) do update
+    set title = excluded.title, description = excluded.description, content = excluded.content,
+      language = excluded.language, terms = excluded.terms
+    where (present.title, present.description, present.content, present.language, present.terms)
+      is distinct from (excluded.title, excluded.description, excluded.content, excluded.language, excluded.terms)`
+  return rows.map(({ url }) => url)
+})
+
+const remember = (sql: SqlClient.SqlClient, load: string, addresses: ReadonlyArray<string>) => sql`
+  insert into document_loads (load, address)
+  select ${load}::uuid, md5(url)::uuid from unnest(${addresses}::text[]) as url
+  on conflict do nothing`
+
+const removeOthers = (sql: SqlClient.SqlClient, load: string, target: Target | undefined) =>
+  Effect.map(
+    unlimited(
+      sql,
+      countRows(sql`
+      with removed as (
+        delete from indexed_documents
+        where target is not distinct from ${target ?? null}::text
+          and not exists (select from document_loads where load = ${load}::uuid and address = md5(url)::uuid)
+        returning 1
+      )
+      select count(*)::int as count from removed`)
+    ),
+    ([row]) => row?.count ?? 0
+  )
+
+/** The name of a load among those whose addresses are remembered, which are forgotten at its end. */
+const loadId = (sql: SqlClient.SqlClient) =>
+  Effect.acquireRelease(
+    Effect.gen(function* () {
+      yield* sql`delete from document_loads where started_at < now() - interval '1 day'`
+      const [row] = yield* sql<{ readonly id: string }>`select gen_random_uuid()::text as id`
+      return row?.id ?? ""
+    }),
+    (id) => Effect.ignore(sql`delete from document_loads where load = ${id}::uuid`)
+  )
+
+const Unread = Schema.Struct({
+  id: Schema.String,
+  target: Schema.NullOr(Target),
+  url: Schema.String,
+  title: Schema.String,
+  description: Schema.String,
+  language: Schema.NullOr(Schema.String)
+})
+const unreadRows = rowsOf(Unread)
+
+const unread = (sql: SqlClient.SqlClient, after: string) =>
+  unreadRows(sql`
+    select id::text, target, url, title, description, language from documents
+    where id > ${after}::text::bigint order by documents.id limit ${batchSize}`)
+
+/** Copies the documents of versions that had no terms. */
+export const copyUnread = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
+  let rows = yield* unread(sql, "0")
+  while (rows.length > 0) {
+    for (const [target, batch] of Map.groupBy(rows, (row) => row.target)) {
+      const documents = batch.map(({ description, language, title, url }) => ({
+        url,
+        title,
+        description,
+        ...(language === null ? {} : { language })
+      }))
+      yield* write(sql, toRows(documents), target ?? undefined)
+    }
+    rows = yield* unread(sql, rows.at(-1)?.id ?? "")
+  }
+})
+
+export const load =
+  ({
+    figures,
+    sql
+  }: {
+    readonly sql: SqlClient.SqlClient
+    readonly figures: DocumentFigures
+  }): DocumentIndex["Service"]["load"] =>
+  (documents, { replace, target }) =>
+    Effect.scoped(
+      Effect.gen(function* () {
+        const id = replace ? yield* Effect.orDie(loadId(sql)) : undefined
+        const nextFigures = yield* Ref.make(firstFigures)
+        const writeBatch = Effect.fnUntraced(function* (rows: ReturnType<typeof toRows>, writtenBefore: number) {
+          const addresses = yield* write(sql, rows, target)
+          if (id !== undefined) yield* remember(sql, id, addresses)
+          const written = writtenBefore + addresses.length
+          if (written >= (yield* Ref.get(nextFigures))) {
+            yield* figures.refresh
+            yield* Ref.update(nextFigures, (count) => count * figuresGrowth)
+          }
+          return written
+        }, Effect.orDie)
+        const written = yield* documents.pipe(
+          Stream.grouped(batchSize),
+          Stream.map(toRows),
+          // The terms of the next documents are made while the database writes.
+          Stream.buffer({ capacity: 1 }),
+          Stream.runFoldEffect(
+            () => 0,
+            (sum, batch) => writeBatch(batch, sum)
+          )
+        )
+        const removed = id === undefined ? 0 : yield* Effect.orDie(removeOthers(sql, id, target))
+        yield* Effect.orDie(figures.refresh)
+        return { written, removed }
+      })
+    )
