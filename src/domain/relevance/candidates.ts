@@ -168,6 +168,7 @@ export const lookupsOf = (query: QueryTerms, figures: WordFigures): ReadonlyArra
       .map((name) => any([termClause(figures, `^${name}`), termClause(figures, `/${name}`)]))
       .map(lookup("name")),
     ...completeLookups(query, wanted, figures).map(lookup("complete")),
-    ...partialLookups(wanted, requiredSlots).map(lookup("partial"))
+    // A phrase is looked for in every document that a lookup finds, so that there are few lookups for it.
+    ...(query.phrases.length > 0 ? [] : partialLookups(wanted, requiredSlots).map(lookup("partial")))
   ]
 }
