@@ -1,9 +1,10 @@
 // Measures the built-in index with many documents: loading, searching, searching while documents are loaded, and size.
+import { spawn } from "node:child_process"
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { parseArgs } from "node:util"
-import { Console, Effect, Fiber, Layer, Redacted, Stream } from "effect"
+import { Console, Effect, Layer, Redacted, Stream } from "effect"
 import { SqlClient } from "effect/sql"
 import * as DocumentIndexSql from "../../src/layers/sql/DocumentIndexSql.ts"
 import * as Migrations from "../../src/layers/sql/Migrations.ts"
@@ -25,6 +26,7 @@ const { values } = parseArgs({
     documents: { type: "string" },
     searches: { type: "string", default: "2000" },
     greedy: { type: "string", default: "10000" },
+    into: { type: "string" },
     help: { type: "boolean", default: false }
   }
 })
@@ -109,20 +111,26 @@ const greedy = Effect.gen(function* () {
   for (const { ms, query } of slowest.slice(0, 3)) yield* Console.log(`  ${ms.toFixed(0)} ms: ${query.slice(0, 100)}`)
 })
 
-/** Searches alone, and beside a load of as many documents as it takes. */
-const whileLoading = Effect.gen(function* () {
+/** Loads in a process of its own, as `index load` does beside a server. */
+const loadElsewhere = (url: string) =>
+  Effect.acquireRelease(
+    Effect.sync(() => spawn(process.execPath, [import.meta.filename, "--into", url], { stdio: "inherit" })),
+    (child) => Effect.sync(() => child.kill())
+  )
+
+/** Searches alone, and beside a load that is longer than they are. */
+const whileLoading = Effect.fnUntraced(function* (url: string) {
   const index = yield* DocumentIndex
   const queries = realistic(77, 300, 3)
   const alone = yield* searchAll(index, queries)
-  const loading = yield* Effect.forkChild(index.load(source(documents, 1_000_000), options))
-  yield* Effect.sleep("1 second")
+  yield* loadElsewhere(url)
+  yield* Effect.sleep("5 seconds")
   const beside = yield* searchAll(index, queries)
-  yield* Fiber.interrupt(loading)
   yield* Console.log(`alone: ${quantiles(alone.map(({ ms }) => ms))}`)
   yield* Console.log(`while documents are loaded: ${quantiles(beside.map(({ ms }) => ms))}`)
-})
+}, Effect.scoped)
 
-/** What a start waits for before the first search: the database, the migrations and the figures. */
+/** The time that a start takes before the first search: the database, the migrations and the figures. */
 const opened = (layer: Layer.Layer<DocumentIndex | SqlClient.SqlClient>) =>
   Effect.gen(function* () {
     const startedAt = performance.now()
@@ -142,7 +150,9 @@ const onPostgres = Effect.gen(function* () {
   const stores = yield* start
   const url = Redacted.make(yield* stores.database("quarry_index_scale"))
   yield* Console.log(stores.description)
-  yield* Effect.andThen(everything, whileLoading).pipe(Effect.provide(indexOn(Postgres.layer({ url, poolSize: 5 }))))
+  yield* Effect.andThen(everything, whileLoading(Redacted.value(url))).pipe(
+    Effect.provide(indexOn(Postgres.layer({ url, poolSize: 5 })))
+  )
 })
 
 const onEmbedded = Effect.gen(function* () {
@@ -154,5 +164,11 @@ const onEmbedded = Effect.gen(function* () {
   yield* opened(indexOn(Pglite.layer({ dataDir })))
 })
 
+const loadInto = (url: string) =>
+  Effect.flatMap(DocumentIndex, (index) => index.load(source(documents, 1_000_000), options)).pipe(
+    Effect.provide(indexOn(Postgres.layer({ url: Redacted.make(url), poolSize: 1 })))
+  )
+
 if (values.help) console.log(usage)
+else if (values.into !== undefined) await Effect.runPromise(loadInto(values.into))
 else await Effect.runPromise(Effect.scoped(isEmbedded ? onEmbedded : onPostgres))

@@ -40,6 +40,7 @@ export interface QueryTerms {
 /** Words of a query that are read, and slots that a document may be asked to have. */
 const maxWords = 32
 export const maxRequired = 8
+const maxAlternatives = 8
 const maxPhrases = 4
 const maxExcluded = 8
 
@@ -92,7 +93,9 @@ const slotsOf = (wanted: ReadonlyArray<Wanted>) => {
     const first = word.parts[0]
     if (joined && previous !== undefined && first !== undefined) {
       // A name of several parts is one alternative: what it is written together.
-      previous.alternatives.push(exactly(word.compounds.at(-1) ?? first))
+      if (previous.alternatives.length < maxAlternatives) {
+        previous.alternatives.push(exactly(word.compounds.at(-1) ?? first))
+      }
       before = undefined
       continue
     }

@@ -24,6 +24,10 @@ export const minCoverage = (requiredSlots: number): number => {
 
 /** Documents that a lookup may read from the index. More would take too much time: it reads some samples instead. */
 const maxReads = 20_000
+const maxSampledReads = 4_000
+
+/** Samples of one lookup: each is one more list that the database reads. */
+const maxSamples = 16
 
 /** Documents with all words are looked for until there are more than any page shows: five pages of twenty. */
 const enough = { complete: 150, partial: 20 }
@@ -138,10 +142,10 @@ const partialLookups = (wanted: ReadonlyArray<Wanted>, requiredSlots: number): R
   ].flatMap((found) => (found.length === 0 ? [] : [any(found)]))
 }
 
-/** The condition that keeps a lookup within its bound: as many samples of the documents as it may read. */
-const sampled = ({ query, reads }: Clause, { documents }: WordFigures): string => {
-  const count = Math.max(1, Math.floor((maxReads * samples) / documents))
-  if (reads <= maxReads || count >= samples) return query
+/** The condition that keeps a lookup within its bound: samples that have about as many matches as are read. */
+const sampled = ({ query, reads }: Clause): string => {
+  if (reads <= maxReads) return query
+  const count = Math.min(maxSamples, Math.max(1, Math.floor((maxSampledReads * samples) / reads)))
   return and([query, or(Array.from({ length: count }, (_, index) => lexeme(`%${index}`)))])
 }
 
@@ -158,7 +162,7 @@ export const lookupsOf = (query: QueryTerms, figures: WordFigures): ReadonlyArra
   const lookup =
     (kind: "name" | "complete" | "partial") =>
     (clause: Clause): Lookup => ({
-      query: `${sampled(clause, figures)}${exclusions}`,
+      query: `${sampled(clause)}${exclusions}`,
       limit: limits[kind],
       enough: kind === "partial" ? enough.partial : enough.complete,
       complete: kind === "complete"
@@ -168,6 +172,7 @@ export const lookupsOf = (query: QueryTerms, figures: WordFigures): ReadonlyArra
       .map((name) => any([termClause(figures, `^${name}`), termClause(figures, `/${name}`)]))
       .map(lookup("name")),
     ...completeLookups(query, wanted, figures).map(lookup("complete")),
-    ...partialLookups(wanted, requiredSlots).map(lookup("partial"))
+    // A phrase is looked for in every document that a lookup finds, so that there are few lookups for it.
+    ...(query.phrases.length > 0 ? [] : partialLookups(wanted, requiredSlots).map(lookup("partial")))
   ]
 }

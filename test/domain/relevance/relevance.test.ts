@@ -140,7 +140,7 @@ describe("queries", () => {
   it("read samples of the documents where every word is common", () => {
     const common = wordFigures(1_000_000, ["javascript", "=javascript"], [0.5, 0.1])
     const [, inTitle] = lookupsOf(readQuery("javascript"), common)
-    assert.strictEqual(inTitle?.query, "('=javascript' & ('%0' | '%1' | '%2' | '%3' | '%4'))")
+    assert.match(inTitle?.query ?? "", /^\('=javascript' & \('%0' \| .* \| '%9'\)\)$/)
   })
 })
 

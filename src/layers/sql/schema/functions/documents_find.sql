@@ -15,7 +15,7 @@ create or replace function documents_find(
 language plpgsql stable
 set enable_seqscan = off set work_mem = '32MB' set plan_cache_mode = force_generic_plan set jit = off as $$
 declare
-  max_read constant integer := 5000;
+  max_read constant integer := 3000;
   max_matches constant integer := 1500;
   max_terms_length constant integer := 3000;
   found_so_far integer := 0;
