@@ -1,4 +1,4 @@
-import { NodeServices } from "@effect/platform-node"
+import * as NodeServices from "@effect/platform-node/NodeServices"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, FileSystem, Path, Result, type Scope, Stream } from "effect"
 import { type DocumentSource, explainProblem } from "../../src/layers/DocumentSource.ts"
