@@ -5,11 +5,13 @@ import { freshDatabase } from "../support/Database.ts"
 import * as EmbeddedStore from "../support/EmbeddedStore.ts"
 import { describeWithPostgres } from "../support/Postgres.ts"
 import { freePort, spawned } from "../support/Spawned.ts"
+import * as Engine from "../torture/support/Engine.ts"
 
 const timeout = 240_000
 
-const makeEnv = Effect.map(freshDatabase, ({ url }) => ({
+const makeEnv = Effect.map(Effect.all([freshDatabase, Engine.start]), ([{ url }, engine]) => ({
   DATABASE_URL: Redacted.value(url),
+  SEARXNG_URL: engine,
   AUTH_SECRET: "a secret for tests, of 32 characters or more",
   KEY_PEPPER: "a pepper for tests, of 32 characters or more",
   LOG_FORMAT: "json",

@@ -58,6 +58,8 @@ const providerFile = (url: string) => ({
   }
 })
 
+const secrets = { KEY_PEPPER: canaries.pepper, AUTH_SECRET: canaries.authSecret }
+
 /** A service with a collector behind it that has said it is up, and the key of its first start. */
 const start = Effect.fnUntraced(function* (collector: string, env: Record<string, string> = {}, up = "curl") {
   const upstream = yield* engines
@@ -65,12 +67,11 @@ const start = Effect.fnUntraced(function* (collector: string, env: Record<string
   writeFileSync(file, JSON.stringify(providerFile(upstream.url)))
   const port = `${yield* freePort}`
   const process = yield* spawned("src/main.ts", [], {
-    DATA_DIR: yield* EmbeddedStore.directory,
+    DATA_DIR: yield* EmbeddedStore.directoryWith(secrets),
     PORT: port,
     QUARRY_PROVIDERS: file,
     PROVIDER_TIMEOUT: "1 second",
-    KEY_PEPPER: canaries.pepper,
-    AUTH_SECRET: canaries.authSecret,
+    ...secrets,
     MARKETPLACE_PROXY_SECRET: canaries.marketplace,
     MARKETPLACE_PLAN: "growth",
     LOG_FORMAT: "json",
@@ -86,7 +87,7 @@ const start = Effect.fnUntraced(function* (collector: string, env: Record<string
 
 /** The key of an account made by the operator's commands. */
 const keyOn = Effect.fnUntraced(function* (databaseUrl: string) {
-  const env = { DATABASE_URL: databaseUrl, KEY_PEPPER: canaries.pepper, AUTH_SECRET: canaries.authSecret }
+  const env = { DATABASE_URL: databaseUrl, ...secrets }
   const run = (...args: ReadonlyArray<string>) =>
     Effect.flatMap(spawned("src/cli.ts", [...args, "--json"], env), ({ ended }) =>
       Effect.map(ended, ({ stdout }) => JSON.parse(stdout))

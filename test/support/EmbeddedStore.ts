@@ -9,9 +9,13 @@ import { spawned, temporaryDirectory } from "./Spawned.ts"
 
 const root = fileURLToPath(new URL("../../", import.meta.url))
 
-/** Everything that a store's files depend on: the schema and the versions of what makes them. */
-const fingerprint = (): string => {
+/** The store's own are made at its first start. Those that are given cannot be exchanged later (R56). */
+type Secrets = Readonly<Record<"KEY_PEPPER" | "AUTH_SECRET", string>>
+
+/** Everything that a store's files depend on: the schema, its secrets, and the versions of what makes them. */
+const fingerprint = (secrets: Secrets | undefined): string => {
   const hash = createHash("sha256")
+    .update(JSON.stringify(secrets ?? {}))
     .update(readFileSync(join(root, "package-lock.json")))
     .update(readFileSync(fileURLToPath(import.meta.url)))
   const schema = join(root, "src/layers/sql/schema")
@@ -28,14 +32,17 @@ const documents = Array.from({ length: 12 }, (_, index) => ({
 }))
 
 /** A migrated store with a few documents, made once and kept: to make one takes seconds, and to copy it a tenth of one. */
-const template = Effect.gen(function* () {
-  const path = join(tmpdir(), `quarry-template-${fingerprint()}`)
+const template = Effect.fnUntraced(function* (secrets: Secrets | undefined) {
+  const path = join(tmpdir(), `quarry-template-${fingerprint(secrets)}`)
   if (existsSync(path)) return path
   const making = `${path}-${randomUUID()}`
   const file = join(making, "documents.jsonl")
   yield* Effect.promise(() => mkdir(making))
   yield* Effect.promise(() => writeFile(file, documents.map((document) => JSON.stringify(document)).join("\n")))
-  const { ended } = yield* spawned("src/cli.ts", ["index", "load", file], { DATA_DIR: join(making, "store") })
+  const { ended } = yield* spawned("src/cli.ts", ["index", "load", file], {
+    DATA_DIR: join(making, "store"),
+    ...secrets
+  })
   const { code, stderr } = yield* ended
   if (code !== 0) return yield* Effect.die(new Error(`the template of the embedded store was not made: ${stderr}`))
   // Another worker may have been faster: then its template is as good.
@@ -47,9 +54,11 @@ const template = Effect.gen(function* () {
  * A data directory in which a first start finds a few documents in the index, so that it need not load the thousands of the
  * starter index: it still makes the developer's account and prints its key. Removed with the scope.
  */
-export const directory = Effect.gen(function* () {
-  const from = join(yield* template, "store")
+export const directoryWith = Effect.fnUntraced(function* (secrets: Secrets | undefined) {
+  const from = join(yield* template(secrets), "store")
   const to = join(yield* temporaryDirectory, "store")
   yield* Effect.promise(() => cp(from, to, { recursive: true }))
   return to
 })
+
+export const directory = directoryWith(undefined)
