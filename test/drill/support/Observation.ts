@@ -43,7 +43,7 @@ export const summary = (
   }
 }
 
-/** Compares the credits that callers were told of with the log and the books, once every hold has ended. */
+/** Compares the credits in the answers with the log and the books, once every hold has ended. */
 export const checkBooks = Effect.fnUntraced(function* (
   { customers, store }: Pick<Deployment, "customers" | "store">,
   answers: ReadonlyArray<Answer>,
