@@ -1,7 +1,7 @@
 import { Effect, type Layer, Option } from "effect"
 import { Command, Flag } from "effect/cli"
 import { Audit } from "../services/Audit.ts"
-import { between, limits, moment, nextOf } from "./flags.ts"
+import { between, limit, moment, nextLines, nextOf } from "./flags.ts"
 import { print, table, time } from "./Output.ts"
 
 const filter = (name: string, description: string) =>
@@ -15,11 +15,7 @@ const list = Command.make(
     subject: filter("subject", "Commands about this account or key, by its id"),
     from: moment("from", "First moment listed"),
     to: moment("to", "First moment not listed"),
-    limit: Flag.Int("limit").pipe(
-      Flag.withDescription("The most that are listed"),
-      Flag.withSchema(between(1, limits.listed)),
-      Flag.withDefault(100)
-    ),
+    limit: limit(100),
     after: Flag.Int("after").pipe(
       Flag.withDescription("The last entry of the page before: `next` in its object"),
       Flag.withSchema(between(1, Number.MAX_SAFE_INTEGER)),
@@ -65,7 +61,7 @@ const list = Command.make(
               .join(" ")
           ])
         ]),
-        ...(next === null ? [] : [`There may be more: --after ${next}`])
+        ...nextLines(next)
       ]
     )
   })

@@ -2,6 +2,7 @@ import { Cause, Effect, Exit, Predicate, String as Text } from "effect"
 import { CliError } from "effect/cli"
 import { isOperatorError } from "../domain/OperatorError.ts"
 import * as ProcessExit from "../process/exit.ts"
+import { explain } from "../process/explain.ts"
 
 /*
  * The end of a command. Usage errors are recognised here and not in `process/exit.ts`, because the server must not load
@@ -39,7 +40,7 @@ export const failureOf = (cause: Cause.Cause<unknown>): Failure | undefined => {
   if (Cause.hasInterruptsOnly(cause)) return undefined
   const error = Cause.squash(cause)
   if (CliError.isCliError(error)) return { error: "usage", message: usageMessage(error) }
-  const message = ProcessExit.explain(cause)
+  const message = explain(cause)
   return message === undefined
     ? { error: "internal_error", message: "A fault of Quarry. The whole cause is on stderr." }
     : { error: failureCode(error), message }

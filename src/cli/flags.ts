@@ -44,13 +44,17 @@ export const moment = (name: string, description: string) =>
     Flag.optional
   )
 
+/** The most lines of a list. */
+export const limit = (usual: number) =>
+  Flag.Int("limit").pipe(
+    Flag.withDescription(`The most that are listed, up to ${limits.listed}`),
+    Flag.withSchema(between(1, limits.listed)),
+    Flag.withDefault(usual)
+  )
+
 /** The flags of a list that is printed page by page. */
 export const page = (last: string) => ({
-  limit: Flag.Int("limit").pipe(
-    Flag.withDescription("The most that are listed"),
-    Flag.withSchema(between(1, limits.listed)),
-    Flag.withDefault(100)
-  ),
+  limit: limit(100),
   after: Flag.String("after").pipe(
     Flag.withDescription(`The last ${last} of the page before: \`next\` in its object`),
     Flag.optional
@@ -60,6 +64,10 @@ export const page = (last: string) => ({
 /** The id from which the next page goes on; null where this page was not full. */
 export const nextOf = <Id>(rows: ReadonlyArray<{ readonly id: Id }>, limit: number): Id | null =>
   rows.length < limit ? null : (rows.at(-1)?.id ?? null)
+
+/** The line below a page that was full. */
+export const nextLines = (next: string | number | null): ReadonlyArray<string> =>
+  next === null ? [] : [`There may be more: --after ${next}`]
 
 /** `--yes`, without which a command that ends much for good does nothing. */
 export const yes = Flag.Boolean("yes").pipe(

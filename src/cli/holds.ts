@@ -1,7 +1,7 @@
 import { Effect, type Layer, Option } from "effect"
 import { Command, Flag } from "effect/cli"
 import { Holds } from "../services/Holds.ts"
-import { between, limits } from "./flags.ts"
+import { limit } from "./flags.ts"
 import { print, table, time } from "./Output.ts"
 
 const list = Command.make(
@@ -12,11 +12,7 @@ const list = Command.make(
       Flag.withDescription("Only those whose lease ran out a minute ago or longer"),
       Flag.withDefault(false)
     ),
-    limit: Flag.Int("limit").pipe(
-      Flag.withDescription(`The most holds to list, up to ${limits.listed}`),
-      Flag.withSchema(between(1, limits.listed)),
-      Flag.withDefault(100)
-    )
+    limit: limit(100)
   },
   Effect.fn(function* ({ account, limit, overdue }) {
     const service = yield* Holds

@@ -7,7 +7,7 @@ import type { Audit } from "../services/Audit.ts"
 import { type IssuedKey, KeyStore } from "../services/KeyStore.ts"
 import type { AppConfig } from "../settings/Settings.ts"
 import { audited } from "./audited.ts"
-import { accountId, nextOf, page, requireOne, requireYes, yes } from "./flags.ts"
+import { accountId, nextLines, nextOf, page, requireOne, requireYes, yes } from "./flags.ts"
 import { CommandFailed, print, table, textOf, time } from "./Output.ts"
 
 const id = Flag.String("id").pipe(Flag.withDescription("The key's id: key_…"))
@@ -97,10 +97,7 @@ const listOf = Effect.fnUntraced(function* (accountId: string) {
 const listAll = Effect.fnUntraced(function* (limit: number, after: string | undefined) {
   const keys = yield* Effect.flatMap(KeyStore, (store) => store.listAll({ after, limit }))
   const next = nextOf(keys, limit)
-  yield* print({ keys: keys.map(keyJson), next }, [
-    ...keyLines(keys),
-    ...(next === null ? [] : [`There may be more: --after ${next}`])
-  ])
+  yield* print({ keys: keys.map(keyJson), next }, [...keyLines(keys), ...nextLines(next)])
 })
 
 const list = Command.make(

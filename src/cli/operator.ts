@@ -1,9 +1,10 @@
 import { Context, Effect, Option, Schema } from "effect"
 import { Flag, GlobalFlag } from "effect/cli"
+import { operatorNamePattern } from "../settings/forms.ts"
 import { AppConfig } from "../settings/Settings.ts"
 
 const Name = Schema.String.check(
-  Schema.isPattern(/^[^\p{Cc}]{1,100}$/u, { message: "must have 1 to 100 characters and no control characters" })
+  Schema.isPattern(operatorNamePattern, { message: "must have 1 to 100 characters and no control characters" })
 )
 
 /** `--by`, on every command. */

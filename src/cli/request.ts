@@ -1,13 +1,12 @@
 import { Effect, type Layer, Schema } from "effect"
 import { Command, Flag } from "effect/cli"
+import { requestIdPattern } from "../domain/requestId.ts"
 import { maxEntries, OperatorLog } from "../services/OperatorLog.ts"
 import { entriesLines, entryJson, totalsLine, totalsOf } from "./logEntries.ts"
 import { print, table } from "./Output.ts"
 
 const RequestId = Schema.String.check(
-  Schema.isPattern(/^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i, {
-    message: "must be a UUID, as in the header X-Request-Id"
-  })
+  Schema.isPattern(requestIdPattern, { message: "must be a UUID, as in the header X-Request-Id" })
 )
 
 /** The values that are not undefined, each once. */

@@ -4,7 +4,8 @@ import type { Audit } from "../services/Audit.ts"
 import { SecretRotation, type SecretStatus } from "../services/SecretRotation.ts"
 import type { AppConfig } from "../settings/Settings.ts"
 import { audited } from "./audited.ts"
-import { CommandFailed, print, table } from "./Output.ts"
+import { requireYes, yes } from "./flags.ts"
+import { print, table } from "./Output.ts"
 
 const printStatus = (statuses: ReadonlyArray<SecretStatus>) =>
   print(
@@ -63,18 +64,9 @@ const finish = Command.make(
 
 const adopt = Command.make(
   "adopt",
-  {
-    yes: Flag.Boolean("yes").pipe(
-      Flag.withDescription("All API keys and sessions that were made with other values end"),
-      Flag.withDefault(false)
-    )
-  },
+  { yes },
   Effect.fn(function* ({ yes }) {
-    if (!yes) {
-      return yield* new CommandFailed({
-        message: "All API keys and sessions that were made with other secrets end. Say --yes if those are lost."
-      })
-    }
+    yield* requireYes(yes, "This ends all API keys and sessions that were made with other secrets.")
     yield* printStatus(yield* change("secrets adopt", (yield* SecretRotation).adopt))
   })
 ).pipe(Command.withDescription("Use the secrets of the settings, where the ones before are lost"))

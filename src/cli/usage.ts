@@ -1,7 +1,7 @@
 import { Clock, Effect, type Layer, Option } from "effect"
 import { CliError, Command, Flag } from "effect/cli"
 import { OperatorLog, usageGroups } from "../services/OperatorLog.ts"
-import { between, limits, moment } from "./flags.ts"
+import { limit, moment } from "./flags.ts"
 import { print, table, time } from "./Output.ts"
 
 const dayMs = 86_400_000
@@ -15,11 +15,7 @@ const top = Command.make(
     ),
     from: moment("from", "Begin of the time that is counted; a day before its end by default"),
     to: moment("to", "End of the time that is counted, itself not in it; now by default"),
-    limit: Flag.Int("limit").pipe(
-      Flag.withDescription(`The most lines, up to ${limits.listed}`),
-      Flag.withSchema(between(1, limits.listed)),
-      Flag.withDefault(20)
-    )
+    limit: limit(20)
   },
   Effect.fn(function* (input) {
     const to = Option.isSome(input.to) ? input.to.value : yield* Clock.currentTimeMillis

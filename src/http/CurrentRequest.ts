@@ -1,4 +1,5 @@
 import { Context, Effect } from "effect"
+import { requestIdPattern } from "../domain/requestId.ts"
 
 /** Fields of the request's access log line that middlewares and handlers add. Times are in milliseconds. */
 export interface LogFields {
@@ -48,10 +49,9 @@ export const setHeaders = (state: RequestState, headers: Readonly<Record<string,
   Object.assign(state.headers, headers)
 }
 
-const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
-
 /** Takes the caller's request id where it is a UUID of any version in any letter case, and otherwise makes a new one. */
 export const requestIdFrom = <E, R>(
   header: unknown,
   makeId: Effect.Effect<string, E, R>
-): Effect.Effect<string, E, R> => (typeof header === "string" && uuid.test(header) ? Effect.succeed(header) : makeId)
+): Effect.Effect<string, E, R> =>
+  typeof header === "string" && requestIdPattern.test(header) ? Effect.succeed(header) : makeId

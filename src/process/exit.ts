@@ -1,8 +1,6 @@
 import { Cause, Console, Effect, Exit } from "effect"
 import { explain } from "./explain.ts"
 
-export { explain }
-
 /**
  * Says on stderr why the process ends: in plain words where the operator can do something about it, with the whole
  * cause where the fault is ours.

@@ -14,8 +14,9 @@ export class KeyStore extends Context.Service<
   KeyStore,
   {
     /**
-     * Authenticates a secret. `Credentials` looks if its account is suspended. Unknown, revoked and malformed secrets fail alike. The result may be up to 10 seconds old,
-     * so that a busy key costs no look-up for each request. A revocation takes effect within that time.
+     * Authenticates a secret. Unknown, revoked and malformed secrets fail alike; `Credentials` judges if the account is
+     * suspended. The result may be up to 10 seconds old, so that a busy key costs no look-up for each request. A
+     * revocation takes effect within that time.
      */
     readonly authenticate: (secret: Redacted.Redacted) => Effect.Effect<KeyPrincipal, Unauthorized>
     /** Fails with `InvalidRequest` when the account has `maxActiveKeys` already. */

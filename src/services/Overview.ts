@@ -1,4 +1,4 @@
-import { Context, DateTime, Effect, Layer, Option } from "effect"
+import { Context, DateTime, Effect, Layer } from "effect"
 import { type ProviderStatus, type ReplicaStatus, type Status, silentAfterMs } from "../domain/Status.ts"
 import { DatabaseInspection } from "./DatabaseInspection.ts"
 import { Holds } from "./Holds.ts"
@@ -74,8 +74,7 @@ export class Overview extends Context.Service<
         const replicas = yield* Replicas
         const holds = yield* Holds
         /** Null where the database is away, or lacks the table that a pending migration makes. */
-        const orNull = <A>(effect: Effect.Effect<A>) =>
-          Effect.map(Effect.option(Effect.catchCause(effect, () => Effect.fail(undefined))), Option.getOrNull)
+        const orNull = <A>(effect: Effect.Effect<A>) => Effect.catchCause(effect, () => Effect.succeed(null))
         const look = Effect.gen(function* () {
           const { database, migrations } = yield* inspection.look
           const found = database.reachable ? yield* orNull(replicas.all) : null

@@ -112,10 +112,9 @@ const attempt = (
         entry.end(clock.currentTimeMillisUnsafe(), refusal.reason)
         return describeRefusal(span, refusal)
       }
-      const onInterrupt = Effect.suspend(() =>
-        entry.reason === "cut_off" ? describeRefusal(span, cutOff) : Effect.void
-      )
-      return Effect.onInterrupt(monitor.attempt(request, until, { maxQueueMs, onRefusal }), () => onInterrupt)
+      const rows = monitor.attempt(request, until, { maxQueueMs, onRefusal })
+      if (!span.sampled) return rows
+      return Effect.onInterrupt(rows, () => (entry.reason === "cut_off" ? describeRefusal(span, cutOff) : Effect.void))
     })
     return Effect.matchEffect(rows, {
       onSuccess: (rows) => {

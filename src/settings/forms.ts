@@ -34,7 +34,9 @@ const matching = (pattern: RegExp) => Schema.String.check(Schema.isPattern(patte
 export const text = (takes: string): Form<string> => form(Schema.String, takes)
 
 /** The name of an operator in the audit. */
-export const operatorName = form(matching(/^[^\p{Cc}]{1,100}$/u), "a name of at most 100 characters")
+export const operatorNamePattern = /^[^\p{Cc}]{1,100}$/u
+
+export const operatorName = form(matching(operatorNamePattern), "a name of at most 100 characters")
 
 export const secretText = (takes: string): Form<Redacted.Redacted> => secret(Schema.String, takes)
 

@@ -8,7 +8,7 @@ export const directory = fileURLToPath(new URL("../../deploy/", import.meta.url)
 
 export const read = (path: string): string => readFileSync(directory + path, "utf8")
 
-/** What a file of ours holds, as its reader declares it: each test that reads a field fails when it is not so. */
+/** The content of a file of ours, as its reader declares it: each test that reads a field fails when it is not so. */
 export const parseYaml = <A>(text: string): A => Yaml.parse(text) as A
 
 /** The variables that Quarry reads. */

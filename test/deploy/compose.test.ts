@@ -22,7 +22,7 @@ interface Composed {
   readonly services: Readonly<Record<string, Service>>
 }
 
-/** What deploy/make-env writes for Compose and for the other containers. */
+/** The settings that deploy/make-env writes for Compose and for the other containers. */
 const notSettings = ["COMPOSE_PROJECT_NAME", "QUARRY_SITE", "POSTGRES_PASSWORD", "REDIS_PASSWORD", "SEARXNG_SECRET"]
 
 /** Compose writes `1m30s` for `90s`. */

@@ -3,7 +3,7 @@ import type { Findings } from "../torture/support/Findings.ts"
 import type { Observation } from "./support/Observation.ts"
 
 export interface DrillOptions {
-  /** Whether waits are cut to what shows that the drill works. Its figures then say nothing. */
+  /** True cuts waits to what shows that the drill works. Its figures then say nothing. */
   readonly short: boolean
 }
 

@@ -10,8 +10,8 @@ import type { Observation } from "./support/Observation.ts"
 
 const usage = `npm run drill -- [--drill NAME]… [--short] [--json FILE]
 
-Makes each failure on three replicas with servers of its own, and prints what users saw, whether the credits that callers
-were told of are those in the books, and how long recovery took. It needs Linux, root, and Debian's packages postgresql,
+Makes each failure on three replicas with servers of its own, and prints what users saw, if the credits in the answers are
+those in the books, and how long recovery took. It needs Linux, root, and Debian's packages postgresql,
 pgbouncer, redis-server, haproxy, nginx, caddy and faketime. --short shows that the drills work; its figures say nothing.
 
 ${drills.map(({ failure, name }) => `${name.padEnd(24)} ${failure}`).join("\n")}`

@@ -1,20 +1,13 @@
-import { existsSync, readdirSync } from "node:fs"
-import { join } from "node:path"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
 import * as Postgres from "../../src/layers/sql/Postgres.ts"
 import { freshDatabase } from "../support/Database.ts"
+import { fakeClock, faketimeLibrary } from "../support/faketime.ts"
 import { describeWithPostgres } from "../support/Postgres.ts"
 import { freePort, spawned } from "../support/Spawned.ts"
 
-/** Debian's library for wrong clocks, in a directory for each architecture. */
-const library = readdirSync("/usr/lib", { withFileTypes: true })
-  .filter((entry) => entry.isDirectory())
-  .map(({ name }) => join("/usr/lib", name, "faketime/libfaketime.so.1"))
-  .find((path) => existsSync(path))
-
-if (library === undefined && process.env.QUARRY_REQUIRE_SERVICES === "1") {
+if (faketimeLibrary === undefined && process.env.QUARRY_REQUIRE_SERVICES === "1") {
   throw new Error("QUARRY_REQUIRE_SERVICES=1, but Debian's package libfaketime is not installed")
 }
 
@@ -36,13 +29,16 @@ const replica = Effect.fnUntraced(function* (env: Record<string, string>) {
   return { send, said: server.said, started }
 })
 
-const clocks = { "ten days ahead": "+10d", "ten days behind": "-10d" }
+const clocks = [
+  ["ten days ahead", { offset: "+10d", side: "ahead of" }],
+  ["ten days behind", { offset: "-10d", side: "behind" }]
+] as const
 
 describeWithPostgres("two replicas", () => {
-  describe.skipIf(library === undefined)("with libfaketime", () => {
-    it.live.each(Object.entries(clocks))(
+  describe.skipIf(faketimeLibrary === undefined)("with libfaketime", () => {
+    it.live.each(clocks)(
       "R55: a session is the same at both, and lives for a week, when the clock of one is %s",
-      ([, offset]) =>
+      ([, { offset, side }]) =>
         Effect.gen(function* () {
           const { url } = yield* freshDatabase
           const env = {
@@ -52,9 +48,8 @@ describeWithPostgres("two replicas", () => {
             KEY_PEPPER: "a pepper for tests, of 32 characters or more"
           }
           const right = yield* replica(env)
-          const faked = { LD_PRELOAD: library ?? "", FAKETIME: offset, FAKETIME_DONT_FAKE_MONOTONIC: "1" }
-          const wrong = yield* replica({ ...env, ...faked })
-          assert.match(wrong.started, /This machine's clock is 1?\d*d? ?.*(ahead of|behind) the database's/)
+          const wrong = yield* replica({ ...env, ...fakeClock(offset) })
+          assert.match(wrong.started, new RegExp(`This machine's clock is (10d|9d 23h)[^.]* ${side} the database's`))
           for (const [index, [one, other]] of [[right, wrong] as const, [wrong, right] as const].entries()) {
             const person = { email: `p${index}@example.com`, password: "correct horse battery staple", name: "P" }
             const { cookie, status } = yield* one.send("POST", "/api/auth/sign-up/email", {}, person)

@@ -4,7 +4,7 @@ import { freshDatabase } from "../support/Database.ts"
 import * as EmbeddedStore from "../support/EmbeddedStore.ts"
 import { call, connected, refusedCall } from "../support/McpClient.ts"
 import { describeWithPostgres } from "../support/Postgres.ts"
-import { describeWithRedis, RedisServer } from "../support/RedisServer.ts"
+import { describeWithRedis, redisServer } from "../support/RedisServer.ts"
 import { freePort, spawned } from "../support/Spawned.ts"
 import * as Engine from "../torture/support/Engine.ts"
 
@@ -54,14 +54,7 @@ describeWithPostgres("MCP on Postgres", () => {
       () =>
         Effect.gen(function* () {
           const { url } = yield* freshDatabase
-          const redis = yield* Effect.acquireRelease(
-            Effect.promise(async () => {
-              const server = await RedisServer.make()
-              await server.start()
-              return server
-            }),
-            (server) => Effect.promise(() => server.stop())
-          )
+          const redis = yield* redisServer
           const env = {
             DATABASE_URL: Redacted.value(url),
             REDIS_URL: Redacted.value(redis.url()),

@@ -1,17 +1,8 @@
 import { Effect, Redacted } from "effect"
 import * as Database from "../support/Database.ts"
-import { RedisServer } from "../support/RedisServer.ts"
+import { redisServer } from "../support/RedisServer.ts"
 import { freePort, spawned } from "../support/Spawned.ts"
 import * as Engine from "../torture/support/Engine.ts"
-
-const redisServer = Effect.acquireRelease(
-  Effect.promise(async () => {
-    const server = await RedisServer.make()
-    await server.start()
-    return server
-  }),
-  (server) => Effect.promise(() => server.stop())
-)
 
 const json = (env: Record<string, string>, ...args: ReadonlyArray<string>) =>
   Effect.map(
@@ -48,7 +39,7 @@ export const start = Effect.fnUntraced(function* (settings: Record<string, strin
       const response = await fetch(`http://127.0.0.1:${port}${path}`, init)
       return { status: response.status, text: await response.text() }
     })
-  /** What its private listener reports; undefined when it does not answer. */
+  /** The metrics at its private listener; undefined where it does not answer. */
   const metrics = Effect.promise(async () => {
     try {
       return await (await fetch(`http://127.0.0.1:${adminPort}/metrics`)).text()

@@ -6,7 +6,7 @@ export const directory = fileURLToPath(new URL("../../otel/", import.meta.url))
 
 export const read = (path: string): string => readFileSync(directory + path, "utf8")
 
-/** What a file of ours holds, as its reader declares it: each test that reads a field fails when it is not so. */
+/** The content of a file of ours, as its reader declares it: each test that reads a field fails when it is not so. */
 export const readYaml = <A>(path: string): A => Yaml.parse(read(path)) as A
 
 export const dashboardFiles = readdirSync(`${directory}grafana/dashboards`).toSorted()

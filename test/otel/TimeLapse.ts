@@ -4,7 +4,7 @@ import { join } from "node:path"
 import { promtool } from "../support/OperatorTool.ts"
 import * as Shipped from "./Shipped.ts"
 
-/** What a scrape found at each instance: its metrics, or undefined where it did not answer. */
+/** The metrics of each instance at one scrape; undefined where it did not answer. */
 export type Scrape = Readonly<Record<string, string | undefined>>
 
 /** The minutes before the fault, in which nothing happens. */

@@ -8,7 +8,7 @@ import { join } from "node:path"
 import { setTimeout as sleep } from "node:timers/promises"
 import { promisify } from "node:util"
 import { describe } from "@effect/vitest"
-import { Redacted } from "effect"
+import { Effect, Redacted } from "effect"
 import { freePort } from "./freePort.ts"
 
 /** Whether servers can be started here. */
@@ -174,3 +174,13 @@ export class RedisCluster {
     await rm(this.directory, { recursive: true })
   }
 }
+
+/** A Redis server of the caller's own that runs, gone with the scope. */
+export const redisServer = Effect.acquireRelease(
+  Effect.promise(async () => {
+    const server = await RedisServer.make()
+    await server.start()
+    return server
+  }),
+  (server) => Effect.promise(() => server.stop())
+)

@@ -9,7 +9,7 @@ import { Ledger } from "../../services/Ledger.ts"
 import { QueryLog } from "../../services/QueryLog.ts"
 import { StoreClock, storeTime } from "../../services/StoreClock.ts"
 import { recordFirst } from "../audited.ts"
-import { accountId, email, moment, nextOf, page, requireOne } from "../flags.ts"
+import { accountId, email, moment, nextLines, nextOf, page, requireOne } from "../flags.ts"
 import { CommandFailed, notePrinted, print, table, textOf, time } from "../Output.ts"
 import { accountJson, accountLines, allowanceJson } from "./output.ts"
 
@@ -57,7 +57,7 @@ const printPage = Effect.fnUntraced(function* (query: AccountQuery) {
         account.email
       ])
     ]),
-    ...(next === null ? [] : [`There may be more: --after ${next}`])
+    ...nextLines(next)
   ])
 })
 

@@ -88,7 +88,7 @@ const recordRequest = (
     const route = matchedRoute(context)
     const status = Exit.isSuccess(exit) ? exit.value.status : undefined
     const outcome = status === undefined ? clientClosed : status < 400 ? "ok" : (logFields.outcome ?? "refused")
-    const line = Effect.suspend(() =>
+    const makeLine = () =>
       Effect.annotateLogs(Effect.logInfo(`${request.method} ${path} ${status ?? clientClosed}`), {
         method: request.method,
         path,
@@ -98,10 +98,9 @@ const recordRequest = (
         ...logFields,
         outcome
       })
-    )
     const record = Effect.andThen(
       describeResponse(status, outcome),
-      status !== undefined || work === undefined ? line : Effect.forkDetach(Effect.andThen(work, line))
+      status !== undefined || work === undefined ? makeLine() : Effect.forkDetach(Effect.andThen(work, makeLine))
     )
     if (status === undefined) return record
     return Effect.andThen(measureRequest(request.method, route, status, durationMs), record)

@@ -1,4 +1,4 @@
-import { Effect, Predicate } from "effect"
+import { Array as Arr, Effect, Predicate, type Redacted } from "effect"
 import { SqlClient } from "effect/sql"
 import { accessTokenPrefix, refreshTokenPrefix } from "../../domain/OAuth.ts"
 import type { Keyring } from "../../services/Keyrings.ts"
@@ -43,18 +43,21 @@ const fieldsOf = (body: string): Readonly<Record<string, string>> => {
   }
 }
 
-/** The digests that a token may be stored under, by one secret. The order is the same for each secret. */
-const digestsBy = (secret: Parameters<typeof digestOf>[0], tokens: ReturnType<typeof tokensIn>) => ({
-  auth_sessions: tokens.session.map((token) => digestOf(secret, "session", token)),
-  auth_refresh_tokens: [...tokens.refresh, ...tokens.any].map((token) =>
-    digestOf(secret, "refresh_token", token.replace(refreshTokenPrefix, ""))
-  ),
-  auth_access_tokens: tokens.any.map((token) => digestOf(secret, "access_token", token.replace(accessTokenPrefix, ""))),
-  auth_verifications: [
-    ...tokens.any.map((token) => digestOf(secret, "verification", `reset-password:${token}`)),
-    ...tokens.code.map((code) => digestOf(secret, "verification", digestOf(secret, "authorization_code", code)))
+/** Each table with a digest that a token may have in it, by one secret. The order is the same for each secret. */
+const digestsBy = (secret: Redacted.Redacted, tokens: ReturnType<typeof tokensIn>) => {
+  const by = (purpose: string, token: string) => digestOf(secret, purpose, token)
+  return [
+    ...tokens.session.map((token) => ["auth_sessions", by("session", token)] as const),
+    ...[...tokens.refresh, ...tokens.any].map(
+      (token) => ["auth_refresh_tokens", by("refresh_token", token.replace(refreshTokenPrefix, ""))] as const
+    ),
+    ...tokens.any.map(
+      (token) => ["auth_access_tokens", by("access_token", token.replace(accessTokenPrefix, ""))] as const
+    ),
+    ...tokens.any.map((token) => ["auth_verifications", by("verification", `reset-password:${token}`)] as const),
+    ...tokens.code.map((code) => ["auth_verifications", by("verification", by("authorization_code", code))] as const)
   ]
-})
+}
 
 /** The request as the library knows it by the secret in use. Without a rotation it is the request itself. */
 export const renewTokens = Effect.fnUntraced(function* (keyring: Keyring, request: Request) {
@@ -66,11 +69,8 @@ export const renewTokens = Effect.fnUntraced(function* (keyring: Keyring, reques
   const tokens = tokensIn(cookies, body.length > maxBodyCharacters ? "" : body)
   const wanted = digestsBy(present.secret, tokens)
   for (const { secret } of others) {
-    for (const [table, digests] of Object.entries(digestsBy(secret, tokens))) {
-      for (const [index, digest] of digests.entries()) {
-        const renewed = wanted[table as keyof typeof wanted][index] ?? digest
-        yield* Effect.orDie(sql`update ${sql(table)} set digest = ${renewed} where digest = ${digest}`)
-      }
+    for (const [[table, digest], [, renewed]] of Arr.zip(digestsBy(secret, tokens), wanted)) {
+      yield* Effect.orDie(sql`update ${sql(table)} set digest = ${renewed} where digest = ${digest}`)
     }
   }
   const renewed = new Request(request)

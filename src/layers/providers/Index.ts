@@ -3,6 +3,7 @@ import { Refusal } from "../../domain/Refusal.ts"
 import type { SearchRequest } from "../../domain/SearchRequest.ts"
 import type { Target } from "../../domain/Target.ts"
 import { DocumentIndex, type IndexStats } from "../../services/DocumentIndex.ts"
+import { untraced } from "../../services/Tracing.ts"
 import { define } from "./ProviderType.ts"
 
 /** The limit of one statement. On Postgres its end cancels the statement; the embedded database finishes it. */
@@ -23,14 +24,23 @@ export const type = define({
   make: (name) =>
     Effect.gen(function* () {
       const index = yield* DocumentIndex
-      const stats = yield* Effect.cachedWithTTL(index.stats, (exit) =>
-        Exit.isSuccess(exit) && exit.value.documents > 0 ? countTtl.some : countTtl.none
+      let latest: IndexStats | undefined
+      const count = yield* Effect.cachedWithTTL(
+        Effect.tap(index.stats, (stats) => Effect.sync(() => (latest = stats))),
+        (exit) => (Exit.isSuccess(exit) && exit.value.documents > 0 ? countTtl.some : countTtl.none)
       )
       // The search is tried all the same where the store fails, because its failure has the reason.
-      const isEmpty = (target: Target) =>
+      const countsNone = (target: Target) =>
         Effect.catchCause(
-          Effect.map(stats, (it) => !hasDocuments(it, target)),
+          Effect.map(count, (stats) => !hasDocuments(stats, target)),
           () => Effect.succeed(false)
+        )
+      // To count reads the whole table, so that a target that had documents does not wait for it.
+      const isEmpty = (target: Target) =>
+        Effect.suspend(() =>
+          latest !== undefined && hasDocuments(latest, target)
+            ? Effect.as(Effect.forkDetach(untraced(countsNone(target))), false)
+            : countsNone(target)
         )
       const search = (request: SearchRequest) =>
         Effect.timeoutOrElse(index.search(request), {

@@ -1,4 +1,4 @@
-import { Effect } from "effect"
+import { Effect, Redacted } from "effect"
 import { Cluster, Redis } from "ioredis"
 
 export type RedisClient = Redis | Cluster
@@ -44,9 +44,13 @@ const cluster = (addresses: ReadonlyArray<string>): Cluster => {
   })
 }
 
-/** One address is one server; several are nodes of a cluster. */
-export const makeClient = (addresses: ReadonlyArray<string>): RedisClient =>
-  addresses.length > 1 ? cluster(addresses) : single(addresses[0] ?? "")
+/** One address is one server; several, separated by commas, are nodes of a cluster. */
+export const makeClient = (url: Redacted.Redacted): RedisClient => {
+  const addresses = Redacted.value(url)
+    .split(",")
+    .map((address) => address.trim())
+  return addresses.length > 1 ? cluster(addresses) : single(addresses[0] ?? "")
+}
 
 /**
  * Sends the commands of one turn of the event loop in one write, because a write costs more than the rest of a command.

@@ -7,7 +7,7 @@ import {
   Latch,
   Layer,
   Option,
-  Redacted,
+  type Redacted,
   Result,
   Schedule,
   type Scope,
@@ -93,11 +93,8 @@ interface State {
 }
 
 const open = Effect.fnUntraced(function* (url: Redacted.Redacted): Effect.fn.Return<State, never, Scope.Scope> {
-  const addresses = Redacted.value(url)
-    .split(",")
-    .map((address) => address.trim())
   const client = yield* Effect.acquireRelease(
-    Effect.sync(() => makeClient(addresses)),
+    Effect.sync(() => makeClient(url)),
     (client) => Effect.sync(() => client.disconnect())
   )
   const state: State = {

@@ -1,4 +1,4 @@
-import { Duration, Effect, Layer, Redacted } from "effect"
+import { Duration, Effect, Layer, type Redacted } from "effect"
 import { RedisInspection } from "../../services/RedisInspection.ts"
 import { connect, makeClient, messageOf, probe } from "./RedisClient.ts"
 
@@ -8,12 +8,9 @@ const answerTime = Duration.seconds(2)
 /** Looks at Redis over a connection of its own: it connects, and writes a key that expires. */
 const look = (url: Redacted.Redacted) =>
   Effect.gen(function* () {
-    const addresses = Redacted.value(url)
-      .split(",")
-      .map((address) => address.trim())
     let connectionError: string | undefined
     const client = yield* Effect.acquireRelease(
-      Effect.sync(() => makeClient(addresses).on("error", (error) => (connectionError = messageOf(error)))),
+      Effect.sync(() => makeClient(url).on("error", (error) => (connectionError = messageOf(error)))),
       (client) => Effect.sync(() => client.disconnect())
     )
     yield* connect(client)

@@ -1,5 +1,6 @@
 import { Clock, Duration, Effect, Layer, Metric, Schedule, Schema } from "effect"
 import { SqlClient } from "effect/sql"
+import { maxSkewMs } from "../../domain/Status.ts"
 import { clockSkew } from "../../services/Metrics.ts"
 import { StoreClock } from "../../services/StoreClock.ts"
 import { rowOf } from "./Rows.ts"
@@ -8,8 +9,6 @@ import { retryTransient } from "./Transient.ts"
 const defaultInterval = Duration.seconds(10)
 /** The database's clock is read some time between question and answer: a slow answer says too little. */
 const maxRoundTripMs = 1_000
-/** The skew from which somebody should be called to mend a clock. */
-const maxSkewMs = 5_000
 
 const timeRow = rowOf(Schema.Struct({ now: Schema.Date }))
 

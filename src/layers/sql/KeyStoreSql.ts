@@ -63,8 +63,11 @@ interface Digests {
 const makeDigests = (pepper: Keyring): Digests => {
   const keys = new Map<string, KeyObject>()
   const digestBy = ({ fingerprint, secret }: SecretValue, text: string): string => {
-    const key = keys.get(fingerprint) ?? createSecretKey(Redacted.value(secret), "utf8")
-    keys.set(fingerprint, key)
+    let key = keys.get(fingerprint)
+    if (key === undefined) {
+      key = createSecretKey(Redacted.value(secret), "utf8")
+      keys.set(fingerprint, key)
+    }
     return createHmac("sha256", key).update(text).digest("base64")
   }
   return {

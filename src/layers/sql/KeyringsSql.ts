@@ -10,7 +10,8 @@ import { retryTransient } from "./Transient.ts"
 /** The values of each secret in the settings: one, or the new and the old. */
 export type GivenSecrets = { readonly [Name in SecretName]: Arr.NonEmptyReadonlyArray<Redacted.Redacted> }
 
-const interval = Duration.seconds(15)
+/** The time within which every process follows a rotation. */
+export const followInterval = Duration.seconds(15)
 /** Processes that were not seen for longer are gone; their rows are deleted. */
 const forgottenMinutes = 10
 
@@ -99,9 +100,63 @@ const report = (sql: SqlClient.SqlClient, process: string, secrets: Fingerprinte
     sql`delete from secret_holders where seen_at < clock_timestamp() - ${forgottenMinutes} * interval '1 minute'`
   )
 
+/** The part of a secret's values that this process may use now. */
+interface State {
+  readonly values: Arr.NonEmptyReadonlyArray<SecretValue>
+  readonly isRotating: boolean
+}
+
+interface Deps {
+  readonly sql: SqlClient.SqlClient
+  readonly secrets: FingerprintedSecrets
+  /** Changes as rotations begin and end. */
+  readonly states: Record<SecretName, State>
+}
+
+type Fingerprints = Effect.Success<ReturnType<typeof readFingerprints>>
+
+/** Fails where a value that is in use is not given. */
+const stateOf = (
+  name: SecretName,
+  given: Arr.NonEmptyReadonlyArray<SecretValue>,
+  fingerprints: Fingerprints
+): Effect.Effect<State, SecretMismatch> => {
+  const { current, previous } = fingerprints(name)
+  const values = order(given, current)
+  if (values === undefined) return Effect.fail(mismatch(name))
+  const hasPrevious = previous === undefined || values.some(({ fingerprint }) => fingerprint === previous)
+  return hasPrevious
+    ? Effect.succeed({ values, isRotating: previous !== undefined })
+    : Effect.fail(previousMissing(name))
+}
+
+/** Follows a rotation that has begun or ended. A process that lacks its value goes on with those that it has. */
+const follow = Effect.fnUntraced(function* ({ secrets, sql, states }: Deps) {
+  const fingerprints = yield* readFingerprints(sql)
+  for (const name of secretNames) {
+    const state = yield* Effect.option(stateOf(name, secrets[name], fingerprints))
+    if (Option.isSome(state)) states[name] = state.value
+    else yield* Effect.logError(`${name} was rotated to a value that this process was not given. Restart it with both.`)
+  }
+})
+
+/** Reports the values of this process and follows rotations until the scope closes. */
+const watch = Effect.fnUntraced(function* (deps: Deps) {
+  const { secrets, sql } = deps
+  const process = randomUUID()
+  yield* retryTransient(report(sql, process, secrets))
+  yield* Effect.addFinalizer(() => Effect.ignore(sql`delete from secret_holders where process = ${process}`))
+  yield* Effect.andThen(report(sql, process, secrets), follow(deps)).pipe(
+    Effect.catchCause((cause) => Effect.logDebug("The secrets in use could not be read.", cause)),
+    Effect.delay(followInterval),
+    Effect.repeat(Schedule.forever),
+    Effect.forkScoped
+  )
+})
+
 /**
  * The secrets that the database agrees to: another one than that in use ends the start (R56). A process with `reports`
- * looks every 15 seconds whether a rotation has begun.
+ * looks every 15 seconds if a rotation has begun.
  */
 export const layer = (
   given: GivenSecrets,
@@ -113,48 +168,16 @@ export const layer = (
       const sql = yield* SqlClient.SqlClient
       const secrets = yield* fingerprinted(given)
       yield* retryTransient(insertMissing(sql, secrets))
-      const inUse = yield* retryTransient(readFingerprints(sql))
-
-      const makeState = (name: SecretName, use: typeof inUse) => {
-        const { current, previous } = use(name)
-        const values = order(secrets[name], current)
-        if (values === undefined) return Effect.fail(mismatch(name))
-        const hasPrevious = previous === undefined || values.some(({ fingerprint }) => fingerprint === previous)
-        return hasPrevious
-          ? Effect.succeed({ values, isRotating: previous !== undefined })
-          : Effect.fail(previousMissing(name))
-      }
+      const fingerprints = yield* retryTransient(readFingerprints(sql))
       const states = {
-        KEY_PEPPER: yield* makeState("KEY_PEPPER", inUse),
-        AUTH_SECRET: yield* makeState("AUTH_SECRET", inUse)
+        KEY_PEPPER: yield* stateOf("KEY_PEPPER", secrets.KEY_PEPPER, fingerprints),
+        AUTH_SECRET: yield* stateOf("AUTH_SECRET", secrets.AUTH_SECRET, fingerprints)
       }
+      if (options.reports) yield* watch({ sql, secrets, states })
       const keyring = (name: SecretName): Keyring => ({
         values: () => states[name].values,
         isRotating: () => states[name].isRotating
       })
-
-      const look = Effect.gen(function* () {
-        const use = yield* readFingerprints(sql)
-        for (const name of secretNames) {
-          const state = yield* Effect.option(makeState(name, use))
-          if (Option.isSome(state)) states[name] = state.value
-          else
-            yield* Effect.logError(
-              `${name} was rotated to a value that this process was not given. Restart it with both.`
-            )
-        }
-      })
-      if (options.reports) {
-        const process = randomUUID()
-        yield* retryTransient(report(sql, process, secrets))
-        yield* Effect.addFinalizer(() => Effect.ignore(sql`delete from secret_holders where process = ${process}`))
-        yield* Effect.andThen(report(sql, process, secrets), look).pipe(
-          Effect.catchCause((cause) => Effect.logDebug("The secrets in use could not be read.", cause)),
-          Effect.delay(interval),
-          Effect.repeat(Schedule.forever),
-          Effect.forkScoped
-        )
-      }
       return Keyrings.of({ KEY_PEPPER: keyring("KEY_PEPPER"), AUTH_SECRET: keyring("AUTH_SECRET") })
     })
   )

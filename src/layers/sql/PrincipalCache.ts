@@ -103,13 +103,14 @@ const renewDigest = (
 ) => {
   const isOld = other !== undefined && Buffer.from(digest).toString("base64") === other
   // The digests may have been made right before the rotation began: then their order is the old one.
-  if (!isOld || made === undefined || !pepper.isRotating() || pepper.values()[0].fingerprint !== made)
-    return Effect.void
+  const isCurrent = pepper.isRotating() && pepper.values()[0].fingerprint === made
+  if (!isOld || made === undefined || !isCurrent) return Effect.void
   return sql`
     update api_keys set digest = ${Buffer.from(present, "base64")}, pepper = ${made}
     where id = ${key_id} and digest = ${digest}
   `.pipe(
     Effect.catchCause((cause) => Effect.logDebug("A key's digest could not be renewed.", cause)),
+    untraced,
     Effect.forkIn(scope)
   )
 }

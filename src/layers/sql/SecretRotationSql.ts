@@ -1,10 +1,11 @@
-import { Effect, Layer, Schema } from "effect"
+import { Duration, Effect, Layer, Schema } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { type SecretName, secretNames } from "../../services/Keyrings.ts"
 import { SecretMismatch, SecretRotation, type SecretStatus } from "../../services/SecretRotation.ts"
 import {
   type FingerprintedSecrets,
   fingerprinted,
+  followInterval,
   type GivenSecrets,
   insertMissing,
   readFingerprints
@@ -14,6 +15,9 @@ import { retryTransient } from "./Transient.ts"
 
 /** A process says every 15 seconds that it is there. */
 const seenSeconds = 60
+
+/** Processes follow a rotation within half of this time. Until then they make sessions and tokens with the old value. */
+const followSeconds = 2 * Duration.toSeconds(followInterval)
 
 const countRow = rowOf(Schema.Struct({ count: Schema.Int }))
 const holdersRow = rowOf(Schema.Struct({ processes: Schema.Int, without: Schema.Int }))
@@ -35,11 +39,11 @@ const countRemaining = (sql: SqlClient.SqlClient, name: SecretName) =>
         : sql`
             select (
               (select count(*) from auth_sessions s
-                where s.expires_at > clock_timestamp() and s.updated_at < f.since)
+                where s.expires_at > clock_timestamp() and s.updated_at < f.since + followed)
               + (select count(*) from auth_refresh_tokens t
-                where t.expires_at > clock_timestamp() and t.revoked_at is null and t.created_at < f.since)
+                where t.expires_at > clock_timestamp() and t.revoked_at is null and t.created_at < f.since + followed)
             )::int as count
-            from secret_fingerprints f where f.name = 'AUTH_SECRET' and f.role = 'current'`
+            from secret_fingerprints f, make_interval(secs => ${followSeconds}) as followed where f.name = 'AUTH_SECRET' and f.role = 'current'`
     ),
     (row) => row?.count ?? 0
   )

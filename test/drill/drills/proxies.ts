@@ -5,7 +5,7 @@ import * as Deployment from "../support/Deployment.ts"
 import type { Front } from "../support/Front.ts"
 import { checkBooks, summary } from "../support/Observation.ts"
 
-/** Ten rounds of five rows: the rows of an account whose plan has no more run five at a time (R20). */
+/** Ten rounds of five rows: the plan of the account lets five run at a time (R20). */
 const rows = 50
 const rounds = 10
 const batchSeconds = { short: 5, full: 58 }

@@ -1,5 +1,5 @@
 import { Effect } from "effect"
-import type { RedisServer } from "../../support/RedisServer.ts"
+import { type RedisServer, redisServer } from "../../support/RedisServer.ts"
 import type { Drill } from "../Drill.ts"
 import * as Deployment from "../support/Deployment.ts"
 import { during } from "../support/Observation.ts"
@@ -16,7 +16,7 @@ const drill = (
   failure,
   mayFail: 0,
   run: Effect.fnUntraced(function* ({ short }) {
-    const redis = yield* Deployment.redis
+    const redis = yield* redisServer
     const deployment = yield* Deployment.make({ database: yield* Deployment.postgres, redis })
     const seconds = short ? troubleSeconds.short : troubleSeconds.full
     return yield* during(

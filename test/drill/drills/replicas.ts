@@ -1,4 +1,5 @@
 import { Effect, Exit, Scope } from "effect"
+import { fakeClock } from "../../support/faketime.ts"
 import { Findings } from "../../torture/support/Findings.ts"
 import type { Drill } from "../Drill.ts"
 import * as Deployment from "../support/Deployment.ts"
@@ -48,8 +49,6 @@ const rolled = (front: Front): Drill => ({
 /** More than a month, so that the replica believes to be in the next period on any day of the year. */
 const aheadDays = 40
 
-const faketimeLibrary = "/usr/lib/x86_64-linux-gnu/faketime/libfaketime.so.1"
-
 const ahead: Drill = {
   name: "clock-ahead",
   failure: `The clock of one replica is ${aheadDays} days ahead`,
@@ -68,11 +67,7 @@ const ahead: Drill = {
       const [replica] = replicas
       replica.signal("SIGTERM")
       yield* replica.ended
-      yield* startOn(replica.host, {
-        LD_PRELOAD: faketimeLibrary,
-        FAKETIME: `+${aheadDays}d`,
-        FAKETIME_DONT_FAKE_MONOTONIC: "1"
-      })
+      yield* startOn(replica.host, fakeClock(`+${aheadDays}d`))
       yield* Effect.sleep(short ? "3 seconds" : "15 seconds")
       if ((yield* periods) !== before) yield* findings.violation("the replica opened another period")
     })

@@ -1,6 +1,6 @@
 import { Effect, Redacted } from "effect"
 import { type PostgresServer, postgresServerWith } from "../../support/PostgresServer.ts"
-import { RedisServer } from "../../support/RedisServer.ts"
+import { type RedisServer, redisServer } from "../../support/RedisServer.ts"
 import { freePort } from "../../support/Spawned.ts"
 import * as Client from "../../torture/support/Client.ts"
 import * as Engine from "../../torture/support/Engine.ts"
@@ -10,16 +10,6 @@ import * as Front from "./Front.ts"
 
 /** Enough for the pools of three replicas at their usual size. */
 export const postgres = postgresServerWith({ max_connections: "60" })
-
-/** A Redis server, gone with the scope. */
-export const redis = Effect.acquireRelease(
-  Effect.promise(async () => {
-    const server = await RedisServer.make()
-    await server.start()
-    return server
-  }),
-  (server) => Effect.promise(() => server.stop())
-)
 
 export interface DeploymentOptions {
   readonly database: PostgresServer
@@ -37,7 +27,7 @@ export const make = Effect.fnUntraced(function* (options: DeploymentOptions) {
   const { database, databaseUrl = database.url, front = "direct" } = options
   const store = yield* Store.open(databaseUrl)
   const engine = yield* Engine.start
-  const redisServer = options.redis ?? (yield* redis)
+  const redis = options.redis ?? (yield* redisServer)
   const ports = { public: yield* freePort, admin: yield* freePort }
   // The proxies' files have the replicas on hosts of their own, with the same ports.
   const startOn = Effect.fnUntraced(function* (host: string, env: Record<string, string> = {}) {
@@ -45,7 +35,7 @@ export const make = Effect.fnUntraced(function* (options: DeploymentOptions) {
       database: databaseUrl,
       engine,
       env: {
-        REDIS_URL: Redacted.value(redisServer.url()),
+        REDIS_URL: Redacted.value(redis.url()),
         PROVIDER_TIMEOUT: "15 seconds",
         DRAIN_DELAY: "5 seconds",
         ...(front === "direct" ? {} : { TRUSTED_PROXY_HOPS: "1" }),

@@ -9,7 +9,7 @@ const perSecond = 40
 /** Node compiles what is hot only then. */
 const warmUpSeconds = 2
 
-/** What the callers of a drill saw. */
+/** A drill as its callers saw it. */
 export interface Observation {
   readonly requests: number
   /** Requests without an answer, and answers of 500 and above that are not a provider's failure (502, 504 of ours). */
@@ -19,7 +19,7 @@ export interface Observation {
   readonly p99Ms: number
   /** From the end of the failure to the end of the last request that it failed. */
   readonly recoveryMs: number
-  /** What else the drill measured. */
+  /** Further findings of the drill. */
   readonly notes: ReadonlyArray<string>
 }
 
@@ -43,7 +43,7 @@ export const summary = (
   }
 }
 
-/** Compares the credits that callers were told of with the log and the books, once every hold has ended. */
+/** Compares the credits in the answers with the log and the books, once every hold has ended. */
 export const checkBooks = Effect.fnUntraced(function* (
   { customers, store }: Pick<Deployment, "customers" | "store">,
   answers: ReadonlyArray<Answer>,

@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Fiber, Layer } from "effect"
+import { Effect, Fiber, Latch, Layer, Option } from "effect"
 import { TestClock } from "effect/testing"
 import type { Target } from "../../../src/domain/Target.ts"
 import { type } from "../../../src/layers/providers/Index.ts"
@@ -28,6 +28,25 @@ describe("the built-in index as a provider", () => {
       yield* TestClock.adjust("5 minutes")
       assert.isFalse(yield* isEmpty("alpha_search"))
       assert.strictEqual(counts, 3)
+    })
+  )
+
+  it.effect("a target that had documents waits for no further count, and is empty once that has found none", () =>
+    Effect.gen(function* () {
+      const counting = Latch.makeUnsafe(true)
+      let documents = 1
+      const stats = Effect.suspend(() => counting.whenOpen(Effect.sync(() => ({ documents, byTarget: {} }))))
+      const index = Layer.mock(DocumentIndex, { stats, search: () => Effect.succeed([]) })
+      const engines = yield* type.make("own", {}).pipe(Effect.provide(index), Effect.orDie)
+      const isEmpty = engines(undefined).isEmpty?.("alpha_search") ?? Effect.die("no check")
+      assert.isFalse(yield* isEmpty)
+      counting.closeUnsafe()
+      documents = 0
+      yield* TestClock.adjust("5 minutes")
+      assert.deepStrictEqual(yield* Effect.timeoutOption(isEmpty, 0), Option.some(false))
+      yield* counting.open
+      yield* Effect.yieldNow
+      assert.isTrue(yield* isEmpty)
     })
   )
 

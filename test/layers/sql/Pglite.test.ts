@@ -10,6 +10,7 @@ import { operatorLogConformance } from "../OperatorLog.conformance.ts"
 import { queryLogConformance } from "../QueryLog.conformance.ts"
 import { replicasConformance } from "../Replicas.conformance.ts"
 import { auditSqlConformance } from "./AuditSql.conformance.ts"
+import { secretRotationSqlConformance } from "./SecretRotationSql.conformance.ts"
 
 layer(SqlStorage.layer(Pglite.layer({ dataDir: undefined })))("PGlite", (it) => {
   describe("LedgerSql", () => ledgerConformance(it))
@@ -23,4 +24,5 @@ layer(SqlStorage.layer(Pglite.layer({ dataDir: undefined })))("PGlite", (it) => 
   describe("HoldsSql", () => holdsConformance(it))
   describe("OperatorLogSql", () => operatorLogConformance(it))
   describe("ReplicasSql", () => replicasConformance(it))
+  describe("SecretRotationSql", () => secretRotationSqlConformance(it))
 })

@@ -10,6 +10,7 @@ import { operatorLogConformance } from "../OperatorLog.conformance.ts"
 import { queryLogConformance } from "../QueryLog.conformance.ts"
 import { replicasConformance } from "../Replicas.conformance.ts"
 import { auditSqlConformance } from "./AuditSql.conformance.ts"
+import { secretRotationSqlConformance } from "./SecretRotationSql.conformance.ts"
 
 Postgres.describeWithPostgres("Postgres", () => {
   layer(SqlStorage.layer(Postgres.layer))((it) => {
@@ -24,5 +25,6 @@ Postgres.describeWithPostgres("Postgres", () => {
     describe("HoldsSql", () => holdsConformance(it))
     describe("OperatorLogSql", () => operatorLogConformance(it))
     describe("ReplicasSql", () => replicasConformance(it))
+    describe("SecretRotationSql", () => secretRotationSqlConformance(it))
   })
 })

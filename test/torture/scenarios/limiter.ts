@@ -4,7 +4,7 @@ import { Redis } from "ioredis"
 import * as RateLimiterMemory from "../../../src/layers/memory/RateLimiterMemory.ts"
 import { script } from "../../../src/layers/redis/RateLimiterRedis.ts"
 import { RateLimiter, windowMs } from "../../../src/services/RateLimiter.ts"
-import { RedisServer } from "../../support/RedisServer.ts"
+import { type RedisServer, redisServer } from "../../support/RedisServer.ts"
 import type { Scenario } from "../Scenario.ts"
 import { Findings } from "../support/Findings.ts"
 
@@ -99,14 +99,7 @@ const inOrder = (a: Reply, b: Reply): number =>
 
 const inRedis = Effect.fnUntraced(function* (arrivals: number) {
   const findings = yield* Findings
-  const server = yield* Effect.acquireRelease(
-    Effect.promise(async () => {
-      const started = await RedisServer.make()
-      await started.start()
-      return started
-    }),
-    (started) => Effect.promise(() => started.stop())
-  )
+  const server = yield* redisServer
   const picks = yield* Effect.forEach(Array.from({ length: arrivals }), () => Random.nextIntBetween(0, 19))
   const replies = yield* Effect.promise(() => askRedis(server, picks))
   const references = new Map<string, Reference>()

@@ -1,5 +1,5 @@
 import { Effect, Random, Redacted, Schedule } from "effect"
-import { RedisServer } from "../../support/RedisServer.ts"
+import { redisServer } from "../../support/RedisServer.ts"
 import type { Scenario } from "../Scenario.ts"
 import * as Audit from "../support/Audit.ts"
 import type { Answer } from "../support/Client.ts"
@@ -53,14 +53,7 @@ export const redis: Scenario = {
   rounds: 20,
   run: Effect.fnUntraced(function* ({ rounds }) {
     const findings = yield* Findings
-    const server = yield* Effect.acquireRelease(
-      Effect.promise(async () => {
-        const made = await RedisServer.make()
-        await made.start()
-        return made
-      }),
-      (made) => Effect.promise(() => made.stop())
-    )
+    const server = yield* redisServer
     const { client, replicas, store } = yield* Stage.make({
       replicas: processes,
       env: { REDIS_URL: Redacted.value(server.url()), LOG_LEVEL: "info" }
