@@ -2,6 +2,7 @@ import { Cause, Effect, Exit, Predicate, String as Text } from "effect"
 import { CliError } from "effect/cli"
 import { isOperatorError } from "../domain/OperatorError.ts"
 import * as ProcessExit from "../process/exit.ts"
+import { withoutLibraryWords } from "./Output.ts"
 
 /*
  * The end of a command. Usage errors are recognised here and not in `process/exit.ts`, because the server must not load
@@ -27,7 +28,7 @@ export interface Failure {
 
 const usageMessage = (error: CliError.CliError): string => {
   if (error._tag !== "ShowHelp") return error.message
-  const messages = error.errors.map(({ message }) => message)
+  const messages = error.errors.map(({ message }) => withoutLibraryWords(message))
   return messages.length > 0 ? messages.join("; ") : `Name a command: ${error.commandPath.join(" ")} --help lists them.`
 }
 
