@@ -80,7 +80,8 @@ describe("quarry on the embedded store", () => {
     "a result that a full disk does not take is exit 1 with one line; a reader that has left is no failure",
     () =>
       Effect.sync(() => {
-        const shell = (line: string) => spawnSync("bash", ["--norc", "-c", line], { encoding: "utf8", env: { PATH: process.env.PATH } })
+        const shell = (line: string) =>
+          spawnSync("bash", ["--norc", "-c", line], { encoding: "utf8", env: { PATH: process.env.PATH } })
         const full = shell("bin/quarry config > /dev/full")
         assert.strictEqual(full.status, 1)
         assert.match(full.stderr, /^quarry: stdout cannot be written \(ENOSPC[^\n]*\n$/)
