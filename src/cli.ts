@@ -10,6 +10,7 @@ import * as Inspection from "./process/Inspection.ts"
 import * as Logging from "./process/Logging.ts"
 import * as Services from "./process/Services.ts"
 import * as SignIn from "./process/SignIn.ts"
+import * as Stdout from "./process/Stdout.ts"
 import * as Storage from "./process/Storage.ts"
 import { systemUser } from "./process/systemUser.ts"
 import { AccountRemoval } from "./services/AccountRemoval.ts"
@@ -41,9 +42,14 @@ const quarry = Quarry.make({
   exportAccount
 })
 
+const stdout = Stdout.watch(process.stdout, console.error)
+
 quarry(process.argv.slice(2)).pipe(
   Effect.provide(NodeServices.layer),
   Effect.provideService(SystemUser, systemUser()),
   Effect.tapCause(complain),
-  NodeRuntime.runMain({ disableErrorReporting: true, teardown: (exit, end) => end(codeOf(exit)) })
+  NodeRuntime.runMain({
+    disableErrorReporting: true,
+    teardown: (exit, end) => stdout.end(codeOf(exit), end)
+  })
 )

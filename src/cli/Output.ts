@@ -36,8 +36,18 @@ export const time = (millis: number | undefined): string | null =>
 export const textOf = (issues: ReadonlyArray<{ readonly message: string }>): string =>
   issues.map(({ message }) => message).join("; ")
 
+/**
+ * The text with its control characters, line ends and changes of direction as escapes such as `\u{1b}`. Clients choose
+ * the texts of searches and of sources, and a terminal would obey what is written there.
+ */
+const withoutControls = (text: string): string =>
+  text.replaceAll(/[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/gu, (character) => {
+    return `\\u{${character.codePointAt(0)?.toString(16)}}`
+  })
+
 /** Rows in columns as wide as their widest cell. */
-export const table = (rows: ReadonlyArray<ReadonlyArray<string>>): ReadonlyArray<string> => {
+export const table = (raw: ReadonlyArray<ReadonlyArray<string>>): ReadonlyArray<string> => {
+  const rows = raw.map((row) => row.map(withoutControls))
   const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => (row[column] ?? "").length)))
   return rows.map((row) =>
     row
@@ -46,6 +56,10 @@ export const table = (rows: ReadonlyArray<ReadonlyArray<string>>): ReadonlyArray
       .trimEnd()
   )
 }
+
+/** The library's sentence about a value, with which our own texts ("must be …") go on. */
+export const withoutLibraryWords = (text: string): string =>
+  text.replaceAll("Expected: Schema validation failed: must", "It must")
 
 /**
  * Keeps stdout for results. Help after a mistyped command goes to stderr with its errors, so that a script never reads
@@ -63,7 +77,7 @@ export const presenter: CliOutput.Presenter = {
           return yield* write(formatter.formatHelpDoc(event.helpDoc))
         }
         case "InvalidInvocation":
-          yield* Console.error(formatter.formatErrors(event.errors).trimStart())
+          yield* Console.error(withoutLibraryWords(formatter.formatErrors(event.errors).trimStart()))
           return yield* Console.error(`\nSee: ${event.commandPath.join(" ")} --help`)
       }
     })

@@ -3,6 +3,7 @@ import { CliError } from "effect/cli"
 import { isOperatorError } from "../domain/OperatorError.ts"
 import * as ProcessExit from "../process/exit.ts"
 import { explain } from "../process/explain.ts"
+import { withoutLibraryWords } from "./Output.ts"
 
 /*
  * The end of a command. Usage errors are recognised here and not in `process/exit.ts`, because the server must not load
@@ -28,7 +29,7 @@ export interface Failure {
 
 const usageMessage = (error: CliError.CliError): string => {
   if (error._tag !== "ShowHelp") return error.message
-  const messages = error.errors.map(({ message }) => message)
+  const messages = error.errors.map(({ message }) => withoutLibraryWords(message))
   return messages.length > 0 ? messages.join("; ") : `Name a command: ${error.commandPath.join(" ")} --help lists them.`
 }
 

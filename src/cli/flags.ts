@@ -27,7 +27,13 @@ export const email = Flag.String("email").pipe(
 )
 
 export const reason = Flag.String("reason").pipe(
-  Flag.withSchema(Schema.String.check(Schema.isBetweenLength(1, limits.textCharacters)))
+  Flag.withSchema(
+    Schema.String.check(
+      Schema.isBetweenLength(1, limits.textCharacters, {
+        message: `must have 1 to ${limits.textCharacters} characters`
+      })
+    )
+  )
 )
 
 /** A date or a time with its offset: `2026-01-31`, `2026-01-31T08:00:00Z`. A time without an offset would be a guess. */

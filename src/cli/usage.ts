@@ -2,7 +2,7 @@ import { Clock, Effect, type Layer, Option } from "effect"
 import { CliError, Command, Flag } from "effect/cli"
 import { OperatorLog, usageGroups } from "../services/OperatorLog.ts"
 import { limit, moment } from "./flags.ts"
-import { print, table, time } from "./Output.ts"
+import { CommandFailed, print, table, time } from "./Output.ts"
 
 const dayMs = 86_400_000
 
@@ -20,7 +20,8 @@ const top = Command.make(
   Effect.fn(function* (input) {
     const to = Option.isSome(input.to) ? input.to.value : yield* Clock.currentTimeMillis
     const from = Option.getOrElse(input.from, () => to - dayMs)
-    if (from >= to) return yield* new CliError.ValidationError({ message: "--from must be before --to" })
+    // The present moment is not known before the command runs, so that this is no mistake that the library shows.
+    if (from >= to) return yield* new CommandFailed({ message: "--from must be before now, or give --to" })
     const { by, limit } = input
     const found = yield* Effect.flatMap(OperatorLog, (log) => log.top({ by, from, to, limit }))
     yield* print(
@@ -65,7 +66,14 @@ const top = Command.make(
       ]
     )
   })
-).pipe(Command.withDescription("Show who searches most: accounts, keys, targets, providers or sources"))
+).pipe(
+  Command.withDescription("Show who searches most: accounts, keys, targets, providers or sources"),
+  Command.validate(({ from, to }) =>
+    Option.isSome(from) && Option.isSome(to) && from.value >= to.value
+      ? Effect.fail(new CliError.ValidationError({ message: "--from must be before --to" }))
+      : Effect.void
+  )
+)
 
 export const usage = <E, R>(log: Layer.Layer<OperatorLog, E, R>) =>
   Command.make("usage").pipe(

@@ -186,6 +186,14 @@ const connectionError = new SqlError.SqlError({
   reason: new SqlError.ConnectionError({ cause: new Error("connect ECONNREFUSED"), message: "", operation: "connect" })
 })
 
+const readOnly = new SqlError.SqlError({
+  reason: new SqlError.UnknownError({
+    cause: Object.assign(new Error("cannot execute INSERT in a read-only transaction"), { code: "25006" }),
+    message: "",
+    operation: "execute"
+  })
+})
+
 const words = (line: string) => line.split(" ")
 
 describe("quarry providers check", () => {
@@ -639,6 +647,7 @@ describe("quarry", () => {
 
   it.effect.each([
     ["a database that is down", "unavailable", connectionError, /cannot be reached/],
+    ["a database that is read-only", "unavailable", readOnly, /^The database takes no writes: .*DATABASE_URL/],
     ["a fault of ours", "internal_error", new Error("boom"), /fault of Quarry/]
   ] as const)("%s is one object too, with --json", ([, error, defect, message]) =>
     Effect.gen(function* () {
@@ -713,6 +722,7 @@ describe("quarry", () => {
       const { error, message } = JSON.parse(out.join())
       assert.strictEqual(error, "usage")
       assert.match(message, /\S/)
+      assert.notInclude(plain.err.join() + message, "Schema")
     })
   )
 

@@ -33,7 +33,7 @@ const failed = row(17, {
 })
 
 /** Runs a command line; what it printed, the exit code, and the spans of time that were counted. */
-const quarry = (line: string, found: Status = status({})) =>
+const quarry = (line: string, found: Status = status({}), logged = failed) =>
   Effect.gen(function* () {
     const counted: Array<TopQuery> = []
     const unused = Layer.effectContext(Effect.die(new Error("no command here needs it")))
@@ -48,9 +48,9 @@ const quarry = (line: string, found: Status = status({})) =>
       inspection: Layer.merge(
         Layer.mock(OperatorLog, {
           query: (id) =>
-            id === failed.id ? Effect.succeed(failed) : Effect.fail(new NotFound({ message: `no ${id}` })),
+            id === logged.id ? Effect.succeed(logged) : Effect.fail(new NotFound({ message: `no ${id}` })),
           batch: () => Effect.succeed([row(0), failed]),
-          request: () => Effect.succeed([row(0), failed]),
+          request: () => Effect.succeed([row(0), logged]),
           top: (query) => {
             counted.push(query)
             const outcomes = { ok: 2, upstream_error: 1, upstream_timeout: 0 }
@@ -142,6 +142,19 @@ describe("quarry query, batch and request show", () => {
   )
 })
 
+describe("quarry query and request show, of a search whose texts a terminal would obey", () => {
+  const hostile = "\u001b[2J\u009b1m\u202e\nquery"
+  const escaped = "\\u{1b}[2J\\u{9b}1m\\u{202e}\\u{a}query"
+
+  it.effect.each(["query show --id qry_3", `request show --id ${requestId}`])("%s prints escapes", (line) =>
+    Effect.gen(function* () {
+      const { out } = yield* quarry(line, undefined, row(3, { request: { ...failed.request, query: hostile } }))
+      assert.include(out, escaped)
+      assert.notMatch(out, /[^\P{Cc}\n]|\p{Bidi_Control}/u)
+    })
+  )
+})
+
 describe("quarry holds list", () => {
   it.effect("lists the holds with what they took, or the overdue ones alone", () =>
     Effect.gen(function* () {
@@ -178,8 +191,16 @@ describe("quarry usage top", () => {
 
   it.effect("refuses a span of time that ends before it begins", () =>
     Effect.gen(function* () {
-      const { code } = yield* quarry("usage top --from 2026-02-01 --to 2026-01-01")
+      const { code, err } = yield* quarry("usage top --from 2026-02-01 --to 2026-01-01")
       assert.strictEqual(code, 2)
+      assert.include(err, "--from must be before --to")
+    })
+  )
+
+  it.effect("refuses a span of time that has not begun", () =>
+    Effect.gen(function* () {
+      const { code, err } = yield* quarry("usage top --from 9999-01-01")
+      assert.deepStrictEqual([code, err], [1, "quarry: --from must be before now, or give --to"])
     })
   )
 })

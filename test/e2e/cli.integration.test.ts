@@ -1,3 +1,5 @@
+import { spawnSync } from "node:child_process"
+import { existsSync } from "node:fs"
 import { writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { assert, describe, it } from "@effect/vitest"
@@ -75,6 +77,21 @@ describe("quarry on the embedded store", () => {
         const mistyped = yield* quarry(env, "account", "shwo", "--json")
         assert.deepStrictEqual([mistyped.code, JSON.parse(mistyped.stdout).error], [2, "usage"])
         assert.match(mistyped.stderr, /shwo/)
+      }),
+    timeout
+  )
+
+  it.effect.skipIf(!existsSync("/dev/full"))(
+    "a result that a full disk does not take is exit 1 with one line; a reader that has left is no failure",
+    () =>
+      Effect.sync(() => {
+        const shell = (line: string) =>
+          spawnSync("bash", ["--norc", "-c", line], { encoding: "utf8", env: { PATH: process.env.PATH } })
+        const full = shell("bin/quarry config > /dev/full")
+        assert.strictEqual(full.status, 1)
+        assert.match(full.stderr, /^quarry: stdout cannot be written \(ENOSPC[^\n]*\n$/)
+        const left = shell("set -o pipefail; (sleep 1; bin/quarry config) | true")
+        assert.deepStrictEqual([left.status, left.stderr], [0, ""])
       }),
     timeout
   )

@@ -163,6 +163,8 @@ export const exportWith = (document: ExportAccount) =>
       yield* recordFirst({ command: "account export", subject: account.id })
       const { stdout } = yield* Stdio.Stdio
       yield* notePrinted
-      yield* Stream.run(Stream.concat(yield* document(account), Stream.make("\n")), stdout({ endOnDone: false }))
+      const pieces = Stream.concat(yield* document(account), Stream.make("\n"))
+      // `process/Stdout.ts` notices what stdout does not take, for all commands alike.
+      yield* Effect.ignore(Stream.run(pieces, stdout({ endOnDone: false })))
     })
   ).pipe(Command.withDescription("Print everything that is kept about an account, as the person can get it"))
