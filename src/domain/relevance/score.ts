@@ -199,19 +199,24 @@ interface Judged extends Scored {
  */
 const liftAbove = (judged: ReadonlyArray<Judged>): ReadonlyArray<Scored> => {
   const byPath = new Map(judged.map((each) => [pathOf(each.candidate.url), each]))
-  const lifted = new Map<Judged, number>()
-  for (const { candidate, coverage, isNamed, score } of judged) {
-    if (isNamed) continue
-    for (const path of pathsAbove(pathOf(candidate.url))) {
+  const lifted = new Map(judged.map((each) => [each, each.score]))
+  const scoreOf = (each: Judged) => lifted.get(each) ?? each.score
+  // A page that was lifted lifts those above it: the guide is above the list of errors, which is above each error.
+  for (const page of judged.toSorted(bestFirst)) {
+    if (page.isNamed) continue
+    for (const path of pathsAbove(pathOf(page.candidate.url))) {
       const above = byPath.get(path)
-      if (above === undefined || above.coverage < coverage || above.score < score * minShareOfDetail) continue
-      lifted.set(above, Math.max(lifted.get(above) ?? above.score, score))
+      if (above === undefined || above.coverage < page.coverage) continue
+      if (scoreOf(above) >= scoreOf(page) * minShareOfDetail) lifted.set(above, Math.max(scoreOf(above), scoreOf(page)))
     }
   }
-  return judged.map((each) => ({ ...each, score: lifted.get(each) ?? each.score }))
+  return judged.map((each) => ({ ...each, score: scoreOf(each) }))
 }
 
-/** The candidates that have enough of the query, best first. Ties are ordered by address, so that pages do not overlap. */
+/** Ties are ordered by address, so that pages do not overlap. */
+const bestFirst = (a: Scored, b: Scored): number => b.score - a.score || (a.candidate.url < b.candidate.url ? -1 : 1)
+
+/** The candidates that have enough of the query, best first. */
 export const rankCandidates = (
   query: QueryTerms,
   figures: WordFigures,
@@ -249,7 +254,7 @@ export const rankCandidates = (
     const inDescription = required.some(({ index }) => occurrences.inDescription.has(index))
     judged.push({ candidate, score, coverage, inDescription, isNamed: named > 0 })
   }
-  return liftAbove(judged).toSorted((a, b) => b.score - a.score || (a.candidate.url < b.candidate.url ? -1 : 1))
+  return liftAbove(judged).toSorted(bestFirst)
 }
 
 /** A document that writes two words of the query together has both of them. */
