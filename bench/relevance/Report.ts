@@ -88,9 +88,12 @@ export const json = (runs: ReadonlyArray<Run>): object =>
 
 const maxMissPosition = 3
 
-/** The queries whose first right page is not among the first three, with what stands there instead. */
+/**
+ * The queries whose first right page is not among the first three, with what stands there instead. Those that are held
+ * out are not shown: a ranking that is made with them would be judged by what it was made for.
+ */
 export const misses = (run: Run): string =>
-  whole(run)
+  (run.found.queries ?? [])
     .filter(({ judgement }) => judgement.kind !== "none")
     .flatMap((found) => {
       const position = firstRight(found)

@@ -28,6 +28,23 @@ const maxWords = { title: 60, url: 30, description: 400, content: 8_000 }
 /** The site's own name stands last in most titles, behind one of these. */
 const titleSeparator = /\s+[|·•–—-]\s+/
 
+/** The longest name of a site or a section behind a dash. More words are a part of the title: "git-add - Add file contents". */
+const maxSiteWords = 3
+
+/**
+ * A title without the names of its section and its site: "CSS grid layout" of "CSS grid layout - CSS | MDN". Most pages
+ * of a site have these names, so that they say little about a page, and they would make its title look longer than it is.
+ */
+const headAndSite = (title: string): { readonly head: string; readonly site: string } => {
+  const bar = /^(.*\S)\s+\|\s+(.*)$/s.exec(title)
+  const [, beforeBar = title, behindBar = ""] = bar ?? []
+  const dash = /^(.*\S)\s+[·•–—-]\s+(.*)$/s.exec(beforeBar)
+  const [, beforeDash = beforeBar, behindDash = ""] = dash ?? []
+  return behindDash !== "" && wordsOf(behindDash, maxSiteWords + 1).length <= maxSiteWords
+    ? { head: beforeDash, site: `${behindDash} ${behindBar}` }
+    : { head: beforeBar, site: behindBar }
+}
+
 /** FNV-1a of the address. */
 const sampleOf = (url: string): number => {
   let hash = 0x811c9dc5
@@ -54,7 +71,10 @@ const addressParts = (url: string): { readonly text: string; readonly last: stri
 const kind =
   / (?:api|attribute|class|command|component|constructor|directive|element|event|function|header|hook|interface|keyword|license|method|module|object|operator|package|property|rule|standard|statement|type)s?$/i
 
-/** The names in a title: the whole, without the site, behind a colon, and without parentheses and kind. */
+/** The short name that a title gives of the long one: "Cross-Origin Resource Sharing (CORS)". */
+const abbreviation = /\((\p{Lu}[\p{L}\p{N}]*\p{Lu}[\p{L}\p{N}]*)\)/u
+
+/** The names in a title: the whole, without the site, behind a colon, its abbreviation, and without parentheses and kind. */
 const titleNames = (title: string): ReadonlyArray<string> => {
   const [head = ""] = title.split(titleSeparator)
   const colon = head.indexOf(": ")
@@ -64,6 +84,7 @@ const titleNames = (title: string): ReadonlyArray<string> => {
     title,
     ...parts,
     ...bare,
+    abbreviation.exec(head)?.[1] ?? "",
     ...bare.map((part) => part.replace(/ (?:html|css|svg|http)(?= )/i, "").replace(kind, ""))
   ]
 }
@@ -90,13 +111,14 @@ export const documentTerms = ({ content, description, title, url }: Indexed): st
   const address = addressParts(url)
   const titleWords = wordsOf(title, maxWords.title)
   const titleTerms = termsOf(titleWords)
+  const { head, site } = headAndSite(title)
   const pairs = neighbours(titleWords)
   const marked = new Set(titleTerms.map((term) => `=${term}`))
   const read = (text: string, limit: number) => line(termsOf(wordsOf(text, limit)))
   return [
     line([...namesOf(title, address.last), ...marked, ...pairs, `%${sampleOf(url)}`]),
-    line(titleTerms),
-    read(address.text, maxWords.url),
+    read(head, maxWords.title),
+    read(`${address.text} ${site}`, maxWords.url),
     read(description, maxWords.description),
     read(content, maxWords.content)
   ].join("\n")

@@ -1,4 +1,4 @@
-import { isFiller, nameOf, termsOf, together, type Word, wordsOf } from "./terms.ts"
+import { isFiller, nameOf, synonymOf, termsOf, together, type Word, wordsOf } from "./terms.ts"
 
 /** A term that may stand for a slot of the query. */
 export interface Alternative {
@@ -81,6 +81,15 @@ const wantedOf = (pieces: ReadonlyArray<Piece>): ReadonlyArray<Wanted> => {
 
 const exactly = (term: string): Alternative => ({ term, weight: 1, prefix: false })
 
+/** The other form of a word counts a little less than the one that was written. */
+const synonymWeight = 0.9
+
+/** A word in quotation marks means itself alone. */
+const meanings = (term: string, quoted: boolean): Array<Alternative> => {
+  const synonym = quoted ? undefined : synonymOf(term)
+  return [exactly(term), ...(synonym === undefined ? [] : [{ term: synonym, weight: synonymWeight, prefix: false }])]
+}
+
 /** A slot for each part of each word. Repeated words are one slot, and words around an `or` are alternatives of one. */
 const slotsOf = (wanted: ReadonlyArray<Wanted>) => {
   const hasContent = wanted.some(({ word }) => !isFiller(word))
@@ -103,7 +112,7 @@ const slotsOf = (wanted: ReadonlyArray<Wanted>) => {
     for (const [index, term] of word.parts.entries()) {
       const known = slotOfTerm.get(term)
       const slot = known ?? slots.length
-      if (known === undefined) slots.push({ alternatives: [exactly(term)], required })
+      if (known === undefined) slots.push({ alternatives: meanings(term, quoted), required })
       slotOfTerm.set(term, slot)
       if (before !== undefined && before.slot !== slot) {
         pairs.push({ left: before.slot, right: slot, term: index === 0 ? together(before.word, word) : undefined })

@@ -38,17 +38,24 @@ const weights = {
   filler: 0.15,
   /** A name as it is written, and neighbours written together. */
   compound: 0.5,
+  /** Neighbours of the query that a document writes together, beside a name that the query writes together. */
+  writtenTogether: 0.3,
   /** Neighbours of the query that are neighbours in the title, and elsewhere. */
   nearInTitle: 0.5,
   nearElsewhere: 0.25,
   /** The query is the document's name: the title or a part of it, and the last part of the address. */
   titleName: 1.2,
-  addressName: 0.6,
+  addressName: 0.3,
+  /** The document's name is the query's words written together: "CSS animation" is not quite `CSSAnimation`. */
+  nameTogether: 0.5,
   /** A name is worth at least so much rarity: "for...of" has common words only. */
   leastNameRarity: 6,
   /** The part of the title's words that the query has. */
   titleShare: 0.5
 }
+
+/** A page with so much of the score of a page below its address stands before it: it is what the other is a detail of. */
+const minShareOfDetail = 0.7
 
 const languageFactor = (language: string | null, wanted: string): number => {
   if (language === null) return 0.9
@@ -74,7 +81,10 @@ const unitsOf = (query: QueryTerms, figures: WordFigures): ReadonlyArray<Unit> =
     (term): Unit => ({
       alternatives: [{ term, weight: 1, prefix: false }],
       required: false,
-      worth: rarity(figures, figures.count(term)) * weights.compound
+      worth:
+        rarity(figures, figures.count(term)) *
+        weights.compound *
+        (query.compounds.includes(term) ? 1 : weights.writtenTogether)
     })
   )
   return [...slots, ...compounds]
@@ -158,12 +168,55 @@ const count = (
   }
 }
 
-/** The worth of a query that is the name of the document. */
-const nameWorth = (line: string, names: ReadonlyArray<string>): number =>
-  (names.some((name) => line.includes(` ^${name} `)) ? weights.titleName : 0) +
-  (names.some((name) => line.includes(` /${name} `)) ? weights.addressName : 0)
+/** True where the query writes words apart that the title writes together. */
+const isTitleTogether = ({ compounds, pairs }: QueryTerms, title: string): boolean =>
+  compounds.length === 0 && pairs.some(({ term }) => term !== undefined && title.includes(` ${term} `))
 
-/** The candidates that have enough of the query, best first. Ties are ordered by address, so that pages do not overlap. */
+/** The worth of a query that is the name of the document, whose first two lines of terms are these. */
+const nameWorth = (query: QueryTerms, line: string, title: string): number => {
+  const has = (mark: string) => query.names.some((name) => line.includes(` ${mark}${name} `))
+  const worth = (has("^") ? weights.titleName : 0) + (has("/") ? weights.addressName : 0)
+  return worth > 0 && isTitleTogether(query, title) ? worth * weights.nameTogether : worth
+}
+
+/** An address without a slash at its end, a query or a fragment. */
+const pathOf = (url: string): string => url.replace(/[#?].*$/s, "").replace(/\/$/, "")
+
+/** The addresses above an address, the nearest first, without the site's own. */
+const pathsAbove = (path: string): ReadonlyArray<string> => {
+  const segments = path.split("/")
+  return Array.from({ length: Math.max(0, segments.length - 4) }, (_, index) => segments.slice(0, -1 - index).join("/"))
+}
+
+interface Judged extends Scored {
+  /** True where the query is its name. */
+  readonly isNamed: boolean
+}
+
+/**
+ * The same documents, where a page that is nearly as good as a page below its address has the score of that page, and
+ * so stands before it: the guide to CORS before one of its errors. A page that the query names does not lift others.
+ */
+const liftAbove = (judged: ReadonlyArray<Judged>): ReadonlyArray<Scored> => {
+  const byPath = new Map(judged.map((each) => [pathOf(each.candidate.url), each]))
+  const lifted = new Map(judged.map((each) => [each, each.score]))
+  const scoreOf = (each: Judged) => lifted.get(each) ?? each.score
+  // A page that was lifted lifts those above it: the guide is above the list of errors, which is above each error.
+  for (const page of judged.toSorted(bestFirst)) {
+    if (page.isNamed) continue
+    for (const path of pathsAbove(pathOf(page.candidate.url))) {
+      const above = byPath.get(path)
+      if (above === undefined || above.coverage < page.coverage) continue
+      if (scoreOf(above) >= scoreOf(page) * minShareOfDetail) lifted.set(above, Math.max(scoreOf(above), scoreOf(page)))
+    }
+  }
+  return judged.map((each) => ({ ...each, score: scoreOf(each) }))
+}
+
+/** Ties are ordered by address, so that pages do not overlap. */
+const bestFirst = (a: Scored, b: Scored): number => b.score - a.score || (a.candidate.url < b.candidate.url ? -1 : 1)
+
+/** The candidates that have enough of the query, best first. */
 export const rankCandidates = (
   query: QueryTerms,
   figures: WordFigures,
@@ -175,7 +228,7 @@ export const rankCandidates = (
   const required = units.flatMap((unit, index) => (unit.required ? [{ index, worth: unit.worth }] : []))
   const total = required.reduce((sum, { worth }) => sum + worth, 0)
   const least = minCoverage(required.length)
-  const scored: Array<Scored> = []
+  const judged: Array<Judged> = []
   for (const candidate of candidates) {
     const lines = candidate.terms.split("\n")
     const occurrences = count(lines, unitsOfTerm, units.length, query.pairs)
@@ -195,12 +248,13 @@ export const rankCandidates = (
     }
     const { matchedTitleWords, titleWords } = occurrences
     score += total * weights.titleShare * (titleWords === 0 ? 0 : matchedTitleWords / titleWords)
-    score += Math.max(total, weights.leastNameRarity) * nameWorth(lines[0] ?? "", query.names)
+    const named = nameWorth(query, lines[0] ?? "", lines[1] ?? "")
+    score += Math.max(total, weights.leastNameRarity) * named
     score *= coverage ** 2 * languageFactor(candidate.language, language)
     const inDescription = required.some(({ index }) => occurrences.inDescription.has(index))
-    scored.push({ candidate, score, coverage, inDescription })
+    judged.push({ candidate, score, coverage, inDescription, isNamed: named > 0 })
   }
-  return scored.sort((a, b) => b.score - a.score || (a.candidate.url < b.candidate.url ? -1 : 1))
+  return liftAbove(judged).toSorted(bestFirst)
 }
 
 /** A document that writes two words of the query together has both of them. */

@@ -121,6 +121,35 @@ export const termsOf = (words: ReadonlyArray<Word>): ReadonlyArray<string> =>
 export const together = (left: Word, right: Word): string | undefined =>
   left.written === "" || right.written === "" ? undefined : stem(left.written + right.written)
 
+/** Short and long forms of one word of the trade. A search for one of them finds the other. */
+const synonyms = new Map(
+  [
+    ["postgres", "postgresql"],
+    ["js", "javascript"],
+    ["ts", "typescript"],
+    ["regex", "regexp"],
+    ["k8s", "kubernetes"],
+    ["db", "database"],
+    ["repo", "repository"],
+    ["config", "configuration"],
+    ["param", "parameter"],
+    ["env", "environment"],
+    ["docs", "documentation"],
+    ["auth", "authentication"],
+    ["a11y", "accessibility"],
+    ["i18n", "internationalization"],
+    ["l10n", "localization"]
+  ].flatMap(
+    ([short = "", long = ""]): ReadonlyArray<readonly [string, string]> => [
+      [stem(short), stem(long)],
+      [stem(long), stem(short)]
+    ]
+  )
+)
+
+/** The other form of a term: `postgresql` of `postgr`. */
+export const synonymOf = (term: string): string | undefined => synonyms.get(term)
+
 /** Longer titles are no names. */
 const maxNameWords = 8
 

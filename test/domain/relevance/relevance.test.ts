@@ -84,11 +84,21 @@ describe("the terms of a document", () => {
     assert.include(names, " windowfetch ")
     assert.match(names, / %\d{1,3} /)
     assert.deepStrictEqual(fields, [
-      " window fetch method web api mdn ",
-      " doc api fetch html fetchhtml ",
+      " window fetch method ",
+      " doc api fetch html fetchhtml web api mdn ",
       " start a request ",
       " far below "
     ])
+  })
+
+  it("have the names of section and site with the address, and the abbreviation of a name as a name", () => {
+    const titled = (title: string) => documentTerms(document({ url: "https://site.example/a", title })).split("\n")
+    const [names, title, address] = titled("Cross-Origin Resource Sharing (CORS) - HTTP | MDN")
+    assert.include(names, " ^cor ")
+    assert.strictEqual(title, ` ${terms("cross-origin resource sharing cors").join(" ")} `)
+    assert.strictEqual(address, " site a http mdn ")
+    assert.strictEqual(titled("git-rebase - Reapply commits on top of another | Git")[2], " site a git ")
+    assert.strictEqual(titled("x - npm")[1], " x ")
   })
 
   it("are the same for the same document, with a sample in range", () => {
@@ -138,9 +148,9 @@ describe("queries", () => {
   })
 
   it("read samples of the documents where every word is common", () => {
-    const common = wordFigures(1_000_000, ["javascript", "=javascript"], [0.5, 0.1])
-    const [, inTitle] = lookupsOf(readQuery("javascript"), common)
-    assert.match(inTitle?.query ?? "", /^\('=javascript' & \('%0' \| .* \| '%9'\)\)$/)
+    const common = wordFigures(1_000_000, ["websocket", "=websocket"], [0.5, 0.1])
+    const [, inTitle] = lookupsOf(readQuery("websocket"), common)
+    assert.match(inTitle?.query ?? "", /^\('=websocket' & \('%0' \| .* \| '%9'\)\)$/)
   })
 })
 
@@ -185,6 +195,28 @@ describe("the ranking", () => {
       ),
       ["rare"]
     )
+  })
+
+  it("finds the other form of a word, but not for a word in quotation marks", () => {
+    const page = candidate("page", { title: "JSON types in PostgreSQL" })
+    assert.deepStrictEqual(ranked("postgres json", page), ["page"])
+    assert.isTrue(readQuery("postgres").slots[0]?.alternatives.some(({ term }) => term === "postgresql"))
+    assert.lengthOf(readQuery('"postgres"').slots[0]?.alternatives ?? [], 1)
+  })
+
+  it("puts a guide before the pages below its address, if it is nearly as good", () => {
+    const guide = candidate("cors", { title: "Cross-origin requests (CORS)", description: "How a preflight works." })
+    const detail = candidate("cors/failed", { title: "CORS preflight", description: "The CORS preflight failed." })
+    const far = candidate("cors/failed/x", { title: "Reason: CORS preflight did not succeed", description: "" })
+    assert.deepStrictEqual(ranked("cors preflight", far, guide), ["cors", "cors/failed/x"])
+    assert.deepStrictEqual(ranked("cors preflight", guide, detail)[0], "cors/failed", "the query is its name")
+  })
+
+  it("puts a name of several words before one that is written together", () => {
+    const together = candidate("CSSAnimation", { title: "CSSAnimation - Web APIs" })
+    const apart = candidate("css/animations", { title: "CSS animations - CSS" })
+    assert.deepStrictEqual(ranked("css animation", together, apart), ["css/animations", "CSSAnimation"])
+    assert.strictEqual(ranked("CSSAnimation", together, apart)[0], "CSSAnimation")
   })
 
   it("is the same whatever the order of the candidates", () => {
