@@ -1,6 +1,6 @@
 import { writeFileSync } from "node:fs"
 import { parseArgs } from "node:util"
-import { NodeRuntime } from "@effect/platform-node"
+import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import { Console, Effect } from "effect"
 import type { Scenario } from "./Scenario.ts"
 import { scenarios } from "./scenarios.ts"

@@ -1,5 +1,5 @@
 import { resolve } from "node:path"
-import { NodeServices } from "@effect/platform-node"
+import * as NodeServices from "@effect/platform-node/NodeServices"
 import { assert, describe, it } from "@effect/vitest"
 import { Console, Effect, Layer, Redacted, Sink, Stdio, Stream } from "effect"
 import { SqlClient, SqlError } from "effect/sql"

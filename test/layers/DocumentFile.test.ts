@@ -1,5 +1,5 @@
 import { gzipSync } from "node:zlib"
-import { NodeServices } from "@effect/platform-node"
+import * as NodeServices from "@effect/platform-node/NodeServices"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, FileSystem, Path, Stream } from "effect"
 import * as DocumentFile from "../../src/layers/DocumentFile.ts"

@@ -1,4 +1,4 @@
-import { NodeHttpServer } from "@effect/platform-node"
+import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import { Context, Duration, Effect, Exit, Layer, References, Scope } from "effect"
 import type { SearchRequest } from "../../src/domain/SearchRequest.ts"
 import { limits } from "../../src/http/listener/limits.ts"

@@ -1,4 +1,4 @@
-import { NodeRuntime } from "@effect/platform-node"
+import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import { Cause, Duration, Effect, Exit, Layer } from "effect"
 import * as Admin from "../../src/http/admin/Admin.ts"
 import * as Listener from "../../src/process/Listener.ts"
