@@ -1,13 +1,14 @@
 import { assert, layer } from "@effect/vitest"
-import { type Array as Arr, Context, Deferred, Effect, Exit, Fiber, Layer, Redacted } from "effect"
+import { Context, Deferred, Effect, Exit, Fiber, Layer, type Redacted } from "effect"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import * as Ids from "../../../src/layers/Ids.ts"
 import * as KeyStoreSql from "../../../src/layers/sql/KeyStoreSql.ts"
 import * as Pglite from "../../../src/layers/sql/Pglite.ts"
 import { Accounts } from "../../../src/services/Accounts.ts"
-import type { Keyring, SecretValue } from "../../../src/services/Keyrings.ts"
+import type { Keyring } from "../../../src/services/Keyrings.ts"
 import { KeyStore } from "../../../src/services/KeyStore.ts"
+import { rotatingKeyring } from "../../support/rotatingKeyring.ts"
 import * as SqlStorage from "../../support/SqlStorage.ts"
 import { makeAccount } from "../../support/searches.ts"
 
@@ -17,31 +18,6 @@ const replicas = Effect.gen(function* () {
   const two = yield* Layer.build(Layer.fresh(SqlStorage.replica()))
   return [Context.get(one, KeyStore), Context.get(two, KeyStore)] as const
 })
-
-/** A pepper that a test rotates. */
-const rotatingPepper = () => {
-  const [before, after] = [
-    { secret: Redacted.make("old pepper"), fingerprint: "old" },
-    { secret: Redacted.make("new pepper"), fingerprint: "new" }
-  ]
-  let values: Arr.NonEmptyReadonlyArray<SecretValue> = [before]
-  let isRotating = false
-  return {
-    values: () => values,
-    isRotating: () => isRotating,
-    give: () => {
-      values = [before, after]
-    },
-    rotate: () => {
-      values = [after, before]
-      isRotating = true
-    },
-    finish: () => {
-      values = [after]
-      isRotating = false
-    }
-  }
-}
 
 const storeWith = (pepper: Keyring) =>
   Effect.map(Layer.build(Layer.fresh(KeyStoreSql.layer({ pepper }).pipe(Layer.provide(Ids.layer)))), (context) =>
@@ -91,7 +67,7 @@ layer(SqlStorage.layer(Pglite.layer({ dataDir: undefined })))("KeyStoreSql", (it
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const account = yield* makeAccount({ plan: "starter" })
-      const pepper = rotatingPepper()
+      const pepper = rotatingKeyring()
       const keys = yield* storeWith(pepper)
       const isKnown = (secret: Redacted.Redacted) => Effect.map(Effect.exit(keys.authenticate(secret)), Exit.isSuccess)
       const madeWith = (id: string) =>
@@ -101,11 +77,12 @@ layer(SqlStorage.layer(Pglite.layer({ dataDir: undefined })))("KeyStoreSql", (it
       pepper.give()
       assert.isTrue(yield* isKnown(first.secret))
       const second = yield* keys.create(account.id, { label: "second", mode: "live" })
-      assert.strictEqual(yield* madeWith(second.key.id), "old")
+      assert.strictEqual(yield* madeWith(second.key.id), pepper.values()[0].fingerprint)
       pepper.rotate()
+      const { fingerprint } = pepper.values()[0]
       for (const { key, secret } of [first, second]) {
         assert.isTrue(yield* isKnown(secret))
-        yield* Effect.repeat(madeWith(key.id), { until: (name) => name === "new" })
+        yield* Effect.repeat(madeWith(key.id), { until: (made) => made === fingerprint })
       }
       pepper.finish()
       assert.deepStrictEqual(yield* Effect.all([isKnown(first.secret), isKnown(second.secret)]), [true, true])
@@ -118,7 +95,7 @@ layer(SqlStorage.layer(Pglite.layer({ dataDir: undefined })))("KeyStoreSql", (it
       Effect.gen(function* () {
         const account = yield* makeAccount({ plan: "starter" })
         // One replica has not seen yet that the rotation began.
-        const [early, late] = [rotatingPepper(), rotatingPepper()]
+        const [early, late] = [rotatingKeyring(), rotatingKeyring()]
         early.give()
         late.give()
         const [one, two] = [yield* storeWith(early), yield* storeWith(late)]
@@ -153,7 +130,7 @@ layer(SqlStorage.layer(Pglite.layer({ dataDir: undefined })))("KeyStoreSql", (it
     it.effect(`a key that is revoked while it is read is not known from that reading, with ${name}`, () =>
       Effect.gen(function* () {
         const account = yield* makeAccount({ plan: "starter" })
-        const pepper = rotatingPepper()
+        const pepper = rotatingKeyring()
         if (peppers === 2) pepper.give()
         const held = yield* Deferred.make<void>()
         const wasRead = yield* Deferred.make<void>()
