@@ -175,6 +175,7 @@ describeWithPostgres("secrets that are rotated", () => {
 
         // Two days later the library extends the session, and signs its cookie with the new value.
         yield* statement("update auth_sessions set expires_at = expires_at - interval '2 days'")
+        yield* statement("update secret_fingerprints set since = since - interval '2 days'")
         const renewed = yield* session(second.port, cookie)
         assert.deepInclude(renewed, { usage: 200, knows: true })
         assert.strictEqual((yield* statusOf(both, "AUTH_SECRET")).remaining, 0)

@@ -23,6 +23,9 @@ interface Deps {
   readonly secrets: FingerprintedSecrets
 }
 
+/** A process looks every 15 seconds whether a rotation has begun. Until it has seen that, it signs with the old value. */
+const lagSeconds = 20
+
 /** Whatever only the previous value opens. A session's cookie is signed anew when the library extends the session. */
 const countRemaining = (sql: SqlClient.SqlClient, name: SecretName) =>
   Effect.map(
@@ -33,13 +36,17 @@ const countRemaining = (sql: SqlClient.SqlClient, name: SecretName) =>
             join secret_fingerprints f on f.name = 'KEY_PEPPER' and f.role = 'current'
             where k.revoked_at is null and k.pepper is distinct from f.fingerprint`
         : sql`
+            with rotation as (
+              select since + ${lagSeconds} * interval '1 second' as seen_by_all from secret_fingerprints
+              where name = 'AUTH_SECRET' and role = 'current'
+            )
             select (
               (select count(*) from auth_sessions s
-                where s.expires_at > clock_timestamp() and s.updated_at < f.since)
+                where s.expires_at > clock_timestamp() and s.updated_at < r.seen_by_all)
               + (select count(*) from auth_refresh_tokens t
-                where t.expires_at > clock_timestamp() and t.revoked_at is null and t.created_at < f.since)
+                where t.expires_at > clock_timestamp() and t.revoked_at is null and t.created_at < r.seen_by_all)
             )::int as count
-            from secret_fingerprints f where f.name = 'AUTH_SECRET' and f.role = 'current'`
+            from rotation r`
     ),
     (row) => row?.count ?? 0
   )
