@@ -121,7 +121,7 @@ const configure = Effect.fnUntraced(function* (options: LibraryOptions, bridge: 
 
 /** The library wants a number for each secret, by which it finds the one that a text was encrypted with. */
 const toVersion = ({ fingerprint, secret }: SecretValue) => ({
-  version: Number.parseInt(fingerprint.slice(0, 8), 16),
+  version: Number.parseInt(fingerprint.slice(0, 8) || "0", 16),
   value: Redacted.value(secret)
 })
 
@@ -132,7 +132,8 @@ const siteOptions = ({ baseUrl, secret, values }: LibraryOptions) =>
     baseURL: baseUrl,
     basePath: authPath,
     secret: Redacted.value(secret),
-    ...(values.length > 1 && { secrets: values.map(toVersion) }),
+    // One value too: without its number, a process with two would not read what a process with one has encrypted.
+    secrets: values.map(toVersion),
     trustedOrigins: [new URL(baseUrl).origin],
     telemetry: { enabled: false },
     onAPIError: { errorURL: `${baseUrl}${failurePath}` },

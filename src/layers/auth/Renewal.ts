@@ -1,4 +1,4 @@
-import { Array as Arr, Effect, Predicate, type Redacted } from "effect"
+import { Effect, Predicate, type Redacted } from "effect"
 import { SqlClient } from "effect/sql"
 import { accessTokenPrefix, refreshTokenPrefix } from "../../domain/OAuth.ts"
 import type { Keyring } from "../../services/Keyrings.ts"
@@ -6,7 +6,8 @@ import { digestOf, isSignedBy, signatureOf } from "./Digest.ts"
 
 /*
  * During a rotation of AUTH_SECRET the library knows only the secret in use. What a request presents of the other one is
- * made anew before the library sees the request: signatures of cookies, and digests of tokens in the database.
+ * made anew before the library sees the request: signatures of cookies and of apps' requests, and digests of tokens in the
+ * database.
  */
 
 /** A larger body holds no token: the library refuses it. */
@@ -24,58 +25,96 @@ const renewCookie = (keyring: Keyring, cookie: string): string => {
   return isOther ? `${name}${encodeURIComponent(`${text}.${signatureOf(present.secret, text)}`)}` : cookie
 }
 
-/** The tokens in a request: of its session, and in its body. */
-const tokensIn = (cookies: ReadonlyArray<string>, body: string) => {
-  const session = cookies.flatMap((cookie) => /session_token=([0-9A-Za-z]{32})(?:\.|%2E)/.exec(cookie)?.[1] ?? [])
-  const fields = fieldsOf(body)
-  const field = (name: string) => (fields[name] === undefined ? [] : [fields[name]])
-  return { session, code: field("code"), refresh: field("refresh_token"), any: field("token") }
+/** An app's request as the library signs it: its parameters in order, and the signature among them. */
+const renewAppRequest = (keyring: Keyring, request: string): string => {
+  const [present, ...others] = keyring.values()
+  const parameters = new URLSearchParams(request)
+  const signature = parameters.get("sig") ?? ""
+  parameters.delete("sig")
+  const inOrder = [...parameters].sort(([a, x], [b, y]) => (a < b ? -1 : a > b ? 1 : x < y ? -1 : x > y ? 1 : 0))
+  const text = String(new URLSearchParams(inOrder))
+  if (!others.some(({ secret }) => isSignedBy(secret, text, signature))) return request
+  return `${text}&${new URLSearchParams({ sig: signatureOf(present.secret, text) })}`
 }
 
-const fieldsOf = (body: string): Readonly<Record<string, string>> => {
+type Fields = Readonly<Record<string, unknown>>
+
+/** The body's fields: of a form, or of a JSON object. */
+const fieldsOf = (body: string): Fields => {
   if (!body.startsWith("{")) return Object.fromEntries(new URLSearchParams(body))
   try {
     const json: unknown = JSON.parse(body)
-    const entries = Predicate.isObject(json) ? Object.entries(json) : []
-    return Object.fromEntries(entries.filter((entry): entry is [string, string] => typeof entry[1] === "string"))
+    return Predicate.isObject(json) ? { ...json } : {}
   } catch {
     return {}
   }
 }
 
-/** Each table with a digest that a token may have in it, by one secret. The order is the same for each secret. */
-const digestsBy = (secret: Redacted.Redacted, tokens: ReturnType<typeof tokensIn>) => {
-  const by = (purpose: string, token: string) => digestOf(secret, purpose, token)
-  return [
-    ...tokens.session.map((token) => ["auth_sessions", by("session", token)] as const),
-    ...[...tokens.refresh, ...tokens.any].map(
-      (token) => ["auth_refresh_tokens", by("refresh_token", token.replace(refreshTokenPrefix, ""))] as const
-    ),
-    ...tokens.any.map(
-      (token) => ["auth_access_tokens", by("access_token", token.replace(accessTokenPrefix, ""))] as const
-    ),
-    ...tokens.any.map((token) => ["auth_verifications", by("verification", `reset-password:${token}`)] as const),
-    ...tokens.code.map((code) => ["auth_verifications", by("verification", by("authorization_code", code))] as const)
-  ]
+/** The tokens in a request: of its session, and in its body. */
+const tokensIn = (cookies: ReadonlyArray<string>, fields: Fields) => {
+  const session = cookies.flatMap((cookie) => /session_token=([0-9A-Za-z]{32})(?:\.|%2E)/.exec(cookie)?.[1] ?? [])
+  const field = (name: string) => [fields[name]].filter(Predicate.isString)
+  return {
+    session,
+    code: field("code"),
+    refresh: field("refresh_token"),
+    any: field("token")
+  }
 }
+
+/** The digests that tokens may be stored under, with table and column. The order is the same for each secret. */
+const digestsBy = (secret: Redacted.Redacted, tokens: ReturnType<typeof tokensIn>) => {
+  const digest = (purpose: string) => (token: string) => digestOf(secret, purpose, token)
+  const codes = tokens.code.map(digest("authorization_code"))
+  const refresh = [...tokens.refresh, ...tokens.any].map((token) => token.replace(refreshTokenPrefix, ""))
+  const access = tokens.any.map((token) => token.replace(accessTokenPrefix, ""))
+  const verifications = [...tokens.any.map((token) => `reset-password:${token}`), ...codes]
+  return [
+    ["auth_sessions", "digest", tokens.session.map(digest("session"))],
+    ["auth_refresh_tokens", "digest", refresh.map(digest("refresh_token"))],
+    ["auth_access_tokens", "digest", access.map(digest("access_token"))],
+    ["auth_verifications", "digest", verifications.map(digest("verification"))],
+    // A code that is used twice ends the tokens that it was redeemed for.
+    ["auth_refresh_tokens", "code_digest", codes],
+    ["auth_access_tokens", "code_digest", codes]
+  ] as const
+}
+
+/** Stores what the tokens are stored under by other secrets under the digests by the secret in use. */
+const renewDigests = Effect.fnUntraced(function* (keyring: Keyring, tokens: ReturnType<typeof tokensIn>) {
+  const sql = yield* SqlClient.SqlClient
+  const [present, ...others] = keyring.values()
+  const renewed = digestsBy(present.secret, tokens)
+  for (const { secret } of others) {
+    for (const [place, [table, column, digests]] of digestsBy(secret, tokens).entries()) {
+      for (const [index, digest] of digests.entries()) {
+        const changes = { [column]: renewed[place]?.[2][index] ?? digest }
+        yield* Effect.orDie(sql`update ${sql(table)} set ${sql.update(changes)} where ${sql(column)} = ${digest}`)
+      }
+    }
+  }
+})
 
 /** The request as the library knows it by the secret in use. Without a rotation it is the request itself. */
 export const renewTokens = Effect.fnUntraced(function* (keyring: Keyring, request: Request) {
-  const [present, ...others] = keyring.values()
-  if (others.length === 0) return request
-  const sql = yield* SqlClient.SqlClient
+  if (keyring.values().length === 1) return request
   const cookies = (request.headers.get("cookie") ?? "").split(";")
   const body = request.body === null ? "" : yield* Effect.promise(() => request.clone().text())
-  const tokens = tokensIn(cookies, body.length > maxBodyCharacters ? "" : body)
-  const wanted = digestsBy(present.secret, tokens)
-  for (const { secret } of others) {
-    for (const [[table, digest], [, renewed]] of Arr.zip(digestsBy(secret, tokens), wanted)) {
-      yield* Effect.orDie(sql`update ${sql(table)} set digest = ${renewed} where digest = ${digest}`)
-    }
-  }
-  const renewed = new Request(request)
+  const fields = body.length > maxBodyCharacters ? {} : fieldsOf(body)
+  yield* renewDigests(keyring, tokensIn(cookies, fields))
+  const { oauth_query } = fields
+  const renewed =
+    typeof oauth_query === "string" && body.startsWith("{")
+      ? withBody(request, JSON.stringify({ ...fields, oauth_query: renewAppRequest(keyring, oauth_query) }))
+      : new Request(request)
   if (request.headers.has("cookie")) {
     renewed.headers.set("cookie", cookies.map((cookie) => renewCookie(keyring, cookie)).join(";"))
   }
   return renewed
 })
+
+const withBody = (request: Request, body: string): Request => {
+  const headers = new Headers(request.headers)
+  headers.delete("content-length")
+  return new Request(request.url, { method: request.method, headers, body })
+}

@@ -120,8 +120,7 @@ const create = (deps: Deps) =>
   )
 
 /** Removes the key from this process's cache, so that here its end counts at once. */
-const forget = ({ principals }: Deps, key: KeyRow) =>
-  principals.remove(key.id, Buffer.from(key.digest).toString("base64"))
+const forget = ({ principals }: Deps, key: KeyRow) => principals.remove(Buffer.from(key.digest).toString("base64"))
 
 /** Ends a key: any key when `accountId` is undefined, else only one of that account. */
 const end = Effect.fnUntraced(function* ({ clock, sql }: Deps, id: string, accountId: string | undefined) {

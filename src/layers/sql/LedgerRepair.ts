@@ -34,12 +34,13 @@ interface Entry {
   readonly note: string
 }
 
+/** An entry has the time of its writing: checks take none that is much older than a checkpoint, and a repair may be long. */
 const write = ({ cause, repair, sql }: Deps, { allowanceId, balanceCredits, note, quotaCredits }: Entry) => sql`
   insert into ledger_entries
-    (account_id, allowance_id, kind, quota_credits, balance_credits, cause, reason, made_by)
+    (account_id, allowance_id, kind, quota_credits, balance_credits, cause, reason, made_by, created_at)
   values (
     ${repair.accountId}, ${allowanceId}::bigint, 'adjustment', ${quotaCredits}::bigint, ${balanceCredits}::bigint,
-    ${`${cause}:${allowanceId ?? "balance"}`}, ${`${repair.reason} (${note})`}, ${repair.by}
+    ${`${cause}:${allowanceId ?? "balance"}`}, ${`${repair.reason} (${note})`}, ${repair.by}, clock_timestamp()
   )`
 
 const noteOf = ({ keep }: Repair, what: string, figure: bigint, sum: bigint): string =>
@@ -128,10 +129,11 @@ const repairCharges = Effect.fnUntraced(function* (deps: Deps) {
       select * from (${charges(sql, { only: repair.accountId })}) as t where charged <> logged
     ), written as (
       insert into ledger_entries
-        (account_id, kind, quota_credits, balance_credits, cause, corrects, reason, made_by)
+        (account_id, kind, quota_credits, balance_credits, cause, corrects, reason, made_by, created_at)
       select ${repair.accountId}, 'adjustment', sign * (logged - charged), 0,
         ${cause} || ':' || hold_id || ':' || sign, case when sign = 1 then hold_id end,
-        ${repair.reason} || ' (charged ' || charged || ', logged ' || logged || ' for ' || hold_id || ')', ${repair.by}
+        ${repair.reason} || ' (charged ' || charged || ', logged ' || logged || ' for ' || hold_id || ')', ${repair.by},
+        clock_timestamp()
       from wrong, unnest(array[1, -1]) as sign
     )
     select coalesce(sum(charged), 0)::bigint as charged, coalesce(sum(logged), 0)::bigint as logged
@@ -174,6 +176,8 @@ export const repairBooks = (
         const differences = [...(yield* readBalance(deps, known.is_account)), ...(yield* readQuotas(deps))]
         const impossible = differences.find(({ isPossible }) => !isPossible)
         if (impossible !== undefined) return yield* CorrectionImpossible.ofRepair(repair, impossible.discrepancy)
+        // Behind the wallet's lock, so that no checkpoint takes a later entry of the account and misses these.
+        if (differences.length > 0) yield* sql`select from wallets where account_id = ${repair.accountId} for update`
         for (const { discrepancy, mend } of differences) {
           // Searches may have used up meanwhile what the entries had left.
           yield* Effect.catchReason(mend, "SqlError", "ConstraintError", () =>

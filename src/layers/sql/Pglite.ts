@@ -1,6 +1,7 @@
 import { accessSync, constants, existsSync, mkdirSync, readdirSync } from "node:fs"
 import { join } from "node:path"
 import { Duplex } from "node:stream"
+import { setImmediate } from "node:timers/promises"
 import { PgClient } from "@effect/sql-pg"
 import { PGlite } from "@electric-sql/pglite"
 import { Duration, Effect, Layer, type Scope } from "effect"
@@ -99,6 +100,12 @@ const greeting = Buffer.concat([
   message("Z", Buffer.from("I"))
 ])
 
+/**
+ * Time of statements after which the event loop goes on. Statements of this database are answered within one turn of the
+ * loop: a long run of them would hold up every timer and socket of the process.
+ */
+const maxTurnMs = 5
+
 /** Clears the previous session, because its connection may have ended at any point. */
 const reset = [message("S"), query("ROLLBACK"), query("DISCARD ALL")]
 
@@ -110,6 +117,7 @@ class Connection extends Duplex {
   readonly #database: PGlite
   #unread: Buffer = Buffer.alloc(0)
   #started = false
+  #turnedAt = 0
 
   constructor(database: PGlite) {
     super()
@@ -158,7 +166,11 @@ class Connection extends Duplex {
   }
 
   /** The database does one thing at a time, also when two connections overlap while one replaces the other. */
-  #execute(messages: Uint8Array): Promise<Uint8Array> {
+  async #execute(messages: Uint8Array): Promise<Uint8Array> {
+    if (performance.now() - this.#turnedAt > maxTurnMs) {
+      await setImmediate()
+      this.#turnedAt = performance.now()
+    }
     return this.#database.runExclusive(() => this.#database.execProtocolRaw(messages))
   }
 }

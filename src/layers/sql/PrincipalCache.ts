@@ -157,8 +157,8 @@ const renewAll = (deps: Deps, entries: Entries, inUse: ReadonlyArray<readonly [s
 
 export interface PrincipalCache {
   readonly get: (digests: KeyDigests) => Effect.Effect<KeyPrincipal, Unauthorized>
-  /** Removes a key by its id, and by its stored digest, under which it may be being read. */
-  readonly remove: (keyId: string, digest: string) => Effect.Effect<void>
+  /** Removes a key by its stored digest, which is one of its entry's, also while the key is being read. */
+  readonly remove: (digest: string) => Effect.Effect<void>
 }
 
 /**
@@ -204,12 +204,10 @@ export const makePrincipalCache = Effect.fnUntraced(function* (
       }
       return entry.principal
     }),
-    remove: Effect.fnUntraced(function* (keyId, digest) {
-      yield* Cache.invalidate(entries, digest)
-      if (pepper.values().length === 1) return
-      for (const [key, { principal }] of Array.from(yield* Cache.entries(entries))) {
-        if (principal.key.id === keyId) yield* Cache.invalidate(entries, key)
-      }
+    remove: Effect.fnUntraced(function* (digest) {
+      if (pepper.values().length === 1) return yield* Cache.invalidate(entries, digest)
+      const keys = Array.from(yield* Cache.keys(entries)).filter((key) => key.includes(digest))
+      yield* Effect.forEach(keys, (key) => Cache.invalidate(entries, key), { discard: true })
     })
   }
 })

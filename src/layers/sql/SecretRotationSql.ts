@@ -37,13 +37,17 @@ const countRemaining = (sql: SqlClient.SqlClient, name: SecretName) =>
             join secret_fingerprints f on f.name = 'KEY_PEPPER' and f.role = 'current'
             where k.revoked_at is null and k.pepper is distinct from f.fingerprint`
         : sql`
+            with rotation as (
+              select since + ${followSeconds} * interval '1 second' as seen_by_all from secret_fingerprints
+              where name = 'AUTH_SECRET' and role = 'current'
+            )
             select (
               (select count(*) from auth_sessions s
-                where s.expires_at > clock_timestamp() and s.updated_at < f.since + followed)
+                where s.expires_at > clock_timestamp() and s.updated_at < r.seen_by_all)
               + (select count(*) from auth_refresh_tokens t
-                where t.expires_at > clock_timestamp() and t.revoked_at is null and t.created_at < f.since + followed)
+                where t.expires_at > clock_timestamp() and t.revoked_at is null and t.created_at < r.seen_by_all)
             )::int as count
-            from secret_fingerprints f, make_interval(secs => ${followSeconds}) as followed where f.name = 'AUTH_SECRET' and f.role = 'current'`
+            from rotation r`
     ),
     (row) => row?.count ?? 0
   )

@@ -136,7 +136,7 @@ const readRange = (sql: SqlClient.SqlClient, after: string) =>
 const takeCheckpoints = (sql: SqlClient.SqlClient, accounts: Accounts) => sql`
   insert into ledger_checkpoints as c (account_id, entry_id, balance_credits, allowance_id, quota_credits, taken_at)
   select a.id, coalesce(max(e.id), 0), coalesce(sum(e.balance_credits), 0), a.allowance_id,
-    coalesce(sum(e.quota_credits) filter (where e.allowance_id = a.allowance_id), 0), clock_timestamp()
+    coalesce(sum(e.quota_credits) filter (where e.allowance_id = a.allowance_id), 0), statement_timestamp()
   from accounts a left join ledger_entries e on e.account_id = a.id
   where ${among(sql, accounts, "a.id")} group by a.id
   on conflict (account_id) do update set entry_id = excluded.entry_id, balance_credits = excluded.balance_credits,
@@ -217,11 +217,12 @@ const newest = (sql: SqlClient.SqlClient) => sql`
   with recent as materialized (
     select account_id, kind, cause, quota_credits - balance_credits as credits, created_at
     from ledger_entries where created_at >= queries_retained_since() order by id desc limit ${newestEntries}
-  ), corrected as (
-    select e.corrects, sum(e.quota_credits - e.balance_credits) as credits
-    from ledger_entries e join recent r on r.account_id = e.account_id and r.cause = e.corrects group by 1
   ), span as (
     select account_id, min(created_at) as since from recent where kind = 'search' group by 1
+  ), corrected as (
+    select e.corrects, sum(e.quota_credits - e.balance_credits) as credits
+    from span s join ledger_entries e on e.account_id = s.account_id and e.created_at >= s.since
+    where e.corrects is not null group by 1
   ), logged as (
     select q.hold_id, q.account_id, sum(q.credits) as credits
     from span s join queries q on q.account_id = s.account_id and q.created_at >= s.since

@@ -1,9 +1,14 @@
 import { assert, layer } from "@effect/vitest"
-import { Context, Effect, Exit, Fiber, Layer } from "effect"
+import { Context, Deferred, Effect, Exit, Fiber, Layer, type Redacted } from "effect"
+import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
+import * as Ids from "../../../src/layers/Ids.ts"
+import * as KeyStoreSql from "../../../src/layers/sql/KeyStoreSql.ts"
 import * as Pglite from "../../../src/layers/sql/Pglite.ts"
 import { Accounts } from "../../../src/services/Accounts.ts"
+import type { Keyring } from "../../../src/services/Keyrings.ts"
 import { KeyStore } from "../../../src/services/KeyStore.ts"
+import { rotatingKeyring } from "../../support/rotatingKeyring.ts"
 import * as SqlStorage from "../../support/SqlStorage.ts"
 import { makeAccount } from "../../support/searches.ts"
 
@@ -13,6 +18,11 @@ const replicas = Effect.gen(function* () {
   const two = yield* Layer.build(Layer.fresh(SqlStorage.replica()))
   return [Context.get(one, KeyStore), Context.get(two, KeyStore)] as const
 })
+
+const storeWith = (pepper: Keyring) =>
+  Effect.map(Layer.build(Layer.fresh(KeyStoreSql.layer({ pepper }).pipe(Layer.provide(Ids.layer)))), (context) =>
+    Context.get(context, KeyStore)
+  )
 
 layer(SqlStorage.layer(Pglite.layer({ dataDir: undefined })))("KeyStoreSql", (it) => {
   const ends = {
@@ -49,6 +59,97 @@ layer(SqlStorage.layer(Pglite.layer({ dataDir: undefined })))("KeyStoreSql", (it
         }
         assert.isFalse(yield* admitted(one))
         assert.isFalse(yield* admitted(two))
+      })
+    )
+  }
+
+  it.effect("R56: a key made with either pepper is known during a rotation, and is made anew with the new one", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const account = yield* makeAccount({ plan: "starter" })
+      const pepper = rotatingKeyring()
+      const keys = yield* storeWith(pepper)
+      const isKnown = (secret: Redacted.Redacted) => Effect.map(Effect.exit(keys.authenticate(secret)), Exit.isSuccess)
+      const madeWith = (id: string) =>
+        Effect.map(sql`select pepper from api_keys where id = ${id}`, ([row]) => row?.pepper)
+
+      const first = yield* keys.create(account.id, { label: "first", mode: "live" })
+      pepper.give()
+      assert.isTrue(yield* isKnown(first.secret))
+      const second = yield* keys.create(account.id, { label: "second", mode: "live" })
+      assert.strictEqual(yield* madeWith(second.key.id), pepper.values()[0].fingerprint)
+      pepper.rotate()
+      const { fingerprint } = pepper.values()[0]
+      for (const { key, secret } of [first, second]) {
+        assert.isTrue(yield* isKnown(secret))
+        yield* Effect.repeat(madeWith(key.id), { until: (made) => made === fingerprint })
+      }
+      pepper.finish()
+      assert.deepStrictEqual(yield* Effect.all([isKnown(first.secret), isKnown(second.secret)]), [true, true])
+    })
+  )
+
+  it.effect(
+    "R56: during a rotation a revocation takes effect within 10 seconds for both digests, on every replica",
+    () =>
+      Effect.gen(function* () {
+        const account = yield* makeAccount({ plan: "starter" })
+        // One replica has not seen yet that the rotation began.
+        const [early, late] = [rotatingKeyring(), rotatingKeyring()]
+        early.give()
+        late.give()
+        const [one, two] = [yield* storeWith(early), yield* storeWith(late)]
+        const old = yield* one.create(account.id, { label: "old", mode: "live" })
+        early.rotate()
+        const young = yield* one.create(account.id, { label: "new", mode: "live" })
+        const admitted = Effect.forEach([one, two], (keys) =>
+          Effect.forEach([old, young], ({ secret }) =>
+            Effect.map(Effect.exit(keys.authenticate(secret)), Exit.isSuccess)
+          )
+        )
+        const allOf = (is: boolean) => [
+          [is, is],
+          [is, is]
+        ]
+        for (let second = 0; second < 7; second++) {
+          assert.deepStrictEqual(yield* admitted, allOf(true))
+          yield* TestClock.adjust("1 second")
+        }
+        yield* one.revoke(old.key.id)
+        yield* one.revoke(young.key.id)
+        assert.deepStrictEqual((yield* admitted)[0], [false, false])
+        for (let second = 0; second < 10; second++) {
+          yield* admitted
+          yield* TestClock.adjust("1 second")
+        }
+        assert.deepStrictEqual(yield* admitted, allOf(false))
+      })
+  )
+
+  for (const [name, peppers] of Object.entries({ "one pepper": 1, "two peppers": 2 })) {
+    it.effect(`a key that is revoked while it is read is not known from that reading, with ${name}`, () =>
+      Effect.gen(function* () {
+        const account = yield* makeAccount({ plan: "starter" })
+        const pepper = rotatingKeyring()
+        if (peppers === 2) pepper.give()
+        const held = yield* Deferred.make<void>()
+        const wasRead = yield* Deferred.make<void>()
+        const hold = Effect.andThen(Deferred.succeed(wasRead, undefined), Deferred.await(held))
+        const sql = yield* SqlClient.SqlClient
+        const slow = new Proxy(sql, {
+          apply: (_target, _this, [texts, ...values]: [TemplateStringsArray, ...Array<unknown>]) =>
+            texts.join("").includes("from api_keys k join accounts")
+              ? Effect.tap(sql(texts, ...values), hold)
+              : sql(texts, ...values)
+        })
+        const keys = yield* storeWith(pepper).pipe(Effect.provideService(SqlClient.SqlClient, slow))
+        const { key, secret } = yield* keys.create(account.id, { label: "CI", mode: "live" })
+        const reading = yield* Effect.forkChild(Effect.exit(keys.authenticate(secret)), { startImmediately: true })
+        yield* Deferred.await(wasRead)
+        yield* keys.revoke(key.id)
+        yield* Deferred.succeed(held, undefined)
+        yield* Fiber.join(reading)
+        assert.isTrue(Exit.isFailure(yield* Effect.exit(keys.authenticate(secret))))
       })
     )
   }

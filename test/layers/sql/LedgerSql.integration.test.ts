@@ -1,5 +1,5 @@
 import { assert, it } from "@effect/vitest"
-import { Effect, Exit, Fiber, Layer, Redacted, Result } from "effect"
+import { Context, Effect, Exit, Fiber, Layer, Redacted, Result } from "effect"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import * as Ids from "../../../src/layers/Ids.ts"
@@ -18,23 +18,63 @@ import * as SqlStorage from "../../support/SqlStorage.ts"
 import { makeAccount, makeRecord, makeRecords } from "../../support/searches.ts"
 
 /** Replicas, each with a pool of its own, on one new database. */
-const replicas = Effect.fnUntraced(function* (count: number) {
+const replicas = Effect.fnUntraced(function* (count: number, concurrency: number) {
   const { url } = yield* freshDatabase
   const build = Layer.build(SqlStorage.layer(PostgresSql.layer({ url, poolSize: 4 })).pipe(Layer.fresh))
   return yield* Effect.all(
     Array.from({ length: count }, () => build),
-    { concurrency: "unbounded" }
+    { concurrency }
   )
 })
 
-const two = Effect.flatMap(replicas(2), ([one, other]) =>
+/** One after the other: whoever waits too long for the other's migrations tries again by a clock that no test moves. */
+const two = Effect.flatMap(replicas(2, 1), ([one, other]) =>
   one === undefined || other === undefined ? Effect.die("two were asked for") : Effect.succeed([one, other] as const)
 )
 
 describeWithPostgres("LedgerSql with several replicas", () => {
+  it.effect(
+    "repairs write behind the wallet's lock, so that entries of one account are in the order of their ids",
+    () =>
+      Effect.gen(function* () {
+        const [one, other] = yield* two
+        const account = yield* Effect.provide(makeAccount({ plan: "starter" }, 5), one)
+        yield* Effect.provide(
+          Effect.flatMap(Backdoor, (backdoor) => backdoor.damage(account.id, "balance")),
+          one
+        )
+        const repair = Effect.flatMap(Ledger, (ledger) =>
+          ledger.repair({ accountId: account.id, keep: "figures", reason: "counted by hand", by: "ann" })
+        )
+        const sql = Context.get(one, SqlClient.SqlClient)
+        const repairing = yield* sql.withTransaction(
+          Effect.gen(function* () {
+            yield* sql`select from wallets where account_id = ${account.id} for update`
+            const fiber = yield* Effect.forkChild(Effect.provide(repair, other), { startImmediately: true })
+            yield* Effect.repeat(
+              sql<{ readonly waiting: boolean }>`
+              select exists (select from pg_stat_activity
+                where datname = current_database() and wait_event_type = 'Lock') as waiting`,
+              { until: ([row]) => row?.waiting === true || fiber.pollUnsafe() !== undefined }
+            )
+            assert.isUndefined(fiber.pollUnsafe())
+            return fiber
+          })
+        )
+        assert.lengthOf(yield* Fiber.join(repairing), 1)
+        assert.deepStrictEqual(
+          yield* Effect.provide(
+            Effect.flatMap(Ledger, ({ verify }) => verify),
+            one
+          ),
+          []
+        )
+      })
+  )
+
   it.effect("replicas that start at once migrate a new database once", () =>
     Effect.gen(function* () {
-      const contexts = yield* replicas(4)
+      const contexts = yield* TestClock.withLive(replicas(4, 4))
       for (const context of contexts) {
         assert.deepStrictEqual(yield* Effect.provide(Migrations.run, context), [])
       }

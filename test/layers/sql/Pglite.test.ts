@@ -1,4 +1,6 @@
-import { describe, layer } from "@effect/vitest"
+import { assert, describe, layer } from "@effect/vitest"
+import { Effect } from "effect"
+import { SqlClient } from "effect/sql"
 import * as Pglite from "../../../src/layers/sql/Pglite.ts"
 import * as SqlStorage from "../../support/SqlStorage.ts"
 import { accountsConformance } from "../Accounts.conformance.ts"
@@ -25,4 +27,16 @@ layer(SqlStorage.layer(Pglite.layer({ dataDir: undefined })))("PGlite", (it) => 
   describe("OperatorLogSql", () => operatorLogConformance(it))
   describe("ReplicasSql", () => replicasConformance(it))
   describe("SecretRotationSql", () => secretRotationSqlConformance(it))
+
+  it.effect("timers and sockets have their turn while statements follow each other", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      let isOver = false
+      setTimeout(() => {
+        isOver = true
+      }, 0)
+      yield* Effect.repeat(sql`select 1`, { until: () => isOver, times: 2000 })
+      assert.isTrue(isOver)
+    })
+  )
 })
