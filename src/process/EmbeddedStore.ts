@@ -11,7 +11,7 @@ export class StoreNotMade extends OperatorError("StoreNotMade") {}
 
 const program = fileURLToPath(new URL("./makeStore.ts", import.meta.url))
 
-/** What is kept of the child's complaint. */
+/** The most of the child's complaint that is kept. */
 const maxComplaintCharacters = 8_192
 
 /** A child that does not end after a signal is killed: a store that is not complete is thrown away anyway. */
