@@ -4,6 +4,7 @@ import { Effect, Layer } from "effect"
 import * as Admin from "./http/admin/Admin.ts"
 import * as FileDescriptors from "./layers/telemetry/FileDescriptors.ts"
 import * as ProcessMetrics from "./layers/telemetry/ProcessMetrics.ts"
+import * as EmbeddedStore from "./process/EmbeddedStore.ts"
 import { codeOf, complain } from "./process/exit.ts"
 import { announce, FirstStart } from "./process/FirstStart.ts"
 import * as Listener from "./process/Listener.ts"
@@ -35,6 +36,7 @@ Layer.effectDiscard(announce).pipe(
   Layer.provide(FirstStart.layer),
   Layer.provide(admin),
   Layer.provide(Services.layer),
+  Layer.provide(EmbeddedStore.layer),
   Layer.provide([Readiness.layer, ProviderStates.layer]),
   Layer.provide([ProcessMetrics.layer, FileDescriptors.layer, build]),
   Layer.provide(signals),

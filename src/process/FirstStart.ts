@@ -1,16 +1,13 @@
-import { fileURLToPath } from "node:url"
-import { Console, Context, DateTime, Effect, FileSystem, Layer, Redacted } from "effect"
+import { Console, Context, DateTime, Effect, Layer, Redacted } from "effect"
 import { targets } from "../domain/Target.ts"
-import * as DocumentFile from "../layers/DocumentFile.ts"
 import { Accounts } from "../services/Accounts.ts"
-import { DocumentIndex } from "../services/DocumentIndex.ts"
 import { KeyStore } from "../services/KeyStore.ts"
 import { Providers } from "../services/Providers.ts"
 import { AppConfig } from "../settings/Settings.ts"
 import { LogFormat } from "./Logging.ts"
+import { fillIndex } from "./starterIndex.ts"
 
 const developerEmail = "developer@localhost"
-const starterIndex = fileURLToPath(new URL("../../data/starter-index.jsonl.gz", import.meta.url))
 
 /**
  * Prepares a store for the first search. On the embedded default the first start makes a developer account with one
@@ -40,13 +37,6 @@ export class FirstStart extends Context.Service<
     }).pipe(Effect.orDie)
   )
 }
-
-const fillIndex = Effect.gen(function* () {
-  const index = yield* DocumentIndex
-  const files = yield* FileSystem.FileSystem
-  if ((yield* index.stats).documents > 0 || !(yield* files.exists(starterIndex))) return
-  yield* index.load(DocumentFile.read(starterIndex), { target: undefined, replace: false })
-})
 
 const searchLine = (baseUrl: string, secret: Redacted.Redacted): string =>
   `curl -H 'Authorization: Bearer ${Redacted.value(secret)}' '${baseUrl}/v1/query?query=http+caching'`
