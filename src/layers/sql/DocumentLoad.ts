@@ -144,7 +144,8 @@ export const load =
         const id = replace ? yield* Effect.orDie(loadId(sql)) : undefined
         const nextFigures = yield* Ref.make(firstFigures)
         const writeBatch = Effect.fnUntraced(function* (rows: ReturnType<typeof toRows>, writtenBefore: number) {
-          const addresses = yield* write(sql, rows, target)
+          // Now and then a write empties the index's list of waiting documents, which takes long on a slow disk.
+          const addresses = yield* unlimited(sql, write(sql, rows, target))
           if (id !== undefined) yield* remember(sql, id, addresses)
           const written = writtenBefore + addresses.length
           if (written >= (yield* Ref.get(nextFigures))) {
