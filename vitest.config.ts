@@ -3,9 +3,12 @@ import { join } from "node:path"
 import { defineConfig } from "vitest/config"
 import LongestFirst from "./test/support/LongestFirst.ts"
 
+const integration = "**/*.integration.test.ts"
+const system = "**/*.system.test.ts"
+
 export default defineConfig({
   test: {
-    testTimeout: 120_000,
+    testTimeout: 240_000,
     hookTimeout: 180_000,
     // Two cores are the machine this must pass on. One worker more than that, because many tests wait: for a process to
     // start, for a server to come back. Every embedded database takes 400 MB.
@@ -18,18 +21,21 @@ export default defineConfig({
     retry: process.env.CI === "true" ? 2 : 0,
     // What the service logs matters only where a test fails.
     silent: "passed-only",
+    // Every test is in one of them. `npm test` runs the first two, and `npm run test:all`, which the gate runs, all three.
     projects: [
       {
         extends: true,
         test: {
-          name: "in process",
+          name: "in-process",
           include: ["test/**/*.test.ts"],
-          exclude: ["**/*.integration.test.ts"],
+          exclude: [integration, system],
           // A worker keeps what it has loaded for its next file: loading takes longer than most of these tests.
           isolate: false
         }
       },
-      { extends: true, test: { name: "integration", include: ["test/**/*.integration.test.ts"] } }
+      { extends: true, test: { name: "integration", include: [`test/${integration}`] } },
+      // They build the image, break a deployment under load, or measure it, which takes minutes of a whole machine.
+      { extends: true, test: { name: "system", include: [`test/${system}`] } }
     ],
     reporters: ["default", "./test/support/MissingServices.ts"]
   }

@@ -25,7 +25,7 @@ export const longFunctions = (file: string, text: string): ReadonlyArray<string>
 }
 
 if (import.meta.main) {
-  const found = globSync("src/**/*.ts").flatMap((file) => longFunctions(file, readFileSync(file, "utf8")))
+  const found = globSync("src/**/*.{ts,tsx}").flatMap((file) => longFunctions(file, readFileSync(file, "utf8")))
   for (const line of found) console.error(line)
   process.exitCode = found.length === 0 ? 0 : 1
 }

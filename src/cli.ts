@@ -6,6 +6,7 @@ import { SystemUser } from "./cli/operator.ts"
 import * as Quarry from "./cli/Quarry.ts"
 import { exportAccount } from "./http/exportAccount.ts"
 import * as PacerMemory from "./layers/memory/PacerMemory.ts"
+import * as Billing from "./process/Billing.ts"
 import * as Inspection from "./process/Inspection.ts"
 import * as Logging from "./process/Logging.ts"
 import * as Services from "./process/Services.ts"
@@ -39,6 +40,8 @@ const quarry = Quarry.make({
   providers,
   secrets: Layer.provideMerge(Storage.secretRotation, settings),
   storage,
+  paymentProvider: Layer.provide(Billing.commandProvider, settings),
+  reconciler: Billing.commandReconciler.pipe(Layer.provideMerge(storage)),
   exportAccount
 })
 

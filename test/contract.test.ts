@@ -15,7 +15,7 @@ const sourcesOf = (folder: string): ReadonlyArray<string> =>
 const citationsIn = (folder: string): ReadonlyMap<string, ReadonlyArray<string>> => {
   const citations = new Map<string, Array<string>>()
   for (const path of sourcesOf(folder)) {
-    for (const [number] of read(path).matchAll(/\b(?:R[1-9][0-9]?|I[1-6])\b/g)) {
+    for (const [number] of read(path).matchAll(/\b(?:R[1-9][0-9]?|I[1-6]|M[1-5])\b/g)) {
       citations.set(number, [...(citations.get(number) ?? []), path])
     }
   }
@@ -24,7 +24,7 @@ const citationsIn = (folder: string): ReadonlyMap<string, ReadonlyArray<string>>
 
 const stated = new Set(
   Array.from(
-    read("docs/contract.md").matchAll(/<a id="([ri][0-9]+)"><\/a>\*\*([RI][0-9]+)\*\*/g),
+    read("docs/contract.md").matchAll(/<a id="([rim][0-9]+)"><\/a>\*\*([RIM][0-9]+)\*\*/g),
     ([, anchor = "", number = ""]) => {
       assert.strictEqual(anchor, number.toLowerCase())
       return number

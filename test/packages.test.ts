@@ -73,14 +73,17 @@ describe("package-lock.json", () => {
     assert.deepStrictEqual(pathsOf(packages.filter(([, it]) => it.resolved !== undefined)), [])
   })
 
-  it("has one build of Node for each platform, none of which another platform requires", () => {
+  it("has one build of Node and one of the bundler for each platform, none of which another platform requires", () => {
     const { optionalDependencies } = Schema.decodeUnknownSync(Manifest)(read("package.json"))
-    const builds = packages.filter(([, it]) => it.bin?.node !== undefined)
+    const isBundler = (path: string) => path.includes("/@esbuild/")
+    const builds = packages.filter(([path, it]) => it.bin?.node !== undefined || isBundler(path))
     assert.deepStrictEqual(
       builds.map(([path, { optional, version }]) => [path, version, optional]),
       Object.entries(optionalDependencies).map(([name, version]) => [`node_modules/${name}`, version, true])
     )
-    assert.isAbove(builds.length, 4)
+    const bundlers = builds.filter(([path]) => isBundler(path))
+    assert.isAbove(bundlers.length, 4)
+    assert.strictEqual(builds.length, 2 * bundlers.length)
   })
 })
 

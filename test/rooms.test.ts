@@ -19,7 +19,8 @@ const arrows = {
   mcp: ["domain", "services", "http"],
   process: ["domain", "services", "settings", "layers", "http", "mcp"],
   cli: ["domain", "services", "settings", "layers"],
-  testing: ["domain", "services", "layers"]
+  testing: ["domain", "services", "layers"],
+  dashboard: ["domain", "http"]
 } as const
 
 const rooms = Object.keys(arrows)

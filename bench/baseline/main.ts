@@ -93,7 +93,9 @@ const admit = async (request: FastifyRequest, reply: FastifyReply) => {
   reply.headers({
     "x-ratelimit-limit": decision.limit,
     "x-ratelimit-remaining": decision.remaining,
-    "x-ratelimit-reset": decision.resetAt
+    "x-ratelimit-reset": decision.resetAt,
+    "ratelimit-policy": `"minute";q=${decision.limit};w=60`,
+    ratelimit: `"minute";r=${decision.remaining};t=${decision.retryAfter}`
   })
   if (!decision.admitted) {
     reply.header("retry-after", decision.retryAfter)

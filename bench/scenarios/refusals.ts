@@ -4,7 +4,7 @@ import { makeSecret } from "../../src/domain/ApiKey.ts"
 import type { Scenario } from "../Scenario.ts"
 import { type Measurement, median, runsOf } from "../support/Measurement.ts"
 import { alternate } from "../support/Runs.ts"
-import { distinctSearches } from "./search.ts"
+import { all, distinctSearches, ofTheFloor } from "./search.ts"
 
 /** Well formed and nobody's: what is looked up before it is refused. */
 const strangers = 1000
@@ -16,7 +16,7 @@ export const refusals: Scenario = {
   measures: "floods of requests that are refused with 401, 402 and 429, beside searches that are served",
   run: (stage) =>
     Effect.gen(function* () {
-      const subjects = [yield* stage.quarry, yield* stage.baseline]
+      const subjects = yield* all(stage)
       const unknown = Array.from({ length: strangers }, () => makeSecret("live", randomBytes(32)))
       const floods: ReadonlyArray<readonly [string, ReadonlyArray<string>]> = [
         ["served", stage.secrets],
@@ -33,12 +33,15 @@ export const refusals: Scenario = {
         measurements.push(...(yield* alternate(stage, subjects, { ...distinctSearches(stage), secrets }, variant)))
       }
       const cpu = (variant: string) => median(runsOf(measurements, "quarry", variant).map((run) => run.cpu.total))
-      const figures = ["401", "402", "429"].map((variant) => ({
-        name: `CPU of a ${variant}, of that of a search`,
-        value: cpu(variant) / cpu("served"),
-        unit: "×",
-        ...(variant === "402" ? {} : { wanted: { atMost } })
-      }))
+      const figures = ["401", "402", "429"].flatMap((variant) => [
+        {
+          name: `CPU of a ${variant}, of that of a search`,
+          value: cpu(variant) / cpu("served"),
+          unit: "×",
+          ...(variant === "402" ? {} : { wanted: { atMost } })
+        },
+        ofTheFloor(measurements, variant, `CPU of a ${variant}, of the floor's`, 2)
+      ])
       return { measurements, figures }
     })
 }

@@ -10,6 +10,8 @@ export interface Job {
   readonly distinct: boolean
   /** Rows of each `POST /v1/bulk`; single searches when undefined. */
   readonly rows?: number | undefined
+  /** Whether each request has an idempotency key of its own. */
+  readonly keyed?: boolean | undefined
   readonly seconds: number
   readonly shape: Closed | Paced
 }

@@ -34,11 +34,13 @@ const head = [
   ["---", ...columns.map(() => "---:"), "---:", "---:", "---"]
 ]
 
-/** Medians over the runs of a subject, and beside a baseline Quarry's share of its figures, pair by pair. */
+/** Medians over the runs of a subject, and beside a baseline or the floor Quarry's share of its figures, pair by pair. */
 const row = (all: ReadonlyArray<Measurement>, subject: string, variant: string): ReadonlyArray<string> => {
   const runs = runsOf(all, subject, variant)
   const share = (figure: (run: Measurement) => number) =>
-    subject.startsWith("baseline") ? number(median(ratios(all, variant, ["quarry", subject], figure))) : ""
+    subject.startsWith("baseline") || subject === "floor"
+      ? number(median(ratios(all, variant, ["quarry", subject], figure)))
+      : ""
   return [
     [variant, subject].filter((text) => text !== "").join(": "),
     ...columns.map(([, figure, digits]) => number(median(runs.map((run) => figure(run) ?? Number.NaN)), digits)),

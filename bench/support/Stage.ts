@@ -32,6 +32,7 @@ export interface Stage {
   readonly quarry: Effect.Effect<Subject.Subject>
   readonly baseline: Effect.Effect<Subject.Subject>
   readonly baselineStatements: Effect.Effect<Subject.Subject>
+  readonly floor: Effect.Effect<Subject.Subject>
   /** A database of the baseline's in which nobody has searched yet. */
   readonly freshBaseline: Effect.Effect<Subject.Ground, never, Scope.Scope>
 }
@@ -130,6 +131,7 @@ export const make = Effect.fnUntraced(function* (scale: Scale): Effect.fn.Return
     freshBaseline: freshBaselineGround,
     quarry: yield* once(Subject.quarry(ground)),
     baseline: yield* once(Subject.baseline(baselineGround, "transactions")),
-    baselineStatements: yield* once(Subject.baseline(baselineGround, "statements"))
+    baselineStatements: yield* once(Subject.baseline(baselineGround, "statements")),
+    floor: yield* once(Subject.floor(ground))
   }
 })

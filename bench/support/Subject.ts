@@ -153,3 +153,20 @@ export const baseline = Effect.fnUntraced(function* (ground: Ground, ledger: Bas
   }
   return subject
 })
+
+/** The floor stands on Quarry's own database, and in Redis on another number, because both count each other's requests else. */
+export const floor = Effect.fnUntraced(function* (ground: Ground) {
+  const port = yield* freePort
+  const startedAt = performance.now()
+  const child = yield* node([...startCommand().slice(0, -1), "bench/floor/main.ts"], {
+    PORT: String(port),
+    DATABASE_URL: ground.databaseUrl,
+    REDIS_URL: `${ground.redisUrl}/1`,
+    SEARXNG_URL: ground.stubUrl,
+    KEY_PEPPER: pepper
+  })
+  const url = `http://127.0.0.1:${port}`
+  yield* ready(child, `${url}/v1/query`, startedAt)
+  const subject: Subject = { name: "floor", urls: [url], pids: [child.pid ?? -1] }
+  return subject
+})

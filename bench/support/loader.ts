@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto"
 import { Agent, request as send } from "node:http"
 import { setTimeout as sleep } from "node:timers/promises"
 import autocannon from "autocannon"
@@ -17,6 +18,7 @@ const nextRequest = (job: Job) => {
   const name = () => (job.distinct ? `${job.query} ${asked++}` : job.query)
   const secret = job.secrets[number % job.secrets.length]
   const headers: Record<string, string> = secret === undefined ? {} : { authorization: `Bearer ${secret}` }
+  if (job.keyed === true) headers["idempotency-key"] = randomUUID()
   if (job.rows === undefined) {
     return { method: "GET" as const, path: `/v1/query?query=${encodeURIComponent(name())}`, headers, body: undefined }
   }

@@ -354,6 +354,50 @@ export const ledger: Board = {
       ]
     },
     {
+      title: "Billing",
+      panels: [
+        panel("Deliveries", "ops", "Of the payment provider. Refused: not signed by it, or too old.", [
+          `sum by (type, outcome) (${rate("quarry_billing_events_total")})`,
+          "{{type}} {{outcome}}"
+        ]),
+        panel("Repaired by the sweep", "short", "In an hour. Deliveries that come leave it nothing to repair.", [
+          "sum by (kind) (increase(quarry_billing_drift_total[1h]))",
+          "{{kind}}"
+        ]),
+        panel("Oldest delivery that waits", "s", "More than a quarter of an hour makes a ticket.", [
+          "max(quarry_billing_inbox_oldest_seconds)",
+          "age"
+        ]),
+        panel(
+          "Credits owed",
+          "short",
+          "Refunded after they were spent; taken from the next credits that are granted.",
+          ["max(quarry_billing_owed_credits)", "owed"]
+        )
+      ]
+    },
+    {
+      title: "Events for customers",
+      panels: [
+        panel("Attempts", "ops", "Postponed and given up: the receiver failed, which is the customer's to mend.", [
+          `sum by (channel, outcome) (${rate("quarry_events_deliveries_total")})`,
+          "{{channel}} {{outcome}}"
+        ]),
+        panel("Late", "s", "Attempts that are due and not made. More than five minutes make a ticket.", [
+          "max(quarry_events_overdue_seconds)",
+          "latest"
+        ]),
+        panel("Oldest undelivered", "s", "Rises while a receiver is down, for three days at most.", [
+          "max(quarry_events_oldest_seconds)",
+          "age"
+        ]),
+        panel("Waiting", "short", "Deliveries that wait for an attempt or an answer.", [
+          "max(quarry_events_pending)",
+          "deliveries"
+        ])
+      ]
+    },
+    {
       title: "Holds",
       panels: [
         panel(

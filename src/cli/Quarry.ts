@@ -6,21 +6,26 @@ import { version } from "../domain/version.ts"
 import type { AccountRemoval } from "../services/AccountRemoval.ts"
 import type { Accounts } from "../services/Accounts.ts"
 import type { Audit } from "../services/Audit.ts"
+import type { BillingBooks } from "../services/BillingBooks.ts"
 import type { DocumentIndex } from "../services/DocumentIndex.ts"
+import type { EventBooks } from "../services/EventBooks.ts"
 import type { Holds } from "../services/Holds.ts"
 import type { KeyStore } from "../services/KeyStore.ts"
 import type { Ledger } from "../services/Ledger.ts"
 import type { OperatorLog } from "../services/OperatorLog.ts"
 import type { Overview } from "../services/Overview.ts"
+import type { PaymentProvider } from "../services/PaymentProvider.ts"
 import type { People } from "../services/People.ts"
 import type { ProviderStates } from "../services/ProviderStates.ts"
 import type { QueryLog } from "../services/QueryLog.ts"
+import type { Reconciler } from "../services/Reconciler.ts"
 import type { SecretRotation } from "../services/SecretRotation.ts"
 import type { AppConfig } from "../settings/Settings.ts"
 import type { ExportAccount } from "./account/look.ts"
 import { account } from "./account.ts"
 import { audit } from "./audit.ts"
 import { batch } from "./batch.ts"
+import { billing } from "./billing.ts"
 import { config } from "./config.ts"
 import { documents } from "./documents.ts"
 import { failureOf } from "./exit.ts"
@@ -43,10 +48,12 @@ export type StorageServices =
   | Accounts
   | AppConfig
   | Audit
+  | BillingBooks
   | DocumentIndex
   | KeyStore
   | Ledger
   | People
+  | EventBooks
   | QueryLog
 
 /** The layers that commands need. Each is opened only for a command that needs it, after its flags are found valid. */
@@ -63,6 +70,10 @@ export interface CommandLayers<E, R> {
   /** The rotation of secrets, also of ones that the database does not know. */
   readonly secrets: Layer.Layer<AppConfig | Audit | SecretRotation, E, R>
   readonly storage: Layer.Layer<StorageServices, E, R>
+  /** The payment provider of the settings; it fails where they name none. It opens no database. */
+  readonly paymentProvider: Layer.Layer<PaymentProvider, E, R>
+  /** The storage with what compares it with the payment provider. */
+  readonly reconciler: Layer.Layer<StorageServices | Reconciler, E, R>
   /** The document of an account's export, which only `http` can write: the CLI does not import that room. */
   readonly exportAccount: ExportAccount
 }
@@ -87,6 +98,7 @@ export const make = <E, R>(layers: CommandLayers<E, R>) => {
       audit(storage),
       documents(storage),
       ledger(storage),
+      billing(layers),
       holds(inspection),
       query(inspection),
       batch(inspection),

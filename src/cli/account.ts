@@ -3,6 +3,8 @@ import { Command } from "effect/cli"
 import type { AccountRemoval } from "../services/AccountRemoval.ts"
 import type { Accounts } from "../services/Accounts.ts"
 import type { Audit } from "../services/Audit.ts"
+import type { BillingBooks } from "../services/BillingBooks.ts"
+import type { EventBooks } from "../services/EventBooks.ts"
 import type { KeyStore } from "../services/KeyStore.ts"
 import type { Ledger } from "../services/Ledger.ts"
 import type { People } from "../services/People.ts"
@@ -14,7 +16,17 @@ import { remove, resume, signInLink, suspend } from "./account/state.ts"
 import { create, setEmail, setPlan } from "./account/terms.ts"
 import { adjust } from "./adjust.ts"
 
-type Services = AccountRemoval | Accounts | AppConfig | Audit | KeyStore | Ledger | People | QueryLog
+type Services =
+  | AccountRemoval
+  | Accounts
+  | AppConfig
+  | Audit
+  | BillingBooks
+  | EventBooks
+  | KeyStore
+  | Ledger
+  | People
+  | QueryLog
 
 export const account = <E, R>(storage: Layer.Layer<Services, E, R>, exportAccount: ExportAccount) =>
   Command.make("account").pipe(

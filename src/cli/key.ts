@@ -1,14 +1,18 @@
-import { Effect, type Layer, Option, Redacted, Schema } from "effect"
+import { Effect, type Layer, Option, Redacted, Result, Schema } from "effect"
 import { CliError, Command, Flag } from "effect/cli"
-import { type ApiKey, keyModes } from "../domain/ApiKey.ts"
-import { maxNameCodePoints } from "../domain/NewKey.ts"
+import { type ApiKey, keyModes, maxGraceSeconds } from "../domain/ApiKey.ts"
+import { budgetPeriods, describeBudget } from "../domain/Budget.ts"
+import type { InvalidRequest } from "../domain/errors.ts"
+import { type BoundsChange, toChange } from "../domain/KeyBounds.ts"
+import { maxNameCodePoints, parseApiKeyChange } from "../domain/NewKey.ts"
 import { Accounts } from "../services/Accounts.ts"
 import type { Audit } from "../services/Audit.ts"
 import { type IssuedKey, KeyStore } from "../services/KeyStore.ts"
+import { StoreClock, storeTime } from "../services/StoreClock.ts"
 import type { AppConfig } from "../settings/Settings.ts"
 import { audited } from "./audited.ts"
-import { accountId, nextLines, nextOf, page, requireOne, requireYes, yes } from "./flags.ts"
-import { CommandFailed, print, table, textOf, time } from "./Output.ts"
+import { accountId, between, nextLines, nextOf, page, requireOne, requireYes, yes } from "./flags.ts"
+import { CommandFailed, print, table, time } from "./Output.ts"
 
 const id = Flag.String("id").pipe(Flag.withDescription("The key's id: key_…"))
 const account = accountId("account")
@@ -21,7 +25,11 @@ const keyJson = (key: ApiKey) => ({
   hint: key.hint,
   created_at: time(key.createdAt),
   last_used_at: time(key.lastUsedAt),
-  revoked_at: time(key.revokedAt)
+  revoked_at: time(key.revokedAt),
+  expires_at: time(key.bounds.expiresAt),
+  budget: key.bounds.budget === undefined ? null : { ...key.bounds.budget, spent: key.spending?.credits ?? 0 },
+  targets: key.bounds.targets ?? null,
+  networks: key.bounds.networks ?? null
 })
 
 /** Prints a new key with its secret, which is shown this once. */
@@ -36,10 +44,52 @@ const printIssued = ({ key, secret }: IssuedKey) =>
     "Keep the secret now: it is not shown again."
   ])
 
+const text = (name: string, description: string) =>
+  Flag.String(name).pipe(Flag.withDescription(description), Flag.optional)
+
+/** The flags of bounds. `none` removes a bound that a key has. */
+const boundsFlags = {
+  expires: text("expires", "When the key ends: an ISO 8601 date or time, or none"),
+  budget: text("budget", "Credits that the key may spend in each period, or none"),
+  budgetPeriod: Flag.Literals("budget-period", budgetPeriods).pipe(
+    Flag.withDescription("The period of the budget, by the UTC calendar"),
+    Flag.withDefault("month")
+  ),
+  targets: text("targets", "The targets that the key may use, with commas between them, or none for all"),
+  networks: text("networks", "The networks from which the key may be used, in CIDR form, or none for all")
+}
+
+type BoundsFlags = { readonly [K in "expires" | "budget" | "targets" | "networks"]: Option.Option<string> } & {
+  readonly budgetPeriod: (typeof budgetPeriods)[number]
+}
+
+/** The bounds as the body of a request has them, so that a command understands what the API does. */
+const bodyOf = ({ budget, budgetPeriod, expires, networks, targets }: BoundsFlags) => {
+  const field = (name: string, flag: Option.Option<string>, read: (text: string) => unknown) =>
+    Option.isNone(flag) ? {} : { [name]: flag.value === "none" ? null : read(flag.value) }
+  const list = (text: string) => text.split(",").map((item) => item.trim())
+  return {
+    ...field("expires_at", expires, (text) => text),
+    ...field("budget", budget, (text) => ({
+      credits: /^[0-9]+$/.test(text) ? Number(text) : text,
+      period: budgetPeriod
+    })),
+    ...field("targets", targets, list),
+    ...field("networks", networks, list)
+  }
+}
+
+const wrongBounds = ({ issues }: InvalidRequest): CommandFailed =>
+  new CommandFailed({ message: issues.map(({ field, message }) => `${field} ${message}`.trim()).join("; ") })
+
+const readBounds = (flags: BoundsFlags): Result.Result<BoundsChange, CommandFailed> =>
+  Result.mapBoth(parseApiKeyChange(bodyOf(flags)), { onSuccess: toChange, onFailure: wrongBounds })
+
 const create = Command.make(
   "create",
   {
     account,
+    ...boundsFlags,
     name: Flag.String("name").pipe(
       Flag.withDescription("What the key is called"),
       Flag.withSchema(
@@ -54,16 +104,15 @@ const create = Command.make(
   },
   Effect.fn(function* (input) {
     const keys = yield* KeyStore
+    const bounds = yield* Effect.fromResult(readBounds(input))
     const issued = keys
-      .create(input.account, { label: input.name, mode: input.mode })
-      .pipe(
-        Effect.catchTag("invalid_request", ({ issues }) => Effect.fail(new CommandFailed({ message: textOf(issues) })))
-      )
+      .create(input.account, { label: input.name, mode: input.mode, bounds })
+      .pipe(Effect.catchTag("invalid_request", (error) => Effect.fail(wrongBounds(error))))
     yield* printIssued(
       yield* audited(issued, ({ key }) => ({
         command: "key create",
         subject: key.id,
-        arguments: { account: input.account, mode: input.mode }
+        arguments: { account: input.account, mode: input.mode, ...bodyOf(input) }
       }))
     )
   })
@@ -72,9 +121,20 @@ const create = Command.make(
 const all = (description: string) =>
   Flag.Boolean("all").pipe(Flag.withDescription(description), Flag.withDefault(false))
 
+/** The bounds of a key on one line; empty without any. */
+const boundsText = ({ bounds: { budget, expiresAt, networks, targets }, spending }: ApiKey): string =>
+  [
+    expiresAt === undefined ? [] : [`until ${time(expiresAt)}`],
+    budget === undefined ? [] : [`${spending?.credits ?? 0} of ${describeBudget(budget)}`],
+    targets === undefined ? [] : [targets.join(",")],
+    networks === undefined ? [] : [`from ${networks.join(",")}`]
+  ]
+    .flat()
+    .join("; ")
+
 const keyLines = (keys: ReadonlyArray<ApiKey>) =>
   table([
-    ["KEY", "ACCOUNT", "MODE", "SECRET", "CREATED", "LAST USED", "REVOKED", "LABEL"],
+    ["KEY", "ACCOUNT", "MODE", "SECRET", "CREATED", "LAST USED", "REVOKED", "BOUNDS", "LABEL"],
     ...keys.map((key) => [
       key.id,
       key.accountId,
@@ -83,6 +143,7 @@ const keyLines = (keys: ReadonlyArray<ApiKey>) =>
       time(key.createdAt) ?? "",
       time(key.lastUsedAt) ?? "never",
       time(key.revokedAt) ?? "-",
+      boundsText(key) || "-",
       key.label
     ])
   ])
@@ -125,7 +186,8 @@ const revokeOne = Effect.fnUntraced(function* (id: string) {
 const revokeAll = Effect.fnUntraced(function* (accountId: string, isConfirmed: boolean) {
   yield* Effect.flatMap(Accounts, (accounts) => accounts.byId(accountId))
   const store = yield* KeyStore
-  const active = (yield* store.list(accountId)).filter(({ revokedAt }) => revokedAt === undefined)
+  const now = yield* storeTime(yield* StoreClock)
+  const active = (yield* store.list(accountId)).filter(({ revokedAt }) => revokedAt === undefined || revokedAt > now)
   yield* requireYes(isConfirmed, `This revokes ${active.length} keys of ${accountId}.`)
   const keys = yield* audited(store.revokeAll(accountId), (revoked) => ({
     command: "key revoke --all",
@@ -158,17 +220,61 @@ const revoke = Command.make(
 
 const rotate = Command.make(
   "rotate",
-  { id },
+  {
+    id,
+    graceSeconds: Flag.Int("grace-seconds").pipe(
+      Flag.withDescription("Seconds for which the old secret works on"),
+      Flag.withSchema(between(0, maxGraceSeconds)),
+      Flag.withDefault(0)
+    )
+  },
+  Effect.fn(function* ({ graceSeconds, id }) {
+    const store = yield* KeyStore
+    const issued = store
+      .rotate(id, graceSeconds)
+      .pipe(Effect.catchTag("invalid_request", (error) => Effect.fail(wrongBounds(error))))
+    yield* printIssued(
+      yield* audited(issued, ({ key }) => ({
+        command: "key rotate",
+        subject: id,
+        arguments: {
+          account: key.accountId,
+          new_key: key.id,
+          ...(graceSeconds === 0 ? {} : { grace_seconds: graceSeconds })
+        }
+      }))
+    )
+  })
+).pipe(Command.withDescription("Make a key in the place of another; its secret is printed this once"))
+
+const bounds = Command.make(
+  "bounds",
+  { id, ...boundsFlags },
   Effect.fn(function* (input) {
     const store = yield* KeyStore
-    const issued = yield* audited(store.rotate(input.id), ({ key }) => ({
-      command: "key rotate",
-      subject: input.id,
-      arguments: { account: key.accountId, new_key: key.id }
+    const change = yield* Effect.fromResult(readBounds(input))
+    const changed = store
+      .bind(input.id, change)
+      .pipe(Effect.catchTag("invalid_request", (error) => Effect.fail(wrongBounds(error))))
+    const key = yield* audited(changed, ({ accountId, id }) => ({
+      command: "key bounds",
+      subject: id,
+      arguments: { account: accountId, ...bodyOf(input) }
     }))
-    yield* printIssued(issued)
+    yield* print(keyJson(key), [
+      `${key.id} is bound: ${boundsText(key) || "by nothing"}. This counts within 10 seconds.`
+    ])
   })
-).pipe(Command.withDescription("Revoke a key and make one in its place; its secret is printed this once"))
+).pipe(
+  Command.withDescription("Change what a key may do: expiry, budget, targets, networks"),
+  Command.validate((input) =>
+    Object.keys(bodyOf(input)).length > 0
+      ? Effect.void
+      : Effect.fail(
+          new CliError.ValidationError({ message: "Give at least one of --expires, --budget, --targets, --networks" })
+        )
+  )
+)
 
 export const key = <E, R>(storage: Layer.Layer<Accounts | AppConfig | Audit | KeyStore, E, R>) =>
   Command.make("key").pipe(
@@ -177,6 +283,7 @@ export const key = <E, R>(storage: Layer.Layer<Accounts | AppConfig | Audit | Ke
       create.pipe(Command.provide(storage)),
       list.pipe(Command.provide(storage)),
       revoke.pipe(Command.provide(storage)),
-      rotate.pipe(Command.provide(storage))
+      rotate.pipe(Command.provide(storage)),
+      bounds.pipe(Command.provide(storage))
     ])
   )

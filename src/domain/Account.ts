@@ -1,5 +1,14 @@
 import type { Plan } from "./Plan.ts"
 
+/** Terms that an account gets at a moment that is known beforehand. */
+export interface NextTerms {
+  readonly plan: Plan
+  readonly quota: number
+  readonly concurrency: number
+  /** Unix milliseconds. */
+  readonly at: number
+}
+
 export interface Account {
   /** `acc_` and 32 hex characters. */
   readonly id: string
@@ -14,6 +23,18 @@ export interface Account {
   readonly createdAt: number
   /** Unix milliseconds since when no credential of the account is accepted (R49); undefined otherwise. */
   readonly suspendedAt: number | undefined
+  /** A change of plan that lies ahead: the end of a grace, of a subscription, or a downgrade (R39, R41). */
+  readonly next?: NextTerms | undefined
+  /** Cents for 1,000 pack credits of a custom account, as an operator set them (R36). */
+  readonly packRate?: number | undefined
+}
+
+/** The account as it is at a moment: a change of plan that is due by then has happened, to the second (R41). */
+export const accountAt = (account: Account, now: number): Account => {
+  const { next, ...terms } = account
+  if (next === undefined || next.at > now) return account
+  const { concurrency, plan, quota } = next
+  return { ...terms, plan, quota, concurrency, cycleStart: plan === "trial" ? undefined : account.cycleStart }
 }
 
 /** The credits of an account at one moment: its quota with the use of the period, and its packs. */

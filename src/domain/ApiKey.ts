@@ -1,4 +1,6 @@
 import { Schema } from "effect"
+import type { Spending } from "./Budget.ts"
+import type { KeyBounds } from "./KeyBounds.ts"
 
 export const keyModes = ["live", "test"] as const
 export const KeyMode = Schema.Literals(keyModes).annotate({
@@ -21,8 +23,15 @@ export interface ApiKey {
   readonly hint: string
   readonly createdAt: number
   readonly lastUsedAt: number | undefined
+  /** Lies ahead while the secret of a rotated key has its grace (R51). */
   readonly revokedAt: number | undefined
+  readonly bounds: KeyBounds
+  /** The spending in the budget's present period; undefined without a budget. */
+  readonly spending: Spending | undefined
 }
+
+/** The longest grace of a rotated key's secret (R51). */
+export const maxGraceSeconds = 86_400
 
 const alphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 const entropyBytes = 32

@@ -3,7 +3,7 @@ import type { InvalidRequest } from "./errors.ts"
 import { decoder } from "./fields.ts"
 import { type InvalidSearch, Query, type SearchRequest, searchFields, toSearch } from "./SearchRequest.ts"
 
-const maxBulkRows = 50
+export const maxBulkRows = 50
 
 const BulkRow = Schema.Struct({ query: Query, ...searchFields("row") }).annotate({
   identifier: "BulkRow",

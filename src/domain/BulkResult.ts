@@ -47,6 +47,33 @@ export interface BulkBody extends Omit<BulkResult, "results"> {
   readonly results: ReadonlyArray<RowBody>
 }
 
+const position = {
+  type: Schema.Literal("row"),
+  index: Schema.Int.annotate({ description: "Position in queries, from 0" })
+}
+
+const { results: _, ...counts } = BulkResult.fields
+
+/** A line of a batch that is streamed (R46). */
+export const BulkLine = Schema.Union([
+  Schema.Struct({ type: Schema.Literal("batch"), batch_id: counts.batch_id, total: counts.total }).annotate({
+    description: "The first line"
+  }),
+  Schema.Struct({ ...position, ...ServedRow.fields }).annotate({ description: "A row that was answered" }),
+  Schema.Struct({ ...position, ...ErrorRow.fields }).annotate({ description: "A row that was rejected or failed" }),
+  Schema.Struct({
+    type: Schema.Literal("summary"),
+    ...counts,
+    credits_used: Schema.Int.annotate({ description: "Credits charged for the batch" })
+  }).annotate({ description: "The last line. A stream that ends without it was cut off" })
+]).annotate({ identifier: "BulkLine", description: "A line of a batch that is streamed" })
+
+/** A line before it is encoded. */
+export type BulkLineBody =
+  | { readonly type: "batch"; readonly batch_id: string; readonly total: number }
+  | { readonly type: "row"; readonly index: number; readonly body: RowBody }
+  | ({ readonly type: "summary"; readonly credits_used: number } & Omit<BulkBody, "results">)
+
 export const toBulkResult = ({ results, ...counts }: BulkBody): BulkResult => ({
   ...counts,
   results: results.map((row) => (row.status === "ok" ? toSearchResult(row) : row))

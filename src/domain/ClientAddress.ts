@@ -18,29 +18,42 @@ const parse = (text: string): NetAddress.IpAddress | undefined => {
   return Result.isSuccess(withPort) ? NetAddress.toCanonical(withPort.success.address) : undefined
 }
 
+const toNetwork = (ip: NetAddress.IpAddress): string =>
+  NetAddress.isIpv4Address(ip)
+    ? NetAddress.formatIp(ip)
+    : IpNetwork.format(IpNetwork.fromAddressUnsafe(ip, ipv6PrefixLength))
+
 /** The network by which an address is counted: the IPv4 address or the IPv6 /64. Undefined for other text. */
 export const networkOf = (address: string): string | undefined => {
   const ip = parse(address)
-  if (ip === undefined) return undefined
-  return NetAddress.isIpv4Address(ip)
-    ? NetAddress.formatIp(ip)
-    : IpNetwork.format(IpNetwork.fromAddressUnsafe(ip, ipv6PrefixLength))
+  return ip === undefined ? undefined : toNetwork(ip)
 }
 
+/** The address of a connection's other end, and the header by which proxies pass on what they saw. */
+export type Seen = readonly [socketAddress: string | undefined, forwardedFor: string | undefined, trustedHops: number]
+
 /**
- * The client's network behind `trustedHops` proxies, each of which appended its client's address to `X-Forwarded-For`.
- * Where that entry is missing or no address, the next entry to its right counts, and the socket's address at last.
- * Undefined where the socket has no address either.
+ * The client behind `trustedHops` proxies, each of which appended its client's address to `X-Forwarded-For`. Where that
+ * entry is missing or no address, the next entry to its right counts, and the socket's address at last. Undefined where
+ * the socket has no address either.
  */
-export const clientNetwork = (
-  socketAddress: string | undefined,
-  forwardedFor: string | undefined,
-  trustedHops: number
-): string | undefined => {
+export const client = (...[socketAddress, forwardedFor, trustedHops]: Seen): NetAddress.IpAddress | undefined => {
   const appended = trustedHops === 0 ? [] : (forwardedFor ?? "").split(",").slice(-trustedHops)
   for (const entry of [...appended, socketAddress ?? ""]) {
-    const network = networkOf(entry.trim())
-    if (network !== undefined) return network
+    const ip = parse(entry.trim())
+    if (ip !== undefined) return ip
   }
   return undefined
+}
+
+/** The client's network, by which requests without an account are counted. */
+export const clientNetwork = (...seen: Seen): string | undefined => {
+  const ip = client(...seen)
+  return ip === undefined ? undefined : toNetwork(ip)
+}
+
+/** The client's whole address, which the payment provider takes to guess country and currency. */
+export const clientIp = (...seen: Seen): string | undefined => {
+  const ip = client(...seen)
+  return ip === undefined ? undefined : NetAddress.formatIp(ip)
 }

@@ -1,6 +1,7 @@
 import { Schema } from "effect"
-import { KeyMode } from "./ApiKey.ts"
+import { KeyMode, maxGraceSeconds } from "./ApiKey.ts"
 import { CollapsedText, carriable, decoder } from "./fields.ts"
+import { boundsFields } from "./KeyBounds.ts"
 import { codePointLength } from "./text.ts"
 
 export const maxNameCodePoints = 100
@@ -19,11 +20,34 @@ const Name = CollapsedText.check(
   Schema.annotateKey({ messageMissingKey: "is required" })
 )
 
+const message = "the body must be a JSON object"
+
 /** The body of `POST /v1/api-keys`. A key is live unless its type says otherwise. */
 export const NewKey = Schema.Struct({
   name: Name,
-  type: Schema.optionalKey(KeyMode)
-}).annotate({ identifier: "NewApiKey", message: "the body must be a JSON object" })
+  type: Schema.optionalKey(KeyMode),
+  ...boundsFields
+}).annotate({ identifier: "NewApiKey", message })
 export type NewKey = typeof NewKey.Type
 
+/** The body of `PATCH /v1/api-keys/{id}`. */
+export const ApiKeyChange = Schema.Struct(boundsFields).annotate({ identifier: "ApiKeyChange", message })
+
+const graceMessage = `must be a whole number from 0 to ${maxGraceSeconds}`
+
+/** The body of `POST /v1/api-keys/{id}/rotate`. */
+export const KeyRotation = Schema.Struct({
+  grace_seconds: Schema.optionalKey(
+    Schema.Number.annotate({
+      message: graceMessage,
+      description: "Seconds for which the old secret works on; 0 when absent"
+    }).check(
+      Schema.isInt({ message: graceMessage }),
+      Schema.isBetween({ minimum: 0, maximum: maxGraceSeconds }, { message: graceMessage })
+    )
+  )
+}).annotate({ identifier: "ApiKeyRotation", message })
+
 export const parseNewKey = decoder(NewKey)
+export const parseApiKeyChange = decoder(ApiKeyChange)
+export const parseKeyRotation = decoder(KeyRotation)

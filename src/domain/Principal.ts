@@ -1,9 +1,17 @@
+import type { IpNetwork } from "effect/net"
 import type { Account } from "./Account.ts"
 import type { KeyMode } from "./ApiKey.ts"
 import { requestsPerMinute } from "./Plan.ts"
+import type { Target } from "./Target.ts"
 
 /** The caller after authentication. */
-export type Principal = KeyPrincipal | SessionPrincipal | AppPrincipal | MarketplacePrincipal | DemoPrincipal
+export type Principal =
+  | KeyPrincipal
+  | SessionPrincipal
+  | AppPrincipal
+  | MarketplacePrincipal
+  | KeylessPrincipal
+  | DemoPrincipal
 
 /** A principal with an account. */
 export type AccountPrincipal = Exclude<Principal, DemoPrincipal>
@@ -16,7 +24,17 @@ export interface KeyPrincipal {
     readonly id: string
     readonly label: string
     readonly mode: KeyMode
+    /** Absent where the key has none. */
+    readonly bounds?: PrincipalBounds | undefined
   }
+}
+
+/** The bounds of a key as requests are judged by them (R50). Its end is judged where it is authenticated. */
+export interface PrincipalBounds {
+  /** Names the budget that pays beside the account. */
+  readonly budgetId: string | undefined
+  readonly targets: ReadonlyArray<Target> | undefined
+  readonly networks: ReadonlyArray<IpNetwork.IpNetwork> | undefined
 }
 
 /** A person with a session of the dashboard. */
@@ -40,12 +58,22 @@ export interface MarketplacePrincipal {
   readonly user: string
 }
 
+/** A caller without a credential from the operator's own network, who spends the credits of one account (R43). */
+export interface KeylessPrincipal {
+  readonly _tag: "keyless"
+  readonly account: Account
+}
+
 /** A visitor of the keyless demo, identified by the client's network and without an account (R24). */
 export interface DemoPrincipal {
   readonly _tag: "demo"
   /** The client's IPv4 address or IPv6 /64. */
   readonly network: string
 }
+
+/** The key's bounds; undefined for other credentials. */
+export const boundsOf = (principal: Principal): PrincipalBounds | undefined =>
+  principal._tag === "key" ? principal.key.bounds : undefined
 
 /** The limit on requests of one credential in a rolling minute. */
 export interface RateLimit {
@@ -74,6 +102,11 @@ export const rateLimitOf = (principal: Principal): RateLimit => {
         credential: `oauth:${principal.account.id}`,
         limit: requestsPerMinute(principal.account.concurrency)
       }
+    case "keyless":
+      return {
+        credential: `keyless:${principal.account.id}`,
+        limit: requestsPerMinute(principal.account.concurrency)
+      }
     case "marketplace":
       return { credential: `marketplace:${principal.user}`, limit: marketplacePerMinute }
     case "demo":
@@ -86,6 +119,7 @@ const sources = {
   session: "dashboard",
   oauth: "mcp",
   marketplace: "marketplace",
+  keyless: "compat",
   demo: "demo"
 } as const
 

@@ -20,6 +20,7 @@ export type Position = typeof Position.Type
 
 /** Which entries are wanted; undefined wants all. */
 export interface HistoryFilter {
+  readonly id: string | undefined
   readonly target: Target | undefined
   readonly outcome: Outcome | undefined
   readonly keyId: string | undefined
@@ -34,6 +35,7 @@ export interface HistoryFilter {
 }
 
 export const everything: HistoryFilter = {
+  id: undefined,
   target: undefined,
   outcome: undefined,
   keyId: undefined,
@@ -109,6 +111,7 @@ export const HistoryParameters = Schema.Struct({
   ),
   key: idOf("key", "Searches made with this key, by its id."),
   batch: idOf("bat", "Rows of this batch."),
+  id: idOf("qry", "The entry with this id alone."),
   source: Schema.optionalKey(
     limitedText(maxSourceCharacters, { description: "Searches with this attribution label." })
   ),
@@ -123,6 +126,7 @@ export const HistoryParameters = Schema.Struct({
 
 export const toHistoryQuery = (parameters: typeof HistoryParameters.Type): HistoryQuery => ({
   filter: {
+    id: parameters.id,
     target: parameters.target,
     outcome: parameters.status,
     keyId: parameters.key,

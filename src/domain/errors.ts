@@ -1,5 +1,6 @@
 import { Schema } from "effect"
 import { type Allowance, remaining } from "./Account.ts"
+import { type Budget, describeBudget } from "./Budget.ts"
 import { Plan } from "./Plan.ts"
 
 /**
@@ -61,7 +62,10 @@ export class Unauthorized extends Schema.TaggedError<Unauthorized>()("unauthoriz
   message: Schema.String
 }) {}
 
-/** Period quota and pack balance do not cover the request. The figures are those of the moment of the failure. */
+/**
+ * Period quota and pack balance do not cover the request, or the budget of its key does not (R50). The figures are those
+ * of the account at the moment of the failure.
+ */
 export class QuotaExceeded extends Schema.TaggedError<QuotaExceeded>()("quota_exceeded", {
   message: Schema.String,
   plan: Plan,
@@ -78,11 +82,27 @@ export class QuotaExceeded extends Schema.TaggedError<QuotaExceeded>()("quota_ex
 }) {
   static of(allowance: Allowance, credits: number): QuotaExceeded {
     const left = remaining(allowance)
-    const needs = credits === 1 ? "1 credit" : `${credits} credits`
+    return QuotaExceeded.because(
+      `${needs(credits)}; ${left} of the quota and ${allowance.balance} pack credits are left.`,
+      allowance
+    )
+  }
+
+  /** The account could pay, and the key's budget has too little left. */
+  static ofBudget(allowance: Allowance, credits: number, budget: Budget, spent: number): QuotaExceeded {
+    const left = Math.max(budget.credits - spent, 0)
+    return QuotaExceeded.because(
+      `${needs(credits)}; the budget of this API key, ${describeBudget(budget)}, has ${left} left.`,
+      allowance
+    )
+  }
+
+  private static because(message: string, allowance: Allowance): QuotaExceeded {
+    const left = remaining(allowance)
     return untraced(
       () =>
         new QuotaExceeded({
-          message: `This needs ${needs}; ${left} of the quota and ${allowance.balance} pack credits are left.`,
+          message,
           plan: allowance.plan,
           quota: allowance.quota ?? Number.MAX_SAFE_INTEGER,
           creditsUsed: allowance.used,
@@ -93,6 +113,8 @@ export class QuotaExceeded extends Schema.TaggedError<QuotaExceeded>()("quota_ex
     )
   }
 }
+
+const needs = (credits: number): string => `This needs ${credits === 1 ? "1 credit" : `${credits} credits`}`
 
 export class NotFound extends Schema.TaggedError<NotFound>()("not_found", {
   message: Schema.String
@@ -125,6 +147,13 @@ export class UpstreamTimeout extends Schema.TaggedError<UpstreamTimeout>()("upst
   message: Schema.String
 }) {}
 
+/** The first request with the same idempotency key is still running (R44). */
+export class IdempotencyInProgress extends Schema.TaggedError<IdempotencyInProgress>()("idempotency_in_progress", {
+  message: Schema.String,
+  /** Whole seconds, at least 1. */
+  retryAfterSeconds: Schema.optionalKey(Schema.Int)
+}) {}
+
 export class NoSubscription extends Schema.TaggedError<NoSubscription>()("no_subscription", {
   message: Schema.String
 }) {}
@@ -133,11 +162,31 @@ export class PlanUnchanged extends Schema.TaggedError<PlanUnchanged>()("plan_unc
   message: Schema.String
 }) {}
 
+/** Nothing can be bought at the moment. What was bought is not affected. */
 export class BillingUnavailable extends Schema.TaggedError<BillingUnavailable>()("billing_unavailable", {
+  message: Schema.String,
+  /** Whole seconds after which another attempt may succeed; absent where only the operator can change it. */
+  retryAfterSeconds: Schema.optionalKey(Schema.Int)
+}) {}
+
+/** The payment provider declined the payment, and nothing has changed (R42). */
+export class PaymentFailed extends Schema.TaggedError<PaymentFailed>()("payment_failed", {
   message: Schema.String
 }) {}
 
+/** Another change of the subscription is running (R42). */
+export class BillingBusy extends Schema.TaggedError<BillingBusy>()("billing_busy", {
+  message: Schema.String,
+  /** Whole seconds, at least 1. */
+  retryAfterSeconds: Schema.optionalKey(Schema.Int)
+}) {}
+
 export const unauthorized = new Unauthorized({ message: "No accepted credential was sent with this request." })
+
+export const idempotencyInProgress = new IdempotencyInProgress({
+  message: "The first request with this Idempotency-Key is still running. Try again to get its answer.",
+  retryAfterSeconds: 1
+})
 
 export const internalError = new InternalError({
   message: "Something went wrong on our side. Nothing was charged; quote the request id when you report it."

@@ -53,18 +53,21 @@ const isObject = (value: unknown): value is RawFields =>
   typeof value === "object" && value !== null && !Array.isArray(value)
 
 const isFilter = (issue: SchemaIssue.Issue): boolean =>
-  issue._tag === "Filter" || ((issue._tag === "Pointer" || issue._tag === "Encoding") && isFilter(issue.issue))
+  issue._tag === "Filter" ||
+  ((issue._tag === "Pointer" || issue._tag === "Encoding") && isFilter(issue.issue)) ||
+  ((issue._tag === "AnyOf" || issue._tag === "Composite") && issue.issues.some(isFilter))
 
-/** The issues of a request, in the order of the schema, one for each field. */
+/** The issues of a request, in the order of the schema, one for each field; a field of a field has a dotted path. */
 export const issuesOf = (failure: SchemaIssue.Issue, input: unknown): ReadonlyArray<Issue> => {
   const raw = isObject(input) ? input : {}
   const messages = new Map<string, string>()
   for (const issue of failure._tag === "Composite" ? failure.issues : [failure]) {
-    const [first] = formatIssue(issue).issues
-    const field = String(first?.path?.[0] ?? "")
-    const value = raw[field]
-    const message = Array.isArray(value) && !isFilter(issue) ? notOneValue(value) : (first?.message ?? "is not valid")
-    if (!messages.has(field)) messages.set(field, message)
+    for (const { message: found = "is not valid", path = [] } of formatIssue(issue).issues) {
+      const field = path.map(String).join(".")
+      const value = raw[field]
+      const message = Array.isArray(value) && !isFilter(issue) ? notOneValue(value) : found
+      if (!messages.has(field)) messages.set(field, message)
+    }
   }
   for (const rule of rulesOf(failure)) {
     const issue = rule(raw)
@@ -72,7 +75,8 @@ export const issuesOf = (failure: SchemaIssue.Issue, input: unknown): ReadonlyAr
   }
   const issues = Array.from(messages, ([field, message]) => ({ field, message }))
   const names = fieldNames(failure)
-  return issues.sort((a, b) => names.indexOf(a.field) - names.indexOf(b.field))
+  const position = ({ field }: Issue): number => names.indexOf(field.split(".", 1).join(""))
+  return issues.sort((a, b) => position(a) - position(b))
 }
 
 /** The decoder of a request's schema, compiled once. */

@@ -23,5 +23,19 @@ export const cutCodePoints = (text: string, count: number): string => {
   return text.slice(0, end)
 }
 
+/** Finds the words of a text, also where no spaces separate them. */
+const words = new Intl.Segmenter("und", { granularity: "word" })
+
+/** Text behind the cut that the search for a word's beginning reads. Longer words are cut where the text ends. */
+const lookAheadUnits = 64
+
+/** The first `count` code points of `text` at most, cut where a word ends; a word that is longer than that is cut inside. */
+export const cutAtWord = (text: string, count: number): string => {
+  const cut = cutCodePoints(text, count)
+  if (cut.length === text.length) return text
+  const start = words.segment(text.slice(0, cut.length + lookAheadUnits)).containing(cut.length)?.index ?? 0
+  return start === 0 ? cut : cut.slice(0, start).trimEnd()
+}
+
 /** Checks for text without NUL and lone surrogates, which Postgres and the engines cannot transmit (R10). */
 export const isCarriable = (text: string): boolean => text.isWellFormed() && !text.includes("\0")

@@ -1,11 +1,14 @@
 import { HttpApi, OpenApi } from "effect/http-api"
 import { documentKeys, reportAll } from "../domain/fields.ts"
 import { version } from "../domain/version.ts"
+import { AccessGroup } from "./groups/AccessGroup.ts"
 import { AccountGroup } from "./groups/AccountGroup.ts"
+import { BillingGroup } from "./groups/BillingGroup.ts"
 import { KeysGroup } from "./groups/KeysGroup.ts"
 import { McpGroup } from "./groups/McpGroup.ts"
 import { SearchGroup } from "./groups/SearchGroup.ts"
 import { UsageGroup } from "./groups/UsageGroup.ts"
+import { WebhooksGroup } from "./groups/WebhooksGroup.ts"
 import { completeDocument } from "./openapi.ts"
 
 /** The public API: definition only, so that a client can import it without the server. */
@@ -14,6 +17,9 @@ export class Api extends HttpApi.make("quarry")
   .add(AccountGroup)
   .add(UsageGroup)
   .add(KeysGroup)
+  .add(AccessGroup)
+  .add(BillingGroup)
+  .add(WebhooksGroup)
   .add(McpGroup)
   .annotate(HttpApi.QueryParseOptions, reportAll)
   .annotateMerge(
@@ -25,7 +31,7 @@ export class Api extends HttpApi.make("quarry")
     })
   ) {}
 
-const documentOptions: OpenApi.FromApiOptions = {
+export const documentOptions: OpenApi.FromApiOptions = {
   includeAnnotationKey: (key) => documentKeys.has(key) || key === "enum"
 }
 

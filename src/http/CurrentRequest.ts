@@ -3,15 +3,19 @@ import { requestIdPattern } from "../domain/requestId.ts"
 
 /** Fields of the request's access log line that middlewares and handlers add. Times are in milliseconds. */
 export interface LogFields {
-  /** The error's code. */
+  /** The error's code, or `cut` for a streamed response that ended before its last line. */
   readonly outcome?: string
   readonly principal?: string
   readonly account_id?: string
   readonly target?: string
+  /** Length of a query before it was cut to what providers take, in code points (R43). */
+  readonly query_cut_from?: number
   readonly batch_id?: string
   readonly rows?: number
   readonly rows_failed?: number
   readonly credits?: number
+  /** True for the answer of an earlier request with the same idempotency key. */
+  readonly replayed?: boolean
   readonly cached?: boolean
   readonly provider?: string
   readonly reserve_ms?: number
@@ -26,7 +30,8 @@ export interface RequestState {
   readonly logFields: { -readonly [Name in keyof LogFields]: LogFields[Name] }
   /**
    * Work that goes on when the client has left, such as a search that was dispatched. It adds the last fields of the log
-   * line, which then waits for it: a charge that nobody got an answer for must be in the log.
+   * line, which then waits for it: a charge that nobody got an answer for must be in the log. The line of a streamed
+   * response waits for it in any case.
    */
   work: Effect.Effect<void> | undefined
   /** Response headers. They are set in one step at the end, because each step copies all headers of the response. */

@@ -7,6 +7,7 @@ import { InvalidRequest, type RateLimited } from "../domain/errors.ts"
 import { CurrentRequest, setHeaders } from "./CurrentRequest.ts"
 import { type BodyPool, busyError, busyRetrySeconds, CurrentIntake, type Sender } from "./listener/Intake.ts"
 import { countShed } from "./metrics.ts"
+import { parseQuery } from "./query.ts"
 
 /** The largest request body that is read. */
 export const maxBodyBytes = ByteSize.mebibytes(1)
@@ -16,6 +17,10 @@ const maxBytes = ByteSize.toNumberUnsafe(maxBodyBytes)
 export const unreadableBody = InvalidRequest.whole("the body is larger than 1 MiB or could not be read")
 
 const notJson = InvalidRequest.whole("the body must be JSON, sent with Content-Type: application/json")
+
+const notForm = InvalidRequest.whole(
+  "the body must be a form, sent with Content-Type: application/x-www-form-urlencoded"
+)
 
 /** Fails on bytes that are not UTF-8. Replacing them would run another search than the one that was sent. */
 const utf8 = new TextDecoder("utf-8", { fatal: true })
@@ -159,22 +164,43 @@ export const readBytes = (
 
 /** Reads the body as text of JSON. Fails on another content type, a body that is too large, and invalid UTF-8 (R3). */
 export const readText = (
-  request: HttpServerRequest.HttpServerRequest
+  request: HttpServerRequest.HttpServerRequest,
+  sender: Sender = "authenticated"
 ): Effect.Effect<string, InvalidRequest | RateLimited> => {
   const type = request.headers["content-type"]
   if (type === undefined || !jsonType.test(type)) return Effect.fail(notJson)
-  return Effect.flatMap(readBytes(request, "authenticated"), (bytes) =>
+  return Effect.flatMap(readBytes(request, sender), (bytes) =>
     Effect.try({ try: () => utf8.decode(bytes), catch: () => notJson })
   )
 }
 
-/** Reads the body as JSON. */
-export const readJson = (
+/** Reads a body that may be left out as JSON; undefined for one without a byte. */
+export const readOptionalJson = (
   request: HttpServerRequest.HttpServerRequest
 ): Effect.Effect<unknown, InvalidRequest | RateLimited> =>
-  Effect.flatMap(readText(request), (text) =>
-    Effect.try({ try: (): unknown => JSON.parse(text), catch: () => notJson })
-  )
+  request.headers["content-type"] === undefined
+    ? Effect.flatMap(readBytes(request, "authenticated"), (bytes) =>
+        bytes.length === 0 ? Effect.undefined : Effect.fail(notJson)
+      )
+    : Effect.flatMap(readText(request), (text) => (text === "" ? Effect.undefined : parseJson(text)))
+
+const parseJson = (text: string) => Effect.try({ try: (): unknown => JSON.parse(text), catch: () => notJson })
+
+/** Reads the body as JSON. */
+export const readJson = (
+  request: HttpServerRequest.HttpServerRequest,
+  sender?: Sender
+): Effect.Effect<unknown, InvalidRequest | RateLimited> => Effect.flatMap(readText(request, sender), parseJson)
+
+const formType = /^application\/x-www-form-urlencoded\s*(?:;|$)/i
+
+/** Reads the fields of a form. A body without a byte is a form without fields, whatever its content type says. */
+export const readForm = Effect.fnUntraced(function* (request: HttpServerRequest.HttpServerRequest) {
+  const bytes = yield* readBytes(request, "authenticated")
+  if (bytes.length === 0) return {}
+  if (!formType.test(request.headers["content-type"] ?? "")) return yield* Effect.fail(notForm)
+  return yield* Effect.try({ try: () => parseQuery(utf8.decode(bytes)), catch: () => notForm })
+})
 
 /** Reads the body of a request without a credential, such as a form. Bytes that are not UTF-8 are replaced. */
 export const readAnonymous = (

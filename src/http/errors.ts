@@ -204,13 +204,78 @@ export const UpstreamTimeout = plain(
   domain.UpstreamTimeout
 )
 
+export const IdempotencyInProgress = plain(
+  409,
+  {
+    code: "idempotency_in_progress",
+    identifier: "IdempotencyInProgress",
+    description:
+      "The first request with the same Idempotency-Key is still running. Nothing was charged; Retry-After says when to try " +
+      "again."
+  },
+  domain.IdempotencyInProgress
+)
+
+export const NoSubscription = plain(
+  409,
+  {
+    code: "no_subscription",
+    identifier: "NoSubscription",
+    description: "The account has no active subscription. Nothing was bought or changed."
+  },
+  domain.NoSubscription
+)
+
+export const PlanUnchanged = plain(
+  409,
+  {
+    code: "plan_unchanged",
+    identifier: "PlanUnchanged",
+    description: "The account has this plan already, and no change is pending."
+  },
+  domain.PlanUnchanged
+)
+
+export const PaymentFailed = plain(
+  409,
+  {
+    code: "payment_failed",
+    identifier: "PaymentFailed",
+    description: "The payment provider declined the payment. Nothing has changed."
+  },
+  domain.PaymentFailed
+)
+
+export const BillingBusy = plain(
+  409,
+  {
+    code: "billing_busy",
+    identifier: "BillingBusy",
+    description: "Another change of the subscription is running. Retry-After says when to try again."
+  },
+  domain.BillingBusy
+)
+
+export const BillingUnavailable = plain(
+  503,
+  {
+    code: "billing_unavailable",
+    identifier: "BillingUnavailable",
+    description:
+      "Nothing can be bought now. With Retry-After the payment provider cannot be reached; without, this deployment sells " +
+      "nothing. What was bought is not affected."
+  },
+  domain.BillingUnavailable
+)
+
 /** The errors that are answered where no endpoint has answered, by their codes. */
 const undeclaredErrors = {
   invalid_request: InvalidRequest,
   unauthorized: Unauthorized,
   not_found: NotFound,
   rate_limited: RateLimited,
-  internal_error: InternalError
+  internal_error: InternalError,
+  billing_unavailable: BillingUnavailable
 }
 
 const Undeclared = Schema.Union(Object.values(undeclaredErrors))

@@ -1,3 +1,5 @@
+import { compatRequests, compatResponses } from "./compat/examples.ts"
+
 /** Examples of requests and answers, by the operation's id. The document shows them, and tests hold them to its schemas. */
 
 const batchId = "bat_0d8f1c6a35b04e7d9c2b7a61f4e39d58"
@@ -53,19 +55,124 @@ const key = {
   hint: "sk_live_7Hq2…x9Zk",
   created_at: "2026-03-01T08:00:00.000Z",
   last_used_at: null,
-  revoked_at: null
+  revoked_at: null,
+  expires_at: "2026-06-01T00:00:00.000Z",
+  budget: { credits: 1000, period: "day", spent: 120, resets_at: "2026-03-15T00:00:00.000Z" },
+  targets: ["alpha_search", "gamma_search"],
+  networks: ["203.0.113.0/24", "2001:db8::/32"]
 }
 
 const issued = { ...key, secret: "sk_live_…" }
 
+const newKey = {
+  name: "CI",
+  type: "live",
+  expires_at: "2026-06-01T00:00:00Z",
+  budget: { credits: 1000, period: "day" },
+  targets: ["alpha_search", "gamma_search"],
+  networks: ["203.0.113.0/24", "2001:db8::/32"]
+}
+
 const counts = { searches: 3, credits: 3, outcomes: { ok: 3, upstream_error: 0, upstream_timeout: 0 } }
 
+const webhook = {
+  id: "whk_3f0b9d2c7e6a48159c4d8e1f2a3b5c60",
+  url: "https://hooks.example.com/quarry",
+  events: ["credits.low", "credits.exhausted"],
+  created_at: "2026-03-01T08:00:00.000Z",
+  failing_since: null,
+  disabled_at: null,
+  disabled_reason: null
+}
+
+const issuedWebhook = { ...webhook, secret: "whsec_…" }
+
+const eventSettings = { low_percents: [80, 95], low_balance: 1000, email_events: ["credits.exhausted"] }
+
+const delivery = {
+  id: "dlv_6d1f0a9b8c7e4d35a2b1c0d9e8f7a6b5",
+  event_id: "evt_8c2b1a0f9e8d4c7b6a5f4e3d2c1b0a99",
+  type: "credits.low",
+  data: {
+    source: "quota",
+    threshold_percent: 80,
+    plan: "growth",
+    quota: 75000,
+    used: 60000,
+    remaining: 15000,
+    balance: 0,
+    resets_at: "2026-04-01T08:00:00.000Z"
+  },
+  status: "delivered",
+  attempts: 1,
+  created_at: "2026-03-14T09:26:53.589Z",
+  attempted_at: "2026-03-14T09:26:54.102Z",
+  next_attempt_at: null,
+  http_status: 204,
+  error: null,
+  duration_ms: 83
+}
+
+const queued = { ...delivery, status: "pending", attempts: 0, attempted_at: null, http_status: null, duration_ms: null }
+
+const sessionId = "0wS3dVhY7rB2kQ9tLxN5fJ8mZp4cG6aE"
+
+const appId = "kT5nRz8vWq2XyB7hLd4sFj9mCp3gA6eU"
+
+const billing = {
+  open: true,
+  plan: "growth",
+  subscription: {
+    status: "active",
+    plan: "growth",
+    current_period_start: "2026-03-01T08:00:00.000Z",
+    current_period_end: "2026-04-01T08:00:00.000Z",
+    cancel_at_period_end: false,
+    pending_plan: null,
+    pending_at: null,
+    past_due_since: null,
+    grace_until: null
+  },
+  plans: [
+    { plan: "starter", price: 900, requests: 5000, concurrency: 2, pack_rate: 150 },
+    { plan: "growth", price: 4900, requests: 75000, concurrency: 5, pack_rate: 80 },
+    { plan: "business", price: 9900, requests: 200000, concurrency: 10, pack_rate: 60 }
+  ],
+  packs: [
+    { credits: 10000, price: 800 },
+    { credits: 50000, price: 4000 },
+    { credits: 100000, price: 8000 }
+  ],
+  currency: "usd",
+  balance: 12000,
+  owed: 0
+}
+
+const checkout = { checkout_url: "https://pay.example/checkout/c_1", expires_at: "2026-03-15T09:26:53.589Z" }
+
 /** A value for a parameter in a path or query string. */
-export const parameterExamples: Readonly<Record<string, unknown>> = { query: "http caching", id: keyId }
+export const parameterExamples: Readonly<Record<string, unknown>> = {
+  query: "http caching",
+  q: "http caching",
+  id: keyId,
+  session_id: sessionId,
+  app_id: appId
+}
 
 export const requestExamples: Readonly<Record<string, unknown>> = {
+  ...compatRequests,
   bulk: { queries: ["http caching", { query: "etag", num: 5 }], target: "alpha_search" },
-  createApiKey: { name: "CI", type: "live" },
+  createApiKey: newKey,
+  changeApiKey: { budget: { credits: 2000, period: "day" }, targets: null },
+  rotateApiKey: { grace_seconds: 3600 },
+  openCheckout: { plan: "growth" },
+  changePlan: { plan: "business" },
+  buyPack: { credits: 10000 },
+  syncBilling: { checkout_id: "5e6c8b1a-3f0d-4c57-9a4e-2b7d1f60c893" },
+  createWebhook: { url: webhook.url, events: webhook.events },
+  changeWebhook: { disabled: true },
+  changeWebhookSettings: { low_balance: 1000 },
+  rotateWebhook: { grace_seconds: 3600 },
   mcp: {
     jsonrpc: "2.0",
     id: 1,
@@ -76,6 +183,7 @@ export const requestExamples: Readonly<Record<string, unknown>> = {
 
 /** The body of the answer when all is well. */
 export const responseExamples: Readonly<Record<string, unknown>> = {
+  ...compatResponses,
   query: result,
   bulk: {
     batch_id: batchId,
@@ -111,7 +219,45 @@ export const responseExamples: Readonly<Record<string, unknown>> = {
   recentQueries: { queries: [logged] },
   queryHistory: { queries: [logged], next_cursor: "MTc3MzQ4MDQxMzU4OTAwMC4x" },
   listApiKeys: { api_keys: [key] },
-  createApiKey: issued,
+  createApiKey: { ...issued, budget: { ...key.budget, spent: 0 } },
+  changeApiKey: { ...key, budget: { ...key.budget, credits: 2000 }, targets: null },
   rotateApiKey: issued,
+  listSessions: {
+    sessions: [
+      {
+        id: sessionId,
+        created_at: "2026-03-12T08:00:00.000Z",
+        extended_at: "2026-03-14T09:00:00.000Z",
+        expires_at: "2026-03-21T09:00:00.000Z",
+        user_agent: "Mozilla/5.0 (X11; Linux x86_64) …",
+        is_current: true
+      }
+    ]
+  },
+  listApps: {
+    apps: [
+      {
+        id: appId,
+        name: "An editor",
+        connected_at: "2026-03-12T08:00:00.000Z",
+        renewed_at: "2026-03-14T09:00:00.000Z"
+      }
+    ]
+  },
+  billing,
+  openCheckout: checkout,
+  changePlan: { plan: "business", pending_plan: null, effective_at: "2026-03-14T09:26:53.589Z" },
+  buyPack: { ...checkout, credits: 10000, price: 800 },
+  openPortal: { portal_url: "https://pay.example/portal/p_1", expires_at: "2026-03-14T10:26:53.589Z" },
+  syncBilling: billing,
+  listWebhooks: { webhooks: [webhook] },
+  createWebhook: issuedWebhook,
+  changeWebhook: { ...webhook, disabled_at: "2026-03-14T09:26:53.589Z", disabled_reason: "account" },
+  rotateWebhook: issuedWebhook,
+  webhookSettings: { ...eventSettings, emails_available: true },
+  changeWebhookSettings: { ...eventSettings, emails_available: true },
+  testWebhook: { ...queued, type: "webhook.test", data: { webhook_id: webhook.id } },
+  webhookDeliveries: { deliveries: [delivery], next_cursor: null },
+  redeliverWebhook: queued,
   mcp: { jsonrpc: "2.0", id: 1, result: { content: [{ type: "text", text: "1. HTTP caching …" }] } }
 }

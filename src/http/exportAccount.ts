@@ -1,6 +1,9 @@
 import { Effect, Option, Schema, Stream } from "effect"
 import type { Account } from "../domain/Account.ts"
 import { everything, type Position } from "../domain/QueryHistory.ts"
+import type { SoldSubscription } from "../domain/Subscription.ts"
+import { BillingBooks, type BookedOrder } from "../services/BillingBooks.ts"
+import { EventBooks } from "../services/EventBooks.ts"
 import { KeyStore } from "../services/KeyStore.ts"
 import { Ledger } from "../services/Ledger.ts"
 import { QueryLog } from "../services/QueryLog.ts"
@@ -8,6 +11,7 @@ import { AccountExport } from "./groups/AccountGroup.ts"
 import { LoggedQuery } from "./groups/UsageGroup.ts"
 import { toKey } from "./handlers/keys.ts"
 import { toLoggedQuery } from "./handlers/usage.ts"
+import { toSettings, toWebhook } from "./handlers/webhooks.ts"
 
 const { queries: _, ...head } = AccountExport.fields
 
@@ -18,6 +22,31 @@ const encodeQuery = Schema.encodeSync(Schema.fromJsonString(LoggedQuery))
 /** Entries that an export reads at a time: it is as long as the log, and is never in memory as a whole. */
 const pageEntries = 1_000
 
+/** More than a person makes in a life: one a day for 27 years. */
+const maxOrders = 10_000
+
+const toSubscription = (it: SoldSubscription) => ({
+  id: it.id,
+  plan: it.plan,
+  status: it.status,
+  started_at: it.startedAt,
+  current_period_start: it.period.start,
+  current_period_end: it.period.end,
+  cancel_at_period_end: it.cancelAtPeriodEnd
+})
+
+const toOrder = (it: BookedOrder) => ({
+  id: it.id,
+  kind: it.kind,
+  status: it.status,
+  created_at: it.createdAt,
+  net: it.netCents,
+  refunded: it.refundedCents,
+  credits_granted: it.granted,
+  credits_taken_back: it.takenBack,
+  dispute_lost: it.isDisputeLost
+})
+
 /**
  * Everything that is kept about an account, as one JSON document in pieces: for the person, and for the operator. It fails
  * before the first piece where the account cannot be read, so that a response can still be an error.
@@ -26,11 +55,29 @@ export const exportAccount = Effect.fnUntraced(function* (account: Account) {
   const ledger = yield* Ledger
   const store = yield* KeyStore
   const queryLog = yield* QueryLog
+  const books = yield* BillingBooks
+  const events = yield* EventBooks
   const { balance, plan, quota, used } = yield* ledger.allowance(account)
   const { createdAt, email, id } = account
+  // Undefined where the account was removed meanwhile: the rest of the document is as empty then.
+  const billed = yield* books.account(id)
   const start = encodeHead({
-    account: { id, email, plan, quota: quota ?? null, used, balance, created_at: createdAt },
-    api_keys: (yield* store.list(id)).map(toKey)
+    account: {
+      id,
+      email,
+      plan,
+      quota: quota ?? null,
+      used,
+      balance,
+      owed: billed?.owed ?? 0,
+      customer_id: billed?.customerId ?? null,
+      created_at: createdAt
+    },
+    subscriptions: (billed?.subscriptions ?? []).map(toSubscription),
+    orders: (yield* books.orders(id, maxOrders)).map(toOrder),
+    api_keys: (yield* store.list(id)).map(toKey),
+    webhooks: (yield* events.endpoints(id)).map(toWebhook),
+    webhook_settings: toSettings(yield* events.settings(id))
   })
   const queries = Stream.paginate(undefined as Position | undefined, (after) =>
     Effect.map(

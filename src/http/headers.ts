@@ -1,29 +1,73 @@
 import { type Allowance, remaining } from "../domain/Account.ts"
 import type { QuotaExceeded } from "../domain/errors.ts"
 import type { Receipt } from "../services/Metering.ts"
-import type { RateLimitDecision } from "../services/RateLimiter.ts"
+import { type RateLimitDecision, windowMs } from "../services/RateLimiter.ts"
+
+/** The window of the rate limit in the `RateLimit` fields, of draft-ietf-httpapi-ratelimit-headers-11 (R45). */
+const policyName = '"minute"'
+
+const windowSeconds = windowMs / 1000
 
 export const rateLimitHeaders = (decision: RateLimitDecision): Readonly<Record<string, string>> => ({
   "x-ratelimit-limit": String(decision.limit),
   "x-ratelimit-remaining": String(decision.remaining),
   "x-ratelimit-reset": String(decision.resetAtSeconds),
+  "ratelimit-policy": `${policyName};q=${decision.limit};w=${windowSeconds}`,
+  ratelimit: `${policyName};r=${decision.remaining};t=${decision.retryAfterSeconds}`,
   ...(decision.admitted ? {} : { "retry-after": String(decision.retryAfterSeconds) })
 })
 
+/** The headers of responses that are the API's own. A page of another origin can read no header beside them (R48). */
+export const exposedHeaders: ReadonlyArray<string> = [
+  "X-Request-Id",
+  "X-RateLimit-Limit",
+  "X-RateLimit-Remaining",
+  "X-RateLimit-Reset",
+  "RateLimit-Policy",
+  "RateLimit",
+  "Retry-After",
+  "X-Credits-Used",
+  "X-Quota-Limit",
+  "X-Quota-Used",
+  "X-Quota-Remaining",
+  "X-Credits-Balance",
+  "X-Quota-Reset",
+  "Idempotent-Replayed",
+  "WWW-Authenticate"
+]
+
 const seconds = (millis: number): string => String(Math.ceil(millis / 1000))
 
-/** Headers with the cost of a response and the quota before it. Without a quota, only the cost (R23, R24). */
-export const quotaHeaders = ({ balance, before, creditsUsed }: Receipt): Readonly<Record<string, string>> =>
-  before?.quota === undefined
-    ? { "x-credits-used": String(creditsUsed) }
+/**
+ * Headers with the cost of a response and the quota before it. Without a quota, only the cost (R23, R24). A replay says
+ * that it is one (R44).
+ */
+export const quotaHeaders = ({ balance, before, creditsUsed, isReplay }: Receipt): Readonly<Record<string, string>> => {
+  const cost = { "x-credits-used": String(creditsUsed), ...(isReplay ? { "idempotent-replayed": "true" } : {}) }
+  return before?.quota === undefined
+    ? cost
     : {
-        "x-credits-used": String(creditsUsed),
+        ...cost,
         "x-quota-limit": String(before.quota),
         "x-quota-used": String(before.used),
         "x-quota-remaining": String(remaining(before)),
         "x-credits-balance": String(balance),
         ...(before.resetsAt === undefined ? {} : { "x-quota-reset": seconds(before.resetsAt) })
       }
+}
+
+/**
+ * Headers with the quota before a response that is streamed. Its cost, and the balance after it, are not known yet: the
+ * summary has the cost (R46).
+ */
+export const quotaHeadersOf = (before: Allowance | undefined): Readonly<Record<string, string>> => {
+  const {
+    "x-credits-balance": _,
+    "x-credits-used": __,
+    ...headers
+  } = quotaHeaders({ creditsUsed: 0, before, balance: 0 })
+  return headers
+}
 
 /** The quota headers of a 402: nothing was spent. */
 export const quotaErrorHeaders = (error: QuotaExceeded): Readonly<Record<string, string>> => {

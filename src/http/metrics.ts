@@ -12,13 +12,15 @@ const duration = histogram("http.server.request.duration", {
 export const activeRequests = gauge("http.server.active_requests", {
   description: "Requests that are not answered yet",
   unit: "{request}",
-  labels: []
+  labels: [],
+  across: "sum"
 })
 
 export const openConnections = gauge("quarry.http.connections", {
   description: "Open connections of the public listener",
   unit: "{connection}",
-  labels: []
+  labels: [],
+  across: "sum"
 })
 
 const shedRequests = counter("quarry.http.shed", {

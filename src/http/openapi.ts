@@ -1,5 +1,7 @@
+import { BulkLine } from "../domain/BulkResult.ts"
+import { jsonLines } from "./accept.ts"
 import { parameterExamples, requestExamples, responseExamples } from "./examples.ts"
-import { isObject, type Json, relax } from "./jsonSchema.ts"
+import { isObject, type Json, jsonSchemaOf, relax } from "./jsonSchema.ts"
 
 /**
  * What the API's declaration cannot say: the headers that middleware sets, the credentials, the servers and examples.
@@ -8,7 +10,8 @@ import { isObject, type Json, relax } from "./jsonSchema.ts"
 
 const integer = (description: string): Json => ({ description, schema: { type: "integer" } })
 
-const headers: { readonly [name: string]: Json } = {
+/** The headers of responses, by name. */
+export const headers: { readonly [name: string]: Json } = {
   "X-Request-Id": {
     description: "Id of this request: the caller's own when it sent a UUID, else a new one.",
     schema: { type: "string", format: "uuid" }
@@ -16,15 +19,34 @@ const headers: { readonly [name: string]: Json } = {
   "X-RateLimit-Limit": integer("Requests a rolling minute admits."),
   "X-RateLimit-Remaining": integer("Requests left after this one."),
   "X-RateLimit-Reset": integer("Unix second at which the oldest counted request leaves the window."),
-  "Retry-After": integer("Whole seconds until a request can be admitted again, at least 1."),
-  "X-Credits-Used": integer("Credits charged by this response."),
+  "RateLimit-Policy": {
+    description:
+      'The limit as a structured field (draft-ietf-httpapi-ratelimit-headers): "minute";q=300;w=60 admits 300 requests in ' +
+      "60 seconds. Same value as X-RateLimit-Limit.",
+    schema: { type: "string" }
+  },
+  RateLimit: {
+    description:
+      'What is left of it: "minute";r=299;t=37 admits 299 more, and the oldest counted request leaves the window in 37 ' +
+      "seconds. Same values as X-RateLimit-Remaining and X-RateLimit-Reset.",
+    schema: { type: "string" }
+  },
+  "Retry-After": integer(
+    "Whole seconds until another attempt may succeed, at least 1. On a 409 only with billing_busy and " +
+      "idempotency_in_progress; on a 503 only where the payment provider cannot be reached."
+  ),
+  "X-Credits-Used": integer("Credits charged by this response. Absent from a streamed batch, whose summary has them."),
   "X-Quota-Limit": integer(
     "Requests the quota allows. Absent, like the other quota headers, in the demo and for marketplace subscribers."
   ),
   "X-Quota-Used": integer("Credits spent inside the quota as the request arrived."),
   "X-Quota-Remaining": integer("Quota left as the request arrived."),
-  "X-Credits-Balance": integer("Pack credits left after this response."),
+  "X-Credits-Balance": integer("Pack credits left after this response. Absent from a streamed batch."),
   "X-Quota-Reset": integer("Unix second at which the quota resets; absent on the trial."),
+  "Idempotent-Replayed": {
+    description: "true where an earlier request with the same Idempotency-Key was charged, and this is its answer.",
+    schema: { type: "string", enum: ["true"] }
+  },
   "WWW-Authenticate": {
     description:
       'The scheme of keys, Bearer, with error="invalid_token" when an Authorization was sent; on /mcp also where an app ' +
@@ -37,7 +59,13 @@ const headers: { readonly [name: string]: Json } = {
   }
 }
 
-const rateLimitHeaders = ["X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset"]
+const rateLimitHeaders = [
+  "X-RateLimit-Limit",
+  "X-RateLimit-Remaining",
+  "X-RateLimit-Reset",
+  "RateLimit-Policy",
+  "RateLimit"
+]
 const quotaHeaders = [
   "X-Credits-Used",
   "X-Quota-Limit",
@@ -47,20 +75,30 @@ const quotaHeaders = [
   "X-Quota-Reset"
 ]
 
-/** Operations that spend credits. */
-const spends: ReadonlySet<string> = new Set(["query", "bulk"])
+/** Operations that spend credits and take an idempotency key. */
+const repeatable: ReadonlySet<string> = new Set(["query", "bulk"])
+
+/** Operations that spend credits: those, and the searches in other services' shapes (R43). */
+const spends = (id: unknown): boolean => repeatable.has(String(id)) || String(id).startsWith("compat")
 
 const takesKeys = ({ security }: Json): boolean =>
   Array.isArray(security) && security.some((requirement) => isObject(requirement) && "apiKey" in requirement)
+
+/** True for refusals that may be over a moment later. */
+const canRetry = ({ operationId }: Json, status: string): boolean =>
+  status === "503" || (status === "409" && (operationId === "changePlan" || repeatable.has(String(operationId))))
 
 /** The headers of a response: a 401 and a 500 know no credential, a 400 has spent nothing (R1). */
 const responseHeaders = (operation: Json, status: string): ReadonlyArray<string> => [
   "X-Request-Id",
   ...(status === "401" && takesKeys(operation) ? ["WWW-Authenticate"] : []),
   ...(status === "401" || status === "500" ? [] : rateLimitHeaders),
-  ...(status === "429" ? ["Retry-After"] : []),
+  ...(status === "429" || canRetry(operation, status) ? ["Retry-After"] : []),
   ...(status === "200" && operation.operationId === "exportAccount" ? ["Content-Disposition"] : []),
-  ...(spends.has(String(operation.operationId)) && ["200", "402", "502", "504"].includes(status) ? quotaHeaders : [])
+  ...(spends(operation.operationId) && ["200", "402", "432", "502", "504"].includes(status) ? quotaHeaders : []),
+  ...(repeatable.has(String(operation.operationId)) && ["200", "502", "504"].includes(status)
+    ? ["Idempotent-Replayed"]
+    : [])
 ]
 
 const reference = (name: string): Json => ({ $ref: `#/components/headers/${name}` })
@@ -95,6 +133,19 @@ const completeParameter = (parameter: Json): Json => {
 
 const json = "application/json"
 
+/** It is no part of the declaration, because decoding headers by a schema would cost every search, also those without. */
+const idempotencyKey: Json = {
+  name: "Idempotency-Key",
+  in: "header",
+  required: false,
+  description:
+    "A name of your choice for this request, bare or in quotes. Repeated within 24 hours with the same key, the request is " +
+    "not charged again: what was charged is answered again with Idempotent-Replayed, and what was not is run again. The " +
+    "same key with another request is invalid_request. The demo ignores it.",
+  example: "8e03978e-40d5-43dd-bc93-6894a57f9324",
+  schema: { type: "string", minLength: 1, maxLength: 255, pattern: "^[\\x21-\\x7e]+$" }
+}
+
 /** Puts an example beside the schema of a body in JSON. */
 const showExample = (body: unknown, example: unknown): void => {
   if (example !== undefined && isObject(body) && isObject(body.content) && isObject(body.content[json])) {
@@ -102,11 +153,22 @@ const showExample = (body: unknown, example: unknown): void => {
   }
 }
 
+/**
+ * The lines of a streamed batch: `schema` is that of one line, because OpenAPI 3.1 has no word for a sequence. Tools that
+ * know `itemSchema` of 3.2 find it under a name of ours.
+ */
+const lineSchema: Json = { $ref: "#/components/schemas/BulkLine" }
+const lines: Json = { schema: lineSchema, "x-itemSchema": lineSchema }
+
 const completeOperation = (operation: Json): void => {
   const id = String(operation.operationId)
   showExample(operation.requestBody, requestExamples[id])
+  if (id === "rotateApiKey" && isObject(operation.requestBody)) operation.requestBody.required = false
   const parameters = Array.isArray(operation.parameters) ? operation.parameters : []
-  operation.parameters = parameters.filter(isObject).map(completeParameter)
+  operation.parameters = [
+    ...parameters.filter(isObject).map(completeParameter),
+    ...(repeatable.has(id) ? [idempotencyKey] : [])
+  ]
   for (const [status, response] of Object.entries(isObject(operation.responses) ? operation.responses : {})) {
     if (!isObject(response)) continue
     response.headers = Object.fromEntries(responseHeaders(operation, status).map((name) => [name, reference(name)]))
@@ -114,6 +176,7 @@ const completeOperation = (operation: Json): void => {
     if (id === "mcp" && status === "200" && isObject(response.content)) {
       response.content["text/event-stream"] = eventStream
     }
+    if (id === "bulk" && status === "200" && isObject(response.content)) response.content[jsonLines] = lines
   }
 }
 
@@ -159,6 +222,13 @@ const securitySchemes: Json = {
   }
 }
 
+/** The other ways in which clients of other services send a key (R43). */
+const compatSchemes: Json = {
+  apiKeyBasic: { type: "http", scheme: "basic", description: "The API key as user or as password." },
+  apiKeyHeader: { type: "apiKey", in: "header", name: "X-API-Key", description: "The API key." },
+  subscriptionToken: { type: "apiKey", in: "header", name: "X-Subscription-Token", description: "The API key." }
+}
+
 /** Says of the members of MCP messages that they hold anything: a bare object is read as one without fields. */
 const openMembers = ({ McpAnswer, McpMessage }: Json): void => {
   for (const schema of [McpAnswer, McpMessage]) {
@@ -193,11 +263,13 @@ export const completeDocument = (generated: Json): Json => {
   }
   if (isObject(document.components) && isObject(document.components.schemas)) {
     openMembers(document.components.schemas)
+    document.components.schemas.BulkLine = jsonSchemaOf(BulkLine)
   }
+  const hasCompat = Object.keys(document.paths ?? {}).some((path) => path.startsWith("/compat/"))
   document.components = {
     ...(isObject(document.components) ? document.components : {}),
     headers,
-    securitySchemes
+    securitySchemes: hasCompat ? { ...securitySchemes, ...compatSchemes } : securitySchemes
   }
   return documentAt(document, defaultOrigin)
 }

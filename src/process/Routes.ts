@@ -3,31 +3,53 @@ import { HttpIncomingMessage } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import { Api } from "../http/Api.ts"
 import { maxBodyBytes } from "../http/body.ts"
+import * as compat from "../http/compat/Compat.ts"
 import * as Docs from "../http/docs/Docs.ts"
+import * as access from "../http/handlers/access.ts"
 import * as account from "../http/handlers/account.ts"
 import * as auth from "../http/handlers/auth.ts"
+import * as billing from "../http/handlers/billing.ts"
+import * as deliveries from "../http/handlers/deliveries.ts"
 import * as keys from "../http/handlers/keys.ts"
 import * as oauth from "../http/handlers/oauth/routes.ts"
 import * as search from "../http/handlers/search.ts"
+import * as unsubscribe from "../http/handlers/unsubscribe.ts"
 import * as usage from "../http/handlers/usage.ts"
+import * as webhooks from "../http/handlers/webhooks.ts"
 import * as Authentication from "../http/middleware/Authentication.ts"
+import * as Compression from "../http/middleware/Compression.ts"
+import * as Cors from "../http/middleware/Cors.ts"
 import * as Edge from "../http/middleware/Edge.ts"
 import * as RateLimiting from "../http/middleware/RateLimiting.ts"
 import * as RequestDecoding from "../http/middleware/RequestDecoding.ts"
+import * as Site from "../http/site/Site.ts"
 import * as mcp from "../mcp/Endpoint.ts"
 
 /** An address that is not listed is not found (R3): no second spelling of one that is. */
 export const routerConfig = { ignoreTrailingSlash: false, ignoreDuplicateSlashes: false, caseSensitive: true }
 
-const handlers = Layer.mergeAll(search.layer, account.layer, usage.layer, keys.layer, mcp.layer).pipe(
-  Layer.provide([Authentication.layer, RateLimiting.layer, RequestDecoding.layer])
-)
+const handlers = Layer.mergeAll(
+  search.layer,
+  account.layer,
+  usage.layer,
+  keys.layer,
+  access.layer,
+  billing.layer,
+  webhooks.layer,
+  mcp.layer
+).pipe(Layer.provide([Authentication.layer, RateLimiting.layer, RequestDecoding.layer]))
 
 /** Every route of the public listener behind its edge. Requires the services and an `HttpRouter`. */
 export const layer = Layer.mergeAll(
   HttpApiBuilder.layer(Api).pipe(Layer.provide(handlers)),
   Docs.layer,
+  Site.layer,
   auth.layer,
   oauth.layer,
+  deliveries.layer,
+  compat.layer,
+  unsubscribe.layer,
+  Cors.layer,
+  Compression.layer,
   Edge.layer
 ).pipe(Layer.provide(Layer.succeed(HttpIncomingMessage.MaxBodySize, maxBodyBytes)))

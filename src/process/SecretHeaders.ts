@@ -10,6 +10,7 @@ const redacted = Layer.succeed(Headers.CurrentRedactedNames, [
   "cookie",
   "set-cookie",
   "x-api-key",
+  "x-subscription-token",
   "x-marketplace-proxy-secret",
   "x-forwarded-for"
 ])

@@ -1,7 +1,9 @@
 import { hostname } from "node:os"
 import { Duration, Effect, Layer } from "effect"
 import { version } from "../domain/version.ts"
+import { CompressesResponses } from "../http/middleware/Compression.ts"
 import * as MarketplaceProxy from "../layers/auth/MarketplaceProxy.ts"
+import * as DashboardFilesEsbuild from "../layers/DashboardFilesEsbuild.ts"
 import * as Ids from "../layers/Ids.ts"
 import * as PacerMemory from "../layers/memory/PacerMemory.ts"
 import * as RateLimiterMemory from "../layers/memory/RateLimiterMemory.ts"
@@ -15,12 +17,15 @@ import * as ReplicasSql from "../layers/sql/ReplicasSql.ts"
 import { AccountRemoval } from "../services/AccountRemoval.ts"
 import { Bulk } from "../services/Bulk.ts"
 import { Credentials } from "../services/Credentials.ts"
-import { Deployment } from "../services/Deployment.ts"
 import * as Heartbeat from "../services/Heartbeat.ts"
 import { Limits } from "../services/Limits.ts"
 import { Search } from "../services/Search.ts"
 import { TrustedProxies } from "../services/TrustedProxies.ts"
 import { AppConfig } from "../settings/Settings.ts"
+import * as Billing from "./Billing.ts"
+import * as Compat from "./Compat.ts"
+import * as Deployment from "./Deployment.ts"
+import * as Events from "./Events.ts"
 import * as Inspection from "./Inspection.ts"
 import * as SecretHeaders from "./SecretHeaders.ts"
 import * as SignIn from "./SignIn.ts"
@@ -64,11 +69,6 @@ export const providers = Layer.unwrap(Effect.map(AppConfig, (config) => Provider
   Layer.provide(UpstreamClient.layer)
 )
 
-const deployment = Layer.effect(
-  Deployment,
-  Effect.map(AppConfig, ({ baseUrl, demoOrigin }) => ({ origin: new URL(baseUrl).origin, demoOrigin }))
-)
-
 const marketplace = Layer.unwrap(
   Effect.map(AppConfig, ({ marketplacePlan, marketplaceProxySecret }) =>
     MarketplaceProxy.layer({ secrets: marketplaceProxySecret ?? [], plan: marketplacePlan })
@@ -77,12 +77,17 @@ const marketplace = Layer.unwrap(
 
 const callers = Layer.mergeAll(Credentials.layer, AccountRemoval.layer).pipe(
   Layer.provide(marketplace),
-  Layer.provideMerge([SignIn.layer, deployment])
+  Layer.provideMerge([SignIn.layer, Deployment.layer])
 )
 
 const trustedProxies = Layer.effect(
   TrustedProxies,
   Effect.map(AppConfig, ({ trustedProxyHops }) => trustedProxyHops)
+)
+
+const compression = Layer.effect(
+  CompressesResponses,
+  Effect.map(AppConfig, ({ compression }) => compression === "on")
 )
 
 const readiness = DatabaseReadiness.layer.pipe(Layer.provide(Storage.database))
@@ -100,12 +105,16 @@ export const layer = Layer.mergeAll(
   Search.layer,
   Bulk.layer,
   callers,
+  Billing.layer,
+  Compat.layer,
+  Events.layer,
   readiness,
   watch,
   heartbeat,
-  Inspection.overview
+  Inspection.overview,
+  DashboardFilesEsbuild.layer
 ).pipe(
   Layer.provideMerge(providers),
   Layer.provide(limits),
-  Layer.provideMerge([Storage.layer, shared, Ids.layer, trustedProxies, SecretHeaders.layer])
+  Layer.provideMerge([Storage.layer, shared, Ids.layer, trustedProxies, compression, SecretHeaders.layer])
 )

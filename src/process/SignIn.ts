@@ -8,7 +8,8 @@ import { Keyrings } from "../services/Keyrings.ts"
 import { AppConfig } from "../settings/Settings.ts"
 import * as Storage from "./Storage.ts"
 
-const emails = Layer.unwrap(
+/** Emails over the mail server of the settings, or into the log. */
+export const emails = Layer.unwrap(
   Effect.gen(function* () {
     const { emailFrom, smtpUrl } = yield* AppConfig
     if (smtpUrl === undefined || emailFrom === undefined) return EmailsLog.layer

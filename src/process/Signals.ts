@@ -20,13 +20,17 @@ export const FirstSignal = Context.Reference<() => Signal | undefined>("quarry/p
  * or at a second signal, the process ends at once: a finalizer that hangs on a dead database must not keep an
  * orchestrator waiting. Holds that are left open end with their leases.
  */
-export const layer = (options: { readonly grace: Duration.Duration }): Layer.Layer<never> =>
+export const layer = (options: {
+  readonly grace: Duration.Duration
+  /** False in a worker: it gets the signals of its supervisor, and at a terminal those of the process group too. */
+  readonly endsAtSecond: boolean
+}): Layer.Layer<never> =>
   Layer.effect(
     FirstSignal,
     Effect.gen(function* () {
       let first: Signal | undefined
       const onSignal = (signal: Signal) => {
-        if (first !== undefined) process.exit(exitCode[signal])
+        if (first !== undefined) return options.endsAtSecond ? process.exit(exitCode[signal]) : undefined
         first = signal
         setTimeout(
           () => {

@@ -2,8 +2,10 @@ import { Effect, Layer } from "effect"
 import * as Ids from "../layers/Ids.ts"
 import * as AccountsSql from "../layers/sql/AccountsSql.ts"
 import * as AuditSql from "../layers/sql/AuditSql.ts"
+import * as BillingBooksSql from "../layers/sql/BillingBooksSql.ts"
 import * as DatabaseClock from "../layers/sql/DatabaseClock.ts"
 import * as DocumentIndexSql from "../layers/sql/DocumentIndexSql.ts"
+import * as EventBooksSql from "../layers/sql/EventBooksSql.ts"
 import * as KeyringsSql from "../layers/sql/KeyringsSql.ts"
 import * as KeyStoreSql from "../layers/sql/KeyStoreSql.ts"
 import * as LedgerSql from "../layers/sql/LedgerSql.ts"
@@ -43,6 +45,10 @@ const keyrings = (options: { readonly reports: boolean }) =>
 
 const keyStore = Layer.unwrap(Effect.map(Keyrings, ({ KEY_PEPPER }) => KeyStoreSql.layer({ pepper: KEY_PEPPER })))
 
+const eventBooks = Layer.unwrap(
+  Effect.map(Keyrings, ({ AUTH_SECRET }) => EventBooksSql.layer({ keyring: AUTH_SECRET }))
+)
+
 /** The rotation of the secrets with its audit, which works with secrets that the database does not know. */
 export const secretRotation = Layer.unwrap(Effect.map(given, SecretRotationSql.layer)).pipe(
   Layer.merge(AuditSql.layer),
@@ -55,7 +61,16 @@ const queryLog = Layer.unwrap(
 )
 
 const stores = (options: { readonly reports: boolean }) =>
-  Layer.mergeAll(AccountsSql.layer, AuditSql.layer, keyStore, LedgerSql.layer(), DocumentIndexSql.layer, queryLog).pipe(
+  Layer.mergeAll(
+    AccountsSql.layer,
+    AuditSql.layer,
+    BillingBooksSql.layer,
+    eventBooks,
+    keyStore,
+    LedgerSql.layer(),
+    DocumentIndexSql.layer,
+    queryLog
+  ).pipe(
     Layer.provideMerge(keyrings(options)),
     // Everything that stands on the stores has the database's clock too: sign-in, and the usage of an account.
     Layer.provideMerge(DatabaseClock.layer()),

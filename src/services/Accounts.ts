@@ -16,6 +16,8 @@ export interface PlanChoice {
    * the current cycle.
    */
   readonly cycleStart?: number | undefined
+  /** Cents for 1,000 pack credits, of a custom account alone. It can buy no packs where undefined (R42). */
+  readonly packRate?: number | undefined
 }
 
 /** Which accounts are listed. Undefined filters match every account. */

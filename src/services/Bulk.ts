@@ -1,22 +1,21 @@
-import { Clock, Context, Duration, Effect, Exit, Fiber, Layer, Result, Tracer } from "effect"
-import type { Answer } from "../domain/Answer.ts"
+import { Clock, Context, Deferred, Effect, Exit, Fiber, Latch, Layer, type Scope, Tracer } from "effect"
+import type { Allowance } from "../domain/Account.ts"
 import type { BulkRows } from "../domain/BulkRequest.ts"
-import type { BulkBody, ErrorRow, RowBody } from "../domain/BulkResult.ts"
-import { internalError, type QuotaExceeded, type UpstreamError, UpstreamTimeout } from "../domain/errors.ts"
-import type { LogEntry } from "../domain/LogEntry.ts"
-import type { Principal } from "../domain/Principal.ts"
-import type { InvalidSearch, SearchRequest } from "../domain/SearchRequest.ts"
-import type { Target } from "../domain/Target.ts"
-import { Attempts } from "./Attempts.ts"
-import { type Dispatch, makeDispatch, toBody, toLogEntry } from "./Dispatch.ts"
+import type { BulkBody, BulkLineBody, RowBody } from "../domain/BulkResult.ts"
+import { internalError, type QuotaExceeded } from "../domain/errors.ts"
+import { keepBatch, restoreBatch } from "../domain/KeptAnswer.ts"
+import type { AccountPrincipal, Principal } from "../domain/Principal.ts"
+import { type Batch, endRow, errorRow, newBatch, type Row, type RowDeps, runRows } from "./Batch.ts"
+import { BatchLines } from "./BatchLines.ts"
+import { makeDispatch } from "./Dispatch.ts"
+import { keyedRequest, waitForFirst } from "./Idempotency.ts"
 import { Ids } from "./Ids.ts"
 import { Limits } from "./Limits.ts"
-import { type LedgerTimings, makeMetering, type Receipt } from "./Metering.ts"
-import { Providers, unservedError } from "./Providers.ts"
-import { RequestId } from "./RequestId.ts"
-import { cacheKey } from "./ResultCache.ts"
+import { type LedgerTimings, makeMetering, type OpenHold, type Receipt, type Replay } from "./Metering.ts"
+import { Providers } from "./Providers.ts"
 import { countRows, traceRows } from "./RowTelemetry.ts"
-import { sampledSpan, withSpan } from "./Tracing.ts"
+import type { KeyError } from "./Search.ts"
+import { withSpan } from "./Tracing.ts"
 
 /** A batch after its settlement: its dispatched rows are charged and logged. */
 export interface BulkSettlement {
@@ -26,9 +25,17 @@ export interface BulkSettlement {
 }
 
 /** A batch that runs until it is settled, also when its caller has left. */
-export interface StartedBatch {
+export interface StartedBatch<E = QuotaExceeded> {
   readonly id: string
-  readonly settlement: Fiber.Fiber<BulkSettlement, QuotaExceeded>
+  readonly settlement: Fiber.Fiber<BulkSettlement, E>
+}
+
+/** A batch whose rows are handed over as they are settled. */
+export interface StreamedBatch {
+  /** The allowance before the batch; undefined where no account pays. */
+  readonly before: Allowance | undefined
+  /** Waits for lines and takes all that are there. None means that the batch has ended. For one reader. */
+  readonly take: Effect.Effect<ReadonlyArray<BulkLineBody>>
 }
 
 /** Runs batches: many searches with one hold and one time budget. */
@@ -45,6 +52,26 @@ export class Bulk extends Context.Service<
       rows: BulkRows,
       onStart?: (batch: StartedBatch) => void
     ) => Effect.Effect<BulkSettlement, QuotaExceeded>
+    /**
+     * `run` for a request with an idempotency key (R44): a batch that was charged is not run again, and its answer comes
+     * back for nothing. While the first request with the key runs, it waits for as long as a batch may take.
+     */
+    readonly runKeyed: (
+      principal: AccountPrincipal,
+      rows: BulkRows,
+      key: string,
+      onStart?: (batch: StartedBatch<QuotaExceeded | KeyError>) => void
+    ) => Effect.Effect<BulkSettlement, QuotaExceeded | KeyError>
+    /**
+     * The same row by row (R46): each row is settled by itself, and its line can be read after that. It returns when the
+     * credits are reserved. No row starts while the reader has lines to write. The end of the scope is the reader's: it
+     * stops rows that have not started (R21).
+     */
+    readonly stream: (
+      principal: Principal,
+      rows: BulkRows,
+      onStart?: (batch: StartedBatch) => void
+    ) => Effect.Effect<StreamedBatch, QuotaExceeded, Scope.Scope>
   }
 >()("quarry/services/Bulk") {
   static readonly layer = Layer.effect(
@@ -61,16 +88,17 @@ export class Bulk extends Context.Service<
 
       // Runs in a fiber of its own, as a single search does: an interruption of the caller ends only its wait and the
       // start of further rows.
-      const run = Effect.fnUntraced(function* (
+      const start = Effect.fnUntraced(function* <E>(
         principal: Principal,
         rows: BulkRows,
-        onStart?: (batch: StartedBatch) => void
+        reserve: Reserve<E>,
+        onStart: ((batch: StartedBatch<E>) => void) | undefined
       ) {
-        const batch = newBatch(yield* deps.ids.make("bat_"), principal, yield* rejectUnserved(deps, rows))
+        const batch = yield* newBatch(deps, principal, rows)
         const settlement = withSpan(
           "Bulk.run",
           { attributes: { "quarry.batch.id": batch.id, "quarry.batch.size": rows.length } },
-          () => runBatch(deps, batch)
+          () => runBatch(deps, batch, reserve)
         )
         const fiber = yield* Effect.forkIn(settlement, deps.scope, { startImmediately: true })
         onStart?.({ id: batch.id, settlement: fiber })
@@ -81,100 +109,80 @@ export class Bulk extends Context.Service<
         )
       })
 
-      return Bulk.of({ run })
+      const stream = Effect.fnUntraced(function* (
+        principal: Principal,
+        rows: BulkRows,
+        onStart?: (batch: StartedBatch) => void
+      ) {
+        const batch = yield* newBatch(deps, principal, rows)
+        const lines = new BatchLines()
+        const reserved = yield* Deferred.make<Allowance | undefined, QuotaExceeded>()
+        yield* Effect.addFinalizer(() =>
+          Effect.sync(() => {
+            batch.isStopped = true
+            lines.abandon()
+          })
+        )
+        const settlement = withSpan(
+          "Bulk.run",
+          {
+            attributes: { "quarry.batch.id": batch.id, "quarry.batch.size": rows.length, "quarry.batch.stream": true }
+          },
+          () => streamBatch(deps, batch, lines, reserved)
+        )
+        const fiber = yield* Effect.forkIn(settlement, deps.scope, { startImmediately: true })
+        onStart?.({ id: batch.id, settlement: fiber })
+        const before = yield* Deferred.await(reserved)
+        return { before, take: lines.take }
+      })
+
+      return Bulk.of({
+        run: (principal, rows, onStart) =>
+          start(principal, rows, (searches) => deps.metering.reserve(principal, searches), onStart),
+        runKeyed: (principal, rows, key, onStart) =>
+          waitForFirst(deps.budget)(start(principal, rows, reserveKeyed(deps, principal, rows, key), onStart)),
+        stream
+      })
     })
   )
 }
 
-interface Deps {
+interface Deps extends RowDeps {
   readonly metering: Effect.Success<typeof makeMetering>
-  readonly ids: Ids["Service"]
-  readonly dispatch: Effect.Success<typeof makeDispatch>
-  readonly budget: Duration.Duration
-  readonly providers: Providers["Service"]
-  readonly scope: Effect.Success<typeof Effect.scope>
 }
 
-/** One row of a batch, from the request to its end. */
-export interface Row {
-  /** The position in the request, from 0. */
-  readonly index: number
-  readonly attempts: Attempts
-  state: RowState
-  /** Undefined until the row starts, and where the trace is not sampled. */
-  span: Tracer.Span | undefined
-  /** End of the search; undefined for a row that still runs as the batch ends. */
-  endedAtNanos: bigint | undefined
-  /** The log entry of a dispatched row, set when the batch ends. */
-  entry: LogEntry | undefined
-}
+/** Takes a credit for each of so many searches, or has the answer of the first request with the same key. */
+type Reserve<E> = (searches: number) => Effect.Effect<OpenHold | Replay, E>
 
-/** The error of a row that is not dispatched. */
-type RowError = InvalidSearch | UpstreamError
-
-type RowState =
-  | { readonly _tag: "rejected"; readonly error: RowError }
-  | { readonly _tag: "waiting"; readonly request: SearchRequest }
-  | { readonly _tag: "running"; readonly request: SearchRequest; readonly since: number }
-  | { readonly _tag: "done"; readonly request: SearchRequest; readonly exit: Exit.Exit<Dispatch> }
-
-export interface Batch {
-  readonly id: string
-  readonly principal: Principal
-  /** In the order of the request. */
-  readonly rows: ReadonlyArray<Row>
-  /** The valid rows that no worker has taken. */
-  readonly waiting: Array<Row>
-  /** Answers of this batch by cache key, so that identical rows share one also without a result cache. */
-  readonly answers: Map<string, Answer>
-  /** No further row may start, because the caller has left or the batch has ended. */
-  isStopped: boolean
-  /** The states of the rows are final. A row that still runs must not change its state after this. */
-  hasEnded: boolean
-}
-
-type CheckedRows = ReadonlyArray<Result.Result<SearchRequest, RowError>>
-
-/** Rejects the rows whose target nobody serves: they are not dispatched and not charged. */
-const rejectUnserved = Effect.fnUntraced(function* ({ providers }: Deps, rows: BulkRows) {
-  const targets = new Set(rows.flatMap((row) => (Result.isSuccess(row) ? [row.success.target] : [])))
-  const unserved = new Set<Target>()
-  for (const target of targets) if (!(yield* providers.serves(target))) unserved.add(target)
-  return rows.map((row): CheckedRows[number] =>
-    Result.isSuccess(row) && unserved.has(row.success.target) ? Result.fail(unservedError) : row
-  )
-})
-
-const newBatch = (id: string, principal: Principal, rows: CheckedRows): Batch => {
-  const all = rows.map(
-    (row, index): Row => ({
-      index,
-      attempts: new Attempts(),
-      state: Result.isSuccess(row)
-        ? { _tag: "waiting", request: row.success }
-        : { _tag: "rejected", error: row.failure },
-      span: undefined,
-      endedAtNanos: undefined,
-      entry: undefined
-    })
-  )
-  const waiting = all.filter(({ state }) => state._tag === "waiting")
-  return { id, principal, rows: all, waiting, answers: new Map(), isStopped: false, hasEnded: false }
+const reserveKeyed = (
+  { metering }: Deps,
+  principal: AccountPrincipal,
+  rows: BulkRows,
+  key: string
+): Reserve<QuotaExceeded | KeyError> => {
+  const request = keyedRequest("bulk", key, rows)
+  return (searches) => metering.reserveKeyed(principal, searches, request)
 }
 
 /** Runs a batch from reservation to settlement. Only the rows can be interrupted, so that every hold is settled. */
-const runBatch = Effect.fnUntraced(function* (
+const runBatch = Effect.fnUntraced(function* <E>(
   deps: Deps,
-  batch: Batch
-): Effect.fn.Return<BulkSettlement, QuotaExceeded> {
+  batch: Batch,
+  reserve: Reserve<E>
+): Effect.fn.Return<BulkSettlement, E> {
   if (batch.waiting.length === 0) return yield* answerWithoutSearch(deps, batch)
   const arrivedAt = yield* Clock.currentTimeMillis
-  const hold = yield* deps.metering.reserve(batch.principal, batch.waiting.length)
+  const hold = yield* reserve(batch.waiting.length)
   const reservedAt = yield* Clock.currentTimeMillis
+  if ("text" in hold) {
+    const timings = { reserveMs: reservedAt - arrivedAt, settleMs: 0 }
+    return { body: restoreBatch(hold.text), receipt: hold.receipt, timings }
+  }
   yield* runRows(deps, batch)
   const endedAt = yield* Clock.currentTimeMillis
   const body = yield* buildBody(deps, batch, endedAt)
-  const receipt = yield* hold.settle(batch.rows.flatMap(({ entry }) => (entry === undefined ? [] : [entry])))
+  const entries = batch.rows.flatMap(({ entry }) => (entry === undefined ? [] : [entry]))
+  const receipt = yield* hold.settle(entries, () => keepBatch(body))
   const settleMs = (yield* Clock.currentTimeMillis) - endedAt
   return { body, receipt, timings: { reserveMs: reservedAt - arrivedAt, settleMs } }
 }, Effect.uninterruptible)
@@ -186,134 +194,102 @@ const answerWithoutSearch = Effect.fnUntraced(function* (deps: Deps, batch: Batc
   return { body, receipt, timings: { reserveMs: 0, settleMs: 0 } }
 })
 
-/** The fewest workers of a batch. With them, 50 rows of 6 seconds each fit into the budget (R20). */
-const minConcurrency = 5
-
-const concurrencyOf = (principal: Principal): number =>
-  principal._tag === "demo" ? minConcurrency : Math.max(principal.account.concurrency, minConcurrency)
-
-/**
- * Runs the rows until all are done or the budget ends. Then `state` of each row is final. Rows that still run are
- * interrupted without waiting for their end, because a provider that ignores its cancellation would delay the answer.
- */
-const runRows = Effect.fnUntraced(function* (deps: Deps, batch: Batch) {
-  const workers = yield* Effect.all(
-    Array.from({ length: Math.min(concurrencyOf(batch.principal), batch.waiting.length) }, () =>
-      runWorker(deps, batch)
-    ),
-    { concurrency: "unbounded", discard: true }
-  ).pipe(Effect.interruptible, Effect.forkIn(deps.scope))
-  const wait = yield* Effect.exit(Effect.interruptible(Effect.timeoutOption(Fiber.await(workers), deps.budget)))
-  batch.isStopped = true
-  batch.hasEnded = true
-  const now = yield* Clock.currentTimeMillis
-  for (const { attempts } of batch.rows) attempts.cutOff(now)
-  yield* Effect.forkIn(Fiber.interrupt(workers), deps.scope)
-  if (Exit.isSuccess(wait)) return
-  // The process shuts down. Rows that still run are not charged, because no provider was late.
-  for (const row of batch.rows) {
-    if (row.state._tag === "running") row.state = { _tag: "waiting", request: row.state.request }
-  }
-})
-
-/** Takes and runs rows one by one. Rows that no worker has taken when the batch stops were never dispatched. */
-const runWorker = Effect.fnUntraced(function* (deps: Deps, batch: Batch) {
-  const clock = yield* Clock.Clock
-  for (let row = batch.waiting.shift(); row !== undefined && !batch.isStopped; row = batch.waiting.shift()) {
-    if (row.state._tag !== "waiting") continue
-    const { request } = row.state
-    row.state = { _tag: "running", request, since: clock.currentTimeMillisUnsafe() }
-    const search = dispatchOnce(deps, batch, request, row.attempts)
-    if ((yield* sampledSpan) !== undefined) row.span = yield* Effect.makeSpan("quarry.row")
-    const exit = yield* Effect.exit(
-      row.span === undefined ? search : Effect.provideService(search, Tracer.ParentSpan, row.span)
-    )
-    if (batch.hasEnded) return
-    row.state = { _tag: "done", request, exit }
-    if (row.span !== undefined) row.endedAtNanos = clock.currentTimeNanosUnsafe()
-    if (Exit.isFailure(exit) && Exit.hasDies(exit)) yield* Effect.logError("Row failed", exit.cause)
-  }
-})
-
-/** Dispatches a row's search. Identical rows share an answer, but no failure (R15). */
-const dispatchOnce = (
-  { dispatch }: Deps,
-  { answers }: Batch,
-  request: SearchRequest,
-  attempts: Attempts
-): Effect.Effect<Dispatch> => {
-  const key = cacheKey(request)
-  const answer = answers.get(key)
-  if (answer !== undefined) {
-    return Effect.succeed({ answer: Result.succeed({ ...answer, cached: true }), durationMs: 0, refusals: [] })
-  }
-  return Effect.map(dispatch(request, attempts), (result) => {
-    if (Result.isSuccess(result.answer)) answers.set(key, result.answer.success)
-    return result
-  })
-}
-
 /** Builds the body of the answer, and makes the log entry of each dispatched row. */
 const buildBody = Effect.fnUntraced(function* (deps: Deps, batch: Batch, nowMs: number) {
   const results: Array<RowBody> = []
-  const requestId = yield* RequestId
-  for (const row of batch.rows) {
-    const end = endOf(row, nowMs, deps.budget)
-    if ("status" in end) {
-      results.push(end)
-      continue
-    }
-    const place = { id: yield* deps.ids.make("qry_"), batchId: batch.id, rowIndex: row.index, requestId }
-    const entry = toLogEntry(batch.principal, end.request, place, end.dispatch)
-    row.entry = entry
-    results.push(
-      Result.match(end.dispatch.answer, {
-        onSuccess: ({ ranking }): RowBody => ({ status: "ok", ...toBody(entry, ranking) }),
-        onFailure: errorRow
-      })
-    )
-  }
+  for (const row of batch.rows) results.push(yield* endRow(deps, batch, row, nowMs))
+  return yield* bodyOf(batch, results)
+})
+
+/** The body of a batch with its results, which are measured and traced here. */
+const bodyOf = Effect.fnUntraced(function* (batch: Batch, results: ReadonlyArray<RowBody>) {
   yield* countRows(batch, results)
   yield* traceRows(batch, results)
   const succeeded = results.filter(({ status }) => status === "ok").length
   return { batch_id: batch.id, total: results.length, succeeded, failed: results.length - succeeded, results }
 })
 
-const errorRow = (error: { readonly _tag: ErrorRow["error"]; readonly message: string }): ErrorRow => ({
-  status: "error",
-  error: error._tag,
-  message: error.message
+/** Reserves the credits of a batch. One without a valid row needs none (R18). */
+const open = ({ metering }: Deps, { principal, waiting }: Batch): Effect.Effect<OpenHold, QuotaExceeded> =>
+  waiting.length > 0
+    ? metering.reserve(principal, waiting.length)
+    : Effect.map(metering.emptyReceipt(principal), (receipt) => ({
+        before: receipt.before,
+        settlePart: () => Effect.void,
+        settle: () => Effect.succeed(receipt)
+      }))
+
+/** Runs a batch that is streamed, from reservation to summary. Only the rows can be interrupted. */
+const streamBatch = Effect.fnUntraced(
+  function* (
+    deps: Deps,
+    batch: Batch,
+    lines: BatchLines,
+    reserved: Deferred.Deferred<Allowance | undefined, QuotaExceeded>
+  ): Effect.fn.Return<BulkSettlement, QuotaExceeded> {
+    const arrivedAt = yield* Clock.currentTimeMillis
+    const hold = yield* open(deps, batch)
+    const reservedAt = yield* Clock.currentTimeMillis
+    yield* Deferred.succeed(reserved, hold.before)
+    lines.add({ type: "batch", batch_id: batch.id, total: batch.rows.length })
+    const results = yield* streamRows(deps, batch, hold, lines)
+    const endedAt = yield* Clock.currentTimeMillis
+    const receipt = yield* hold.settle([])
+    const settleMs = (yield* Clock.currentTimeMillis) - endedAt
+    const body = yield* bodyOf(batch, results)
+    const { results: _, ...counts } = body
+    lines.add({ type: "summary", ...counts, credits_used: receipt.creditsUsed })
+    return { body, receipt, timings: { reserveMs: reservedAt - arrivedAt, settleMs } }
+  },
+  (streamed, _deps, batch, lines, reserved) =>
+    Effect.onExit(streamed, (exit) => {
+      lines.end()
+      if (Exit.isSuccess(exit)) return Effect.void
+      return Effect.flatMap(Deferred.failCause(reserved, exit.cause), (isUnreserved) =>
+        isUnreserved ? Effect.void : Effect.logError(`Batch ${batch.id} ended without its summary`, exit.cause)
+      )
+    }),
+  Effect.uninterruptible
+)
+
+/** Runs the rows, and settles and hands over each when it has ended. Returns when all are handed over. */
+const streamRows = Effect.fnUntraced(function* (deps: Deps, batch: Batch, hold: OpenHold, lines: BatchLines) {
+  const results: Array<RowBody> = []
+  const closing = new Set<Row>()
+  const allClosed = Latch.makeUnsafe(false)
+  let open = batch.rows.length
+  const finish = (row: Row) =>
+    Effect.map(settleRow(deps, batch, row, hold), (body) => {
+      results[row.index] = body
+      lines.add({ type: "row", index: row.index, body })
+      open--
+      if (open === 0) allClosed.openUnsafe()
+    })
+  // In a fiber of its own, so that a worker takes its next row while the last one is settled. The batch waits for it, and
+  // a scope would refuse it while the process shuts down.
+  const close = (row: Row) =>
+    Effect.suspend(() => {
+      if (closing.has(row)) return Effect.void
+      closing.add(row)
+      return Effect.forkDetach(Effect.uninterruptible(finish(row)), { startImmediately: true })
+    })
+  yield* Effect.forEach(batch.rows, (row) => (row.state._tag === "rejected" ? close(row) : Effect.void))
+  yield* runRows(deps, batch, { beforeStart: lines.room, onDone: close })
+  yield* Effect.forEach(batch.rows, close)
+  yield* allClosed.await
+  return results
 })
 
-/** The end of a row: a dispatch, which is charged, or the error of a row that was not dispatched. */
-const endOf = (
-  { attempts, state }: Row,
-  nowMs: number,
-  budget: Duration.Duration
-): ErrorRow | { readonly request: SearchRequest; readonly dispatch: Dispatch } => {
-  const within = Duration.format(budget)
-  switch (state._tag) {
-    case "rejected":
-      return errorRow(state.error)
-    case "waiting":
-      return errorRow(
-        new UpstreamTimeout({
-          message: `The batch's ${within} ended before this row was started. It was not charged; send it again.`
-        })
-      )
-    case "running": {
-      const error = new UpstreamTimeout({
-        message: `The search provider did not answer before the batch's ${within} ended.`
-      })
-      const refusals = attempts.refusals(true, nowMs)
-      return {
-        request: state.request,
-        dispatch: { answer: Result.fail(error), durationMs: nowMs - state.since, refusals }
-      }
-    }
-    case "done":
-      return Exit.isSuccess(state.exit)
-        ? { request: state.request, dispatch: state.exit.value }
-        : errorRow(internalError)
-  }
-}
+/** Settles a row that has ended. One that could not be settled is not charged, and has no answer. */
+const settleRow = Effect.fnUntraced(function* (deps: Deps, batch: Batch, row: Row, hold: OpenHold) {
+  const body = yield* endRow(deps, batch, row, yield* Clock.currentTimeMillis)
+  if (row.entry === undefined) return body
+  const settlement = hold.settlePart(row.entry)
+  const exit = yield* Effect.exit(
+    row.span === undefined ? settlement : Effect.provideService(settlement, Tracer.ParentSpan, row.span)
+  )
+  if (Exit.isSuccess(exit)) return body
+  yield* Effect.logError("Row could not be settled", exit.cause)
+  row.entry = undefined
+  return errorRow(internalError)
+})

@@ -1,24 +1,43 @@
 import { Context, Effect, Layer, Metric, Redacted } from "effect"
+import type { NetAddress } from "effect/net"
+import { accountAt } from "../domain/Account.ts"
 import { bearerToken, type CredentialHeaders, type CredentialKind, credentialKind } from "../domain/Credential.ts"
 import { type Unauthorized, unauthorized } from "../domain/errors.ts"
-import type { DemoPrincipal, Principal } from "../domain/Principal.ts"
+import { isWithin } from "../domain/KeyBounds.ts"
+import { boundsOf, type DemoPrincipal, type Principal } from "../domain/Principal.ts"
 import { AccessTokens } from "./AccessTokens.ts"
 import { Deployment } from "./Deployment.ts"
 import { KeyStore } from "./KeyStore.ts"
 import { Marketplace } from "./Marketplace.ts"
 import { authentications } from "./Metrics.ts"
 import { Sessions } from "./Sessions.ts"
+import { StoreClock, storeTime } from "./StoreClock.ts"
 import { withSpan } from "./Tracing.ts"
 
 /** Everything in a request that serves to authenticate its caller. */
 export interface RequestCredentials extends CredentialHeaders {
   /** The network by which a caller of the demo is counted; undefined where it is not known. */
   readonly network: string | undefined
+  /** The client's address (R24), which is read for few keys; undefined where it is not known. */
+  readonly address: Effect.Effect<NetAddress.IpAddress | undefined>
 }
 
 /** False for every credential of a suspended account (R49). */
 const isActive = (principal: Principal): boolean =>
   principal._tag === "demo" || principal.account.suspendedAt === undefined
+
+/** Fails for a key that is used from outside its networks (R50). */
+const requireNetwork = (principal: Principal, { address }: RequestCredentials): Effect.Effect<void, Unauthorized> => {
+  const networks = boundsOf(principal)?.networks
+  if (networks === undefined) return Effect.void
+  return Effect.flatMap(address, (it) => (isWithin(networks, it) ? Effect.void : Effect.fail(unauthorized)))
+}
+
+/** The principal with its account's terms of this moment: a change of plan may have come due since they were read. */
+const present = (principal: Principal, now: number): Principal =>
+  principal._tag === "demo" ? principal : { ...principal, account: accountAt(principal.account, now) }
+
+const hasChange = (principal: Principal): boolean => principal._tag !== "demo" && principal.account.next !== undefined
 
 /** Authentication: the only place that turns credentials into a principal (R22). */
 export class Credentials extends Context.Service<
@@ -26,8 +45,8 @@ export class Credentials extends Context.Service<
   {
     /**
      * Authenticates the caller of a route that accepts these kinds of credential. Only the first kind that is present
-     * counts. A kind that the route does not accept fails without a look-up. A suspended account fails like an unknown
-     * credential.
+     * counts. A kind that the route does not accept fails without a look-up. A suspended account, and a key outside its
+     * networks, fail like an unknown credential.
      */
     readonly authenticate: (
       credentials: RequestCredentials,
@@ -43,6 +62,7 @@ export class Credentials extends Context.Service<
       const sessions = yield* Sessions
       const marketplace = yield* Marketplace
       const { demoOrigin } = yield* Deployment
+      const clock = yield* StoreClock
 
       const demo = (
         origin: string | undefined,
@@ -88,6 +108,10 @@ export class Credentials extends Context.Service<
           kind === undefined || !accepted.includes(kind) ? Effect.fail(unauthorized) : principalOf(credentials, kind)
         return principal.pipe(
           Effect.filterOrFail(isActive, () => unauthorized),
+          Effect.tap((it) => requireNetwork(it, credentials)),
+          Effect.flatMap((it) =>
+            hasChange(it) ? Effect.map(storeTime(clock), (now) => present(it, now)) : Effect.succeed(it)
+          ),
           Effect.tap(() => count("accepted")),
           Effect.tapError(() => count("refused"))
         )

@@ -5,7 +5,7 @@ export class Ids extends Context.Service<
   Ids,
   {
     /** `prefix` and 32 hex characters, 128 random bits. */
-    readonly make: (prefix: "acc_" | "bat_" | "hld_" | "key_" | "qry_" | "rep_") => Effect.Effect<string>
+    readonly make: (prefix: "acc_" | "bat_" | "hld_" | "key_" | "qry_" | "rep_" | "whk_") => Effect.Effect<string>
     /** A random UUID for a request without a valid id of its own (R2). */
     readonly requestId: Effect.Effect<string>
     /** `count` bytes from a cryptographic random generator. */

@@ -72,9 +72,23 @@ const instrument = <const Labels extends ReadonlyArray<string>, M>(
 export const counter = <const Labels extends ReadonlyArray<string>>(name: string, definition: Definition<Labels>) =>
   instrument(name, definition, "_total", (options) => Metric.counter(name, { ...options, incremental: true }))
 
+/** The value of a gauge over several processes: the sum, the least, or where nothing is said the greatest. */
+type Across = "sum" | "least"
+
+const across = new Map<string, Across>()
+
+/** The rule by which the values of several processes make one, by the Prometheus name of a gauge. */
+export const acrossProcesses = (name: string): Across | undefined => across.get(name)
+
 /** A gauge: a value that rises and falls. */
-export const gauge = <const Labels extends ReadonlyArray<string>>(name: string, definition: Definition<Labels>) =>
-  instrument(name, definition, "", (options) => Metric.gauge(name, options))
+export const gauge = <const Labels extends ReadonlyArray<string>>(
+  name: string,
+  definition: Definition<Labels> & { readonly across?: Across }
+) => {
+  const made = instrument(name, definition, "", (options) => Metric.gauge(name, options))
+  if (definition.across !== undefined) across.set(prometheusName(name), definition.across)
+  return made
+}
 
 /** A histogram with buckets at `boundaries`. */
 export const histogram = <const Labels extends ReadonlyArray<string>>(

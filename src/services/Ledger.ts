@@ -15,6 +15,32 @@ export interface Hold {
   readonly before: Allowance
 }
 
+/** A request that its client may repeat without paying again: it has an idempotency key (R44). */
+export interface KeyedRequest {
+  /** A key means another request on another route. */
+  readonly route: "query" | "bulk"
+  readonly key: string
+  /** The decoded request. The key means no other request. */
+  readonly content: string
+}
+
+/** The answer to a keyed request, as it is kept for 24 hours. */
+export interface KeyedAnswer {
+  readonly request: KeyedRequest
+  readonly text: string
+}
+
+/** The end of a reservation for a keyed request. */
+export type KeyedReservation =
+  /** The first request with its key, or the first after one that was not charged. */
+  | { readonly _tag: "held"; readonly hold: Hold }
+  /** The same request was charged. `text` is undefined where its answer was too large to be kept. */
+  | { readonly _tag: "answered"; readonly text: string | undefined; readonly allowance: Allowance }
+  /** The first request with the key has a hold that has not ended. */
+  | { readonly _tag: "running" }
+  /** The key belongs to another request. */
+  | { readonly _tag: "different" }
+
 export interface Settlement {
   /** Credits charged: the sum over the entries. */
   readonly charged: number
@@ -102,6 +128,7 @@ export const discrepancyKinds = [
   "credits used of the quota",
   "credits used beyond the quota",
   "pack balance",
+  "credits owed",
   "credits in the query log"
 ] as const
 
@@ -123,14 +150,38 @@ export interface Discrepancy {
 export class Ledger extends Context.Service<
   Ledger,
   {
-    /** Takes `credits`, from the quota first and then from the pack balance (R30). Fails where they do not suffice. */
-    readonly reserve: (account: Account, credits: number) => Effect.Effect<Hold, QuotaExceeded>
+    /**
+     * Takes `credits`, from the quota first and then from the pack balance (R30). Fails where they do not suffice. With
+     * `budgetId`, the budget of a key of this account has to cover them too, and counts them until they are returned
+     * (R50); a key that has no budget any more needs none.
+     */
+    readonly reserve: (account: Account, credits: number, budgetId?: string) => Effect.Effect<Hold, QuotaExceeded>
+    /**
+     * `reserve` for a keyed request (R44). The key is written with the hold: of concurrent requests with one key, one
+     * alone gets a hold, over all replicas. The key is free again when the hold ends without a charge. An answer needs no
+     * credits of account or budget.
+     */
+    readonly reserveKeyed: (
+      account: Account,
+      credits: number,
+      request: KeyedRequest,
+      budgetId?: string
+    ) => Effect.Effect<KeyedReservation, QuotaExceeded>
     /**
      * Ends a hold in one transaction: charges the credits of the entries, returns the rest (pack credits first), and
      * writes the entries to the query log. Without entries it returns all. The entries' credits must not exceed the
-     * hold's.
+     * hold's. Where something is charged, the answer is kept under its request's key.
      */
-    readonly settle: (hold: Hold, entries: ReadonlyArray<LogEntry>) => Effect.Effect<Settlement, HoldExpired>
+    readonly settle: (
+      hold: Hold,
+      entries: ReadonlyArray<LogEntry>,
+      answer?: KeyedAnswer
+    ) => Effect.Effect<Settlement, HoldExpired>
+    /**
+     * Charges one search of a hold and writes its entry to the query log, in one transaction. The rest of the hold stays
+     * held until `settle`. Fails also where too little of it is left. An entry that costs nothing is a defect.
+     */
+    readonly settlePart: (hold: Hold, entry: LogEntry) => Effect.Effect<void, HoldExpired>
     /** The account's present allowance. */
     readonly allowance: (account: Account) => Effect.Effect<Allowance>
     /**

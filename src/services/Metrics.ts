@@ -32,7 +32,8 @@ export const processReady = gauge("quarry.ready", {
 export const readinessCheck = gauge("quarry.readiness.check", {
   description: "1 where the latest check was ok: that the database reads, that it would write",
   unit: "{check}",
-  labels: ["check"]
+  labels: ["check"],
+  across: "least"
 })
 
 export const creditsCharged = counter("quarry.credits.charged", {
@@ -110,13 +111,15 @@ export const batchRetries = counter("quarry.ledger.retries", {
 export const ledgerWaiting = gauge("quarry.ledger.waiting", {
   description: "Calls that wait for the ledger's statement before them",
   unit: "{call}",
-  labels: ["operation"]
+  labels: ["operation"],
+  across: "sum"
 })
 
 export const ledgerApart = gauge("quarry.ledger.apart", {
   description: "Accounts sent apart from the others, because somebody else has locked their rows",
   unit: "{account}",
-  labels: ["operation"]
+  labels: ["operation"],
+  across: "sum"
 })
 
 export const holdsOpen = gauge("quarry.ledger.holds", {
@@ -220,23 +223,85 @@ export const databaseWait = histogram("db.client.connection.wait_time", {
 export const databaseConnections = gauge("quarry.database.connections.used", {
   description: "Connections of the pool in use",
   unit: "{connection}",
-  labels: ["db.system.name"]
+  labels: ["db.system.name"],
+  across: "sum"
 })
 
 export const databasePending = gauge("db.client.connection.pending_requests", {
   description: "Statements and transactions that wait for a free connection",
   unit: "{request}",
-  labels: ["db.system.name"]
+  labels: ["db.system.name"],
+  across: "sum"
 })
 
 export const databaseMax = gauge("db.client.connection.max", {
   description: "Connections that the pool may open",
   unit: "{connection}",
-  labels: ["db.system.name"]
+  labels: ["db.system.name"],
+  across: "sum"
 })
 
 export const redisAway = gauge("quarry.redis.away", {
   description: "1 while the breaker before Redis is open, else 0",
   unit: "{process}",
+  labels: []
+})
+
+/** `type` is the provider's name of the event; `outcome`: stored, repeated, ignored, refused, done, postponed. */
+export const billingEvents = counter("quarry.billing.events", {
+  description: "Deliveries of the payment provider by what became of them",
+  unit: "{event}",
+  labels: ["type", "outcome"]
+})
+
+export const billingInboxOldest = gauge("quarry.billing.inbox.oldest", {
+  description: "Age of the oldest delivery whose work is not done; 0 where there is none",
+  unit: "s",
+  labels: []
+})
+
+/** `kind` as in `Drift`. Deliveries that do not come show here. */
+export const billingDrift = counter("quarry.billing.drift", {
+  description: "Differences between the books and the payment provider that a sweep found",
+  unit: "{difference}",
+  labels: ["kind"]
+})
+
+export const billingOwed = gauge("quarry.billing.owed_credits", {
+  description: "Credits of refunded packs that were spent before, over all accounts",
+  unit: "{credit}",
+  labels: []
+})
+
+export const billingSweeps = counter("quarry.billing.sweeps", {
+  description: "Sweeps that compared the books with the payment provider",
+  unit: "{sweep}",
+  labels: ["extent", "outcome"]
+})
+
+/** `channel`: webhook, email. `outcome`: delivered, postponed, given_up, disabled, lost. */
+export const eventDeliveries = counter("quarry.events.deliveries", {
+  description: "Attempts to deliver events to customers by what became of them",
+  unit: "{attempt}",
+  labels: ["channel", "outcome"]
+})
+
+/** Rises while a customer's receiver is down, which is no fault here. */
+export const eventOldest = gauge("quarry.events.oldest", {
+  description: "Age of the oldest event that is not delivered and not given up; 0 where there is none",
+  unit: "s",
+  labels: []
+})
+
+/** Rises when replicas do not make attempts that are due. */
+export const eventOverdue = gauge("quarry.events.overdue", {
+  description: "Time by which the most delayed attempt of a delivery is late; 0 where none is",
+  unit: "s",
+  labels: []
+})
+
+export const eventPending = gauge("quarry.events.pending", {
+  description: "Deliveries of events that wait for an attempt or an answer",
+  unit: "{delivery}",
   labels: []
 })

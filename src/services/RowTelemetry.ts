@@ -1,6 +1,6 @@
 import { Clock, Effect, Exit, Metric } from "effect"
 import type { RowBody } from "../domain/BulkResult.ts"
-import type { Batch, Row } from "./Bulk.ts"
+import type { Batch, Row } from "./Batch.ts"
 import { countSearch } from "./Dispatch.ts"
 import { searchDuration } from "./Metrics.ts"
 import { describeOutcome, describeSearch, type SearchEnd, sampledSpan, TraceQueryText } from "./Tracing.ts"

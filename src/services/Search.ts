@@ -1,27 +1,43 @@
 import { Clock, Context, Effect, Exit, Fiber, Layer, Result, type Tracer } from "effect"
-import type { QuotaExceeded, UpstreamError, UpstreamTimeout } from "../domain/errors.ts"
+import type {
+  IdempotencyInProgress,
+  InvalidRequest,
+  QuotaExceeded,
+  UnsupportedParameter,
+  UpstreamError,
+  UpstreamTimeout
+} from "../domain/errors.ts"
+import { keepSearch, restoreSearch } from "../domain/KeptAnswer.ts"
+import { forbiddenTarget } from "../domain/KeyBounds.ts"
 import type { LogEntry } from "../domain/LogEntry.ts"
-import type { Principal } from "../domain/Principal.ts"
+import { type AccountPrincipal, boundsOf, type Principal } from "../domain/Principal.ts"
 import type { SearchRequest } from "../domain/SearchRequest.ts"
 import type { SearchBody } from "../domain/SearchResult.ts"
 import { countSearch, makeDispatch, toBody, toLogEntry } from "./Dispatch.ts"
+import { keyedRequest, waitForFirst } from "./Idempotency.ts"
 import { Ids } from "./Ids.ts"
-import { type LedgerTimings, makeMetering, type Receipt } from "./Metering.ts"
+import { Limits } from "./Limits.ts"
+import { type LedgerTimings, makeMetering, type OpenHold, type Receipt, type Replay } from "./Metering.ts"
 import { Providers, unservedError } from "./Providers.ts"
 import { RequestId } from "./RequestId.ts"
 import { describeOutcome, describeSearch, TraceQueryText, withSpan } from "./Tracing.ts"
 
 /**
  * A search after its settlement. It is charged and logged, with a body or an upstream error. One whose target nobody
- * serves is neither.
+ * serves is neither, and a replay was both before (R44).
  */
 export interface SearchSettlement {
   readonly body: Result.Result<SearchBody, UpstreamError | UpstreamTimeout>
   readonly receipt: Receipt
-  /** The log entry; undefined where the search was not dispatched. */
+  /** The log entry; undefined where the search was not dispatched for this request. */
   readonly entry: LogEntry | undefined
   readonly timings: LedgerTimings
 }
+
+/** The error of a search that is not run: without credits, or with a key that may not use its target (R50). */
+export type SearchError = QuotaExceeded | UnsupportedParameter
+/** The errors that an idempotency key adds. */
+export type KeyError = InvalidRequest | IdempotencyInProgress
 
 /** Runs one search, from reservation to settlement. */
 export class Search extends Context.Service<
@@ -35,8 +51,19 @@ export class Search extends Context.Service<
     readonly run: (
       principal: Principal,
       request: SearchRequest,
-      onStart?: (settlement: Fiber.Fiber<SearchSettlement, QuotaExceeded>) => void
-    ) => Effect.Effect<SearchSettlement, QuotaExceeded>
+      onStart?: (settlement: Fiber.Fiber<SearchSettlement, SearchError>) => void
+    ) => Effect.Effect<SearchSettlement, SearchError>
+    /**
+     * `run` for a request with an idempotency key (R44): a search that was charged is not run again, and its answer
+     * comes back for nothing. While the first request with the key runs, it waits for as long as a search may take. A
+     * caller who leaves during that wait starts no search.
+     */
+    readonly runKeyed: (
+      principal: AccountPrincipal,
+      request: SearchRequest,
+      key: string,
+      onStart?: (settlement: Fiber.Fiber<SearchSettlement, SearchError | KeyError>) => void
+    ) => Effect.Effect<SearchSettlement, SearchError | KeyError>
   }
 >()("quarry/services/Search") {
   static readonly layer = Layer.effect(
@@ -50,11 +77,18 @@ export class Search extends Context.Service<
       }
       const scope = yield* Effect.scope
 
+      const patience = (yield* Limits).providerTimeout
+
       // Runs in a fiber of its own, with its span: an interruption of the caller ends the wait and not the search.
-      const run: Search["Service"]["run"] = (principal, request, onStart) =>
+      const start = <E>(
+        principal: Principal,
+        request: SearchRequest,
+        reserve: Effect.Effect<OpenHold | Replay, E>,
+        onStart: ((settlement: Fiber.Fiber<SearchSettlement, E | UnsupportedParameter>) => void) | undefined
+      ) =>
         Effect.flatMap(
           Effect.forkIn(
-            withSpan("Search.run", {}, (span) => runSearch(deps, principal, request, span)),
+            withSpan("Search.run", {}, (span) => runSearch(deps, principal, request, span, reserve)),
             scope,
             { startImmediately: true }
           ),
@@ -64,7 +98,13 @@ export class Search extends Context.Service<
           }
         )
 
-      return Search.of({ run })
+      return Search.of({
+        run: (principal, request, onStart) => start(principal, request, deps.metering.reserve(principal, 1), onStart),
+        runKeyed: (principal, request, key, onStart) => {
+          const reserve = deps.metering.reserveKeyed(principal, 1, keyedRequest("query", key, request))
+          return waitForFirst(patience)(start(principal, request, reserve, onStart))
+        }
+      })
     })
   )
 }
@@ -83,20 +123,32 @@ const answerUnserved = Effect.fnUntraced(function* ({ metering }: Deps, principa
   return { body: Result.fail(unservedError), receipt, entry: undefined, timings: { reserveMs: 0, settleMs: 0 } }
 })
 
+/** Answers a search that was charged before (R44). */
+const replay = ({ receipt, text }: Replay, span: Tracer.Span, reserveMs: number): SearchSettlement => {
+  const body = restoreSearch(text)
+  const outcome = Result.isSuccess(body) ? "ok" : body.failure._tag
+  describeOutcome(span, { outcome, credits: 0, cached: false, dispatched: false })
+  return { body, receipt, entry: undefined, timings: { reserveMs, settleMs: 0 } }
+}
+
 /** Runs a search from reservation to settlement. Only the dispatch can be interrupted, so that every hold is settled. */
-const runSearch = Effect.fnUntraced(function* (
+const runSearch = Effect.fnUntraced(function* <E>(
   deps: Deps,
   principal: Principal,
   request: SearchRequest,
-  span: Tracer.Span
-): Effect.fn.Return<SearchSettlement, QuotaExceeded> {
-  const { dispatch, ids, metering, providers } = deps
+  span: Tracer.Span,
+  reserve: Effect.Effect<OpenHold | Replay, E>
+): Effect.fn.Return<SearchSettlement, E | UnsupportedParameter> {
+  const { dispatch, ids, providers } = deps
   describeSearch(span, request, yield* TraceQueryText)
+  const allowed = boundsOf(principal)?.targets
+  if (allowed?.includes(request.target) === false) return yield* forbiddenTarget(request.target, allowed)
   if (!(yield* providers.serves(request.target))) return yield* answerUnserved(deps, principal, span)
   const clock = yield* Clock.Clock
   const startedAt = clock.currentTimeMillisUnsafe()
-  const hold = yield* metering.reserve(principal, 1)
+  const hold = yield* reserve
   const reservedAt = clock.currentTimeMillisUnsafe()
+  if ("text" in hold) return replay(hold, span, reservedAt - startedAt)
   const exit = yield* Effect.exit(Effect.interruptible(dispatch(request)))
   if (Exit.isFailure(exit)) {
     yield* hold.settle([])
@@ -107,10 +159,11 @@ const runSearch = Effect.fnUntraced(function* (
   yield* countSearch("search", entry)
   describeOutcome(span, { ...entry, dispatched: true })
   const answeredAt = clock.currentTimeMillisUnsafe()
-  const receipt = yield* hold.settle([entry])
+  const body = Result.map(exit.value.answer, ({ ranking }) => toBody(entry, ranking))
+  const receipt = yield* hold.settle([entry], () => keepSearch(body))
   const settleMs = clock.currentTimeMillisUnsafe() - answeredAt
   return {
-    body: Result.map(exit.value.answer, ({ ranking }) => toBody(entry, ranking)),
+    body,
     receipt,
     entry,
     timings: { reserveMs: reservedAt - startedAt, settleMs }

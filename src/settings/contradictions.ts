@@ -1,3 +1,4 @@
+import { isLoopbackHost } from "../domain/Network.ts"
 import { type Values, variableOf } from "./table.ts"
 
 /** Settings that mean nothing without each other. */
@@ -14,6 +15,25 @@ const halfPairs = (values: Values): ReadonlyArray<string> =>
     return [`${variableOf(unset)}: not set; ${variableOf(set)} requires it.`]
   })
 
+/** Settings that mean nothing where COMPAT turns nothing on. */
+const compatSettings = ["compatKeylessAccount", "compatKeylessNetworks"] as const
+
+/** Calls without a credential are let in from networks that the internet does not reach, and from nowhere else (R43). */
+const compatFaults = (values: Values): ReadonlyArray<string> => {
+  const { compat, compatKeylessAccount, compatKeylessNetworks, host } = values
+  const set = compatSettings.filter((name) => values[name] !== undefined)
+  if (compat.length === 0) return set.map((name) => `COMPAT: not set; ${variableOf(name)} requires it.`)
+  if (compatKeylessAccount === undefined) {
+    return set.map((name) => `COMPAT_KEYLESS_ACCOUNT: not set; ${variableOf(name)} requires it.`)
+  }
+  return compatKeylessNetworks !== undefined || isLoopbackHost(host)
+    ? []
+    : [
+        `COMPAT_KEYLESS_NETWORKS: not set; COMPAT_KEYLESS_ACCOUNT requires it where HOST is ${JSON.stringify(host)} and not this ` +
+          "machine: name the private networks of the clients, such as 172.16.0.0/12."
+      ]
+}
+
 /** The replicas of one database must have the same secrets, so that they cannot be made at the start. */
 const missingSecrets = (values: Values): ReadonlyArray<string> =>
   values.databaseUrl === undefined
@@ -25,14 +45,43 @@ const missingSecrets = (values: Values): ReadonlyArray<string> =>
             `${variableOf(name)}: not set; DATABASE_URL requires it, the same for every replica. Make one: openssl rand -base64 32`
         )
 
+const products = ["polarProductStarter", "polarProductGrowth", "polarProductBusiness", "polarProductPack"] as const
+
+/** A product says which plan was bought, so that no two plans may have the same. */
+const sameProducts = (values: Values): ReadonlyArray<string> =>
+  products.flatMap((name, index) => {
+    const other = products.slice(0, index).find((it) => values[it] !== undefined && values[it] === values[name])
+    return other === undefined
+      ? []
+      : [`${variableOf(name)}: the same as ${variableOf(other)}; takes a product of its own.`]
+  })
+
+/** Everything that the payment provider needs, so that a deployment cannot take money and miss what was paid. */
+const missingForBilling = (values: Values): ReadonlyArray<string> =>
+  values.billingProvider === undefined
+    ? []
+    : (["polarAccessToken", "polarWebhookSecret", ...products] as const)
+        .filter((name) => values[name] === undefined)
+        .map((name) => `${variableOf(name)}: not set; BILLING_PROVIDER=${values.billingProvider} requires it.`)
+
 const samePort = ({ adminHost, adminPort, host, port }: Values): ReadonlyArray<string> =>
   port === adminPort && host === adminHost
     ? [`ADMIN_PORT: got ${adminPort}, which is PORT too; takes another port.`]
     : []
 
+/** One process alone may open the embedded database. */
+const workersOnEmbedded = ({ databaseUrl, workers }: Values): ReadonlyArray<string> =>
+  workers === 1 || databaseUrl !== undefined
+    ? []
+    : [`WORKERS: got ${workers}; the embedded database takes 1. For more, name a Postgres in DATABASE_URL.`]
+
 /** The faults that no variable shows alone, one line each. */
 export const contradictions = (values: Values): ReadonlyArray<string> => [
   ...missingSecrets(values),
   ...halfPairs(values),
-  ...samePort(values)
+  ...compatFaults(values),
+  ...samePort(values),
+  ...workersOnEmbedded(values),
+  ...missingForBilling(values),
+  ...sameProducts(values)
 ]

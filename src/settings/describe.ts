@@ -41,7 +41,9 @@ const show = (name: Name, value: Values[Name]): Shown => {
   }
   if (hides === "everything") return Array.isArray(value) ? value.map(() => redacted).join(",") : redacted
   if (typeof value === "string") return name === "logLevel" ? value.toLowerCase() : value
-  return Duration.isDuration(value) ? durationText(value) : pairsText(value)
+  // A list or a map without entries is what an unset variable means.
+  if (Array.isArray(value)) return value.join(",") || null
+  return Duration.isDuration(value) ? durationText(value) : pairsText(value) || null
 }
 
 /** The settings by the names of their variables, secrets and passwords in addresses redacted; null is unset. */

@@ -1,4 +1,6 @@
 import { Array as Arr, Duration, Option, Redacted, Schema } from "effect"
+import * as domain from "../domain/CompatShape.ts"
+import { isPrivateNetwork, parseNetwork } from "../domain/Network.ts"
 import { type Target, targets } from "../domain/Target.ts"
 
 /** The form of a variable's text. */
@@ -43,6 +45,9 @@ export const secretText = (takes: string): Form<Redacted.Redacted> => secret(Sch
 /** A name or an address alone: with a scheme, a port or a path in it nothing can be bound. */
 export const hostName = form(matching(/^[\w.:%-]+$/), "a host name or address")
 
+/** The id of a product at the payment provider. */
+export const productId = form(matching(/^[0-9A-Za-z_-]{1,64}$/), "the id of a product at Polar")
+
 /** The secret that signs sessions or digests keys must not be guessed: `openssl rand -base64 32` gives 44 characters. */
 const minSecretCharacters = 32
 
@@ -73,6 +78,12 @@ const digits = (pattern: RegExp) => matching(pattern).pipe(Schema.decodeTo(Schem
 
 export const whole = (minimum: number, maximum: number, takes: string): Form<number> =>
   form(digits(/^[0-9]{1,15}$/).check(Schema.isBetween({ minimum, maximum })), takes)
+
+/** The same, or `auto`. */
+export const wholeOrAuto = (minimum: number, maximum: number, takes: string): Form<number | "auto"> => {
+  const { decode } = whole(minimum, maximum, takes)
+  return { decode: (text) => (text === "auto" ? Option.some("auto") : decode(text)), takes, hides: "nothing" }
+}
 
 export const share = (takes: string): Form<number> =>
   form(digits(/^[0-9]*\.?[0-9]+$/).check(Schema.isBetween({ minimum: 0, maximum: 1 })), takes)
@@ -143,11 +154,26 @@ export const redisAddresses = secret(
   "password"
 )
 
-/** An origin as a browser's `Origin` header writes it, because the two are compared as texts. */
+/** An origin as a browser's `Origin` header writes it, because the two are compared as texts: `*` matches nothing. */
+const origin = textThat((text) => isAddress(web, text) && new URL(text).origin === text && !text.includes("*"))
+
 export const webOrigin = form(
-  textThat((text) => isAddress(web, text) && new URL(text).origin === text),
+  origin,
   "the value of X-Demo-Origin, an origin without a path such as https://www.example.com"
 )
+
+/** The most origins of a list: each response to a page compares its origin with them. */
+const maxOrigins = 100
+
+/** Origins as browsers write them. No `*`: a page that may call the API holds a key or has the demo's credits. */
+export const webOrigins: Form<ReadonlyArray<string>> = {
+  decode: (text) => {
+    const values = text.split(",").map((value) => value.trim())
+    return values.length > maxOrigins ? Option.none() : Option.all(values.map((it) => Schema.decodeOption(origin)(it)))
+  },
+  takes: `at most ${maxOrigins} origins without a path, separated by commas, such as https://app.example.com`,
+  hides: "nothing"
+}
 
 /** An email address with or without a name. */
 export const sender = form(
@@ -155,8 +181,8 @@ export const sender = form(
   "an address such as Quarry <quarry@example.com>"
 )
 
-/** Two during rotation. */
-export const proxySecrets: Form<ReadonlyArray<Redacted.Redacted>> = {
+/** The secret that another service gave us. Two during rotation. */
+export const sharedSecrets: Form<ReadonlyArray<Redacted.Redacted>> = {
   decode: (text) => {
     const secrets = text.split(",").map((secret) => secret.trim())
     const isValid = secrets.length <= 2 && secrets.every((secret) => secret !== "")
@@ -185,6 +211,58 @@ export const engines: Form<Engines> = {
     return Option.some({ ...defaultEngines, ...Object.fromEntries(pairs.map((pair) => [pair?.[1], pair?.[2]])) })
   },
   takes: `target=engine pairs separated by commas, the targets being ${targets.join(", ")}`,
+  hides: "nothing"
+}
+
+/** Names of other services' shapes, each once. */
+export const compatShapes: Form<ReadonlyArray<domain.CompatShape>> = {
+  decode: (text) => {
+    const names = new Set(text.split(",").map((name) => name.trim()))
+    const shapes = domain.compatShapes.filter((shape) => names.has(shape))
+    return shapes.length === names.size ? Option.some(shapes) : Option.none()
+  },
+  takes: `names separated by commas, of ${domain.compatShapes.join(", ")}`,
+  hides: "nothing"
+}
+
+/** The most names of engines that are mapped. */
+const maxEngines = 100
+
+/** Targets by the names of engines that clients send, in lower case. */
+export const compatEngines: Form<Readonly<Record<string, Target>>> = {
+  decode: (text) => {
+    const pairs = text.split(",").flatMap((pair) => {
+      const [, name, target] = /^\s*([^=]*\S)\s*=\s*([a-z_]+)\s*$/.exec(pair) ?? []
+      const known = targets.find((it) => it === target)
+      return name === undefined || known === undefined ? [] : [[name.toLowerCase(), known] as const]
+    })
+    const named = Object.fromEntries(pairs)
+    const isValid = Object.keys(named).length === text.split(",").length && pairs.length <= maxEngines
+    return isValid ? Option.some(named) : Option.none()
+  },
+  takes: `engine=target pairs separated by commas, each engine once, the targets being ${targets.join(", ")}`,
+  hides: "nothing"
+}
+
+export const accountId = form(
+  matching(/^acc_[0-9a-f]{32}$/),
+  "the id of an account, such as account list prints: acc_…"
+)
+
+/** The most networks of a list: each call without a key is compared with all of them. */
+const maxNetworks = 100
+
+/** Networks that the internet does not reach. */
+export const privateNetworks: Form<ReadonlyArray<string>> = {
+  decode: (text) => {
+    const networks = text.split(",").map((part) => part.trim())
+    const isValid = networks.every((network) => {
+      const parsed = parseNetwork(network)
+      return parsed !== undefined && isPrivateNetwork(parsed)
+    })
+    return isValid && networks.length <= maxNetworks ? Option.some(networks) : Option.none()
+  },
+  takes: `at most ${maxNetworks} private networks separated by commas, such as 172.16.0.0/12 or fd00::/8`,
   hides: "nothing"
 }
 

@@ -45,6 +45,8 @@ const exportProtocol = setting(
 )
 const exporter = setting(forms.oneOf(["otlp", "none"], "otlp or none"), "otlp")
 
+const product = optional(forms.productId)
+
 const millis = (fallback: number) =>
   setting(forms.whole(1, 3_600_000, "a whole number of milliseconds from 1 to 3600000"), fallback)
 
@@ -59,6 +61,7 @@ export const table = {
   port: setting(forms.whole(1, 65_535, port), 3000),
   adminHost: setting(forms.hostName, "127.0.0.1"),
   adminPort: setting(forms.whole(0, 65_535, `${port}, or 0 for no private listener`), 9464),
+  workers: setting(forms.wholeOrAuto(1, 256, "a whole number of processes from 1 to 256, or auto for one a core"), 1),
   baseUrl: optional(forms.hostAddress),
   databaseUrl: optional(
     forms.serverAddress(["postgres:", "postgresql:"], "postgres://user:password@host:port/database")
@@ -93,7 +96,12 @@ export const table = {
     10_000
   ),
   demoOrigin: optional(forms.webOrigin),
-  marketplaceProxySecret: optional(forms.proxySecrets),
+  corsOrigins: optional(forms.webOrigins),
+  compat: setting(forms.compatShapes, []),
+  compatEngines: setting(forms.compatEngines, {}),
+  compatKeylessAccount: optional(forms.accountId),
+  compatKeylessNetworks: optional(forms.privateNetworks),
+  marketplaceProxySecret: optional(forms.sharedSecrets),
   marketplacePlan: optional(
     forms.oneOf(paidPlans, `${paidPlans.join(", ")} (the trial belongs to an email address, and subscribers have none)`)
   ),
@@ -103,6 +111,8 @@ export const table = {
   githubClientSecret: optional(forms.secretText("the client's secret")),
   smtpUrl: optional(forms.serverAddress(["smtp:", "smtps:"], "smtp://user:password@host:port, or smtps://")),
   emailFrom: optional(forms.sender),
+  webhooksAllowPrivate: setting(forms.boolean("true, or false where customers are strangers"), false),
+  compression: setting(forms.oneOf(["on", "off"], "on or off"), "off"),
   trustedProxyHops: setting(forms.whole(0, 100, "a whole number of proxies from 0 to 100"), 0),
   queryLogRetention: setting(
     forms.duration("1 day", "3650 days", "a duration from 1 day to 3650 days, such as 90 days"),
@@ -148,7 +158,17 @@ export const table = {
   otelBspMaxExportBatchSize: count(512),
   otelMetricExportInterval: millis(60_000),
   traceQueryText: setting(forms.boolean(), false),
-  billingProvider: optional(forms.oneOf(["polar"], "polar"))
+  billingProvider: optional(forms.oneOf(["polar"], "polar")),
+  polarAccessToken: optional(forms.secretText("an organization access token of Polar, such as polar_oat_…")),
+  polarWebhookSecret: optional(forms.sharedSecrets),
+  polarServer: setting(forms.oneOf(["production", "sandbox"], "production or sandbox"), "production"),
+  polarBaseUrl: optional(forms.hostAddress),
+  polarProductStarter: product,
+  polarProductGrowth: product,
+  polarProductBusiness: product,
+  polarProductPack: product,
+  billingGrace: setting(forms.duration(0, "30 days", "a duration up to 30 days, such as 3 days"), Duration.days(3)),
+  billingCheckout: setting(forms.oneOf(["open", "closed"], "open, or closed where plans are sold elsewhere"), "open")
 }
 
 type Table = typeof table

@@ -12,6 +12,7 @@ import {
   termsOf
 } from "../services/Accounts.ts"
 import { Ids } from "../services/Ids.ts"
+import { noticePeriod, noticePlan } from "./events.ts"
 import { enterPeriod, MemoryStore } from "./MemoryStore.ts"
 
 /** The value, or the failure that there is no such account. */
@@ -25,14 +26,32 @@ const enter = (store: MemoryStore["Service"], account: Account, now: number, quo
   return allowance
 }
 
+/** Forgets the account's customer at the payment provider, and queues its removal there. */
+const leaveProvider = ({ billing }: MemoryStore["Service"], accountId: string, dueAt: number): void => {
+  const billed = billing.accounts.get(accountId)
+  if (billed?.customerId === undefined) return
+  const { customerId } = billed
+  billing.removals.set(customerId, { removal: { customerId, accountId, attempts: 0 }, dueAt })
+  billed.customerId = undefined
+}
+
+const removeEvents = ({ events }: MemoryStore["Service"], accountId: string): void => {
+  events.settings.delete(accountId)
+  for (const [id, { endpoint }] of events.endpoints) if (endpoint.accountId === accountId) events.endpoints.delete(id)
+  events.deliveries = events.deliveries.filter(({ event }) => event.accountId !== accountId)
+}
+
 const remove = Effect.fnUntraced(function* (store: MemoryStore["Service"], id: string) {
   yield* orNotFound(store.accounts.get(id), id)
   const now = yield* Clock.currentTimeMillis
   store.accounts.delete(id)
+  removeEvents(store, id)
+  leaveProvider(store, id, now)
   for (const [user, account] of store.subscribers) if (account === id) store.subscribers.delete(user)
   for (const [secret, key] of store.keys) {
     if (key.accountId !== id) continue
-    store.keys.set(secret, { ...key, label: "", hint: "", revokedAt: key.revokedAt ?? now })
+    store.keys.set(secret, { ...key, label: "", hint: "", revokedAt: Math.min(key.revokedAt ?? now, now) })
+    store.bounds.delete(key.originId)
   }
 })
 
@@ -65,8 +84,14 @@ const setPlan = Effect.fnUntraced(function* (store: MemoryStore["Service"], id: 
   const { plan } = choice
   const cycleStart = plan === "trial" ? undefined : (choice.cycleStart ?? stored.account.cycleStart)
   const now = yield* Clock.currentTimeMillis
-  stored.account = { ...stored.account, plan, quota, concurrency, cycleStart }
+  const { next: _, packRate: __, ...kept } = stored.account
+  const { plan: planBefore } = kept
+  const rate = choice.packRate === undefined ? {} : { packRate: choice.packRate }
+  stored.account = { ...kept, plan, quota, concurrency, cycleStart, ...rate }
+  const before = stored.allowance
   stored.allowance = enter(store, stored.account, now, quota)
+  noticePlan(store, stored, planBefore, now)
+  if (stored.allowance !== before) noticePeriod(store, stored, before, now)
   return stored.account
 })
 
@@ -87,6 +112,40 @@ const list = (store: MemoryStore["Service"], query: AccountQuery): ReadonlyArray
   return page.filter(matches).slice(0, query.limit)
 }
 
+const byEmail = (store: MemoryStore["Service"], address: string) =>
+  [...store.accounts.values()].find(({ account }) => address !== "" && account.email === address)
+
+const create = Effect.fnUntraced(function* (
+  store: MemoryStore["Service"],
+  ids: Ids["Service"],
+  choice: PlanChoice & { readonly email: string }
+) {
+  const { concurrency, quota } = yield* termsOf(choice)
+  const email = normalizeEmail(choice.email)
+  yield* requireTrialAddress(choice.plan, email)
+  const id = yield* ids.make("acc_")
+  const now = yield* Clock.currentTimeMillis
+  if (byEmail(store, email) !== undefined) return yield* AccountError.taken(email)
+  const { cycleStart, plan } = choice
+  const terms = { plan, quota, concurrency, cycleStart }
+  const account: Account = {
+    id,
+    email,
+    ...terms,
+    createdAt: now,
+    suspendedAt: undefined,
+    ...(choice.packRate === undefined ? {} : { packRate: choice.packRate })
+  }
+  store.accounts.set(id, {
+    account,
+    allowance: enter(store, account, now, choice.quota),
+    balance: 0,
+    owed: 0,
+    fillings: 0
+  })
+  return account
+})
+
 /** Accounts without a database. */
 export const layer: Layer.Layer<Accounts, never, MemoryStore | Ids> = Layer.effect(
   Accounts,
@@ -94,35 +153,12 @@ export const layer: Layer.Layer<Accounts, never, MemoryStore | Ids> = Layer.effe
     const store = yield* MemoryStore
     const ids = yield* Ids
 
-    const byEmail = (address: string) =>
-      [...store.accounts.values()].find(({ account }) => address !== "" && account.email === address)
-
     return Accounts.of({
-      create: Effect.fnUntraced(function* (choice) {
-        const { concurrency, quota } = yield* termsOf(choice)
-        const email = normalizeEmail(choice.email)
-        yield* requireTrialAddress(choice.plan, email)
-        const id = yield* ids.make("acc_")
-        const now = yield* Clock.currentTimeMillis
-        if (byEmail(email) !== undefined) return yield* AccountError.taken(email)
-        const { cycleStart, plan } = choice
-        const account: Account = {
-          id,
-          email,
-          plan,
-          quota,
-          concurrency,
-          cycleStart,
-          createdAt: now,
-          suspendedAt: undefined
-        }
-        store.accounts.set(id, { account, allowance: enter(store, account, now, choice.quota), balance: 0 })
-        return account
-      }),
+      create: (choice) => create(store, ids, choice),
       byId: (id) => Effect.map(orNotFound(store.accounts.get(id), id), ({ account }) => account),
       byEmail: (email) => {
         const address = normalizeEmail(email)
-        return Effect.map(orNotFound(byEmail(address), address), ({ account }) => account)
+        return Effect.map(orNotFound(byEmail(store, address), address), ({ account }) => account)
       },
       setPlan: (id, choice) => setPlan(store, id, choice),
       ofSubscriber: Effect.fnUntraced(function* (user, plan) {
@@ -145,7 +181,13 @@ export const layer: Layer.Layer<Accounts, never, MemoryStore | Ids> = Layer.effe
           suspendedAt: undefined
         }
         store.subscribers.set(user, account.id)
-        store.accounts.set(account.id, { account, allowance: enter(store, account, now, undefined), balance: 0 })
+        store.accounts.set(account.id, {
+          account,
+          allowance: enter(store, account, now, undefined),
+          balance: 0,
+          owed: 0,
+          fillings: 0
+        })
         return account
       }),
       setEmail: (id, email) => setEmail(store, id, email),

@@ -4,14 +4,19 @@ import { rank, type UpstreamRow } from "../domain/Organic.ts"
 import { Ranking } from "../domain/Ranking.ts"
 import type { SearchRequest } from "../domain/SearchRequest.ts"
 import * as MarketplaceProxy from "../layers/auth/MarketplaceProxy.ts"
+import * as Unwired from "../layers/billing/Unwired.ts"
 import * as IdsRandom from "../layers/Ids.ts"
 import * as RateLimiterMemory from "../layers/memory/RateLimiterMemory.ts"
 import * as ResultCacheMemory from "../layers/memory/ResultCacheMemory.ts"
 import { AccountRemoval } from "../services/AccountRemoval.ts"
 import type { Accounts } from "../services/Accounts.ts"
+import type { Billing } from "../services/Billing.ts"
+import type { BillingBooks } from "../services/BillingBooks.ts"
 import { Bulk } from "../services/Bulk.ts"
 import { Credentials } from "../services/Credentials.ts"
 import { Deployment } from "../services/Deployment.ts"
+import type { EventBooks } from "../services/EventBooks.ts"
+import { EventEmails } from "../services/EventEmails.ts"
 import type * as Ids from "../services/Ids.ts"
 import type { KeyStore } from "../services/KeyStore.ts"
 import type { Ledger } from "../services/Ledger.ts"
@@ -19,13 +24,17 @@ import { Providers } from "../services/Providers.ts"
 import type { QueryLog } from "../services/QueryLog.ts"
 import type { RateLimiter } from "../services/RateLimiter.ts"
 import { Search } from "../services/Search.ts"
+import { Webhooks } from "../services/Webhooks.ts"
 import * as AccountsMemory from "./AccountsMemory.ts"
 import * as AuditMemory from "./AuditMemory.ts"
+import * as BillingBooksMemory from "./BillingBooksMemory.ts"
+import * as EventBooksMemory from "./EventBooksMemory.ts"
 import * as KeyStoreMemory from "./KeyStoreMemory.ts"
 import * as LedgerMemory from "./LedgerMemory.ts"
 import { MemoryStore } from "./MemoryStore.ts"
 import * as QueryLogMemory from "./QueryLogMemory.ts"
 import * as SessionsMemory from "./SessionsMemory.ts"
+import * as WebhookClientMemory from "./WebhookClientMemory.ts"
 
 /*
  * All services in memory, for tests of code that uses them. They need no database, network or real clock. The rules of
@@ -36,6 +45,8 @@ import * as SessionsMemory from "./SessionsMemory.ts"
 export const storage = Layer.mergeAll(
   AccountsMemory.layer,
   AuditMemory.layer,
+  BillingBooksMemory.layer,
+  EventBooksMemory.layer,
   KeyStoreMemory.layer,
   LedgerMemory.layer(),
   QueryLogMemory.layer
@@ -61,9 +72,20 @@ export interface Options {
   readonly limiter?: Layer.Layer<RateLimiter>
   /** Turns the keyless demo on. */
   readonly demoOrigin?: string
+  /** Origins whose pages may call the API. */
+  readonly corsOrigins?: ReadonlyArray<string>
   /** Turns the marketplace on, with the growth plan for its subscribers. */
   readonly marketplaceSecret?: Redacted.Redacted
+  /** Without it nothing can be bought. */
+  readonly billing?: Layer.Layer<Billing, never, Accounts | BillingBooks>
 }
+
+/** A deployment without a mail server, and a link that stops the emails of the account whose id it is. */
+export const eventEmails = Layer.succeed(EventEmails, {
+  delivers: false,
+  send: () => Effect.void,
+  accountOf: (token) => token
+})
 
 const defaultCacheTtl = Duration.minutes(5)
 
@@ -73,19 +95,35 @@ const origin = "http://quarry.test"
 
 /** Every service over a storage: searches, batches, credentials, sessions, rate limits. */
 export const layerOver = <S, E, R>(
-  storage: Layer.Layer<Accounts | Ids.Ids | KeyStore | Ledger | QueryLog | S, E, R>,
+  storage: Layer.Layer<Accounts | BillingBooks | EventBooks | Ids.Ids | KeyStore | Ledger | QueryLog | S, E, R>,
   providers: Layer.Layer<Providers>,
   options: Options = {}
 ) => {
-  const { cacheTtl = defaultCacheTtl, demoOrigin, limiter = RateLimiterMemory.layer(), marketplaceSecret } = options
+  const {
+    billing = Unwired.layer,
+    cacheTtl = defaultCacheTtl,
+    corsOrigins = [],
+    demoOrigin,
+    marketplaceSecret
+  } = options
+  const { limiter = RateLimiterMemory.layer() } = options
   const secrets = marketplaceSecret === undefined ? [] : [marketplaceSecret]
-  return Layer.mergeAll(Search.layer, Bulk.layer, Credentials.layer, AccountRemoval.layer).pipe(
+  return Layer.mergeAll(
+    Search.layer,
+    Bulk.layer,
+    Credentials.layer,
+    AccountRemoval.layer,
+    Webhooks.layer,
+    billing
+  ).pipe(
     Layer.provide(MarketplaceProxy.layer({ secrets, plan: "growth" })),
     Layer.provideMerge(SessionsMemory.layer),
-    Layer.provideMerge(Layer.succeed(Deployment, { origin, demoOrigin })),
+    Layer.provideMerge(Layer.succeed(Deployment, { origin, demoOrigin, corsOrigins })),
     Layer.provideMerge(
       Layer.mergeAll(
         storage,
+        WebhookClientMemory.layer,
+        eventEmails,
         limiter,
         ResultCacheMemory.layer({ ttl: cacheTtl, capacity: maxCachedAnswers }),
         providers

@@ -1,112 +1,215 @@
 import { Clock, Effect, Layer, Redacted } from "effect"
-import { type ApiKey, isSecret, type KeyMode, makeSecret, secretHint } from "../domain/ApiKey.ts"
-import { type NotFound, unauthorized } from "../domain/errors.ts"
+import { type ApiKey, isSecret, makeSecret, secretHint } from "../domain/ApiKey.ts"
+import { budgetPeriodAt } from "../domain/Budget.ts"
+import { unauthorized } from "../domain/errors.ts"
+import { type BoundsChange, changeBounds, readNetworks, unbounded } from "../domain/KeyBounds.ts"
+import type { KeyPrincipal, PrincipalBounds } from "../domain/Principal.ts"
 import { noSuchAccount } from "../services/Accounts.ts"
 import { Ids } from "../services/Ids.ts"
 import {
   KeyStore,
   lastUsedStepMs,
   maxActiveKeys,
+  maxGraces,
   maxRevokedListed,
+  type NewKeyOptions,
   noActiveKey,
   noSuchKey,
+  requireFuture,
+  tooManyGraces,
   tooManyKeys
 } from "../services/KeyStore.ts"
-import { MemoryStore } from "./MemoryStore.ts"
+import { noticeNewKey, noticeRevokedKey } from "./events.ts"
+import { enterSpending, MemoryStore, type StoredKey } from "./MemoryStore.ts"
+
+type Store = MemoryStore["Service"]
+
+interface Deps {
+  readonly store: Store
+  readonly ids: Ids["Service"]
+}
+
+const isActive = ({ revokedAt }: StoredKey, now: number): boolean => revokedAt === undefined || revokedAt > now
+
+const toApiKey = (store: Store, { originId, ...key }: StoredKey, now: number): ApiKey => {
+  const bounds = store.bounds.get(originId) ?? unbounded
+  const { budget } = bounds
+  const spending =
+    budget === undefined
+      ? undefined
+      : {
+          credits: enterSpending(store, originId, budget, now).credits,
+          resetsAt: budgetPeriodAt(budget.period, now).end
+        }
+  return { ...key, bounds, spending }
+}
 
 /** Active keys and the last revoked ones, newest first. */
-const list = (store: MemoryStore["Service"], accountId: string): ReadonlyArray<ApiKey> => {
+const list = (store: Store, accountId: string, now: number): ReadonlyArray<ApiKey> => {
   const own = [...store.keys.values()].filter((key) => key.accountId === accountId)
-  const revoked = own
-    .filter((key) => key.revokedAt !== undefined)
-    .sort((a, b) => (b.revokedAt ?? 0) - (a.revokedAt ?? 0))
-  return [...own.filter((key) => key.revokedAt === undefined), ...revoked.slice(0, maxRevokedListed)].sort(
-    (a, b) => b.createdAt - a.createdAt
-  )
+  const revoked = own.filter((key) => !isActive(key, now)).sort((a, b) => (b.revokedAt ?? 0) - (a.revokedAt ?? 0))
+  return [...own.filter((key) => isActive(key, now)), ...revoked.slice(0, maxRevokedListed)]
+    .sort((a, b) => b.createdAt - a.createdAt)
+    .map((key) => toApiKey(store, key, now))
 }
 
-const listAll = (store: MemoryStore["Service"], after: string | undefined, limit: number): ReadonlyArray<ApiKey> => {
-  const newestFirst = (a: ApiKey, b: ApiKey) => b.createdAt - a.createdAt || (a.id < b.id ? 1 : -1)
+const listAll = (store: Store, after: string | undefined, limit: number, now: number): ReadonlyArray<ApiKey> => {
+  const newestFirst = (a: StoredKey, b: StoredKey) => b.createdAt - a.createdAt || (a.id < b.id ? 1 : -1)
   const all = [...store.keys.values()].sort(newestFirst)
   const start = after === undefined ? 0 : all.findIndex(({ id }) => id === after) + 1
-  return after !== undefined && start === 0 ? [] : all.slice(start, start + limit)
+  const page = after !== undefined && start === 0 ? [] : all.slice(start, start + limit)
+  return page.map((key) => toApiKey(store, key, now))
 }
 
-const revokeAll = Effect.fnUntraced(function* (store: MemoryStore["Service"], accountId: string) {
-  const revokedAt = yield* Clock.currentTimeMillis
-  const active = [...store.keys].filter(([, key]) => key.accountId === accountId && key.revokedAt === undefined)
-  const revoked = active.map(([secret, key]) => [secret, { ...key, revokedAt }] as const)
+/** Ends keys that are active. */
+const end = (store: Store, revokedAt: number, isMeant: (key: StoredKey) => boolean): ReadonlyArray<StoredKey> => {
+  const revoked = [...store.keys]
+    .filter(([, key]) => isMeant(key))
+    .map(([secret, key]) => [secret, { ...key, revokedAt }] as const)
   for (const [secret, key] of revoked) store.keys.set(secret, key)
   return revoked.map(([, key]) => key)
+}
+
+const find = (store: Store, id: string, accountId: string | undefined, is: (key: StoredKey) => boolean) => {
+  const named = [...store.keys.values()].find((key) => key.id === id)
+  const isOwn = named !== undefined && (accountId === undefined || named.accountId === accountId)
+  if (isOwn && is(named)) return Effect.succeed(named)
+  return Effect.fail(accountId === undefined ? noActiveKey(id) : noSuchKey)
+}
+
+const isUnrevoked = ({ revokedAt }: StoredKey): boolean => revokedAt === undefined
+
+const revoke = Effect.fnUntraced(function* ({ store }: Deps, id: string, accountId: string | undefined) {
+  const now = yield* Clock.currentTimeMillis
+  const key = yield* find(store, id, accountId, (it) => isActive(it, now))
+  const isMeant = (it: StoredKey) =>
+    it.id === id || (isUnrevoked(key) && it.originId === key.originId && isActive(it, now))
+  end(store, now, isMeant)
+  if (isUnrevoked(key)) noticeRevokedKey(store, key, now)
+  return toApiKey(store, { ...key, revokedAt: now }, now)
 })
 
-/** API keys without a database, and without answers kept from before. */
+/** A key that is to be made. A rotation's has an origin, and the key that it replaces. */
+interface Issue extends NewKeyOptions {
+  readonly accountId: string
+  readonly originId: string | undefined
+  readonly previousId: string | undefined
+}
+
+const issue = Effect.fnUntraced(function* (
+  { ids, store }: Deps,
+  { accountId, bounds, label, mode, originId, previousId }: Issue
+) {
+  if (!store.accounts.has(accountId)) return yield* noSuchAccount(accountId)
+  const secret = makeSecret(mode, yield* ids.entropy(32))
+  const id = yield* ids.make("key_")
+  const createdAt = yield* Clock.currentTimeMillis
+  const key: StoredKey = {
+    id,
+    accountId,
+    label,
+    mode,
+    hint: secretHint(secret),
+    createdAt,
+    lastUsedAt: undefined,
+    revokedAt: undefined,
+    originId: originId ?? id
+  }
+  store.keys.set(secret, key)
+  noticeNewKey(store, key, previousId, createdAt)
+  if (bounds !== undefined) store.bounds.set(key.originId, changeBounds(unbounded, bounds))
+  return { key: toApiKey(store, key, createdAt), secret: Redacted.make(secret) }
+})
+
+const create = Effect.fnUntraced(function* (deps: Deps, accountId: string, options: NewKeyOptions) {
+  yield* requireFuture(options.bounds, yield* Clock.currentTimeMillis)
+  const active = [...deps.store.keys.values()].filter((key) => key.accountId === accountId && isUnrevoked(key))
+  if (active.length >= maxActiveKeys) return yield* tooManyKeys
+  return yield* issue(deps, { ...options, accountId, originId: undefined, previousId: undefined })
+})
+
+const rotate = Effect.fnUntraced(function* (
+  deps: Deps,
+  id: string,
+  accountId: string | undefined,
+  graceSeconds: number
+) {
+  const { store } = deps
+  const now = yield* Clock.currentTimeMillis
+  const key = yield* find(store, id, accountId, isUnrevoked)
+  const graces = [...store.keys.values()].filter((it) => it.originId === key.originId && isActive(it, now)).length - 1
+  if (graceSeconds > 0 && graces >= maxGraces) return yield* tooManyGraces
+  end(store, now + graceSeconds * 1000, (it) => it.id === id)
+  const { accountId: owner, label, mode, originId } = key
+  return yield* issue(deps, { accountId: owner, label, mode, originId, previousId: id })
+})
+
+const bind = Effect.fnUntraced(function* (
+  { store }: Deps,
+  id: string,
+  accountId: string | undefined,
+  change: BoundsChange
+) {
+  const now = yield* Clock.currentTimeMillis
+  yield* requireFuture(change, now)
+  const key = yield* find(store, id, accountId, isUnrevoked)
+  store.bounds.set(key.originId, changeBounds(store.bounds.get(key.originId) ?? unbounded, change))
+  return toApiKey(store, key, now)
+})
+
+const revokeAll = Effect.fnUntraced(function* ({ store }: Deps, accountId: string) {
+  const now = yield* Clock.currentTimeMillis
+  const unrevoked = [...store.keys.values()].filter((key) => key.accountId === accountId && isUnrevoked(key))
+  const revoked = end(store, now, (key) => key.accountId === accountId && isActive(key, now))
+  for (const key of unrevoked) noticeRevokedKey(store, key, now)
+  return revoked.map((key) => toApiKey(store, key, now))
+})
+
+const principalBounds = (store: Store, originId: string): { bounds?: PrincipalBounds } => {
+  const { budget, networks, targets } = store.bounds.get(originId) ?? unbounded
+  if (budget === undefined && networks === undefined && targets === undefined) return {}
+  const budgetId = budget === undefined ? undefined : originId
+  return { bounds: { budgetId, targets, networks: networks && readNetworks(networks) } }
+}
+
+const authenticate = Effect.fnUntraced(function* ({ store }: Deps, secret: Redacted.Redacted) {
+  const text = Redacted.value(secret)
+  const now = yield* Clock.currentTimeMillis
+  const key = isSecret(text) ? store.keys.get(text) : undefined
+  const stored = key === undefined ? undefined : store.accounts.get(key.accountId)
+  if (key === undefined || stored === undefined || !isActive(key, now)) return yield* unauthorized
+  const expiresAt = store.bounds.get(key.originId)?.expiresAt
+  if (expiresAt !== undefined && expiresAt <= now) return yield* unauthorized
+  if (key.lastUsedAt === undefined || key.lastUsedAt <= now - lastUsedStepMs) {
+    store.keys.set(text, { ...key, lastUsedAt: now })
+  }
+  const { id, label, mode, originId } = key
+  const principal: KeyPrincipal = {
+    _tag: "key",
+    account: stored.account,
+    key: { id, label, mode, ...principalBounds(store, originId) }
+  }
+  return principal
+})
+
+/** API keys without a database, and without answers kept from before. Each operation is one synchronous step. */
 export const layer: Layer.Layer<KeyStore, never, MemoryStore | Ids> = Layer.effect(
   KeyStore,
   Effect.gen(function* () {
     const store = yield* MemoryStore
-    const ids = yield* Ids
-
-    const issue = Effect.fnUntraced(function* (accountId: string, label: string, mode: KeyMode) {
-      if (!store.accounts.has(accountId)) {
-        return yield* noSuchAccount(accountId)
-      }
-      const secret = makeSecret(mode, yield* ids.entropy(32))
-      const key: ApiKey = {
-        id: yield* ids.make("key_"),
-        accountId,
-        label,
-        mode,
-        hint: secretHint(secret),
-        createdAt: yield* Clock.currentTimeMillis,
-        lastUsedAt: undefined,
-        revokedAt: undefined
-      }
-      store.keys.set(secret, key)
-      return { key, secret: Redacted.make(secret) }
-    })
-
-    const revoke = Effect.fnUntraced(function* (id: string, missing: NotFound, accountId?: string) {
-      const now = yield* Clock.currentTimeMillis
-      for (const [secret, key] of store.keys) {
-        if (key.id !== id || key.revokedAt !== undefined) continue
-        if (accountId !== undefined && key.accountId !== accountId) continue
-        const revoked = { ...key, revokedAt: now }
-        store.keys.set(secret, revoked)
-        return revoked
-      }
-      return yield* missing
-    })
-
-    /** One synchronous step after the other: nobody else is between the end of the old key and the new one. */
-    const replace = ({ accountId, label, mode }: ApiKey) => issue(accountId, label, mode)
-
+    const deps: Deps = { store, ids: yield* Ids }
     return KeyStore.of({
-      authenticate: Effect.fnUntraced(function* (secret) {
-        const text = Redacted.value(secret)
-        const key = isSecret(text) ? store.keys.get(text) : undefined
-        const stored = key === undefined ? undefined : store.accounts.get(key.accountId)
-        if (key === undefined || stored === undefined || key.revokedAt !== undefined) return yield* unauthorized
-        const now = yield* Clock.currentTimeMillis
-        if (key.lastUsedAt === undefined || key.lastUsedAt <= now - lastUsedStepMs) {
-          store.keys.set(text, { ...key, lastUsedAt: now })
-        }
-        return { _tag: "key", account: stored.account, key: { id: key.id, label: key.label, mode: key.mode } }
-      }),
-      create: Effect.fnUntraced(function* (accountId, { label, mode }) {
-        const active = [...store.keys.values()].filter(
-          (key) => key.accountId === accountId && key.revokedAt === undefined
-        )
-        if (active.length >= maxActiveKeys) return yield* tooManyKeys
-        return yield* issue(accountId, label, mode)
-      }),
-      list: (accountId) => Effect.sync(() => list(store, accountId)),
-      listAll: (page) => Effect.sync(() => listAll(store, page.after, page.limit)),
-      revokeAll: (accountId) => revokeAll(store, accountId),
-      revoke: (id) => revoke(id, noActiveKey(id)),
-      rotate: (id) => Effect.flatMap(revoke(id, noActiveKey(id)), replace),
-      revokeOwn: (accountId, id) => revoke(id, noSuchKey, accountId),
-      rotateOwn: (accountId, id) => Effect.flatMap(revoke(id, noSuchKey, accountId), replace)
+      authenticate: (secret) => authenticate(deps, secret),
+      create: (accountId, options) => create(deps, accountId, options),
+      list: (accountId) => Effect.map(Clock.currentTimeMillis, (now) => list(store, accountId, now)),
+      listAll: ({ after, limit }) => Effect.map(Clock.currentTimeMillis, (now) => listAll(store, after, limit, now)),
+      revokeAll: (accountId) => revokeAll(deps, accountId),
+      revoke: (id) => revoke(deps, id, undefined),
+      rotate: (id, graceSeconds = 0) => rotate(deps, id, undefined, graceSeconds),
+      bind: (id, change) => bind(deps, id, undefined, change),
+      revokeOwn: (accountId, id) => revoke(deps, id, accountId),
+      rotateOwn: (accountId, id, graceSeconds = 0) => rotate(deps, id, accountId, graceSeconds),
+      bindOwn: (accountId, id, change) => bind(deps, id, accountId, change)
     })
   })
 )

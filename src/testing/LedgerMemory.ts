@@ -1,5 +1,5 @@
 import { Clock, Duration, Effect, Layer } from "effect"
-import { type Allowance, giveBack, split } from "../domain/Account.ts"
+import { type Allowance, accountAt, giveBack, split } from "../domain/Account.ts"
 import { NotFound, QuotaExceeded } from "../domain/errors.ts"
 import type { LogEntry } from "../domain/LogEntry.ts"
 import { Ids } from "../services/Ids.ts"
@@ -10,10 +10,15 @@ import {
   GrantDiffers,
   type Hold,
   HoldExpired,
+  type KeyedAnswer,
+  type KeyedRequest,
+  type KeyedReservation,
   Ledger,
   type Repair
 } from "../services/Ledger.ts"
-import { enterPeriod, type LedgerEntry, MemoryStore, type StoredAccount } from "./MemoryStore.ts"
+import { addCredits } from "./credits.ts"
+import { noticePeriod, noticePlan, noticeUse } from "./events.ts"
+import { enterPeriod, enterSpending, type LedgerEntry, MemoryStore, type StoredAccount } from "./MemoryStore.ts"
 
 export interface LedgerOptions {
   /** Lifetime of a hold that is not settled. */
@@ -41,9 +46,12 @@ export const layer = (options: LedgerOptions = {}): Layer.Layer<Ledger, never, M
         leaseMs: Duration.toMillis(options.lease ?? defaultLease)
       }
       return Ledger.of({
-        reserve: (account, credits) => reserve(deps, account.id, credits),
+        reserve: (account, credits, budgetId) => reserve(deps, account.id, credits, budgetId),
         allowance: (account) => allowance(deps.store, account.id),
-        settle: (hold, entries) => settle(deps.store, hold, entries),
+        reserveKeyed: (account, credits, request, budgetId) =>
+          reserveKeyed(deps, account.id, credits, request, budgetId),
+        settle: (hold, entries, answer) => settle(deps.store, hold, entries, answer),
+        settlePart: (hold, entry) => settlePart(deps, hold, entry),
         grant: (accountId, credits, reason, idempotencyKey) => grant(deps, accountId, credits, reason, idempotencyKey),
         adjust: (adjustment) => adjust(deps, adjustment),
         sweep: Effect.map(Clock.currentTimeMillis, (now) => sweep(deps.store, now)),
@@ -58,10 +66,28 @@ const find = (store: Store, accountId: string): Effect.Effect<StoredAccount> => 
   return stored === undefined ? Effect.die(new Error(`account ${accountId} does not exist`)) : Effect.succeed(stored)
 }
 
+/** Makes a change of plan that is due. The period of the new plan is opened like any other. */
+const advance = (store: Store, stored: StoredAccount, now: number): void => {
+  const account = accountAt(stored.account, now)
+  if (account === stored.account) return
+  const { plan } = stored.account
+  stored.account = account
+  noticePlan(store, stored, plan, now)
+  if (account.plan !== "trial") return
+  const { allowance, isNew } = enterPeriod(store, account, now)
+  if (!isNew) allowance.quota = Math.max(account.quota ?? 0, allowance.used)
+  stored.allowance = allowance
+}
+
 /** The allowance of the current period. Opens the next one where the stored one has ended. */
 const current = (store: Store, stored: StoredAccount, now: number): Allowance => {
+  advance(store, stored, now)
   const { period } = stored.allowance
-  if (period !== undefined && period.end <= now) stored.allowance = enterPeriod(store, stored.account, now).allowance
+  if (period !== undefined && period.end <= now) {
+    const ended = stored.allowance
+    stored.allowance = enterPeriod(store, stored.account, now).allowance
+    noticePeriod(store, stored, ended, now)
+  }
   return {
     plan: stored.account.plan,
     quota: stored.allowance.quota,
@@ -77,18 +103,56 @@ const allowance = Effect.fnUntraced(function* (store: Store, accountId: string) 
   return current(store, stored, yield* Clock.currentTimeMillis)
 })
 
-const reserve = Effect.fnUntraced(function* ({ ids, leaseMs, store }: Deps, accountId: string, credits: number) {
+const reserve = Effect.fnUntraced(function* (
+  { ids, leaseMs, store }: Deps,
+  accountId: string,
+  credits: number,
+  budgetId: string | undefined
+) {
   const stored = yield* find(store, accountId)
   const id = yield* ids.make("hld_")
   const now = yield* Clock.currentTimeMillis
   const before = current(store, stored, now)
+  const budget = budgetId === undefined ? undefined : store.bounds.get(budgetId)?.budget
+  const spending =
+    budgetId === undefined || budget === undefined ? undefined : enterSpending(store, budgetId, budget, now)
+  if (budget !== undefined && spending !== undefined && spending.credits + credits > budget.credits) {
+    return yield* QuotaExceeded.ofBudget(before, credits, budget, spending.credits)
+  }
   const shares = split(before, credits)
   if (shares === undefined) return yield* QuotaExceeded.of(before, credits)
   stored.allowance.used += shares.fromQuota
   stored.balance -= shares.fromBalance
+  if (spending !== undefined) spending.credits += credits
   const hold: Hold = { id, accountId, ...shares, before }
-  store.holds.set(id, { hold, allowance: stored.allowance, expiresAt: now + leaseMs })
+  store.holds.set(id, { hold, allowance: stored.allowance, spending, expiresAt: now + leaseMs })
+  noticeUse(store, stored, before, now)
   return hold
+})
+
+const dayMs = 86_400_000
+
+const useName = (accountId: string, { key, route }: KeyedRequest): string => JSON.stringify([accountId, route, key])
+
+const reserveKeyed = Effect.fnUntraced(function* (
+  deps: Deps,
+  accountId: string,
+  credits: number,
+  request: KeyedRequest,
+  budgetId: string | undefined
+): Effect.fn.Return<KeyedReservation, QuotaExceeded> {
+  const { store } = deps
+  const at = yield* Clock.currentTimeMillis
+  const name = useName(accountId, request)
+  const use = store.uses.get(name)
+  if (use !== undefined && use.at > at - dayMs && (use.answer !== undefined || store.holds.has(use.holdId))) {
+    if (use.request.content !== request.content) return { _tag: "different" }
+    if (use.answer === undefined) return { _tag: "running" }
+    return { _tag: "answered", text: use.answer, allowance: yield* allowance(store, accountId) }
+  }
+  const hold = yield* reserve(deps, accountId, credits, budgetId)
+  store.uses.set(name, { request, holdId: hold.id, at, answer: undefined })
+  return { _tag: "held", hold }
 })
 
 /** Ends a hold and returns the credits that are not charged to where they came from. Undefined where it has ended. */
@@ -98,6 +162,7 @@ const end = (store: Store, id: string, charge: number): LedgerEntry | undefined 
   store.holds.delete(id)
   const { toBalance, toQuota } = giveBack(stored.hold, charge)
   stored.allowance.used -= toQuota
+  if (stored.spending !== undefined) stored.spending.credits -= toQuota + toBalance
   const account = store.accounts.get(stored.hold.accountId)
   if (account !== undefined) account.balance += toBalance
   return {
@@ -109,22 +174,50 @@ const end = (store: Store, id: string, charge: number): LedgerEntry | undefined 
   }
 }
 
-const settle = Effect.fnUntraced(function* (store: Store, hold: Hold, entries: ReadonlyArray<LogEntry>) {
+const settle = Effect.fnUntraced(function* (
+  store: Store,
+  hold: Hold,
+  entries: ReadonlyArray<LogEntry>,
+  answer: KeyedAnswer | undefined
+) {
   const charge = entries.reduce((sum, entry) => sum + entry.credits, 0)
   if (charge > hold.fromQuota + hold.fromBalance) {
     return yield* Effect.die(new RangeError(`hold ${hold.id}: more charged than held`))
   }
   const stored = yield* find(store, hold.accountId)
-  const earlier = store.entries.find(({ cause }) => cause === hold.id)
+  const earlier = store.settlements.get(hold.id)
   if (earlier !== undefined) {
     return { charged: earlier.quotaCredits - earlier.balanceCredits, balance: stored.balance }
   }
   const at = yield* Clock.currentTimeMillis
   const ledgerEntry = end(store, hold.id, charge)
   if (ledgerEntry === undefined) return yield* new HoldExpired({ holdId: hold.id })
-  if (charge > 0) store.entries.push(ledgerEntry)
+  if (charge > 0) {
+    store.entries.push(ledgerEntry)
+    store.settlements.set(hold.id, ledgerEntry)
+  }
+  const use = answer === undefined ? undefined : store.uses.get(useName(hold.accountId, answer.request))
+  if (charge > 0 && use?.holdId === hold.id) use.answer = answer?.text
   store.queries.push(...entries.map((entry) => ({ ...entry, holdId: hold.id, at })))
   return { charged: charge, balance: stored.balance }
+})
+
+const settlePart = Effect.fnUntraced(function* ({ ids, store }: Deps, { id }: Hold, entry: LogEntry) {
+  const { credits } = entry
+  if (credits < 1) return yield* Effect.die(new RangeError(`hold ${id}: a part of ${credits} credits`))
+  const partId = yield* ids.make("hld_")
+  const at = yield* Clock.currentTimeMillis
+  const stored = store.holds.get(id)
+  if (stored === undefined || stored.hold.fromQuota + stored.hold.fromBalance < credits) {
+    return yield* new HoldExpired({ holdId: id })
+  }
+  const { allowance, hold } = stored
+  const quotaCredits = Math.min(credits, hold.fromQuota)
+  const balanceCredits = quotaCredits - credits
+  const left = { fromQuota: hold.fromQuota - quotaCredits, fromBalance: hold.fromBalance + balanceCredits }
+  store.holds.set(id, { ...stored, hold: { ...hold, ...left } })
+  store.entries.push({ accountId: hold.accountId, allowance, quotaCredits, balanceCredits, cause: partId })
+  store.queries.push({ ...entry, holdId: partId, at })
 })
 
 const grant = Effect.fnUntraced(function* (
@@ -142,11 +235,7 @@ const grant = Effect.fnUntraced(function* (
     const isSame = earlier.accountId === accountId && earlier.balanceCredits === credits && earlier.reason === reason
     return isSame ? earlier.balanceAfter : yield* GrantDiffers.of(idempotencyKey ?? "")
   }
-  const balanceAfter = stored.balance + credits
-  const entry = { accountId, allowance: undefined, quotaCredits: 0, balanceCredits: credits, cause }
-  store.entries.push({ ...entry, balanceAfter, reason })
-  stored.balance = balanceAfter
-  return balanceAfter
+  return addCredits(store, stored, { credits, cause, reason, grantedAt: yield* Clock.currentTimeMillis })
 })
 
 const adjust = Effect.fnUntraced(function* ({ ids, store }: Deps, adjustment: Adjustment) {
@@ -166,8 +255,10 @@ const adjust = Effect.fnUntraced(function* ({ ids, store }: Deps, adjustment: Ad
       ? before.balance + credits >= 0
       : used >= held && (before.quota === undefined || used <= before.quota)
   if (!isPossible) return yield* CorrectionImpossible.ofAdjustment(adjustment, { ...before, held })
-  if (to === "balance") stored.balance += credits
-  else stored.allowance.used = used
+  if (to === "balance") {
+    stored.balance += credits
+    if (credits > 0) stored.fillings += 1
+  } else stored.allowance.used = used
   store.entries.push({
     accountId,
     allowance: to === "quota" ? stored.allowance : undefined,
@@ -175,6 +266,7 @@ const adjust = Effect.fnUntraced(function* ({ ids, store }: Deps, adjustment: Ad
     balanceCredits: to === "balance" ? credits : 0,
     cause
   })
+  noticeUse(store, stored, before, now)
   return current(store, stored, now)
 })
 
@@ -197,17 +289,17 @@ const repair = Effect.fnUntraced(function* ({ ids, store }: Deps, it: Repair) {
     if (discrepancy.what === "credits in the query log") {
       store.entries.push({ ...entry, quotaCredits: excess, corrects: true }, { ...entry, quotaCredits: -excess })
     } else if (it.keep === "figures") {
-      const isBalance = discrepancy.what === "pack balance"
-      store.entries.push(
-        isBalance ? { ...entry, balanceCredits: excess } : { ...entry, allowance, quotaCredits: excess }
-      )
+      if (discrepancy.what === "pack balance") store.entries.push({ ...entry, balanceCredits: excess })
+      else if (discrepancy.what === "credits owed") store.entries.push({ ...entry, owedCredits: excess })
+      else store.entries.push({ ...entry, allowance, quotaCredits: excess })
     } else {
-      const most =
-        discrepancy.what === "pack balance" ? Number.POSITIVE_INFINITY : (allowance.quota ?? discrepancy.expected)
+      const isQuota = discrepancy.what !== "pack balance" && discrepancy.what !== "credits owed"
+      const most = isQuota ? (allowance.quota ?? discrepancy.expected) : Number.POSITIVE_INFINITY
       if (discrepancy.expected < 0 || discrepancy.expected > most) {
         return yield* CorrectionImpossible.ofRepair(it, discrepancy)
       }
       if (discrepancy.what === "pack balance") stored.balance = discrepancy.expected
+      else if (discrepancy.what === "credits owed") stored.owed = discrepancy.expected
       else allowance.used = discrepancy.expected
     }
   }
@@ -225,7 +317,7 @@ const discrepancies = (store: Store): ReadonlyArray<Discrepancy> => {
   const compare = (accountId: string, what: Discrepancy["what"], expected: number, actual: number) => {
     if (expected !== actual) result.push({ accountId, what, expected, found: actual })
   }
-  for (const { account, allowance, balance } of store.accounts.values()) {
+  for (const { account, allowance, balance, owed } of store.accounts.values()) {
     const entries = store.entries.filter((entry) => entry.accountId === account.id)
     const holds = [...store.holds.values()].filter(({ hold }) => hold.accountId === account.id)
     const entriesOfAllowance = store.entries.filter((entry) => entry.allowance === allowance)
@@ -241,6 +333,12 @@ const discrepancies = (store: Store): ReadonlyArray<Discrepancy> => {
       "pack balance",
       sum(entries, (entry) => entry.balanceCredits) - sum(holds, ({ hold }) => hold.fromBalance),
       balance
+    )
+    compare(
+      account.id,
+      "credits owed",
+      sum(entries, (entry) => entry.owedCredits ?? 0),
+      owed
     )
     const charges = entries.filter(({ cause, corrects }) => cause.startsWith("hld_") || corrects === true)
     const queries = store.queries.filter((query) => query.accountId === account.id && query.holdId !== undefined)

@@ -62,7 +62,8 @@ export const layer: Layer.Layer<QueryLog, never, MemoryStore> = Layer.effect(
 const compare = (a: Position, b: Position): number =>
   a.atMicros === b.atMicros ? Number(a.ordinal - b.ordinal) : a.atMicros < b.atMicros ? -1 : 1
 
-const passes = ({ at, batchId, keyId, outcome, request }: StoredLogEntry, filter: HistoryFilter): boolean =>
+const passes = ({ at, batchId, id, keyId, outcome, request }: StoredLogEntry, filter: HistoryFilter): boolean =>
+  (filter.id ?? id) === id &&
   (filter.target ?? request.target) === request.target &&
   (filter.outcome ?? outcome) === outcome &&
   (filter.keyId ?? keyId) === keyId &&

@@ -5,6 +5,7 @@ import { AccessTokens } from "../services/AccessTokens.ts"
 import { Accounts } from "../services/Accounts.ts"
 import { AuthorizationRequestExpired, AuthorizationRequests } from "../services/AuthorizationRequests.ts"
 import { AuthRoutes } from "../services/AuthRoutes.ts"
+import { ConnectedApps } from "../services/ConnectedApps.ts"
 import { Ids } from "../services/Ids.ts"
 import { Sessions } from "../services/Sessions.ts"
 import { SignIn, SignInFailed } from "../services/SignIn.ts"
@@ -41,26 +42,55 @@ const closedPages = Layer.mergeAll(
   Layer.succeed(AuthRoutes, { handle: () => Effect.fail(new NotFound({ message: "Only the test signs people in." })) })
 )
 
+const sessionIdOf = (token: string): string => `ses_${token.slice(0, 8)}`
+
+const appIdOf = (token: string): string => `app_${token.slice(0, 8)}`
+
+const tokensOf = (map: ReadonlyMap<string, string>, accountId: string): ReadonlyArray<string> =>
+  [...map].flatMap(([token, owner]) => (owner === accountId ? [token] : []))
+
+const removeFrom = (map: Map<string, string>, accountId: string, matches: (token: string) => boolean) =>
+  Effect.suspend(() => {
+    const token = tokensOf(map, accountId).find(matches)
+    if (token === undefined) return Effect.fail(new NotFound({ message: "The account has nothing of this id." }))
+    map.delete(token)
+    return Effect.void
+  })
+
 /** Sessions in a map. Each request reads the account from its store, as the real layer does. */
 const sessions = Layer.effectContext(
   Effect.gen(function* () {
     const accounts = yield* Accounts
     const ids = yield* Ids
     const open = new Map<string, string>()
+    const apps = new Map<string, string>()
 
     const ownerOf = (token: string) =>
-      accounts.byId(open.get(token) ?? "").pipe(Effect.catchTag("not_found", () => Effect.fail(unauthorized)))
+      accounts
+        .byId(open.get(token) ?? apps.get(token) ?? "")
+        .pipe(Effect.catchTag("not_found", () => Effect.fail(unauthorized)))
 
     const store = Sessions.of({
       cookieName,
       authenticate: Effect.fnUntraced(function* (cookie) {
         const token = Redacted.value(cookie)
         const account = yield* ownerOf(token)
-        return { _tag: "session", account, sessionId: `ses_${token.slice(0, 8)}` }
+        return { _tag: "session", account, sessionId: sessionIdOf(token) }
       }),
+      list: (accountId) =>
+        Effect.sync(() =>
+          tokensOf(open, accountId).map((token) => ({
+            id: sessionIdOf(token),
+            createdAt: 0,
+            extendedAt: 0,
+            expiresAt: 0,
+            userAgent: undefined
+          }))
+        ),
+      end: (accountId, id) => removeFrom(open, accountId, (token) => sessionIdOf(token) === id),
       forget: (accountId) =>
         Effect.sync(() => {
-          for (const [token, owner] of open) if (owner === accountId) open.delete(token)
+          for (const map of [open, apps]) for (const token of tokensOf(map, accountId)) map.delete(token)
         })
     })
 
@@ -69,18 +99,35 @@ const sessions = Layer.effectContext(
         Effect.map(ownerOf(Redacted.value(token)), (account) => ({ _tag: "oauth" as const, account }))
     })
 
-    const openFor = Effect.fnUntraced(function* (account: Account) {
+    const connectedApps = ConnectedApps.of({
+      list: (accountId) =>
+        Effect.sync(() =>
+          tokensOf(apps, accountId).map((token) => ({
+            id: appIdOf(token),
+            name: "An app",
+            connectedAt: 0,
+            renewedAt: 0
+          }))
+        ),
+      end: (accountId, id) => removeFrom(apps, accountId, (token) => appIdOf(token) === id)
+    })
+
+    const openFor = Effect.fnUntraced(function* (account: Account, map: Map<string, string>) {
       const token = Buffer.from(yield* ids.entropy(24)).toString("base64url")
-      open.set(token, account.id)
+      map.set(token, account.id)
       return token
     })
 
     const signedIn = SignedIn.of({
-      cookie: (account) => Effect.map(openFor(account), (token) => `${cookieName}=${token}`),
-      app: (account) => Effect.map(openFor(account), (token) => `Bearer ${token}`)
+      cookie: (account) => Effect.map(openFor(account, open), (token) => `${cookieName}=${token}`),
+      app: (account) => Effect.map(openFor(account, apps), (token) => `Bearer ${token}`)
     })
 
-    return Context.make(Sessions, store).pipe(Context.add(SignedIn, signedIn), Context.add(AccessTokens, accessTokens))
+    return Context.make(Sessions, store).pipe(
+      Context.add(SignedIn, signedIn),
+      Context.add(AccessTokens, accessTokens),
+      Context.add(ConnectedApps, connectedApps)
+    )
   })
 )
 

@@ -3,7 +3,6 @@ import * as NodeServices from "@effect/platform-node/NodeServices"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Stream } from "effect"
 import * as fc from "fast-check"
-import { embedded, quarry } from "../../bench/relevance/engines.ts"
 import { type Judgement, readJudgements, sets } from "../../bench/relevance/Judgement.ts"
 import { type Found, firstRight, ndcg, scores } from "../../bench/relevance/Score.ts"
 import * as DocumentFile from "../../src/layers/DocumentFile.ts"
@@ -21,9 +20,6 @@ const found = (relevant: Judgement["relevant"], urls: ReadonlyArray<string>): Fo
   judgement: judgement(relevant),
   urls
 })
-
-/** What the ranking must not fall below on all judged queries; `npm run relevance` prints what it has. */
-const floor = { mrr: 0.85, successAt3: 0.88 }
 
 describe("the figures of relevance", () => {
   it("the first page of grade 2 or 3 counts, among the first ten", () => {
@@ -80,22 +76,5 @@ describe("the judged queries", () => {
         assert.strictEqual(Object.values(relevant).includes(3), kind !== "none", query)
       }
     })
-  )
-})
-
-describe("the starter documents in the embedded database", () => {
-  it.live(
-    "answer the judged queries no worse than the floor",
-    () =>
-      Effect.gen(function* () {
-        const find = yield* quarry(yield* starterDocuments)
-        const answers = yield* Effect.forEach(sets.flatMap(readJudgements), (judged) =>
-          Effect.map(find(judged.query), (urls): Found => ({ judgement: judged, urls }))
-        )
-        const { mrr, successAt3 } = scores(answers)
-        assert.isAtLeast(mrr, floor.mrr)
-        assert.isAtLeast(successAt3, floor.successAt3)
-      }).pipe(Effect.provide(embedded)),
-    120_000
   )
 })

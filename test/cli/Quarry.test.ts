@@ -9,18 +9,23 @@ import * as Quarry from "../../src/cli/Quarry.ts"
 import type { Account } from "../../src/domain/Account.ts"
 import type { Capabilities } from "../../src/domain/Capabilities.ts"
 import { NotFound } from "../../src/domain/errors.ts"
+import { changeBounds, unbounded } from "../../src/domain/KeyBounds.ts"
 import { Refusal } from "../../src/domain/Refusal.ts"
 import { AccountRemoval } from "../../src/services/AccountRemoval.ts"
 import { AccountError, Accounts } from "../../src/services/Accounts.ts"
+import { BillingBooks } from "../../src/services/BillingBooks.ts"
 import { DocumentIndex } from "../../src/services/DocumentIndex.ts"
+import { EventBooks } from "../../src/services/EventBooks.ts"
 import { KeyStore, tooManyKeys } from "../../src/services/KeyStore.ts"
 import { CorrectionImpossible, type Discrepancy, Ledger } from "../../src/services/Ledger.ts"
+import { PaymentProvider, ProviderUnavailable } from "../../src/services/PaymentProvider.ts"
 import { People } from "../../src/services/People.ts"
 import type { Provider } from "../../src/services/Provider.ts"
 import { ProviderStates } from "../../src/services/ProviderStates.ts"
 
 import { QueryLog } from "../../src/services/QueryLog.ts"
 
+import { type Drift, Reconciler } from "../../src/services/Reconciler.ts"
 import { SecretMismatch, SecretRotation } from "../../src/services/SecretRotation.ts"
 
 import { AppConfig } from "../../src/settings/Settings.ts"
@@ -46,7 +51,9 @@ const key = {
   hint: "sk_test_0123…wxyz",
   createdAt: 0,
   lastUsedAt: undefined,
-  revokedAt: undefined
+  revokedAt: undefined,
+  bounds: unbounded,
+  spending: undefined
 }
 
 const issued = { key, secret: Redacted.make("sk_test_secret") }
@@ -74,11 +81,12 @@ const storage = (discrepancies: ReadonlyArray<Discrepancy>) =>
     Layer.mock(KeyStore, {
       create: (id, { label, mode }) =>
         id === "acc_full" ? Effect.fail(tooManyKeys) : Effect.succeed({ ...issued, key: { ...key, label, mode } }),
-      list: () => Effect.succeed([key, { ...key, revokedAt: 1000 }]),
+      list: () => Effect.succeed([key, { ...key, revokedAt: 0 }]),
       listAll: ({ limit }) => Effect.succeed([key, { ...key, id: "key_0" }].slice(0, limit)),
       revokeAll: () => Effect.succeed([{ ...key, revokedAt: 1000 }]),
       revoke: (id) => (id === key.id ? Effect.succeed({ ...key, revokedAt: 1000 }) : unknown()),
-      rotate: () => Effect.succeed(issued)
+      rotate: () => Effect.succeed(issued),
+      bind: (_, change) => Effect.succeed({ ...key, bounds: changeBounds(unbounded, change) })
     }),
     Layer.mock(Ledger, {
       allowance: () => Effect.succeed(allowance),
@@ -115,9 +123,68 @@ const storage = (discrepancies: ReadonlyArray<Discrepancy>) =>
       erase: () => Effect.void
     }),
     Layer.mock(AccountRemoval, { end: () => Effect.void }),
+    Layer.mock(EventBooks, {}),
+    Layer.mock(BillingBooks, {
+      account: (id) => Effect.succeed(id === account.id ? billed : undefined),
+      orders: () => Effect.succeed([packOrder]),
+      unblock: (id) => Effect.succeed(id === account.id)
+    }),
     AuditMemory.layer.pipe(Layer.provideMerge(MemoryStore.layer)),
     AppConfig.layerTest({ quarryOperator: "ada" })
   )
+
+/** An account that pays, with a cancellation, a blocked purchase and a pack that was refunded after it was spent. */
+const billed = {
+  customerId: "cus_1",
+  blockedAt: 1000,
+  subscriptions: [
+    {
+      id: "sub_1",
+      plan: "growth" as const,
+      status: "active" as const,
+      period: { start: Date.UTC(2026, 0, 31), end: Date.UTC(2026, 1, 28) },
+      startedAt: Date.UTC(2026, 0, 31),
+      cancelAtPeriodEnd: true,
+      pending: undefined,
+      pastDueAt: undefined,
+      modifiedAt: 0
+    }
+  ],
+  balance: 0,
+  owed: 34
+}
+
+const packOrder = {
+  id: "order_1",
+  accountId: "acc_1",
+  kind: "pack" as const,
+  status: "paid" as const,
+  netCents: 800,
+  refundedCents: 400,
+  granted: 10_000,
+  takenBack: 5_000,
+  isDisputeLost: false,
+  createdAt: 0
+}
+
+const drift: Drift = { kind: "order", accountId: "acc_1", objectId: "order_1" }
+
+/** What a reconciliation finds; without it the provider is away. */
+const reconciler = (drifts?: ReadonlyArray<Drift>) => {
+  const outcome =
+    drifts === undefined
+      ? Effect.fail(new ProviderUnavailable({ reason: "no answer in 5 s", retryAfter: undefined }))
+      : Effect.succeed(drifts)
+  return Layer.mock(Reconciler, {
+    sweep: () => outcome,
+    bringAccount: (id) => (id === account.id ? outcome : unknown())
+  })
+}
+
+const findings = [
+  { subject: "token" as const, ok: true, message: "is accepted" },
+  { subject: "webhooks" as const, ok: false, message: "is switched off: switch it on" }
+]
 
 /** Two providers that answer, and one for each refusal. */
 const providers = (refusals: ReadonlyArray<Refusal>) => {
@@ -161,7 +228,11 @@ const rotation = Layer.mock(SecretRotation, {
 /** Runs a command line; what it printed and the exit code of the process. */
 const quarry = (
   args: ReadonlyArray<string>,
-  foundations: { readonly storage?: ReturnType<typeof storage>; readonly refusals?: ReadonlyArray<Refusal> } = {}
+  foundations: {
+    readonly storage?: ReturnType<typeof storage>
+    readonly refusals?: ReadonlyArray<Refusal>
+    readonly drifts?: ReadonlyArray<Drift>
+  } = {}
 ) =>
   Effect.gen(function* () {
     const run = Quarry.make({
@@ -172,6 +243,8 @@ const quarry = (
       overview: Layer.effectContext(Effect.die(new Error("no command here needs it"))),
       secrets: Layer.merge(rotation, foundations.storage ?? storage([])),
       storage: foundations.storage ?? storage([]),
+      paymentProvider: Layer.mock(PaymentProvider, { check: Effect.succeed(findings) }),
+      reconciler: Layer.merge(foundations.storage ?? storage([]), reconciler(foundations.drifts)),
       exportAccount: ({ id }) => Effect.succeed(Stream.make(`{"account":`, `"${id}"}`))
     })
     // A test may run several command lines, and the console of tests keeps all of their lines.
@@ -236,6 +309,77 @@ describe("quarry providers check", () => {
         refusal: { reason: "unauthorized", message: "it answered 401" },
         serves: null
       })
+    })
+  )
+})
+
+describe("quarry billing", () => {
+  it.effect("show prints subscriptions, orders and what is owed", () =>
+    Effect.gen(function* () {
+      const { code, out } = yield* quarry(words("billing show --account acc_1"))
+      assert.strictEqual(code, 0)
+      assert.deepStrictEqual(out.join("\n").split("\n"), [
+        "Account            acc_1",
+        "Customer           cus_1",
+        "Pack credits       0",
+        "Owed credits       34",
+        "Purchases blocked  1970-01-01T00:00:01.000Z",
+        "",
+        "SUBSCRIPTION  STATUS  PLAN    PERIOD                                              NEXT",
+        "sub_1         active  growth  2026-01-31T00:00:00.000Z  2026-02-28T00:00:00.000Z  ends 2026-02-28T00:00:00.000Z",
+        "",
+        "ORDER    KIND  STATUS  MADE                      NET    REFUNDED  GRANTED  TAKEN BACK",
+        "order_1  pack  paid    1970-01-01T00:00:00.000Z  $8.00  $4.00     10000    5000"
+      ])
+      const json = JSON.parse((yield* quarry(words("billing show --account acc_1 --json"))).out.join())
+      assert.deepInclude(json, { account_id: "acc_1", customer_id: "cus_1", balance: 0, owed: 34 })
+      assert.deepInclude(json.subscriptions[0], { id: "sub_1", plan: "growth", cancel_at_period_end: true })
+      assert.deepInclude(json.orders[0], { id: "order_1", net_cents: 800, granted: 10_000, taken_back: 5_000 })
+      const missing = yield* quarry(words("billing show --account acc_2"))
+      assert.deepStrictEqual([missing.code, missing.err], [1, ["quarry: There is no account acc_2."]])
+    })
+  )
+
+  it.effect("R37: reconcile repairs everything, or one account, and says what differed", () =>
+    Effect.gen(function* () {
+      for (const line of ["billing reconcile", "billing reconcile --account acc_1"]) {
+        const { code, out } = yield* quarry(words(`${line} --json`), { drifts: [drift] })
+        const repaired = [{ kind: "order", account_id: "acc_1", object_id: "order_1" }]
+        assert.deepStrictEqual([code, JSON.parse(out.join())], [0, { repaired }])
+      }
+      const clean = yield* quarry(words("billing reconcile"), { drifts: [] })
+      assert.include(clean.out.join(), "The books agree")
+    })
+  )
+
+  it.effect("reconcile fails in one line where the provider is away", () =>
+    Effect.gen(function* () {
+      const { code, err } = yield* quarry(words("billing reconcile"))
+      assert.strictEqual(code, 1)
+      assert.deepStrictEqual(err, ["quarry: The payment provider did not answer: no answer in 5 s. Nothing is lost."])
+    })
+  )
+
+  it.effect("check prints what is wrong at the provider, and fails", () =>
+    Effect.gen(function* () {
+      const { code, err, out } = yield* quarry(words("billing check"))
+      assert.deepStrictEqual([code, err], [1, ["quarry: 1 of 2 findings are wrong."]])
+      assert.deepStrictEqual(out.join("\n").split("\n").slice(1), [
+        "token     ok      is accepted",
+        "webhooks  wrong   is switched off: switch it on"
+      ])
+    })
+  )
+
+  it.effect("R40: unblock lets an account buy again, with a reason in the audit", () =>
+    Effect.gen(function* () {
+      const both = yield* Layer.build(storage([]))
+      const foundations = { storage: Layer.succeedContext(both) }
+      const { out } = yield* quarry(words("billing unblock --account acc_1 --reason paid --json"), foundations)
+      assert.deepStrictEqual(JSON.parse(out.join()), { account_id: "acc_1", unblocked: true })
+      const audit = yield* quarry(words("audit list --json"), foundations)
+      const [entry] = JSON.parse(audit.out.join()).entries
+      assert.deepInclude(entry, { command: "billing unblock", subject: "acc_1", arguments: { reason: "paid" } })
     })
   )
 })
@@ -315,6 +459,23 @@ describe("quarry --json", () => {
     ],
     ["key create --account acc_1 --name ci", { id: "key_1", secret: "sk_test_secret", label: "ci", mode: "live" }],
     ["key rotate --id key_1", { id: "key_1", secret: "sk_test_secret", label: "ci", mode: "test" }],
+    [
+      "key bounds --id key_1 --expires 2026-06-01 --budget 5 --budget-period day --targets gamma_search,beta_search --networks none",
+      {
+        id: "key_1",
+        account_id: "acc_1",
+        label: "ci",
+        mode: "test",
+        hint: key.hint,
+        created_at: "1970-01-01T00:00:00.000Z",
+        last_used_at: null,
+        revoked_at: null,
+        expires_at: "2026-06-01T00:00:00.000Z",
+        budget: { credits: 5, period: "day", spent: 0 },
+        targets: ["beta_search", "gamma_search"],
+        networks: null
+      }
+    ],
     ["index stats", { documents: 3, by_target: { beta_search: 1 } }],
     ["index clear", { removed: 3 }],
     ["index load data/starter-index.jsonl.gz", { loaded: 20_782, removed: 0, failed: 0, problems: [] }],
@@ -445,6 +606,8 @@ describe("quarry audit", () => {
     ["sessions end --account acc_1", "acc_1", { sessions: 2 }],
     ["key create --account acc_1 --name ci", "key_1", { account: "acc_1", mode: "live" }],
     ["key rotate --id key_1", "key_1", { account: "acc_1", new_key: "key_1" }],
+    ["key rotate --id key_1 --grace-seconds 60", "key_1", { account: "acc_1", new_key: "key_1", grace_seconds: 60 }],
+    ["key bounds --id key_1 --budget none", "key_1", { account: "acc_1", budget: null }],
     ["key revoke --id key_1", "key_1", { account: "acc_1" }],
     ["key revoke --all --account acc_1 --yes", "acc_1", { keys: 1 }],
     ["index load data/starter-index.jsonl.gz", null, { source: resolve("data/starter-index.jsonl.gz") }],
@@ -600,6 +763,8 @@ describe("quarry index load", () => {
         providers: unused,
         inspection: unused,
         overview: unused,
+        paymentProvider: unused,
+        reconciler: unused,
         secrets: unused,
         exportAccount: () => Effect.die(new Error("no command here needs it")),
         storage: Layer.merge(storage([]), index)
@@ -624,6 +789,8 @@ describe("quarry", () => {
     ["account usage --id acc_1 --from 2026-01-02 --to 2026-01-01", "command_failed", /must be before to/],
     ["key revoke --id key_2", "not_found", /^There is no such thing\.$/],
     ["key create --account acc_full --name ci", "command_failed", /^an account has at most 50 active API keys: .+$/],
+    ["key bounds --id key_1 --budget 0", "command_failed", /^budget\.credits must be a whole number from 1 to \d+$/],
+    ["key bounds --id key_1 --networks 10.0.0.1/8", "command_failed", /^networks\.0 must be a network in CIDR form/],
     ["key list --account acc_2", "not_found", /^There is no such thing\.$/],
     ["index load docs", "command_failed", /^\S+docs is a folder: --base-url says [^\n]+$/],
     [
@@ -700,12 +867,16 @@ describe("quarry", () => {
     "account adjust --id acc_1 --credits 0 --reason x",
     "audit list --after x",
     "key list",
+    "key bounds --id key_1",
+    "key rotate --id key_1 --grace-seconds 86401",
     "key list --all --account acc_1",
     "key revoke",
     "key revoke key_1",
     "key revoke --all",
     "key revoke --account acc_1 --yes",
     "key revoke --all --account acc_1 --id key_1 --yes",
+    "billing show",
+    "billing unblock --account acc_1",
     "index load",
     "index load nowhere.jsonl",
     "index load docs --base-url docs.example.org",

@@ -40,6 +40,8 @@ const quarry = (line: string, found: Status = status({}), logged = failed) =>
     const run = Quarry.make({
       settings: AppConfig.layerTest(),
       database: unused,
+      paymentProvider: unused,
+      reconciler: unused,
       providers: unused,
       secrets: unused,
       storage: unused,

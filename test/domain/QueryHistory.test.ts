@@ -32,6 +32,7 @@ describe("GET /v1/query/history", () => {
       status: "x",
       key: "",
       batch: "x".repeat(65),
+      id: "",
       source: "",
       text: " ",
       from: "yesterday",

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as fc from "fast-check"
-import { codePointLength, cutCodePoints, isCarriable, normalizeWhitespace } from "../../src/domain/text.ts"
+import { codePointLength, cutAtWord, cutCodePoints, isCarriable, normalizeWhitespace } from "../../src/domain/text.ts"
 
 const anyText = fc.string({
   unit: fc.oneof(
@@ -45,6 +45,30 @@ describe("code points", () => {
         assert.isTrue(text.startsWith(cut))
         assert.strictEqual(codePointLength(cut), Math.min(count, codePointLength(text)))
         assert.isTrue(cut.isWellFormed() || !text.isWellFormed())
+      })
+    )
+  })
+})
+
+describe("cutAtWord", () => {
+  it.each([
+    ["one two three", 7, "one two"],
+    ["one two three", 10, "one two"],
+    ["one two", 7, "one two"],
+    ["unbreakable", 5, "unbre"],
+    ["東京都の天気予報を教えてください", 6, "東京都の天気"],
+    ["👍🏽👍🏽👍🏽", 3, "👍🏽"]
+  ])("R43: %j cut to %i code points is %j", (text, count, cut) => {
+    assert.strictEqual(cutAtWord(text, count), cut)
+  })
+
+  it("R43: a cut text is the beginning, not longer than that, and not empty", () => {
+    fc.assert(
+      fc.property(anyText, fc.integer({ min: 1, max: 20 }), (text, count) => {
+        const cut = cutAtWord(text, count)
+        assert.isTrue(text.startsWith(cut))
+        assert.isAtMost(codePointLength(cut), count)
+        if (text.trim() === text && text !== "") assert.isNotEmpty(cut)
       })
     )
   })

@@ -25,12 +25,18 @@ const greetingOf = (stdout: string) => {
   return { base_url, key, curl }
 }
 
+/** The log of a start that fails has warnings at most: on a busy machine the database may answer the first check late. */
+const assertDidNotStart = (code: number | null, stdout: string): void => {
+  assert.strictEqual(code, 1)
+  for (const line of stdout.split("\n").slice(0, -1)) assert.strictEqual(JSON.parse(line).level, "WARN", line)
+}
+
 describe("npm start on the embedded default", () => {
   it.live(
     "the first start prints a curl line that answers; later ones keep the data and print no secret",
     () =>
       Effect.gen(function* () {
-        const DATA_DIR = join(yield* temporaryDirectory, "store")
+        const DATA_DIR = yield* EmbeddedStore.directory
         const env = { DATA_DIR, PORT: `${yield* freePort}`, ADMIN_PORT: `${yield* freePort}` }
 
         const first = yield* start(env)
@@ -89,13 +95,17 @@ describe("npm start on the embedded default", () => {
   )
 
   it.live(
-    "on a terminal the key and the curl line are for a person to read",
+    "on a terminal the key, the curl line and the link to the dashboard are for a person to read",
     () =>
       Effect.gen(function* () {
-        const first = yield* start({ DATA_DIR: "memory:", PORT: `${yield* freePort}`, LOG_FORMAT: "pretty" })
+        const first = yield* start({
+          DATA_DIR: yield* EmbeddedStore.directory,
+          PORT: `${yield* freePort}`,
+          LOG_FORMAT: "pretty"
+        })
         assert.match(
-          yield* first.said("curl"),
-          /\nAn account for you[^\n]*:\n {2}sk_live_\w+\n\nTry it:\n {2}curl -H 'Authorization: Bearer sk_live_\w+' '\S+'\n/
+          yield* first.said("/oauth/confirm"),
+          /\nAn account for you[^\n]*:\n {2}sk_live_\w+\n\nTry it:\n {2}curl -H 'Authorization: Bearer sk_live_\w+' '\S+'\n\nThe dashboard takes \S+@\S+ and[^\n]*:\n {2}http:\/\/\S+\/oauth\/confirm\?token=\w{32}\n/
         )
       }),
     timeout
@@ -125,7 +135,7 @@ describe("npm start on the embedded default", () => {
         const ports = { PORT: `${yield* freePort}`, ADMIN_PORT: `${yield* freePort}` }
         const env = { DATA_DIR: yield* EmbeddedStore.directory, ...ports, [name]: "192.0.2.1" }
         const { code, stderr, stdout } = yield* Effect.flatMap(start(env), (it) => it.ended)
-        assert.deepStrictEqual([code, stdout], [1, ""])
+        assertDidNotStart(code, stdout)
         assert.match(stderr, /^quarry: [^\n]*EADDRNOTAVAIL[^\n]*HOST[^\n]*\n$/)
       }),
     timeout
@@ -202,7 +212,7 @@ const startLine = (env: Record<string, string>) =>
       start({ DATA_DIR: yield* EmbeddedStore.directory, PORT: `${yield* freePort}`, ...env }),
       (it) => it.ended
     )
-    assert.deepStrictEqual([code, stdout], [1, ""])
+    assertDidNotStart(code, stdout)
     assert.match(stderr, /^quarry: [^\n]*\n$/)
     return stderr
   })

@@ -16,7 +16,14 @@ import * as TestApi from "../support/TestApi.ts"
 
 const layer = services(providing(() => Effect.succeed(found(3))))
 
-const rateLimited = ["x-ratelimit-limit", "x-ratelimit-remaining", "x-ratelimit-reset", "x-request-id"]
+const rateLimited = [
+  "ratelimit",
+  "ratelimit-policy",
+  "x-ratelimit-limit",
+  "x-ratelimit-remaining",
+  "x-ratelimit-reset",
+  "x-request-id"
+]
 
 const bulk = (headers: Record<string, string>, queries: ReadonlyArray<string>) => ({
   headers: { "content-type": "application/json", ...headers },
@@ -34,7 +41,7 @@ describe("R24: the demo", () => {
       const batch = yield* api.send("POST", "/v1/bulk", bulk(from("192.0.2.1"), ["b", ""]))
       for (const answer of [one, batch]) {
         assert.strictEqual(answer.status, 200)
-        assert.deepStrictEqual(TestApi.apiHeaders(answer), ["x-credits-used", ...rateLimited])
+        assert.deepStrictEqual(TestApi.apiHeaders(answer), [...rateLimited, "x-credits-used"].sort())
         assert.strictEqual(answer.headers.get("x-credits-used"), "0")
         assert.strictEqual(answer.headers.get("x-ratelimit-limit"), "5")
       }
@@ -87,7 +94,7 @@ describe("R23: the marketplace", () => {
       const answers = [one, batch, nothing]
       for (const answer of answers) {
         assert.strictEqual(answer.status, 200)
-        assert.deepStrictEqual(TestApi.apiHeaders(answer), ["x-credits-used", ...rateLimited])
+        assert.deepStrictEqual(TestApi.apiHeaders(answer), [...rateLimited, "x-credits-used"].sort())
         assert.strictEqual(answer.headers.get("x-ratelimit-limit"), "1200")
       }
       assert.deepStrictEqual(

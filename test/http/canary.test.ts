@@ -2,9 +2,9 @@ import { assert, layer } from "@effect/vitest"
 import { Effect, Layer, Logger, References, Tracer } from "effect"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
-import * as Pglite from "../../src/layers/sql/Pglite.ts"
 import * as SecretHeaders from "../../src/process/SecretHeaders.ts"
 import { SignedIn } from "../../src/testing/SessionsMemory.ts"
+import * as EmbeddedDatabase from "../support/EmbeddedDatabase.ts"
 import { post, toolCall } from "../support/Mcp.ts"
 import { aCaller, found, marketplaceSecret, providing, servicesOver, unlimited } from "../support/Services.ts"
 import * as SqlStorage from "../support/SqlStorage.ts"
@@ -48,7 +48,7 @@ const providers = providing(({ query }) =>
 )
 
 layer(
-  servicesOver(SqlStorage.layer(Pglite.layer({ dataDir: undefined })), providers, { limiter: unlimited }).pipe(
+  servicesOver(SqlStorage.layer(EmbeddedDatabase.layer), providers, { limiter: unlimited }).pipe(
     Layer.provideMerge(watched)
   )
 )("secrets", (it) => {
@@ -80,7 +80,11 @@ layer(
         "/v1/api-keys",
         "/v1/usage?group_by=key",
         "/v1/query/history",
+        "/v1/sessions",
+        "/v1/apps",
         "/v1/account/export",
+        "/v1/billing",
+        "/v1/webhooks",
         "/v1/nothing",
         "/openapi.json"
       ]

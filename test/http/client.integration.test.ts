@@ -79,7 +79,7 @@ describe("a client made from the API's definition", () => {
 
       const issued = yield* own.keys.create({ payload: { name: "CI", type: "test" } })
       assert.match(issued.secret, /^sk_test_/)
-      const rotated = yield* own.keys.rotate({ params: { id: issued.id } })
+      const rotated = yield* own.keys.rotate({ params: { id: issued.id }, payload: {} })
       yield* own.keys.revoke({ params: { id: rotated.id } })
       const { api_keys } = yield* own.keys.list({})
       assert.isNumber(api_keys.find(({ id }) => id === rotated.id)?.revoked_at)

@@ -4,6 +4,7 @@ import { TestClock } from "effect/testing"
 import type { PlanChoice } from "../../src/services/Accounts.ts"
 import { Ledger } from "../../src/services/Ledger.ts"
 import { SignedIn } from "../../src/testing/SessionsMemory.ts"
+import { aSubscriber } from "../support/payments.ts"
 import { aCaller, demoOrigin, found, marketplaceSecret, providing, services } from "../support/Services.ts"
 import * as TestApi from "../support/TestApi.ts"
 import { startingAt } from "../support/Time.ts"
@@ -238,29 +239,47 @@ describe("another account's ids", () => {
         { "x-marketplace-proxy-secret": marketplaceSecret, "x-marketplace-user": "ada" },
         { "x-demo-origin": demoOrigin, "x-forwarded-for": "192.0.2.1" }
       ]
+      yield* Effect.flatMap(SignedIn, (signedIn) => signedIn.app(other.account))
+      const theirSession = (yield* other.get("/v1/sessions")).json.sessions[0].id
+      const theirApp = (yield* other.get("/v1/apps")).json.apps[0].id
       const missing = `key_${"0".repeat(32)}`
       const pairs: ReadonlyArray<readonly [string, string, string]> = [
         ["DELETE", `/v1/api-keys/${theirs}`, `/v1/api-keys/${missing}`],
+        ["PATCH", `/v1/api-keys/${theirs}`, `/v1/api-keys/${missing}`],
         ["POST", `/v1/api-keys/${theirs}/rotate`, `/v1/api-keys/${missing}/rotate`],
+        ["DELETE", `/v1/sessions/${theirSession}`, "/v1/sessions/nothing"],
+        ["DELETE", `/v1/apps/${theirApp}`, "/v1/apps/nothing"],
         ["GET", `/v1/query/history?key=${theirs}`, `/v1/query/history?key=${missing}`],
+        ["GET", `/v1/query/history?id=${cursor?.json.queries[0].id}`, `/v1/query/history?id=qry_${"0".repeat(32)}`],
         ["GET", `/v1/query/history?batch=${batch_id}`, `/v1/query/history?batch=bat_${"0".repeat(32)}`],
         ["GET", `/v1/query/history?cursor=${cursor?.json.next_cursor}`, "/v1/query/history"],
         ["GET", `/v1/usage?group_by=key&key=${theirs}`, `/v1/usage?group_by=key&key=${missing}`]
       ]
       const shown = (answer: TestApi.Answer) => {
-        const varying = ["x-ratelimit-remaining", "x-ratelimit-reset"]
+        const varying = ["ratelimit", "x-ratelimit-remaining", "x-ratelimit-reset"]
         const headers = [...answer.headers].filter(([name]) => !varying.includes(name))
         return { status: answer.status, text: answer.text, headers }
       }
       for (const headers of credentials) {
         for (const [method, known, unknown] of pairs) {
-          const init = { headers: { origin: "http://quarry.test", "x-request-id": requestId, ...headers } }
+          const json = { "content-type": "application/json" }
+          const init = {
+            headers: {
+              origin: "http://quarry.test",
+              "x-request-id": requestId,
+              ...headers,
+              ...(method === "PATCH" && json)
+            },
+            ...(method === "PATCH" && { body: "{}" })
+          }
           const answer = shown(yield* person.api.send(method, known, init))
           assert.deepStrictEqual(answer, shown(yield* person.api.send(method, unknown, init)), `${method} ${known}`)
           if (method !== "GET") assert.strictEqual(answer.status, "cookie" in headers ? 404 : 401)
         }
       }
       assert.strictEqual((yield* other.search("again")).status, 200, "their key is as it was")
+      assert.lengthOf((yield* other.get("/v1/sessions")).json.sessions, 1)
+      assert.lengthOf((yield* other.get("/v1/apps")).json.apps, 1)
     }).pipe(Effect.provide(layer), startingAt("2026-03-10T12:30:00Z"))
   )
 })
@@ -282,10 +301,45 @@ describe("a person's data", () => {
     }).pipe(Effect.provide(layer))
   )
 
+  it.effect("is exported with its payments", () =>
+    Effect.gen(function* () {
+      const person = yield* aPerson({ plan: "trial" })
+      yield* aSubscriber(person.account)
+      const { json } = yield* person.get("/v1/account/export")
+      const customer_id = `customer-of-${person.account.id}`
+      assert.deepInclude(json.account, { plan: "growth", balance: 0, owed: 5_000, customer_id })
+      assert.deepStrictEqual(json.subscriptions, [
+        {
+          id: "sub-1",
+          plan: "growth",
+          status: "active",
+          started_at: "2026-03-01T00:00:00.000Z",
+          current_period_start: "2026-03-01T00:00:00.000Z",
+          current_period_end: "2026-04-01T00:00:00.000Z",
+          cancel_at_period_end: true
+        }
+      ])
+      assert.deepStrictEqual(json.orders, [
+        {
+          id: "order-1",
+          kind: "pack",
+          status: "paid",
+          created_at: "2026-03-01T00:00:00.000Z",
+          net: 800,
+          refunded: 400,
+          credits_granted: 10_000,
+          credits_taken_back: 5_000,
+          dispute_lost: false
+        }
+      ])
+    }).pipe(Effect.provide(layer), startingAt("2026-03-10T12:30:00Z"))
+  )
+
   it.effect("an empty account exports too", () =>
     Effect.gen(function* () {
       const { json } = yield* (yield* aPerson({ plan: "trial" })).get("/v1/account/export")
-      assert.deepStrictEqual(json.queries, [])
+      assert.deepStrictEqual([json.queries, json.subscriptions, json.orders], [[], [], []])
+      assert.deepInclude(json.account, { owed: 0, customer_id: null })
     }).pipe(Effect.provide(layer))
   )
 

@@ -37,7 +37,7 @@ describe("the API's definition", () => {
   })
 
   it("the walk sees what the server imports", () => {
-    const server = reach("src/main.ts")
+    const server = reach("src/process/Server.ts")
     assert.includeMembers(server.packages, ["tldts", "node:http"])
     assert.isTrue(server.files.some((file) => file.startsWith("src/services/")))
   })

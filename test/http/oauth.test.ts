@@ -82,7 +82,7 @@ const layerAt = (origin: string, signIn = signInWithOnePerson) =>
           ? Effect.succeed({ _tag: "session" as const, account, sessionId: "ses_1" })
           : Effect.fail(unauthorized)
     }),
-    Layer.succeed(Deployment, { origin, demoOrigin: undefined })
+    Layer.succeed(Deployment, { origin, demoOrigin: undefined, corsOrigins: [] })
   ).pipe(Layer.provideMerge(services(providing(() => Effect.succeed(found(1))))))
 
 const layer = layerAt("https://quarry.test")

@@ -16,7 +16,13 @@ const providers = providing(({ query }) => {
   return Effect.succeed(found(12))
 })
 
-const rateLimitHeaders = ["x-ratelimit-limit", "x-ratelimit-remaining", "x-ratelimit-reset"]
+const rateLimitHeaders = [
+  "ratelimit-policy",
+  "ratelimit",
+  "x-ratelimit-limit",
+  "x-ratelimit-remaining",
+  "x-ratelimit-reset"
+]
 const quotaHeaders = [
   "x-credits-used",
   "x-quota-limit",
@@ -242,6 +248,28 @@ describe("GET /v1/query", () => {
       yield* TestClock.adjust("60 seconds")
       assert.strictEqual((yield* api.get("/v1/query?query=a", caller.auth)).status, 200)
     }).pipe(Effect.provide(services(providers)))
+  )
+
+  it.effect(
+    "R45: the RateLimit fields count requests and seconds down, and up again as requests leave the window",
+    () =>
+      Effect.gen(function* () {
+        const caller = yield* aCaller({ plan: "trial" })
+        const api = yield* TestApi.make
+        const fields = Effect.map(api.get("/v1/me", caller.auth), ({ headers }) => [
+          headers.get("ratelimit-policy"),
+          headers.get("ratelimit")
+        ])
+        const policy = '"minute";q=60;w=60'
+        assert.deepStrictEqual(yield* fields, [policy, '"minute";r=59;t=60'])
+        yield* TestClock.adjust("22500 millis")
+        assert.deepStrictEqual(yield* fields, [policy, '"minute";r=58;t=38'], "37.5 s, rounded up")
+        for (let i = 0; i < 58; i++) yield* fields
+        yield* TestClock.adjust("37499 millis")
+        assert.deepStrictEqual(yield* fields, [policy, '"minute";r=0;t=1'], "never 0 while nothing is left")
+        yield* TestClock.adjust("1 millis")
+        assert.deepStrictEqual(yield* fields, [policy, '"minute";r=0;t=23'], "the oldest is the second request now")
+      }).pipe(Effect.provide(services(providers)))
   )
 
   it.effect("500 internal_error: carries X-Request-Id only, tells nothing, and gives the credit back", () =>

@@ -7,7 +7,8 @@ import * as TestApi from "../support/TestApi.ts"
 
 const layer = services(providing(({ query }) => (query === "boom" ? Effect.die("boom") : Effect.succeed(found(1)))))
 
-const layerAt = (origin: string) => Layer.succeed(Deployment, { origin, demoOrigin }).pipe(Layer.provideMerge(layer))
+const layerAt = (origin: string) =>
+  Layer.succeed(Deployment, { origin, demoOrigin, corsOrigins: [] }).pipe(Layer.provideMerge(layer))
 
 const post = (body: string, headers: Record<string, string>) => ({
   body,

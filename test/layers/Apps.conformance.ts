@@ -72,6 +72,42 @@ export const appsConformance = (it: Vitest.MethodsNonLive<Services>): void => {
     })
   )
 
+  it.effect("a person sees the apps that they let in, and ends one by one, at every replica", () =>
+    Effect.gen(function* () {
+      const { account, app, browser, replica, tokens } = yield* aConnection
+      const second = yield* Apps.letIn(replica, browser)
+      const other = yield* makeSite()
+      const connected = yield* other.connectedApps.list(account.id)
+      assert.sameMembers(
+        connected.map(({ id }) => id),
+        [app, second.app]
+      )
+      for (const { connectedAt, name, renewedAt } of connected) {
+        assert.strictEqual(name, "An App")
+        assert.isAtMost(connectedAt, renewedAt)
+      }
+      yield* other.connectedApps.end(account.id, app)
+      assert.isFalse(yield* works(replica, tokens.access))
+      assert.isTrue(yield* works(replica, second.tokens.access))
+      assert.deepStrictEqual(
+        (yield* replica.connectedApps.list(account.id)).map(({ id }) => id),
+        [second.app]
+      )
+      assert.strictEqual((yield* Apps.refresh(replica, app, tokens.refresh)).status, 400)
+    })
+  )
+
+  it.effect("nobody sees or ends the apps of another account", () =>
+    Effect.gen(function* () {
+      const { app, replica, tokens } = yield* aConnection
+      const stranger = yield* aPerson(replica)
+      assert.deepStrictEqual(yield* replica.connectedApps.list(stranger.account.id), [])
+      const refused = yield* Effect.flip(replica.connectedApps.end(stranger.account.id, app))
+      assert.strictEqual(refused._tag, "not_found")
+      assert.isTrue(yield* works(replica, tokens.access))
+    })
+  )
+
   it.effect("a person is asked each time, signed in and having allowed the app before", () =>
     Effect.gen(function* () {
       const { app, browser, replica } = yield* aConnection

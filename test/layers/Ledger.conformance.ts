@@ -116,6 +116,44 @@ export const ledgerConformance = (it: Vitest.MethodsNonLive<Accounts | Backdoor 
     })
   )
 
+  it.effect("R46: a hold is settled in parts, quota before packs, and the rest comes back once, packs first", () =>
+    Effect.gen(function* () {
+      const ledger = yield* Ledger
+      const account = yield* makeAccount({ plan: "custom", quota: 4 }, 6)
+      const hold = yield* ledger.reserve(account, 9)
+      const records = yield* makeRecords(account, 6)
+      yield* Effect.forEach(records, (record) => ledger.settlePart(hold, record), { concurrency: "unbounded" })
+      assert.deepStrictEqual(yield* credits(account), { used: 4, balance: 1 }, "the rest is still held")
+      assert.deepStrictEqual(yield* discrepanciesOf(account), [])
+      assert.deepStrictEqual(yield* ledger.settle(hold, []), { charged: 0, balance: 4 })
+      assert.deepStrictEqual(yield* credits(account), { used: 4, balance: 4 })
+      const log = yield* Effect.flatMap(QueryLog, (queries) => queries.recent(account.id, 10))
+      assert.sameMembers(
+        log.map(({ id }) => id),
+        records.map(({ id }) => id)
+      )
+      assert.deepStrictEqual(yield* discrepanciesOf(account), [])
+    })
+  )
+
+  it.effect("R46, I3: a part of a hold that has ended, or has too little left, charges and logs nothing", () =>
+    Effect.gen(function* () {
+      const ledger = yield* Ledger
+      const account = yield* makeAccount({ plan: "custom", quota: 4 })
+      const hold = yield* ledger.reserve(account, 2)
+      const [one, two, three, four] = yield* Effect.all([1, 2, 3, 4].map(() => makeRecord(account)))
+      assert(one !== undefined && two !== undefined && three !== undefined && four !== undefined)
+      yield* ledger.settlePart(hold, one)
+      yield* ledger.settlePart(hold, two)
+      assert.instanceOf(yield* Effect.flip(ledger.settlePart(hold, three)), HoldExpired)
+      yield* ledger.settle(hold, [])
+      assert.instanceOf(yield* Effect.flip(ledger.settlePart(hold, four)), HoldExpired)
+      assert.deepStrictEqual(yield* credits(account), { used: 2, balance: 0 })
+      assert.lengthOf(yield* Effect.flatMap(QueryLog, (queries) => queries.recent(account.id, 10)), 2)
+      assert.deepStrictEqual(yield* discrepanciesOf(account), [])
+    })
+  )
+
   it.effect("I4, I5: a hold without records is released: nothing charged, nothing logged", () =>
     Effect.gen(function* () {
       const ledger = yield* Ledger
@@ -380,7 +418,7 @@ export const ledgerConformance = (it: Vitest.MethodsNonLive<Accounts | Backdoor 
     })
   )
 
-  it.effect.each(["allowance", "balance", "log"] as const)("verify finds a changed %s", (what) =>
+  it.effect.each(["allowance", "balance", "owed", "log"] as const)("verify finds a changed %s", (what) =>
     Effect.gen(function* () {
       const ledger = yield* Ledger
       const account = yield* makeAccount({ plan: "custom", quota: 10 }, 5)
@@ -392,6 +430,7 @@ export const ledgerConformance = (it: Vitest.MethodsNonLive<Accounts | Backdoor 
       const expected = {
         allowance: { what: "credits used of the quota", expected: 9, found: 10 },
         balance: { what: "pack balance", expected: 5, found: 6 },
+        owed: { what: "credits owed", expected: 0, found: 1 },
         log: { what: "credits in the query log", expected: 2, found: 1 }
       }
       assert.deepStrictEqual(yield* discrepanciesOf(account), [{ accountId: account.id, ...expected[what] }])
@@ -403,6 +442,8 @@ export const ledgerConformance = (it: Vitest.MethodsNonLive<Accounts | Backdoor 
     ["allowance", "figures", { used: 10, balance: 5 }],
     ["balance", "entries", { used: 9, balance: 5 }],
     ["balance", "figures", { used: 9, balance: 6 }],
+    ["owed", "entries", { used: 9, balance: 5 }],
+    ["owed", "figures", { used: 9, balance: 5 }],
     ["log", "entries", { used: 9, balance: 5 }],
     ["log", "figures", { used: 9, balance: 5 }]
   ] as const)("a repair of a changed %s that keeps the %s makes the books agree", ([what, keep, after]) =>

@@ -135,6 +135,8 @@ export const queryLogConformance = (it: Vitest.MethodsNonLive<Accounts | Ids | L
       assert.deepStrictEqual(yield* find({ outcome: "upstream_error" }), [2])
       assert.deepStrictEqual(yield* find({ keyId: "key_1" }), [3, 7])
       assert.deepStrictEqual(yield* find({ batchId }), [4, 7])
+      assert.deepStrictEqual(yield* find({ id: all[6]?.id }), [6])
+      assert.deepStrictEqual(yield* find({ id: all[6]?.id, batchId }), [])
       assert.deepStrictEqual(yield* find({ source: "cron" }), [5, 7])
       assert.deepStrictEqual(yield* find({ text: "of _effect" }), [6])
       assert.deepStrictEqual(yield* find({ text: "100%" }), [6])
@@ -184,9 +186,10 @@ export const queryLogConformance = (it: Vitest.MethodsNonLive<Accounts | Ids | L
     Effect.gen(function* () {
       const log = yield* QueryLog
       const batchId = yield* makeEmail
-      yield* logged([{ keyId: "key_other", batchId }])
+      const other = yield* logged([{ keyId: "key_other", batchId }])
+      const [entry] = yield* log.recent(other, 1)
       const accountId = yield* logged([{}])
-      for (const filter of [{ batchId }, { keyId: "key_other" }]) {
+      for (const filter of [{ batchId }, { keyId: "key_other" }, { id: entry?.id ?? "" }]) {
         const page = yield* log.history(accountId, { filter: { ...everything, ...filter }, after: undefined, limit: 9 })
         assert.deepStrictEqual(page, { entries: [], next: undefined })
       }

@@ -190,7 +190,8 @@ export const resultCacheConformance = (
         yield* TestClock.adjust("15 seconds")
         assert.deepStrictEqual(yield* Fiber.join(impatient), Option.none())
         const next = yield* Effect.forkChild(cache.get(searchRequest({ query }), upstream.lookup))
-        yield* settle
+        // A busy machine may need more than one turn.
+        for (let turn = 0; turn < 100 && upstream.runs() < 2; turn++) yield* settle
         assert.strictEqual(upstream.runs(), 2)
         yield* upstream.answer(1)
         yield* upstream.answer(2)

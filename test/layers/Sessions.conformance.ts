@@ -51,6 +51,32 @@ export const sessionsConformance = (it: Vitest.MethodsNonLive<Services>): void =
     })
   )
 
+  it.effect("a person sees their sessions and ends one, at every replica; nobody else can", () =>
+    Effect.gen(function* () {
+      const replica = yield* makeReplica()
+      const { account, browser, email } = yield* aPerson(replica)
+      const second = makeBrowser()
+      yield* second.post(replica, "/sign-in/email", { email, password }, { "user-agent": "a second browser" })
+      const { sessionId } = yield* browser.whoAmI(replica)
+      const other = yield* makeReplica()
+      const open = yield* other.sessions.list(account.id)
+      assert.lengthOf(open, 2)
+      assert.include(
+        open.map(({ id }) => id),
+        sessionId
+      )
+      const theirs = open.find(({ userAgent }) => userAgent === "a second browser") ?? assert.fail("no second session")
+      assert.isAbove(theirs.expiresAt, theirs.createdAt)
+      const stranger = yield* aPerson(replica)
+      assert.strictEqual((yield* Effect.flip(other.sessions.end(stranger.account.id, theirs.id)))._tag, "not_found")
+      yield* second.whoAmI(replica)
+      yield* other.sessions.end(account.id, theirs.id)
+      yield* refused(second, replica)
+      yield* browser.whoAmI(replica)
+      assert.strictEqual((yield* Effect.flip(other.sessions.end(account.id, theirs.id)))._tag, "not_found")
+    })
+  )
+
   it.effect("a wrong password and an unknown address are refused alike", () =>
     Effect.gen(function* () {
       const replica = yield* makeReplica()

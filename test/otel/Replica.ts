@@ -2,13 +2,17 @@ import { Effect, Redacted } from "effect"
 import * as Database from "../support/Database.ts"
 import { redisServer } from "../support/RedisServer.ts"
 import { freePort, spawned } from "../support/Spawned.ts"
+import { pepper } from "../support/SqlStorage.ts"
 import * as Engine from "../torture/support/Engine.ts"
+import * as Store from "../torture/support/Store.ts"
 
-const json = (env: Record<string, string>, ...args: ReadonlyArray<string>) =>
-  Effect.map(
-    Effect.flatMap(spawned("src/cli.ts", [...args, "--json"], env), ({ ended }) => ended),
-    ({ stdout }) => JSON.parse(stdout)
-  )
+/** The key of a new account. The operator's commands would be two processes. */
+const keyOn = Effect.fnUntraced(function* (url: Redacted.Redacted) {
+  const { accounts, keys } = yield* Store.open(url)
+  const { id } = yield* accounts.create({ email: "a@example.org", plan: "business" })
+  const { secret } = yield* keys.create(id, { label: "ci", mode: "live" })
+  return Redacted.value(secret)
+}, Effect.scoped)
 
 /** A running replica on a database, a Redis and an engine of the test's own, with the key of an account. */
 export const start = Effect.fnUntraced(function* (settings: Record<string, string> = {}) {
@@ -19,15 +23,14 @@ export const start = Effect.fnUntraced(function* (settings: Record<string, strin
     DATABASE_URL: Redacted.value(url),
     REDIS_URL: Redacted.value(redis.url()),
     AUTH_SECRET: "a secret for tests, of 32 characters or more",
-    KEY_PEPPER: "a pepper for tests, of 32 characters or more",
+    KEY_PEPPER: pepper,
     LOG_FORMAT: "json",
     SEARXNG_URL: yield* Engine.start,
     ...settings
   }
   const server = yield* spawned("src/main.ts", [], { ...env, PORT: `${port}`, ADMIN_PORT: `${adminPort}` })
   yield* server.said("Quarry listens at ")
-  const { account_id } = yield* json(env, "account", "create", "--email", "a@example.org", "--plan", "business")
-  const { secret } = yield* json(env, "key", "create", "--account", account_id, "--name", "ci")
+  const secret = yield* keyOn(url)
   const send = (path: string, body?: unknown, key: string = secret) =>
     Effect.promise(async () => {
       const headers = {

@@ -11,7 +11,7 @@ const secret = [Redacted.make("a secret")]
 const warnings = Effect.fnUntraced(function* (settings: Partial<AppConfig["Service"]>, unserved?: Target) {
   const lines: Array<string> = []
   yield* announce.pipe(
-    Effect.provideService(FirstStart, { secret: undefined }),
+    Effect.provideService(FirstStart, { access: undefined }),
     Effect.provide(Layer.mock(Providers, { serves: (target) => Effect.succeed(target !== unserved) })),
     Effect.provideService(Console.Console, { ...console, log: () => undefined }),
     Effect.provide(AppConfig.layerTest({ databaseUrl: Redacted.make("postgres://a"), ...settings })),
@@ -39,6 +39,16 @@ describe("what a start tells", () => {
       ])
       assert.deepStrictEqual(yield* warnings({}), [])
       assert.deepStrictEqual(yield* warnings({ marketplaceProxySecret: secret, marketplacePlan: "growth" }), [])
+    })
+  )
+
+  it.effect("selling without a mail server is one line that says what may be seen", () =>
+    Effect.gen(function* () {
+      const [line, ...others] = yield* warnings({ billingProvider: "polar" })
+      assert.deepStrictEqual(others, [])
+      assert.match(line ?? "", /^SMTP_URL is not set: nobody confirms an address.*before you sell\.$/)
+      const smtpUrl = Redacted.make("smtp://localhost:25")
+      assert.deepStrictEqual(yield* warnings({ billingProvider: "polar", smtpUrl }), [])
     })
   )
 })

@@ -34,11 +34,17 @@ const contract = {
   SEARXNG_URL: null,
   SEARXNG_ENGINES:
     "alpha_search=google,beta_search=bing,gamma_search=duckduckgo,delta_search=brave,epsilon_search=yandex,zeta_search=mojeek",
+  WORKERS: 1,
   PROVIDER_TIMEOUT: "15 seconds",
   BULK_BUDGET: "1 minute",
   CACHE_TTL: "5 minutes",
   CACHE_SIZE: 10_000,
   DEMO_ORIGIN: null,
+  CORS_ORIGINS: null,
+  COMPAT: null,
+  COMPAT_ENGINES: null,
+  COMPAT_KEYLESS_ACCOUNT: null,
+  COMPAT_KEYLESS_NETWORKS: null,
   MARKETPLACE_PROXY_SECRET: null,
   MARKETPLACE_PLAN: null,
   GOOGLE_CLIENT_ID: null,
@@ -47,6 +53,8 @@ const contract = {
   GITHUB_CLIENT_SECRET: null,
   SMTP_URL: null,
   EMAIL_FROM: null,
+  WEBHOOKS_ALLOW_PRIVATE: false,
+  COMPRESSION: "off",
   TRUSTED_PROXY_HOPS: 0,
   QUERY_LOG_RETENTION: "90 days",
   QUARRY_OPERATOR: null,
@@ -83,7 +91,17 @@ const contract = {
   OTEL_BSP_MAX_EXPORT_BATCH_SIZE: 512,
   OTEL_METRIC_EXPORT_INTERVAL: 60_000,
   TRACE_QUERY_TEXT: false,
-  BILLING_PROVIDER: null
+  BILLING_PROVIDER: null,
+  POLAR_ACCESS_TOKEN: null,
+  POLAR_WEBHOOK_SECRET: null,
+  POLAR_SERVER: "production",
+  POLAR_BASE_URL: null,
+  POLAR_PRODUCT_STARTER: null,
+  POLAR_PRODUCT_GROWTH: null,
+  POLAR_PRODUCT_BUSINESS: null,
+  POLAR_PRODUCT_PACK: null,
+  BILLING_GRACE: "3 days",
+  BILLING_CHECKOUT: "open"
 }
 
 const production = { DATABASE_URL: "postgres://u:p@db/quarry", AUTH_SECRET: "a".repeat(32), KEY_PEPPER: "k".repeat(32) }
@@ -92,6 +110,16 @@ describe("AppConfig", () => {
   it.effect("everything has a default, and every variable has the contract's name", () =>
     Effect.gen(function* () {
       assert.deepStrictEqual(describeSettings(yield* load({})), contract)
+    })
+  )
+
+  it.effect.each(["2", "auto"])("WORKERS=%s on the embedded database is one line that says what to do", (workers) =>
+    Effect.gen(function* () {
+      assert.strictEqual(
+        yield* complaint({ WORKERS: workers }),
+        `WORKERS: got ${workers}; the embedded database takes 1. For more, name a Postgres in DATABASE_URL.`
+      )
+      assert.strictEqual(`${(yield* load({ ...production, WORKERS: workers })).workers}`, workers)
     })
   )
 
@@ -140,6 +168,14 @@ describe("AppConfig", () => {
     })
   )
 
+  it.effect("CORS_ORIGINS is a list, with spaces or without", () =>
+    Effect.gen(function* () {
+      const config = yield* load({ CORS_ORIGINS: "https://a.example, http://localhost:5173" })
+      assert.deepStrictEqual(config.corsOrigins, ["https://a.example", "http://localhost:5173"])
+      assert.strictEqual(describeSettings(config).CORS_ORIGINS, "https://a.example,http://localhost:5173")
+    })
+  )
+
   it.effect("the marketplace secret may be two during rotation", () =>
     Effect.gen(function* () {
       const { marketplaceProxySecret } = yield* load({ MARKETPLACE_PROXY_SECRET: "old, new" })
@@ -161,11 +197,34 @@ describe("AppConfig", () => {
     ["DEMO_ORIGIN", "https://www.example.com/"],
     ["DEMO_ORIGIN", "https://WWW.example.com"],
     ["DEMO_ORIGIN", "null"],
+    ["CORS_ORIGINS", "*"],
+    ["CORS_ORIGINS", "https://*.example.com"],
+    ["CORS_ORIGINS", "null"],
+    ["CORS_ORIGINS", "https://a.example,"],
+    ["CORS_ORIGINS", "https://a.example, https://b.example/path"],
+    ["CORS_ORIGINS", Array.from({ length: 101 }, (_, i) => `https://a${i}.example`).join(",")],
+    ["WEBHOOKS_ALLOW_PRIVATE", "maybe"],
+    ["COMPRESSION", "true"],
+    ["COMPAT", "searx"],
+    ["COMPAT", "searxng,"],
+    ["COMPAT", "Tavily"],
+    ["COMPAT_ENGINES", "google"],
+    ["COMPAT_ENGINES", "alpha_search=google"],
+    ["COMPAT_ENGINES", "google=alpha_search,Google=beta_search"],
+    ["COMPAT_KEYLESS_ACCOUNT", "me@example.com"],
+    ["COMPAT_KEYLESS_NETWORKS", "0.0.0.0/0"],
+    ["COMPAT_KEYLESS_NETWORKS", "10.0.0.0/8,8.8.8.8"],
+    ["COMPAT_KEYLESS_NETWORKS", "172.0.0.0/8"],
+    ["COMPAT_KEYLESS_NETWORKS", "::/0"],
+    ["COMPAT_KEYLESS_NETWORKS", "localhost"],
     ["ADMIN_PORT", "65536"],
     ["BASE_URL", "api.example"],
     ["BASE_URL", "https://api.example/quarry"],
     ["BASE_URL", "https://api.example#docs"],
     ["DATABASE_POOL_SIZE", "0"],
+    ["WORKERS", "0"],
+    ["WORKERS", "257"],
+    ["WORKERS", "all"],
     ["PROVIDER_TIMEOUT", "0"],
     ["PROVIDER_TIMEOUT", "15"],
     ["PROVIDER_TIMEOUT", "-3 seconds"],
@@ -181,11 +240,19 @@ describe("AppConfig", () => {
     ["SEARXNG_ENGINES", "omega_search=google"],
     ["LOG_LEVEL", "constructor"],
     ["LOG_FORMAT", "xml"],
-    ["BILLING_PROVIDER", "cash"]
+    ["BILLING_PROVIDER", "cash"],
+    ["POLAR_SERVER", "staging"],
+    ["POLAR_BASE_URL", "api.polar.test"],
+    ["POLAR_BASE_URL", "https://api.polar.test/v1"],
+    ["POLAR_PRODUCT_PACK", "https://polar.test/products/1"],
+    ["BILLING_GRACE", "3"],
+    ["BILLING_GRACE", "31 days"],
+    ["BILLING_CHECKOUT", "ajar"]
   ] as const)("%s=%s is refused in one line that names it, what it got and what it takes", ([name, text]) =>
     Effect.gen(function* () {
       const message = yield* complaint({ [name]: text })
-      assert.match(message, new RegExp(`^${name}: got ${JSON.stringify(text)}; takes \\S.+\\.$`))
+      const got = JSON.stringify(text).replaceAll("*", "\\*")
+      assert.match(message, new RegExp(`^${name}: got ${got}; takes \\S.+\\.$`))
     })
   )
 
@@ -204,6 +271,8 @@ describe("AppConfig", () => {
     ["DATABASE_URL", "postgres://u:%zz@db/quarry"],
     ["DATABASE_URL", "mysql://u:p@db/quarry"],
     ["SMTP_URL", "smtp://me:%zz@mail:25"],
+    ["POLAR_WEBHOOK_SECRET", "whsec_a,whsec_b,whsec_c"],
+    ["POLAR_WEBHOOK_SECRET", "whsec_a,"],
     ["OTEL_EXPORTER_OTLP_ENDPOINT", "collector:4318"],
     ["OTEL_EXPORTER_OTLP_HEADERS", "a"]
   ] as const)("%s=%s is refused in one line that names it and what it takes, and does not show it", ([name, text]) =>
@@ -280,6 +349,85 @@ describe("AppConfig", () => {
   ] as const)("%s is refused without %s", ([set, unset, value]) =>
     Effect.gen(function* () {
       assert.strictEqual(yield* complaint({ [set]: value }), `${unset}: not set; ${set} requires it.`)
+    })
+  )
+
+  const keylessAccount = `acc_${"0".repeat(32)}`
+
+  it.effect("R43: COMPAT, its engines and its keyless calls are read", () =>
+    Effect.gen(function* () {
+      const config = yield* load({
+        COMPAT: "tavily, searxng,tavily",
+        COMPAT_ENGINES: "Google = alpha_search, brave images=delta_search",
+        COMPAT_KEYLESS_ACCOUNT: keylessAccount,
+        COMPAT_KEYLESS_NETWORKS: "172.16.0.0/12, fd00::/8,192.168.1.7",
+        HOST: "0.0.0.0"
+      })
+      assert.deepInclude(describeSettings(config), {
+        COMPAT: "searxng,tavily",
+        COMPAT_ENGINES: "google=alpha_search,brave images=delta_search",
+        COMPAT_KEYLESS_NETWORKS: "172.16.0.0/12,fd00::/8,192.168.1.7"
+      })
+    })
+  )
+
+  it.effect("R43: keyless calls are let in from this machine, or from private networks that are named", () =>
+    Effect.gen(function* () {
+      const keyless = { COMPAT: "searxng", COMPAT_KEYLESS_ACCOUNT: keylessAccount }
+      for (const HOST of ["127.0.0.1", "127.1.2.3", "::1", "localhost"]) yield* load({ ...keyless, HOST })
+      for (const HOST of ["0.0.0.0", "::", "quarry", "10.0.0.1"]) {
+        assert.match(
+          yield* complaint({ ...keyless, HOST }),
+          /^COMPAT_KEYLESS_NETWORKS: not set; .*172\.16\.0\.0\/12\.$/
+        )
+      }
+      assert.strictEqual(
+        yield* complaint({ COMPAT_KEYLESS_ACCOUNT: keylessAccount }),
+        "COMPAT: not set; COMPAT_KEYLESS_ACCOUNT requires it."
+      )
+      assert.strictEqual(
+        yield* complaint({ COMPAT: "searxng", COMPAT_KEYLESS_NETWORKS: "10.0.0.0/8" }),
+        "COMPAT_KEYLESS_ACCOUNT: not set; COMPAT_KEYLESS_NETWORKS requires it."
+      )
+    })
+  )
+
+  const billing = {
+    BILLING_PROVIDER: "polar",
+    POLAR_ACCESS_TOKEN: "polar_oat_hunter2",
+    POLAR_WEBHOOK_SECRET: "whsec_new,whsec_hunter2",
+    POLAR_PRODUCT_STARTER: "p-1",
+    POLAR_PRODUCT_GROWTH: "p-2",
+    POLAR_PRODUCT_BUSINESS: "p-3",
+    POLAR_PRODUCT_PACK: "p-4"
+  }
+
+  it.effect("BILLING_PROVIDER requires the token, the secret of webhooks and each product, one line for each", () =>
+    Effect.gen(function* () {
+      for (const name of Object.keys(billing).slice(1)) {
+        const { [name]: _, ...others } = { ...billing } as Record<string, string>
+        assert.strictEqual(yield* complaint(others), `${name}: not set; BILLING_PROVIDER=polar requires it.`)
+      }
+      assert.strictEqual((yield* complaint({ BILLING_PROVIDER: "polar" })).split("\n").length, 6)
+      const { polarWebhookSecret } = yield* load(billing)
+      assert.deepStrictEqual(polarWebhookSecret?.map(Redacted.value), ["whsec_new", "whsec_hunter2"])
+    })
+  )
+
+  it.effect("two plans cannot have one product", () =>
+    Effect.gen(function* () {
+      assert.strictEqual(
+        yield* complaint({ ...billing, POLAR_PRODUCT_PACK: "p-2" }),
+        "POLAR_PRODUCT_PACK: the same as POLAR_PRODUCT_GROWTH; takes a product of its own."
+      )
+    })
+  )
+
+  it.effect("token and secrets of the payment provider are shown nowhere", () =>
+    Effect.gen(function* () {
+      const config = yield* load(billing)
+      assert.notInclude(JSON.stringify([config, describeSettings(config)]), "hunter2")
+      assert.strictEqual(describeSettings(config).POLAR_WEBHOOK_SECRET, "<redacted>,<redacted>")
     })
   )
 

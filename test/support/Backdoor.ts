@@ -7,7 +7,7 @@ export class Backdoor extends Context.Service<
     /** Lets the leases of an account's holds run out. */
     readonly expireHolds: (accountId: string) => Effect.Effect<void>
     readonly deleteAccount: (accountId: string) => Effect.Effect<void>
-    /** Changes a figure behind the ledger's back: one credit more used, one more in the balance, one less logged. */
-    readonly damage: (accountId: string, what: "allowance" | "balance" | "log") => Effect.Effect<void>
+    /** Changes a figure behind the ledger's back: one credit more used, in the balance or owed, or one less logged. */
+    readonly damage: (accountId: string, what: "allowance" | "balance" | "owed" | "log") => Effect.Effect<void>
   }
 >()("quarry/test/support/Backdoor") {}

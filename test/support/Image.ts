@@ -14,10 +14,12 @@ const certificates = "/etc/ssl/certs/ca-certificates.crt"
 
 const succeeds = (command: string, ...args: ReadonlyArray<string>): boolean => spawnSync(command, args).status === 0
 
-const howToGetIt = "needs root, Debian's packages buildah and debootstrap, and npm in /usr/lib/node_modules"
+const howToGetIt =
+  "needs root, Debian's packages buildah, golang-github-containers-common and debootstrap, and npm in /usr/lib/node_modules"
 const possible =
   process.getuid?.() === 0 &&
   succeeds("buildah", "--version") &&
+  existsSync("/etc/containers/policy.json") &&
   succeeds("debootstrap", "--version") &&
   existsSync(hostNpm)
 if (!possible && process.env.QUARRY_REQUIRE_SERVICES === "1")

@@ -3,20 +3,20 @@ import { BaseSequencer, type TestSpecification } from "vitest/node"
 /** Files that start processes, longest first as they were last measured; the rest takes seconds or less. */
 const longest = [
   "deploy/image",
-  "e2e/torture/postgres",
   "bench/bench",
   "e2e/telemetry",
-  "deploy/proxies",
+  "otel/alerts",
   "layers/sql/Connections",
-  "e2e/torture/hostile",
-  "e2e/start",
-  "otel/metrics",
+  "deploy/proxies",
+  "e2e/rotation",
   "e2e/torture/requests",
-  "e2e/torture/redis",
-  "e2e/torture/kill",
+  "e2e/torture/postgres",
+  "e2e/torture/",
+  "e2e/first",
+  ".system.test.ts",
+  "e2e/start",
   "layers/redis/RedisConnection",
   "e2e/",
-  "bench/",
   ".integration.test.ts"
 ]
 

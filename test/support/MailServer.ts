@@ -35,7 +35,7 @@ const converse = (socket: Socket, greeting: string, said: Array<string>): void =
   })
 }
 
-/** The last link in what a mail server was told. */
+/** The last link to a page of sign-in in what a mail server has got. Mails of events have links too. */
 export const lastLink = (said: ReadonlyArray<string>): string | undefined =>
   said
     .join("\n")
@@ -43,4 +43,4 @@ export const lastLink = (said: ReadonlyArray<string>): string | undefined =>
     .replaceAll("=\n", "")
     .replaceAll("=3D", "=")
     .match(/http\S+/g)
-    ?.at(-1)
+    ?.findLast((link) => link.includes("/oauth/confirm"))

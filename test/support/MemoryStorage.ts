@@ -20,6 +20,7 @@ const backdoor = Layer.effect(
           if (stored === undefined) return
           if (what === "allowance") stored.allowance.used += 1
           if (what === "balance") stored.balance += 1
+          if (what === "owed") stored.owed += 1
           if (what === "log") {
             const index = store.queries.findIndex((query) => query.accountId === accountId && query.credits > 0)
             store.queries.splice(index, 1)

@@ -58,9 +58,16 @@ export class RedisServer {
     return Redacted.make(`redis://:${encodeURIComponent(password)}@127.0.0.1:${this.port}`)
   }
 
+  private get runs(): boolean {
+    return this.process !== undefined && this.process.exitCode === null && this.process.signalCode === null
+  }
+
+  /** Starts it where it does not run, and once more where it ends before it answers. */
   async start(): Promise<void> {
-    this.process = spawn("redis-server", ["--bind", "127.0.0.1", ...this.args], { stdio: "ignore" })
-    await until(() => answersPing(this.port))
+    await until(async () => {
+      if (!this.runs) this.process = spawn("redis-server", ["--bind", "127.0.0.1", ...this.args], { stdio: "ignore" })
+      return (await answersPing(this.port)) && this.runs
+    })
   }
 
   /** The server's process; -1 when it does not run. */

@@ -1,4 +1,4 @@
-import { Duration, Effect, Layer, Redacted } from "effect"
+import { Clock, Duration, Effect, Layer, Redacted } from "effect"
 import { HttpServer } from "effect/http"
 import type { Account } from "../../src/domain/Account.ts"
 import type { KeyMode } from "../../src/domain/ApiKey.ts"
@@ -7,12 +7,14 @@ import type { UpstreamRow } from "../../src/domain/Organic.ts"
 import type { Principal } from "../../src/domain/Principal.ts"
 import type { SearchRequest } from "../../src/domain/SearchRequest.ts"
 import { Accounts, type PlanChoice } from "../../src/services/Accounts.ts"
+import type { BillingBooks } from "../../src/services/BillingBooks.ts"
+import type { EventBooks } from "../../src/services/EventBooks.ts"
 import type { Ids } from "../../src/services/Ids.ts"
 import { KeyStore } from "../../src/services/KeyStore.ts"
 import { Ledger } from "../../src/services/Ledger.ts"
 import type { Providers } from "../../src/services/Providers.ts"
 import type { QueryLog } from "../../src/services/QueryLog.ts"
-import { RateLimiter } from "../../src/services/RateLimiter.ts"
+import { decisionFrom, RateLimiter } from "../../src/services/RateLimiter.ts"
 import { TrustedProxies } from "../../src/services/TrustedProxies.ts"
 import * as InMemory from "../../src/testing/InMemory.ts"
 import * as MemoryStorage from "./MemoryStorage.ts"
@@ -23,7 +25,7 @@ export const marketplaceSecret = "the-secret-of-the-marketplace-proxy"
 
 /** Every service over a storage, on the test's clock and with the providers of the test, behind one trusted proxy. */
 export const servicesOver = <S, E, R>(
-  storage: Layer.Layer<Accounts | Ids | KeyStore | Ledger | QueryLog | S, E, R>,
+  storage: Layer.Layer<Accounts | BillingBooks | EventBooks | Ids | KeyStore | Ledger | QueryLog | S, E, R>,
   providers: Layer.Layer<Providers>,
   options: InMemory.Options = {}
 ) =>
@@ -46,7 +48,9 @@ export const services = (
 /** A limiter that admits everything: for tables of more requests than a minute admits. */
 export const unlimited = Layer.succeed(RateLimiter, {
   hit: ({ limit }) =>
-    Effect.succeed({ admitted: true, limit, remaining: limit, resetAtSeconds: 60, retryAfterSeconds: 60 })
+    Effect.map(Clock.currentTimeMillis, (nowMs) =>
+      decisionFrom({ admitted: true, limit, counted: 0, oldestMs: nowMs, nowMs })
+    )
 })
 
 interface ProviderRows {

@@ -1,3 +1,4 @@
+import "./cheapPasswords.ts"
 import { Effect, Layer, Queue, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
 import * as Auth from "../../src/layers/auth/Auth.ts"
@@ -5,6 +6,7 @@ import type { ProviderClient } from "../../src/layers/auth/Options.ts"
 import { AccessTokens } from "../../src/services/AccessTokens.ts"
 import { AuthorizationRequests } from "../../src/services/AuthorizationRequests.ts"
 import { AuthRoutes } from "../../src/services/AuthRoutes.ts"
+import { ConnectedApps } from "../../src/services/ConnectedApps.ts"
 import { type Email, Emails } from "../../src/services/Emails.ts"
 import { type Keyring, singleKeyring } from "../../src/services/Keyrings.ts"
 import { Sessions } from "../../src/services/Sessions.ts"
@@ -41,7 +43,8 @@ export const makeReplica = Effect.fnUntraced(function* (options: ReplicaOptions 
   const outbox = yield* Queue.unbounded<Email>()
   const emails = Layer.succeed(Emails, {
     delivers: options.delivers ?? false,
-    send: (email) => Effect.asVoid(Queue.offer(outbox, email))
+    send: (email) => Effect.asVoid(Queue.offer(outbox, email)),
+    deliver: (email) => Effect.asVoid(Queue.offer(outbox, email))
   })
   const secrets =
     options.secrets ??
@@ -56,7 +59,8 @@ export const makeReplica = Effect.fnUntraced(function* (options: ReplicaOptions 
     routes: AuthRoutes,
     signIn: SignIn,
     authorizationRequests: AuthorizationRequests,
-    accessTokens: AccessTokens
+    accessTokens: AccessTokens,
+    connectedApps: ConnectedApps
   }).pipe(Effect.provide(context))
 
   /** The link in the next email. */

@@ -15,7 +15,8 @@ export interface Ended {
 export interface Spawned {
   readonly pid: number
   /** What it has said on stdout so far, once that holds `text` or the process has ended. */
-  readonly said: (text: string) => Effect.Effect<string>
+  readonly said: (text: string | RegExp) => Effect.Effect<string>
+  readonly isRunning: () => boolean
   readonly kill: (signal: NodeJS.Signals) => void
   readonly ended: Effect.Effect<Ended>
 }
@@ -59,9 +60,10 @@ export const watch = (child: ChildProcess): Spawned => {
   child.stdout?.setEncoding("utf8").on("data", (text: string) => (output.stdout += text))
   child.stderr?.setEncoding("utf8").on("data", (text: string) => (output.stderr += text))
   const ended = new Promise<Ended>((resolve) => child.on("close", (code) => resolve({ code, ...output })))
-  const said = (text: string) =>
+  const said = (text: string | RegExp) =>
     new Promise<string>((resolve) => {
-      const look = () => output.stdout.includes(text) && resolve(output.stdout)
+      const look = () =>
+        (typeof text === "string" ? output.stdout.includes(text) : text.test(output.stdout)) && resolve(output.stdout)
       child.stdout?.on("data", look)
       child.on("close", () => resolve(output.stdout))
       look()
@@ -69,6 +71,7 @@ export const watch = (child: ChildProcess): Spawned => {
   return {
     pid: child.pid ?? -1,
     said: (text) => Effect.promise(() => said(text)),
+    isRunning: () => child.exitCode === null && child.signalCode === null,
     kill: (signal) => void child.kill(signal),
     ended: Effect.promise(() => ended)
   }

@@ -3,6 +3,8 @@ import { SqlClient } from "effect/sql"
 import * as Ids from "../../src/layers/Ids.ts"
 import * as AccountsSql from "../../src/layers/sql/AccountsSql.ts"
 import * as AuditSql from "../../src/layers/sql/AuditSql.ts"
+import * as BillingBooksSql from "../../src/layers/sql/BillingBooksSql.ts"
+import * as EventBooksSql from "../../src/layers/sql/EventBooksSql.ts"
 import * as HoldsSql from "../../src/layers/sql/HoldsSql.ts"
 import * as KeyStoreSql from "../../src/layers/sql/KeyStoreSql.ts"
 import * as LedgerSql from "../../src/layers/sql/LedgerSql.ts"
@@ -16,6 +18,9 @@ import { Backdoor } from "./Backdoor.ts"
 
 /** The key of the digests of API keys: a process that is to know them must be started with it. */
 export const pepper = "a pepper for tests, of 32 characters or more"
+
+/** The key of the secrets of endpoints. */
+const authSecret = "an auth secret for tests, of 32 characters or more"
 
 const backdoor = Layer.effect(
   Backdoor,
@@ -38,6 +43,7 @@ const backdoor = Layer.effect(
       damage: (accountId, what) => {
         if (what === "balance")
           return run(sql`update wallets set balance = balance + 1 where account_id = ${accountId}`)
+        if (what === "owed") return run(sql`update wallets set owed = owed + 1 where account_id = ${accountId}`)
         if (what === "allowance") {
           return run(sql`
             update allowances set used = used + 1
@@ -59,8 +65,10 @@ export const replica = () =>
   Layer.mergeAll(
     AccountsSql.layer,
     AuditSql.layer,
+    BillingBooksSql.layer,
+    EventBooksSql.layer({ keyring: singleKeyring(Redacted.make(authSecret)) }),
     KeyStoreSql.layer({ pepper: singleKeyring(Redacted.make(pepper)) }),
-    LedgerSql.layer({ sweepInterval: Duration.infinity }),
+    LedgerSql.layer({ sweepInterval: Duration.infinity, keysClearingInterval: Duration.infinity }),
     QueryLogSql.layer({ maintenanceInterval: Duration.infinity }),
     HoldsSql.layer,
     OperatorLogSql.layer,

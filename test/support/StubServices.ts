@@ -8,8 +8,13 @@ import { AccessTokens } from "../../src/services/AccessTokens.ts"
 import { AccountRemoval } from "../../src/services/AccountRemoval.ts"
 import { AuthorizationRequests } from "../../src/services/AuthorizationRequests.ts"
 import { AuthRoutes } from "../../src/services/AuthRoutes.ts"
+import { Billing } from "../../src/services/Billing.ts"
+import { BillingBooks } from "../../src/services/BillingBooks.ts"
 import { Bulk } from "../../src/services/Bulk.ts"
+import { ConnectedApps } from "../../src/services/ConnectedApps.ts"
 import { Credentials } from "../../src/services/Credentials.ts"
+import { EventBooks } from "../../src/services/EventBooks.ts"
+import { EventEmails } from "../../src/services/EventEmails.ts"
 import { KeyStore } from "../../src/services/KeyStore.ts"
 import { Ledger } from "../../src/services/Ledger.ts"
 import { Marketplace } from "../../src/services/Marketplace.ts"
@@ -20,6 +25,7 @@ import { Readiness } from "../../src/services/Readiness.ts"
 import { Search } from "../../src/services/Search.ts"
 import { Sessions } from "../../src/services/Sessions.ts"
 import { SignIn } from "../../src/services/SignIn.ts"
+import { Webhooks } from "../../src/services/Webhooks.ts"
 import { logEntry } from "./requests.ts"
 
 /** The secret of the only key there is. */
@@ -90,9 +96,15 @@ const stubs = (during: (request: SearchRequest) => Effect.Effect<void>) =>
     Layer.mock(AuthorizationRequests, {}),
     Layer.mock(AuthRoutes, {}),
     Layer.mock(AccessTokens, {}),
+    Layer.mock(ConnectedApps, {}),
     Layer.mock(Marketplace, {}),
     Layer.mock(QueryLog, {}),
     Layer.mock(AccountRemoval, {}),
+    Layer.mock(Billing, {}),
+    Layer.mock(BillingBooks, {}),
+    Layer.mock(EventBooks, {}),
+    Layer.mock(EventEmails, { delivers: false, accountOf: () => undefined }),
+    Layer.mock(Webhooks, {}),
     Ids.layer,
     Readiness.layer,
     ProviderStates.layer

@@ -1,6 +1,7 @@
-import { Effect, type Scope } from "effect"
+import { Clock, Effect, type Scope } from "effect"
 import { HttpEffect, HttpRouter, type HttpServerRequest } from "effect/http"
 import * as Routes from "../../src/process/Routes.ts"
+import { assertRateLimitFields, assertReset } from "./RateLimitFields.ts"
 
 /** An answer of the service, read to its end. */
 export interface Answer {
@@ -15,7 +16,7 @@ export interface Answer {
 /** The names of the API's own headers on an answer, sorted. What protects every answer in browsers is none of them. */
 export const apiHeaders = ({ headers }: Answer): ReadonlyArray<string> =>
   [...headers.keys()]
-    .filter((name) => (name.startsWith("x-") && name !== "x-content-type-options") || name === "retry-after")
+    .filter((name) => /^(x-|ratelimit|retry-after$)/.test(name) && name !== "x-content-type-options")
     .sort()
 
 export interface TestApi {
@@ -35,7 +36,7 @@ export const make = Effect.gen(function* () {
     yield* Effect.context<never>()
   )(app)
 
-  const send: TestApi["send"] = (method, path, init) =>
+  const respond: TestApi["send"] = (method, path, init) =>
     Effect.promise(async (signal) => {
       const response = await handler(new Request(`http://quarry.test${path}`, { ...init, method, signal }))
       const text = await response.text()
@@ -48,6 +49,15 @@ export const make = Effect.gen(function* () {
         }
       }
     })
+
+  const send = Effect.fnUntraced(function* (...request: Parameters<TestApi["send"]>) {
+    const startedAtMs = yield* Clock.currentTimeMillis
+    const answer = yield* respond(...request)
+    const get = (name: string) => answer.headers.get(name)
+    assertRateLimitFields(answer.status, get)
+    assertReset(get, startedAtMs, yield* Clock.currentTimeMillis)
+    return answer
+  })
 
   const api: TestApi = { send, get: (path, headers = {}) => send("GET", path, { headers }) }
   return api

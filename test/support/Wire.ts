@@ -1,5 +1,6 @@
 import { connect as connectSocket } from "node:net"
 import { Effect } from "effect"
+import { assertRateLimitFields } from "./RateLimitFields.ts"
 import { secret } from "./StubServices.ts"
 
 /** A response as it stands on the wire. */
@@ -26,6 +27,7 @@ const parse = (bytes: Buffer): ReadonlyArray<WireResponse> => {
   const bodyEnd = end + 4 + Number(headers["content-length"] ?? 0)
   if (status < 200) return parse(bytes.subarray(end + 4))
   if (bytes.length < bodyEnd) return []
+  assertRateLimitFields(status, (name) => headers[name])
   const text = bytes.subarray(end + 4, bodyEnd).toString()
   const response = {
     status,

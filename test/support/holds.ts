@@ -3,7 +3,7 @@ import { Effect } from "effect"
 import type { Scenario } from "../torture/Scenario.ts"
 import { run } from "../torture/torture.ts"
 
-const timeout = 300_000
+const timeout = 900_000
 
 /** A test in which a scenario of `npm run torture` runs in its short form and breaks no promise. */
 export const holds = (scenario: Scenario, rounds: number) =>

@@ -43,7 +43,7 @@ const program = Effect.gen(function* () {
     Layer.provide(Layer.succeed(Overview, { look: Effect.succeed(status({})) })),
     Layer.provide(storage),
     Layer.provide(services),
-    Layer.provide(Signals.layer({ grace })),
+    Layer.provide(Signals.layer({ endsAtSecond: true, grace })),
     Layer.launch
   )
 })

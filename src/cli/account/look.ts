@@ -4,6 +4,8 @@ import type { Account } from "../../domain/Account.ts"
 import { plans } from "../../domain/Plan.ts"
 import { defaultStretch, granularities, groupings, total, toUsageQuery } from "../../domain/Usage.ts"
 import { type AccountQuery, Accounts } from "../../services/Accounts.ts"
+import type { BillingBooks } from "../../services/BillingBooks.ts"
+import type { EventBooks } from "../../services/EventBooks.ts"
 import type { KeyStore } from "../../services/KeyStore.ts"
 import { Ledger } from "../../services/Ledger.ts"
 import { QueryLog } from "../../services/QueryLog.ts"
@@ -151,7 +153,7 @@ export const usage = Command.make(
 /** The document of `GET /v1/account/export` in pieces. */
 export type ExportAccount = (
   account: Account
-) => Effect.Effect<Stream.Stream<string>, never, Ledger | KeyStore | QueryLog>
+) => Effect.Effect<Stream.Stream<string>, never, BillingBooks | EventBooks | Ledger | KeyStore | QueryLog>
 
 /** Prints the document as it is, with `--json` or without: it is JSON. */
 export const exportWith = (document: ExportAccount) =>

@@ -6,6 +6,7 @@ import { nameOf, termsOf, together, type Word, wordsOf } from "./terms.ts"
  *
  * - `^name` the title or a part of it, `/name` the last part of the address: a search for exactly this finds the document,
  * - `=term` a term of the title,
+ * - `~term` a term of a short title,
  * - `term` two neighbours of the title written together,
  * - `%n` the sample that the document belongs to.
  *
@@ -21,6 +22,12 @@ export interface Indexed {
 
 /** Documents are divided into so many samples by their addresses. A search for the most common words reads some of them. */
 export const samples = 256
+
+/**
+ * A title of so many terms, without the names of section and site, is a short one. Of the documents with a common word,
+ * those with it in a short title are the best: a search for the word reads these and no others, if they are enough.
+ */
+const maxShortTitleTerms = 4
 
 /** Words of each field that are read. */
 const maxWords = { title: 60, url: 30, description: 400, content: 8_000 }
@@ -113,11 +120,15 @@ export const documentTerms = ({ content, description, title, url }: Indexed): st
   const titleTerms = termsOf(titleWords)
   const { head, site } = headAndSite(title)
   const pairs = neighbours(titleWords)
-  const marked = new Set(titleTerms.map((term) => `=${term}`))
+  const headTerms = termsOf(wordsOf(head, maxWords.title))
+  const marked = new Set([
+    ...titleTerms.map((term) => `=${term}`),
+    ...(headTerms.length > maxShortTitleTerms ? [] : headTerms.map((term) => `~${term}`))
+  ])
   const read = (text: string, limit: number) => line(termsOf(wordsOf(text, limit)))
   return [
     line([...namesOf(title, address.last), ...marked, ...pairs, `%${sampleOf(url)}`]),
-    read(head, maxWords.title),
+    line(headTerms),
     read(`${address.text} ${site}`, maxWords.url),
     read(description, maxWords.description),
     read(content, maxWords.content)

@@ -22,19 +22,30 @@ export const minCoverage = (requiredSlots: number): number => {
   return requiredSlots < 6 ? 0.35 : 0.25
 }
 
-/** Documents that a lookup may read from the index. More would take too much time: it reads some samples instead. */
-const maxReads = 20_000
+/**
+ * Entries of the index that a lookup may read. More would take too much time: it reads some samples instead. All that is
+ * read for one word is found, which costs more than entries of which few have the other words too.
+ */
+const maxReads = { ofOneWord: 20_000, ofSeveral: 50_000 }
 const maxSampledReads = 4_000
 
-/** Samples of one lookup: each is one more list that the database reads. */
-const maxSamples = 16
+/**
+ * The words that documents must have, however common they are. Another one that more than this share of many documents
+ * has is not looked for: it excludes few of them, and its list is the longest. The ranking counts it.
+ */
+const alwaysLookedFor = 2
+const maxShare = 0.2
 
-/** Documents with all words are looked for until there are more than any page shows: five pages of twenty. */
-const enough = { complete: 150, partial: 20 }
+/** Samples of one lookup: each is one more list that the database reads beside the others. */
+const maxSamples = 4
+
+/** Documents with all words are looked for until there are as many as the last page shows: five pages of twenty. */
+const enough = { complete: 100, partial: 20 }
 const limits = { name: 30, complete: 200, partial: 100 }
 
 /** Slots that are left out or combined by turns: the rarest ones. More make too many combinations for one query. */
 const maxCombined = 6
+const minCombined = 2
 const maxPairs = 4
 
 const or = (parts: ReadonlyArray<string>): string => (parts.length === 1 ? (parts[0] ?? "") : `(${parts.join(" | ")})`)
@@ -45,21 +56,26 @@ const lexeme = (term: string, prefix = false): string => `'${term}'${prefix ? ":
 interface Clause {
   readonly query: string
   readonly reads: number
+  /** True where a document must have several words. */
+  readonly isNarrow: boolean
 }
 
 const all = (clauses: ReadonlyArray<Clause>): Clause => ({
   query: and(clauses.map(({ query }) => query)),
-  reads: Math.min(...clauses.map(({ reads }) => reads))
+  reads: Math.min(...clauses.map(({ reads }) => reads)),
+  isNarrow: clauses.length > 1 || clauses.every(({ isNarrow }) => isNarrow)
 })
 
 const any = (clauses: ReadonlyArray<Clause>): Clause => ({
   query: or(clauses.map(({ query }) => query)),
-  reads: clauses.reduce((sum, { reads }) => sum + reads, 0)
+  reads: clauses.reduce((sum, { reads }) => sum + reads, 0),
+  isNarrow: clauses.every(({ isNarrow }) => isNarrow)
 })
 
 const termClause = (figures: WordFigures, term: string, prefix = false): Clause => ({
   query: lexeme(term, prefix),
-  reads: figures.count(term)
+  reads: figures.count(term),
+  isNarrow: false
 })
 
 /** A required slot of the query, anywhere in a document and in titles. */
@@ -69,9 +85,10 @@ interface Wanted {
   readonly share: number
   readonly anywhere: Clause
   readonly inTitle: Clause
+  readonly inShortTitle: Clause
 }
 
-const clauseOf = (figures: WordFigures, { alternatives }: Slot, mark: "" | "="): Clause =>
+const clauseOf = (figures: WordFigures, { alternatives }: Slot, mark: "" | "=" | "~"): Clause =>
   any(alternatives.map(({ prefix, term }) => termClause(figures, `${mark}${term}`, prefix)))
 
 /** The rarest required slots, in this order. */
@@ -83,10 +100,21 @@ const wantedOf = ({ slots }: QueryTerms, figures: WordFigures): ReadonlyArray<Wa
       index,
       share: total === 0 ? 1 : slotWorth(figures, slot) / total,
       anywhere: clauseOf(figures, slot, ""),
-      inTitle: clauseOf(figures, slot, "=")
+      inTitle: clauseOf(figures, slot, "="),
+      inShortTitle: clauseOf(figures, slot, "~")
     }))
     .sort((a, b) => a.anywhere.reads - b.anywhere.reads || a.index - b.index)
     .slice(0, maxRequired)
+}
+
+/** The slots, the rarest first, without words that are too common to look for. */
+const lookedFor = (
+  wanted: ReadonlyArray<Wanted>,
+  { documents }: WordFigures,
+  always = alwaysLookedFor
+): ReadonlyArray<Wanted> => {
+  const most = Math.max(maxReads.ofOneWord, documents * maxShare)
+  return wanted.filter(({ anywhere }, index) => index < always || anywhere.reads <= most)
 }
 
 /** Neighbours of the query that a document writes together: "web assembly" finds WebAssembly. */
@@ -98,22 +126,25 @@ const joinedWays = (
   pairs.flatMap(({ left, right, term }) => {
     const others = wanted.filter(({ index }) => index !== left && index !== right)
     if (term === undefined || others.length !== wanted.length - 2) return []
-    return [all([termClause(figures, term), ...others.map(({ anywhere }) => anywhere)])]
+    const telling = lookedFor(others, figures, alwaysLookedFor - 1)
+    return [all([termClause(figures, term), ...telling.map(({ anywhere }) => anywhere)])]
   })
 
-/** The lookups that find documents with every required slot. */
+/** The lookups that find documents with every required slot, or with all but very common words. */
 const completeLookups = (
   query: QueryTerms,
   wanted: ReadonlyArray<Wanted>,
   figures: WordFigures
 ): ReadonlyArray<Clause> => {
-  const anywhere = wanted.map((slot) => slot.anywhere)
-  const titles = wanted.map(({ inTitle }) => inTitle)
+  const slots = lookedFor(wanted, figures)
+  const anywhere = slots.map((slot) => slot.anywhere)
+  const titles = slots.map(({ inTitle }) => inTitle)
   const joined = joinedWays(query, wanted, figures)
   return [
+    all(slots.map(({ inShortTitle }) => inShortTitle)),
     all(titles),
     ...(joined.length === 0 || joined.length > maxPairs ? [] : [any(joined)]),
-    ...(wanted.length < 2 ? [] : [all([any(titles.slice(0, 2)), ...anywhere])]),
+    ...(slots.length < 2 ? [] : [all([any(titles.slice(0, 2)), ...anywhere])]),
     all(anywhere)
   ]
 }
@@ -124,9 +155,19 @@ const combinations = <A>(items: ReadonlyArray<A>, size: number): ReadonlyArray<R
     ? [[]]
     : items.flatMap((item, index) => combinations(items.slice(index + 1), size - 1).map((rest) => [item, ...rest]))
 
+/**
+ * The slots that are combined: a very common word is not, where there are others. It says little about a document, and
+ * each combination with it would read many entries.
+ */
+const combinedOf = (wanted: ReadonlyArray<Wanted>): ReadonlyArray<Wanted> => {
+  const few = wanted.slice(0, maxCombined)
+  const rarer = few.filter(({ anywhere }) => anywhere.reads <= maxReads.ofSeveral)
+  return rarer.length < minCombined ? few.slice(0, minCombined) : rarer
+}
+
 /** The lookups that leave required slots out, as long as what is left is enough of the query. */
 const partialLookups = (wanted: ReadonlyArray<Wanted>, requiredSlots: number): ReadonlyArray<Clause> => {
-  const few = wanted.slice(0, maxCombined)
+  const few = combinedOf(wanted)
   const least = minCoverage(requiredSlots)
   const isEnough = (slots: ReadonlyArray<Wanted>) => slots.reduce((sum, { share }) => sum + share, 0) >= least
   const ways = (size: number, from = few) => (size < wanted.length ? combinations(from, size).filter(isEnough) : [])
@@ -143,14 +184,14 @@ const partialLookups = (wanted: ReadonlyArray<Wanted>, requiredSlots: number): R
 }
 
 /** The condition that keeps a lookup within its bound: samples that have about as many matches as are read. */
-const sampled = ({ query, reads }: Clause): string => {
-  if (reads <= maxReads) return query
+const sampled = ({ isNarrow, query, reads }: Clause): string => {
+  if (reads <= (isNarrow ? maxReads.ofSeveral : maxReads.ofOneWord)) return query
   const count = Math.min(maxSamples, Math.max(1, Math.floor((maxSampledReads * samples) / reads)))
   return and([query, or(Array.from({ length: count }, (_, index) => lexeme(`%${index}`)))])
 }
 
 /**
- * The lookups of a query, the most exact first: documents of its name, all words in titles, all words with a rare one in
+ * The lookups of a query, the most exact first: documents of its name, all words in short titles, all words in titles, all words with a rare one in
  * the title, all words, most of them, some of them. Each reads a bounded part of the index: the rarest of the words that
  * must be there bounds it.
  */
@@ -158,6 +199,7 @@ export const lookupsOf = (query: QueryTerms, figures: WordFigures): ReadonlyArra
   const wanted = wantedOf(query, figures)
   const requiredSlots = query.slots.filter(({ required }) => required).length
   if (wanted.length === 0) return []
+  const isWhole = lookedFor(wanted, figures).length === wanted.length
   const exclusions = query.excluded.map((term) => ` & !${lexeme(term)}`).join("")
   const lookup =
     (kind: "name" | "complete" | "partial") =>
@@ -165,9 +207,9 @@ export const lookupsOf = (query: QueryTerms, figures: WordFigures): ReadonlyArra
       query: `${sampled(clause)}${exclusions}`,
       limit: limits[kind],
       enough: kind === "partial" ? enough.partial : enough.complete,
-      complete: kind === "complete"
+      complete: kind === "complete" && isWhole
     })
-  return [
+  const lookups = [
     ...query.names
       .map((name) => any([termClause(figures, `^${name}`), termClause(figures, `/${name}`)]))
       .map(lookup("name")),
@@ -175,4 +217,6 @@ export const lookupsOf = (query: QueryTerms, figures: WordFigures): ReadonlyArra
     // A phrase is looked for in every document that a lookup finds, so that there are few lookups for it.
     ...(query.phrases.length > 0 ? [] : partialLookups(wanted, requiredSlots).map(lookup("partial")))
   ]
+  // Without the common words, a lookup for most of the words may be the same as one for all.
+  return lookups.filter(({ query }, index) => lookups.findIndex((other) => other.query === query) === index)
 }

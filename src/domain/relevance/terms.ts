@@ -46,19 +46,7 @@ const unspaced = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script
 
 const plainWord = /^[a-z]{3,}$/
 
-/** Porter's stemmer is the greatest cost of reading a document, and texts repeat their words. */
-const stems = new Map<string, string>()
-const maxStems = 20_000
-
-const stem = (word: string): string => {
-  if (!plainWord.test(word)) return word.slice(0, maxTermUnits)
-  const known = stems.get(word)
-  if (known !== undefined) return known
-  if (stems.size >= maxStems) stems.clear()
-  const made = stemmer(word).slice(0, maxTermUnits)
-  stems.set(word, made)
-  return made
-}
+const stem = (word: string): string => (plainWord.test(word) ? stemmer(word) : word).slice(0, maxTermUnits)
 
 const withoutMarks = (text: string): string =>
   // biome-ignore lint/suspicious/noControlCharactersInRegex: the range is ASCII, for which there is nothing to do.
@@ -88,10 +76,29 @@ const partsOf = (joined: string): ReadonlyArray<string> => {
 /** Most words of a text, for which the patterns above have nothing to do. */
 const simple = /^[A-Za-z]?[a-z0-9]*$/
 
-const simpleWord = (written: string): Word => ({ parts: [stem(written)], compounds: [], written })
+/**
+ * Words that were read before: stemming is the greatest cost of reading a document, and texts repeat their words. A longer
+ * piece of a text would keep the whole text in memory.
+ */
+const simpleWords = new Map<string, Word>()
+const maxSimpleWords = 20_000
+const maxSimpleWordUnits = 12
+
+const none: ReadonlyArray<string> = []
+
+const simpleWord = (match: string): Word => {
+  const written = match.toLowerCase()
+  const word = { parts: [stem(written)], compounds: none, written }
+  if (match.length > maxSimpleWordUnits) return word
+  if (simpleWords.size >= maxSimpleWords) simpleWords.clear()
+  simpleWords.set(match, word)
+  return word
+}
 
 const wordOf = (match: string): Word => {
-  if (simple.test(match)) return simpleWord(match.toLowerCase())
+  const known = simpleWords.get(match)
+  if (known !== undefined) return known
+  if (simple.test(match)) return simpleWord(match)
   const name = match.replace(possessive, "").replace(apostrophe, "")
   const pieces = name.split(joints).filter((piece) => piece !== "")
   const groups = pieces.map(partsOf)

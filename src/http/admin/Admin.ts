@@ -11,7 +11,7 @@ import { Readiness } from "../../services/Readiness.ts"
 import { requestIdFrom } from "../CurrentRequest.ts"
 import { providerView } from "./providers.ts"
 
-const json = (status: number, body: unknown) => HttpServerResponse.jsonUnsafe(body, { status })
+export const json = (status: number, body: unknown) => HttpServerResponse.jsonUnsafe(body, { status })
 
 const routes = HttpRouter.use(
   Effect.fnUntraced(function* (router) {
@@ -92,7 +92,13 @@ export const layer = ({ host, port }: AdminOptions) =>
   port === 0 ? Layer.empty : Layer.effectDiscard(Layer.build(listener({ host, port })))
 
 /** With a port of 0, on one that the system chooses. */
-export const listener = (options: AdminOptions) =>
+export const listener = (options: AdminOptions & { readonly exclusive?: boolean }) => serve(routes, options)
+
+/** A private listener with other routes. */
+export const serve = <E, R>(
+  routes: Layer.Layer<never, E, R>,
+  options: AdminOptions & { readonly exclusive?: boolean }
+) =>
   HttpRouter.serve(Layer.mergeAll(routes, identified, notFound), { disableLogger: true, disableListenLog: true }).pipe(
     Layer.provideMerge(NodeHttpServer.layer(createServer, { ...options, gracefulShutdownTimeout: "1 second" }))
   )

@@ -1,7 +1,9 @@
 import { Effect, Layer } from "effect"
 import { HttpRouter } from "effect/http"
+import type { CompatShape } from "../../domain/CompatShape.ts"
 import { Deployment } from "../../services/Deployment.ts"
 import { describeApi } from "../Api.ts"
+import { Compat } from "../compat/Compat.ts"
 import { documentAt } from "../openapi.ts"
 import { assetResponse, fingerprint, immutableHeaders, revalidationHeaders } from "./assets.ts"
 import type { Document } from "./document.ts"
@@ -13,17 +15,26 @@ import { style } from "./style.ts"
 /** Headers that forbid the page everything but its own stylesheet: scripts, frames, forms and other origins. */
 const pageHeaders = {
   "content-security-policy":
-    "default-src 'none'; style-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
   "x-frame-options": "DENY",
   "referrer-policy": "no-referrer"
 }
 
 const stylePath = `/docs/style-${fingerprint(style)}.css` as const
 
+/** Loaded where it is needed, so that a start without such endpoints does not wait for their definitions. */
+const describeWith = (shapes: ReadonlyArray<CompatShape>) =>
+  Effect.map(
+    Effect.promise(() => import("../compat/document.ts")),
+    ({ describeApiWith }) => describeApiWith(shapes)
+  )
+
 export const layer = Layer.unwrap(
   Effect.gen(function* () {
     const { origin } = yield* Deployment
-    const document = documentAt({ ...describeApi() }, origin)
+    const { shapes } = yield* Compat
+    const described = shapes.length === 0 ? describeApi() : yield* describeWith(shapes)
+    const document = documentAt({ ...described }, origin)
     // The API's own document has these parts; tests read the page and hold the document to the service.
     const page = pageOf(document as unknown as Document, stylePath)
     return Layer.mergeAll(

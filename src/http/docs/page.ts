@@ -1,6 +1,7 @@
 import { type Html, html } from "../pages/html.ts"
 import { mark } from "../pages/pages.ts"
 import { type Document, endpointsOf, errorsOf, fieldsOf, type SecurityScheme } from "./document.ts"
+import { guide, guideLinks } from "./guide.ts"
 import { operationHtml } from "./operation.ts"
 import { fieldTable, schemaLink, typeOf } from "./schemas.ts"
 
@@ -14,7 +15,7 @@ const navigation = (document: Document): Html => html`<nav aria-label="Contents"
 <summary>Contents</summary>
 <ul>
 <li><a href="#introduction">Introduction</a></li>
-<li><a href="#credentials">Credentials</a></li>
+${guideLinks}<li><a href="#credentials">Credentials</a></li>
 <li><a href="#errors">Errors</a></li>
 <li><a href="#headers">Headers</a></li>
 ${document.tags.map(
@@ -141,7 +142,7 @@ export const pageOf = (document: Document, stylePath: string): string => {
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="description" content="${document.info.description}">
 <title>${document.info.title} API reference</title>
-<link rel="icon" href="data:,">
+<link rel="icon" type="image/svg+xml" href="/favicon.ico">
 <link rel="stylesheet" href="${stylePath}">
 </head>
 <body>
@@ -150,11 +151,12 @@ export const pageOf = (document: Document, stylePath: string): string => {
 <a class="brand" href="/docs">${mark}<span>${document.info.title}</span></a>
 <span class="place">API reference</span>
 <a class="download" href="/openapi.json">OpenAPI</a>
+<a class="home" href="/dashboard">Dashboard</a>
 </header>
 <div class="layout">
 ${navigation(document)}
 <main id="content" tabindex="-1">
-${introduction(document, origin)}${credentials(document)}${errors(document)}${headers(document)}${groups(document, origin)}${schemas(document)}</main>
+${introduction(document, origin)}${guide(origin)}${credentials(document)}${errors(document)}${headers(document)}${groups(document, origin)}${schemas(document)}</main>
 </div>
 </body>
 </html>

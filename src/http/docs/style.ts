@@ -9,7 +9,13 @@ body { --mono: ui-monospace, "SF Mono", SFMono-Regular, Menlo, Consolas, "Libera
 header { position: sticky; top: 0; z-index: 2; height: 56px; padding: 0 24px; display: flex; align-items: center; gap: 14px; background: var(--card); border-bottom: 1px solid var(--line); }
 header .brand { color: var(--text); text-decoration: none; }
 .place { padding-left: 14px; border-left: 1px solid var(--line); font-size: 14px; color: var(--soft); }
-.download { margin-left: auto; font-size: 14px; font-weight: 550; }
+.download { margin-left: auto; }
+.download, .home { font-size: 14px; font-weight: 550; }
+.guide p, .guide ul { max-width: 72ch; margin: 0 0 14px; }
+.guide ul { padding-left: 20px; }
+.guide li { margin-bottom: 4px; }
+.guide figure { max-width: 860px; }
+@media (max-width: 480px) { .place { display: none; } header { padding: 0 16px; } }
 code, pre { font-family: var(--mono); font-size: .875em; }
 code { overflow-wrap: anywhere; }
 p code, dd code, li code { padding: 1px 5px; background: var(--wash); border: 1px solid var(--line); border-radius: 5px; }

@@ -1,6 +1,7 @@
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import { KeyMode } from "../../domain/ApiKey.ts"
+import { SoldPlan } from "../../domain/BillingRequest.ts"
 import { Plan } from "../../domain/Plan.ts"
 import { accepting } from "../Callers.ts"
 import { InternalError } from "../errors.ts"
@@ -8,6 +9,7 @@ import { Authentication, RateLimiting } from "../Middleware.ts"
 import { Moment } from "../wire.ts"
 import { ApiKey } from "./KeysGroup.ts"
 import { LoggedQuery } from "./UsageGroup.ts"
+import { Webhook, WebhookSettings } from "./WebhooksGroup.ts"
 
 export const Account = Schema.Struct({
   email: Schema.String.annotate({
@@ -27,6 +29,31 @@ export const Account = Schema.Struct({
   ).annotate({ description: "The calling key; null for a dashboard session" })
 }).annotate({ identifier: "Account" })
 
+const cents = (description: string) => Schema.Int.annotate({ description: `${description}, in US cents` })
+
+const ExportedSubscription = Schema.Struct({
+  id: Schema.String,
+  plan: SoldPlan,
+  status: Schema.Literals(["active", "past_due", "ended"]),
+  started_at: Moment,
+  current_period_start: Moment,
+  current_period_end: Moment,
+  cancel_at_period_end: Schema.Boolean
+}).annotate({ identifier: "ExportedSubscription" })
+
+const ExportedOrder = Schema.Struct({
+  id: Schema.String,
+  kind: Schema.Literals(["pack", "plan"]),
+  status: Schema.Literals(["pending", "paid", "void"]),
+  created_at: Moment,
+  net: cents("The price without tax"),
+  refunded: cents("What of it was paid back"),
+  credits_granted: Schema.Int,
+  credits_taken_back: Schema.Int.annotate({ description: "Of those, after a refund or a lost dispute" }),
+  dispute_lost: Schema.Boolean
+}).annotate({ identifier: "ExportedOrder" })
+const { emails_available: _, ...settings } = WebhookSettings.fields
+
 export const AccountExport = Schema.Struct({
   account: Schema.Struct({
     id: Schema.String,
@@ -35,9 +62,17 @@ export const AccountExport = Schema.Struct({
     quota: Schema.NullOr(Schema.Int),
     used: Schema.Int,
     balance: Schema.Int,
+    owed: Schema.Int.annotate({ description: "Credits of refunded packs that were spent already" }),
+    customer_id: Schema.NullOr(Schema.String).annotate({
+      description: "The account's id at the payment provider; null where it has bought nothing"
+    }),
     created_at: Moment
   }),
+  subscriptions: Schema.Array(ExportedSubscription).annotate({ description: "Ended ones too" }),
+  orders: Schema.Array(ExportedOrder).annotate({ description: "Payments, newest first" }),
   api_keys: Schema.Array(ApiKey),
+  webhooks: Schema.Array(Webhook),
+  webhook_settings: Schema.Struct(settings),
   queries: Schema.Array(LoggedQuery)
 }).annotate({ identifier: "AccountExport" })
 
@@ -62,7 +97,8 @@ export class AccountGroup extends HttpApiGroup.make("account")
         OpenApi.annotations({
           identifier: "exportAccount",
           summary: "Everything that is kept about the account",
-          description: "The account, its API keys and its whole query log, newest first, as one JSON document."
+          description:
+            "The account, its payments, its API keys, its webhooks and its whole query log, newest first, as one JSON document."
         })
       )
       .annotateMerge(accepting("session"))
@@ -78,7 +114,7 @@ export class AccountGroup extends HttpApiGroup.make("account")
           summary: "Delete the account",
           description:
             "Removes the person's data: address, sign-ins, key names and query texts. Sessions and keys stop working " +
-            "within 10 seconds. What was charged stays in the books, and the address's trial stays claimed."
+            "within 10 seconds, and a subscription ends at the payment provider. What was charged stays in the books, and the address's trial stays claimed."
         })
       )
       .annotateMerge(accepting("session"))

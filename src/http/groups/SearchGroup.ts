@@ -5,6 +5,7 @@ import { SearchParameters } from "../../domain/SearchRequest.ts"
 import { SearchResult } from "../../domain/SearchResult.ts"
 import { accepting, SpendsCredits } from "../Callers.ts"
 import {
+  IdempotencyInProgress,
   InternalError,
   InvalidRequest,
   QuotaExceeded,
@@ -25,6 +26,7 @@ export class SearchGroup extends HttpApiGroup.make("search")
         UnsupportedGeo,
         UnsupportedParameter,
         QuotaExceeded,
+        IdempotencyInProgress,
         InternalError,
         UpstreamError,
         UpstreamTimeout
@@ -44,14 +46,15 @@ export class SearchGroup extends HttpApiGroup.make("search")
     HttpApiEndpoint.post("bulk", "/v1/bulk", {
       payload: BulkRequest,
       success: BulkResult,
-      error: [InvalidRequest, QuotaExceeded, InternalError]
+      error: [InvalidRequest, QuotaExceeded, IdempotencyInProgress, InternalError]
     }).annotateMerge(
       OpenApi.annotations({
         identifier: "bulk",
         summary: "Run up to 50 searches",
         description:
           "Runs the rows side by side inside one 60-second budget. A row that fails is an error row and never a failed " +
-          "request. Costs one credit for each row dispatched to a provider."
+          "request. Costs one credit for each row dispatched to a provider. With Accept: application/x-ndjson the rows " +
+          "come line by line as they finish; a stream that ends without its summary was cut off."
       })
     )
   )

@@ -3,8 +3,10 @@ import { HttpServerResponse } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import { type Allowance, creditsAvailable } from "../../domain/Account.ts"
 import { unauthorized } from "../../domain/errors.ts"
-import type { AccountPrincipal } from "../../domain/Principal.ts"
+import type { AccountPrincipal, KeyPrincipal } from "../../domain/Principal.ts"
 import { AccountRemoval } from "../../services/AccountRemoval.ts"
+import type { BillingBooks } from "../../services/BillingBooks.ts"
+import type { EventBooks } from "../../services/EventBooks.ts"
 import type { KeyStore } from "../../services/KeyStore.ts"
 import { Ledger } from "../../services/Ledger.ts"
 import type { QueryLog } from "../../services/QueryLog.ts"
@@ -18,8 +20,10 @@ export const toMe = (principal: AccountPrincipal, allowance: Allowance): typeof 
   email: principal.account.email,
   plan: allowance.plan,
   credits_available: creditsAvailable(allowance),
-  api_key: principal._tag === "key" ? principal.key : null
+  api_key: principal._tag === "key" ? toMyKey(principal) : null
 })
+
+const toMyKey = ({ key: { id, label, mode } }: KeyPrincipal) => ({ id, label, mode })
 
 export const layer = HttpApiBuilder.group(
   Api,
@@ -27,7 +31,7 @@ export const layer = HttpApiBuilder.group(
   Effect.fn(function* (handlers) {
     const ledger = yield* Ledger
     const removal = yield* AccountRemoval
-    const storage = yield* Effect.context<Ledger | KeyStore | QueryLog>()
+    const storage = yield* Effect.context<BillingBooks | EventBooks | Ledger | KeyStore | QueryLog>()
 
     return handlers
       .handle(

@@ -2,10 +2,11 @@ import { Effect, Redacted } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import type { ApiKey } from "../../domain/ApiKey.ts"
 import { unauthorized } from "../../domain/errors.ts"
-import { parseNewKey } from "../../domain/NewKey.ts"
+import { toChange } from "../../domain/KeyBounds.ts"
+import { parseApiKeyChange, parseKeyRotation, parseNewKey } from "../../domain/NewKey.ts"
 import { type IssuedKey, KeyStore } from "../../services/KeyStore.ts"
 import { Api } from "../Api.ts"
-import { readJson } from "../body.ts"
+import { readJson, readOptionalJson } from "../body.ts"
 import { currentAccount } from "../Middleware.ts"
 
 export const layer = HttpApiBuilder.group(
@@ -25,19 +26,27 @@ export const layer = HttpApiBuilder.group(
         "create",
         // Raw, because the body is read under the limits of `readJson`. `parseNewKey` decodes with the payload's schema.
         Effect.fnUntraced(function* ({ request }) {
-          const { name, type = "live" } = yield* Effect.fromResult(parseNewKey(yield* readJson(request)))
+          const { name, type = "live", ...bounds } = yield* Effect.fromResult(parseNewKey(yield* readJson(request)))
           const account = yield* currentAccount
           // An account that is gone since it was authenticated has no credential any more.
           const issued = keys
-            .create(account.id, { label: name, mode: type })
+            .create(account.id, { label: name, mode: type, bounds: toChange(bounds) })
             .pipe(Effect.catchTag("not_found", () => Effect.fail(unauthorized)))
           return toIssued(yield* issued)
         })
       )
-      .handle(
+      .handleRaw(
+        "bind",
+        Effect.fnUntraced(function* ({ params, request }) {
+          const change = yield* Effect.fromResult(parseApiKeyChange(yield* readJson(request)))
+          return toKey(yield* keys.bindOwn((yield* currentAccount).id, params.id, toChange(change)))
+        })
+      )
+      .handleRaw(
         "rotate",
-        Effect.fnUntraced(function* ({ params }) {
-          return toIssued(yield* keys.rotateOwn((yield* currentAccount).id, params.id))
+        Effect.fnUntraced(function* ({ params, request }) {
+          const rotation = yield* Effect.fromResult(parseKeyRotation((yield* readOptionalJson(request)) ?? {}))
+          return toIssued(yield* keys.rotateOwn((yield* currentAccount).id, params.id, rotation.grace_seconds))
         })
       )
       .handle(
@@ -56,8 +65,15 @@ export const toKey = (key: ApiKey) => ({
   hint: key.hint,
   created_at: key.createdAt,
   last_used_at: key.lastUsedAt ?? null,
-  revoked_at: key.revokedAt ?? null
+  revoked_at: key.revokedAt ?? null,
+  expires_at: key.bounds.expiresAt ?? null,
+  budget: toBudget(key),
+  targets: key.bounds.targets ?? null,
+  networks: key.bounds.networks ?? null
 })
+
+const toBudget = ({ bounds: { budget }, spending }: ApiKey) =>
+  budget === undefined ? null : { ...budget, spent: spending?.credits ?? 0, resets_at: spending?.resetsAt ?? null }
 
 /** The only moment at which a secret leaves the service. */
 const toIssued = ({ key, secret }: IssuedKey) => ({ ...toKey(key), secret: Redacted.value(secret) })

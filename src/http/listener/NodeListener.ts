@@ -72,9 +72,14 @@ const makeServer = (limits: ListenerLimits, backlog: ResponseBacklog): Server =>
   })
   server.maxConnections = limits.maxConnections
   server.timeout = limits.inactivityTimeoutMs
-  // A client may half-close its connection after its request. Node would then close the other half too, and a charged
-  // answer would be lost. The property is not in Node's types.
-  return Object.assign(server, { httpAllowHalfOpen: true })
+  return Object.assign(server, {
+    // A client may half-close its connection after its request. Node would then close the other half too, and a charged
+    // answer would be lost.
+    httpAllowHalfOpen: true,
+    // Above the limit of connections a worker drops one as any process does. Node would hand it to the other workers, and
+    // where all are full to each of them in turn without end.
+    dropMaxConnection: true
+  })
 }
 
 const listen = (server: Server, options: ListenerOptions) =>

@@ -9,20 +9,24 @@ import { acceptedCredentials, sessionRuleOf } from "../Callers.ts"
 import { addLogFields, CurrentRequest, type RequestState, setHeaders } from "../CurrentRequest.ts"
 import { noteError } from "../errors.ts"
 import { Authentication, CurrentPrincipal } from "../Middleware.ts"
-import { clientAddress } from "./clientAddress.ts"
+import { client, clientAddress } from "./clientAddress.ts"
 
 const requestCredentials = (
-  { headers }: HttpServerRequest.HttpServerRequest,
+  request: HttpServerRequest.HttpServerRequest,
   sessionCookie: string,
   network: string | undefined
-): RequestCredentials => ({
-  authorization: headers.authorization,
-  marketplaceSecret: headers["x-marketplace-proxy-secret"],
-  marketplaceUser: headers["x-marketplace-user"],
-  sessionCookies: cookieValues(headers.cookie, sessionCookie),
-  demoOrigin: headers["x-demo-origin"],
-  network
-})
+): RequestCredentials => {
+  const { headers } = request
+  return {
+    authorization: headers.authorization,
+    marketplaceSecret: headers["x-marketplace-proxy-secret"],
+    marketplaceUser: headers["x-marketplace-user"],
+    sessionCookies: cookieValues(headers.cookie, sessionCookie),
+    demoOrigin: headers["x-demo-origin"],
+    network,
+    address: Effect.provideService(client, HttpServerRequest.HttpServerRequest, request)
+  }
+}
 
 /** The client's network, by which the demo is counted. Other credentials do not need it. */
 const demoNetwork = (request: HttpServerRequest.HttpServerRequest) =>

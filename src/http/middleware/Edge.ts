@@ -51,7 +51,7 @@ const errorResponseTo = (cause: Cause.Cause<unknown>): Effect.Effect<HttpServerR
 type App<E, R> = Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>
 
 /** Paths that answer HEAD. The router would serve HEAD by every GET route and so run searches (R3). */
-const headPaths: ReadonlySet<string> = new Set(["/openapi.json", "/docs"])
+const headPaths = /^\/(?:openapi\.json|docs|favicon\.ico|robots\.txt|dashboard(?:\/.*)?)?$/
 
 /** The end of a path, or a character by which the router would match another path: no route needs an escape (R3). */
 const pathEnd = /[?;#%]/
@@ -60,7 +60,7 @@ const pathEnd = /[?;#%]/
 const isRoutable = ({ method, url }: HttpServerRequest.HttpServerRequest): boolean => {
   const end = url.search(pathEnd)
   if (end >= 0 && url[end] !== "?") return false
-  return method !== "HEAD" || headPaths.has(pathOf(url))
+  return method !== "HEAD" || headPaths.test(pathOf(url))
 }
 
 /** Runs the app. Every failure becomes an error response with the envelope. */
@@ -73,8 +73,8 @@ const respond = <E, R>(request: HttpServerRequest.HttpServerRequest, app: App<E,
 const clientClosed = "client_closed"
 
 /**
- * Measures the request and writes its line of the access log. Where the client has left, the line waits in a fiber of
- * its own for the work that goes on.
+ * Measures the request and writes its line of the access log. Where the client has left, and where the response is
+ * streamed, the line waits in a fiber of its own for the work that goes on.
  */
 const recordRequest = (
   request: HttpServerRequest.HttpServerRequest,
@@ -83,24 +83,28 @@ const recordRequest = (
   exit: Exit.Exit<HttpServerResponse.HttpServerResponse, unknown>
 ) =>
   Effect.withFiber(({ context }) => {
-    const durationMs = Context.get(context, Clock.Clock).currentTimeMillisUnsafe() - startedAtMs
+    const sinceStart = () => Context.get(context, Clock.Clock).currentTimeMillisUnsafe() - startedAtMs
+    const durationMs = sinceStart()
     const path = pathOf(request.url)
     const route = matchedRoute(context)
     const status = Exit.isSuccess(exit) ? exit.value.status : undefined
     const outcome = status === undefined ? clientClosed : status < 400 ? "ok" : (logFields.outcome ?? "refused")
+    const isStreamed = Exit.isSuccess(exit) && exit.value.body._tag === "Stream"
     const makeLine = () =>
       Effect.annotateLogs(Effect.logInfo(`${request.method} ${path} ${status ?? clientClosed}`), {
         method: request.method,
         path,
         route,
         ...(status === undefined ? {} : { status }),
-        duration_ms: durationMs,
+        duration_ms: isStreamed ? sinceStart() : durationMs,
         ...logFields,
-        outcome
+        outcome: isStreamed ? (logFields.outcome ?? outcome) : outcome
       })
     const record = Effect.andThen(
       describeResponse(status, outcome),
-      status !== undefined || work === undefined ? makeLine() : Effect.forkDetach(Effect.andThen(work, makeLine))
+      work !== undefined && (status === undefined || isStreamed)
+        ? Effect.forkDetach(Effect.andThen(work, makeLine))
+        : makeLine()
     )
     if (status === undefined) return record
     return Effect.andThen(measureRequest(request.method, route, status, durationMs), record)

@@ -9,27 +9,28 @@ import { rateLimitHeaders } from "../headers.ts"
 import { CurrentPrincipal, RateLimiting } from "../Middleware.ts"
 import { withDecodedQuery } from "../query.ts"
 
+/** Counts the request and fails with `rate_limited` where it exceeds the limit. */
+export const admit = (limiter: RateLimiter["Service"], principal: Principal): Effect.Effect<void, RateLimited> =>
+  withSpan("RateLimiter.hit", {}, () => limiter.hit(rateLimitOf(principal))).pipe(
+    Effect.tap(({ admitted }) =>
+      Metric.update(limiterDecisions.of(principal._tag, admitted ? "admitted" : "refused"), 1)
+    ),
+    Effect.flatMap((decision) =>
+      Effect.flatMap(CurrentRequest, (state) => {
+        setHeaders(state, rateLimitHeaders(decision))
+        return decision.admitted ? Effect.void : Effect.fail(RateLimited.of(decision.limit, decision.retryAfterSeconds))
+      })
+    )
+  )
+
 export const layer = Layer.effect(
   RateLimiting,
-  Effect.gen(function* () {
-    const limiter = yield* RateLimiter
-
-    /** Counts the request and fails with `rate_limited` where it exceeds the limit. */
-    const admit = (principal: Principal) =>
-      withSpan("RateLimiter.hit", {}, () => limiter.hit(rateLimitOf(principal))).pipe(
-        Effect.tap(({ admitted }) =>
-          Metric.update(limiterDecisions.of(principal._tag, admitted ? "admitted" : "refused"), 1)
-        ),
-        Effect.flatMap((decision) =>
-          Effect.flatMap(CurrentRequest, (state) => {
-            setHeaders(state, rateLimitHeaders(decision))
-            return decision.admitted
-              ? Effect.void
-              : Effect.fail(RateLimited.of(decision.limit, decision.retryAfterSeconds))
-          })
-        )
+  Effect.map(
+    RateLimiter,
+    (limiter) => (httpEffect) =>
+      Effect.andThen(
+        Effect.flatMap(CurrentPrincipal, (principal) => admit(limiter, principal)),
+        withDecodedQuery(httpEffect)
       )
-
-    return (httpEffect) => Effect.andThen(Effect.flatMap(CurrentPrincipal, admit), withDecodedQuery(httpEffect))
-  })
+  )
 )

@@ -1,15 +1,27 @@
 import { Effect, Option } from "effect"
 import { HttpServerRequest } from "effect/http"
-import { clientNetwork } from "../../domain/ClientAddress.ts"
+import * as ClientAddress from "../../domain/ClientAddress.ts"
 import { TrustedProxies } from "../../services/TrustedProxies.ts"
 
-/**
- * The IPv4 address or IPv6 /64 by which a client without an account is counted (R24). It is the one that the outermost
- * trusted proxy saw, or the socket's without trusted proxies. Undefined for requests without a socket.
- */
-export const clientAddress: Effect.Effect<string | undefined, never, HttpServerRequest.HttpServerRequest> = Effect.gen(
-  function* () {
+/** Applies a rule of `ClientAddress` to the request: the address that the outermost trusted proxy saw, else the socket's. */
+const seenBy = <A>(rule: (...seen: ClientAddress.Seen) => A) =>
+  Effect.gen(function* () {
     const { headers, remoteAddress } = yield* HttpServerRequest.HttpServerRequest
-    return clientNetwork(Option.getOrUndefined(remoteAddress), headers["x-forwarded-for"], yield* TrustedProxies)
-  }
+    return rule(Option.getOrUndefined(remoteAddress), headers["x-forwarded-for"], yield* TrustedProxies)
+  })
+
+/**
+ * The IPv4 address or IPv6 /64 by which a client without an account is counted (R24). Undefined for requests without a
+ * socket.
+ */
+export const clientAddress: Effect.Effect<string | undefined, never, HttpServerRequest.HttpServerRequest> = seenBy(
+  ClientAddress.clientNetwork
+)
+
+/** `clientIp` as it is compared with networks. */
+export const client = seenBy(ClientAddress.client)
+
+/** The client's whole address. Undefined for requests without a socket. */
+export const clientIp: Effect.Effect<string | undefined, never, HttpServerRequest.HttpServerRequest> = seenBy(
+  ClientAddress.clientIp
 )

@@ -20,7 +20,7 @@ export const documentOf = ({ body, title }: Page): string =>
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="robots" content="noindex">
 <title>${title} · Quarry</title>
-<link rel="icon" href="data:,">
+<link rel="icon" type="image/svg+xml" href="/favicon.ico">
 <link rel="stylesheet" href="${stylePath}">
 </head>
 <body>
@@ -28,7 +28,7 @@ export const documentOf = ({ body, title }: Page): string =>
 <div class="brand">${mark}<span>Quarry</span></div>
 ${body}
 </main>
-<footer>Quarry web search</footer>
+<footer><a href="/docs">API reference</a></footer>
 </body>
 </html>
 `.text
@@ -168,6 +168,16 @@ ${emailField(email)}
 <button>Send the link</button>
 </form>
 <p class="foot">Know it after all? <a href="/oauth/sign-in?${request.query}">Sign in</a></p>`
+})
+
+/** Asks before it stops the emails of events: a mail gateway that opens the link changes nothing. */
+export const unsubscribe = (action: string): Page => ({
+  title: "Stop emails",
+  body: html`<h1>Stop emails about this account?</h1>
+<p class="lead">Events of the account are not emailed any more. Emails about sign-in and passwords still come.</p>
+<form method="post" action="${action}">
+<button type="submit">Stop emails</button>
+</form>`
 })
 
 /** A page with a heading and a text. */

@@ -28,13 +28,14 @@ form.apart { gap: 10px; }
 label { display: grid; gap: 6px; font-size: 14px; font-weight: 550; }
 input {
   width: 100%;
+  min-height: 46px;
   padding: 11px 12px;
   font: inherit;
   font-weight: 400;
   color: inherit;
   background: var(--card);
-  border: 1px solid var(--field);
-  border-radius: 9px;
+  border: 1px solid light-dark(#8b867c, #6d6960);
+  border-radius: 8px;
 }
 button, .button {
   width: 100%;
@@ -71,7 +72,8 @@ dd { margin: 0; overflow-wrap: anywhere; text-align: right; }
 .pair { display: grid; grid-template-columns: 1fr 1fr; gap: 12px; }
 .foot { margin: 20px 0 0; font-size: 13px; color: var(--soft); }
 .foot + .foot { margin-top: 8px; }
-footer { padding-top: 20px; font-size: 13px; color: var(--soft); }
+footer { padding-top: 20px; font-size: 13px; }
+footer a { color: var(--soft); }
 @media (max-width: 460px) {
   body { padding: 0; align-items: stretch; background: var(--card); }
   main { max-width: none; padding: 28px 20px; border: 0; border-radius: 0; box-shadow: none; }

@@ -2,6 +2,7 @@ import { Layer } from "effect"
 import * as AccessTokensBetterAuth from "./AccessTokensBetterAuth.ts"
 import * as AuthorizationRequestsBetterAuth from "./AuthorizationRequestsBetterAuth.ts"
 import * as AuthRoutesBetterAuth from "./AuthRoutesBetterAuth.ts"
+import * as ConnectedAppsBetterAuth from "./ConnectedAppsBetterAuth.ts"
 import * as Library from "./Library.ts"
 import type { SignInOptions } from "./Options.ts"
 import * as SessionsBetterAuth from "./SessionsBetterAuth.ts"
@@ -12,6 +13,7 @@ export const layer = (options: SignInOptions) =>
   Layer.mergeAll(
     SessionsBetterAuth.layer(options),
     AccessTokensBetterAuth.layer(options),
+    ConnectedAppsBetterAuth.layer,
     Layer.mergeAll(
       SignInBetterAuth.layer(options),
       AuthorizationRequestsBetterAuth.layer(options),

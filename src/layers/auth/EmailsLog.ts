@@ -1,11 +1,12 @@
 import { Effect, Layer } from "effect"
-import { Emails } from "../../services/Emails.ts"
+import { EmailNotSent, Emails } from "../../services/Emails.ts"
 
 /** Emails of a deployment without a mail server: the operator finds their links in the log. */
 export const layer: Layer.Layer<Emails> = Layer.succeed(
   Emails,
   Emails.of({
     delivers: false,
+    deliver: () => Effect.fail(new EmailNotSent({ reason: "there is no mail server" })),
     send: ({ subject, text, to }) =>
       Effect.logInfo(`SMTP is not configured (SMTP_URL), so this email to ${to} was not sent: ${subject}\n${text}`)
   })

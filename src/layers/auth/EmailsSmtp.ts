@@ -1,6 +1,6 @@
 import { Effect, Layer, Predicate, Redacted } from "effect"
 import { createTransport } from "nodemailer"
-import { Emails } from "../../services/Emails.ts"
+import { type Email, EmailNotSent, Emails } from "../../services/Emails.ts"
 
 export interface SmtpOptions {
   /** `smtp://user:password@host:port`, or `smtps://`. */
@@ -12,7 +12,8 @@ export interface SmtpOptions {
 const timeoutMs = 10_000
 
 /** The code of a failure, such as EAUTH. Its message may quote the email, whose link must not be in the log. */
-const codeOf = (error: unknown): unknown => (Predicate.hasProperty(error, "code") ? error.code : "no reason given")
+const codeOf = (error: unknown): string =>
+  Predicate.hasProperty(error, "code") ? String(error.code) : "no reason given"
 
 /** Emails over SMTP. Each opens a connection: emails are rare, and servers close idle connections. */
 export const layer = ({ from, url }: SmtpOptions): Layer.Layer<Emails> =>
@@ -23,12 +24,17 @@ export const layer = ({ from, url }: SmtpOptions): Layer.Layer<Emails> =>
       greetingTimeout: timeoutMs,
       socketTimeout: timeoutMs
     })
+    const deliver = (email: Email) =>
+      Effect.tryPromise({
+        try: () => transport.sendMail({ from, ...email }),
+        catch: (error) => new EmailNotSent({ reason: codeOf(error) })
+      }).pipe(Effect.asVoid, Effect.withSpan("Emails.send"))
     return Emails.of({
       delivers: true,
+      deliver,
       send: (email) =>
-        Effect.tryPromise({ try: () => transport.sendMail({ from, ...email }), catch: codeOf }).pipe(
-          Effect.catch((code) => Effect.logError(`An email was not sent (${code}): ${email.subject}`)),
-          Effect.withSpan("Emails.send")
+        Effect.catch(deliver(email), ({ reason }) =>
+          Effect.logError(`An email was not sent (${reason}): ${email.subject}`)
         )
     })
   })

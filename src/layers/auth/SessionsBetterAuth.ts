@@ -1,8 +1,8 @@
 import { Effect, Layer, Schema } from "effect"
 import { SqlClient } from "effect/sql"
-import { unauthorized } from "../../domain/errors.ts"
+import { NotFound, unauthorized } from "../../domain/errors.ts"
 import type { Keyring } from "../../services/Keyrings.ts"
-import { Sessions } from "../../services/Sessions.ts"
+import { maxListedSessions, Sessions } from "../../services/Sessions.ts"
 import { AccountRow, toAccount } from "../sql/AccountsSql.ts"
 import { columnsOf, rowOf, rowsOf } from "../sql/Rows.ts"
 import { retryTransient } from "../sql/Transient.ts"
@@ -38,6 +38,50 @@ const authenticate = ({ secrets, sql }: Deps): Sessions["Service"]["authenticate
     Effect.catchTag("SqlError", Effect.die)
   )
 
+const openRows = rowsOf(
+  Schema.Struct({
+    id: Schema.String,
+    created_at: Schema.Date,
+    updated_at: Schema.Date,
+    expires_at: Schema.Date,
+    user_agent: Schema.NullOr(Schema.String)
+  })
+)
+
+const list = ({ sql }: Deps): Sessions["Service"]["list"] =>
+  Effect.fn("Sessions.list")(function* (accountId) {
+    const rows = yield* openRows(sql`
+      select s.id, s.created_at, s.updated_at, s.expires_at, s.user_agent
+      from auth_sessions s join auth_users u on u.id = s.user_id
+      where u.account_id = ${accountId} and s.expires_at > clock_timestamp()
+      order by s.updated_at desc, s.id limit ${maxListedSessions}`)
+    return rows.map((row) => ({
+      id: row.id,
+      createdAt: row.created_at.getTime(),
+      extendedAt: row.updated_at.getTime(),
+      expiresAt: row.expires_at.getTime(),
+      userAgent: row.user_agent ?? undefined
+    }))
+  }, Effect.orDie)
+
+const unknownSession = new NotFound({ message: "The account has no such session." })
+
+const end = ({ sql }: Deps): Sessions["Service"]["end"] =>
+  Effect.fn("Sessions.end")(
+    function* (accountId, sessionId) {
+      // The person first, as every statement that ends sessions and tokens: in another order two could deadlock.
+      const people = yield* personRows(sql`select id from auth_users where account_id = ${accountId} for update`)
+      const ended = yield* personRows(sql`
+        delete from auth_sessions where id = ${sessionId} and ${sql.in(
+          "user_id",
+          people.map(({ id }) => id)
+        )} returning id`)
+      if (ended.length === 0) return yield* unknownSession
+    },
+    sql.withTransaction,
+    Effect.catchTag("SqlError", Effect.die)
+  )
+
 const forget = ({ sql }: Deps): Sessions["Service"]["forget"] =>
   Effect.fn("Sessions.forget")(
     function* (accountId) {
@@ -65,6 +109,8 @@ export const layer = ({
       return Sessions.of({
         cookieName: `${prefix}quarry.session_token`,
         authenticate: authenticate(deps),
+        list: list(deps),
+        end: end(deps),
         forget: forget(deps)
       })
     })

@@ -40,8 +40,15 @@ export class RedisUnusable extends OperatorError("RedisUnusable") {
   }
 }
 
-/** The longest that a caller waits for Redis. */
-const answerMs = 100
+/** The longest that a caller waits for Redis, unless the options say otherwise. */
+const defaultAnswerMs = 100
+
+export interface RedisConnectionOptions {
+  /** A `redis://` or `rediss://` address; several, separated by commas, are nodes of a Redis Cluster. */
+  readonly url: Redacted.Redacted
+  /** Longer where what Redis answers matters and the machine may be busy, as in tests. */
+  readonly answerMs?: number
+}
 
 /** The time between two probes of a Redis that is away. */
 const probeEveryMs = 250
@@ -63,7 +70,7 @@ type RedisCommand<A> = (client: RedisClient) => Promise<A>
 /** Takes the answer of a command, or the reason why there is none. */
 type OnAnswer<A> = (answer: Result.Result<A, string>) => void
 
-const unanswered = `no answer within ${answerMs} ms`
+const unanswered = "no answer in time"
 
 /** The label `error.type` of a command: empty for a success, else Redis's code where it gave one. */
 const errorType = (answer: Result.Result<unknown, string>): string => {
@@ -80,6 +87,7 @@ type Cancel = () => void
  */
 interface State {
   readonly client: RedisClient
+  readonly answerMs: number
   readonly writer: ReturnType<typeof makeWriter>
   /** The reason for which Redis is away; undefined while it answers. */
   awayReason: string | undefined
@@ -92,13 +100,17 @@ interface State {
   addressFault: string | undefined
 }
 
-const open = Effect.fnUntraced(function* (url: Redacted.Redacted): Effect.fn.Return<State, never, Scope.Scope> {
+const open = Effect.fnUntraced(function* ({
+  answerMs = defaultAnswerMs,
+  url
+}: RedisConnectionOptions): Effect.fn.Return<State, never, Scope.Scope> {
   const client = yield* Effect.acquireRelease(
     Effect.sync(() => makeClient(url)),
     (client) => Effect.sync(() => client.disconnect())
   )
   const state: State = {
     client,
+    answerMs,
     writer: makeWriter(client),
     awayReason: undefined,
     awayLatch: Latch.makeUnsafe(false),
@@ -121,7 +133,7 @@ const open = Effect.fnUntraced(function* (url: Redacted.Redacted): Effect.fn.Ret
  * a command that has not left yet gets its time: a process that was busy for 100 ms must not take Redis for slow.
  */
 const send = <A>(state: State, command: RedisCommand<A>, onAnswer: OnAnswer<A>): Cancel => {
-  const { client, writer } = state
+  const { answerMs, client, writer } = state
   let isWaiting = true
   const end = (answer: Result.Result<A, string>): void => {
     clearTimeout(timer)
@@ -244,8 +256,8 @@ const execute = <A>(
 
 const away = Effect.fail(new RedisAway())
 
-const make = Effect.fnUntraced(function* (url: Redacted.Redacted) {
-  const state = yield* open(url)
+const make = Effect.fnUntraced(function* (options: RedisConnectionOptions) {
+  const state = yield* open(options)
   yield* start(state)
   const context = yield* Effect.context<never>()
   return RedisConnection.of({
@@ -267,7 +279,7 @@ const make = Effect.fnUntraced(function* (url: Redacted.Redacted) {
 
 /**
  * One connection to Redis, or one to each node of a Redis Cluster, that its users can do without (R28). When a command
- * fails or takes longer than 100 ms, Redis is away: no command is sent and nobody waits, until a probe in the background
+ * fails or takes longer than `answerMs`, Redis is away: no command is sent and nobody waits, until a probe in the background
  * has found Redis well again.
  */
 export class RedisConnection extends Context.Service<
@@ -280,7 +292,6 @@ export class RedisConnection extends Context.Service<
     readonly away: Stream.Stream<boolean>
   }
 >()("quarry/layers/redis/RedisConnection") {
-  /** `url` is a `redis://` or `rediss://` address; several, separated by commas, are nodes of a Redis Cluster. */
-  static readonly layer = (options: { readonly url: Redacted.Redacted }): Layer.Layer<RedisConnection> =>
-    Layer.effect(RedisConnection, make(options.url))
+  static readonly layer = (options: RedisConnectionOptions): Layer.Layer<RedisConnection> =>
+    Layer.effect(RedisConnection, make(options))
 }

@@ -15,6 +15,7 @@ import {
 } from "../../services/Accounts.ts"
 import { Ids } from "../../services/Ids.ts"
 import { StoreClock, storeTime } from "../../services/StoreClock.ts"
+import { originOf } from "./KeyRows.ts"
 import { columnsOf, rowOf, rowsOf } from "./Rows.ts"
 import { retryTransient } from "./Transient.ts"
 
@@ -26,9 +27,27 @@ export const AccountRow = Schema.Struct({
   concurrency: Schema.Int,
   cycle_start: Schema.NullOr(Schema.Date),
   created_at: Schema.Date,
-  suspended_at: Schema.NullOr(Schema.Date)
+  suspended_at: Schema.NullOr(Schema.Date),
+  next_plan: Schema.NullOr(Plan),
+  next_quota: Schema.NullOr(Schema.BigInt),
+  next_concurrency: Schema.NullOr(Schema.Int),
+  next_plan_at: Schema.NullOr(Schema.Date),
+  pack_rate: Schema.NullOr(Schema.Int)
 })
 export type AccountRow = typeof AccountRow.Type
+
+/** The change of plan that lies ahead, if there is one. Its columns are null together. */
+const toNext = ({ next_concurrency, next_plan, next_plan_at, next_quota }: AccountRow): Pick<Account, "next"> =>
+  next_plan === null || next_quota === null || next_concurrency === null || next_plan_at === null
+    ? {}
+    : {
+        next: {
+          plan: next_plan,
+          quota: Number(next_quota),
+          concurrency: next_concurrency,
+          at: next_plan_at.getTime()
+        }
+      }
 
 export const toAccount = (row: AccountRow): Account => ({
   id: row.id,
@@ -38,7 +57,9 @@ export const toAccount = (row: AccountRow): Account => ({
   concurrency: row.concurrency,
   cycleStart: row.cycle_start?.getTime(),
   createdAt: row.created_at.getTime(),
-  suspendedAt: row.suspended_at?.getTime()
+  suspendedAt: row.suspended_at?.getTime(),
+  ...toNext(row),
+  ...(row.pack_rate === null ? {} : { packRate: row.pack_rate })
 })
 
 const accountColumns = columnsOf(AccountRow)
@@ -54,7 +75,7 @@ interface Deps {
 
 const toDate = (millis: number | undefined): Date | null => (millis === undefined ? null : new Date(millis))
 
-/** The scope of an address's trial: a digest, so that the grant outlives the account without keeping the address. */
+/** The scope of an address's trial, which `ledger_advance` computes too: a digest, so that the grant outlives the account without keeping the address. */
 const trialScope = (email: string): string => `trial:${createHash("sha256").update(email).digest("hex")}`
 
 /**
@@ -92,13 +113,15 @@ const create = (deps: Deps) => {
         concurrency,
         cycleStart: choice.cycleStart,
         createdAt: yield* storeTime(clock),
-        suspendedAt: undefined
+        suspendedAt: undefined,
+        ...(choice.packRate === undefined ? {} : { packRate: choice.packRate })
       }
       const inserted = yield* sql`
-        insert into accounts (id, email, plan, quota, concurrency, cycle_start, created_at)
+        insert into accounts (id, email, plan, quota, concurrency, cycle_start, created_at, pack_rate)
         values (
           ${account.id}, ${account.email}, ${account.plan}, ${quota}, ${concurrency},
-          ${toDate(account.cycleStart)}::timestamptz, ${new Date(account.createdAt)}
+          ${toDate(account.cycleStart)}::timestamptz, ${new Date(account.createdAt)},
+          ${choice.packRate ?? null}::integer
         )
         on conflict do nothing
         returning id`
@@ -121,7 +144,9 @@ const setPlan = (deps: Deps) => {
       const changed = yield* changedRow(sql`
         update accounts set plan = ${choice.plan}, quota = ${quota}, concurrency = ${concurrency},
           cycle_start = case when ${choice.plan} = 'trial' then null
-            else coalesce(${toDate(choice.cycleStart)}::timestamptz, cycle_start) end
+            else coalesce(${toDate(choice.cycleStart)}::timestamptz, cycle_start) end,
+          pack_rate = ${choice.packRate ?? null}::integer,
+          next_plan = null, next_quota = null, next_concurrency = null, next_plan_at = null
         where id = ${id} and deleted_at is null
         returning ${sql.literal(accountColumns)}, marketplace_user is not null as subscriber`)
       const row = yield* found(changed, id)
@@ -230,8 +255,28 @@ const ofSubscriber = (deps: Deps) => {
   }, Effect.orDie)
 }
 
-const remove = ({ clock, sql }: Deps) =>
-  Effect.fn("Accounts.remove")(
+/** Events, endpoints and settings have addresses and names in them. Deliveries go with their events. */
+const removeEvents = ({ sql }: Deps, id: string) =>
+  Effect.forEach(
+    ["events", "webhook_endpoints", "event_settings"],
+    (table) => sql`delete from ${sql(table)} where account_id = ${id}`,
+    { discard: true }
+  )
+
+/** Forgets the account's customer at the payment provider, and queues its removal there. */
+const leaveProvider = ({ sql }: Deps, id: string, now: Date) => sql`
+  with left_behind as (
+    update billing_accounts b set customer_id = null
+    from (select account_id, customer_id from billing_accounts where account_id = ${id} for update) as old
+    where b.account_id = old.account_id and old.customer_id is not null
+    returning old.customer_id
+  )
+  insert into billing_removals (customer_id, account_id, due_at) select customer_id, ${id}, ${now} from left_behind
+  on conflict do nothing`
+
+const remove = (deps: Deps) => {
+  const { clock, sql } = deps
+  return Effect.fn("Accounts.remove")(
     function* (id: string) {
       const now = new Date(yield* storeTime(clock))
       yield* sql`select from wallets where account_id = ${id} for update`
@@ -240,12 +285,18 @@ const remove = ({ clock, sql }: Deps) =>
         where id = ${id} and deleted_at is null
         returning id`
       yield* found(removed, id)
+      yield* leaveProvider(deps, id, now)
+      yield* removeEvents(deps, id)
       yield* sql`
-        update api_keys set revoked_at = coalesce(revoked_at, ${now}), label = '', hint = '' where account_id = ${id}`
+        delete from key_bounds b using api_keys k
+        where k.account_id = ${id} and b.origin_id = ${sql.literal(originOf("k"))}`
+      yield* sql`
+        update api_keys set revoked_at = least(revoked_at, ${now}), label = '', hint = '' where account_id = ${id}`
     },
     sql.withTransaction,
     Effect.catchTag("SqlError", Effect.die)
   )
+}
 
 const byId = ({ sql }: Deps) =>
   Effect.fn("Accounts.byId")(

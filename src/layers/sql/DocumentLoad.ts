@@ -1,4 +1,4 @@
-import { Effect, Ref, Schema, Stream } from "effect"
+import { Array as Arr, Effect, Ref, Schema, Stream } from "effect"
 import type { SqlClient } from "effect/sql"
 import { documentTerms } from "../../domain/relevance/DocumentTerms.ts"
 import { Target } from "../../domain/Target.ts"
@@ -7,8 +7,12 @@ import type { DocumentFigures } from "./DocumentFigures.ts"
 import { rowsOf } from "./Rows.ts"
 import { unlimited } from "./StatementLimit.ts"
 
-/** Documents that one statement writes. */
-const batchSize = 500
+/** Documents that are written together, and the parts of them that are written at the same time. */
+const batchSize = 1_000
+const partsOfBatch = 2
+
+/** Documents that are read without a pause. The answers of the database wait meanwhile. */
+const readWithoutPause = 10
 
 /** Texts are cut to this many UTF-16 units: Postgres indexes at most 1 MB of words in a document. */
 const maxTextUnits = 20_000
@@ -39,15 +43,27 @@ const toRow = ({ content = "", description, language = "", title, url }: Documen
   return { ...texts, language, terms: documentTerms(texts) }
 }
 
-const toRows = (batch: ReadonlyArray<Document>) => lastOfEach(batch).map(toRow)
+type Row = ReturnType<typeof toRow>
+
+/** The rows of a batch. What the process does besides, such as sending the batch before to the database, goes on. */
+const toRows = (batch: ReadonlyArray<Document>): Effect.Effect<ReadonlyArray<Row>> =>
+  Effect.map(
+    Effect.forEach(Arr.chunksOf(lastOfEach(batch), readWithoutPause), (documents) =>
+      Effect.andThen(
+        Effect.yieldNow,
+        Effect.sync(() => documents.map(toRow))
+      )
+    ),
+    (rows) => rows.flat()
+  )
 
 /** A document that is as it was is not written again: a nightly load of an unchanged site is cheap. */
 const write = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
-  rows: ReadonlyArray<ReturnType<typeof toRow>>,
+  rows: ReadonlyArray<Row>,
   target: Target | undefined
 ) {
-  const column = (name: keyof (typeof rows)[number]) => rows.map((row) => row[name])
+  const column = (name: keyof Row) => rows.map((row) => row[name])
   yield* sql`
     insert into indexed_documents as present (target, url, title, description, content, language, terms)
     select ${target ?? null}::text, url, title, description, content, nullif(language, ''), terms from unnest(
@@ -63,8 +79,19 @@ const write = Effect.fnUntraced(function* (
       language = excluded.language, terms = excluded.terms
     where (present.title, present.description, present.content, present.language, present.terms)
       is distinct from (excluded.title, excluded.description, excluded.content, excluded.language, excluded.terms)`
-  return rows.map(({ url }) => url)
 })
+
+/**
+ * Writes the parts of a batch at the same time, each in a transaction of its own. The last statement of a load waits for
+ * the disk, and all that were written before are on it then. A write has no time limit: now and then it empties the
+ * index's list of waiting documents, which takes long on a slow disk.
+ */
+const writeParts = (sql: SqlClient.SqlClient, rows: ReadonlyArray<Row>, target: Target | undefined) =>
+  Effect.forEach(
+    Arr.chunksOf(rows, Math.ceil(batchSize / partsOfBatch)),
+    (part) => unlimited(sql, Effect.andThen(sql`set local synchronous_commit = off`, write(sql, part, target))),
+    { concurrency: partsOfBatch, discard: true }
+  )
 
 const remember = (sql: SqlClient.SqlClient, load: string, addresses: ReadonlyArray<string>) => sql`
   insert into document_loads (load, address)
@@ -124,7 +151,7 @@ export const copyUnread = Effect.fnUntraced(function* (sql: SqlClient.SqlClient)
         description,
         ...(language === null ? {} : { language })
       }))
-      yield* write(sql, toRows(documents), target ?? undefined)
+      yield* write(sql, yield* toRows(documents), target ?? undefined)
     }
     rows = yield* unread(sql, rows.at(-1)?.id ?? "")
   }
@@ -143,11 +170,15 @@ export const load =
       Effect.gen(function* () {
         const id = replace ? yield* Effect.orDie(loadId(sql)) : undefined
         const nextFigures = yield* Ref.make(firstFigures)
-        const writeBatch = Effect.fnUntraced(function* (rows: ReturnType<typeof toRows>, writtenBefore: number) {
-          // Now and then a write empties the index's list of waiting documents, which takes long on a slow disk.
-          const addresses = yield* unlimited(sql, write(sql, rows, target))
-          if (id !== undefined) yield* remember(sql, id, addresses)
-          const written = writtenBefore + addresses.length
+        const writeBatch = Effect.fnUntraced(function* (rows: ReadonlyArray<Row>, writtenBefore: number) {
+          yield* writeParts(sql, rows, target)
+          if (id !== undefined)
+            yield* remember(
+              sql,
+              id,
+              rows.map(({ url }) => url)
+            )
+          const written = writtenBefore + rows.length
           if (written >= (yield* Ref.get(nextFigures))) {
             yield* figures.refresh
             yield* Ref.update(nextFigures, (count) => count * figuresGrowth)
@@ -156,7 +187,7 @@ export const load =
         }, Effect.orDie)
         const written = yield* documents.pipe(
           Stream.grouped(batchSize),
-          Stream.map(toRows),
+          Stream.mapEffect(toRows),
           // The terms of the next documents are made while the database writes.
           Stream.buffer({ capacity: 1 }),
           Stream.runFoldEffect(

@@ -1,8 +1,9 @@
 import { createHmac, createSecretKey, type KeyObject } from "node:crypto"
 import { Effect, Layer, Redacted, Schema } from "effect"
 import { SqlClient } from "effect/sql"
-import { type ApiKey, isSecret, KeyMode, makeSecret, secretHint } from "../../domain/ApiKey.ts"
+import { isSecret, KeyMode, makeSecret, secretHint } from "../../domain/ApiKey.ts"
 import { unauthorized } from "../../domain/errors.ts"
+import type { BoundsChange } from "../../domain/KeyBounds.ts"
 import { isCarriable } from "../../domain/text.ts"
 import { noSuchAccount } from "../../services/Accounts.ts"
 import { Ids } from "../../services/Ids.ts"
@@ -10,14 +11,19 @@ import type { Keyring, SecretValue } from "../../services/Keyrings.ts"
 import {
   KeyStore,
   maxActiveKeys,
+  maxGraces,
   maxRevokedListed,
+  type NewKeyOptions,
   noActiveKey,
   noSuchKey,
+  requireFuture,
+  tooManyGraces,
   tooManyKeys
 } from "../../services/KeyStore.ts"
 import { StoreClock, storeTime } from "../../services/StoreClock.ts"
+import { isActive, originOf, readKeys } from "./KeyRows.ts"
 import { type KeyDigests, makePrincipalCache, type PrincipalCache } from "./PrincipalCache.ts"
-import { columnsOf, rowOf, rowsOf } from "./Rows.ts"
+import { rowOf, rowsOf } from "./Rows.ts"
 import { retryTransient } from "./Transient.ts"
 
 export interface KeyStoreOptions {
@@ -25,23 +31,22 @@ export interface KeyStoreOptions {
   readonly pepper: Keyring
 }
 
-const KeyRow = Schema.Struct({
+/** The columns of a changed key. `origin_id` is the key's own id where no rotation has made it. */
+const ChangedKey = Schema.Struct({
   id: Schema.String,
   account_id: Schema.String,
   label: Schema.String,
   mode: KeyMode,
   digest: Schema.Uint8Array,
-  hint: Schema.String,
-  created_at: Schema.Date,
-  last_used_at: Schema.NullOr(Schema.Date),
-  revoked_at: Schema.NullOr(Schema.Date)
+  origin_id: Schema.String
 })
-type KeyRow = typeof KeyRow.Type
+type ChangedKey = typeof ChangedKey.Type
 
-const keyColumns = columnsOf(KeyRow)
-const keyRow = rowOf(KeyRow)
-const keyRows = rowsOf(KeyRow)
-const countRow = rowOf(Schema.Struct({ active: Schema.Int }))
+const changedColumns = `k.id, k.account_id, k.label, k.mode, k.digest, ${originOf("k")} as origin_id`
+const changedRow = rowOf(ChangedKey)
+const changedRows = rowsOf(ChangedKey)
+const countRow = rowOf(Schema.Struct({ count: Schema.Int }))
+const idRow = rowOf(Schema.Struct({ id: Schema.String }))
 
 interface Deps {
   readonly sql: SqlClient.SqlClient
@@ -87,120 +92,202 @@ const authenticate =
     return isSecret(text) ? principals.get(digests.all(text)) : Effect.fail(unauthorized)
   }
 
-const issue = Effect.fnUntraced(function* (deps: Deps, accountId: string, label: string, mode: KeyMode) {
-  const { clock, digests, ids, pepper, sql } = deps
+const readKey = Effect.fnUntraced(function* ({ sql }: Deps, id: string, now: Date) {
+  const [key] = yield* readKeys(sql, now, sql`k.id = ${id}`)
+  return key === undefined ? yield* Effect.die(new Error(`key ${id} is gone`)) : key
+})
+
+/** A key that is to be made. */
+interface Issue {
+  readonly accountId: string
+  readonly label: string
+  readonly mode: KeyMode
+  /** Null for a key that no rotation makes. */
+  readonly originId: string | null
+  readonly bounds?: BoundsChange | undefined
+}
+
+const issue = Effect.fnUntraced(function* (deps: Deps, { accountId, bounds, label, mode, originId }: Issue, now: Date) {
+  const { digests, ids, pepper, sql } = deps
   const secret = makeSecret(mode, yield* ids.entropy(32))
-  const now = new Date(yield* storeTime(clock))
-  const key = yield* keyRow(sql`
-    insert into api_keys (id, account_id, label, mode, digest, pepper, hint, created_at)
+  const made = yield* idRow(sql`
+    insert into api_keys (id, account_id, label, mode, digest, pepper, hint, created_at, origin_id)
     select ${yield* ids.make("key_")}, id, ${label}, ${mode}, ${Buffer.from(digests.present(secret), "base64")},
-      ${pepper.values()[0].fingerprint}, ${secretHint(secret)}, ${now}
+      ${pepper.values()[0].fingerprint}, ${secretHint(secret)}, ${now}, ${originId}
     from accounts where id = ${accountId} and deleted_at is null
-    returning ${sql.literal(keyColumns)}`)
-  if (key === undefined) return yield* noSuchAccount(accountId)
-  return { key: toApiKey(key), secret: Redacted.make(secret) }
+    returning id`)
+  if (made === undefined) return yield* noSuchAccount(accountId)
+  if (bounds !== undefined) yield* writeBounds(deps, made.id, bounds)
+  return { key: yield* readKey(deps, made.id, now), secret: Redacted.make(secret) }
+})
+
+/** Writes the bounds that change, and leaves the others as they are. */
+const writeBounds = Effect.fnUntraced(function* ({ sql }: Deps, originId: string, change: BoundsChange) {
+  const { budget, expiresAt, networks, targets } = change
+  const columns = [
+    expiresAt === undefined ? [] : ["expires_at"],
+    targets === undefined ? [] : ["targets"],
+    networks === undefined ? [] : ["networks"],
+    budget === undefined ? [] : ["budget_credits", "budget_period"]
+  ].flat()
+  if (columns.length === 0) return
+  yield* sql`
+    insert into key_bounds (origin_id, expires_at, targets, networks, budget_credits, budget_period)
+    values (
+      ${originId}, ${typeof expiresAt === "number" ? new Date(expiresAt) : null}::timestamptz,
+      ${targets ?? null}::text[], ${networks ?? null}::text[],
+      ${budget ? BigInt(budget.credits) : null}::bigint, ${budget?.period ?? null}::text
+    )
+    on conflict (origin_id) do update
+      set ${sql.literal(columns.map((column) => `${column} = excluded.${column}`).join(", "))}`
 })
 
 /** Counts the account's keys behind the lock of its row: concurrent creations wait and count each other's keys. */
 const countActive = Effect.fnUntraced(function* ({ sql }: Deps, accountId: string) {
   yield* sql`select from accounts where id = ${accountId} for no key update`
   const row = yield* countRow(sql`
-    select count(*)::int as active from api_keys where account_id = ${accountId} and revoked_at is null`)
-  return row?.active ?? 0
+    select count(*)::int as count from api_keys where account_id = ${accountId} and revoked_at is null`)
+  return row?.count ?? 0
 })
 
 const create = (deps: Deps) =>
   Effect.fn("KeyStore.create")(
-    function* (accountId: string, { label, mode }: { readonly label: string; readonly mode: KeyMode }) {
+    function* (accountId: string, options: NewKeyOptions) {
+      const now = yield* storeTime(deps.clock)
+      yield* requireFuture(options.bounds, now)
       if ((yield* countActive(deps, accountId)) >= maxActiveKeys) return yield* tooManyKeys
-      return yield* issue(deps, accountId, label, mode)
+      return yield* issue(deps, { ...options, accountId, originId: null }, new Date(now))
     },
     deps.sql.withTransaction,
     Effect.catchTag("SqlError", Effect.die)
   )
 
-/** Removes the key from this process's cache, so that here its end counts at once. */
-const forget = ({ principals }: Deps, key: KeyRow) => principals.remove(Buffer.from(key.digest).toString("base64"))
+/** Removes keys from this process's cache, so that here a change of them counts at once. */
+const forget = ({ principals }: Deps, keys: ReadonlyArray<ChangedKey>) =>
+  Effect.forEach(keys, ({ digest }) => principals.remove(Buffer.from(digest).toString("base64")), { discard: true })
 
-/** Ends a key: any key when `accountId` is undefined, else only one of that account. */
-const end = Effect.fnUntraced(function* ({ clock, sql }: Deps, id: string, accountId: string | undefined) {
-  const now = new Date(yield* storeTime(clock))
+/** The condition of a key by its id: any key's when `accountId` is undefined, else one of that account. */
+const isNamed = (sql: SqlClient.SqlClient, alias: string, id: string, accountId: string | undefined) => {
   // The id is a part of a URL's path and can hold text that Postgres refuses: no key has such an id.
-  const key = isCarriable(id)
-    ? yield* keyRow(sql`
-        update api_keys set revoked_at = ${now}
-        where id = ${id} and revoked_at is null
-          ${accountId === undefined ? sql`` : sql`and account_id = ${accountId}`}
-        returning ${sql.literal(keyColumns)}`)
-    : undefined
-  if (key !== undefined) return key
-  return yield* accountId === undefined ? noActiveKey(id) : noSuchKey
-})
+  if (!isCarriable(id)) return sql`false`
+  const key = sql.literal(alias)
+  return accountId === undefined ? sql`${key}.id = ${id}` : sql`${key}.id = ${id} and ${key}.account_id = ${accountId}`
+}
+
+const missing = (id: string, accountId: string | undefined) => (accountId === undefined ? noActiveKey(id) : noSuchKey)
 
 const revoke = (deps: Deps) =>
   Effect.fn("KeyStore.revoke")(
     function* (id: string, accountId: string | undefined) {
-      const key = yield* end(deps, id, accountId)
-      yield* forget(deps, key)
-      return toApiKey(key)
+      const { clock, sql } = deps
+      const now = new Date(yield* storeTime(clock))
+      const keys = yield* changedRows(sql`
+        update api_keys k set revoked_at = ${now} from api_keys t
+        where ${isNamed(sql, "t", id, accountId)} and ${isActive(sql, "t", now)}
+          and k.account_id = t.account_id and ${isActive(sql, "k", now)}
+          and (k.id = t.id or (t.revoked_at is null and ${sql.literal(`${originOf("k")} = ${originOf("t")}`)}))
+        returning ${sql.literal(changedColumns)}`)
+      if (keys.length === 0) return yield* missing(id, accountId)
+      yield* forget(deps, keys)
+      return yield* readKey(deps, id, now)
     },
     Effect.catchTag("SqlError", Effect.die)
   )
 
+/** Counts the secrets of a key that have a grace, without the key itself. */
+const countGraces = Effect.fnUntraced(function* ({ sql }: Deps, key: ChangedKey, now: Date) {
+  const row = yield* countRow(sql`
+    select count(*)::int as count from api_keys k
+    where k.account_id = ${key.account_id} and ${sql.literal(originOf("k"))} = ${key.origin_id}
+      and k.id <> ${key.id} and k.revoked_at > ${now}`)
+  return row?.count ?? 0
+})
+
 const rotate = (deps: Deps) =>
   Effect.fn("KeyStore.rotate")(
-    function* (id: string, accountId: string | undefined) {
-      const [old, issued] = yield* deps.sql.withTransaction(
-        Effect.flatMap(end(deps, id, accountId), (key) =>
-          Effect.map(issue(deps, key.account_id, key.label, key.mode), (issued) => [key, issued] as const)
-        )
-      )
-      yield* forget(deps, old)
+    function* (id: string, accountId: string | undefined, graceSeconds: number) {
+      const { clock, sql } = deps
+      const now = yield* storeTime(clock)
+      const replace = Effect.gen(function* () {
+        const old = yield* changedRow(sql`
+          update api_keys k set revoked_at = ${new Date(now + graceSeconds * 1000)}
+          where ${isNamed(sql, "k", id, accountId)} and k.revoked_at is null
+          returning ${sql.literal(changedColumns)}`)
+        if (old === undefined) return yield* missing(id, accountId)
+        if (graceSeconds > 0 && (yield* countGraces(deps, old, new Date(now))) >= maxGraces) return yield* tooManyGraces
+        const { account_id, label, mode, origin_id } = old
+        const issued = yield* issue(deps, { accountId: account_id, label, mode, originId: origin_id }, new Date(now))
+        return { old, issued }
+      })
+      const { issued, old } = yield* sql.withTransaction(replace)
+      yield* forget(deps, [old])
       return issued
     },
     Effect.catchTag("SqlError", Effect.die)
   )
 
-const list = ({ sql }: Deps) =>
+const bind = (deps: Deps) =>
+  Effect.fn("KeyStore.bind")(
+    function* (id: string, accountId: string | undefined, change: BoundsChange) {
+      const { clock, sql } = deps
+      const at = yield* storeTime(clock)
+      const now = new Date(at)
+      yield* requireFuture(change, at)
+      const write = Effect.gen(function* () {
+        const key = yield* changedRow(sql`
+          select ${sql.literal(changedColumns)} from api_keys k
+          where ${isNamed(sql, "k", id, accountId)} and k.revoked_at is null for no key update`)
+        if (key === undefined) return yield* missing(id, accountId)
+        yield* writeBounds(deps, key.origin_id, change)
+        return yield* changedRows(sql`
+          select ${sql.literal(changedColumns)} from api_keys k
+          where k.account_id = ${key.account_id} and ${sql.literal(originOf("k"))} = ${key.origin_id}
+            and ${isActive(sql, "k", now)}`)
+      })
+      yield* forget(deps, yield* sql.withTransaction(write))
+      return yield* readKey(deps, id, now)
+    },
+    Effect.catchTag("SqlError", Effect.die)
+  )
+
+const list = ({ clock, sql }: Deps) =>
   Effect.fn("KeyStore.list")(function* (accountId: string) {
-    const rows = yield* retryTransient(
-      keyRows(sql`
-        select ${sql.literal(keyColumns)} from api_keys where account_id = ${accountId} and (
-          revoked_at is null or id in (
-            select id from api_keys where account_id = ${accountId} and revoked_at is not null
+    const now = new Date(yield* storeTime(clock))
+    return yield* retryTransient(
+      readKeys(
+        sql,
+        now,
+        sql`k.account_id = ${accountId} and (
+          ${isActive(sql, "k", now)} or k.id in (
+            select id from api_keys where account_id = ${accountId} and revoked_at <= ${now}
             order by revoked_at desc, id limit ${maxRevokedListed}
           )
         )
-        order by created_at desc, id`)
+        order by k.created_at desc, k.id`
+      )
     )
-    return rows.map(toApiKey)
   }, Effect.orDie)
 
-const listAll = ({ sql }: Deps) =>
+const listAll = ({ clock, sql }: Deps) =>
   Effect.fn("KeyStore.listAll")(function* (page: { readonly after: string | undefined; readonly limit: number }) {
     const { after, limit } = page
-    const rows = yield* retryTransient(
-      keyRows(sql`
-        select ${sql.literal(keyColumns)} from api_keys
-        where ${
-          after === undefined
-            ? sql`true`
-            : sql`(created_at, id) < (select created_at, id from api_keys where id = ${after})`
-        }
-        order by created_at desc, id desc limit ${limit}`)
-    )
-    return rows.map(toApiKey)
+    const from =
+      after === undefined
+        ? sql`true`
+        : sql`(k.created_at, k.id) < (select created_at, id from api_keys where id = ${after})`
+    const now = new Date(yield* storeTime(clock))
+    return yield* retryTransient(readKeys(sql, now, sql`${from} order by k.created_at desc, k.id desc limit ${limit}`))
   }, Effect.orDie)
 
 const revokeAll = (deps: Deps) =>
   Effect.fn("KeyStore.revokeAll")(function* (accountId: string) {
     const { clock, sql } = deps
     const now = new Date(yield* storeTime(clock))
-    const rows = yield* keyRows(sql`
-      update api_keys set revoked_at = ${now} where account_id = ${accountId} and revoked_at is null
-      returning ${sql.literal(keyColumns)}`)
-    yield* Effect.forEach(rows, (key) => forget(deps, key), { discard: true })
-    return rows.map(toApiKey)
+    const keys = yield* changedRows(sql`
+      update api_keys k set revoked_at = ${now} where k.account_id = ${accountId} and ${isActive(sql, "k", now)}
+      returning ${sql.literal(changedColumns)}`)
+    yield* forget(deps, keys)
+    return yield* readKeys(sql, now, sql`k.id = any (${keys.map(({ id }) => id)}::text[]) order by k.created_at desc`)
   }, Effect.orDie)
 
 /** API keys in Postgres or PGlite, with the principals of the last seconds in process. */
@@ -221,6 +308,7 @@ export const layer = (options: KeyStoreOptions): Layer.Layer<KeyStore, never, Sq
       }
       const revokeKey = revoke(deps)
       const rotateKey = rotate(deps)
+      const bindKey = bind(deps)
       return KeyStore.of({
         authenticate: authenticate(deps),
         create: create(deps),
@@ -228,20 +316,11 @@ export const layer = (options: KeyStoreOptions): Layer.Layer<KeyStore, never, Sq
         listAll: listAll(deps),
         revokeAll: revokeAll(deps),
         revoke: (id) => revokeKey(id, undefined),
-        rotate: (id) => rotateKey(id, undefined),
+        rotate: (id, graceSeconds = 0) => rotateKey(id, undefined, graceSeconds),
+        bind: (id, change) => bindKey(id, undefined, change),
         revokeOwn: (accountId, id) => revokeKey(id, accountId),
-        rotateOwn: (accountId, id) => rotateKey(id, accountId)
+        rotateOwn: (accountId, id, graceSeconds = 0) => rotateKey(id, accountId, graceSeconds),
+        bindOwn: (accountId, id, change) => bindKey(id, accountId, change)
       })
     })
   )
-
-const toApiKey = (row: KeyRow): ApiKey => ({
-  id: row.id,
-  accountId: row.account_id,
-  label: row.label,
-  mode: row.mode,
-  hint: row.hint,
-  createdAt: row.created_at.getTime(),
-  lastUsedAt: row.last_used_at?.getTime(),
-  revokedAt: row.revoked_at?.getTime()
-})

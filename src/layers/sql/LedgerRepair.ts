@@ -4,7 +4,7 @@ import { noSuchAccount } from "../../services/Accounts.ts"
 import { CorrectionImpossible, type Discrepancy, type Repair } from "../../services/Ledger.ts"
 import { rowOf, rowsOf } from "./Rows.ts"
 import { unlimited } from "./StatementLimit.ts"
-import { balances, charges, quotas } from "./Verification.ts"
+import { balances, charges, debts, quotas } from "./Verification.ts"
 
 const quotaRows = rowsOf(
   Schema.Struct({
@@ -16,6 +16,7 @@ const quotaRows = rowsOf(
   })
 )
 const balanceRow = rowOf(Schema.Struct({ entered: Schema.BigInt, held: Schema.BigInt, balance: Schema.BigInt }))
+const debtRow = rowOf(Schema.Struct({ entered: Schema.BigInt, owed: Schema.BigInt }))
 const chargeRow = rowOf(Schema.Struct({ charged: Schema.BigInt, logged: Schema.BigInt }))
 const knownRow = rowOf(Schema.Struct({ is_account: Schema.Boolean, is_known: Schema.Boolean }))
 
@@ -30,17 +31,22 @@ interface Entry {
   readonly allowanceId: bigint | null
   readonly quotaCredits: bigint
   readonly balanceCredits: bigint
+  readonly owedCredits?: bigint
   /** Added to the reason: the figures before and after the repair. */
   readonly note: string
 }
 
 /** An entry has the time of its writing: checks take none that is much older than a checkpoint, and a repair may be long. */
-const write = ({ cause, repair, sql }: Deps, { allowanceId, balanceCredits, note, quotaCredits }: Entry) => sql`
+const write = (
+  { cause, repair, sql }: Deps,
+  { allowanceId, balanceCredits, note, owedCredits, quotaCredits }: Entry
+) => sql`
   insert into ledger_entries
-    (account_id, allowance_id, kind, quota_credits, balance_credits, cause, reason, made_by, created_at)
+    (account_id, allowance_id, kind, quota_credits, balance_credits, owed_credits, cause, reason, made_by, created_at)
   values (
     ${repair.accountId}, ${allowanceId}::bigint, 'adjustment', ${quotaCredits}::bigint, ${balanceCredits}::bigint,
-    ${`${cause}:${allowanceId ?? "balance"}`}, ${`${repair.reason} (${note})`}, ${repair.by}, clock_timestamp()
+    ${owedCredits ?? 0n}::bigint,
+    ${`${cause}:${allowanceId ?? (owedCredits === undefined ? "balance" : "owed")}`}, ${`${repair.reason} (${note})`}, ${repair.by}, clock_timestamp()
   )`
 
 const noteOf = ({ keep }: Repair, what: string, figure: bigint, sum: bigint): string =>
@@ -118,6 +124,31 @@ const readBalance = Effect.fnUntraced(function* (deps: Deps, isAccount: boolean)
   return [difference]
 })
 
+const readDebt = Effect.fnUntraced(function* (deps: Deps) {
+  const { repair, sql } = deps
+  const { accountId } = repair
+  const keepsFigure = repair.keep === "figures"
+  const row = yield* debtRow(sql`
+    select entered::bigint, owed from (${debts(sql, { only: accountId })}) as t where owed <> entered`)
+  if (row === undefined) return []
+  const excess = row.owed - row.entered
+  const entry = write(deps, {
+    allowanceId: null,
+    quotaCredits: 0n,
+    balanceCredits: 0n,
+    owedCredits: keepsFigure ? excess : 0n,
+    note: noteOf(repair, "owed", row.owed, row.entered)
+  })
+  const difference: Difference = {
+    discrepancy: { accountId, what: "credits owed", expected: Number(row.entered), found: Number(row.owed) },
+    isPossible: keepsFigure || row.entered >= 0n,
+    mend: keepsFigure
+      ? entry
+      : Effect.andThen(sql`update wallets set owed = owed - ${excess}::bigint where account_id = ${accountId}`, entry)
+  }
+  return [difference]
+})
+
 /**
  * Log entries cannot be made again, so that the charge stays: one entry corrects the hold's charge to what the log has,
  * and another charges the difference without a hold.
@@ -173,7 +204,11 @@ export const repairBooks = (
         }
         const logged = yield* repairCharges(deps)
         // In the order of every ledger function: wallets before allowances.
-        const differences = [...(yield* readBalance(deps, known.is_account)), ...(yield* readQuotas(deps))]
+        const differences = [
+          ...(yield* readBalance(deps, known.is_account)),
+          ...(yield* readDebt(deps)),
+          ...(yield* readQuotas(deps))
+        ]
         const impossible = differences.find(({ isPossible }) => !isPossible)
         if (impossible !== undefined) return yield* CorrectionImpossible.ofRepair(repair, impossible.discrepancy)
         // Behind the wallet's lock, so that no checkpoint takes a later entry of the account and misses these.

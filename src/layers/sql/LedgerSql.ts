@@ -12,11 +12,15 @@ import {
   GrantDiffers,
   type Hold,
   HoldExpired,
+  type KeyedAnswer,
+  type KeyedRequest,
+  type KeyedReservation,
   Ledger,
   type Repair
 } from "../../services/Ledger.ts"
 import { holdsSwept } from "../../services/Metrics.ts"
 import { StoreClock, storeTime } from "../../services/StoreClock.ts"
+import * as AnswerBytes from "./AnswerBytes.ts"
 import { repairBooks } from "./LedgerRepair.ts"
 import * as Statements from "./LedgerStatements.ts"
 import { retryTransient } from "./Transient.ts"
@@ -29,10 +33,13 @@ export interface LedgerOptions {
    */
   readonly lease?: Duration.Duration | undefined
   readonly sweepInterval?: Duration.Duration | undefined
+  /** The time between looks for old idempotency keys. Far below a day, so that a partition is empty before its day. */
+  readonly keysClearingInterval?: Duration.Duration | undefined
 }
 
 const defaultLease = Duration.seconds(105)
 const defaultSweepInterval = Duration.seconds(10)
+const defaultKeysClearingInterval = Duration.hours(1)
 /** Accounts of one sweep's statement: it holds the locks of their wallets until it commits. */
 const maxSweptAccounts = 500
 /** A request finds its period ended once; the other attempts are for a plan that changes at the same time. */
@@ -43,8 +50,12 @@ interface Deps {
   readonly clock: StoreClock
   readonly ids: Ids["Service"]
   readonly submitReservation: Effect.Success<ReturnType<typeof Statements.reservations>>
+  readonly submitBudgetedReservation: Effect.Success<ReturnType<typeof Statements.budgetedReservations>>
+  readonly submitKeyedReservation: Effect.Success<ReturnType<typeof Statements.keyedReservations>>
+  readonly submitKeyedEnding: Effect.Success<ReturnType<typeof Statements.keyedEndings>>
   readonly submitOpening: Effect.Success<ReturnType<typeof Statements.openings>>
   readonly submitEnding: Effect.Success<ReturnType<typeof Statements.endings>>
+  readonly submitPart: Effect.Success<ReturnType<typeof Statements.parts>>
 }
 
 /** Opens the period that contains the present moment. */
@@ -57,15 +68,55 @@ const openPeriod = Effect.fnUntraced(function* (deps: Deps, accountId: string, t
 })
 
 const reserve = (deps: Deps) =>
-  Effect.fnUntraced(function* (account: Account, credits: number) {
+  Effect.fnUntraced(function* (account: Account, credits: number, budgetId?: string) {
     const reservation = { holdId: yield* deps.ids.make("hld_"), accountId: account.id, credits }
     for (let attempt = 1; attempt <= maxReserveAttempts; attempt++) {
-      const row = yield* deps.submitReservation(reservation)
+      const row =
+        budgetId === undefined
+          ? yield* deps.submitReservation(reservation)
+          : yield* deps.submitBudgetedReservation({ ...reservation, budgetId })
       switch (row.status) {
         case "held":
           return toHold(reservation, row)
         case "exceeded":
           return yield* QuotaExceeded.of(toAllowance(row), credits)
+        case "over_budget":
+          return yield* overBudget(deps, account, credits, row)
+        case "unknown":
+          return yield* Effect.die(new Error(`account ${account.id} does not exist`))
+        case "stale":
+          yield* openPeriod(deps, account.id, row)
+      }
+    }
+    return yield* Effect.die(new Error(`the period of account ${account.id} could not be opened`))
+  })
+
+const reserveKeyed = (deps: Deps) =>
+  Effect.fnUntraced(function* (
+    account: Account,
+    credits: number,
+    request: KeyedRequest,
+    budgetId?: string
+  ): Effect.fn.Return<KeyedReservation, QuotaExceeded> {
+    const reservation = { holdId: yield* deps.ids.make("hld_"), accountId: account.id, credits, request, budgetId }
+    for (let attempt = 1; attempt <= maxReserveAttempts; attempt++) {
+      const row = yield* deps.submitKeyedReservation(reservation)
+      switch (row.status) {
+        case "held":
+          return { _tag: "held", hold: toHold(reservation, row) }
+        case "answered":
+          return {
+            _tag: "answered",
+            text: yield* AnswerBytes.unpack(row.answer),
+            allowance: yield* presentAllowance(deps, account, row)
+          }
+        case "running":
+        case "different":
+          return { _tag: row.status }
+        case "exceeded":
+          return yield* QuotaExceeded.of(toAllowance(row), credits)
+        case "over_budget":
+          return yield* overBudget(deps, account, credits, row)
         case "unknown":
           return yield* Effect.die(new Error(`account ${account.id} does not exist`))
         case "stale":
@@ -76,27 +127,63 @@ const reserve = (deps: Deps) =>
   })
 
 const settle = (deps: Deps) =>
-  Effect.fnUntraced(function* (hold: Hold, records: ReadonlyArray<LogEntry>) {
+  Effect.fnUntraced(function* (hold: Hold, records: ReadonlyArray<LogEntry>, answer?: KeyedAnswer) {
     const charge = records.reduce((sum, record) => sum + record.credits, 0)
     const held = hold.fromQuota + hold.fromBalance
     if (charge > held) return yield* Effect.die(new RangeError(`hold ${hold.id}: ${charge} charged of ${held} held`))
-    const settlement = yield* deps.submitEnding({ hold, charge, records, sent: false })
+    const ending = { hold, charge, records, sent: false }
+    const settlement =
+      answer === undefined || charge === 0
+        ? yield* deps.submitEnding(ending)
+        : yield* deps.submitKeyedEnding({
+            ...ending,
+            request: answer.request,
+            answer: yield* AnswerBytes.pack(answer.text)
+          })
     return settlement === "expired" ? yield* new HoldExpired({ holdId: hold.id }) : settlement
   })
 
-const termsOf = (deps: Deps, accountId: string) =>
-  Effect.flatMap(retryTransient(Statements.readTerms(deps.sql, accountId)), (row) =>
+const settlePart = (deps: Deps) =>
+  Effect.fnUntraced(function* (hold: Hold, record: LogEntry) {
+    const { credits } = record
+    if (credits < 1) return yield* Effect.die(new RangeError(`hold ${hold.id}: a part of ${credits} credits`))
+    const outcome = yield* deps.submitPart({ hold, id: yield* deps.ids.make("hld_"), record })
+    if (outcome === "expired") return yield* new HoldExpired({ holdId: hold.id })
+  })
+
+const termsOf = (deps: Deps, accountId: string, now: number) =>
+  Effect.flatMap(retryTransient(Statements.readTerms(deps.sql, accountId, now)), (row) =>
     row === undefined ? Effect.die(new Error(`account ${accountId} does not exist`)) : Effect.succeed(row)
   )
 
 const allowance = (deps: Deps) =>
   Effect.fn("Ledger.allowance")(function* (account: Account) {
-    const row = yield* termsOf(deps, account.id)
-    const now = yield* storeTime(deps.clock)
-    if (row.used !== null && !(row.period_end !== null && row.period_end.getTime() <= now)) return toAllowance(row)
-    yield* openPeriod(deps, account.id, row)
-    return toAllowance(yield* termsOf(deps, account.id))
+    for (let attempt = 1; attempt <= maxReserveAttempts; attempt++) {
+      const now = yield* storeTime(deps.clock)
+      const { is_open, ...row } = yield* termsOf(deps, account.id, now)
+      if (is_open) return toAllowance(row)
+      yield* openPeriod(deps, account.id, row)
+    }
+    return yield* Effect.die(new Error(`the period of account ${account.id} could not be opened`))
   }, Effect.orDie)
+
+/** The allowance of a row, or the next period's where that of the row has ended. */
+const presentAllowance = Effect.fnUntraced(function* (deps: Deps, account: Account, row: Statements.TermsRow) {
+  const hasEnded = row.period_end !== null && row.period_end.getTime() <= (yield* storeTime(deps.clock))
+  return hasEnded ? yield* allowance(deps)(account) : toAllowance(row)
+})
+
+/** The error of a request that the account could pay, and the budget of its key could not. */
+const overBudget = Effect.fnUntraced(function* (
+  deps: Deps,
+  account: Account,
+  credits: number,
+  row: Statements.OverBudgetRow
+) {
+  const budget = { credits: Number(row.budget_credits), period: row.budget_period }
+  const spent = Number(row.budget_spent)
+  return yield* QuotaExceeded.ofBudget(yield* presentAllowance(deps, account, row), credits, budget, spent)
+})
 
 const grant = (deps: Deps) =>
   Effect.fn("Ledger.grant")(function* (
@@ -160,7 +247,12 @@ const sweepWatched = (sql: SqlClient.SqlClient) =>
     Effect.catchCause((cause) => Effect.logWarning("Expired holds could not be swept; the next sweep will.", cause))
   )
 
-/** The ledger in Postgres or PGlite. It sweeps expired holds for as long as it lives. */
+const clearKeysWatched = (sql: SqlClient.SqlClient, clock: StoreClock) =>
+  retryTransient(Statements.clearKeys(sql, clock)).pipe(
+    Effect.catchCause((cause) => Effect.logWarning("Old idempotency keys could not be cleared.", cause))
+  )
+
+/** The ledger in Postgres or PGlite. It sweeps expired holds and old idempotency keys for as long as it lives. */
 export const layer = (options: LedgerOptions = {}): Layer.Layer<Ledger, never, SqlClient.SqlClient | Ids> =>
   Layer.effect(
     Ledger,
@@ -173,14 +265,22 @@ export const layer = (options: LedgerOptions = {}): Layer.Layer<Ledger, never, S
         clock,
         ids: yield* Ids,
         submitReservation: yield* Statements.reservations(sql, clock, Duration.toMillis(lease)),
+        submitBudgetedReservation: yield* Statements.budgetedReservations(sql, clock, Duration.toMillis(lease)),
+        submitKeyedReservation: yield* Statements.keyedReservations(sql, clock, Duration.toMillis(lease)),
+        submitKeyedEnding: yield* Statements.keyedEndings(sql, lease),
         submitOpening: yield* Statements.openings(sql, clock),
-        submitEnding: yield* Statements.endings(sql, lease)
+        submitEnding: yield* Statements.endings(sql, lease),
+        submitPart: yield* Statements.parts(sql, lease)
       }
       const sweepInterval = Schedule.spaced(options.sweepInterval ?? defaultSweepInterval)
       yield* Effect.forkScoped(Effect.repeat(sweepWatched(sql), sweepInterval))
+      const keysClearingInterval = Schedule.spaced(options.keysClearingInterval ?? defaultKeysClearingInterval)
+      yield* Effect.forkScoped(Effect.repeat(clearKeysWatched(sql, clock), keysClearingInterval))
       return Ledger.of({
         reserve: reserve(deps),
+        reserveKeyed: reserveKeyed(deps),
         settle: settle(deps),
+        settlePart: settlePart(deps),
         allowance: allowance(deps),
         grant: grant(deps),
         adjust: adjust(deps),
@@ -203,7 +303,7 @@ const toAllowance = (row: Statements.TermsRow): Allowance => ({
   resetsAt: row.period_end?.getTime()
 })
 
-const toHold = ({ accountId, holdId }: Statements.Reservation, row: Statements.ReservedRow): Hold => ({
+const toHold = ({ accountId, holdId }: Statements.Reservation, row: Statements.HeldRow): Hold => ({
   id: holdId,
   accountId,
   fromQuota: Number(row.from_quota),

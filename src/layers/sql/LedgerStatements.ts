@@ -1,8 +1,10 @@
+import { hash } from "node:crypto"
 import { type Duration, Effect, Schema } from "effect"
-import type { SqlClient } from "effect/sql"
+import type { SqlClient, SqlError } from "effect/sql"
+import { budgetPeriods } from "../../domain/Budget.ts"
 import type { LogEntry } from "../../domain/LogEntry.ts"
 import { type Period, Plan } from "../../domain/Plan.ts"
-import type { Adjustment, Hold, Settlement } from "../../services/Ledger.ts"
+import type { Adjustment, Hold, KeyedRequest, Settlement } from "../../services/Ledger.ts"
 import { type StoreClock, storeTime } from "../../services/StoreClock.ts"
 import { makeGroupCommit } from "./GroupCommit.ts"
 import { toColumns } from "./LogRow.ts"
@@ -54,8 +56,9 @@ const UnknownRow = Schema.Struct({
   period_end: Schema.Null
 })
 
-export type ReservedRow = typeof KnownRow.Type
-type ReserveRow = ReservedRow | typeof UnknownRow.Type
+/** The columns that a hold is made of. */
+export type HeldRow = Omit<typeof KnownRow.Type, "status">
+type ReserveRow = typeof KnownRow.Type | typeof UnknownRow.Type
 
 const reserveRows = rowsOf(Schema.Union([KnownRow, UnknownRow]))
 
@@ -72,6 +75,102 @@ export const reservations = (sql: SqlClient.SqlClient, clock: StoreClock, leaseM
         ${batch.map((entry) => entry.accountId)}::text[],
         ${batch.map((entry) => entry.holdId)}::text[],
         ${batch.map((entry) => BigInt(entry.credits))}::bigint[],
+        ${now}::timestamptz,
+        ${leaseMs}::bigint
+      ) order by n`)
+    })
+  })
+
+export interface BudgetedReservation extends Reservation {
+  readonly budgetId: string
+}
+
+/** A budget that does not cover a request. */
+const BudgetRow = Schema.Struct({
+  budget_credits: Schema.BigInt,
+  budget_period: Schema.Literals(budgetPeriods),
+  budget_spent: Schema.BigInt
+})
+
+/** The columns of `BudgetRow` in rows of another status. */
+const withinBudget = { budget_credits: Schema.Null, budget_period: Schema.Null, budget_spent: Schema.Null }
+
+const OverBudgetRow = Schema.Struct({
+  ...KnownRow.fields,
+  ...BudgetRow.fields,
+  status: Schema.Literal("over_budget")
+})
+export type OverBudgetRow = typeof OverBudgetRow.Type
+
+const BudgetedRow = Schema.Union([
+  Schema.Struct({ ...KnownRow.fields, ...withinBudget }),
+  Schema.Struct({ ...UnknownRow.fields, ...withinBudget }),
+  OverBudgetRow
+])
+
+const budgetedRows = rowsOf(BudgetedRow)
+
+/** Makes the function that reserves credits for keys with a budget. Calls that arrive together share a statement. */
+export const budgetedReservations = (sql: SqlClient.SqlClient, clock: StoreClock, leaseMs: number) =>
+  makeGroupCommit<BudgetedReservation, typeof BudgetedRow.Type>({
+    name: "ledger_reserve_budgeted",
+    ownerOf: (reservation) => reservation.accountId,
+    maxBatch,
+    maxPerOwner: maxPerAccount,
+    run: Effect.fnUntraced(function* (batch) {
+      const now = new Date(yield* storeTime(clock))
+      return yield* budgetedRows(sql`select * from ledger_reserve_budgeted(
+        ${batch.map((entry) => entry.accountId)}::text[],
+        ${batch.map((entry) => entry.holdId)}::text[],
+        ${batch.map((entry) => BigInt(entry.credits))}::bigint[],
+        ${batch.map((entry) => entry.budgetId)}::text[],
+        ${now}::timestamptz,
+        ${leaseMs}::bigint
+      ) order by n`)
+    })
+  })
+
+export interface KeyedReservation extends Reservation {
+  readonly request: KeyedRequest
+  readonly budgetId: string | undefined
+}
+
+const KeyedRow = Schema.Union([
+  Schema.Struct({
+    ...KnownRow.fields,
+    ...withinBudget,
+    status: Schema.Literals(["held", "exceeded", "stale", "answered", "running", "different"]),
+    answer: Schema.NullOr(Schema.Uint8Array)
+  }),
+  Schema.Struct({ ...UnknownRow.fields, ...withinBudget, answer: Schema.Null }),
+  Schema.Struct({ ...OverBudgetRow.fields, answer: Schema.Null })
+])
+
+const keyedRows = rowsOf(KeyedRow)
+
+/**
+ * Entries of one batch with idempotency keys, fewer because of their answers: a batch has at most 64 times
+ * `maxAnswerBytes`.
+ */
+const maxKeyedBatch = 64
+
+/** Makes the function that reserves credits for keyed requests. Calls that arrive together share a statement. */
+export const keyedReservations = (sql: SqlClient.SqlClient, clock: StoreClock, leaseMs: number) =>
+  makeGroupCommit<KeyedReservation, typeof KeyedRow.Type>({
+    name: "ledger_reserve_keyed",
+    ownerOf: (reservation) => reservation.accountId,
+    maxBatch: maxKeyedBatch,
+    maxPerOwner: maxKeyedBatch,
+    run: Effect.fnUntraced(function* (batch) {
+      const now = new Date(yield* storeTime(clock))
+      return yield* keyedRows(sql`select * from ledger_reserve_keyed_budgeted(
+        ${batch.map((entry) => entry.accountId)}::text[],
+        ${batch.map((entry) => entry.holdId)}::text[],
+        ${batch.map((entry) => BigInt(entry.credits))}::bigint[],
+        ${batch.map((entry) => entry.request.route)}::text[],
+        ${batch.map((entry) => entry.request.key)}::text[],
+        ${batch.map((entry) => hash("sha256", entry.request.content))}::text[],
+        ${batch.map((entry) => entry.budgetId ?? "")}::text[],
         ${now}::timestamptz,
         ${leaseMs}::bigint
       ) order by n`)
@@ -117,7 +216,31 @@ interface Ending {
   sent: boolean
 }
 
-const settleRows = rowsOf(Schema.Struct({ charged: Schema.NullOr(Schema.BigInt), balance: Schema.BigInt }))
+const SettleRow = Schema.Struct({ charged: Schema.NullOr(Schema.BigInt), balance: Schema.BigInt })
+const settleRows = rowsOf(SettleRow)
+
+/** The rows of a batch's log entries, each with the position of its hold in the batch. */
+const recordsOf = (batch: ReadonlyArray<Ending>): string =>
+  JSON.stringify(
+    batch.flatMap((entry, index) => entry.records.map((record) => ({ n: index + 1, ...toColumns(record) })))
+  )
+
+type SettleRow = typeof SettleRow.Type
+
+/** Makes the `run` of endings. */
+const endingBy = <E extends Ending>(
+  settle: (batch: ReadonlyArray<E>) => Effect.Effect<ReadonlyArray<SettleRow>, SqlError.SqlError>
+) =>
+  Effect.fnUntraced(function* (batch: ReadonlyArray<E>) {
+    // A release writes no ledger entry. Sent again, it finds no hold, and that is right.
+    const releasedBefore = batch.map((entry) => entry.sent && entry.charge === 0)
+    for (const entry of batch) entry.sent = true
+    const rows = yield* settle(batch)
+    return rows.map(({ balance, charged }, index): Settlement | "expired" => {
+      if (charged === null && releasedBefore[index] !== true) return "expired"
+      return { charged: Number(charged ?? 0), balance: Number(balance) }
+    })
+  })
 
 /** Makes the function that ends a hold. Calls of it that arrive together share one call of `ledger_settle`. */
 export const endings = (sql: SqlClient.SqlClient, lease: Duration.Duration) =>
@@ -129,33 +252,91 @@ export const endings = (sql: SqlClient.SqlClient, lease: Duration.Duration) =>
     // If the connection is lost during the commit, nobody knows whether the search was charged, and an error would say
     // that it was not (I4). So it is sent until the lease has ended: after that the hold is gone in both cases.
     uncertainty: lease,
-    run: Effect.fnUntraced(function* (batch) {
-      // A release writes no ledger entry. Sent again, it finds no hold, and that is right.
-      const releasedBefore = batch.map((entry) => entry.sent && entry.charge === 0)
-      for (const entry of batch) entry.sent = true
-      const records = batch.flatMap((entry, index) =>
-        entry.records.map((record) => ({ n: index + 1, ...toColumns(record) }))
-      )
-      const rows = yield* settleRows(sql`
+    run: endingBy((batch) =>
+      settleRows(sql`
         select charged, balance from ledger_settle(
           ${batch.map((entry) => entry.hold.id)}::text[],
           ${batch.map((entry) => entry.hold.accountId)}::text[],
           ${batch.map((entry) => BigInt(entry.charge))}::bigint[],
-          ${JSON.stringify(records)}::json
+          ${recordsOf(batch)}::json
         ) order by n`)
-      return rows.map(({ balance, charged }, index) => {
-        if (charged === null && releasedBefore[index] !== true) return "expired"
-        return { charged: Number(charged ?? 0), balance: Number(balance) }
-      })
+    )
+  })
+
+interface KeyedEnding extends Ending {
+  readonly request: KeyedRequest
+  /** Compressed; empty where it is too large to be kept. */
+  readonly answer: Uint8Array
+}
+
+/** Makes the function that ends the hold of a keyed request and keeps the answer. */
+export const keyedEndings = (sql: SqlClient.SqlClient, lease: Duration.Duration) =>
+  makeGroupCommit<KeyedEnding, Settlement | "expired">({
+    name: "ledger_settle_keyed",
+    ownerOf: (ending) => ending.hold.accountId,
+    maxBatch: maxKeyedBatch,
+    maxPerOwner: maxKeyedBatch,
+    uncertainty: lease,
+    run: endingBy((batch) =>
+      settleRows(sql`
+        select charged, balance from ledger_settle_keyed(
+          ${batch.map((entry) => entry.hold.id)}::text[],
+          ${batch.map((entry) => entry.hold.accountId)}::text[],
+          ${batch.map((entry) => BigInt(entry.charge))}::bigint[],
+          ${recordsOf(batch)}::json,
+          ${batch.map((entry) => entry.request.route)}::text[],
+          ${batch.map((entry) => entry.request.key)}::text[],
+          ${Buffer.concat(batch.map((entry) => entry.answer))}::bytea,
+          ${batch.map((entry) => entry.answer.length)}::integer[]
+        ) order by n`)
+    )
+  })
+
+/** Empties the partition of idempotency keys that the next day will use. */
+export const clearKeys = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, clock: StoreClock) {
+  yield* sql`select idempotency_clear(${new Date(yield* storeTime(clock))}::timestamptz)`
+})
+
+/** One search of a hold that is charged before the others. */
+interface Part {
+  readonly hold: Hold
+  /** `hld_` and 32 hex characters, as if the search had a hold of its own: the cause of its ledger entry. */
+  readonly id: string
+  readonly record: LogEntry
+}
+
+const partRows = rowsOf(Schema.Struct({ charged: Schema.NullOr(Schema.BigInt) }))
+
+/** Makes the function that charges a part of a hold. Calls that arrive together share one of `ledger_settle_part`. */
+export const parts = (sql: SqlClient.SqlClient, lease: Duration.Duration) =>
+  makeGroupCommit<Part, "settled" | "expired">({
+    name: "ledger_settle_part",
+    ownerOf: (part) => part.hold.accountId,
+    maxBatch,
+    maxPerOwner: maxPerAccount,
+    // As for `endings`: an error says that nothing was charged.
+    uncertainty: lease,
+    run: Effect.fnUntraced(function* (batch) {
+      const rows = yield* partRows(sql`
+        select charged from ledger_settle_part(
+          ${batch.map((part) => part.hold.id)}::text[],
+          ${batch.map((part) => part.id)}::text[],
+          ${batch.map((part) => part.hold.accountId)}::text[],
+          ${batch.map((part) => BigInt(part.record.credits))}::bigint[],
+          ${JSON.stringify(batch.map(({ record }, index) => ({ n: index + 1, ...toColumns(record) })))}::json
+        ) order by n`)
+      return rows.map(({ charged }) => (charged === null ? "expired" : "settled"))
     })
   })
 
-const termsRow = rowOf(TermsRow)
+const termsRow = rowOf(Schema.Struct({ ...TermsRow.fields, is_open: Schema.Boolean }))
 
-/** The account's allowance, which may have ended; undefined for an unknown account. */
-export const readTerms = (sql: SqlClient.SqlClient, accountId: string) =>
+/** The account's allowance; undefined for an unknown account. It is not open when it has ended or the plan is to change. */
+export const readTerms = (sql: SqlClient.SqlClient, accountId: string, now: number) =>
   termsRow(sql`
-    select l.quota, l.used, w.balance, a.plan, a.cycle_start, l.period_start, l.period_end
+    select l.quota, l.used, w.balance, a.plan, a.cycle_start, l.period_start, l.period_end,
+      l.id is not null and coalesce(l.period_end > ${new Date(now)}, true)
+        and coalesce(a.next_plan_at > ${new Date(now)}, true) as is_open
     from accounts a join wallets w on w.account_id = a.id left join allowances l on l.id = a.allowance_id
     where a.id = ${accountId}`)
 

@@ -45,6 +45,51 @@ const files = [
   "functions/queries_drop_before.sql"
 ]
 
+/** Payments, and the functions of the ledger that know what is owed and which change of plan is due. */
+const billingFiles = [
+  "billing.sql",
+  "functions/ledger_advance.sql",
+  "functions/ledger_credit.sql",
+  "functions/ledger_take_back.sql",
+  "functions/ledger_grant.sql",
+  "functions/ledger_grant_once.sql",
+  "functions/ledger_open.sql",
+  "functions/ledger_reserve.sql",
+  "functions/ledger_adjust.sql"
+]
+
+/** The keys by which clients repeat requests, and the functions that write them with holds and charges. */
+const idempotencyFiles = [
+  "idempotency.sql",
+  "functions/idempotency_clear.sql",
+  "functions/ledger_reserve_keyed.sql",
+  "functions/ledger_settle_keyed.sql"
+]
+
+/** The bounds of API keys, and the functions that count their budgets. */
+const keyBoundsFiles = [
+  "key_bounds.sql",
+  "functions/ledger_reserve_budgeted.sql",
+  "functions/ledger_reserve_keyed_budgeted.sql",
+  "functions/ledger_reserve_keyed.sql",
+  "functions/ledger_settle.sql",
+  "functions/ledger_sweep.sql"
+]
+
+/** Events of accounts for their customers (R53). The functions come before the triggers that name them. */
+const eventsFiles = [
+  "functions/events_of_allowance.sql",
+  "functions/events_of_wallet.sql",
+  "functions/events_of_account.sql",
+  "functions/events_of_keys.sql",
+  "events.sql",
+  "functions/event_time.sql",
+  "functions/event_add.sql",
+  "functions/event_exhausted.sql",
+  "functions/ledger_credit.sql",
+  "functions/ledger_adjust.sql"
+]
+
 /** The documents that are there get their terms, which are made in TypeScript. */
 const documentsTerms: Migration = Effect.gen(function* () {
   yield* runFile("documents_terms.sql")
@@ -61,7 +106,13 @@ const migrations: Readonly<Record<string, Migration>> = {
   "0003_log_reasons": Effect.forEach(["log_reasons.sql", "functions/ledger_settle.sql"], runFile, { discard: true }),
   "0004_operators": Effect.forEach(["operators.sql", "functions/ledger_grant_once.sql"], runFile, { discard: true }),
   "0005_inspection": runFile("inspection.sql"),
-  "0006_documents_terms": documentsTerms
+  "0006_documents_terms": documentsTerms,
+  "0007_billing": Effect.forEach(billingFiles, runFile, { discard: true }),
+  "0008_settle_part": runFile("functions/ledger_settle_part.sql"),
+  "0010_documents_find": runFile("functions/documents_find.sql"),
+  "0011_idempotency": Effect.forEach(idempotencyFiles, runFile, { discard: true }),
+  "0012_key_bounds": Effect.forEach(keyBoundsFiles, runFile, { discard: true }),
+  "0013_events": Effect.forEach(eventsFiles, runFile, { discard: true })
 }
 
 /**

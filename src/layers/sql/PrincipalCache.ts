@@ -2,13 +2,15 @@ import { Cache, Duration, Effect, Exit, Fiber, Option, Schema, type Scope } from
 import type { SqlClient } from "effect/sql"
 import { KeyMode } from "../../domain/ApiKey.ts"
 import { type Unauthorized, unauthorized } from "../../domain/errors.ts"
-import type { KeyPrincipal } from "../../domain/Principal.ts"
+import { readNetworks } from "../../domain/KeyBounds.ts"
+import type { KeyPrincipal, PrincipalBounds } from "../../domain/Principal.ts"
 import type { Keyring } from "../../services/Keyrings.ts"
 import { lastUsedStepMs } from "../../services/KeyStore.ts"
 import { type StoreClock, storeTime } from "../../services/StoreClock.ts"
 import { untraced } from "../../services/Tracing.ts"
 import { AccountRow, toAccount } from "./AccountsSql.ts"
 import { makeGroupCommit } from "./GroupCommit.ts"
+import { BoundsRow, isActive, originOf } from "./KeyRows.ts"
 import { columnsOf, rowsOf } from "./Rows.ts"
 
 /** Age limit of an entry: half of the 10 seconds that an answer may be old, because reading it can take time too. */
@@ -25,16 +27,21 @@ const maxReadTogether = 256
 
 const PrincipalRow = Schema.Struct({
   ...AccountRow.fields,
+  ...BoundsRow.fields,
   key_id: Schema.String,
+  origin_id: Schema.String,
   label: Schema.String,
   mode: KeyMode,
   last_used_at: Schema.NullOr(Schema.Date),
+  revoked_at: Schema.NullOr(Schema.Date),
   digest: Schema.Uint8Array
 })
 type PrincipalRow = typeof PrincipalRow.Type
 
 interface Entry {
   readonly principal: KeyPrincipal
+  /** Unix milliseconds at which the key expires or its grace ends. */
+  readonly endsAt: number | undefined
   /** Rounds of renewal since the key was last used. */
   idleRounds: number
 }
@@ -59,20 +66,23 @@ interface Deps {
 const principalRows = rowsOf(PrincipalRow)
 
 /** Makes the function that reads a key by its digests. Calls of it that arrive together share one statement. */
-const principals = (sql: SqlClient.SqlClient) => {
-  const columns = sql.literal(columnsOf(AccountRow, "a"))
+const principals = (sql: SqlClient.SqlClient, clock: StoreClock) => {
+  const columns = sql.literal(`${columnsOf(AccountRow, "a")}, ${columnsOf(BoundsRow, "b")}`)
   return makeGroupCommit<KeyDigests, PrincipalRow | null>({
     name: "api_keys",
     ownerOf: ({ present }) => present,
     maxBatch: maxReadTogether,
     maxPerOwner: 1,
     run: Effect.fnUntraced(function* (batch) {
+      const now = new Date(yield* storeTime(clock))
       const digests = batch.flatMap(({ other, present }) => (other === undefined ? [present] : [present, other]))
       const rows = yield* principalRows(sql`
-        select ${columns}, k.id as key_id, k.label, k.mode, k.last_used_at, k.digest
+        select ${columns}, k.id as key_id, ${sql.literal(originOf("k"))} as origin_id, k.label, k.mode, k.last_used_at,
+          k.revoked_at, k.digest
         from api_keys k join accounts a on a.id = k.account_id
+        left join key_bounds b on b.origin_id = ${sql.literal(originOf("k"))}
         where k.digest = any (${digests.map((digest) => Buffer.from(digest, "base64"))}::bytea[])
-          and k.revoked_at is null and a.deleted_at is null`)
+          and ${isActive(sql, "k", now)} and a.deleted_at is null`)
       const byDigest = new Map(rows.map((row) => [Buffer.from(row.digest).toString("base64"), row]))
       return batch.map(({ other = "", present }) => byDigest.get(present) ?? byDigest.get(other) ?? null)
     })
@@ -122,7 +132,7 @@ const load = (deps: Deps) =>
     if (row === null) return yield* unauthorized
     yield* noteUse(deps, row)
     yield* renewDigest(deps, row, digests)
-    return { principal: toPrincipal(row), idleRounds: 0 }
+    return toEntry(row, 0)
   })
 
 /** One text for the digests of a secret, because a cache compares its keys. */
@@ -145,7 +155,7 @@ const renew = Effect.fnUntraced(function* (deps: Deps, entries: Entries, key: st
   if (row === null) return yield* Cache.invalidate(entries, key)
   if (used) yield* noteUse(deps, row)
   yield* renewDigest(deps, row, digests)
-  yield* Cache.set(entries, key, { principal: toPrincipal(row), idleRounds: entry.idleRounds })
+  yield* Cache.set(entries, key, toEntry(row, entry.idleRounds))
 })
 
 /** Reads entries again. One that cannot be read grows old and expires. */
@@ -172,7 +182,7 @@ export const makePrincipalCache = Effect.fnUntraced(function* (
 ): Effect.fn.Return<PrincipalCache, never, Scope.Scope> {
   const scope = yield* Effect.scope
   const fork = Effect.runForkWith(yield* Effect.context<never>())
-  const deps: Deps = { sql, clock, pepper, scope, read: yield* principals(sql) }
+  const deps: Deps = { sql, clock, pepper, scope, read: yield* principals(sql, clock) }
   let renewing = false
 
   const entries = yield* Cache.makeWith(load(deps), {
@@ -196,6 +206,7 @@ export const makePrincipalCache = Effect.fnUntraced(function* (
   return {
     get: Effect.fnUntraced(function* (digests) {
       const entry = yield* Cache.get(entries, toCacheKey(digests))
+      if (entry.endsAt !== undefined && entry.endsAt <= (yield* storeTime(clock))) return yield* unauthorized
       entry.idleRounds = 0
       if (!renewing) {
         renewing = true
@@ -215,5 +226,22 @@ export const makePrincipalCache = Effect.fnUntraced(function* (
 const toPrincipal = (row: PrincipalRow): KeyPrincipal => ({
   _tag: "key",
   account: toAccount(row),
-  key: { id: row.key_id, label: row.label, mode: row.mode }
+  key: { id: row.key_id, label: row.label, mode: row.mode, ...toBounds(row) }
 })
+
+/** Nothing for a key that is bound neither in its budget, nor in its targets, nor in its networks. */
+const toBounds = ({ budget_credits, networks, origin_id, targets }: PrincipalRow): { bounds?: PrincipalBounds } =>
+  budget_credits === null && networks === null && targets === null
+    ? {}
+    : {
+        bounds: {
+          budgetId: budget_credits === null ? undefined : origin_id,
+          targets: targets ?? undefined,
+          networks: networks === null ? undefined : readNetworks(networks)
+        }
+      }
+
+const toEntry = (row: PrincipalRow, idleRounds: number): Entry => {
+  const ends = [row.expires_at, row.revoked_at].flatMap((end) => (end === null ? [] : [end.getTime()]))
+  return { principal: toPrincipal(row), endsAt: ends.length === 0 ? undefined : Math.min(...ends), idleRounds }
+}

@@ -56,6 +56,7 @@ const indexedEntries = (sql: SqlClient.SqlClient, accountId: string, { after, fi
   if (after !== undefined) conditions.push(before(sql, after))
   if (filter.from !== undefined) conditions.push(sql`created_at >= ${new Date(filter.from)}`)
   if (filter.to !== undefined) conditions.push(sql`created_at < ${new Date(filter.to)}`)
+  if (filter.id !== undefined) conditions.push(sql`id = ${filter.id}`)
   if (filter.batchId !== undefined) conditions.push(sql`batch_id = ${filter.batchId}`)
   return sql`from queries where ${sql.and(conditions)} order by created_at desc, ordinal desc`
 }
@@ -147,6 +148,7 @@ const erase = (sql: SqlClient.SqlClient) =>
       const row = yield* retryTransient(eraseStepAfter(sql, accountId, after))
       after = row === undefined ? undefined : toPosition(row)
     } while (after !== undefined)
+    yield* retryTransient(sql`delete from idempotency_keys where account_id = ${accountId}`)
   })
 
 /** Erases the texts of removed accounts that a crash or a search still running at their removal left behind. */

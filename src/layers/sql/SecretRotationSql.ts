@@ -35,10 +35,11 @@ const countRemaining = (sql: SqlClient.SqlClient, name: SecretName) =>
         ? sql`
             select count(*)::int as count from api_keys k
             join secret_fingerprints f on f.name = 'KEY_PEPPER' and f.role = 'current'
-            where k.revoked_at is null and k.pepper is distinct from f.fingerprint`
+            where (k.revoked_at is null or k.revoked_at > clock_timestamp()) and k.pepper is distinct from f.fingerprint`
         : sql`
             with rotation as (
-              select since + ${followSeconds} * interval '1 second' as seen_by_all from secret_fingerprints
+              select since + ${followSeconds} * interval '1 second' as seen_by_all, fingerprint
+              from secret_fingerprints
               where name = 'AUTH_SECRET' and role = 'current'
             )
             select (
@@ -46,6 +47,7 @@ const countRemaining = (sql: SqlClient.SqlClient, name: SecretName) =>
                 where s.expires_at > clock_timestamp() and s.updated_at < r.seen_by_all)
               + (select count(*) from auth_refresh_tokens t
                 where t.expires_at > clock_timestamp() and t.revoked_at is null and t.created_at < r.seen_by_all)
+              + (select count(*) from webhook_endpoints w where w.secret_key is distinct from r.fingerprint)
             )::int as count
             from rotation r`
     ),
@@ -97,7 +99,10 @@ const finish = Effect.fnUntraced(function* (deps: Deps, force: boolean) {
   for (const { name, remaining, state } of yield* statuses(deps)) {
     if (state !== "rotating") continue
     if (remaining > 0 && !force) {
-      const what = name === "KEY_PEPPER" ? "API keys were not used" : "sessions and refresh tokens were not renewed"
+      const what =
+        name === "KEY_PEPPER"
+          ? "API keys were not used"
+          : "sessions, refresh tokens and secrets of webhooks were not renewed"
       return yield* new SecretMismatch({
         message: `${remaining} ${what} since ${name} was rotated. Wait until they are, or end them: npm run quarry -- secrets finish --force.`
       })

@@ -85,6 +85,15 @@ export const balances = (sql: SqlClient.SqlClient, accounts: Accounts) => sql`
     select account_id, sum(from_balance) as credits from holds where ${among(sql, accounts, "account_id")} group by 1
   ) h on h.account_id = coalesce(w.account_id, e.account_id)`
 
+/** The debts of accounts, beside the sums of their entries. */
+export const debts = (sql: SqlClient.SqlClient, accounts: Accounts) => sql`
+  select w.account_id, coalesce(e.credits, 0) as entered, w.owed
+  from (select * from wallets where ${among(sql, accounts, "account_id")}) w
+  left join (
+    select account_id, sum(owed_credits) as credits from ledger_entries
+    where owed_credits <> 0 and ${among(sql, accounts, "account_id")} group by 1
+  ) e on e.account_id = w.account_id`
+
 /** The scopes of the trial's allowances, which belong to addresses. All other scopes are ids of accounts. */
 const isTrial = "l.scope like 'trial:%'"
 
@@ -104,6 +113,8 @@ export const books = (sql: SqlClient.SqlClient, accounts: Accounts = {}) => sql`
   union all
   select account_id, 'pack balance', (entered - held)::bigint, balance
   from (${balances(sql, accounts)}) as t where balance <> entered - held
+  union all
+  select account_id, 'credits owed', entered::bigint, owed from (${debts(sql, accounts)}) as t where owed <> entered
   union all
   select account_id, 'credits in the query log', sum(charged)::bigint, sum(logged)::bigint
   from (${charges(sql, accounts)}) as t where charged <> logged group by 1
@@ -186,7 +197,7 @@ export const verifyAll = Effect.fnUntraced(function* (
 })
 
 export const kindOf = ({ what }: Discrepancy): ProblemKind => {
-  if (what === "pack balance") return "balance"
+  if (what === "pack balance" || what === "credits owed") return "balance"
   return what === "credits in the query log" ? "log" : "quota"
 }
 

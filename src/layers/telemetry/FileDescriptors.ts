@@ -6,13 +6,15 @@ import { counter, gauge, observe } from "../../services/Instrument.ts"
 const count = gauge("quarry.process.file_descriptor.open", {
   description: "File descriptors that the process has open",
   unit: "{file_descriptor}",
-  labels: []
+  labels: [],
+  across: "sum"
 })
 
 const limit = gauge("quarry.process.file_descriptor.limit", {
   description: "File descriptors that the process may have open",
   unit: "{file_descriptor}",
-  labels: []
+  labels: [],
+  across: "sum"
 })
 
 const exhausted = counter("quarry.process.file_descriptor.exhausted", {

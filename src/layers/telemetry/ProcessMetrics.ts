@@ -6,19 +6,22 @@ import { counter, gauge, histogram, observe } from "../../services/Instrument.ts
 const memory = gauge("process.memory.usage", {
   description: "Memory of the process that is in RAM",
   unit: "By",
-  labels: []
+  labels: [],
+  across: "sum"
 })
 
 const heapUsed = gauge("v8js.memory.heap.used", {
   description: "Memory that JavaScript objects take",
   unit: "By",
-  labels: []
+  labels: [],
+  across: "sum"
 })
 
 const external = gauge("quarry.process.memory.external", {
   description: "Memory of buffers outside of the JavaScript heap",
   unit: "By",
-  labels: []
+  labels: [],
+  across: "sum"
 })
 
 const uptime = gauge("process.uptime", { description: "Age of the process", unit: "s", labels: [] })

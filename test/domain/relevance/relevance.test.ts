@@ -91,6 +91,15 @@ describe("the terms of a document", () => {
     ])
   })
 
+  it("mark the terms of a short title, without the names of section and site", () => {
+    const marks = (title: string) =>
+      documentTerms(document({ url: "https://site.example/a", title }))
+        .match(/~\S+/g)
+        ?.join(" ") ?? ""
+    assert.strictEqual(marks("CSS grid layout - CSS | MDN"), "~css ~grid ~layout")
+    assert.strictEqual(marks("One two three four five"), "")
+  })
+
   it("have the names of section and site with the address, and the abbreviation of a name as a name", () => {
     const titled = (title: string) => documentTerms(document({ url: "https://site.example/a", title })).split("\n")
     const [names, title, address] = titled("Cross-Origin Resource Sharing (CORS) - HTTP | MDN")
@@ -149,8 +158,27 @@ describe("queries", () => {
 
   it("read samples of the documents where every word is common", () => {
     const common = wordFigures(1_000_000, ["websocket", "=websocket"], [0.5, 0.1])
-    const [, inTitle] = lookupsOf(readQuery("websocket"), common)
-    assert.match(inTitle?.query ?? "", /^\('=websocket' & \('%0' \| .* \| '%9'\)\)$/)
+    const [, , inTitle] = lookupsOf(readQuery("websocket"), common)
+    assert.strictEqual(inTitle?.query, "('=websocket' & ('%0' | '%1' | '%2' | '%3'))")
+  })
+
+  it("look in short titles before all titles", () => {
+    const [, first, second] = lookupsOf(readQuery("websocket server"), figures)
+    assert.sameMembers(first?.query.match(/[~=]\w+/g) ?? [], ["~websocket", "~server"])
+    assert.sameMembers(second?.query.match(/[~=]\w+/g) ?? [], ["=websocket", "=server"])
+  })
+
+  it("do not look for a word that most documents have where there are two others, and leave it to the ranking", () => {
+    const shares = wordFigures(1_000_000, ["page", "websocket", "server"], [0.5, 0.001, 0.01])
+    const lookups = lookupsOf(readQuery("websocket server page"), shares)
+    assert.isTrue(lookups.some(({ query }) => query === "('websocket' & 'server')"))
+    assert.isFalse(lookups.some(({ complete }) => complete))
+    assert.deepStrictEqual(
+      lookups.flatMap(({ query }) => query.match(/\('\w+' & 'page'\)/g) ?? []),
+      ["('websocketserv' & 'page')"]
+    )
+    const few = wordFigures(10_000, ["page", "websocket", "server"], [0.5, 0.001, 0.01])
+    assert.isTrue(lookupsOf(readQuery("websocket server page"), few).some(({ complete }) => complete))
   })
 })
 

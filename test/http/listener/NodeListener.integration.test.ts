@@ -9,6 +9,10 @@ const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
 
 const sentId = "3F2504E0-4F89-11D3-9A0C-0305E82C3301"
 
+/** The grace where nothing may wait for it, and the most that a busy machine takes for what needs no waiting. */
+const grace = Duration.minutes(2)
+const soon = "30 seconds"
+
 /** Every refusal has the envelope, and the same id in it as in its header (R2, R3). */
 const isRefusal = (response: WireResponse | undefined, status: number, code: string): void => {
   assert.strictEqual(response?.status, status)
@@ -359,7 +363,7 @@ describe("slow and large senders", () => {
 describe("a body that stalls behind its answer", () => {
   it.live("is cut off without a second answer", () =>
     Effect.gen(function* () {
-      const { port } = yield* Listener.start({ limits: { headersTimeoutMs: 200, requestTimeoutMs: 200 } })
+      const { port } = yield* Listener.start({ grace, limits: { headersTimeoutMs: 200, requestTimeoutMs: 200 } })
       const responses = yield* exchange(
         port,
         "POST /v1/bulk HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer wrong\r\nContent-Length: 100\r\n\r\n{"
@@ -455,7 +459,7 @@ describe("a client that has sent its request and closes its direction", () => {
       const ended = Effect.gen(function* () {
         while (running > 0) yield* Effect.sleep(5)
       })
-      yield* ended.pipe(Effect.timeout("2 seconds"))
+      yield* ended.pipe(Effect.timeout(soon))
     })
   )
 })
@@ -475,10 +479,10 @@ describe("more than the listener takes", () => {
       })
       const served = [yield* connect(port), yield* connect(port)]
       for (const connection of served) yield* connection.send(search("css grid"))
-      yield* Effect.sleep(50)
+      while (searches < 2) yield* Effect.sleep(5)
       const shed = yield* connect(port)
       yield* shed.send(search("css grid", [`X-Request-Id: ${sentId}`]))
-      const [refused] = yield* shed.responses(1).pipe(Effect.timeout("100 millis"))
+      const [refused] = yield* shed.responses(1).pipe(Effect.timeout(soon))
       isRefusal(refused, 429, "rate_limited")
       assert.match(refused?.headers["retry-after"] ?? "", /^[1-9]\d*$/)
       assert.notProperty(refused?.headers, "x-ratelimit-limit")
@@ -535,6 +539,7 @@ describe("clients that go away", () => {
     Effect.gen(function* () {
       let running = 0
       const { port, stop } = yield* Listener.start({
+        grace,
         during: () =>
           Effect.acquireUseRelease(
             Effect.sync(() => running++),
@@ -554,7 +559,7 @@ describe("clients that go away", () => {
       yield* pipelining.abort
       while (running > 0) yield* Effect.sleep(5)
       // Nothing is left to wait for.
-      yield* stop.pipe(Effect.timeout("1 second"))
+      yield* stop.pipe(Effect.timeout(soon))
     })
   )
 })
@@ -563,7 +568,11 @@ describe("stopping", () => {
   it.live("readiness fails first, accepted requests are answered, and idle connections are closed at once", () =>
     Effect.gen(function* () {
       const gate = yield* Deferred.make<void>()
-      const { port, readiness, stop } = yield* Listener.start({ during: () => Deferred.await(gate) })
+      const searching = yield* Deferred.make<void>()
+      const { port, readiness, stop } = yield* Listener.start({
+        grace,
+        during: () => Effect.andThen(Deferred.succeed(searching, undefined), Deferred.await(gate))
+      })
       assert.isTrue((yield* readiness.report).ready)
       const unused = yield* connect(port)
       const kept = yield* connect(port)
@@ -573,19 +582,19 @@ describe("stopping", () => {
       yield* partial.send("GET /v1/me HTTP/1.1\r\nHost:")
       const busy = yield* connect(port)
       yield* busy.send(search("css grid"))
-      yield* Effect.sleep(50)
+      yield* Deferred.await(searching)
 
       const stopping = yield* Effect.forkChild(stop)
-      yield* Effect.all([unused.closed, kept.closed, partial.closed]).pipe(Effect.timeout("500 millis"))
+      yield* Effect.all([unused.closed, kept.closed, partial.closed]).pipe(Effect.timeout(soon))
       assert.deepInclude(yield* readiness.report, { ready: false, listener: "draining" })
-      assert.isTrue(yield* Effect.isFailure(Effect.timeout(connectRefused(port), "500 millis")))
+      assert.isTrue(yield* Effect.isFailure(Effect.timeout(connectRefused(port), soon)))
       assert.isUndefined(stopping.pollUnsafe())
 
       yield* Deferred.succeed(gate, undefined)
       const [response] = yield* busy.closed
       assert.strictEqual(response?.status, 200)
       assert.strictEqual(response?.headers.connection, "close")
-      yield* Fiber.join(stopping).pipe(Effect.timeout("500 millis"))
+      yield* Fiber.join(stopping).pipe(Effect.timeout(soon))
     })
   )
 
@@ -593,6 +602,7 @@ describe("stopping", () => {
     Effect.gen(function* () {
       const size = 64 * 1024 * 1024
       const { port, stop } = yield* Listener.start({
+        grace,
         app: Effect.sync(() => HttpServerResponse.uint8Array(new Uint8Array(size)))
       })
       const slow = yield* connect(port)
@@ -602,29 +612,33 @@ describe("stopping", () => {
       const stopping = yield* Effect.forkChild(stop)
       yield* Effect.sleep(50)
       yield* slow.resume
-      const [response] = yield* slow.closed.pipe(Effect.timeout("2 seconds"))
+      const [response] = yield* slow.closed.pipe(Effect.timeout(soon))
       assert.deepInclude(response, { status: 200 })
       assert.strictEqual(response?.text.length, size)
-      yield* Fiber.join(stopping).pipe(Effect.timeout("500 millis"))
+      yield* Fiber.join(stopping).pipe(Effect.timeout(soon))
     })
   )
 
   it.live("what still runs when the grace ends is cut off", () =>
     Effect.gen(function* () {
       let interrupted = false
+      const searching = yield* Deferred.make<void>()
       const { port, stop } = yield* Listener.start({
         grace: Duration.millis(500),
         during: () =>
-          Effect.onInterrupt(Effect.never, () =>
-            Effect.sync(() => {
-              interrupted = true
-            })
+          Effect.andThen(
+            Deferred.succeed(searching, undefined),
+            Effect.onInterrupt(Effect.never, () =>
+              Effect.sync(() => {
+                interrupted = true
+              })
+            )
           )
       })
       const busy = yield* connect(port)
       yield* busy.send(search("css grid"))
-      yield* Effect.sleep(50)
-      yield* stop.pipe(Effect.timeout("500 millis"))
+      yield* Deferred.await(searching)
+      yield* stop.pipe(Effect.timeout(soon))
       assert.deepStrictEqual(yield* busy.closed, [])
       assert.isTrue(interrupted)
     })
@@ -638,7 +652,7 @@ describe("stopping", () => {
         `POST /v1/bulk HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${secret}\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{`
       )
       yield* Effect.sleep(50)
-      yield* stop.pipe(Effect.timeout("1 second"))
+      yield* stop.pipe(Effect.timeout(soon))
     })
   )
 })

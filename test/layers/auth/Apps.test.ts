@@ -1,6 +1,6 @@
 import { layer } from "@effect/vitest"
-import * as Pglite from "../../../src/layers/sql/Pglite.ts"
+import * as EmbeddedDatabase from "../../support/EmbeddedDatabase.ts"
 import * as SqlStorage from "../../support/SqlStorage.ts"
 import { appsConformance } from "../Apps.conformance.ts"
 
-layer(SqlStorage.layer(Pglite.layer({ dataDir: undefined })))("Apps on PGlite", appsConformance)
+layer(SqlStorage.layer(EmbeddedDatabase.layer))("Apps on PGlite", appsConformance)

@@ -1,6 +1,6 @@
 import { layer } from "@effect/vitest"
-import * as Pglite from "../../../src/layers/sql/Pglite.ts"
+import * as EmbeddedDatabase from "../../support/EmbeddedDatabase.ts"
 import * as SqlStorage from "../../support/SqlStorage.ts"
 import { signInConformance } from "../SignIn.conformance.ts"
 
-layer(SqlStorage.layer(Pglite.layer({ dataDir: undefined })))("SignInBetterAuth on PGlite", signInConformance)
+layer(SqlStorage.layer(EmbeddedDatabase.layer))("SignInBetterAuth on PGlite", signInConformance)

@@ -2,4 +2,4 @@ import { TestClock } from "effect/testing"
 import { layer } from "../../../src/layers/memory/PacerMemory.ts"
 import { pacerConformance } from "../Pacer.conformance.ts"
 
-pacerConformance("PacerMemory", { layer, elapse: (ms) => TestClock.adjust(ms), slackMs: 0 })
+pacerConformance("PacerMemory", { layer, elapse: (ms) => TestClock.adjust(ms), time: "test" })

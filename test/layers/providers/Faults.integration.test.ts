@@ -172,7 +172,7 @@ const search = (fixture: UpstreamFixture, url: string, options: { alone?: boolea
 /** Waits for the upstream to have seen every connection end. */
 const untilClosed = (open: () => number) =>
   Effect.suspend(() => (open() === 0 ? Effect.void : Effect.fail("open"))).pipe(
-    Effect.retry({ schedule: Schedule.spaced("10 millis"), times: 100 })
+    Effect.retry({ schedule: Schedule.spaced("10 millis"), times: 2_000 })
   )
 
 for (const fixture of upstreams) {

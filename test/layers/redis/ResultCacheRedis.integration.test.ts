@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises"
 import { afterAll, assert, beforeAll, beforeEach, it } from "@effect/vitest"
-import { Duration, Effect, Layer } from "effect"
+import { Duration, Effect, Layer, type Redacted } from "effect"
 import type { Answer } from "../../../src/domain/Answer.ts"
 import { Ranking } from "../../../src/domain/Ranking.ts"
 import { RedisConnection } from "../../../src/layers/redis/RedisConnection.ts"
@@ -12,14 +12,18 @@ import { resultCacheConformance } from "../ResultCache.conformance.ts"
 
 const ttl = Duration.minutes(5)
 
-/** The look into Redis comes before each lookup. */
-const settle = Effect.promise(() => sleep(40))
-
 const server = await RedisServer.make()
+
+/** The look into Redis comes before each lookup. On a busy machine it takes less than another process that asks Redis. */
+const settleOn = (server: RedisServer | undefined) =>
+  Effect.promise(() => Promise.all([sleep(40), server?.cli("PING")])).pipe(Effect.asVoid)
+
+/** Redis has every answer: a busy machine may keep it from answering, and then a search would go without it. */
+const patient = (url: Redacted.Redacted) => RedisConnection.layer({ url, answerMs: 60_000 })
 
 /** A process of its own: nothing but Redis is shared with another. */
 const replica = (options?: { readonly ttl: Duration.Duration }) =>
-  Layer.provide(layer(options ?? { ttl }), RedisConnection.layer({ url: server.url() }))
+  Layer.provide(layer(options ?? { ttl }), patient(server.url()))
 
 const result = {
   position: 1,
@@ -42,10 +46,11 @@ const keys = Effect.promise(async () =>
 
 describeWithRedis("ResultCacheRedis on one Redis", () => {
   beforeAll(() => server.start())
+  beforeEach(() => server.start())
   beforeEach(() => server.cli("FLUSHALL"))
   afterAll(() => server.stop())
 
-  resultCacheConformance("Redis", { layer: replica(), settle })
+  resultCacheConformance("Redis", { layer: replica(), settle: settleOn(server) })
 
   it.live("R15: what one replica has looked up, another answers", () =>
     Effect.gen(function* () {
@@ -121,7 +126,7 @@ describeWithRedis("ResultCacheRedis on one Redis", () => {
       server.signal("SIGCONT")
       assert.isAtMost(firstMs, 250)
       assert.isAtMost(othersMs, 250)
-    }).pipe(Effect.provide(replica()))
+    }).pipe(Effect.provide(Layer.provide(layer({ ttl }), RedisConnection.layer({ url: server.url() }))))
   )
 })
 
@@ -131,6 +136,6 @@ describeWithRedis("ResultCacheRedis on a Redis Cluster", () => {
   beforeAll(() => cluster.start())
   afterAll(() => cluster.stop())
 
-  const connection = RedisConnection.layer({ url: cluster.url() })
-  resultCacheConformance("Redis Cluster", { layer: Layer.provide(layer({ ttl }), connection), settle })
+  const onCluster = Layer.provide(layer({ ttl }), patient(cluster.url()))
+  resultCacheConformance("Redis Cluster", { layer: onCluster, settle: settleOn(cluster.nodes[0]) })
 })

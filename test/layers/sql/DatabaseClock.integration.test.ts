@@ -76,6 +76,18 @@ describeWithPostgres("a replica whose clock is wrong", () => {
           yield* on(Effect.flatMap(KeyStore, (keys) => keys.authenticate(secret)))
           const revoked = yield* on(Effect.flatMap(KeyStore, (keys) => keys.revoke(key.id)))
           assert.closeTo(revoked.revokedAt ?? 0, Date.now(), 60_000)
+          const day = new Date().getUTCDate()
+          const budget = { credits: 2, period: "day" } as const
+          const bound = yield* Effect.flatMap(KeyStore, (keys) =>
+            keys.create(account.id, { label: "CI", mode: "live", bounds: { budget } })
+          )
+          const spendOfBudget = Effect.flatMap(Ledger, (ledger) => ledger.reserve(account, 1, bound.key.id))
+          yield* on(spendOfBudget)
+          yield* spendOfBudget
+          const shown = yield* on(Effect.flatMap(KeyStore, (keys) => keys.bind(bound.key.id, {})))
+          // Midnight would begin another day of the budget.
+          if (new Date().getUTCDate() === day) assert.strictEqual(shown.spending?.credits, 2)
+          assert.closeTo(shown.spending?.resetsAt ?? 0, Date.now() + dayMs / 2, dayMs / 2 + 60_000)
           assert.deepStrictEqual(yield* discrepanciesOf(account), [])
         }).pipe(Effect.provide(right))
       }

@@ -1,94 +1,59 @@
-import { fileURLToPath } from "node:url"
-import * as NodeServices from "@effect/platform-node/NodeServices"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Layer } from "effect"
+import { Effect, Layer, Stream } from "effect"
 import { SqlClient } from "effect/sql"
-import { greedyQuery, randomFrom } from "../../../bench/index/Corpus.ts"
-import * as DocumentFile from "../../../src/layers/DocumentFile.ts"
+import { documentOf, queryFor, randomFrom } from "../../../bench/index/Corpus.ts"
+import { documentTerms } from "../../../src/domain/relevance/DocumentTerms.ts"
+import { readQuery } from "../../../src/domain/relevance/QueryTerms.ts"
+import { type Candidate, rankCandidates } from "../../../src/domain/relevance/score.ts"
+import { spreadHosts } from "../../../src/domain/relevance/spread.ts"
+import type { WordFigures } from "../../../src/domain/relevance/WordFigures.ts"
+import * as DocumentFigures from "../../../src/layers/sql/DocumentFigures.ts"
 import * as DocumentIndexSql from "../../../src/layers/sql/DocumentIndexSql.ts"
 import * as DocumentLoad from "../../../src/layers/sql/DocumentLoad.ts"
 import * as Migrations from "../../../src/layers/sql/Migrations.ts"
 import * as Pglite from "../../../src/layers/sql/Pglite.ts"
 import { DocumentIndex } from "../../../src/services/DocumentIndex.ts"
+import * as EmbeddedDatabase from "../../support/EmbeddedDatabase.ts"
 import { describeWithPostgres, layer as postgres } from "../../support/Postgres.ts"
 import { searchRequest } from "../../support/requests.ts"
 import { documentIndexConformance } from "../DocumentIndex.conformance.ts"
 
 const migrated = Layer.effectDiscard(Migrations.run)
 
-const embedded = DocumentIndexSql.layer.pipe(
-  Layer.provide(migrated),
-  Layer.provide(Pglite.layer({ dataDir: undefined })),
-  Layer.orDie
-)
+documentIndexConformance("PGlite", DocumentIndexSql.layer.pipe(Layer.provide(EmbeddedDatabase.layer), Layer.orDie))
 
-documentIndexConformance("PGlite", embedded)
+/** The first ten documents with all words of the query, of a ranking of every document there is. */
+const firstTen = (query: string, figures: WordFigures, candidates: ReadonlyArray<Candidate>) => {
+  const ranked = rankCandidates(readQuery(query), figures, candidates, "en")
+  const whole = ranked.filter(({ coverage }) => coverage > 0.999)
+  return spreadHosts(whole, ({ candidate }) => candidate.url)
+    .slice(0, 10)
+    .map(({ candidate }) => candidate.url)
+}
 
-const starterIndex = fileURLToPath(new URL("../../../data/starter-index.jsonl.gz", import.meta.url))
-
-/** `INDEX_QUERIES=10000` makes the long form. */
-const generatedQueries = Number(process.env.INDEX_QUERIES ?? 200)
-
-const prefixes = (
-  "con pro int the str fun ele ref com arr obj met exa cre use ret doc can whi tha has web css htm jav typ val req res " +
-  "ser cli eve add get set def des dat err fil for fro lis new nod opt par pag per pre pri rea rem ren sel sta"
-).split(" ")
-
-const common =
-  "javascript api object method array string type value react css html node element property class use".split(" ")
-
-const letters = Array.from("abcdefghijklmnopqrstuvwxyz")
-
-/** Queries of up to 400 characters that match as much as queries can. */
-const greedy: ReadonlyArray<string> = [
-  prefixes,
-  common,
-  letters,
-  letters.flatMap((a) => [`${a}a`, `${a}o`]),
-  ["mdn"],
-  ["日本"]
-]
-  .map((words) => Array.from({ length: 100 }, (_, index) => words[index % words.length] ?? ""))
-  .flatMap((words) => [
-    words.join(" "),
-    `${words.join(" ").slice(0, 390)} zzzq`,
-    words.join(" or "),
-    words.join("."),
-    `"${words.join(" ")}"`,
-    words.map((word, index) => (index % 4 === 0 ? `"${word}` : index % 4 === 3 ? `${word}"` : word)).join(" "),
-    words.map((word) => `-${word}`).join(" "),
-    `the ${words.map((word) => `-${word}`).join(" ")}`
-  ])
-  .map((query) => query.slice(0, 400))
-
-/** The CPU time of this process, in which the embedded database runs: other work on the machine does not count. */
-const cpuMs = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
-  Effect.gen(function* () {
-    const before = process.cpuUsage()
-    yield* effect
-    const { system, user } = process.cpuUsage(before)
-    return (system + user) / 1_000
-  })
-
-describe("the starter documents in the embedded database", () => {
-  it.live(
-    "no query holds the process up for a tenth of a second",
-    () =>
-      Effect.gen(function* () {
-        const index = yield* DocumentIndex
-        yield* index.load(DocumentFile.read(starterIndex), { target: undefined, replace: false })
-        const random = randomFrom(1)
-        const generated = Array.from({ length: generatedQueries }, () => greedyQuery(random)).filter(
-          (query) => query !== ""
+describe("a few hundred documents in the embedded database", () => {
+  it.live("the lookups find the best of those that have all words", () =>
+    Effect.gen(function* () {
+      const documents = Array.from({ length: 300 }, (_, number) => documentOf(number))
+      const index = yield* DocumentIndex
+      yield* index.load(Stream.fromIterable(documents), { target: undefined, replace: false })
+      const figures = yield* (yield* DocumentFigures.make(yield* SqlClient.SqlClient)).current
+      const candidates = documents.map(({ content = "", description, title, url }) => {
+        const terms = documentTerms({ url, title, description, content })
+        return { id: url, url, language: "en", terms, complete: false }
+      })
+      const random = randomFrom(18)
+      for (const words of Array.from({ length: 100 }, (_, number) => (number % 4) + 1)) {
+        const query = queryFor(random, documents.length, words)
+        const expected = firstTen(query, figures, candidates)
+        const found = yield* index.search(searchRequest({ query }))
+        assert.deepStrictEqual(
+          found.slice(0, expected.length).map(({ url }) => url),
+          expected,
+          query
         )
-        for (const query of [...greedy, ...generated]) {
-          const once = cpuMs(index.search(searchRequest({ query })))
-          // The second time counts where the first was slow: the compiler and the garbage collector have their turns.
-          const ms = yield* once
-          if (ms >= 100) assert.isBelow(Math.min(yield* once, yield* once), 100, query)
-        }
-      }).pipe(Effect.provide(Layer.merge(embedded, NodeServices.layer))),
-    600_000
+      }
+    }).pipe(Effect.provide(DocumentIndexSql.layer.pipe(Layer.provideMerge(EmbeddedDatabase.layer), Layer.orDie)))
   )
 })
 

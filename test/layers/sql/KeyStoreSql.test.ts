@@ -4,10 +4,10 @@ import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import * as Ids from "../../../src/layers/Ids.ts"
 import * as KeyStoreSql from "../../../src/layers/sql/KeyStoreSql.ts"
-import * as Pglite from "../../../src/layers/sql/Pglite.ts"
 import { Accounts } from "../../../src/services/Accounts.ts"
 import type { Keyring } from "../../../src/services/Keyrings.ts"
 import { KeyStore } from "../../../src/services/KeyStore.ts"
+import * as EmbeddedDatabase from "../../support/EmbeddedDatabase.ts"
 import { rotatingKeyring } from "../../support/rotatingKeyring.ts"
 import * as SqlStorage from "../../support/SqlStorage.ts"
 import { makeAccount } from "../../support/searches.ts"
@@ -24,7 +24,7 @@ const storeWith = (pepper: Keyring) =>
     Context.get(context, KeyStore)
   )
 
-layer(SqlStorage.layer(Pglite.layer({ dataDir: undefined })))("KeyStoreSql", (it) => {
+layer(SqlStorage.layer(EmbeddedDatabase.layer))("KeyStoreSql", (it) => {
   const ends = {
     revocation: (keys: KeyStore["Service"], accountId: string, id: string) => keys.revokeOwn(accountId, id),
     rotation: (keys: KeyStore["Service"], accountId: string, id: string) => keys.rotateOwn(accountId, id),

@@ -1,12 +1,12 @@
 import { assert, layer } from "@effect/vitest"
 import { Context, Effect, Layer, Result, Schema } from "effect"
 import { TestClock } from "effect/testing"
-import * as Pglite from "../../../src/layers/sql/Pglite.ts"
 import { Accounts } from "../../../src/services/Accounts.ts"
 import type { Ids } from "../../../src/services/Ids.ts"
 import { type Hold, Ledger } from "../../../src/services/Ledger.ts"
 import type { QueryLog } from "../../../src/services/QueryLog.ts"
 import { Backdoor } from "../../support/Backdoor.ts"
+import * as EmbeddedDatabase from "../../support/EmbeddedDatabase.ts"
 import * as MemoryStorage from "../../support/MemoryStorage.ts"
 import * as SqlStorage from "../../support/SqlStorage.ts"
 import { discrepanciesOf, makeAccount, makeRecords } from "../../support/searches.ts"
@@ -83,7 +83,7 @@ class Both extends Context.Service<
     Both,
     Effect.all({
       memory: Layer.build(MemoryStorage.layer),
-      database: Layer.build(SqlStorage.layer(Pglite.layer({ dataDir: undefined })))
+      database: Layer.build(SqlStorage.layer(EmbeddedDatabase.layer))
     })
   )
 }

@@ -3,7 +3,6 @@ import { Deferred, Duration, Effect, Layer, Metric } from "effect"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import * as LedgerWatch from "../../../src/layers/sql/LedgerWatch.ts"
-import * as Pglite from "../../../src/layers/sql/Pglite.ts"
 import { newestDiscrepancies } from "../../../src/layers/sql/Verification.ts"
 import * as VerificationRuns from "../../../src/layers/sql/VerificationRuns.ts"
 import { Accounts } from "../../../src/services/Accounts.ts"
@@ -17,6 +16,7 @@ import {
   ledgerVerifiedAt
 } from "../../../src/services/Metrics.ts"
 import { Backdoor } from "../../support/Backdoor.ts"
+import * as EmbeddedDatabase from "../../support/EmbeddedDatabase.ts"
 import * as Postgres from "../../support/Postgres.ts"
 import * as SqlStorage from "../../support/SqlStorage.ts"
 import { makeAccount, makeRecords } from "../../support/searches.ts"
@@ -32,7 +32,7 @@ const searched = Effect.gen(function* () {
   return account
 })
 
-const embedded = Pglite.layer({ dataDir: undefined })
+const embedded = EmbeddedDatabase.layer
 
 const suite = <E>(name: string, database: Layer.Layer<SqlClient.SqlClient, E>) => {
   layer(SqlStorage.layer(database))(name, (it) => {

@@ -3,9 +3,9 @@ import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import type { LogEntry } from "../../../src/domain/LogEntry.ts"
 import { LogRow, toColumns } from "../../../src/layers/sql/LogRow.ts"
-import * as Pglite from "../../../src/layers/sql/Pglite.ts"
 import { Ledger } from "../../../src/services/Ledger.ts"
 import { QueryLog } from "../../../src/services/QueryLog.ts"
+import * as EmbeddedDatabase from "../../support/EmbeddedDatabase.ts"
 import * as SqlStorage from "../../support/SqlStorage.ts"
 import { makeAccount, makeRecord } from "../../support/searches.ts"
 
@@ -20,7 +20,7 @@ const settledColumns =
 /** The first word of each part of a list. */
 const names = (list = "") => list.split(",").map((part) => part.trim().split(" ")[0])
 
-layer(SqlStorage.layer(Pglite.layer({ dataDir: undefined })))("LogRow", (it) => {
+layer(SqlStorage.layer(EmbeddedDatabase.layer))("LogRow", (it) => {
   it.effect("the log has the listed columns, with and without null", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient

@@ -50,7 +50,13 @@ const allMigrations: ReadonlyArray<readonly [id: number, name: string]> = [
   [3, "log_reasons"],
   [4, "operators"],
   [5, "inspection"],
-  [6, "documents_terms"]
+  [6, "documents_terms"],
+  [7, "billing"],
+  [8, "settle_part"],
+  [10, "documents_find"],
+  [11, "idempotency"],
+  [12, "key_bounds"],
+  [13, "events"]
 ]
 
 /** What a newer version may do to a store that older replicas are using: add, and replace with the same signature. */
@@ -115,8 +121,10 @@ const upgrades = <E>(database: Layer.Layer<SqlClient.SqlClient, E>) => {
       yield* sql`
         insert into accounts (id, email, plan, quota, concurrency, created_at)
         values ('acc_old', 'old@example.org', 'starter', 5000, 2, now())`
-      yield* sql`insert into wallets (account_id) values ('acc_old')`
-      yield* sql`select ledger_grant('acc_old', 7, 'a pack', 'grant:old')`
+      yield* sql`insert into wallets (account_id, balance) values ('acc_old', 7)`
+      yield* sql`
+        insert into ledger_entries (account_id, kind, quota_credits, balance_credits, cause, reason)
+        values ('acc_old', 'grant', 0, 7, 'grant:old', 'a pack')`
       yield* sql`
         insert into api_keys (id, account_id, label, mode, digest, hint, created_at)
         values ('key_old', 'acc_old', 'CI', 'live', '\\x00', 'sk_', now())`

@@ -1,9 +1,9 @@
 import { assert, layer } from "@effect/vitest"
 import { Context, Effect, Layer, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
-import * as Pglite from "../../../src/layers/sql/Pglite.ts"
 import * as SecretRotationSql from "../../../src/layers/sql/SecretRotationSql.ts"
 import { SecretRotation } from "../../../src/services/SecretRotation.ts"
+import * as EmbeddedDatabase from "../../support/EmbeddedDatabase.ts"
 import { makeBrowser, makeReplica } from "../../support/SignIn.ts"
 import * as SqlStorage from "../../support/SqlStorage.ts"
 import { makeEmail } from "../../support/searches.ts"
@@ -19,7 +19,7 @@ const rotationWith = (...names: readonly [string, ...Array<string>]) => {
   )
 }
 
-layer(SqlStorage.layer(Pglite.layer({ dataDir: undefined })))("SecretRotationSql", (it) => {
+layer(SqlStorage.layer(EmbeddedDatabase.layer))("SecretRotationSql", (it) => {
   it.effect("R56: a session that a process opened before it saw the rotation still waits for its new cookie", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient

@@ -53,8 +53,8 @@ const visit = (departure: Departure): Effect.Effect<number> =>
     })
   })
 
-const requestOf = (secret: string, queries: ReadonlyArray<string>): Buffer => {
-  const head = `host: 127.0.0.1\r\nauthorization: Bearer ${secret}\r\n`
+const requestOf = (secret: string, queries: ReadonlyArray<string>, accept: string): Buffer => {
+  const head = `host: 127.0.0.1\r\nauthorization: Bearer ${secret}\r\naccept: ${accept}\r\n`
   const [query = ""] = queries
   if (queries.length === 1)
     return Buffer.from(`GET /v1/query?query=${encodeURIComponent(query)} HTTP/1.1\r\n${head}\r\n`)
@@ -79,7 +79,7 @@ export const disconnect: Scenario = {
     const leaver = Effect.gen(function* () {
       const isBatch = yield* Random.nextBoolean
       const queries = yield* Effect.replicateEffect(Load.uniqueQuery, isBatch ? 20 : 1)
-      const request = requestOf(customer.secret, queries)
+      const request = requestOf(customer.secret, queries, (yield* Random.nextBoolean) ? "application/x-ndjson" : "*/*")
       const whole = (yield* Random.next) < 0.7
       const read = yield* visit({
         port: replica.port,

@@ -14,9 +14,11 @@ const concurrency = 1
 /** Requests a minute of one key of that concurrency. */
 const limit = 60 * concurrency
 const windowMs = 60_000
-/** What a search may take beyond its engine's time while Redis is in trouble: 100 ms for Redis and a busy machine. */
-const slowMs = 1500
-const backMs = 15_000
+/** What a search may take while Redis is in trouble: less than a freeze lasts, and much for a busy machine. */
+const slowMs = 3500
+const frozenMs = { least: 4000, most: 6000 }
+/** A busy machine answers late at times. A replica that sees it after each return goes back in steps that double. */
+const backMs = 90_000
 
 const faults = ["killed", "frozen", "flushed", "restarted"] as const
 
@@ -76,7 +78,7 @@ export const redis: Scenario = {
       }),
       frozen: Effect.gen(function* () {
         server.signal("SIGSTOP")
-        yield* Effect.sleep(yield* Random.nextIntBetween(300, 3000))
+        yield* Effect.sleep(yield* Random.nextIntBetween(frozenMs.least, frozenMs.most))
         server.signal("SIGCONT")
       }),
       flushed: Effect.promise(() => server.cli("FLUSHALL")).pipe(Effect.asVoid),

@@ -1,10 +1,8 @@
-import { mkdtempSync, rmSync } from "node:fs"
-import { tmpdir } from "node:os"
-import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { Effect, Random, Redacted } from "effect"
 import fc from "fast-check"
 import { freshDatabase } from "../../support/Database.ts"
+import * as EmbeddedStore from "../../support/EmbeddedStore.ts"
 import type { Scenario } from "../Scenario.ts"
 import * as Engine from "../support/Engine.ts"
 import * as Exchange from "../support/Exchange.ts"
@@ -221,21 +219,16 @@ const openServer = Effect.fnUntraced(function* (storage: Env) {
   return { round, close, faults }
 })
 
-const temporaryDirectory = Effect.acquireRelease(
-  Effect.sync(() => mkdtempSync(join(tmpdir(), "quarry-torture-"))),
-  (path) => Effect.sync(() => rmSync(path, { recursive: true, force: true }))
-)
-
 export const requests: Scenario = {
   name: "requests",
-  promise: `rounds of ${requestsOfRound} generated requests, on Postgres and embedded by turns, are all answered, none by a 5xx but 502 and 504 of searches, and only what was told is charged`,
+  promise: `rounds of ${requestsOfRound} generated requests, on Postgres and embedded by turns, are all answered, none by a 5xx but 502 and 504 of searches and 503 of purchases, and only what was told is charged`,
   rounds: 100,
   run: Effect.fnUntraced(function* ({ rounds }) {
     const findings = yield* Findings
     const database = yield* freshDatabase
     const servers = [
       yield* openServer({ DATABASE_URL: Redacted.value(database.url) }),
-      yield* openServer({ DATABASE_URL: "", DATA_DIR: yield* temporaryDirectory })
+      yield* openServer({ DATABASE_URL: "", DATA_DIR: yield* EmbeddedStore.directoryWith(Replica.secrets) })
     ]
     const statuses = new Map<number | undefined, number>()
     let credits = 0

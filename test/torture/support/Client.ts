@@ -28,15 +28,20 @@ const outcomes = { ok: "ok", upstream_error: "upstream_error", upstream_timeout:
 const outcomeOf = (code: string): Asked["outcome"] =>
   code in outcomes ? outcomes[code as keyof typeof outcomes] : "refused"
 
+interface Row {
+  readonly status: string
+  readonly error?: string
+  readonly message?: string
+}
+
 interface Body {
   readonly error?: string
-  readonly results?: ReadonlyArray<{ readonly status: string; readonly error?: string; readonly message?: string }>
+  /** A streamed batch that was cut has not all of its rows. */
+  readonly results?: ReadonlyArray<Row | undefined>
 }
 
 /** A row of a batch that was told not to have been started was not dispatched. */
-const rowOutcome = (
-  row: { readonly status: string; readonly error?: string; readonly message?: string } | undefined
-) =>
+const rowOutcome = (row: Row | undefined) =>
   row === undefined || /before this row was started/.test(row.message ?? "")
     ? "refused"
     : outcomeOf(row.error ?? row.status)
@@ -63,15 +68,39 @@ const parse = (text: string): Body => {
   }
 }
 
+type Line =
+  | { readonly type: "batch" }
+  | ({ readonly type: "row"; readonly index: number } & Row)
+  | { readonly type: "summary"; readonly credits_used: number }
+
+const linesType = "application/x-ndjson"
+
+/** The rows of a streamed batch. One that was cut has no summary, and perhaps a part of a line at its end. */
+const parseLines = (text: string) => {
+  const results: Array<Row | undefined> = []
+  let creditsUsed: number | undefined
+  for (const part of text.split("\n").slice(0, -1)) {
+    if (part === "") continue
+    const line: Line = JSON.parse(part)
+    if (line.type === "row") results[line.index] = line
+    if (line.type === "summary") creditsUsed = line.credits_used
+  }
+  return { creditsUsed, body: { results }, isWhole: creditsUsed !== undefined }
+}
+
 interface Received {
-  readonly status: number
+  /** Undefined for a streamed batch that was cut. */
+  readonly status: number | undefined
   readonly creditsUsed: number | undefined
   readonly body: Body
 }
 
+/** A batch's body comes whole, or row by row as rows finish (R46). */
+export type Form = "whole" | "lines"
+
 export interface Client {
   readonly search: (url: string, secret: string, query: string) => Effect.Effect<Answer>
-  readonly batch: (url: string, secret: string, queries: ReadonlyArray<string>) => Effect.Effect<Answer>
+  readonly batch: (url: string, secret: string, queries: ReadonlyArray<string>, form?: Form) => Effect.Effect<Answer>
 }
 
 /** A client that keeps its connections, and one request on each at a time. It trusts any certificate. */
@@ -88,7 +117,7 @@ export const make = Effect.map(
       })
   ),
   (agents): Client => {
-    const exchange = (url: string, secret: string, body: string | undefined): Promise<Received> =>
+    const exchange = (url: string, secret: string, body: string | undefined, form: Form): Promise<Received> =>
       new Promise((resolve, reject) => {
         const [send, agent] = url.startsWith("https:") ? [https.request, agents.https] : [http.request, agents.http]
         const request = send(url, {
@@ -96,6 +125,7 @@ export const make = Effect.map(
           method: body === undefined ? "GET" : "POST",
           headers: {
             authorization: `Bearer ${secret}`,
+            ...(form === "lines" ? { accept: linesType } : {}),
             ...(body === undefined
               ? {}
               : { "content-type": "application/json", "content-length": Buffer.byteLength(body) })
@@ -105,6 +135,10 @@ export const make = Effect.map(
           const chunks: Array<Buffer> = []
           response.on("data", (chunk: Buffer) => chunks.push(chunk)).on("error", reject)
           response.on("close", () => {
+            if (response.headers["content-type"] === linesType) {
+              const { body, creditsUsed, isWhole } = parseLines(Buffer.concat(chunks).toString("utf8"))
+              return resolve({ status: isWhole ? response.statusCode : undefined, creditsUsed, body })
+            }
             if (!response.complete) return reject(new Error(cutOff))
             const used = response.headers["x-credits-used"]
             resolve({
@@ -122,15 +156,16 @@ export const make = Effect.map(
       secret: string,
       body: string | undefined,
       told: (received: Received) => ReadonlyArray<Asked>,
-      queries: ReadonlyArray<string>
+      queries: ReadonlyArray<string>,
+      form: Form = "whole"
     ): Effect.Effect<Answer> =>
       Effect.promise(async () => {
         const startedAt = performance.now()
         try {
-          const received = await exchange(url, secret, body)
+          const received = await exchange(url, secret, body, form)
           return {
             status: received.status,
-            error: received.body.error,
+            error: received.status === undefined ? cutOff : received.body.error,
             creditsUsed: received.creditsUsed,
             asked: told(received),
             ...since(startedAt)
@@ -155,17 +190,19 @@ export const make = Effect.map(
           ({ body, status }) => [{ query, outcome: status === 200 ? "ok" : outcomeOf(body.error ?? "") }],
           [query]
         ),
-      batch: (url, secret, queries) =>
+      batch: (url, secret, queries, form) =>
         ask(
           `${url}/v1/bulk`,
           secret,
           JSON.stringify({ queries }),
           ({ body, status }) =>
-            queries.map((query, index) => ({
-              query,
-              outcome: status === 200 ? rowOutcome(body.results?.[index]) : "refused"
-            })),
-          queries
+            queries.map((query, index) => {
+              const row = body.results?.[index]
+              if (status === undefined && row === undefined) return { query, outcome: undefined }
+              return { query, outcome: status === undefined || status === 200 ? rowOutcome(row) : "refused" }
+            }),
+          queries,
+          form
         )
     }
   }

@@ -51,7 +51,8 @@ export const start = Effect.fnUntraced(function* (options: LoadOptions) {
       ? yield* options.client.batch(
           replica.url,
           customer.secret,
-          yield* Effect.replicateEffect(uniqueQuery, options.rowsOfBatch ?? 50)
+          yield* Effect.replicateEffect(uniqueQuery, options.rowsOfBatch ?? 50),
+          (yield* Random.nextBoolean) ? "lines" : "whole"
         )
       : yield* options.client.search(replica.url, customer.secret, yield* uniqueQuery)
     answers.push(answer)

@@ -15,7 +15,8 @@ const flags: ReadonlyArray<string> = JSON.parse(readFileSync(new URL("../../../p
 /** Without these nothing starts on Postgres. */
 export const secrets = { KEY_PEPPER: pepper, AUTH_SECRET: "a secret for tests, of 32 characters or more" }
 
-const startMs = 60_000
+/** On a machine that does other work too. */
+const startMs = 180_000
 
 export interface Replica extends Subprocess.Subprocess {
   readonly url: string

@@ -12,7 +12,7 @@ export const pageResponse = (
     status,
     contentType: "text/html; charset=utf-8",
     headers: {
-      "content-security-policy": `default-src 'none'; style-src 'self'; img-src data:; form-action ${["'self'", ...formTargets].join(" ")}; base-uri 'none'; frame-ancestors 'none'`,
+      "content-security-policy": `default-src 'none'; style-src 'self'; img-src 'self'; form-action ${["'self'", ...formTargets].join(" ")}; base-uri 'none'; frame-ancestors 'none'`,
       "x-frame-options": "DENY",
       "x-content-type-options": "nosniff",
       // The URL holds a signed request. With a stricter policy browsers would send forms with `Origin: null`.

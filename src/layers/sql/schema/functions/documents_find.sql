@@ -16,7 +16,7 @@ language plpgsql stable
 set enable_seqscan = off set work_mem = '32MB' set plan_cache_mode = force_generic_plan set jit = off as $$
 declare
   max_read constant integer := 3000;
-  max_matches constant integer := 1500;
+  max_matches constant integer := 600;
   max_terms_length constant integer := 3000;
   found_so_far integer := 0;
   found_now integer;

@@ -3,7 +3,7 @@
 -- cause twice adjusts once. Nothing is clamped: credits that the account does not have make it impossible (I1). Credits of
 -- holds do not count as used: they may come back.
 --
--- Status: adjusted, stale (the allowance has ended; see ledger_reserve), impossible. No row for an unknown account.
+-- Status: adjusted, stale (see ledger_reserve), impossible. No row for an unknown account.
 create or replace function ledger_adjust(
   account text, credits bigint, target text, why text, who text, adjustment_cause text, moment timestamptz
 )
@@ -21,7 +21,7 @@ begin
   if not found then
     return;
   end if;
-  select a.plan, a.cycle_start, a.allowance_id, l.quota, l.used, l.period_start, l.period_end, w.balance,
+  select a.plan, a.cycle_start, a.allowance_id, a.next_plan_at, l.quota, l.used, l.period_start, l.period_end, w.balance,
     (select coalesce(sum(h.from_quota), 0)::bigint from holds h where h.account_id = account
       and h.allowance_id = a.allowance_id) as held,
     exists (select from ledger_entries e where e.cause = adjustment_cause) as is_done
@@ -30,7 +30,7 @@ begin
     where a.id = account;
   if terms.is_done then
     status := 'adjusted';
-  elsif terms.used is null or terms.period_end <= moment then
+  elsif terms.used is null or terms.period_end <= moment or terms.next_plan_at <= moment then
     status := 'stale';
   elsif target = 'balance' and terms.balance + credits < 0 then
     status := 'impossible';
@@ -46,7 +46,8 @@ begin
     if target = 'quota' then
       update allowances l set used = l.used - credits where l.id = terms.allowance_id returning l.used into terms.used;
     else
-      update wallets w set balance = w.balance + credits where w.account_id = account
+      update wallets w set balance = w.balance + credits, fillings = w.fillings + (credits > 0)::integer
+        where w.account_id = account
         returning w.balance into terms.balance;
     end if;
   end if;

@@ -7,11 +7,6 @@ begin
   if not found then
     return null;
   end if;
-  insert into ledger_entries (account_id, kind, quota_credits, balance_credits, cause, reason)
-    values (account, 'grant', 0, credits, grant_cause, why)
-    on conflict (cause) do nothing;
-  if found then
-    update wallets set balance = balance + credits where account_id = account;
-  end if;
+  perform ledger_credit(account, credits, 'grant', why, grant_cause);
   return (select balance from wallets where account_id = account);
 end $$;

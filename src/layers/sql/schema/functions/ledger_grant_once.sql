@@ -12,12 +12,8 @@ begin
     return query select 'unknown', null::bigint;
     return;
   end if;
-  insert into ledger_entries (account_id, kind, quota_credits, balance_credits, cause, reason, balance_after)
-    select account, 'grant', 0, credits, grant_cause, why, w.balance + credits from wallets w where w.account_id = account
-    on conflict (cause) do nothing
-    returning balance_after into after;
+  after := ledger_credit(account, credits, 'grant', why, grant_cause);
   if after is not null then
-    update wallets w set balance = after where w.account_id = account;
     return query select 'granted', after;
     return;
   end if;

@@ -1,4 +1,5 @@
--- Opens the allowance of each account's next period and points the account at it. A period that was computed from terms
+-- Opens the allowance of each account's next period and points the account at it. A change of plan that is due comes
+-- first (ledger_advance): it makes the caller's terms old, so that the caller asks again. A period that was computed from terms
 -- that have changed since, or that is already over or open, is left alone: the pointer only moves forward.
 create or replace function ledger_open(
   account_ids text[], plans text[], cycle_starts timestamptz[], starts timestamptz[], ends timestamptz[],
@@ -7,6 +8,7 @@ create or replace function ledger_open(
 returns void language plpgsql set lock_timeout = '2s' as $$
 begin
   perform from wallets w where w.account_id = any (account_ids) order by w.account_id for update;
+  perform ledger_advance(a.id, moment) from accounts a where a.id = any (account_ids) and a.next_plan_at <= moment;
   with wanted as materialized (
     select distinct on (a.id) a.id, a.quota, t.period_start, t.period_end
     from unnest(account_ids, plans, cycle_starts, starts, ends)

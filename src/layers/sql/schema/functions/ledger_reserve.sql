@@ -3,7 +3,8 @@
 -- Each account's requests are served in arrival order, all or nothing, quota before balance (R30). Status of each:
 --   held      the hold is there; one that was there already is a retry after a lost connection and is answered again
 --   exceeded  neither quota nor balance covers it
---   stale     the allowance has ended: the caller opens the next one (ledger_open) and asks again
+--   stale     the allowance has ended, or a change of plan is due: the caller opens the next one (ledger_open), and asks
+--             again
 --   unknown   there is no such account
 --
 -- Every ledger function locks the wallets of its accounts first, in id order, then changes holds, then allowances:
@@ -41,7 +42,7 @@ begin
   perform set_config('synchronous_commit', 'off', true);
   perform from wallets w where w.account_id = any (account_ids) order by w.account_id for update;
   for request in
-    select r.n, r.hold_id, r.amount, r.account_id, a.plan, a.cycle_start, a.allowance_id, l.period_start,
+    select r.n, r.hold_id, r.amount, r.account_id, a.plan, a.cycle_start, a.allowance_id, a.next_plan_at, l.period_start,
       l.period_end, l.quota, l.used, w.balance, h.from_quota, h.from_balance
     from unnest(account_ids, hold_ids, amounts) with ordinality as r (account_id, hold_id, amount, n)
     left join accounts a on a.id = r.account_id and a.deleted_at is null
@@ -71,7 +72,7 @@ begin
       from_quota := request.from_quota;
       from_balance := request.from_balance;
       return next;
-    elsif used is null or period_end <= moment then
+    elsif used is null or period_end <= moment or request.next_plan_at <= moment then
       status := 'stale';
       return next;
     else

@@ -20,7 +20,7 @@ begin
     select * from unnest(hold_ids, charges) with ordinality as t (hold_id, charge, n)
   ), taken as (
     delete from holds h using asked where h.id = asked.hold_id
-    returning asked.n, asked.charge, h.id, h.account_id, h.allowance_id, h.from_quota, h.from_balance,
+    returning asked.n, asked.charge, h.id, h.account_id, h.allowance_id, h.from_quota, h.from_balance, h.key_spending_id,
       greatest(h.from_quota - asked.charge, 0) as to_quota,
       least(h.from_quota + h.from_balance - asked.charge, h.from_balance) as to_balance
   ), quota_back as (
@@ -31,6 +31,13 @@ begin
     update wallets w set balance = w.balance + t.credits
     from (select account_id as id, sum(to_balance)::bigint as credits from taken group by 1) as t
     where w.account_id = t.id and t.credits > 0
+  ), budget_back as (
+    update key_spending s set spent = s.spent - t.credits
+    from (
+      select key_spending_id as id, sum(to_quota + to_balance)::bigint as credits from taken
+      where key_spending_id is not null group by 1
+    ) as t
+    where s.id = t.id and t.credits > 0
   ), entered as (
     insert into ledger_entries (account_id, allowance_id, kind, quota_credits, balance_credits, cause)
     select account_id, allowance_id, 'search', from_quota - to_quota, to_balance - from_balance, id

@@ -26,6 +26,13 @@ begin
     update wallets w set balance = w.balance + t.credits
     from (select account_id as id, sum(from_balance)::bigint as credits from taken group by 1) as t
     where w.account_id = t.id
+  ), budget_back as (
+    update key_spending s set spent = s.spent - t.credits
+    from (
+      select key_spending_id as id, sum(from_quota + from_balance)::bigint as credits from taken
+      where key_spending_id is not null group by 1
+    ) as t
+    where s.id = t.id
   )
   select count(*) into swept from taken;
   return swept;

@@ -1,0 +1,8 @@
+/** What the floor is started with; the names are those of Quarry's own settings. */
+export const settings = {
+  port: Number(process.env.PORT ?? 3002),
+  databaseUrl: process.env.DATABASE_URL ?? "postgres://postgres@127.0.0.1:5432/quarry",
+  redisUrl: process.env.REDIS_URL ?? "redis://127.0.0.1:6379/1",
+  searxngUrl: process.env.SEARXNG_URL ?? "http://127.0.0.1:8888",
+  keyPepper: process.env.KEY_PEPPER ?? ""
+} as const

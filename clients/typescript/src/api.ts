@@ -1,0 +1,328 @@
+// Made from openapi.json by generate.ts: npm run openapi.
+
+/** Country (ISO 3166-1 alpha-2) */
+export type Geo = "us" | "in" | "gb" | "ca" | "au" | "de" | "fr" | "sg" | "ae" | "jp" | "ad" | "af" | "ag" | "al" | "am" | "ao" | "ar" | "at" | "aw" | "az" | "ba" | "bb" | "bd" | "be" | "bf" | "bg" | "bh" | "bi" | "bj" | "bn" | "bo" | "br" | "bs" | "bw" | "by" | "bz" | "cd" | "cg" | "ch" | "ci" | "cl" | "cm" | "cn" | "co" | "cr" | "cu" | "cv" | "cy" | "cz" | "dk" | "do" | "dz" | "ec" | "ee" | "eg" | "es" | "et" | "fi" | "fj" | "fm" | "fo" | "ga" | "gd" | "ge" | "gf" | "gg" | "gh" | "gm" | "gp" | "gq" | "gr" | "gt" | "gu" | "gy" | "hk" | "hn" | "hr" | "ht" | "hu" | "id" | "ie" | "il" | "iq" | "ir" | "is" | "it" | "jm" | "jo" | "ke" | "kg" | "kh" | "km" | "kn" | "kr" | "kw" | "ky" | "kz" | "la" | "lb" | "lc" | "lk" | "lr" | "ls" | "lt" | "lu" | "lv" | "ly" | "ma" | "md" | "me" | "mg" | "mk" | "ml" | "mm" | "mn" | "mo" | "mp" | "mq" | "mr" | "mt" | "mu" | "mv" | "mw" | "mx" | "my" | "mz" | "na" | "nc" | "ne" | "ng" | "ni" | "nl" | "no" | "np" | "nz" | "om" | "pa" | "pe" | "pf" | "pg" | "ph" | "pk" | "pl" | "pr" | "ps" | "pt" | "pw" | "py" | "qa" | "re" | "ro" | "rs" | "ru" | "rw" | "sa" | "sb" | "sd" | "se" | "si" | "sk" | "sl" | "sn" | "so" | "sr" | "st" | "sv" | "sy" | "sz" | "td" | "tg" | "th" | "tj" | "tl" | "tn" | "to" | "tr" | "tt" | "tw" | "tz" | "ua" | "ug" | "uy" | "uz" | "vc" | "ve" | "vg" | "vi" | "vn" | "vu" | "ye" | "za" | "zm" | "zw"
+
+/** The parameters of one search */
+export interface SearchParameters {
+  /** What to search for. Surrounding whitespace is trimmed and runs of it collapse to one space before the length check. */
+  readonly query: string
+  /** The search target. */
+  readonly target?: Target | undefined
+  /** Country (ISO 3166-1 alpha-2), in either letter case. */
+  readonly geo?: Geo | undefined
+  /** Language and region as xx-yy, in either letter case. Derived from geo when absent. */
+  readonly locale?: string | undefined
+  /** Result page, subject to what the target serves. */
+  readonly page?: number | undefined
+  /** Most results wanted, subject to what the target serves. */
+  readonly num?: number | undefined
+  /** Safe-search level, subject to what the target serves. */
+  readonly safe?: "off" | "moderate" | "strict" | undefined
+  /** Attribution label, stored with the query cut to 32 characters. Never changes results or cost. */
+  readonly source?: string | undefined
+}
+
+export interface Account {
+  /** The account's email address; empty for a marketplace subscriber */
+  readonly email: string
+  readonly plan: Plan
+  /** Remaining period quota plus credit-pack balance; 9007199254740991 for a marketplace subscriber, who is never refused */
+  readonly credits_available: number
+  /** The calling key; null for a dashboard session */
+  readonly api_key: {
+    /** key_ and 32 hex characters */
+    readonly id: string
+    /** The key's name */
+    readonly label: string
+    readonly mode: KeyMode
+  } | null
+}
+
+/** A line of a batch that is streamed */
+export type BulkLine = {
+  readonly type: "batch"
+  /** bat_ and 32 hex characters; every row's log entry carries it */
+  readonly batch_id: string
+  /** Number of input rows */
+  readonly total: number
+} | {
+  readonly type: "row"
+  /** Position in queries, from 0 */
+  readonly index: number
+  readonly status: "ok"
+  /** qry_ and 32 hex characters: the query's id in the log */
+  readonly id: string
+  /** Search target */
+  readonly target: Target
+  /** The query as run, after whitespace normalisation */
+  readonly query: string
+  /** ISO 3166-1 alpha-2 code, lowercase */
+  readonly geo: string
+  /** Language and region, lowercase: xx-yy */
+  readonly locale: string
+  /** The page answered */
+  readonly page: number
+  readonly results: {
+    /** In rank order; may be empty, and holds fewer than num when the page does */
+    readonly organic: ReadonlyArray<{
+      /** 1-based rank within the answered page, after de-duplication */
+      readonly position: number
+      readonly title: string
+      readonly url: string
+      /** Registrable domain of url, or the hostname when it has no public suffix */
+      readonly domain: string
+      /** The engine's description; empty when it gave none */
+      readonly snippet: string
+    }>
+  }
+} | {
+  readonly type: "row"
+  /** Position in queries, from 0 */
+  readonly index: number
+  readonly status: "error"
+  readonly error: "invalid_request" | "unsupported_geo" | "unsupported_parameter" | "upstream_error" | "upstream_timeout" | "internal_error"
+  readonly message: string
+} | {
+  readonly type: "summary"
+  /** bat_ and 32 hex characters; every row's log entry carries it */
+  readonly batch_id: string
+  /** Number of input rows */
+  readonly total: number
+  /** Rows with status ok */
+  readonly succeeded: number
+  /** Rows with status error */
+  readonly failed: number
+  /** Credits charged for the batch */
+  readonly credits_used: number
+}
+
+export interface BulkRequest {
+  readonly queries: ReadonlyArray<string | BulkRow>
+  /** The search target. When absent, alpha_search. */
+  readonly target?: Target | undefined
+  /** Country (ISO 3166-1 alpha-2), in either letter case. When absent, us. */
+  readonly geo?: Geo | undefined
+  /** Language and region as xx-yy, in either letter case. Derived from geo when absent. */
+  readonly locale?: string | undefined
+  /** Most results wanted, subject to what the target serves. When absent, 10. */
+  readonly num?: number | undefined
+  /** Attribution label, stored with the query cut to 32 characters. Never changes results or cost. */
+  readonly source?: string | undefined
+}
+
+export interface BulkResult {
+  /** bat_ and 32 hex characters; every row's log entry carries it */
+  readonly batch_id: string
+  /** Number of input rows */
+  readonly total: number
+  /** Rows with status ok */
+  readonly succeeded: number
+  /** Rows with status error */
+  readonly failed: number
+  /** One entry per input row, in input order */
+  readonly results: ReadonlyArray<ServedRow | ErrorRow>
+}
+
+/** One search; its fields override the body's defaults */
+export interface BulkRow {
+  /** What to search for. Surrounding whitespace is trimmed and runs of it collapse to one space before the length check. */
+  readonly query: string
+  /** The search target. When absent, the body's, else alpha_search. */
+  readonly target?: Target | undefined
+  /** Country (ISO 3166-1 alpha-2), in either letter case. When absent, the body's, else us. */
+  readonly geo?: Geo | undefined
+  /** Language and region as xx-yy, in either letter case. When absent, the body's, else derived from geo. */
+  readonly locale?: string | undefined
+  /** Most results wanted, subject to what the target serves. When absent, the body's, else 10. */
+  readonly num?: number | undefined
+  /** Attribution label, stored with the query cut to 32 characters. Never changes results or cost. When absent, the body's. */
+  readonly source?: string | undefined
+}
+
+/** A row that was rejected or failed */
+export interface ErrorRow {
+  readonly status: "error"
+  readonly error: "invalid_request" | "unsupported_geo" | "unsupported_parameter" | "upstream_error" | "upstream_timeout" | "internal_error"
+  readonly message: string
+}
+
+/** The first request with the same Idempotency-Key is still running. Nothing was charged; Retry-After says when to try again. */
+export interface IdempotencyInProgress {
+  readonly error: "idempotency_in_progress"
+  /** Human-readable, safe to show to an end user */
+  readonly message: string
+  /** Same value as the X-Request-Id response header */
+  readonly request_id: string
+}
+
+/** A fault of the service. Nothing was charged. */
+export interface InternalError {
+  readonly error: "internal_error"
+  /** Human-readable, safe to show to an end user */
+  readonly message: string
+  /** Same value as the X-Request-Id response header */
+  readonly request_id: string
+}
+
+/** The request cannot be read, or fields of it are not valid. Nothing was charged. */
+export interface InvalidRequest {
+  readonly error: "invalid_request"
+  /** Human-readable, safe to show to an end user */
+  readonly message: string
+  /** Same value as the X-Request-Id response header */
+  readonly request_id: string
+  /** One entry for each failed field */
+  readonly issues: ReadonlyArray<Issue>
+}
+
+export interface Issue {
+  /** Dotted path of the failed field; empty for the whole input */
+  readonly field: string
+  readonly message: string
+}
+
+export type KeyMode = "live" | "test"
+
+/** There is nothing at the address, or no such key in the account. */
+export interface NotFound {
+  readonly error: "not_found"
+  /** Human-readable, safe to show to an end user */
+  readonly message: string
+  /** Same value as the X-Request-Id response header */
+  readonly request_id: string
+}
+
+export interface OrganicResult {
+  /** 1-based rank within the answered page, after de-duplication */
+  readonly position: number
+  readonly title: string
+  readonly url: string
+  /** Registrable domain of url, or the hostname when it has no public suffix */
+  readonly domain: string
+  /** The engine's description; empty when it gave none */
+  readonly snippet: string
+}
+
+/** The account's plan */
+export type Plan = "trial" | "starter" | "growth" | "business" | "custom"
+
+/** Quota and balance do not cover the request. Nothing was run or charged. */
+export interface QuotaExceeded {
+  readonly error: "quota_exceeded"
+  /** Human-readable, safe to show to an end user */
+  readonly message: string
+  /** Same value as the X-Request-Id response header */
+  readonly request_id: string
+  readonly plan: Plan
+  /** Requests the quota allows in the period */
+  readonly quota: number
+  /** Credits spent inside that quota */
+  readonly credits_used: number
+  /** What is left of the period's quota */
+  readonly remaining: number
+  /** Pack credits left */
+  readonly balance: number
+  /** ISO 8601 moment at which the quota resets; null on the trial */
+  readonly resets_at: string | null
+}
+
+/** The credential's requests of a minute are spent. Retry-After says when one can be admitted again. */
+export interface RateLimited {
+  readonly error: "rate_limited"
+  /** Human-readable, safe to show to an end user */
+  readonly message: string
+  /** Same value as the X-Request-Id response header */
+  readonly request_id: string
+}
+
+export interface SearchResult {
+  /** qry_ and 32 hex characters: the query's id in the log */
+  readonly id: string
+  readonly target: Target
+  /** The query as run, after whitespace normalisation */
+  readonly query: string
+  /** ISO 3166-1 alpha-2 code, lowercase */
+  readonly geo: string
+  /** Language and region, lowercase: xx-yy */
+  readonly locale: string
+  /** The page answered */
+  readonly page: number
+  readonly results: {
+    /** In rank order; may be empty, and holds fewer than num when the page does */
+    readonly organic: ReadonlyArray<OrganicResult>
+  }
+}
+
+/** A row that was answered */
+export interface ServedRow {
+  readonly status: "ok"
+  /** qry_ and 32 hex characters: the query's id in the log */
+  readonly id: string
+  readonly target: Target
+  /** The query as run, after whitespace normalisation */
+  readonly query: string
+  /** ISO 3166-1 alpha-2 code, lowercase */
+  readonly geo: string
+  /** Language and region, lowercase: xx-yy */
+  readonly locale: string
+  /** The page answered */
+  readonly page: number
+  readonly results: {
+    /** In rank order; may be empty, and holds fewer than num when the page does */
+    readonly organic: ReadonlyArray<OrganicResult>
+  }
+}
+
+/** Search target */
+export type Target = "alpha_search" | "beta_search" | "gamma_search" | "delta_search" | "epsilon_search" | "zeta_search"
+
+/** The request presents no credential that the operation accepts. */
+export interface Unauthorized {
+  readonly error: "unauthorized"
+  /** Human-readable, safe to show to an end user */
+  readonly message: string
+  /** Same value as the X-Request-Id response header */
+  readonly request_id: string
+}
+
+/** The country is not supported. Nothing was charged. */
+export interface UnsupportedGeo {
+  readonly error: "unsupported_geo"
+  /** Human-readable, safe to show to an end user */
+  readonly message: string
+  /** Same value as the X-Request-Id response header */
+  readonly request_id: string
+  /** The supported country codes */
+  readonly details: ReadonlyArray<string>
+}
+
+/** The target does not serve page, num or safe as sent. Nothing was charged. */
+export interface UnsupportedParameter {
+  readonly error: "unsupported_parameter"
+  /** Human-readable, safe to show to an end user */
+  readonly message: string
+  /** Same value as the X-Request-Id response header */
+  readonly request_id: string
+}
+
+/** The search provider could not be reached, or gave an unusable answer. Costs one credit. */
+export interface UpstreamError {
+  readonly error: "upstream_error"
+  /** Human-readable, safe to show to an end user */
+  readonly message: string
+  /** Same value as the X-Request-Id response header */
+  readonly request_id: string
+}
+
+/** The search provider did not answer within 15 seconds. Costs one credit. */
+export interface UpstreamTimeout {
+  readonly error: "upstream_timeout"
+  /** Human-readable, safe to show to an end user */
+  readonly message: string
+  /** Same value as the X-Request-Id response header */
+  readonly request_id: string
+}
+
+/** The errors that the API answers, by their code in `error` */
+export type ApiError = IdempotencyInProgress | InternalError | InvalidRequest | NotFound | QuotaExceeded | RateLimited | Unauthorized | UnsupportedGeo | UnsupportedParameter | UpstreamError | UpstreamTimeout

@@ -1,0 +1,135 @@
+import type { Account, BulkLine, BulkRequest, BulkResult, BulkRow, SearchParameters, SearchResult } from "./api.ts"
+import { Call, type CallOptions, type Clock } from "./Call.ts"
+import type { Meta } from "./meta.ts"
+import { type Connection, type Outgoing, send } from "./send.ts"
+import { streamLines } from "./stream.ts"
+
+export interface QuarryOptions {
+  /** The address of the deployment, such as `https://search.example.org`. */
+  readonly baseUrl: string
+  /** The secret of an API key. */
+  readonly apiKey?: string | undefined
+  /** Sent with every request. */
+  readonly headers?: Readonly<Record<string, string>> | undefined
+  /** Stands in for the platform's `fetch`. */
+  readonly fetch?: ((url: string, init: RequestInit) => Promise<Response>) | undefined
+  /** Of calls that give none. Without it 60 s, and 180 s for `bulk`. */
+  readonly timeoutMs?: number | undefined
+  /** Of calls that give none. Without it 5. */
+  readonly maxRetries?: number | undefined
+  /** Gets the credits and limits of each answer. */
+  readonly onAnswer?: ((meta: Meta) => void) | undefined
+  /** Stands in for the platform's clock. */
+  readonly clock?: Clock | undefined
+}
+
+/** The queries of a batch, or its whole body. */
+export type Batch = ReadonlyArray<string | BulkRow> | BulkRequest
+
+/** The calls of the API. Each fails with a `QuarryError`. */
+export interface Quarry {
+  /** Runs one search. */
+  readonly query: (search: string | SearchParameters, options?: CallOptions) => Promise<SearchResult>
+  /** Runs up to 50 searches, which are answered together. A row that fails is an error row. */
+  readonly bulk: (batch: Batch, options?: CallOptions) => Promise<BulkResult>
+  /**
+   * Runs up to 50 searches, which are answered line by line as they finish. Whoever leaves the loop stops the rows that
+   * have not started. With an `idempotencyKey` a stream that is cut goes on; the server then sends the lines together.
+   */
+  readonly stream: (batch: Batch, options?: CallOptions) => AsyncGenerator<BulkLine, void>
+  /** The account behind the key. Costs nothing. */
+  readonly me: (options?: CallOptions) => Promise<Account>
+  /** The credits and limits of the answer that came last. */
+  readonly last: Meta | undefined
+}
+
+const defaultTimeoutMs = 60_000
+const defaultBulkTimeoutMs = 180_000
+const defaultMaxRetries = 5
+
+/** Longer timers end at once. */
+const maxTimerMs = 2 ** 31 - 1
+
+const systemClock: Clock = {
+  now: () => Date.now(),
+  after: (ms, callback) => {
+    const timer = setTimeout(callback, Math.min(ms, maxTimerMs))
+    return () => clearTimeout(timer)
+  }
+}
+
+/** Made without `randomUUID`, which pages without https lack. */
+const newKey = (): string =>
+  Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("")
+
+const connectionOf = ({ apiKey, baseUrl, clock = systemClock, fetch, headers }: QuarryOptions): Connection => {
+  if (!/^(https?:\/\/|\/|$)/.test(baseUrl))
+    throw new TypeError("baseUrl is not an address such as https://example.org.")
+  const key = apiKey?.trim()
+  // The platform's error about such a header would have the secret in its message.
+  if (key !== undefined && !/^[\x21-\x7e]+$/.test(key)) throw new TypeError("apiKey is not the text of a key.")
+  const credential = key === undefined ? {} : { authorization: `Bearer ${key}` }
+  return { baseUrl: baseUrl.replace(/\/+$/, ""), headers: { ...headers, ...credential }, fetch, clock }
+}
+
+const searchPath = (search: string | SearchParameters): string => {
+  const parameters = new URLSearchParams()
+  for (const [name, value] of Object.entries(typeof search === "string" ? { query: search } : search)) {
+    if (value !== undefined) parameters.set(name, String(value))
+  }
+  return `/v1/query?${parameters}`
+}
+
+const batchOf = (batch: Batch) => ({
+  path: "/v1/bulk",
+  body: JSON.stringify("queries" in batch ? batch : { queries: batch })
+})
+
+const json = { "content-type": "application/json" }
+
+/** A client of one deployment. */
+export const createQuarry = (options: QuarryOptions): Quarry => {
+  const connection = connectionOf(options)
+  let last: Meta | undefined
+
+  const begin = (given: CallOptions, idempotencyKey: string | undefined, timeoutMs = defaultTimeoutMs): Call =>
+    new Call(connection.clock, idempotencyKey, {
+      signal: given.signal,
+      timeoutMs: given.timeoutMs ?? options.timeoutMs ?? timeoutMs,
+      maxRetries: given.maxRetries ?? options.maxRetries ?? defaultMaxRetries
+    })
+
+  const reportTo = (given: CallOptions) => (meta: Meta) => {
+    last = meta
+    options.onAnswer?.(meta)
+    given.onAnswer?.(meta)
+  }
+
+  const answer = async <A>(call: Call, given: CallOptions, outgoing: Omit<Outgoing<A>, "read" | "onAnswer">) => {
+    try {
+      // A 200 has what the document says.
+      const read = async (response: Response) => (await response.json()) as A
+      return await send<A>(connection, call, { ...outgoing, read, onAnswer: reportTo(given) })
+    } finally {
+      call.end()
+    }
+  }
+
+  return {
+    query: (search, given = {}) =>
+      answer<SearchResult>(begin(given, given.idempotencyKey ?? newKey()), given, { path: searchPath(search) }),
+    bulk: (batch, given = {}) => {
+      const call = begin(given, given.idempotencyKey ?? newKey(), defaultBulkTimeoutMs)
+      return answer<BulkResult>(call, given, { ...batchOf(batch), headers: json })
+    },
+    async *stream(batch, given = {}) {
+      const headers = { ...json, accept: "application/x-ndjson" }
+      const outgoing = { ...batchOf(batch), headers, onAnswer: reportTo(given) }
+      yield* streamLines(connection, begin(given, given.idempotencyKey), outgoing)
+    },
+    me: (given = {}) => answer<Account>(begin(given, undefined), given, { path: "/v1/me", isFree: true }),
+    get last() {
+      return last
+    }
+  }
+}

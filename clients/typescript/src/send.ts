@@ -1,0 +1,114 @@
+import type { ApiError } from "./api.ts"
+import type { Call, Clock } from "./Call.ts"
+import type { QuarryError } from "./errors.ts"
+import { type Meta, metaOf } from "./meta.ts"
+
+/** The address of a deployment, and what every request to it has. */
+export interface Connection {
+  readonly baseUrl: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly fetch: ((url: string, init: RequestInit) => Promise<Response>) | undefined
+  readonly clock: Clock
+}
+
+export interface Outgoing<A> {
+  readonly path: string
+  readonly headers?: Readonly<Record<string, string>>
+  /** Of a POST. */
+  readonly body?: string
+  /** True where a repetition costs nothing. */
+  readonly isFree?: boolean
+  /** Reads a 200. */
+  readonly read: (response: Response) => Promise<A>
+  readonly onAnswer: (meta: Meta) => void
+}
+
+/** The end of an attempt that was not answered 200. */
+interface Failed {
+  readonly error: QuarryError
+  /** True where a repetition cannot be charged a second time. */
+  readonly isRepeatable: boolean
+  readonly retryAfterMs?: number | undefined
+}
+
+/** Statuses of answers that were not charged and may be others a moment later. */
+const isPassing = (status: number): boolean => status === 429 || status === 500 || status === 503
+
+/** Failures of connections that have never been there, so that nothing was sent. */
+const isUnsent = (cause: unknown): boolean =>
+  /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN)$/.test(String(Object(Object(cause).cause).code))
+
+/** The headers say seconds or a date. */
+const retryAfterMsOf = ({ headers }: Response, clock: Clock): number | undefined => {
+  const text = headers.get("retry-after")
+  if (text === null) return undefined
+  const ms = /^\d+$/.test(text) ? Number(text) * 1000 : Date.parse(text) - clock.now()
+  return ms >= 0 ? ms : undefined
+}
+
+const envelopeOf = (text: string): ApiError | undefined => {
+  try {
+    const body = JSON.parse(text)
+    return typeof body.error === "string" && typeof body.message === "string" ? body : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** `isSafe` where a repetition cannot be charged again, whatever became of the request. */
+const judge = (call: Call, meta: Meta, text: string, isSafe: boolean): Omit<Failed, "retryAfterMs"> => {
+  const { status } = meta
+  const envelope = envelopeOf(text)
+  if (envelope !== undefined) {
+    const isRepeatable = isPassing(status) || envelope.error === "idempotency_in_progress"
+    return { error: call.error({ ...envelope, meta }), isRepeatable }
+  }
+  // A proxy's own page, behind which an answer may be lost.
+  const message = `The answer is not Quarry's: status ${status}.`
+  const isRepeatable = status === 429 || status === 503 || (status >= 500 && isSafe)
+  return { error: call.error({ error: "network", message, status, meta }), isRepeatable }
+}
+
+/** Sends a request once. */
+const attempt = async <A>(
+  { baseUrl, clock, fetch = globalThis.fetch, headers }: Connection,
+  call: Call,
+  outgoing: Outgoing<A>
+): Promise<{ readonly value: A } | Failed> => {
+  call.check()
+  call.attempts++
+  const { body, isFree, onAnswer, path, read } = outgoing
+  const { idempotencyKey, signal } = call
+  const key = idempotencyKey === undefined ? {} : { "idempotency-key": idempotencyKey }
+  const isSafe = isFree === true || idempotencyKey !== undefined
+  // Throws for texts that no header can carry, which no other attempt mends.
+  const allHeaders = new Headers({ ...headers, ...outgoing.headers, ...key })
+  let response: Response
+  let content: { readonly value: A } | { readonly text: string }
+  try {
+    // Called without an object, as workers demand.
+    response = await fetch(baseUrl + path, {
+      headers: allHeaders,
+      signal,
+      ...(body === undefined ? {} : { method: "POST", body })
+    })
+    content = response.status === 200 ? { value: await read(response) } : { text: await response.text() }
+  } catch (cause) {
+    call.check()
+    const error = call.error({ error: "network", message: `No whole answer arrived. ${String(cause)}` }, cause)
+    return { error, isRepeatable: isSafe || isUnsent(cause) }
+  }
+  const meta = metaOf(response)
+  onAnswer(meta)
+  if ("value" in content) return content
+  return { ...judge(call, meta, content.text, isSafe), retryAfterMs: retryAfterMsOf(response, clock) }
+}
+
+/** Sends a request until it is answered, or fails in a way that a repetition cannot mend. */
+export const send = async <A>(connection: Connection, call: Call, outgoing: Outgoing<A>): Promise<A> => {
+  for (;;) {
+    const outcome = await attempt(connection, call, outgoing)
+    if ("value" in outcome) return outcome.value
+    if (!outcome.isRepeatable || !(await call.backOff(outcome.retryAfterMs))) throw outcome.error
+  }
+}

@@ -1,0 +1,116 @@
+import { type Clock, Duration, Effect, Layer, Redacted, References } from "effect"
+import { HttpEffect, HttpIncomingMessage, HttpRouter, HttpServer, type HttpServerRequest } from "effect/http"
+import { HttpApi, HttpApiBuilder } from "effect/http-api"
+import type { Scope } from "effect/Scope"
+import { UpstreamError } from "../../../../src/domain/errors.ts"
+import type { SearchRequest } from "../../../../src/domain/SearchRequest.ts"
+import { maxBodyBytes } from "../../../../src/http/body.ts"
+import { AccountGroup } from "../../../../src/http/groups/AccountGroup.ts"
+import { SearchGroup } from "../../../../src/http/groups/SearchGroup.ts"
+import * as account from "../../../../src/http/handlers/account.ts"
+import * as search from "../../../../src/http/handlers/search.ts"
+import * as Authentication from "../../../../src/http/middleware/Authentication.ts"
+import * as Cors from "../../../../src/http/middleware/Cors.ts"
+import * as Edge from "../../../../src/http/middleware/Edge.ts"
+import * as RateLimiting from "../../../../src/http/middleware/RateLimiting.ts"
+import * as RequestDecoding from "../../../../src/http/middleware/RequestDecoding.ts"
+import { Accounts } from "../../../../src/services/Accounts.ts"
+import { KeyStore } from "../../../../src/services/KeyStore.ts"
+import { Ledger } from "../../../../src/services/Ledger.ts"
+import { QueryLog } from "../../../../src/services/QueryLog.ts"
+import * as InMemory from "../../../../src/testing/InMemory.ts"
+import type { ManualClock } from "./ManualClock.ts"
+import type { TestAnswer, TestQuarryOptions } from "./TestQuarry.ts"
+
+/*
+ * The server's own modules: routes, middleware, services and the memory layers that its tests hold to the databases'.
+ * Nothing of the service is written a second time here.
+ */
+
+/** The routes that keys open, with the identity of the whole API, whose handlers they have. */
+const Api = HttpApi.make("quarry").add(SearchGroup).add(AccountGroup)
+
+const routes = Layer.mergeAll(
+  HttpApiBuilder.layer(Api).pipe(
+    Layer.provide(Layer.merge(search.layer, account.layer)),
+    Layer.provide([Authentication.layer, RateLimiting.layer, RequestDecoding.layer])
+  ),
+  Cors.layer,
+  Edge.layer
+).pipe(Layer.provide(Layer.succeed(HttpIncomingMessage.MaxBodySize, maxBodyBytes)))
+
+const threeResults: TestAnswer = [1, 2, 3].map((number) => ({
+  url: `https://www.example.com/${number}`,
+  title: `Title ${number}`,
+  snippet: `Snippet ${number}`
+}))
+
+const providerFailed = new UpstreamError({ message: "The search provider could not be reached." })
+
+const providers = (answer: NonNullable<TestQuarryOptions["search"]>) =>
+  InMemory.providers(
+    Effect.fnUntraced(function* ({ source: _, ...request }: SearchRequest) {
+      const rows = yield* Effect.promise(async () => answer(request))
+      if (rows === "never") return yield* Effect.never
+      if (rows === "upstream_error") return yield* providerFailed
+      return rows.map(({ snippet = "", title, url }) => ({ snippet, title, url }))
+    })
+  )
+
+const services = ({ cacheTtlMs = 300_000, corsOrigins = [], search = () => threeResults }: TestQuarryOptions) =>
+  InMemory.layer(providers(search), { cacheTtl: Duration.millis(cacheTtlMs), corsOrigins }).pipe(
+    Layer.provideMerge(HttpServer.layerServices)
+  )
+
+/** Effect's clock on the test's. */
+export const effectClock = (clock: ManualClock): Clock.Clock => {
+  const nanos = () => BigInt(Math.round(clock.now() * 1e6))
+  return {
+    currentTimeMillisUnsafe: clock.now,
+    currentTimeMillis: Effect.sync(clock.now),
+    currentTimeNanosUnsafe: nanos,
+    currentTimeNanos: Effect.sync(nanos),
+    monotonicTimeNanosUnsafe: nanos,
+    monotonicTimeNanos: Effect.sync(nanos),
+    sleep: (duration) =>
+      Effect.callback((resume) => {
+        const cancel = clock.after(Duration.toMillis(duration), () => resume(Effect.void))
+        return Effect.sync(cancel)
+      })
+  }
+}
+
+const maxLogEntries = 10_000
+
+/** The running service: its requests, and the account that its key belongs to. */
+export const makeService = Effect.fnUntraced(
+  function* (options: TestQuarryOptions) {
+    const { balance = 0, plan = "trial", quota } = options
+    const context = yield* Layer.build(services(options))
+    return yield* Effect.provideContext(
+      Effect.gen(function* () {
+        const accounts = yield* Accounts
+        const keys = yield* KeyStore
+        const ledger = yield* Ledger
+        const log = yield* QueryLog
+        const account = yield* accounts.create({ plan, quota, email: "test@example.com" })
+        const grant = (credits: number) => Effect.asVoid(ledger.grant(account.id, credits, "for a test"))
+        if (balance > 0) yield* grant(balance)
+        const { secret } = yield* keys.create(account.id, { label: "test", mode: "test" })
+        const app = yield* HttpRouter.toHttpEffect(routes)
+        const handler = HttpEffect.toWebHandlerWith<never, HttpServerRequest.HttpServerRequest | Scope>(
+          yield* Effect.context<never>()
+        )(app)
+        return {
+          handler: (request: Request) => handler(request),
+          apiKey: Redacted.value(secret),
+          grant,
+          allowance: ledger.allowance(account),
+          charged: log.recent(account.id, maxLogEntries)
+        }
+      }),
+      context
+    )
+  },
+  Effect.provideService(References.MinimumLogLevel, "None")
+)

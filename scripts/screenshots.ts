@@ -1,0 +1,110 @@
+import { type ChildProcess, spawn } from "node:child_process"
+import { existsSync, mkdirSync, mkdtempSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { type BrowserContext, chromium, type Page } from "playwright-core"
+
+/*
+ * Makes the pictures of README.md from the running product: the first start of the embedded store, a sign-in with the link
+ * that it prints, and searches through the API. `npm run screenshots` takes about a minute and needs Chromium.
+ */
+
+const root = join(import.meta.dirname, "..")
+const folder = join(root, "docs/images")
+const port = 4790
+const origin = `http://localhost:${port}`
+const password = "correct horse battery staple"
+const email = "developer@quarry.localhost"
+
+const queries = [
+  ["http caching", "alpha_search"],
+  ["css grid subgrid", "beta_search"],
+  ["fetch abort controller", "alpha_search"],
+  ["content security policy nonce", "gamma_search"],
+  ["service worker lifecycle", "alpha_search"],
+  ["intersection observer root margin", "delta_search"],
+  ["aria live region", "alpha_search"],
+  ["web crypto hkdf", "beta_search"]
+] as const
+
+const asItOpens = async (): Promise<void> => undefined
+
+/** A page of the dashboard, and the steps on it before its picture is taken. */
+const pictures: ReadonlyArray<{
+  readonly name: string
+  readonly path: string
+  readonly prepare: (page: Page) => Promise<void>
+}> = [
+  { name: "overview", path: "/dashboard", prepare: asItOpens },
+  {
+    name: "playground",
+    path: "/dashboard/playground?query=http+caching",
+    prepare: async (page) => {
+      await page.getByRole("button", { name: "Search", exact: true }).click()
+      await page
+        .getByText(/^1 credit/)
+        .or(page.getByRole("listitem"))
+        .first()
+        .waitFor()
+    }
+  }
+]
+
+/** The key and the link of the first start's JSON lines, once both are there. */
+const readGreeting = (server: ChildProcess): Promise<{ readonly key: string; readonly link: string }> =>
+  new Promise((resolve, reject) => {
+    let output = ""
+    server.stdout?.setEncoding("utf8").on("data", (text: string) => {
+      output += text
+      const [key] = /sk_live_\w+/.exec(output) ?? []
+      const [, link] = /"link":"([^"]+)"/.exec(output) ?? []
+      if (key !== undefined && link !== undefined) resolve({ key, link })
+    })
+    server.once("exit", () => reject(new Error(`the server ended: ${output}`)))
+  })
+
+const signIn = async (context: BrowserContext, link: string): Promise<void> => {
+  const page = await context.newPage()
+  await page.goto(link)
+  await page.getByLabel("Password").fill(password)
+  await page.getByRole("button", { name: "Save password" }).click()
+  await page.getByLabel("Email").fill(email)
+  await page.getByLabel("Password").fill(password)
+  await page.getByRole("button", { name: "Sign in" }).click()
+  await page.getByRole("heading", { name: "Overview" }).waitFor()
+  await page.close()
+}
+
+const takePictures = async (context: BrowserContext): Promise<void> => {
+  const page = await context.newPage()
+  for (const { name, path, prepare } of pictures) {
+    await page.goto(origin + path)
+    await page.waitForLoadState("networkidle")
+    await prepare(page)
+    await page.screenshot({ path: join(folder, `${name}.png`) })
+  }
+}
+
+const data = mkdtempSync(join(tmpdir(), "quarry-screenshots-"))
+const server = spawn(join(root, "bin/quarry-server"), [], {
+  env: { PATH: process.env.PATH, PORT: `${port}`, ADMIN_PORT: "0", DATA_DIR: join(data, "store"), LOG_FORMAT: "json" },
+  stdio: ["ignore", "pipe", "inherit"]
+})
+const executablePath = ["/usr/bin/chromium-headless-shell", "/usr/bin/chromium"].find((path) => existsSync(path)) ?? ""
+const browser = await chromium.launch({ executablePath, args: ["--no-sandbox", "--disable-gpu"], timeout: 120_000 })
+try {
+  const { key, link } = await readGreeting(server)
+  mkdirSync(folder, { recursive: true })
+  for (const [query, target] of queries) {
+    const address = `${origin}/v1/query?${new URLSearchParams({ query, target })}`
+    await fetch(address, { headers: { authorization: `Bearer ${key}` } })
+  }
+  const context = await browser.newContext({ viewport: { width: 1280, height: 960 }, deviceScaleFactor: 1 })
+  context.setDefaultTimeout(120_000)
+  await signIn(context, link)
+  await takePictures(context)
+} finally {
+  await browser.close()
+  server.kill()
+  rmSync(data, { recursive: true, force: true })
+}

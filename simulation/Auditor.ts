@@ -1,0 +1,514 @@
+import type { RateLimitDecision } from "../src/services/RateLimiter.ts"
+import type { StoredAccount } from "../src/testing/MemoryStore.ts"
+import type { Reply } from "./Client.ts"
+import { enter, type Figures, isCharged, limitOf, spend, Window } from "./Model.ts"
+import type { World } from "./World.ts"
+
+/** A promise that was broken. The simulation ends with it. */
+export class Broken extends Error {
+  override readonly name = "Broken"
+}
+
+export type CallerKind = Parameters<typeof limitOf>[0]
+
+/** A request that may be charged: it is in flight, or nobody knows its end yet. */
+export interface OpenRequest {
+  readonly id: string
+  readonly account: Known
+  readonly kind: CallerKind
+  /** The most that it may cost. */
+  readonly credits: number
+  readonly sentAt: number
+  readonly usedBefore: number
+  readonly balanceBefore: number
+  readonly version: number
+  /** True where the store has lost moments since it was sent. */
+  hasCrossedLoss: boolean
+  /** True where it was answered 500: then the log must not have it. */
+  mustBeFree: boolean
+  /** The rows of it that were seen: they were charged before that (R46). */
+  least: number
+  /** True where another request of its account was open at the same time. */
+  hasCompany: boolean
+}
+
+/** A key as the model has it. */
+interface KnownKey {
+  readonly accountId: string
+  revokedAt: number | undefined
+  /** True while nobody outside knows if it is revoked. */
+  isUnsure?: boolean
+}
+
+/** An account as the model has it. */
+export interface Known {
+  readonly id: string
+  readonly name: string
+  figures: Figures
+  /** Requests whose charge is not known yet, by id. */
+  open: Map<string, OpenRequest>
+  /** Counts what changed the figures beside searches, so that headers of requests meanwhile are not judged by them. */
+  version: number
+  /** True since searches overlapped at the edge of the quota: then the order decides which of them took from packs. */
+  isBlurred: boolean
+  /** R49: no credential of it is accepted. */
+  isSuspended: boolean
+  /** The last moment at which an operator changed something. */
+  changedAt: number
+  /** True where its plan and its packs are bought at the payment provider. */
+  isBuyer: boolean
+  /** True while its books may follow what the payment provider says. */
+  isMoving: boolean
+  movedAt: number
+  /** Credits that were spent from packs which were bought. */
+  fromPacks: number
+  /** Credits of which nobody outside knows in which of two periods they were taken. */
+  straddling: number
+}
+
+/** The time after which a request has left nothing open: a lease, the sweep after it, and the longest request. */
+const orphanMs = 300_000
+
+/** The time in which a change of credentials reaches every replica (R49). */
+const revocationMs = 10_000
+
+const header = (reply: Reply, name: string): number => Number(reply.headers[name] ?? Number.NaN)
+
+/** Compares what clients get, and what the store has, with the model. */
+export class Auditor {
+  readonly accounts = new Map<string, Known>()
+  readonly keys = new Map<string, KnownKey>()
+  /** Requests that share an idempotency key. */
+  private readonly groups = new Map<string, Set<string>>()
+  /** The first promise that was broken. */
+  broken: Broken | undefined
+  /** Promises checked so far, by name. */
+  readonly checks = new Map<string, number>()
+  private readonly decisions = new Map<string, RateLimitDecision>()
+  private readonly windows = new Map<string, Window>()
+  private world: World | undefined
+  private readonly open = new Set<OpenRequest>()
+  /** Requests with a settlement of which their replica does not know if it was made. */
+  private readonly unknown = new Set<string>()
+  private seenQueries = 0
+  /** Credits of the log, by request. */
+  private readonly logged = new Map<string, number>()
+
+  /** The world is made after its auditor, who watches it being made. */
+  attach(world: World): void {
+    this.world = world
+  }
+
+  private get now(): number {
+    return this.world?.agenda.now ?? 0
+  }
+
+  /**
+   * Holds a promise, by the number that the contract gives it. It throws, and remembers: a check inside a call of the product
+   * would be one more defect there, which the product answers with a 500 or a fallback.
+   */
+  hold(promise: string, isKept: boolean, details: () => string): void {
+    this.checks.set(promise, (this.checks.get(promise) ?? 0) + 1)
+    if (isKept) return
+    this.broken ??= new Broken(`${promise}: ${details()}`)
+    throw this.broken
+  }
+
+  readonly watch = {
+    unanswered: (requestId: string, isSettlement: boolean): void => {
+      if (isSettlement) this.unknown.add(requestId)
+      this.world?.wake(orphanMs)
+    },
+    limited: (requestId: string, credential: string, decision: RateLimitDecision, isShared: boolean): void => {
+      this.decisions.set(requestId, decision)
+      if (!isShared) return
+      const window = this.windows.get(credential) ?? new Window()
+      this.windows.set(credential, window)
+      const expected = window.decide(decision.limit, this.now)
+      this.hold(
+        "R27 the rolling minute",
+        expected.admitted === decision.admitted &&
+          expected.remaining === decision.remaining &&
+          expected.reset === decision.resetAtSeconds,
+        () => `${credential} must be ${JSON.stringify(expected)}, is ${JSON.stringify(decision)}`
+      )
+    }
+  }
+
+  add(id: string, name: string, figures: Figures): Known {
+    const known: Known = {
+      id,
+      name,
+      figures,
+      open: new Map(),
+      version: 0,
+      isBlurred: false,
+      isSuspended: false,
+      changedAt: 0,
+      isBuyer: false,
+      isMoving: false,
+      movedAt: 0,
+      fromPacks: 0,
+      straddling: 0
+    }
+    this.accounts.set(id, known)
+    return known
+  }
+
+  begin(account: Known, kind: CallerKind, id: string, credits: number): OpenRequest {
+    this.turn(account)
+    const { balance, used } = account.figures
+    const request: OpenRequest = {
+      id,
+      account,
+      kind,
+      credits,
+      sentAt: this.now,
+      usedBefore: used,
+      balanceBefore: balance,
+      version: account.version,
+      hasCrossedLoss: false,
+      mustBeFree: false,
+      least: 0,
+      hasCompany: account.open.size > 0
+    }
+    for (const other of account.open.values()) other.hasCompany = true
+    account.open.set(id, request)
+    this.open.add(request)
+    return request
+  }
+
+  /** The request reached nobody: it cannot be charged. */
+  unsent(request: OpenRequest): void {
+    this.close(request)
+  }
+
+  private close(request: OpenRequest): void {
+    request.account.open.delete(request.id)
+    this.open.delete(request)
+  }
+
+  /** Opens a period. Where a subscription is behind it, the provider says what comes next, and the books follow. */
+  private turn(account: Known): void {
+    const { figures, isBuyer } = account
+    if (isBuyer && figures.period !== undefined && this.now >= figures.period.end) {
+      account.isMoving = true
+      account.movedAt = this.now
+    }
+    enter(figures, this.now)
+  }
+
+  /** The most that requests of an account beside this one may hold. */
+  private othersOf({ account, id }: OpenRequest): number {
+    let sum = 0
+    for (const other of account.open.values()) if (other.id !== id) sum += other.credits
+    return sum
+  }
+
+  /** R44: requests with one idempotency key are charged once, all together. */
+  group(key: string, request: OpenRequest | undefined): void {
+    if (request === undefined) return
+    const ids = this.groups.get(key) ?? new Set()
+    this.groups.set(key, ids.add(request.id))
+  }
+
+  private judgeGroups(): void {
+    const isOpen = new Set(Array.from(this.open, ({ id }) => id))
+    for (const [key, ids] of this.groups) {
+      if ([...ids].some((id) => isOpen.has(id))) continue
+      this.groups.delete(key)
+      let sum = 0
+      for (const id of ids) sum += this.logged.get(id) ?? 0
+      this.hold("R44 charged once in the log", sum <= 1, () => `${key} cost ${sum}: ${[...ids].join(", ")}`)
+    }
+  }
+
+  keyChanging(secret: string): void {
+    const key = this.keys.get(secret)
+    if (key !== undefined) key.isUnsure = true
+  }
+
+  keyRevoked(secret: string): void {
+    const key = this.keys.get(secret)
+    if (key === undefined) return
+    key.isUnsure = false
+    key.revokedAt = this.now
+  }
+
+  /** A key works until it is revoked, and at the latest ten seconds later it works nowhere. */
+  judgeKey({ account, hasCrossedLoss, sentAt, version }: OpenRequest, secret: string, status: number): void {
+    const key = this.keys.get(secret)
+    if (key === undefined || hasCrossedLoss || key.isUnsure === true) return
+    const { revokedAt, accountId } = key
+    if (revokedAt !== undefined) {
+      const isOver = revokedAt + revocationMs <= sentAt
+      this.hold(
+        "a revoked key is dead",
+        !isOver || status === 401 || status === 500,
+        () => `a key of ${accountId} is ${status}`
+      )
+      return
+    }
+    const { changedAt, isSuspended } = account
+    if (version !== account.version || changedAt + revocationMs > sentAt) return
+    const isRight = (status === 401) === isSuspended || status === 500
+    this.hold("R49 a key works", isRight, () => `a key of ${accountId} is ${status}, suspended: ${isSuspended}`)
+  }
+
+  /** What an address has used of its trial (R32), when its account is gone. */
+  trialUsed(account: Known, email: string): number {
+    if (account.figures.plan !== "trial") return 0
+    if (!this.accounts.has(account.id)) {
+      return this.world?.store.memory.allowances.get(`trial:${email} undefined`)?.used ?? 0
+    }
+    this.readLog()
+    for (const request of account.open.values()) {
+      const logged = this.logged.get(request.id) ?? 0
+      this.close(request)
+      if (logged > 0) spend(account.figures, logged)
+    }
+    return account.figures.used
+  }
+
+  /** Judges an answer, and charges what it says it cost. */
+  answered(request: OpenRequest, reply: Reply, cost: number): void {
+    const { account } = request
+    const { figures } = account
+    this.judgeLimit(request, reply)
+    if (request.hasCrossedLoss) return
+    if (reply.status === 500) {
+      // The hold, if there is one, goes when its lease is over.
+      request.mustBeFree = !this.unknown.has(request.id)
+      return
+    }
+    const others = this.othersOf(request)
+    const isSamePeriod = figures.period === undefined || this.now < figures.period.end
+    const isComparable = account.version === request.version && isSamePeriod && !account.isMoving
+    this.close(request)
+    this.turn(account)
+    const usedNow = figures.used
+    if (reply.status === 402 && isComparable) this.judgeRefusal(request, others)
+    const overlapped = others > 0 && figures.quota !== undefined && usedNow + others + request.credits > figures.quota
+    if (overlapped) account.isBlurred = true
+    if (cost > 0) {
+      this.hold("I4 charged once", isCharged(reply.status), () => `${request.id} is ${reply.status} and cost ${cost}`)
+      const hasEnough = this.charge(request, cost)
+      this.hold(
+        "I1 never below zero",
+        hasEnough || account.isBlurred || others > 0,
+        () => `${account.id} was charged ${cost} that it does not have`
+      )
+    }
+    if (isComparable) this.judgeHeaders(request, reply, usedNow, others)
+  }
+
+  /** Charges what a request cost, in the period in which it was taken. */
+  private charge({ account, sentAt }: OpenRequest, credits: number): boolean {
+    const { figures } = account
+    if (!account.isMoving && (figures.period === undefined || sentAt >= figures.period.start)) {
+      const { balance } = figures
+      const hasEnough = spend(figures, credits)
+      account.fromPacks += balance - figures.balance
+      return hasEnough
+    }
+    figures.charged += credits
+    account.straddling += credits
+    account.isBlurred = true
+    return true
+  }
+
+  /** R1, R27, R45: the limit's headers are those of the decision. */
+  private judgeLimit({ account, id, kind }: OpenRequest, reply: Reply): void {
+    const decision = this.decisions.get(id)
+    this.decisions.delete(id)
+    const { status } = reply
+    if (status === 401 || status === 500 || decision === undefined) {
+      this.hold("R1 no limit's header", reply.headers["x-ratelimit-limit"] === undefined, () => `${id} is ${status}`)
+      return
+    }
+    const limit = limitOf(kind, account.figures.concurrency)
+    const isAsDecided =
+      header(reply, "x-ratelimit-limit") === decision.limit &&
+      header(reply, "x-ratelimit-remaining") === decision.remaining &&
+      header(reply, "x-ratelimit-reset") === decision.resetAtSeconds
+    this.hold("R27 headers", isAsDecided, () => `${id}: ${JSON.stringify(reply.headers)}`)
+    this.hold("R27 limited", (status === 429) === !decision.admitted, () => `${id} is ${status}`)
+    this.hold(
+      "plan's limit",
+      account.isMoving || account.changedAt > this.now - orphanMs || decision.limit === limit,
+      () => `${id}: not ${limit}`
+    )
+  }
+
+  private judgeRefusal(request: OpenRequest, others: number): void {
+    const { balance, quota = Number.POSITIVE_INFINITY, used } = request.account.figures
+    const least = quota - used + balance - others
+    this.hold(
+      "402 only without credits",
+      request.credits > least,
+      () => `${request.id} needs ${request.credits}, and ${request.account.id} has ${least}`
+    )
+  }
+
+  private judgeHeaders(request: OpenRequest, reply: Reply, usedNow: number, others: number): void {
+    const { account, usedBefore } = request
+    const { figures } = account
+    if (reply.headers["x-quota-limit"] === undefined) return
+    const used = header(reply, "x-quota-used")
+    const quota = header(reply, "x-quota-limit")
+    const explain = () =>
+      `${request.id}: used ${usedBefore} to ${usedNow} + ${others} of ${figures.quota}, balance ${figures.balance}; ${JSON.stringify(reply.headers)}`
+    this.hold("X-Quota-Limit", quota === figures.quota, explain)
+    this.hold("X-Quota-Used", account.isBlurred || (used >= usedBefore && used <= usedNow + others), explain)
+    this.hold("X-Quota-Remaining", header(reply, "x-quota-remaining") === quota - used, explain)
+    const reset = figures.period === undefined ? undefined : String(Math.ceil(figures.period.end / 1_000))
+    this.hold("X-Quota-Reset", reply.headers["x-quota-reset"] === reset, explain)
+    const balance = reply.headers["x-credits-balance"]
+    if (balance === undefined) return
+    const isWithin = Number(balance) >= figures.balance - others && Number(balance) <= request.balanceBefore
+    this.hold("X-Credits-Balance", account.isBlurred || isWithin, explain)
+  }
+
+  /** Reads what was logged since the last time. */
+  readLog(): void {
+    const queries = this.world?.store.memory.queries ?? []
+    for (; this.seenQueries < queries.length; this.seenQueries++) {
+      const query = queries[this.seenQueries]
+      if (query?.requestId === undefined || query.credits === 0) continue
+      this.logged.set(query.requestId, (this.logged.get(query.requestId) ?? 0) + query.credits)
+    }
+  }
+
+  /** Asks the log about requests that nobody knows the end of, when no hold of theirs can be open any more. */
+  resolve(): void {
+    this.readLog()
+    for (const request of this.open) {
+      if (request.sentAt > this.now - orphanMs) break
+      const { account, credits, hasCompany, hasCrossedLoss, id, mustBeFree } = request
+      this.close(request)
+      const logged = this.logged.get(id) ?? 0
+      this.hold("no more than asked", logged <= credits, () => `${id} cost ${logged}`)
+      const isSeen = logged >= request.least || request.hasCrossedLoss
+      this.hold("R46 charged before seen", isSeen, () => `${id} showed ${request.least} rows and cost ${logged}`)
+      this.hold("I4 a 500 is free", logged === 0 || !mustBeFree, () => `${id} was answered 500 and cost ${logged}`)
+      account.version++
+      enter(account.figures, this.now)
+      if (logged === 0) continue
+      // A request alone has an order: the quota is charged first, and packs get back first (R30).
+      if (hasCompany || hasCrossedLoss) account.isBlurred = true
+      this.charge(request, logged)
+    }
+  }
+
+  /** R29, I3: what a crash left behind has come back. */
+  judgeHolds(): void {
+    for (const { expiresAt, hold } of this.world?.store.memory.holds.values() ?? []) {
+      this.hold("R29 holds end", expiresAt > this.now - 60_000, () => `${hold.id} of ${hold.accountId} is still held`)
+    }
+  }
+
+  /** Remembers the model. The function that is returned brings it back, as the store was brought back. */
+  snapshot(): () => void {
+    const keys = new Map(Array.from(this.keys, ([secret, key]) => [secret, { ...key }]))
+    const kept = new Map(
+      Array.from(this.accounts, ([id, it]) => [id, { ...it, figures: { ...it.figures }, open: new Map(it.open) }])
+    )
+    return () => {
+      this.keys.clear()
+      for (const [secret, key] of keys) this.keys.set(secret, key)
+      this.groups.clear()
+      this.logged.clear()
+      this.seenQueries = 0
+      for (const [id, account] of this.accounts) {
+        const before = kept.get(id)
+        if (before === undefined) {
+          this.accounts.delete(id)
+          continue
+        }
+        for (const [name, request] of before.open) {
+          account.open.set(name, request)
+          this.open.add(request)
+        }
+        for (const request of account.open.values()) request.hasCrossedLoss = true
+        account.figures = before.figures
+        account.isBlurred = before.isBlurred
+        account.isSuspended = before.isSuspended
+        account.isMoving ||= account.isBuyer
+        if (account.isBuyer) account.movedAt = this.now
+        account.fromPacks = before.fromPacks
+        account.straddling = before.straddling
+        account.version++
+      }
+    }
+  }
+
+  hasHold(accountId: string): boolean {
+    return (this.world?.store.memory.holds.values() ?? []).some(({ hold }) => hold.accountId === accountId)
+  }
+
+  /** Compares the books of all quiet accounts with the model. */
+  compare(): void {
+    const { world } = this
+    if (world === undefined) return
+    this.readLog()
+    this.judgeGroups()
+    this.judgeEntries()
+    const { accounts, holds, subscribers } = world.store.memory
+    const held = new Set(Array.from(holds.values(), ({ hold }) => hold.accountId))
+    for (const account of this.accounts.values()) {
+      const stored = accounts.get(account.id) ?? accounts.get(subscribers.get(account.id) ?? "")
+      if (stored === undefined || account.open.size > 0 || held.has(stored.account.id)) continue
+      this.compareOne(account, stored)
+    }
+  }
+
+  /** I2: the figures of an account are the sums of its entries, and of what is held for it. */
+  private judgeEntries(): void {
+    const { accounts, entries, holds } = this.world?.store.memory ?? {
+      accounts: new Map(),
+      entries: [],
+      holds: new Map()
+    }
+    const quotas = new Map<unknown, number>()
+    const packs = new Map<string, number>()
+    const add = <K>(sums: Map<K, number>, key: K, credits: number) => sums.set(key, (sums.get(key) ?? 0) + credits)
+    for (const { accountId, allowance, balanceCredits, quotaCredits } of entries) {
+      if (allowance !== undefined) add(quotas, allowance, quotaCredits)
+      add(packs, accountId, balanceCredits)
+    }
+    for (const { allowance, hold } of holds.values()) {
+      add(quotas, allowance, hold.fromQuota)
+      add(packs, hold.accountId, -hold.fromBalance)
+    }
+    for (const { account, allowance, balance } of accounts.values()) {
+      const used = quotas.get(allowance) ?? 0
+      const has = packs.get(account.id) ?? 0
+      const explain = () =>
+        `${account.id} used ${allowance.used} and has ${balance}, its entries say ${used} and ${has}`
+      this.hold("I2 entries", allowance.used === used && balance === has, explain)
+    }
+  }
+
+  private compareOne(account: Known, { allowance, balance }: StoredAccount): void {
+    const { figures } = account
+    this.turn(account)
+    const isStale = allowance.period !== undefined && allowance.period.end <= this.now
+    const used = isStale ? 0 : allowance.used
+    const explain = () =>
+      `${account.name} must have used ${figures.used} of ${figures.quota} and have ${figures.balance}; it has used ${used} of ${allowance.quota} and has ${balance}; ${account.straddling} may be of another period`
+    this.hold("I1", used >= 0 && balance >= 0 && used <= (allowance.quota ?? used), explain)
+    if (account.isMoving) return
+    if (account.isBlurred) {
+      const more = used - balance - figures.used + figures.balance
+      this.hold("I2 used and packs", more >= 0 && more <= account.straddling, explain)
+      account.fromPacks += figures.balance - balance
+      figures.used = used
+      figures.balance = balance
+      account.isBlurred = false
+      account.straddling = 0
+    }
+    this.hold("I2 used", used === figures.used, explain)
+    this.hold("I2 packs", balance === figures.balance, explain)
+    this.hold("the quota", isStale || allowance.quota === figures.quota, explain)
+  }
+}

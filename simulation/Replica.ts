@@ -1,0 +1,310 @@
+import {
+  Clock,
+  Context,
+  Duration,
+  Effect,
+  Exit,
+  type Fiber,
+  Layer,
+  Random,
+  Redacted,
+  References,
+  Scope,
+  Stream
+} from "effect"
+import {
+  HttpBody,
+  HttpClientRequest,
+  HttpEffect,
+  HttpRouter,
+  HttpServer,
+  HttpServerRequest,
+  type HttpServerResponse
+} from "effect/http"
+import * as MarketplaceProxy from "../src/layers/auth/MarketplaceProxy.ts"
+import * as RateLimiterMemory from "../src/layers/memory/RateLimiterMemory.ts"
+import * as ResultCacheMemory from "../src/layers/memory/ResultCacheMemory.ts"
+import * as Routes from "../src/process/Routes.ts"
+import { AccountRemoval } from "../src/services/AccountRemoval.ts"
+import { Billing } from "../src/services/Billing.ts"
+import * as BillingWork from "../src/services/BillingWork.ts"
+import { Bulk } from "../src/services/Bulk.ts"
+import { Credentials } from "../src/services/Credentials.ts"
+import { Deployment } from "../src/services/Deployment.ts"
+import { Ids } from "../src/services/Ids.ts"
+import { Ledger } from "../src/services/Ledger.ts"
+import { PaymentProvider, ProviderUnavailable } from "../src/services/PaymentProvider.ts"
+import { ProviderStates } from "../src/services/ProviderStates.ts"
+import { Providers } from "../src/services/Providers.ts"
+import { type RateLimitDecision, RateLimiter } from "../src/services/RateLimiter.ts"
+import { Reconciler } from "../src/services/Reconciler.ts"
+import { RequestId } from "../src/services/RequestId.ts"
+import { Search } from "../src/services/Search.ts"
+import { StoreClock } from "../src/services/StoreClock.ts"
+import { TrustedProxies } from "../src/services/TrustedProxies.ts"
+import { Webhooks } from "../src/services/Webhooks.ts"
+import * as InMemory from "../src/testing/InMemory.ts"
+import * as WebhookClientMemory from "../src/testing/WebhookClientMemory.ts"
+import { type Agenda, clockOf, machineContext } from "./Agenda.ts"
+import type { Chance } from "./Chance.ts"
+import { IdleClock } from "./IdleClock.ts"
+import { callOver, type Link, type Patience, remote, type Server, statement, Unreachable } from "./Network.ts"
+import { buildNow, idsOf, runNow, type Store, type StoreServices, storeServices } from "./Store.ts"
+import { tableOf, type Upstream } from "./Upstreams.ts"
+
+/** What one replica stands on: machines and upstreams that all of them share. */
+export interface Surroundings {
+  readonly agenda: Agenda
+  readonly store: Store
+  /** The limiter that all replicas share, as they share a Redis. */
+  readonly limiter: RateLimiter["Service"]
+  readonly upstreams: ReadonlyArray<Upstream>
+  readonly provider: PaymentProvider["Service"]
+  /** Sees each call of the store when it begins there, and its exit. */
+  readonly watch: Watch
+  /** Runs what happens neither on a replica nor in the store, on time that is right. */
+  readonly outside: Server
+}
+
+/** Who looks on. */
+export interface Watch {
+  /** A call of the store has no answer. */
+  readonly unanswered: (requestId: string, isSettlement: boolean) => void
+  /** A decision of the limiter. `isShared` is false where the replica counted by itself. */
+  readonly limited: (requestId: string, credential: string, decision: RateLimitDecision, isShared: boolean) => void
+}
+
+/** The ways of one replica to what it stands on. */
+export interface Links {
+  readonly store: Link
+  readonly limiter: Link
+  readonly provider: Link
+}
+
+export interface Incoming {
+  readonly method: "GET" | "POST" | "DELETE"
+  readonly path: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly body?: string
+}
+
+/** Takes an answer as it is written. */
+export interface Answer {
+  readonly head: (status: number, headers: Readonly<Record<string, string | undefined>>) => void
+  readonly chunk: (text: string) => void
+  readonly end: () => void
+}
+
+const cacheTtl = Duration.minutes(5)
+const maxCachedAnswers = 5_000
+export const origin = "https://quarry.test"
+export const demoOrigin = "https://www.quarry.test"
+export const marketplaceSecret = "the-secret-of-the-marketplace-proxy"
+
+/** A settlement is repeated until it is known, for as long as the hold's lease. */
+const untilSettled: Patience = { forMs: 105_000, untilKnown: true }
+const settlements: ReadonlySet<string> = new Set(["settle", "settlePart"])
+/** What the limiter's client waits before it counts by itself. */
+const limiterPatience: Patience = { forMs: 150, untilKnown: false }
+
+/** The store's services as a replica has them: each call goes over its link. */
+const remoteStore = ({ agenda, store, watch }: Surroundings, link: Link): Layer.Layer<StoreServices> => {
+  const call = <A, E>(name: string, effect: Effect.Effect<A, E>) => {
+    const isSettlement = settlements.has(name)
+    return callOver(agenda, link, store, effect, isSettlement ? untilSettled : statement).pipe(
+      Effect.tapDefect((defect) =>
+        Effect.map(RequestId, (id) => {
+          if (defect instanceof Unreachable) watch.unanswered(id ?? "", isSettlement)
+        })
+      )
+    )
+  }
+  const services = new Map(store.context.mapUnsafe)
+  for (const { key } of storeServices) services.set(key, remote(services.get(key) ?? {}, call))
+  return Layer.succeedContext(Context.makeUnsafe(services))
+}
+
+/** The payment provider over a link. Where it cannot be reached it fails as its adapter does. */
+const remoteProvider = ({ agenda, outside, provider }: Surroundings, link: Link) => {
+  const call = <A, E>(_: string, effect: Effect.Effect<A, E>) =>
+    callOver(agenda, link, outside, effect).pipe(
+      Effect.catchDefect((defect) =>
+        // Every method that asks the provider fails with `ProviderUnavailable` where it is away.
+        defect instanceof Unreachable
+          ? Effect.fail(new ProviderUnavailable({ reason: defect.message, retryAfter: undefined }) as E)
+          : Effect.die(defect)
+      )
+    )
+  return Layer.succeed(PaymentProvider, { ...remote(provider, call), verify: provider.verify })
+}
+
+/** The limiter that replicas share. One that cannot reach it counts by itself (R28). */
+const sharedLimiter = ({ agenda, limiter, outside, watch }: Surroundings, link: Link, own: RateLimiter["Service"]) =>
+  RateLimiter.of({
+    hit: (rate) =>
+      Effect.flatMap(RequestId, (id) => {
+        const note = (isShared: boolean) => (decision: RateLimitDecision) =>
+          Effect.sync(() => watch.limited(id ?? "", rate.credential, decision, isShared))
+        if (!link.isOpen) return Effect.tap(own.hit(rate), note(false))
+        const there = Effect.tap(limiter.hit(rate), note(true))
+        return Effect.catchDefect(callOver(agenda, link, outside, there, limiterPatience), () =>
+          Effect.tap(own.hit(rate), note(false))
+        )
+      })
+  })
+
+const randomOf = (chance: Chance): Random.Random => ({
+  nextIntUnsafe: () => chance.int(),
+  nextDoubleUnsafe: () => chance.real()
+})
+
+/** Returns the credits of holds whose lease is over, as the ledger over a database does by itself. */
+const sweeper = Layer.effectDiscard(
+  Effect.gen(function* () {
+    const ledger = yield* Ledger
+    const turn = Effect.andThen(Effect.sleep("15 seconds"), Effect.ignoreCause(ledger.sweep))
+    yield* Effect.forkScoped(Effect.forever(turn))
+  })
+)
+
+const servicesOf = (around: Surroundings, links: Links, chance: Chance, machine: Machine) => {
+  const own = RateLimiterMemory.layer()
+  const limiter = Layer.effect(
+    RateLimiter,
+    Effect.map(RateLimiter, (mine) => sharedLimiter(around, links.limiter, mine))
+  ).pipe(Layer.provide(own))
+  const providers = Providers.layer(tableOf(around.upstreams, chance)).pipe(Layer.provideMerge(ProviderStates.layer))
+  const background = Layer.merge(BillingWork.layer, sweeper).pipe(
+    Layer.provide(Layer.succeed(Clock.Clock, machine.idle))
+  )
+  const billing = Layer.merge(Billing.layer, background).pipe(
+    Layer.provide(Reconciler.layer),
+    Layer.provide(remoteProvider(around, links.provider))
+  )
+  return Layer.mergeAll(
+    Search.layer,
+    Bulk.layer,
+    Credentials.layer,
+    AccountRemoval.layer,
+    Webhooks.layer,
+    billing
+  ).pipe(
+    Layer.provide(MarketplaceProxy.layer({ secrets: [Redacted.make(marketplaceSecret)], plan: "growth" })),
+    Layer.provideMerge(
+      Layer.mergeAll(
+        remoteStore(around, links.store),
+        limiter,
+        ResultCacheMemory.layer({ ttl: cacheTtl, capacity: maxCachedAnswers }),
+        providers,
+        WebhookClientMemory.layer,
+        InMemory.eventEmails,
+        Layer.succeed(Ids, idsOf(chance)),
+        Layer.succeed(Deployment, { origin, demoOrigin, corsOrigins: [] }),
+        Layer.succeed(TrustedProxies, 1),
+        HttpServer.layerServices
+      )
+    )
+  )
+}
+
+const toRequest = ({ body, headers, method, path }: Incoming): HttpServerRequest.HttpServerRequest =>
+  HttpServerRequest.fromClientRequest(
+    HttpClientRequest.make(method)(`${origin}${path}`, {
+      headers,
+      ...(body === undefined ? {} : { body: HttpBody.text(body, "application/json") })
+    })
+  )
+
+const decoder = new TextDecoder()
+
+const write = ({ body, headers, status }: HttpServerResponse.HttpServerResponse, answer: Answer) => {
+  answer.head(status, headers)
+  if (body._tag === "Stream") {
+    const chunks = Stream.runForEach(body.stream, (bytes) => Effect.sync(() => answer.chunk(decoder.decode(bytes))))
+    return Effect.andThen(chunks, Effect.sync(answer.end))
+  }
+  if (body._tag === "Uint8Array") answer.chunk(decoder.decode(body.body))
+  else if (body._tag === "Raw") answer.chunk(String(body.body))
+  answer.end()
+  return Effect.void
+}
+
+type App = Effect.Success<ReturnType<typeof makeApp>>
+type Needs = Exclude<Effect.Services<ReturnType<typeof makeApp>>, Scope.Scope>
+
+const makeApp = () =>
+  HttpRouter.toHttpEffect(Routes.layer).pipe(Effect.provideService(HttpRouter.RouterConfig, Routes.routerConfig))
+
+interface Machine {
+  readonly context: Context.Context<never>
+  readonly idle: IdleClock
+}
+
+/** One process of Quarry: real routes, middlewares, handlers and services, from its start to its end. */
+export class Replica {
+  state: "serving" | "draining" | "off" = "serving"
+  inFlight = 0
+  /** What the clients of open connections do when they break. */
+  readonly connections = new Set<() => void>()
+  /** The clock of the background loops, which sleep on while there is nothing to do. */
+  readonly idle: IdleClock
+  private readonly scope = Scope.makeUnsafe()
+  private readonly context: Context.Context<Needs>
+  private readonly app: App
+  private readonly links: Links
+
+  constructor(around: Surroundings, links: Links, chance: Chance, skewMs: (now: number) => number) {
+    const { agenda } = around
+    const isOff = () => this.state === "off"
+    const clock = clockOf(agenda, { skewMs, isOff })
+    this.links = links
+    this.idle = new IdleClock(agenda, clock, isOff)
+    const context = machineContext(agenda, clock).pipe(
+      Context.add(References.MinimumLogLevel, "None"),
+      Context.add(Random.Random, randomOf(chance)),
+      Context.add(StoreClock, { skewMs: () => -Math.round(skewMs(agenda.now)) })
+    )
+    const services = buildNow(
+      agenda,
+      servicesOf(around, links, chance, { context, idle: this.idle }),
+      this.scope,
+      context
+    )
+    this.context = Context.merge(context, services)
+    this.app = runNow(agenda, Scope.provide(makeApp(), this.scope), this.context)
+  }
+
+  /** Serves a request. The fiber ends with the answer's last byte; its interruption is the client's leaving. */
+  serve(incoming: Incoming, answer: Answer): Fiber.Fiber<void> {
+    this.inFlight++
+    const handled = HttpEffect.toHandled(this.app, (_, response) => write(response, answer))
+    const fiber = Effect.runForkWith(this.context)(
+      Effect.provideService(handled, HttpServerRequest.HttpServerRequest, toRequest(incoming))
+    )
+    fiber.addObserver(() => {
+      this.inFlight--
+    })
+    return fiber
+  }
+
+  /** Dies as by SIGKILL: no fiber of it wakes up again, and what it has sent arrives all the same. */
+  crash(): void {
+    this.state = "off"
+    for (const link of Object.values(this.links)) link.isGone = true
+    for (const broken of [...this.connections]) broken()
+    this.connections.clear()
+  }
+
+  /** Ends as by SIGTERM: it takes nothing new, answers what it has, and closes its services. */
+  stop(done: () => void): void {
+    this.state = "draining"
+    const end = Effect.gen({ self: this }, function* () {
+      while (this.inFlight > 0) yield* Effect.sleep(100)
+      yield* Scope.close(this.scope, Exit.void)
+    })
+    Effect.runForkWith(this.context)(end).addObserver(() => {
+      this.crash()
+      done()
+    })
+  }
+}

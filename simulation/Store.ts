@@ -1,0 +1,126 @@
+import { type Context, Effect, type Exit, Layer, Scope } from "effect"
+import { AccessTokens } from "../src/services/AccessTokens.ts"
+import { Accounts } from "../src/services/Accounts.ts"
+import { Audit } from "../src/services/Audit.ts"
+import { BillingBooks } from "../src/services/BillingBooks.ts"
+import { ConnectedApps } from "../src/services/ConnectedApps.ts"
+import { EventBooks } from "../src/services/EventBooks.ts"
+import { Ids } from "../src/services/Ids.ts"
+import { KeyStore } from "../src/services/KeyStore.ts"
+import { Ledger } from "../src/services/Ledger.ts"
+import { QueryLog } from "../src/services/QueryLog.ts"
+import { Sessions } from "../src/services/Sessions.ts"
+import * as AccountsMemory from "../src/testing/AccountsMemory.ts"
+import * as AuditMemory from "../src/testing/AuditMemory.ts"
+import * as BillingBooksMemory from "../src/testing/BillingBooksMemory.ts"
+import * as EventBooksMemory from "../src/testing/EventBooksMemory.ts"
+import * as KeyStoreMemory from "../src/testing/KeyStoreMemory.ts"
+import * as LedgerMemory from "../src/testing/LedgerMemory.ts"
+import { MemoryStore } from "../src/testing/MemoryStore.ts"
+import * as QueryLogMemory from "../src/testing/QueryLogMemory.ts"
+import * as SessionsMemory from "../src/testing/SessionsMemory.ts"
+import { type Agenda, clockOf, machineContext } from "./Agenda.ts"
+import type { Chance } from "./Chance.ts"
+import type { Server } from "./Network.ts"
+import { snapshot } from "./snapshot.ts"
+
+/** Identifiers of one machine, drawn from its chance. */
+export const idsOf = (chance: Chance): Ids["Service"] => ({
+  make: (prefix) => Effect.sync(() => prefix + chance.hex(32)),
+  requestId: Effect.sync(() => uuidOf(chance)),
+  entropy: (count) => Effect.sync(() => chance.bytes(count))
+})
+
+export const uuidOf = (chance: Chance): string => {
+  const hex = chance.hex(32)
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-4${hex.slice(13, 16)}-a${hex.slice(17, 20)}-${hex.slice(20)}`
+}
+
+const services = Layer.mergeAll(
+  AuditMemory.layer,
+  BillingBooksMemory.layer,
+  EventBooksMemory.layer,
+  KeyStoreMemory.layer,
+  LedgerMemory.layer(),
+  QueryLogMemory.layer,
+  SessionsMemory.layer
+).pipe(Layer.provideMerge(AccountsMemory.layer), Layer.provideMerge(MemoryStore.layer))
+
+/** The services that the store answers for all replicas. */
+export const storeServices = [
+  AccessTokens,
+  Accounts,
+  Audit,
+  BillingBooks,
+  ConnectedApps,
+  EventBooks,
+  KeyStore,
+  Ledger,
+  QueryLog,
+  Sessions
+] as const
+
+export type StoreServices = Layer.Success<typeof services> | Ids
+
+/** Runs an effect on simulated time that does not wait for any. */
+export const runNow = <A, E, R>(agenda: Agenda, effect: Effect.Effect<A, E, R>, context: Context.Context<R>): A => {
+  let exit: Exit.Exit<A, E> | undefined
+  Effect.runForkWith(context)(effect).addObserver((it) => {
+    exit = it
+  })
+  agenda.drain()
+  if (exit === undefined) throw new Error("this waits for something that is not ready")
+  if (exit._tag === "Failure") throw new Error("this failed", { cause: exit.cause })
+  return exit.value
+}
+
+/** Builds a layer on simulated time. */
+export const buildNow = <A, E>(
+  agenda: Agenda,
+  layer: Layer.Layer<A, E>,
+  scope: Scope.Scope,
+  context: Context.Context<never>
+): Context.Context<A> => runNow(agenda, Layer.buildWithScope(Layer.fresh(layer), scope), context)
+
+/** The store of all replicas: one machine with a clock that is right, which may freeze, or crash and lose its last moments. */
+export class Store implements Server {
+  readonly context: Context.Context<StoreServices>
+  readonly memory: MemoryStore["Service"]
+  private readonly machine: Context.Context<never>
+  /** True while a fault has it: one at a time. */
+  isBusy = false
+  private frozen: Array<(isRun: boolean) => void> | undefined
+
+  constructor(agenda: Agenda, chance: Chance) {
+    this.machine = machineContext(agenda, clockOf(agenda))
+    const layer = services.pipe(Layer.provideMerge(Layer.succeed(Ids, idsOf(chance))))
+    this.context = buildNow(agenda, layer, Scope.makeUnsafe(), this.machine)
+    this.memory = Effect.runSync(Effect.provide(MemoryStore, this.context))
+  }
+
+  run<A, E>(effect: Effect.Effect<A, E>, done: (exit: Exit.Exit<A, E> | undefined) => void): void {
+    if (this.frozen === undefined) Effect.runForkWith(this.machine)(effect).addObserver(done)
+    else this.frozen.push((isRun) => (isRun ? this.run(effect, done) : done(undefined)))
+  }
+
+  /** Runs an effect of the operator or of a check, who stand beside the store. */
+  now<A, E>(effect: Effect.Effect<A, E, StoreServices>): Exit.Exit<A, E> {
+    return Effect.runSyncExitWith(this.machine)(Effect.provide(effect, this.context))
+  }
+
+  freeze(): void {
+    this.frozen ??= []
+  }
+
+  /** Goes on. What waited is run, or lost where the machine crashed. */
+  thaw(isCrash = false): void {
+    const waiting = this.frozen ?? []
+    this.frozen = undefined
+    for (const end of waiting) end(!isCrash)
+  }
+
+  /** Remembers everything that is stored. The function that is returned brings it back. */
+  snapshot(): () => void {
+    return snapshot(this.memory)
+  }
+}

@@ -1,0 +1,195 @@
+import { spawn } from "node:child_process"
+import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+
+const root = join(import.meta.dirname, "..")
+
+/** A mistake that an engineer could make: one text of the sources, and what it becomes. */
+export interface Mutation {
+  readonly name: string
+  readonly file: string
+  readonly from: string
+  readonly to: string
+}
+
+const refunds = "src/testing/BillingBooksMemory.ts"
+const ledger = "src/testing/LedgerMemory.ts"
+const limiter = "src/layers/memory/RateLimiterMemory.ts"
+
+export const mutations: ReadonlyArray<Mutation> = [
+  { name: "the window ends a millisecond late", file: limiter, from: "+ windowMs <= now", to: "+ windowMs < now" },
+  { name: "one request too many a minute", file: limiter, from: "log.count < limit", to: "log.count <= limit" },
+  { name: "denied requests count", file: limiter, from: "if (admitted) log.add(now)", to: "log.add(now)" },
+  {
+    name: "a limit of half as many requests",
+    file: "src/domain/Plan.ts",
+    from: "concurrency * 60",
+    to: "concurrency * 30"
+  },
+  {
+    name: "a cache key without the locale",
+    file: "src/services/ResultCache.ts",
+    from: "request.geo, request.locale,",
+    to: "request.geo,"
+  },
+  { name: "a give-back that is lost", file: ledger, from: "  stored.allowance.used -= toQuota\n", to: "" },
+  {
+    name: "what comes back fills the quota first",
+    file: "src/domain/Account.ts",
+    from: "Math.min(unspent, hold.fromBalance)",
+    to: "Math.max(0, unspent - hold.fromQuota)"
+  },
+  {
+    name: "packs are spent first",
+    file: "src/domain/Account.ts",
+    from: "Math.min(credits, remaining(allowance))",
+    to: "Math.max(0, credits - allowance.balance)"
+  },
+  {
+    name: "a cycle on the 31st that drifts to the 28th",
+    file: "src/domain/Plan.ts",
+    from: "end: renewal(start, count + 1)",
+    to: "end: renewal(DateTime.makeUnsafe(renewal(start, count)), 1)"
+  },
+  { name: "holds that never end", file: ledger, from: "expiresAt <= now)", to: "expiresAt <= 0)" },
+  {
+    name: "an answer that is not kept under its key",
+    file: ledger,
+    from: "  if (charge > 0 && use?.holdId === hold.id) use.answer = answer?.text\n",
+    to: ""
+  },
+  {
+    name: "failed searches are free",
+    file: "src/services/Dispatch.ts",
+    from: 'credits: principal._tag === "demo" ? 0 : 1',
+    to: 'credits: principal._tag === "demo" || Result.isFailure(answer) ? 0 : 1'
+  },
+  {
+    name: "a row is written before it is charged",
+    file: "src/services/Bulk.ts",
+    from: "const settlement = hold.settlePart(row.entry)",
+    to: "const settlement = Effect.asVoid(Effect.forkDetach(hold.settlePart(row.entry)))"
+  },
+  {
+    name: "a revoked key that works",
+    file: "src/testing/KeyStoreMemory.ts",
+    from: "revokedAt === undefined || revokedAt > now\n",
+    to: "revokedAt === undefined || revokedAt > 0 * now\n"
+  },
+  {
+    name: "a suspended account that works",
+    file: "src/services/Credentials.ts",
+    from: "principal.account.suspendedAt === undefined",
+    to: "principal.account.createdAt >= 0"
+  },
+  {
+    name: "a header of the quota after the search",
+    file: "src/http/headers.ts",
+    from: "String(before.used)",
+    to: "String(before.used + creditsUsed)"
+  },
+  {
+    name: "a trial for each account of an address",
+    file: "src/testing/MemoryStore.ts",
+    from: "account.email}` : account.id",
+    to: "account.id}` : account.id"
+  },
+  {
+    name: "a refund taken twice",
+    file: refunds,
+    from: "  booked.order = { ...booked.order, takenBack: due }\n",
+    to: ""
+  },
+  {
+    name: "an order granted with each reading",
+    file: refunds,
+    from: "if (granted > 0 && (before?.granted ?? 0) === 0)",
+    to: "if (granted > 0)"
+  },
+  {
+    name: "a refund rounded in the customer's favour",
+    file: "src/domain/Purchase.ts",
+    from: "Math.ceil((credits * refundedCents) / netCents)",
+    to: "Math.floor((credits * refundedCents) / netCents)"
+  },
+  {
+    name: "an upgrade that gives the whole quota at once",
+    file: "src/domain/Purchase.ts",
+    from: "quota + Math.floor((difference * left) / length)",
+    to: "quota + difference"
+  },
+  {
+    name: "owed credits that are forgotten",
+    file: "src/testing/credits.ts",
+    from: "const settled = Math.min(stored.owed, credits)",
+    to: "const settled = Math.min(stored.owed, 0)"
+  },
+  {
+    name: "a sweep that does not ask for refunds",
+    file: "src/services/Reconciler.ts",
+    from: "alsoRefunds ? yield* provider.refundedSince(since) : []",
+    to: "alsoRefunds ? [] : []"
+  },
+  {
+    name: "no grace for a renewal that is not paid",
+    file: "src/domain/Subscription.ts",
+    from: "(pastDueAt ?? period.start) + graceMs",
+    to: "(pastDueAt ?? period.start) + 0 * graceMs"
+  }
+]
+
+/** A copy of the sources with the mistake in it. A mistake that does not fit the sources any more is an error. */
+const copyWith = ({ file, from, name, to }: Mutation): string => {
+  const directory = mkdtempSync(join(tmpdir(), "quarry-mutation-"))
+  for (const room of ["src", "simulation", "package.json"])
+    cpSync(join(root, room), join(directory, room), { recursive: true })
+  symlinkSync(join(root, "node_modules"), join(directory, "node_modules"))
+  const path = join(directory, file)
+  const parts = readFileSync(path, "utf8").split(from)
+  if (parts.length !== 2) throw new Error(`"${name}" must fit once into ${file}, and fits ${parts.length - 1} times`)
+  writeFileSync(path, parts.join(to))
+  return directory
+}
+
+const limitSeconds = 60
+
+interface Found {
+  /** The promise that was broken; undefined where none was. */
+  readonly promise: string | undefined
+  /** CPU time of the simulation, which other work on the machine does not change much. */
+  readonly cpuSeconds: number
+  readonly seconds: number
+}
+
+const tryMutation = async (mutation: Mutation): Promise<Found> => {
+  const directory = copyWith(mutation)
+  const size = ["--seed", "1", "--customers", "50", "--days", "120", "--requests", "300"]
+  const args = ["simulation/main.ts", ...size, "--seconds", String(limitSeconds), "--no-shrink"]
+  const startedAt = performance.now()
+  const child = spawn(process.execPath, args, { cwd: directory, stdio: ["ignore", "pipe", "inherit"] })
+  let output = ""
+  child.stdout.on("data", (chunk) => {
+    output += chunk
+  })
+  const code = await new Promise((resolve) => child.once("close", resolve))
+  rmSync(directory, { recursive: true })
+  const [, cpu, promise] = /breaks a promise after ([\d.]+) s of CPU: (.*)/.exec(output) ?? []
+  if (code !== 0 && promise === undefined) throw new Error(`"${mutation.name}" did not run: ${output}`)
+  return { promise, cpuSeconds: Number(cpu), seconds: (performance.now() - startedAt) / 1_000 }
+}
+
+/** Tries each mistake. True where all of them are found. */
+export const checkMutations = async (only?: string): Promise<boolean> => {
+  const chosen = mutations.filter(({ name }) => only === undefined || name.includes(only))
+  let missed = 0
+  for (const mutation of chosen) {
+    const { cpuSeconds, promise, seconds } = await tryMutation(mutation)
+    if (promise === undefined) missed++
+    console.log(
+      `${mutation.name}: ${promise?.slice(0, 60) ?? "NOT FOUND"} (${cpuSeconds} s of CPU, ${seconds.toFixed(1)} s)`
+    )
+  }
+  console.log(`${chosen.length - missed} of ${chosen.length} mistakes were found`)
+  return missed === 0
+}

@@ -1,0 +1,71 @@
+import { Cause } from "effect"
+import { Auditor, Broken } from "./Auditor.ts"
+import { live, peopleOf } from "./Customers.ts"
+import { faults } from "./Faults.ts"
+import { operator } from "./Operator.ts"
+import { Payments } from "./Payments.ts"
+import { dayMs, type Options, World } from "./World.ts"
+
+export interface Report {
+  readonly options: Options
+  readonly digest: string
+  readonly events: number
+  readonly lines: number
+  readonly requests: number
+  readonly tail: ReadonlyArray<string>
+  readonly checks: ReadonlyMap<string, number>
+  readonly failure: string | undefined
+}
+
+/** Runs one simulation to its end, or to the first promise that is broken. */
+export const simulate = async (options: Options): Promise<Report> => {
+  const auditor = new Auditor()
+  const world = new World(options, auditor.watch)
+  auditor.attach(world)
+  const { agenda, trace } = world
+  let failure: string | undefined
+  const fail = (cause: unknown) => {
+    const error = Cause.isCause(cause) ? Cause.squash(cause) : cause
+    failure ??=
+      error instanceof Broken ? error.message : error instanceof Error ? (error.stack ?? error.message) : String(error)
+  }
+  const people = peopleOf(world, auditor)
+  const payments = new Payments(world, auditor)
+  world.act(payments.year, fail)
+  world.act(operator(world, auditor, people), fail)
+  for (const person of people) world.act(live(person, payments), fail)
+  const every = (ms: number, look: () => void): void => {
+    agenda.after(ms, () => {
+      look()
+      every(ms, look)
+    })
+  }
+  every(600_000, () => {
+    auditor.resolve()
+    if (world.isCalm) auditor.judgeHolds()
+  })
+  every(dayMs, () => auditor.compare())
+  // The sweeps of midnight are over by then.
+  agenda.after(2_400_000, () => every(dayMs, () => payments.judge(people)))
+  options.script?.(world)
+  if (options.faults) world.act(faults(world, auditor), fail)
+  const maxEvents = options.maxEvents ?? Number.POSITIVE_INFINITY
+  try {
+    await agenda.runUntil(world.endAt, () => {
+      if (auditor.broken !== undefined) fail(auditor.broken)
+      return failure === undefined && agenda.count < maxEvents
+    })
+  } catch (error) {
+    fail(error)
+  }
+  return {
+    options,
+    digest: trace.digest(),
+    events: agenda.count,
+    lines: trace.count,
+    requests: auditor.checks.get("R2 X-Request-Id") ?? 0,
+    tail: trace.tail,
+    checks: auditor.checks,
+    failure
+  }
+}

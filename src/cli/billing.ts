@@ -1,0 +1,83 @@
+import { Effect, type Layer, Option } from "effect"
+import { Command, Flag } from "effect/cli"
+import { Accounts } from "../services/Accounts.ts"
+import type { Audit } from "../services/Audit.ts"
+import { BillingBooks } from "../services/BillingBooks.ts"
+import type { PaymentProvider } from "../services/PaymentProvider.ts"
+import { type Drift, Reconciler } from "../services/Reconciler.ts"
+import type { AppConfig } from "../settings/Settings.ts"
+import { audited, recordFirst } from "./audited.ts"
+import { check } from "./billing/check.ts"
+import { show } from "./billing/show.ts"
+import { accountId, reason } from "./flags.ts"
+import { CommandFailed, print, table } from "./Output.ts"
+
+const driftJson = ({ accountId, kind, objectId }: Drift) => ({
+  kind,
+  account_id: accountId ?? null,
+  object_id: objectId
+})
+
+const reconcile = Command.make(
+  "reconcile",
+  {
+    account: Flag.String("account").pipe(
+      Flag.withDescription("Only this account: acc_…. Without it, everything that the provider has"),
+      Flag.optional
+    )
+  },
+  Effect.fn(function* (input) {
+    const reconciler = yield* Reconciler
+    const account = Option.getOrUndefined(input.account)
+    // Each object has a transaction of its own, so that what is done before a failure stays done.
+    yield* recordFirst({ command: "billing reconcile", subject: account })
+    const drifts = yield* (account === undefined ? reconciler.sweep("changed") : reconciler.bringAccount(account)).pipe(
+      Effect.catchTag("ProviderUnavailable", ({ reason }) =>
+        Effect.fail(new CommandFailed({ message: `The payment provider did not answer: ${reason}. Nothing is lost.` }))
+      )
+    )
+    yield* print(
+      { repaired: drifts.map(driftJson) },
+      drifts.length === 0
+        ? ["The books agree with the payment provider. Nothing was missed."]
+        : table([["MISSED", "ACCOUNT", "OBJECT"], ...drifts.map((it) => [it.kind, it.accountId ?? "", it.objectId])])
+    )
+  })
+).pipe(Command.withDescription("Bring the books to what the payment provider says, now"))
+
+const unblock = Command.make(
+  "unblock",
+  { account: accountId("account"), reason: reason.pipe(Flag.withDescription("Why, for the audit")) },
+  Effect.fn(function* (input) {
+    const account = yield* Effect.flatMap(Accounts, (accounts) => accounts.byId(input.account))
+    const books = yield* BillingBooks
+    const wasBlocked = yield* audited(books.unblock(account.id), () => ({
+      command: "billing unblock",
+      subject: account.id,
+      arguments: { reason: input.reason }
+    }))
+    yield* print({ account_id: account.id, unblocked: wasBlocked }, [
+      wasBlocked ? `${account.id} can buy again.` : `${account.id} was not blocked.`
+    ])
+  })
+).pipe(Command.withDescription("Let an account buy again after a lost dispute"))
+
+type Storage = Accounts | AppConfig | Audit | BillingBooks
+
+/** The layers of the commands, of which each opens no more than it needs. */
+interface Layers<E, R> {
+  readonly paymentProvider: Layer.Layer<PaymentProvider, E, R>
+  readonly reconciler: Layer.Layer<Storage | Reconciler, E, R>
+  readonly storage: Layer.Layer<Storage, E, R>
+}
+
+export const billing = <E, R>({ paymentProvider, reconciler, storage }: Layers<E, R>) =>
+  Command.make("billing").pipe(
+    Command.withDescription("Payments: what accounts have bought at the payment provider"),
+    Command.withSubcommands([
+      check.pipe(Command.provide(paymentProvider)),
+      show.pipe(Command.provide(storage)),
+      reconcile.pipe(Command.provide(reconciler)),
+      unblock.pipe(Command.provide(storage))
+    ])
+  )

@@ -1,0 +1,124 @@
+import type { BillingSync, CheckoutRequest, PackOrder, PlanChange } from "../../domain/BillingRequest.ts"
+import type { BulkRequest } from "../../domain/BulkRequest.ts"
+import type { BulkResult } from "../../domain/BulkResult.ts"
+import type { ApiKeyChange, KeyRotation, NewKey } from "../../domain/NewKey.ts"
+import type { SearchResult } from "../../domain/SearchResult.ts"
+import type { EventSettingsChange, NewWebhook, SecretRotation, WebhookChange } from "../../domain/WebhookRequest.ts"
+import type { ConnectedApps, Sessions } from "../../http/groups/AccessGroup.ts"
+import type { Account } from "../../http/groups/AccountGroup.ts"
+import type { BillingState, ChangedPlan, Checkout, PackCheckout, Portal } from "../../http/groups/BillingGroup.ts"
+import type { ApiKey, ApiKeys, IssuedApiKey } from "../../http/groups/KeysGroup.ts"
+import type { LoggedQuery, QueryHistory, RecentQueries, Usage } from "../../http/groups/UsageGroup.ts"
+import type {
+  IssuedWebhook,
+  Webhook,
+  WebhookDeliveries,
+  WebhookDelivery,
+  WebhookList,
+  WebhookSettings
+} from "../../http/groups/WebhooksGroup.ts"
+
+/**
+ * The routes that the dashboard uses, by method and path as openapi.json has them: a test compares the two. The shapes
+ * are those of the API's definition, as they are on the wire.
+ */
+
+type Wire<S extends { readonly Encoded: unknown }> = S["Encoded"]
+
+/** Undefined parameters are left out of the address. */
+export type Query = Readonly<Record<string, string | number | undefined>>
+
+interface Route {
+  readonly answer: unknown
+  readonly params?: Readonly<Record<string, string>>
+  readonly query?: Query
+  readonly body?: object
+}
+
+interface Returns<Answer> {
+  readonly answer: Answer
+}
+
+interface Reads<Answer> extends Returns<Answer> {
+  readonly query?: Query
+}
+
+interface Takes<Answer, Body extends object> extends Returns<Answer> {
+  readonly body: Body
+}
+
+interface Id {
+  readonly params: { readonly id: string }
+}
+
+interface Credentials {
+  readonly email: string
+  readonly password: string
+}
+
+/** An answer that nothing reads. */
+type Nothing = unknown
+
+export interface Routes {
+  "GET /v1/me": Returns<Wire<typeof Account>>
+  "GET /v1/usage": Reads<Wire<typeof Usage>>
+  "GET /v1/query": Reads<Wire<typeof SearchResult>>
+  "POST /v1/bulk": Takes<Wire<typeof BulkResult>, Wire<typeof BulkRequest>>
+  "GET /v1/query/recent": Reads<Wire<typeof RecentQueries>>
+  "GET /v1/query/history": Reads<Wire<typeof QueryHistory>>
+  "GET /v1/api-keys": Returns<Wire<typeof ApiKeys>>
+  "POST /v1/api-keys": Takes<Wire<typeof IssuedApiKey>, Wire<typeof NewKey>>
+  "PATCH /v1/api-keys/{id}": Takes<Wire<typeof ApiKey>, Wire<typeof ApiKeyChange>> & Id
+  "POST /v1/api-keys/{id}/rotate": Takes<Wire<typeof IssuedApiKey>, Wire<typeof KeyRotation>> & Id
+  "DELETE /v1/api-keys/{id}": Returns<Nothing> & Id
+  "GET /v1/sessions": Returns<Wire<typeof Sessions>>
+  "DELETE /v1/sessions/{session_id}": Returns<Nothing> & { readonly params: { readonly session_id: string } }
+  "GET /v1/apps": Returns<Wire<typeof ConnectedApps>>
+  "DELETE /v1/apps/{app_id}": Returns<Nothing> & { readonly params: { readonly app_id: string } }
+  "GET /v1/account/export": Returns<Nothing>
+  "GET /v1/billing": Returns<Wire<typeof BillingState>>
+  "POST /v1/billing/checkout": Takes<Wire<typeof Checkout>, Wire<typeof CheckoutRequest>>
+  "POST /v1/billing/plan": Takes<Wire<typeof ChangedPlan>, Wire<typeof PlanChange>>
+  "POST /v1/billing/packs": Takes<Wire<typeof PackCheckout>, Wire<typeof PackOrder>>
+  "POST /v1/billing/portal": Returns<Wire<typeof Portal>>
+  "POST /v1/billing/sync": Takes<Wire<typeof BillingState>, Wire<typeof BillingSync>>
+  "GET /v1/webhooks": Returns<Wire<typeof WebhookList>>
+  "POST /v1/webhooks": Takes<Wire<typeof IssuedWebhook>, Wire<typeof NewWebhook>>
+  "GET /v1/webhooks/settings": Returns<Wire<typeof WebhookSettings>>
+  "PATCH /v1/webhooks/settings": Takes<Wire<typeof WebhookSettings>, Wire<typeof EventSettingsChange>>
+  "PATCH /v1/webhooks/{id}": Takes<Wire<typeof Webhook>, Wire<typeof WebhookChange>> & Id
+  "DELETE /v1/webhooks/{id}": Returns<Nothing> & Id
+  "POST /v1/webhooks/{id}/test": Returns<Wire<typeof WebhookDelivery>> & Id
+  "POST /v1/webhooks/{id}/rotate": Takes<Wire<typeof IssuedWebhook>, Wire<typeof SecretRotation>> & Id
+  "GET /v1/webhooks/{id}/deliveries": Reads<Wire<typeof WebhookDeliveries>> & Id
+  "POST /v1/webhooks/{id}/deliveries/{delivery}/redeliver": Returns<Wire<typeof WebhookDelivery>> & {
+    readonly params: { readonly id: string; readonly delivery: string }
+  }
+  "DELETE /v1/account": Returns<Nothing>
+  "POST /api/auth/sign-in/email": Takes<Nothing, Credentials>
+  "POST /api/auth/sign-up/email": Takes<
+    { readonly token: string | null },
+    Credentials & { readonly name: string; readonly callbackURL?: string }
+  >
+  "POST /api/auth/sign-in/social": Takes<
+    { readonly url: string },
+    { readonly provider: string; readonly callbackURL: string; readonly errorCallbackURL: string }
+  >
+  "POST /api/auth/change-password": Takes<Nothing, { readonly currentPassword: string; readonly newPassword: string }>
+  "POST /api/auth/revoke-sessions": Takes<Nothing, Record<string, never>>
+  "POST /api/auth/sign-out": Takes<Nothing, Record<string, never>>
+  "POST /api/auth/request-password-reset": Takes<Nothing, { readonly email: string; readonly redirectTo: string }>
+}
+
+export type RouteName = keyof Routes
+
+/** An entry of the log. */
+export type LoggedSearch = Wire<typeof LoggedQuery>
+
+export type Answer<R extends RouteName> = Routes[R]["answer"]
+
+/** The inputs of a route: `params`, `query` and `body`, as far as it has them. */
+export type Input<R extends RouteName> = Omit<Routes[R], "answer"> & { readonly signal?: AbortSignal }
+
+/** Holds every entry of the table to the form of a route. */
+export type Checked = { readonly [R in RouteName]: Routes[R] extends Route ? true : never }

@@ -1,0 +1,93 @@
+import type { Answer } from "./api/routes.ts"
+import { formatDayAndYear, formatNumber, plural } from "./format.ts"
+
+/** The bounds of a key: as text of a form, as the body of a request, and in words. */
+
+type Key = Answer<"GET /v1/api-keys">["api_keys"][number]
+type Budget = NonNullable<Key["budget"]>
+
+/** The bounds as the fields of the form have them. */
+export interface BoundsText {
+  /** A moment of this browser's time zone; empty where the key does not expire. */
+  readonly expires: string
+  readonly credits: string
+  readonly period: string
+  /** Networks with spaces or commas between them. */
+  readonly networks: string
+  /** None where all may be used. */
+  readonly targets: ReadonlyArray<string>
+}
+
+export const periodOptions: ReadonlyArray<{ readonly value: Budget["period"]; readonly text: string }> = [
+  { value: "month", text: "each month (UTC)" },
+  { value: "day", text: "each day (UTC)" },
+  { value: "life", text: "in all" }
+]
+
+const toLocal = (iso: string): string => {
+  const at = new Date(iso)
+  return new Date(at.getTime() - at.getTimezoneOffset() * 60_000).toISOString().slice(0, 16)
+}
+
+/** The text of a key's bounds, or of a new key's. */
+export const textOf = (key: Key | undefined): BoundsText => ({
+  expires: key?.expires_at ? toLocal(key.expires_at) : "",
+  credits: key?.budget ? String(key.budget.credits) : "",
+  period: key?.budget?.period ?? "month",
+  networks: key?.networks?.join(" ") ?? "",
+  targets: key?.targets ?? []
+})
+
+export const readText = (form: HTMLFormElement): BoundsText => {
+  const data = new FormData(form)
+  const text = (name: string): string => String(data.get(name) ?? "").trim()
+  return {
+    expires: text("expires"),
+    credits: text("credits"),
+    period: text("period"),
+    networks: text("networks"),
+    targets: data.getAll("targets").map(String)
+  }
+}
+
+const listOf = (text: string): ReadonlyArray<string> => text.split(/[\s,]+/).filter((item) => item !== "")
+
+/**
+ * The body of a request that changes one into the other. What is the same is left out, because a moment loses its seconds
+ * in a form.
+ */
+export const changeOf = (before: BoundsText, after: BoundsText) => {
+  const isSameBudget = before.credits === after.credits && (after.credits === "" || before.period === after.period)
+  // The API judges what it does not know, and its message is shown.
+  const period = after.period as Budget["period"]
+  const targets = after.targets as NonNullable<Key["targets"]>
+  return {
+    ...(before.expires === after.expires
+      ? {}
+      : { expires_at: after.expires === "" ? null : new Date(after.expires).toISOString() }),
+    ...(isSameBudget ? {} : { budget: after.credits === "" ? null : { credits: Number(after.credits), period } }),
+    ...(before.networks === after.networks ? {} : { networks: after.networks === "" ? null : listOf(after.networks) }),
+    ...(before.targets.join() === after.targets.join() ? {} : { targets: targets.length === 0 ? null : targets })
+  }
+}
+
+const periodWords: Readonly<Record<Budget["period"], string>> = { day: "today", month: "this month", life: "in all" }
+
+/** A line for each bound, for a person. */
+export const describeBounds = ({ budget, expires_at: expires, networks, targets }: Key): ReadonlyArray<string> => [
+  ...(expires === null
+    ? []
+    : [
+        Date.parse(expires) > Date.now() ? `until ${formatDayAndYear(expires)}` : `expired ${formatDayAndYear(expires)}`
+      ]),
+  ...(budget === null
+    ? []
+    : [`${formatNumber(budget.spent)} of ${plural(budget.credits, "credit")} ${periodWords[budget.period]}`]),
+  ...(targets === null ? [] : [targets.join(", ")]),
+  ...(networks === null
+    ? []
+    : [`from ${networks.length > 2 ? plural(networks.length, "network") : networks.join(", ")}`])
+]
+
+/** True for a key that opens the account: a rotated one does until its grace ends. */
+export const isOpen = ({ revoked_at: at }: Key): boolean => at === null || Date.parse(at) > Date.now()

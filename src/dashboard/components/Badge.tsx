@@ -1,0 +1,17 @@
+export interface BadgeProps {
+  readonly text: string
+  readonly kind?: "ok" | "bad" | "slow" | "plain"
+}
+
+export const Badge = ({ kind = "plain", text }: BadgeProps) => <span class={`badge ${kind}`}>{text}</span>
+
+/** The outcome of a search in words. */
+export const outcomes = {
+  ok: { text: "ok", kind: "ok" },
+  upstream_error: { text: "failed", kind: "bad" },
+  upstream_timeout: { text: "timed out", kind: "slow" }
+} as const
+
+export const OutcomeBadge = ({ outcome }: { readonly outcome: keyof typeof outcomes }) => (
+  <Badge {...outcomes[outcome]} />
+)

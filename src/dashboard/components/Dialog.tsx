@@ -1,0 +1,100 @@
+import type { ComponentChildren } from "preact"
+import { useEffect, useId, useRef, useState } from "preact/hooks"
+import { Button } from "./Button.tsx"
+import { Field } from "./Field.tsx"
+import { Icon } from "./Icon.tsx"
+
+export interface DialogProps {
+  readonly title: string
+  readonly children: ComponentChildren
+  readonly onClose: () => void
+  /** True while nothing but an explicit action may close it, such as for a secret that is shown once. */
+  readonly isSticky?: boolean
+}
+
+/** A modal dialog of the browser's own: it keeps the focus inside, and gives it back when it closes. */
+export const Dialog = ({ children, isSticky = false, onClose, title }: DialogProps) => {
+  const dialog = useRef<HTMLDialogElement>(null)
+  const id = useId()
+  useEffect(() => {
+    const opener = document.activeElement
+    dialog.current?.showModal()
+    return () => {
+      if (opener instanceof HTMLElement) opener.focus()
+    }
+  }, [])
+  return (
+    <dialog
+      ref={dialog}
+      aria-labelledby={id}
+      onCancel={(event) => {
+        event.preventDefault()
+        if (!isSticky) onClose()
+      }}
+      // A browser closes a dialog at the second Escape in a row, whatever the page says.
+      onClose={onClose}
+    >
+      <header>
+        <h2 id={id}>{title}</h2>
+        {!isSticky && (
+          <Button kind="quiet" small label="Close" onClick={onClose}>
+            <Icon name="close" />
+          </Button>
+        )}
+      </header>
+      {children}
+    </dialog>
+  )
+}
+
+export interface ConfirmDialogProps {
+  readonly title: string
+  /** A sentence for each thing that ends. */
+  readonly children: ComponentChildren
+  /** The name that the person types to confirm. Undefined asks for none. */
+  readonly name?: string | undefined
+  readonly action: string
+  readonly busy: boolean
+  readonly error?: string | undefined
+  readonly onConfirm: () => void
+  readonly onClose: () => void
+}
+
+/** Asks before something ends for good: it says what ends, and wants the name of it. */
+export const ConfirmDialog = (props: ConfirmDialogProps) => {
+  const { action, busy, children, error, name, onClose, onConfirm, title } = props
+  const [typed, setTyped] = useState("")
+  const isConfirmed = name === undefined || typed.trim() === name
+  return (
+    <Dialog title={title} onClose={onClose}>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault()
+          if (isConfirmed && !busy) onConfirm()
+        }}
+      >
+        <div class="prose">{children}</div>
+        {name !== undefined && (
+          <Field
+            label={`Type ${name} to confirm`}
+            name="confirmation"
+            value={typed}
+            onInput={setTyped}
+            input={{ autocomplete: "off", spellcheck: false, required: true }}
+          />
+        )}
+        {error && (
+          <p class="notice" role="alert">
+            {error}
+          </p>
+        )}
+        <div class="actions">
+          <Button onClick={onClose}>Cancel</Button>
+          <Button kind="danger" type="submit" busy={busy} disabled={!isConfirmed}>
+            {action}
+          </Button>
+        </div>
+      </form>
+    </Dialog>
+  )
+}

@@ -1,0 +1,58 @@
+import { call } from "../api/client.ts"
+import { type IdentityProvider, identityProviders } from "../facts.ts"
+import { home, ownPlace, place } from "../router.ts"
+import { useForm } from "../useForm.ts"
+import { Button } from "./Button.tsx"
+import { PageHeader } from "./PageHeader.tsx"
+
+/** Parts of the pages for somebody who is not signed in. */
+
+/** The page to go on to after the sign-in. */
+export const nextOf = (): string => ownPlace(place.value.query.get("next"))
+
+/** The address of another page of this kind, with the page to go on to. */
+export const otherEntry = (name: "sign-in" | "sign-up" | "forgot-password"): string => {
+  const next = place.value.query.get("next")
+  return `${home}/${name}${next === null ? "" : `?${new URLSearchParams({ next })}`}`
+}
+
+export const EntryHeading = ({ lead, title }: { readonly title: string; readonly lead?: string }) => (
+  <PageHeader title={title} lead={lead} />
+)
+
+export const Notice = ({ text }: { readonly text: string }) => (
+  <p class="notice" role="alert">
+    {text}
+  </p>
+)
+
+const providerNames: Readonly<Record<IdentityProvider, string>> = { google: "Google", github: "GitHub" }
+
+/** Buttons that lead to the identity providers of this deployment; nothing where it has none. */
+export const ProviderButtons = () => {
+  const { busy, error, run } = useForm()
+  if (identityProviders.length === 0) return null
+  const start = (provider: IdentityProvider): void =>
+    run(
+      () =>
+        call("POST /api/auth/sign-in/social", {
+          body: { provider, callbackURL: nextOf(), errorCallbackURL: `${home}/sign-in?failed=${provider}` }
+        }),
+      ({ url }) => location.assign(url)
+    )
+  const failed = identityProviders.find((provider) => place.value.query.get("failed") === provider)
+  return (
+    <div class="providers">
+      {failed && !error && (
+        <Notice text={`The sign-in with ${providerNames[failed]} did not succeed. Try again, or use a password.`} />
+      )}
+      {error && <Notice text={error.message} />}
+      {identityProviders.map((provider) => (
+        <Button key={provider} busy={busy} onClick={() => start(provider)}>
+          Continue with {providerNames[provider]}
+        </Button>
+      ))}
+      <p class="or">or</p>
+    </div>
+  )
+}

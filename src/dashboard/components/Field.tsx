@@ -1,0 +1,124 @@
+import type { ComponentChildren, InputHTMLAttributes, TargetedInputEvent } from "preact"
+import { useId } from "preact/hooks"
+
+interface FrameProps {
+  readonly label: string
+  /** A sentence under the label, for what the label cannot say. */
+  readonly hint?: ComponentChildren
+  /** The error of the last attempt. */
+  readonly error?: string | undefined
+}
+
+interface ControlIds {
+  readonly id: string
+  readonly describedBy: string | undefined
+}
+
+/** A label, a control, a hint and an error, which are announced together. */
+export const FieldFrame = ({
+  children,
+  error,
+  hint,
+  label
+}: FrameProps & { readonly children: (ids: ControlIds) => ComponentChildren }) => {
+  const id = useId()
+  const described = [hint && `${id}-hint`, error && `${id}-error`].filter(Boolean).join(" ")
+  return (
+    <div class="field">
+      <label for={id}>{label}</label>
+      {hint && (
+        <p class="hint" id={`${id}-hint`}>
+          {hint}
+        </p>
+      )}
+      {children({ id, describedBy: described || undefined })}
+      {error && (
+        <p class="error" id={`${id}-error`}>
+          {error}
+        </p>
+      )}
+    </div>
+  )
+}
+
+export interface FieldProps extends FrameProps {
+  readonly name: string
+  readonly type?: "text" | "email" | "password" | "search" | "number" | "date" | "datetime-local"
+  readonly value?: string | number | undefined
+  readonly onInput?: (value: string) => void
+  readonly input?: {
+    readonly autocomplete?: string
+    readonly inputMode?: "numeric" | "search" | "text"
+    readonly list?: string
+    readonly max?: number | string
+    readonly maxLength?: number
+    readonly min?: number | string
+    readonly minLength?: number
+    readonly pattern?: string
+    readonly placeholder?: string
+    readonly required?: boolean
+    readonly spellcheck?: boolean
+    readonly step?: number
+    readonly dir?: "auto"
+    readonly disabled?: boolean
+    readonly autofocus?: boolean
+  }
+}
+
+export const Field = ({ error, hint, input, label, name, onInput, type = "text", value }: FieldProps) => (
+  <FieldFrame label={label} hint={hint} error={error}>
+    {({ describedBy, id }) => {
+      // The library's type of an input is a union over its `type`, of which a variable is no member.
+      const attributes = { ...input, type, value } as InputHTMLAttributes
+      return (
+        <input
+          {...attributes}
+          id={id}
+          name={name}
+          aria-describedby={describedBy}
+          aria-invalid={error ? true : undefined}
+          onInput={(event: TargetedInputEvent<HTMLInputElement>) => onInput?.(event.currentTarget.value)}
+        />
+      )
+    }}
+  </FieldFrame>
+)
+
+export interface SelectFieldProps extends FrameProps {
+  readonly name: string
+  readonly value: string
+  readonly options: ReadonlyArray<{ readonly value: string; readonly text: string; readonly disabled?: boolean }>
+  readonly disabled?: boolean
+  readonly onChange?: (value: string) => void
+}
+
+export const SelectField = ({
+  disabled = false,
+  error,
+  hint,
+  label,
+  name,
+  onChange,
+  options,
+  value
+}: SelectFieldProps) => (
+  <FieldFrame label={label} hint={hint} error={error}>
+    {({ describedBy, id }) => (
+      <select
+        id={id}
+        name={name}
+        value={value}
+        disabled={disabled}
+        aria-describedby={describedBy}
+        aria-invalid={error ? true : undefined}
+        onChange={(event) => onChange?.(event.currentTarget.value)}
+      >
+        {options.map((option) => (
+          <option key={option.value} value={option.value} disabled={option.disabled ?? false}>
+            {option.text}
+          </option>
+        ))}
+      </select>
+    )}
+  </FieldFrame>
+)

@@ -1,0 +1,274 @@
+import { useEffect, useRef, useState } from "preact/hooks"
+import { type ApiError, call } from "../api/client.ts"
+import type { Answer } from "../api/routes.ts"
+import { changeOf, readText, textOf } from "../bounds.ts"
+import { fieldsOf, useForm } from "../useForm.ts"
+import { BoundsFields } from "./BoundsFields.tsx"
+import { Button } from "./Button.tsx"
+import { CodeBlock } from "./CodeBlock.tsx"
+import { CopyButton } from "./CopyButton.tsx"
+import { ConfirmDialog, Dialog } from "./Dialog.tsx"
+import { Field, FieldFrame, SelectField } from "./Field.tsx"
+
+/** The dialogs in which a key is made, bound, replaced and ended. */
+
+export type Key = Answer<"GET /v1/api-keys">["api_keys"][number]
+type IssuedKey = Answer<"POST /v1/api-keys">
+
+export interface KeyDialogProps {
+  /** Called when the keys of the account are no longer those that the page shows. */
+  readonly onChange: (text: string) => void
+  readonly onClose: () => void
+}
+
+export interface OneKeyDialogProps extends KeyDialogProps {
+  readonly subject: Key
+  /** Called when the key is gone already: the page shows an old list. */
+  readonly onGone: () => void
+}
+
+const useGone = (error: ApiError | undefined, onGone: () => void): void =>
+  useEffect(() => {
+    if (error?.code === "not_found") onGone()
+  }, [error])
+
+const alreadyRevoked = "This key is revoked already, perhaps in another tab."
+
+const wordsOf = (error: ApiError): string => (error.code === "not_found" ? alreadyRevoked : error.message)
+
+/** A secret, which nothing shows again. It leaves the memory of the page with the dialog. */
+const SecretOnce = ({ onClose, secret }: { readonly secret: string; readonly onClose: () => void }) => {
+  const input = useRef<HTMLInputElement>(null)
+  useEffect(() => input.current?.select(), [])
+  return (
+    <div class="stack">
+      <p>
+        <strong>Copy the secret now.</strong> Quarry keeps only its digest, so that nobody can show it again.
+      </p>
+      <FieldFrame label="Secret">
+        {({ id }) => (
+          <div class="secret">
+            <input ref={input} id={id} value={secret} readOnly spellcheck={false} autocomplete="off" />
+            <CopyButton isLabelled text={secret} what="the secret" />
+          </div>
+        )}
+      </FieldFrame>
+      <CodeBlock title=".env" what="the line for .env" text={`QUARRY_API_KEY=${secret}`} />
+      <CodeBlock
+        title="Try it in a shell"
+        what="the command"
+        text={`curl -H 'Authorization: Bearer ${secret}' \\\n  '${location.origin}/v1/query?query=http+caching'`}
+      />
+      <div class="actions">
+        <Button kind="primary" onClick={onClose}>
+          I have saved it
+        </Button>
+      </div>
+    </div>
+  )
+}
+
+const Kinds = () => (
+  <fieldset class="kinds">
+    <legend>Type</legend>
+    <label class="kind">
+      <input type="radio" name="type" value="live" defaultChecked />
+      <span>
+        <strong>Live</strong> for what your users depend on
+      </span>
+    </label>
+    <label class="kind">
+      <input type="radio" name="type" value="test" />
+      <span>
+        <strong>Test</strong> for tests and for your own machine
+      </span>
+    </label>
+    <p class="hint">
+      The type tells keys apart. Both spend credits of the account, and each has a rate limit of its own.
+    </p>
+  </fieldset>
+)
+
+const maxNameCharacters = 100
+
+/** True for an error that the fields of the bounds show. */
+const hasBoundsIssue = (error: ApiError | undefined): boolean =>
+  Object.keys(error?.issues ?? {}).some((path) => /^(?:expires_at|budget|networks|targets)\b/.test(path))
+
+export const CreateKeyDialog = ({ onChange, onClose }: KeyDialogProps) => {
+  const { busy, error, run } = useForm()
+  const [issued, setIssued] = useState<IssuedKey>()
+  const create = (event: SubmitEvent & { readonly currentTarget: HTMLFormElement }): void => {
+    event.preventDefault()
+    const { name = "", type } = fieldsOf(event.currentTarget)
+    const bounds = changeOf(textOf(undefined), readText(event.currentTarget))
+    const body = { name, type: type === "test" ? "test" : "live", ...bounds } as const
+    run(
+      () => call("POST /v1/api-keys", { body }),
+      (key) => {
+        setIssued(key)
+        onChange(`Created ${key.name}.`)
+      }
+    )
+  }
+  const { name: nameIssue } = error?.issues ?? {}
+  return (
+    <Dialog
+      title={issued ? `Secret of ${issued.name}` : "Create a key"}
+      onClose={onClose}
+      isSticky={issued !== undefined}
+    >
+      {issued ? (
+        <SecretOnce secret={issued.secret} onClose={onClose} />
+      ) : (
+        <form onSubmit={create}>
+          {error && nameIssue === undefined && !hasBoundsIssue(error) && (
+            <p class="notice" role="alert">
+              {Object.values(error.issues).join(". ") || error.message}
+            </p>
+          )}
+          <Field
+            label="Name"
+            name="name"
+            hint="Say where it is used, such as “production” or “Ada’s laptop”."
+            error={nameIssue && `The name ${nameIssue}.`}
+            input={{ required: true, maxLength: maxNameCharacters, autocomplete: "off", dir: "auto", autofocus: true }}
+          />
+          <Kinds />
+          <details class="more" open={hasBoundsIssue(error)}>
+            <summary>Bounds, for a key that you hand out</summary>
+            <BoundsFields initial={textOf(undefined)} issues={error?.issues ?? {}} />
+          </details>
+          <div class="actions">
+            <Button onClick={onClose}>Cancel</Button>
+            <Button kind="primary" type="submit" busy={busy}>
+              Create key
+            </Button>
+          </div>
+        </form>
+      )}
+    </Dialog>
+  )
+}
+
+export const BindKeyDialog = ({ onChange, onClose, onGone, subject }: OneKeyDialogProps) => {
+  const { busy, error, run } = useForm()
+  useGone(error, onGone)
+  const { id, name } = subject
+  const initial = textOf(subject)
+  const bind = (event: SubmitEvent & { readonly currentTarget: HTMLFormElement }): void => {
+    event.preventDefault()
+    const body = changeOf(initial, readText(event.currentTarget))
+    run(
+      () => call("PATCH /v1/api-keys/{id}", { params: { id }, body }),
+      () => {
+        onChange(`Changed the bounds of ${name}.`)
+        onClose()
+      }
+    )
+  }
+  return (
+    <Dialog title={`Bounds of ${name}`} onClose={onClose}>
+      <form onSubmit={bind}>
+        <p class="soft">What you leave empty does not bind. A change counts everywhere within 10 seconds.</p>
+        {error && !hasBoundsIssue(error) && (
+          <p class="notice" role="alert">
+            {wordsOf(error)}
+          </p>
+        )}
+        <BoundsFields initial={initial} issues={error?.issues ?? {}} />
+        <div class="actions">
+          <Button onClick={onClose}>Cancel</Button>
+          <Button kind="primary" type="submit" busy={busy}>
+            Save bounds
+          </Button>
+        </div>
+      </form>
+    </Dialog>
+  )
+}
+
+const graces = [
+  { value: "0", text: "not any more" },
+  { value: "3600", text: "for 1 hour" },
+  { value: "21600", text: "for 6 hours" },
+  { value: "86400", text: "for 24 hours" }
+]
+
+export const RotateKeyDialog = ({ onChange, onClose, onGone, subject: { hint, id, name } }: OneKeyDialogProps) => {
+  const { busy, error, run } = useForm()
+  useGone(error, onGone)
+  const [issued, setIssued] = useState<IssuedKey>()
+  const [grace, setGrace] = useState("0")
+  const rotate = (): void =>
+    run(
+      () => call("POST /v1/api-keys/{id}/rotate", { params: { id }, body: { grace_seconds: Number(grace) } }),
+      (key) => {
+        setIssued(key)
+        onChange(`Rotated ${key.name}.`)
+      }
+    )
+  return (
+    <Dialog
+      title={issued ? `New secret of ${name}` : `Rotate ${name}?`}
+      onClose={onClose}
+      isSticky={issued !== undefined}
+    >
+      {issued ? (
+        <SecretOnce secret={issued.secret} onClose={onClose} />
+      ) : (
+        <div class="stack">
+          <div class="prose">
+            <p>You get a new secret under the same name, with the same bounds and what is left of its budget.</p>
+            <p>
+              Once the old one, <code>{hint}</code>, stops working, programs that use it get 401 until they have the new
+              one. Without a grace that is within 10 seconds.
+            </p>
+          </div>
+          <SelectField label="The old secret works" name="grace" value={grace} options={graces} onChange={setGrace} />
+          {error && (
+            <p class="notice" role="alert">
+              {wordsOf(error)}
+            </p>
+          )}
+          <div class="actions">
+            <Button onClick={onClose}>Cancel</Button>
+            <Button kind="danger" busy={busy} onClick={rotate}>
+              Rotate key
+            </Button>
+          </div>
+        </div>
+      )}
+    </Dialog>
+  )
+}
+
+export const RevokeKeyDialog = ({ onChange, onClose, onGone, subject: { hint, id, name } }: OneKeyDialogProps) => {
+  const { busy, error, run } = useForm()
+  useGone(error, onGone)
+  const revoke = (): void =>
+    run(
+      () => call("DELETE /v1/api-keys/{id}", { params: { id } }),
+      () => {
+        onChange(`Revoked ${name}.`)
+        onClose()
+      }
+    )
+  return (
+    <ConfirmDialog
+      title={`Revoke ${name}?`}
+      name={name}
+      action="Revoke key"
+      busy={busy}
+      error={error && wordsOf(error)}
+      onConfirm={revoke}
+      onClose={onClose}
+    >
+      <p>
+        The key <code>{hint}</code> stops working within 10 seconds, for good, and so do its older secrets that have a
+        grace. Programs that use them get 401.
+      </p>
+      <p>Its searches stay in your log and in your usage.</p>
+    </ConfirmDialog>
+  )
+}

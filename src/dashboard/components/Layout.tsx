@@ -1,0 +1,88 @@
+import type { ComponentChildren } from "preact"
+import { useEffect, useState } from "preact/hooks"
+import { call } from "../api/client.ts"
+import { home, place } from "../router.ts"
+import { leave, me } from "../session.ts"
+import { Brand } from "./Brand.tsx"
+import { Button } from "./Button.tsx"
+import { Icon, type IconName } from "./Icon.tsx"
+import { announce, Toasts } from "./Toast.tsx"
+
+const links: ReadonlyArray<{ readonly path: string; readonly text: string; readonly icon: IconName }> = [
+  { path: home, text: "Overview", icon: "overview" },
+  { path: `${home}/playground`, text: "Playground", icon: "playground" },
+  { path: `${home}/log`, text: "Log", icon: "log" },
+  { path: `${home}/usage`, text: "Usage", icon: "usage" },
+  { path: `${home}/keys`, text: "API keys", icon: "keys" },
+  { path: `${home}/apps`, text: "Connected apps", icon: "apps" },
+  { path: `${home}/webhooks`, text: "Webhooks", icon: "webhooks" },
+  { path: `${home}/billing`, text: "Billing", icon: "billing" },
+  { path: `${home}/account`, text: "Account", icon: "account" }
+]
+
+const isCurrent = (path: string): boolean =>
+  path === home ? place.value.path === home : place.value.path === path || place.value.path.startsWith(`${path}/`)
+
+const signOut = async (): Promise<void> => {
+  const result = await call("POST /api/auth/sign-out", { body: {} })
+  if (result.ok) leave()
+  else announce(`You are still signed in: ${result.error.message}`)
+}
+
+const Person = () => (
+  <section class="person" aria-label="Signed in">
+    <p title={me.value?.email}>{me.value?.email ?? "\u00a0"}</p>
+    <Button kind="quiet" small onClick={() => void signOut()}>
+      <Icon name="out" />
+      Sign out
+    </Button>
+  </section>
+)
+
+/** The frame of every page for somebody who is signed in. On a narrow screen a button opens the navigation. */
+export const Layout = ({ children }: { readonly children: ComponentChildren }) => {
+  const [isOpen, setOpen] = useState(false)
+  const { path } = place.value
+  useEffect(() => setOpen(false), [path])
+  return (
+    <div class="frame">
+      <a class="skip" href="#content">
+        Skip to the content
+      </a>
+      <header class="bar">
+        <a href={home} aria-label="Quarry, overview">
+          <Brand />
+        </a>
+        <button
+          type="button"
+          class="button quiet menu"
+          aria-expanded={isOpen}
+          aria-controls="navigation"
+          aria-label="Menu"
+          onClick={() => setOpen(!isOpen)}
+        >
+          <Icon name={isOpen ? "close" : "menu"} />
+        </button>
+      </header>
+      <div id="navigation" class={isOpen ? "side open" : "side"}>
+        <nav aria-label="Dashboard">
+          {links.map(({ icon, path, text }) => (
+            <a key={path} href={path} aria-current={isCurrent(path) ? "page" : undefined}>
+              <Icon name={icon} />
+              {text}
+            </a>
+          ))}
+          <a href="/docs">
+            <Icon name="docs" />
+            API reference
+          </a>
+        </nav>
+        <Person />
+      </div>
+      <main id="content" tabIndex={-1}>
+        {children}
+      </main>
+      <Toasts />
+    </div>
+  )
+}

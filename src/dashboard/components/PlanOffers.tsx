@@ -1,0 +1,98 @@
+import { useState } from "preact/hooks"
+import { call } from "../api/client.ts"
+import { formatDayAndYear, formatMoney, formatNumber } from "../format.ts"
+import { planName } from "../planNames.ts"
+import { type Billing, remember } from "../purchase.ts"
+import { useForm } from "../useForm.ts"
+import { Badge } from "./Badge.tsx"
+import { Button } from "./Button.tsx"
+import { ChangePlanDialog, type Offer } from "./ChangePlanDialog.tsx"
+import { Refusal } from "./Portal.tsx"
+
+/** The plans that are sold: to subscribe to one, or to change to another. */
+
+export interface PlanOffersProps {
+  readonly billing: Billing
+  readonly onChange: (text: string) => void
+}
+
+const SubscribeButton = ({ plan }: Pick<Offer, "plan">) => {
+  const { busy, error, run } = useForm()
+  const subscribe = (): void =>
+    run(
+      () => call("POST /v1/billing/checkout", { body: { plan } }),
+      ({ checkout_url: url }) => {
+        remember({ _tag: "plan", plan })
+        location.assign(url)
+      }
+    )
+  return (
+    <>
+      <Button kind="primary" label={`Subscribe to ${planName(plan)}`} busy={busy} onClick={subscribe}>
+        Subscribe
+      </Button>
+      {error && <Refusal error={error} />}
+    </>
+  )
+}
+
+interface ActionProps {
+  readonly offer: Offer
+  readonly billing: Billing
+  readonly onChoose: (offer: Offer) => void
+}
+
+const Action = ({ billing: { plans, subscription }, offer, onChoose }: ActionProps) => {
+  if (subscription === null) return <SubscribeButton plan={offer.plan} />
+  if (subscription.plan === offer.plan) return <Badge kind="ok" text="Your plan" />
+  if (subscription.pending_plan === offer.plan && subscription.pending_at !== null) {
+    return <Badge text={`From ${formatDayAndYear(subscription.pending_at)}`} />
+  }
+  if (subscription.status === "past_due") return null
+  const present = plans.find(({ plan }) => plan === subscription.plan)
+  const isUp = present !== undefined && offer.price > present.price
+  return (
+    <Button kind={isUp ? "primary" : "plain"} onClick={() => onChoose(offer)}>
+      {isUp ? "Upgrade" : "Change"} to {planName(offer.plan)}
+    </Button>
+  )
+}
+
+export const PlanOffers = ({ billing, onChange }: PlanOffersProps) => {
+  const [chosen, setChosen] = useState<Offer>()
+  const { plans, subscription } = billing
+  const present = plans.find(({ plan }) => plan === subscription?.plan)
+  return (
+    <>
+      <ul class="offers">
+        {plans.map((offer) => (
+          <li key={offer.plan} class={offer.plan === subscription?.plan ? "offer present" : "offer"}>
+            <h3>{planName(offer.plan)}</h3>
+            <p class="price">
+              <strong>{formatMoney(offer.price)}</strong> a month
+            </p>
+            <ul class="terms">
+              <li>{formatNumber(offer.requests)} searches a month</li>
+              <li>{formatNumber(offer.concurrency)} searches of a batch at once</li>
+              <li>{formatMoney(offer.pack_rate)} for 1,000 pack credits</li>
+            </ul>
+            <Action offer={offer} billing={billing} onChoose={setChosen} />
+          </li>
+        ))}
+      </ul>
+      <p class="soft note">
+        Prices are before tax. An upgrade begins at once, any other change at the period’s end.
+        {subscription?.status === "past_due" && " The plan can be changed once the renewal is paid."}
+      </p>
+      {chosen && present && subscription && (
+        <ChangePlanDialog
+          from={present}
+          to={chosen}
+          subscription={subscription}
+          onChange={onChange}
+          onClose={() => setChosen(undefined)}
+        />
+      )}
+    </>
+  )
+}

@@ -1,0 +1,96 @@
+import { plural } from "../format.ts"
+import { home } from "../router.ts"
+import type { BatchAnswer, SearchAnswer } from "../searches.ts"
+import { Badge } from "./Badge.tsx"
+import { EmptyState } from "./States.tsx"
+
+type Result = SearchAnswer["results"]["organic"][number]
+
+/** The address as people read it. */
+const readable = (url: string): string => {
+  const { host, pathname } = URL.parse(url) ?? { host: url, pathname: "" }
+  return host + (pathname === "/" ? "" : pathname)
+}
+
+/** Results as people read them. Titles and snippets are somebody else's text, in any script and direction. */
+export const Results = ({ results }: { readonly results: ReadonlyArray<Result> }) => {
+  if (results.length === 0) {
+    return (
+      <EmptyState title="No results">
+        The provider answered, and found nothing. Try fewer words or another target.
+      </EmptyState>
+    )
+  }
+  return (
+    <ol class="results">
+      {results.map(({ domain, position, snippet, title, url }) => (
+        <li key={position}>
+          <span class="position" aria-hidden="true">
+            {position}
+          </span>
+          <div>
+            <p class="domain">
+              <strong>{domain}</strong> <bdi>{readable(url)}</bdi>
+            </p>
+            <h3 dir="auto">
+              <a href={url} target="_blank" rel="noopener noreferrer">
+                {title || domain}
+              </a>
+            </h3>
+            {snippet && <p dir="auto">{snippet}</p>}
+          </div>
+        </li>
+      ))}
+    </ol>
+  )
+}
+
+type Row = BatchAnswer["results"][number]
+
+const rowWords: Readonly<Record<string, string>> = {
+  invalid_request: "not valid",
+  unsupported_geo: "not valid",
+  unsupported_parameter: "not valid",
+  upstream_error: "failed",
+  upstream_timeout: "timed out",
+  internal_error: "failed"
+}
+
+const RowState = ({ row }: { readonly row: Row }) =>
+  row.status === "ok" ? (
+    <Badge kind="ok" text={plural(row.results.organic.length, "result")} />
+  ) : (
+    <Badge kind={row.error === "upstream_timeout" ? "slow" : "bad"} text={rowWords[row.error] ?? row.error} />
+  )
+
+export interface BatchResultsProps {
+  readonly batch: BatchAnswer
+  /** The searches as they were sent, because a row that failed does not name its query. */
+  readonly queries: ReadonlyArray<string>
+}
+
+/** The rows of a batch, each of which opens. */
+export const BatchResults = ({ batch, queries }: BatchResultsProps) => (
+  <>
+    <p class="soft">
+      {batch.succeeded} of {batch.total} answered.{" "}
+      <a href={`${home}/log?batch=${batch.batch_id}`}>The batch in the log</a>
+    </p>
+    <ol class="rows">
+      {batch.results.map((row, index) => (
+        <li key={index}>
+          <details open={batch.total === 1}>
+            <summary>
+              <span class="position">{index + 1}</span>
+              <span class="clip" dir="auto">
+                {row.status === "ok" ? row.query : queries[index]}
+              </span>
+              <RowState row={row} />
+            </summary>
+            {row.status === "ok" ? <Results results={row.results.organic} /> : <p class="notice">{row.message}</p>}
+          </details>
+        </li>
+      ))}
+    </ol>
+  </>
+)

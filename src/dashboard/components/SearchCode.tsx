@@ -1,0 +1,43 @@
+import type { Draft } from "../draft.ts"
+import { home, place, setQuery } from "../router.ts"
+import { type Language, languages, snippetsOf } from "../snippets.ts"
+import { Card } from "./Card.tsx"
+import { Choice } from "./Choice.tsx"
+import { CodeBlock } from "./CodeBlock.tsx"
+
+const names: Readonly<Record<Language, string>> = {
+  curl: "curl",
+  typescript: "TypeScript",
+  python: "Python",
+  agents: "Agents"
+}
+
+/** Code for a draft without a query has an example in its place. */
+const withQuery = (draft: Draft): Draft => ({
+  ...draft,
+  query: draft.query.trim() === "" ? "http caching" : draft.query,
+  queries: draft.queries.trim() === "" ? "http caching\netag" : draft.queries
+})
+
+/** The request of a draft as code, in the language that the address names. */
+export const SearchCode = ({ draft }: { readonly draft: Draft }) => {
+  const language = languages.find((name) => name === place.value.query.get("code")) ?? "curl"
+  return (
+    <Card title="The same from a program">
+      <div class="stack">
+        <Choice
+          legend="Language"
+          value={language}
+          options={languages.map((value) => ({ value, text: names[value] }))}
+          onChange={(code) => setQuery({ code: code === "curl" ? undefined : code })}
+        />
+        {snippetsOf(withQuery(draft), language, location.origin).map(({ text, title }) => (
+          <CodeBlock key={title} title={title} text={text} what="the code" />
+        ))}
+        <p class="soft">
+          It reads <code>QUARRY_API_KEY</code> from the environment. <a href={`${home}/keys`}>Make a key</a>
+        </p>
+      </div>
+    </Card>
+  )
+}

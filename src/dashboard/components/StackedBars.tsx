@@ -1,0 +1,169 @@
+import { useId } from "preact/hooks"
+import { formatCompact, formatNumber } from "../format.ts"
+import { Table } from "./Table.tsx"
+import { useWidth } from "./useWidth.ts"
+
+/** A part of every bar, such as an outcome. */
+export interface Series {
+  readonly name: string
+  /** Name of a colour in style.css: `ok`, `bad`, `slow`, or `c1` to `c8` for things without a meaning of their own. */
+  readonly colour: string
+}
+
+export interface Bar {
+  /** Under the bar, where there is room. */
+  readonly label: string
+  /** In the table and in the tip. */
+  readonly title: string
+  /** One value for each series, in their order. */
+  readonly values: ReadonlyArray<number>
+}
+
+export interface StackedBarsProps {
+  readonly title: string
+  /** The meaning of the figures, for screen readers: "Searches by day". */
+  readonly description: string
+  readonly series: ReadonlyArray<Series>
+  readonly bars: ReadonlyArray<Bar>
+  /** The name of the table's first column: "Day". */
+  readonly unit: string
+  readonly height?: number
+}
+
+const left = 44
+const bottom = 22
+const top = 8
+const labelWidth = 64
+const maxBarWidth = 44
+
+const sum = (values: ReadonlyArray<number>): number => values.reduce((all, value) => all + value, 0)
+
+/** The smallest of 1, 2, 2.5 and 5 times a power of ten from which four steps reach a value. */
+export const stepOf = (max: number): number => {
+  const least = Math.max(1, max / 4)
+  const power = 10 ** Math.floor(Math.log10(least))
+  return (
+    [1, 2, 2.5, 5, 10].map((factor) => factor * power).find((step) => step >= least && step % 1 === 0) ?? 10 * power
+  )
+}
+
+const Stack = ({
+  bar,
+  scale,
+  series,
+  x,
+  y0,
+  barWidth
+}: {
+  readonly bar: Bar
+  readonly series: ReadonlyArray<Series>
+  readonly scale: number
+  readonly x: number
+  readonly y0: number
+  readonly barWidth: number
+}) => {
+  let y = y0
+  return (
+    <g>
+      <title>{`${bar.title}: ${series.map(({ name }, index) => `${formatNumber(bar.values[index] ?? 0)} ${name}`).join(", ")}`}</title>
+      {series.map(({ colour, name }, index) => {
+        const height = (bar.values[index] ?? 0) * scale
+        y -= height
+        return height === 0 ? null : (
+          <rect key={name} class={`fill-${colour}`} x={x} y={y} width={barWidth} height={height} />
+        )
+      })}
+    </g>
+  )
+}
+
+export const Legend = ({ series }: { readonly series: ReadonlyArray<Series> }) => (
+  <ul class="legend">
+    {series.map(({ colour, name }) => (
+      <li key={name} class={`key-${colour}`}>
+        {name}
+      </li>
+    ))}
+  </ul>
+)
+
+const Grid = ({ plot, step, width }: { readonly plot: number; readonly step: number; readonly width: number }) => (
+  <>
+    {[0, 1, 2, 3, 4].map((line) => {
+      const y = top + plot - (line * plot) / 4
+      return (
+        <g key={line}>
+          <line class="grid" x1={left} x2={width} y1={y} y2={y} />
+          <text x={left - 8} y={y + 4} text-anchor="end">
+            {formatCompact(line * step)}
+          </text>
+        </g>
+      )
+    })}
+  </>
+)
+
+const Drawing = ({ bars, description, height = 220, series, title }: StackedBarsProps) => {
+  const id = useId()
+  const [svg, width] = useWidth<SVGSVGElement>()
+  const step = stepOf(Math.max(1, ...bars.map(({ values }) => sum(values))))
+  const plot = height - top - bottom
+  const slot = (width - left) / Math.max(1, bars.length)
+  const labelEvery = Math.max(1, Math.ceil(labelWidth / slot))
+  return (
+    <svg ref={svg} height={height} viewBox={`0 0 ${width} ${height}`} role="img" aria-labelledby={`${id}-t ${id}-d`}>
+      <title id={`${id}-t`}>{title}</title>
+      <desc id={`${id}-d`}>{`${description}. The table below has the same figures.`}</desc>
+      <Grid plot={plot} step={step} width={width} />
+      {bars.map((bar, index) => (
+        <Stack
+          key={bar.title}
+          bar={bar}
+          series={series}
+          scale={plot / (step * 4)}
+          x={left + (index + 0.5) * slot - Math.min(slot * 0.36, maxBarWidth / 2)}
+          y0={top + plot}
+          barWidth={Math.min(slot * 0.72, maxBarWidth)}
+        />
+      ))}
+      {bars.map(({ label, title }, index) =>
+        index % labelEvery === 0 ? (
+          <text key={title} x={left + (index + 0.5) * slot} y={height - 6} text-anchor="middle">
+            {label}
+          </text>
+        ) : null
+      )}
+    </svg>
+  )
+}
+
+/** Stacked bars, and the same figures as a table for everybody who wants them. */
+export const StackedBars = (props: StackedBarsProps) => {
+  const { bars, series, title, unit } = props
+  return (
+    <figure class="chart">
+      <figcaption>
+        <span>{title}</span>
+        <Legend series={series} />
+      </figcaption>
+      <Drawing {...props} />
+      <details>
+        <summary>Figures as a table</summary>
+        <Table
+          caption={title}
+          isCaptionHidden
+          rows={bars}
+          keyOf={(bar) => bar.title}
+          columns={[
+            { name: unit, isHeader: true, cell: (bar) => bar.title },
+            ...series.map(({ name }, index) => ({
+              name,
+              isFigure: true,
+              cell: (bar: Bar) => formatNumber(bar.values[index] ?? 0)
+            }))
+          ]}
+        />
+      </details>
+    </figure>
+  )
+}

@@ -1,0 +1,56 @@
+import type { ComponentChildren } from "preact"
+
+export interface Column<Row> {
+  readonly name: string
+  readonly cell: (row: Row) => ComponentChildren
+  /** Figures are aligned at their end. */
+  readonly isFigure?: boolean
+  /** The column that names the row: it becomes the row's header. */
+  readonly isHeader?: boolean
+  /** Keeps the name for screen readers alone, as for a column of buttons. */
+  readonly isNameHidden?: boolean
+}
+
+export interface TableProps<Row> {
+  readonly caption: string
+  readonly isCaptionHidden?: boolean
+  readonly columns: ReadonlyArray<Column<Row>>
+  readonly rows: ReadonlyArray<Row>
+  readonly keyOf: (row: Row) => string
+}
+
+/** A table that scrolls inside its own frame on a narrow screen, also by the keyboard. */
+export const Table = <Row,>({ caption, columns, isCaptionHidden = false, keyOf, rows }: TableProps<Row>) => (
+  // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by the keyboard (WCAG 2.1.1).
+  <section class="table" aria-label={caption} tabIndex={0}>
+    <table>
+      <caption class={isCaptionHidden ? "hidden" : undefined}>{caption}</caption>
+      <thead>
+        <tr>
+          {columns.map(({ isFigure, isNameHidden, name }) => (
+            <th key={name} scope="col" class={isFigure ? "figure" : undefined}>
+              {isNameHidden ? <span class="hidden">{name}</span> : name}
+            </th>
+          ))}
+        </tr>
+      </thead>
+      <tbody>
+        {rows.map((row) => (
+          <tr key={keyOf(row)}>
+            {columns.map(({ cell, isFigure, isHeader, name }) =>
+              isHeader ? (
+                <th key={name} scope="row">
+                  {cell(row)}
+                </th>
+              ) : (
+                <td key={name} class={isFigure ? "figure" : undefined}>
+                  {cell(row)}
+                </td>
+              )
+            )}
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  </section>
+)

@@ -1,0 +1,139 @@
+import { useState } from "preact/hooks"
+import type { Answer } from "../api/routes.ts"
+import { setQuery } from "../router.ts"
+import { presets, toField, type View } from "../usageFigures.ts"
+import { Button } from "./Button.tsx"
+import { Field, SelectField } from "./Field.tsx"
+
+/** The controls of the usage page. Each changes the address, from which the page makes its view. */
+
+const presetNames = {
+  "24h": "24 hours",
+  "7d": "7 days",
+  "30d": "30 days",
+  "90d": "90 days",
+  "12m": "12 months"
+} as const
+
+const granularities = [
+  { value: "hour", text: "Hour" },
+  { value: "day", text: "Day" },
+  { value: "month", text: "Month" }
+] as const
+
+const groupings = [
+  { value: "outcome", text: "Outcome" },
+  { value: "target", text: "Target" },
+  { value: "key", text: "Key" }
+]
+
+export interface UsageControlsProps {
+  readonly view: View
+  /** The stretch that is shown now, with which an own range begins. */
+  readonly shown: Pick<Answer<"GET /v1/usage">, "from" | "to"> | undefined
+  readonly keys: Answer<"GET /v1/api-keys">["api_keys"]
+  readonly isTrial: boolean
+  /** The errors of the API, by field. */
+  readonly issues: Readonly<Record<string, string>>
+}
+
+/** Keeps what is typed while the page is drawn again, as it is when figures arrive. */
+const OwnRange = ({ issues, view }: Pick<UsageControlsProps, "issues" | "view">) => {
+  const [from, setFrom] = useState(view.from)
+  const [to, setTo] = useState(view.to)
+  return (
+    <form
+      class="controls"
+      aria-label="Own range"
+      onSubmit={(event) => {
+        event.preventDefault()
+        setQuery({ from, to }, {})
+      }}
+    >
+      <Field
+        label="From (UTC)"
+        name="from"
+        type="datetime-local"
+        value={from}
+        onInput={setFrom}
+        error={issues.from && `The start ${issues.from.replace("before to", "before the end")}.`}
+        input={{ required: true, max: "9999-12-31T00:00" }}
+      />
+      <Field
+        label="Until (UTC)"
+        name="to"
+        type="datetime-local"
+        value={to}
+        onInput={setTo}
+        error={issues.to && `The end ${issues.to}.`}
+        input={{ required: true, max: "9999-12-31T00:00" }}
+      />
+      <Button type="submit">Show</Button>
+    </form>
+  )
+}
+
+const chooseRange = (range: string, shown: UsageControlsProps["shown"]): void => {
+  const own = range === "own" && shown
+  setQuery(
+    {
+      range: range === "default" ? undefined : range,
+      granularity: undefined,
+      from: own ? toField(shown.from) : undefined,
+      to: own ? toField(shown.to) : undefined
+    },
+    {}
+  )
+}
+
+export const UsageControls = ({ isTrial, issues, keys, shown, view }: UsageControlsProps) => {
+  // The default of the trial is 30 days too.
+  const offered = presets.filter((preset) => !isTrial || preset !== "30d" || view.range === "30d")
+  return (
+    <div class="stack">
+      <div class="controls">
+        <SelectField
+          label="Range"
+          name="range"
+          value={view.range}
+          options={[
+            { value: "default", text: isTrial ? "30 days" : "This period" },
+            ...offered.map((value) => ({ value, text: presetNames[value] })),
+            { value: "own", text: "Own range" }
+          ]}
+          onChange={(range) => chooseRange(range, shown)}
+        />
+        <SelectField
+          label="One bar for each"
+          name="granularity"
+          value={view.granularity}
+          options={granularities.map((option) => ({
+            ...option,
+            disabled: option.value === "hour" && !view.allowsHours
+          }))}
+          onChange={(granularity) => setQuery({ granularity }, {})}
+        />
+        <SelectField
+          label="Split by"
+          name="group_by"
+          value={view.groupBy}
+          options={groupings}
+          onChange={(by) => setQuery({ group_by: by === "outcome" ? undefined : by, key: undefined }, {})}
+        />
+        {view.groupBy === "key" && (
+          <SelectField
+            label="Key"
+            name="key"
+            value={view.only ?? ""}
+            options={[
+              { value: "", text: "All keys" },
+              ...keys.map(({ hint, id, name }) => ({ value: id, text: `${name} (${hint.slice(-4)})` }))
+            ]}
+            onChange={(key) => setQuery({ key: key || undefined }, {})}
+          />
+        )}
+      </div>
+      {view.range === "own" && <OwnRange key={`${view.from} ${view.to}`} view={view} issues={issues} />}
+    </div>
+  )
+}

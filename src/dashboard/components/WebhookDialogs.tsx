@@ -1,0 +1,205 @@
+import { useState } from "preact/hooks"
+import type { EventType } from "../../domain/Event.ts"
+import { call } from "../api/client.ts"
+import type { Answer } from "../api/routes.ts"
+import { useForm } from "../useForm.ts"
+import { Button } from "./Button.tsx"
+import { CopyButton } from "./CopyButton.tsx"
+import { ConfirmDialog, Dialog } from "./Dialog.tsx"
+import { EventChoice } from "./EventChoice.tsx"
+import { Field, FieldFrame } from "./Field.tsx"
+
+/** The dialogs in which a webhook is made, changed, given another secret and deleted. */
+
+export type Webhook = Answer<"GET /v1/webhooks">["webhooks"][number]
+
+export interface WebhookDialogProps {
+  /** Called when the webhooks of the account are no longer those that the page shows. */
+  readonly onChange: (text: string) => void
+  readonly onClose: () => void
+}
+
+export interface OneWebhookDialogProps extends WebhookDialogProps {
+  readonly subject: Webhook
+}
+
+/** A secret, which nothing shows again. */
+const SecretOnce = ({ onClose, secret }: { readonly secret: string; readonly onClose: () => void }) => (
+  <div class="stack">
+    <p>
+      <strong>Copy the secret now.</strong> Your receiver verifies with it that an event is from here. It is not shown
+      again.
+    </p>
+    <FieldFrame label="Secret">
+      {({ id }) => (
+        <div class="secret">
+          <input id={id} value={secret} readOnly spellcheck={false} autocomplete="off" />
+          <CopyButton isLabelled text={secret} what="the secret" />
+        </div>
+      )}
+    </FieldFrame>
+    <div class="actions">
+      <Button kind="primary" onClick={onClose}>
+        I have saved it
+      </Button>
+    </div>
+  </div>
+)
+
+interface FormProps {
+  readonly before: Pick<Webhook, "url" | "events">
+  readonly action: string
+  readonly form: ReturnType<typeof useForm>
+  readonly onSubmit: (url: string, events: ReadonlyArray<EventType>) => void
+  readonly onClose: () => void
+}
+
+const WebhookForm = ({ action, before, form, onClose, onSubmit }: FormProps) => {
+  const [url, setUrl] = useState(before.url)
+  const [events, setEvents] = useState(before.events)
+  const { busy, error } = form
+  const { url: urlIssue } = error?.issues ?? {}
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault()
+        onSubmit(url, events)
+      }}
+    >
+      {error && urlIssue === undefined && (
+        <p class="notice" role="alert">
+          {Object.values(error.issues).join(". ") || error.message}
+        </p>
+      )}
+      <Field
+        label="Address"
+        name="url"
+        hint="An https address on the public internet. Events are posted to it."
+        value={url}
+        onInput={setUrl}
+        error={urlIssue && `The address: ${urlIssue}.`}
+        input={{ required: true, autocomplete: "off", spellcheck: false, autofocus: true }}
+      />
+      <EventChoice legend="Events" hint="Without a choice it gets every event." value={events} onChange={setEvents} />
+      <div class="actions">
+        <Button onClick={onClose}>Cancel</Button>
+        <Button kind="primary" type="submit" busy={busy}>
+          {action}
+        </Button>
+      </div>
+    </form>
+  )
+}
+
+export const CreateWebhookDialog = ({ onChange, onClose }: WebhookDialogProps) => {
+  const form = useForm()
+  const [secret, setSecret] = useState<string>()
+  const create = (url: string, events: ReadonlyArray<EventType>): void =>
+    form.run(
+      () => call("POST /v1/webhooks", { body: { url, events } }),
+      (issued) => {
+        setSecret(issued.secret)
+        onChange("Added the webhook.")
+      }
+    )
+  return (
+    <Dialog
+      title={secret ? "Secret of the webhook" : "Add a webhook"}
+      onClose={onClose}
+      isSticky={secret !== undefined}
+    >
+      {secret ? (
+        <SecretOnce secret={secret} onClose={onClose} />
+      ) : (
+        <WebhookForm
+          before={{ url: "", events: [] }}
+          action="Add webhook"
+          form={form}
+          onSubmit={create}
+          onClose={onClose}
+        />
+      )}
+    </Dialog>
+  )
+}
+
+export const ChangeWebhookDialog = ({ onChange, onClose, subject }: OneWebhookDialogProps) => {
+  const form = useForm()
+  const change = (url: string, events: ReadonlyArray<EventType>): void =>
+    form.run(
+      () => {
+        // The same address is not sent: it would be asked for again, and may be away at the moment.
+        const body = url === subject.url ? { events } : { url, events }
+        return call("PATCH /v1/webhooks/{id}", { params: { id: subject.id }, body })
+      },
+      () => {
+        onChange("Changed the webhook.")
+        onClose()
+      }
+    )
+  return (
+    <Dialog title="Change the webhook" onClose={onClose}>
+      <WebhookForm before={subject} action="Save" form={form} onSubmit={change} onClose={onClose} />
+    </Dialog>
+  )
+}
+
+export const RotateWebhookDialog = ({ onChange, onClose, subject: { id, url } }: OneWebhookDialogProps) => {
+  const { busy, error, run } = useForm()
+  const [secret, setSecret] = useState<string>()
+  const rotate = (): void =>
+    run(
+      () => call("POST /v1/webhooks/{id}/rotate", { params: { id }, body: {} }),
+      (issued) => {
+        setSecret(issued.secret)
+        onChange("Replaced the secret.")
+      }
+    )
+  if (secret !== undefined) {
+    return (
+      <Dialog title="New secret of the webhook" onClose={onClose} isSticky>
+        <SecretOnce secret={secret} onClose={onClose} />
+      </Dialog>
+    )
+  }
+  return (
+    <ConfirmDialog
+      title="Replace the secret?"
+      action="Replace secret"
+      busy={busy}
+      error={error?.message}
+      onConfirm={rotate}
+      onClose={onClose}
+    >
+      <p>
+        For a day, events to <bdi>{url}</bdi> are signed with the old secret too.
+      </p>
+    </ConfirmDialog>
+  )
+}
+
+export const DeleteWebhookDialog = ({ onChange, onClose, subject: { id, url } }: OneWebhookDialogProps) => {
+  const { busy, error, run } = useForm()
+  const remove = (): void =>
+    run(
+      () => call("DELETE /v1/webhooks/{id}", { params: { id } }),
+      () => {
+        onChange("Deleted the webhook.")
+        onClose()
+      }
+    )
+  return (
+    <ConfirmDialog
+      title="Delete the webhook?"
+      action="Delete webhook"
+      busy={busy}
+      error={error?.message}
+      onConfirm={remove}
+      onClose={onClose}
+    >
+      <p>
+        <bdi>{url}</bdi> gets no event any more. The log of its deliveries goes with it.
+      </p>
+    </ConfirmDialog>
+  )
+}

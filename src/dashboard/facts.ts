@@ -1,0 +1,12 @@
+/** Facts about the deployment that the document of the dashboard carries: nothing of them is secret. */
+
+const { mail, providers } = document.body.dataset
+
+/** False where emails are not delivered: the operator hands links on. */
+export const deliversEmails = mail === "true"
+
+export type IdentityProvider = "google" | "github"
+
+export const identityProviders: ReadonlyArray<IdentityProvider> = (["google", "github"] as const).filter((name) =>
+  providers?.split(" ").includes(name)
+)

@@ -1,0 +1,73 @@
+/** Figures and moments as people read them, in the language of the browser. */
+
+const number = new Intl.NumberFormat()
+const compact = new Intl.NumberFormat(undefined, { notation: "compact", maximumFractionDigits: 1 })
+const percent = new Intl.NumberFormat(undefined, { style: "percent", maximumFractionDigits: 1 })
+const money = new Intl.NumberFormat(undefined, {
+  style: "currency",
+  currency: "USD",
+  trailingZeroDisplay: "stripIfInteger"
+})
+const day = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short", timeZone: "UTC" })
+const dayAndYear = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeZone: "UTC" })
+const hour = new Intl.DateTimeFormat(undefined, {
+  hour: "2-digit",
+  minute: "2-digit",
+  hourCycle: "h23",
+  timeZone: "UTC"
+})
+const month = new Intl.DateTimeFormat(undefined, { month: "short", timeZone: "UTC" })
+const monthAndYear = new Intl.DateTimeFormat(undefined, { month: "long", year: "numeric", timeZone: "UTC" })
+const moment = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" })
+const relative = new Intl.RelativeTimeFormat(undefined, { numeric: "auto" })
+
+export const formatNumber = (value: number): string => number.format(value)
+
+/** Three digits at most: `12.3K`. */
+export const formatCompact = (value: number): string => compact.format(value)
+
+/** A share of 1. */
+export const formatPercent = (share: number): string => percent.format(share)
+
+/** US cents as dollars. */
+export const formatMoney = (cents: number): string => money.format(cents / 100)
+
+/** A day in UTC, as periods have them. */
+export const formatDay = (iso: string): string => day.format(new Date(iso))
+
+export const formatDayAndYear = (iso: string): string => dayAndYear.format(new Date(iso))
+
+/** The hour, day or month that begins at a moment in UTC: short under a bar, and whole where it stands alone. */
+export const formatStretch = (
+  at: number,
+  granularity: "hour" | "day" | "month"
+): { readonly short: string; readonly whole: string } => {
+  if (granularity === "month") return { short: month.format(at), whole: monthAndYear.format(at) }
+  if (granularity === "day") return { short: day.format(at), whole: dayAndYear.format(at) }
+  return { short: hour.format(at), whole: `${dayAndYear.format(at)}, ${hour.format(at)}` }
+}
+
+/** A moment in the time zone of the browser. */
+export const formatMoment = (iso: string): string => moment.format(new Date(iso))
+
+export const formatDuration = (ms: number): string =>
+  ms < 1_000 ? `${Math.round(ms)} ms` : `${number.format(Math.round(ms / 100) / 10)} s`
+
+const units: ReadonlyArray<readonly [unit: Intl.RelativeTimeFormatUnit, ms: number]> = [
+  ["day", 86_400_000],
+  ["hour", 3_600_000],
+  ["minute", 60_000]
+]
+
+/** The distance to a moment: `in 9 days`, `2 hours ago`. */
+export const formatRelative = (iso: string, now: number = Date.now()): string => {
+  const distance = Date.parse(iso) - now
+  for (const [unit, ms] of units) {
+    if (Math.abs(distance) >= ms) return relative.format(Math.round(distance / ms), unit)
+  }
+  return relative.format(0, "second")
+}
+
+/** One thing or several: `1 search`, `2 searches`. */
+export const plural = (count: number, one: string, many: string = `${one}s`): string =>
+  `${number.format(count)} ${count === 1 ? one : many}`

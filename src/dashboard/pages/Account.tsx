@@ -1,0 +1,232 @@
+import { useState } from "preact/hooks"
+import { call } from "../api/client.ts"
+import type { Answer } from "../api/routes.ts"
+import { Badge } from "../components/Badge.tsx"
+import { Button } from "../components/Button.tsx"
+import { Card } from "../components/Card.tsx"
+import { ConfirmDialog } from "../components/Dialog.tsx"
+import { Field } from "../components/Field.tsx"
+import { PageHeader } from "../components/PageHeader.tsx"
+import { Loaded } from "../components/States.tsx"
+import { Table } from "../components/Table.tsx"
+import { announce } from "../components/Toast.tsx"
+import { formatMoment, formatRelative } from "../format.ts"
+import { type Resource, useRoute } from "../resource.ts"
+import { leave, me } from "../session.ts"
+import { fieldsOf, useForm } from "../useForm.ts"
+import { describeUserAgent } from "../userAgent.ts"
+
+/** The person behind the account: where they are signed in, their password, their data. */
+
+type Sessions = Answer<"GET /v1/sessions">
+type Session = Sessions["sessions"][number]
+
+const EndButton = ({ session, sessions }: { readonly session: Session; readonly sessions: Resource<Sessions> }) => {
+  const { busy, run } = useForm()
+  const name = describeUserAgent(session.user_agent)
+  const end = (): void =>
+    run(
+      async () => {
+        const result = await call("DELETE /v1/sessions/{session_id}", { params: { session_id: session.id } })
+        if (!result.ok) announce(`The session is still open: ${result.error.message}`)
+        return result
+      },
+      () => {
+        announce(`Signed out ${name}.`)
+        sessions.reload()
+      }
+    )
+  return (
+    <Button small busy={busy} label={`Sign out ${name}, signed in ${formatMoment(session.created_at)}`} onClick={end}>
+      Sign out
+    </Button>
+  )
+}
+
+const SessionTable = ({
+  list,
+  sessions
+}: {
+  readonly list: ReadonlyArray<Session>
+  readonly sessions: Resource<Sessions>
+}) => (
+  <Table
+    caption="Sessions"
+    isCaptionHidden
+    rows={list}
+    keyOf={({ id }) => id}
+    columns={[
+      {
+        name: "Browser",
+        isHeader: true,
+        cell: (session) => <span title={session.user_agent ?? undefined}>{describeUserAgent(session.user_agent)}</span>
+      },
+      { name: "Signed in", cell: (session) => formatMoment(session.created_at) },
+      { name: "Ends", cell: (session) => `${formatRelative(session.expires_at)}, unless it is used` },
+      {
+        name: "Actions",
+        isNameHidden: true,
+        isFigure: true,
+        cell: (session) =>
+          session.is_current ? (
+            <Badge kind="ok" text="this browser" />
+          ) : (
+            <EndButton session={session} sessions={sessions} />
+          )
+      }
+    ]}
+  />
+)
+
+const EverywhereDialog = ({ onClose }: { readonly onClose: () => void }) => {
+  const { busy, error, run } = useForm()
+  return (
+    <ConfirmDialog
+      title="Sign out everywhere?"
+      action="Sign out everywhere"
+      busy={busy}
+      error={error?.message}
+      onConfirm={() => run(() => call("POST /api/auth/revoke-sessions", { body: {} }), leave)}
+      onClose={onClose}
+    >
+      <p>Every session ends, this one too, and every connected app is disconnected.</p>
+      <p>API keys go on working.</p>
+    </ConfirmDialog>
+  )
+}
+
+const SessionsCard = () => {
+  const sessions = useRoute("GET /v1/sessions", {})
+  const [isAsking, setAsking] = useState(false)
+  return (
+    <Card
+      title="Sessions"
+      isWide
+      action={
+        <Button small onClick={() => setAsking(true)}>
+          Sign out everywhere
+        </Button>
+      }
+    >
+      <Loaded resource={sessions} height={110}>
+        {({ sessions: list }) => <SessionTable list={list} sessions={sessions} />}
+      </Loaded>
+      {isAsking && <EverywhereDialog onClose={() => setAsking(false)} />}
+    </Card>
+  )
+}
+
+const PasswordCard = () => {
+  const { busy, error, run } = useForm()
+  const submit = (event: SubmitEvent & { readonly currentTarget: HTMLFormElement }): void => {
+    event.preventDefault()
+    const form = event.currentTarget
+    const { currentPassword = "", newPassword = "" } = fieldsOf(form)
+    run(
+      () => call("POST /api/auth/change-password", { body: { currentPassword, newPassword } }),
+      () => {
+        form.reset()
+        announce("Your password is changed. All other sessions and all connected apps have ended.")
+      }
+    )
+  }
+  const { currentPassword, newPassword } = error?.issues ?? {}
+  return (
+    <Card title="Password">
+      <form onSubmit={submit}>
+        <input type="hidden" name="username" autocomplete="username" value={me.value?.email ?? ""} />
+        <Field
+          label="Current password"
+          name="currentPassword"
+          type="password"
+          error={currentPassword && `This ${currentPassword}.`}
+          input={{ autocomplete: "current-password", required: true, maxLength: 128 }}
+        />
+        <Field
+          label="New password"
+          name="newPassword"
+          type="password"
+          hint="At least 8 characters. All other sessions and all connected apps end."
+          error={newPassword && `It ${newPassword}.`}
+          input={{ autocomplete: "new-password", required: true, minLength: 8, maxLength: 128 }}
+        />
+        {error && currentPassword === undefined && newPassword === undefined && (
+          <p class="notice" role="alert">
+            {error.message}
+          </p>
+        )}
+        <div class="actions">
+          <Button type="submit" busy={busy}>
+            Change password
+          </Button>
+        </div>
+      </form>
+    </Card>
+  )
+}
+
+const DataCard = () => (
+  <Card title="Your data">
+    <div class="prose">
+      <p>The account, its API keys without their secrets, and the whole log of your searches, as one JSON document.</p>
+      <div class="actions">
+        <a class="button" href="/v1/account/export" download="quarry-account.json">
+          Export
+        </a>
+      </div>
+    </div>
+  </Card>
+)
+
+const DeleteDialog = ({ onClose }: { readonly onClose: () => void }) => {
+  const { busy, error, run } = useForm()
+  return (
+    <ConfirmDialog
+      title="Delete your account?"
+      name={me.value?.email ?? ""}
+      action="Delete the account"
+      busy={busy}
+      error={error?.message}
+      onConfirm={() => run(() => call("DELETE /v1/account", {}), leave)}
+      onClose={onClose}
+    >
+      <p>Every API key, every session and every connected app ends within 10 seconds.</p>
+      <p>Your address, the names of your keys and the texts of your searches are removed. This cannot be undone.</p>
+      <p>Credits that are left are lost, and this address gets no second trial.</p>
+    </ConfirmDialog>
+  )
+}
+
+const DeleteCard = () => {
+  const [isAsking, setAsking] = useState(false)
+  return (
+    <Card title="Delete the account">
+      <div class="prose">
+        <p>
+          Ends your keys, sessions and apps, and removes your data. What was charged stays in the books, without your
+          name.
+        </p>
+        <div class="actions">
+          <Button kind="danger" onClick={() => setAsking(true)} disabled={me.value === undefined}>
+            Delete the account
+          </Button>
+        </div>
+      </div>
+      {isAsking && <DeleteDialog onClose={() => setAsking(false)} />}
+    </Card>
+  )
+}
+
+export const AccountPage = () => (
+  <>
+    <PageHeader title="Account" lead={me.value?.email} />
+    <div class="grid">
+      <SessionsCard />
+      <PasswordCard />
+      <div class="stack">
+        <DataCard />
+        <DeleteCard />
+      </div>
+    </div>
+  </>
+)

@@ -1,0 +1,117 @@
+import { useState } from "preact/hooks"
+import { call } from "../api/client.ts"
+import type { Answer } from "../api/routes.ts"
+import { Button } from "../components/Button.tsx"
+import { Card } from "../components/Card.tsx"
+import { CodeBlock } from "../components/CodeBlock.tsx"
+import { ConfirmDialog } from "../components/Dialog.tsx"
+import { PageHeader } from "../components/PageHeader.tsx"
+import { EmptyState, Loaded } from "../components/States.tsx"
+import { Table } from "../components/Table.tsx"
+import { announce } from "../components/Toast.tsx"
+import { formatMoment, formatRelative } from "../format.ts"
+import { type Resource, useRoute } from "../resource.ts"
+import { useForm } from "../useForm.ts"
+
+/** The apps that the person let in, each of which can be ended. */
+
+type Apps = Answer<"GET /v1/apps">
+type App = Apps["apps"][number]
+
+const nameOf = ({ name }: App): string => name ?? "An app without a name"
+
+const EndDialog = ({
+  app,
+  apps,
+  onClose
+}: {
+  readonly app: App
+  readonly apps: Resource<Apps>
+  readonly onClose: () => void
+}) => {
+  const { busy, error, run } = useForm()
+  const end = (): void =>
+    run(
+      () => call("DELETE /v1/apps/{app_id}", { params: { app_id: app.id } }),
+      () => {
+        announce(`Disconnected ${nameOf(app)}.`)
+        apps.reload()
+        onClose()
+      }
+    )
+  return (
+    <ConfirmDialog
+      title={`Disconnect ${nameOf(app)}?`}
+      name={nameOf(app)}
+      action="Disconnect"
+      busy={busy}
+      error={error?.message}
+      onConfirm={end}
+      onClose={onClose}
+    >
+      <p>It can no longer search for you or see your plan, from this moment on.</p>
+      <p>To come back, it has to ask you again.</p>
+    </ConfirmDialog>
+  )
+}
+
+const List = ({ apps, onEnd }: { readonly apps: ReadonlyArray<App>; readonly onEnd: (app: App) => void }) => (
+  <Table
+    caption="Connected apps"
+    isCaptionHidden
+    rows={apps}
+    keyOf={({ id }) => id}
+    columns={[
+      { name: "App", isHeader: true, cell: (app) => <bdi>{nameOf(app)}</bdi> },
+      { name: "Connected", cell: (app) => formatMoment(app.connected_at) },
+      { name: "Last used", cell: (app) => formatRelative(app.renewed_at) },
+      {
+        name: "Actions",
+        isNameHidden: true,
+        isFigure: true,
+        cell: (app) => (
+          <Button small label={`Disconnect ${nameOf(app)}`} onClick={() => onEnd(app)}>
+            Disconnect
+          </Button>
+        )
+      }
+    ]}
+  />
+)
+
+const Connect = () => (
+  <div class="prose">
+    <p>
+      An agent or an editor that speaks the Model Context Protocol connects with this address. It sends you here to sign
+      in and to allow it.
+    </p>
+    <CodeBlock title="Address for apps" what="the address" text={`${location.origin}/mcp`} />
+  </div>
+)
+
+export const AppsPage = () => {
+  const apps = useRoute("GET /v1/apps", {})
+  const [ending, setEnding] = useState<App>()
+  return (
+    <>
+      <PageHeader title="Connected apps" lead="Apps that you let in. Each search of theirs spends a credit of yours." />
+      <div class="stack">
+        <Card title="Your apps">
+          <Loaded resource={apps} height={140}>
+            {({ apps }) =>
+              apps.length === 0 ? (
+                <EmptyState title="No app is connected">An app appears here once you have allowed it.</EmptyState>
+              ) : (
+                <List apps={apps} onEnd={setEnding} />
+              )
+            }
+          </Loaded>
+        </Card>
+        <Card title="Connect an app">
+          <Connect />
+        </Card>
+      </div>
+      {ending && <EndDialog app={ending} apps={apps} onClose={() => setEnding(undefined)} />}
+    </>
+  )
+}

@@ -1,0 +1,59 @@
+import { useState } from "preact/hooks"
+import { call } from "../api/client.ts"
+import { Button } from "../components/Button.tsx"
+import { EntryHeading, Notice, nextOf, otherEntry } from "../components/Entry.tsx"
+import { Field } from "../components/Field.tsx"
+import { deliversEmails } from "../facts.ts"
+import { fieldsOf, useForm } from "../useForm.ts"
+
+/** The same for every address, so that nobody learns which ones are known. */
+const LinkSent = () =>
+  deliversEmails ? (
+    <>
+      <EntryHeading title="Read your mail" />
+      <p class="lead">If Quarry knows this address, it has sent you a link. It is good for an hour.</p>
+    </>
+  ) : (
+    <>
+      <EntryHeading title="Ask the operator for the link" />
+      <p class="lead">
+        This deployment sends no emails. If it knows this address, its operator finds a link in the log, good for an
+        hour.
+      </p>
+    </>
+  )
+
+export const ForgotPasswordPage = () => {
+  const { busy, error, run } = useForm()
+  const [isSent, setSent] = useState(false)
+  if (isSent) return <LinkSent />
+  const submit = (event: SubmitEvent & { readonly currentTarget: HTMLFormElement }): void => {
+    event.preventDefault()
+    const { email = "" } = fieldsOf(event.currentTarget)
+    const redirectTo = `/oauth/confirm?${new URLSearchParams({ callbackURL: nextOf() })}`
+    run(
+      () => call("POST /api/auth/request-password-reset", { body: { email, redirectTo } }),
+      () => setSent(true)
+    )
+  }
+  return (
+    <>
+      <EntryHeading title="Forgot your password?" lead="We send you a link with which you choose a new one." />
+      {error && <Notice text={error.message} />}
+      <form onSubmit={submit}>
+        <Field
+          label="Email"
+          name="email"
+          type="email"
+          input={{ autocomplete: "username", required: true, maxLength: 320 }}
+        />
+        <Button kind="primary" type="submit" busy={busy}>
+          Send the link
+        </Button>
+      </form>
+      <p class="foot">
+        Know it after all? <a href={otherEntry("sign-in")}>Sign in</a>
+      </p>
+    </>
+  )
+}

@@ -1,0 +1,245 @@
+import { useState } from "preact/hooks"
+import type { Answer } from "../api/routes.ts"
+import { describeBounds, isOpen } from "../bounds.ts"
+import { Badge } from "../components/Badge.tsx"
+import { Button } from "../components/Button.tsx"
+import { Card } from "../components/Card.tsx"
+import {
+  BindKeyDialog,
+  CreateKeyDialog,
+  type Key,
+  type OneKeyDialogProps,
+  RevokeKeyDialog,
+  RotateKeyDialog
+} from "../components/KeyDialogs.tsx"
+import { PageHeader } from "../components/PageHeader.tsx"
+import { EmptyState, Loaded } from "../components/States.tsx"
+import { type Column, Table } from "../components/Table.tsx"
+import { announce } from "../components/Toast.tsx"
+import { formatDayAndYear, formatNumber, formatPercent, formatRelative, plural } from "../format.ts"
+import { changed, useFresh } from "../freshness.ts"
+import { lastOf, useRoute } from "../resource.ts"
+import { home } from "../router.ts"
+
+/** The account's keys, and what becomes of each. */
+
+/** As many as the API lets be active. It refuses one more in words of its own. */
+const maxActiveKeys = 50
+
+type Action =
+  | { readonly _tag: "create" }
+  | { readonly _tag: "bind"; readonly subject: Key }
+  | { readonly _tag: "rotate"; readonly subject: Key }
+  | { readonly _tag: "revoke"; readonly subject: Key }
+
+type Usage = Answer<"GET /v1/usage">
+
+/** Searches of the period by key. Empty until they are known. */
+const searchesOf = (usage: Usage | undefined): ReadonlyMap<string | null, number> => {
+  const counts = new Map<string | null, number>()
+  for (const { group, searches } of usage?.series ?? []) counts.set(group, (counts.get(group) ?? 0) + searches)
+  return counts
+}
+
+const name: Column<Key> = {
+  name: "Name",
+  isHeader: true,
+  cell: (key) => (
+    <div class="named">
+      <bdi>{key.name}</bdi>
+      <code>{key.hint}</code>
+      {describeBounds(key).map((bound) => (
+        <span key={bound} class="bound">
+          {bound}
+        </span>
+      ))}
+      {key.revoked_at !== null && isOpen(key) && (
+        <span class="bound">old secret, ends {formatRelative(key.revoked_at)}</span>
+      )}
+    </div>
+  )
+}
+const type: Column<Key> = { name: "Type", cell: (key) => <Badge text={key.type} /> }
+const made: Column<Key> = { name: "Made", cell: (key) => <time>{formatDayAndYear(key.created_at)}</time> }
+const lastUse: Column<Key> = {
+  name: "Last use",
+  cell: ({ last_used_at: at }) => (at === null ? <span class="soft">never</span> : formatRelative(at))
+}
+const log: Column<Key> = {
+  name: "Searches",
+  cell: ({ id, name }) => (
+    <span class="links">
+      <a href={`${home}/log?key=${id}`} aria-label={`Log of ${name}`}>
+        Log
+      </a>
+      <a href={`${home}/usage?group_by=key&key=${id}`} aria-label={`Usage of ${name}`}>
+        Usage
+      </a>
+    </span>
+  )
+}
+
+const Share = ({ of, searches }: { readonly searches: number; readonly of: number }) => {
+  const share = of === 0 ? 0 : searches / of
+  return (
+    <span class="share">
+      <span class="track" aria-hidden="true">
+        <span style={{ inlineSize: `${share * 100}%` }} />
+      </span>
+      <span>{formatPercent(share)}</span>
+      <span class="soft">{formatNumber(searches)}</span>
+    </span>
+  )
+}
+
+interface ActiveKeysProps {
+  readonly keys: ReadonlyArray<Key>
+  readonly usage: Usage | undefined
+  readonly onAction: (action: Action) => void
+}
+
+const ActiveKeys = ({ keys, onAction, usage }: ActiveKeysProps) => {
+  const searches = searchesOf(usage)
+  return (
+    <Table
+      caption="Active keys"
+      isCaptionHidden
+      rows={keys}
+      keyOf={({ id }) => id}
+      columns={[
+        name,
+        type,
+        made,
+        lastUse,
+        {
+          name: "Share of the period",
+          cell: ({ id }) => usage && <Share searches={searches.get(id) ?? 0} of={usage.totals.searches} />
+        },
+        log,
+        {
+          name: "Actions",
+          isNameHidden: true,
+          isFigure: true,
+          cell: (key) => (
+            <span class="row-actions">
+              {key.revoked_at === null && (
+                <>
+                  <Button
+                    small
+                    label={`Bounds of ${key.name}`}
+                    onClick={() => onAction({ _tag: "bind", subject: key })}
+                  >
+                    Bounds
+                  </Button>
+                  <Button small label={`Rotate ${key.name}`} onClick={() => onAction({ _tag: "rotate", subject: key })}>
+                    Rotate
+                  </Button>
+                </>
+              )}
+              <Button small label={`Revoke ${key.name}`} onClick={() => onAction({ _tag: "revoke", subject: key })}>
+                Revoke
+              </Button>
+            </span>
+          )
+        }
+      ]}
+    />
+  )
+}
+
+const RevokedKeys = ({ keys }: { readonly keys: ReadonlyArray<Key> }) => (
+  <details class="more">
+    <summary>{plural(keys.length, "revoked key")}</summary>
+    <Table
+      caption="Revoked keys"
+      isCaptionHidden
+      rows={keys}
+      keyOf={({ id }) => id}
+      columns={[
+        name,
+        type,
+        made,
+        lastUse,
+        { name: "Revoked", cell: ({ revoked_at: at }) => at !== null && formatRelative(at) },
+        log
+      ]}
+    />
+  </details>
+)
+
+const NoKeys = ({ onCreate }: { readonly onCreate: () => void }) => (
+  <EmptyState
+    title="No active key"
+    action={
+      <Button kind="primary" onClick={onCreate}>
+        Create key
+      </Button>
+    }
+  >
+    A program names a key with each request. Make one for each place that searches, so that you can end one without the
+    others.
+  </EmptyState>
+)
+
+const Dialogs = ({ action, ...props }: Omit<OneKeyDialogProps, "subject"> & { readonly action: Action }) => {
+  if (action._tag === "create") return <CreateKeyDialog {...props} />
+  const KeyDialog = { bind: BindKeyDialog, rotate: RotateKeyDialog, revoke: RevokeKeyDialog }[action._tag]
+  return <KeyDialog subject={action.subject} {...props} />
+}
+
+export const KeysPage = () => {
+  const keys = useRoute("GET /v1/api-keys", {})
+  const usage = useRoute("GET /v1/usage", { query: { group_by: "key", granularity: "month" } })
+  const [action, setAction] = useState<Action>()
+  const reload = (): void => {
+    keys.reload()
+    usage.reload()
+  }
+  useFresh("keys", reload)
+  const onChange = (text: string): void => {
+    announce(text)
+    changed("keys")
+    keys.reload()
+  }
+  const create = (): void => setAction({ _tag: "create" })
+  const active = lastOf(keys.state.value)?.api_keys.filter(isOpen) ?? []
+  const isFull = active.filter((key) => key.revoked_at === null).length >= maxActiveKeys
+  return (
+    <>
+      <PageHeader
+        title="API keys"
+        lead="A program names a key with each request. Keep it where only the program can read it."
+        actions={
+          <Button kind="primary" disabled={isFull} onClick={create}>
+            Create key
+          </Button>
+        }
+      />
+      <div class="stack">
+        {isFull && (
+          <p class="notice info">{`All ${maxActiveKeys} keys that an account can have are active. Revoke one to make another.`}</p>
+        )}
+        <Card title="Active keys">
+          <Loaded resource={keys} height={160}>
+            {({ api_keys: all }) => {
+              const revoked = all.filter((key) => !isOpen(key))
+              return (
+                <>
+                  {active.length === 0 ? (
+                    <NoKeys onCreate={create} />
+                  ) : (
+                    <ActiveKeys keys={active} usage={lastOf(usage.state.value)} onAction={setAction} />
+                  )}
+                  {revoked.length > 0 && <RevokedKeys keys={revoked} />}
+                </>
+              )
+            }}
+          </Loaded>
+        </Card>
+      </div>
+      {action && (
+        <Dialogs action={action} onChange={onChange} onGone={keys.reload} onClose={() => setAction(undefined)} />
+      )}
+    </>
+  )
+}

@@ -1,0 +1,175 @@
+import type { ComponentChildren } from "preact"
+import { queryText } from "../api/client.ts"
+import type { Answer, LoggedSearch } from "../api/routes.ts"
+import { Badge, OutcomeBadge } from "../components/Badge.tsx"
+import { Card } from "../components/Card.tsx"
+import { CopyButton } from "../components/CopyButton.tsx"
+import { LogTable } from "../components/LogTable.tsx"
+import { PageHeader } from "../components/PageHeader.tsx"
+import { SearchCode } from "../components/SearchCode.tsx"
+import { EmptyState, Loaded } from "../components/States.tsx"
+import { draftOf, draftQuery } from "../draft.ts"
+import { formatDuration, formatMoment, formatNumber, formatRelative } from "../format.ts"
+import { lastOf, useRoute } from "../resource.ts"
+import { home } from "../router.ts"
+import type { PageProps } from "../routes.tsx"
+import { playground } from "../searches.ts"
+
+/** One search of the log: everything that is known of it, its batch, and its request to run again. */
+
+/** The most rows of a batch. */
+const maxRows = 100
+
+const toLog = (
+  <a class="button" href={`${home}/log`}>
+    All searches
+  </a>
+)
+
+const Fact = ({ children, name }: { readonly name: string; readonly children: ComponentChildren }) => (
+  <div>
+    <dt>{name}</dt>
+    <dd>{children}</dd>
+  </div>
+)
+
+const Id = ({ id, what }: { readonly id: string; readonly what: string }) => (
+  <span class="copied">
+    <code>{id}</code>
+    <CopyButton text={id} what={what} />
+  </span>
+)
+
+type Keys = Answer<"GET /v1/api-keys">["api_keys"]
+
+const Caller = ({ entry, keys }: { readonly entry: LoggedSearch; readonly keys: Keys }) => {
+  const { key_id: id } = entry
+  if (id === null) return <>{entry.source === "dashboard" ? "a session" : "a session or an app"}</>
+  return <a href={`${home}/log${queryText({ key: id })}`}>{keys.find((key) => key.id === id)?.name ?? id}</a>
+}
+
+const Facts = ({ entry, keys }: { readonly entry: LoggedSearch; readonly keys: Keys }) => (
+  <dl class="details">
+    <Fact name="Outcome">
+      <span class="badges">
+        <OutcomeBadge outcome={entry.status} />
+        {entry.cached && <Badge text="cached" />}
+      </span>
+    </Fact>
+    <Fact name="When">
+      <time dateTime={entry.created_at}>{formatMoment(entry.created_at)}</time>, {formatRelative(entry.created_at)}
+    </Fact>
+    <Fact name="Credits">{formatNumber(entry.credits)}</Fact>
+    <Fact name="Results">{formatNumber(entry.result_count)}</Fact>
+    <Fact name="Time at the provider">{formatDuration(entry.duration_ms)}</Fact>
+    <Fact name="Target">
+      <code>{entry.target}</code>
+    </Fact>
+    <Fact name="Country and locale">
+      <code>{entry.geo}</code>, <code>{entry.locale}</code>
+    </Fact>
+    <Fact name="Page and results asked">{`${entry.page}, ${entry.num}`}</Fact>
+    <Fact name="Safe search">{entry.safe}</Fact>
+    <Fact name="Asked with">
+      <Caller entry={entry} keys={keys} />
+    </Fact>
+    <Fact name="Source">
+      <a href={`${home}/log${queryText({ source: entry.source })}`}>{entry.source}</a>
+    </Fact>
+    <Fact name="Search id">
+      <Id id={entry.id} what="the search id" />
+    </Fact>
+    {entry.request_id && (
+      <Fact name="Request id">
+        <Id id={entry.request_id} what="the request id" />
+      </Fact>
+    )}
+    {entry.batch_id && (
+      <Fact name="Batch">
+        <Id id={entry.batch_id} what="the batch id" />
+      </Fact>
+    )}
+  </dl>
+)
+
+const Batch = ({ current, id }: { readonly id: string; readonly current: string }) => {
+  const batch = useRoute("GET /v1/query/history", { query: { batch: id, limit: maxRows } })
+  return (
+    <Card title="Its batch" isWide action={<a href={`${home}/log${queryText({ batch: id })}`}>In the log</a>}>
+      <Loaded resource={batch} height={240}>
+        {({ queries }) => (
+          <LogTable
+            caption="Rows of the batch that were charged"
+            isBatch
+            current={current}
+            entries={queries.toSorted((a, b) => (a.row ?? 0) - (b.row ?? 0))}
+          />
+        )}
+      </Loaded>
+    </Card>
+  )
+}
+
+const Entry = ({ entry }: { readonly entry: LoggedSearch }) => {
+  const keys = useRoute("GET /v1/api-keys", {})
+  const draft = draftOf(entry)
+  return (
+    <>
+      <Card
+        title="Query"
+        isWide
+        action={
+          <a class="button primary" href={playground + queryText(draftQuery(draft))}>
+            Run again in the playground
+          </a>
+        }
+      >
+        <p class="query" dir="auto">
+          {entry.query || "(erased)"}
+        </p>
+      </Card>
+      <div class="beside wide">
+        <Card title="Details">
+          <Facts entry={entry} keys={lastOf(keys.state.value)?.api_keys ?? []} />
+        </Card>
+        <SearchCode draft={draft} />
+      </div>
+      {entry.batch_id && <Batch id={entry.batch_id} current={entry.id} />}
+    </>
+  )
+}
+
+const NoEntry = () => (
+  <Card title="Query">
+    <EmptyState title="There is no such search in this account's log">
+      Its id may have a typing error, it may be another account's, or it is older than the log is kept.
+    </EmptyState>
+  </Card>
+)
+
+const Found = ({ id }: { readonly id: string }) => {
+  const history = useRoute("GET /v1/query/history", { query: { id, limit: 1 } })
+  return (
+    <Loaded resource={history} height={520}>
+      {({ queries: [entry] }) =>
+        entry === undefined ? (
+          <NoEntry />
+        ) : (
+          <div class="grid">
+            <Entry entry={entry} />
+          </div>
+        )
+      }
+    </Loaded>
+  )
+}
+
+/** Any other text is no id. An empty one would find the newest entry. */
+const idPattern = /^qry_[0-9a-f]{32}$/
+
+export const LogEntryPage = ({ params: { id = "" } }: PageProps) => (
+  <>
+    <PageHeader title="Logged search" actions={toLog} />
+    {idPattern.test(id) ? <Found id={id} /> : <NoEntry />}
+  </>
+)

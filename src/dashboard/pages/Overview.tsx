@@ -1,0 +1,213 @@
+import type { Answer } from "../api/routes.ts"
+import { OutcomeBadge } from "../components/Badge.tsx"
+import { BurnDown } from "../components/BurnDown.tsx"
+import { Card } from "../components/Card.tsx"
+import { CodeBlock } from "../components/CodeBlock.tsx"
+import { Meter } from "../components/Meter.tsx"
+import { PageHeader } from "../components/PageHeader.tsx"
+import { StackedBars } from "../components/StackedBars.tsx"
+import { Stat } from "../components/Stat.tsx"
+import { Loaded } from "../components/States.tsx"
+import { Table } from "../components/Table.tsx"
+import { burnDown, failures, forecast, startOfDay } from "../figures.ts"
+import {
+  formatDay,
+  formatDayAndYear,
+  formatDuration,
+  formatNumber,
+  formatPercent,
+  formatRelative,
+  plural
+} from "../format.ts"
+import { useRoute } from "../resource.ts"
+import { home } from "../router.ts"
+import { me } from "../session.ts"
+
+/** The state of the account at one look: credits, the day so far, the latest searches. */
+
+type Usage = Answer<"GET /v1/usage">
+
+const recentEntries = 8
+
+/** The reset of the quota in words; nothing on the trial, whose credits are given once. */
+const resetOf = ({ resets_at: reset }: Usage): string | undefined =>
+  reset === null ? undefined : `renews ${formatRelative(reset)}`
+
+const Credits = ({ usage }: { readonly usage: Usage }) => {
+  const { balance, quota, remaining, used } = usage
+  return (
+    <>
+      <dl class="stats">
+        <Stat
+          name="Credits left"
+          value={remaining === null ? "Not limited" : formatNumber(remaining + balance)}
+          note={quota === null ? undefined : resetOf(usage)}
+        />
+        <Stat
+          name="Of the plan"
+          value={remaining === null ? formatNumber(used) : formatNumber(remaining)}
+          note={quota === null ? "used" : `of ${formatNumber(quota)}`}
+        />
+        <Stat name="Of packs" value={formatNumber(balance)} note="do not expire" />
+      </dl>
+      {quota !== null && <Meter label="Quota used" used={used} of={quota} />}
+    </>
+  )
+}
+
+const Today = ({ usage: { totals } }: { readonly usage: Usage }) => {
+  const failed = failures(totals)
+  return (
+    <dl class="stats">
+      <Stat name="Searches" value={formatNumber(totals.searches)} note="since 00:00 UTC" />
+      <Stat
+        name="Failed"
+        value={formatNumber(failed)}
+        note={totals.searches === 0 ? "no searches yet" : formatPercent(failed / totals.searches)}
+      />
+      <Stat name="Credits" value={formatNumber(totals.credits)} note="charged" />
+    </dl>
+  )
+}
+
+const forecastText = (usage: Usage): string => {
+  const result = forecast(usage, Date.now())
+  if (result === undefined) return "The dashed line is the even pace that lasts until the reset."
+  return result._tag === "runsOut"
+    ? `At this pace the quota is used up on ${formatDayAndYear(new Date(result.at).toISOString())}, before the reset.`
+    : `At this pace ${plural(result.left, "credit")} are left at the reset.`
+}
+
+const Period = ({ usage }: { readonly usage: Usage }) => {
+  const { period, quota } = usage
+  if (period.start === null || period.end === null || quota === null || quota === 0) {
+    const bars = usage.series.map(({ outcomes, start }) => ({
+      label: formatDay(start),
+      title: formatDayAndYear(start),
+      values: [outcomes.ok, outcomes.upstream_error, outcomes.upstream_timeout]
+    }))
+    return (
+      <StackedBars
+        title="Searches of the last 30 days"
+        description="Searches by day and outcome"
+        unit="Day"
+        series={[
+          { name: "ok", colour: "ok" },
+          { name: "failed", colour: "bad" },
+          { name: "timed out", colour: "slow" }
+        ]}
+        bars={bars}
+      />
+    )
+  }
+  return (
+    <>
+      <BurnDown
+        points={burnDown(usage, Date.now())}
+        quota={quota}
+        begin={Date.parse(period.start)}
+        reset={Date.parse(period.end)}
+      />
+      <p class="soft">{forecastText(usage)}</p>
+    </>
+  )
+}
+
+type Entry = Answer<"GET /v1/query/recent">["queries"][number]
+
+const Latest = ({ queries }: { readonly queries: ReadonlyArray<Entry> }) => (
+  <Table
+    caption="Latest searches"
+    isCaptionHidden
+    rows={queries}
+    keyOf={({ id }) => id}
+    columns={[
+      {
+        name: "Query",
+        isHeader: true,
+        cell: ({ id, query }) => (
+          <a class="clip" href={`${home}/log/${id}`}>
+            <bdi>{query}</bdi>
+          </a>
+        )
+      },
+      { name: "Target", cell: ({ target }) => <code>{target}</code> },
+      { name: "Outcome", cell: ({ status }) => <OutcomeBadge outcome={status} /> },
+      { name: "Time", isFigure: true, cell: (entry) => formatDuration(entry.duration_ms) },
+      { name: "When", isFigure: true, cell: (entry) => formatRelative(entry.created_at) }
+    ]}
+  />
+)
+
+/** The steps until the first search, for an account that has none. */
+const FirstSteps = () => (
+  <ol class="steps">
+    <li>
+      <h3>Make an API key</h3>
+      <p>
+        <a href={`${home}/keys`}>Create a key</a> and put it into your environment as <code>QUARRY_API_KEY</code>.
+      </p>
+    </li>
+    <li>
+      <h3>Search</h3>
+      <CodeBlock
+        title="Shell"
+        what="the command"
+        text={`curl -H "Authorization: Bearer $QUARRY_API_KEY" \\\n  '${location.origin}/v1/query?query=http+caching'`}
+      />
+      <p>
+        Or <a href={`${home}/playground`}>try it in the playground</a>, without a key.
+      </p>
+    </li>
+    <li>
+      <h3>See what came of it</h3>
+      <p>
+        Each search is in the <a href={`${home}/log`}>log</a> with its outcome, credits and time.
+      </p>
+    </li>
+  </ol>
+)
+
+const more = (path: string, text: string) => <a href={`${home}/${path}`}>{text}</a>
+
+export const OverviewPage = () => {
+  const usage = useRoute("GET /v1/usage", {})
+  const today = useRoute("GET /v1/usage", { query: { from: startOfDay(Date.now()), granularity: "hour" } })
+  const recent = useRoute("GET /v1/query/recent", { query: { limit: recentEntries } })
+  const plan = me.value?.plan
+  return (
+    <>
+      <PageHeader
+        title="Overview"
+        lead={plan && `Your plan: ${plan}`}
+        actions={
+          <a class="button primary" href={`${home}/playground`}>
+            New search
+          </a>
+        }
+      />
+      <div class="grid">
+        <Card title="Credits" action={more("billing", "Plan and packs")}>
+          <Loaded resource={usage} height={104}>
+            {(usage) => <Credits usage={usage} />}
+          </Loaded>
+        </Card>
+        <Card title="Today" action={more("usage", "All usage")}>
+          <Loaded resource={today} height={104}>
+            {(usage) => <Today usage={usage} />}
+          </Loaded>
+        </Card>
+        <Card title="This period" isWide>
+          <Loaded resource={usage} height={280}>
+            {(usage) => <Period usage={usage} />}
+          </Loaded>
+        </Card>
+        <Card title="Searches" isWide action={more("log", "Whole log")}>
+          <Loaded resource={recent} height={330}>
+            {({ queries }) => (queries.length === 0 ? <FirstSteps /> : <Latest queries={queries} />)}
+          </Loaded>
+        </Card>
+      </div>
+    </>
+  )
+}

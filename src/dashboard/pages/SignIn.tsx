@@ -1,0 +1,50 @@
+import { call } from "../api/client.ts"
+import { Button } from "../components/Button.tsx"
+import { EntryHeading, Notice, otherEntry, ProviderButtons } from "../components/Entry.tsx"
+import { Field } from "../components/Field.tsx"
+import { enter } from "../session.ts"
+import { fieldsOf, useForm } from "../useForm.ts"
+
+const wordsOf = (message: string): string =>
+  message === "Email not verified"
+    ? "Confirm your address first: we have sent you the link again."
+    : "The address or the password is not right."
+
+export const SignInPage = () => {
+  const { busy, error, run } = useForm()
+  const submit = (event: SubmitEvent & { readonly currentTarget: HTMLFormElement }): void => {
+    event.preventDefault()
+    const { email = "", password = "" } = fieldsOf(event.currentTarget)
+    run(() => call("POST /api/auth/sign-in/email", { body: { email, password } }), enter)
+  }
+  return (
+    <>
+      <EntryHeading title="Sign in" lead="to your Quarry account" />
+      {error && <Notice text={error.code === "unauthorized" ? wordsOf(error.message) : error.message} />}
+      <ProviderButtons />
+      <form onSubmit={submit}>
+        <Field
+          label="Email"
+          name="email"
+          type="email"
+          input={{ autocomplete: "username", required: true, maxLength: 320 }}
+        />
+        <Field
+          label="Password"
+          name="password"
+          type="password"
+          input={{ autocomplete: "current-password", required: true, maxLength: 128 }}
+        />
+        <Button kind="primary" type="submit" busy={busy}>
+          {busy ? "Signing in" : "Sign in"}
+        </Button>
+      </form>
+      <p class="foot">
+        <a href={otherEntry("forgot-password")}>Forgot your password?</a>
+      </p>
+      <p class="foot">
+        New to Quarry? <a href={otherEntry("sign-up")}>Create an account</a>
+      </p>
+    </>
+  )
+}

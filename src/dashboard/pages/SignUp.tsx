@@ -1,0 +1,64 @@
+import { useState } from "preact/hooks"
+import { call } from "../api/client.ts"
+import { Button } from "../components/Button.tsx"
+import { EntryHeading, Notice, nextOf, otherEntry, ProviderButtons } from "../components/Entry.tsx"
+import { Field } from "../components/Field.tsx"
+import { enter } from "../session.ts"
+import { fieldsOf, useForm } from "../useForm.ts"
+
+/** A sign-up with a known address looks the same, so that nobody learns which addresses are known. */
+const ConfirmationSent = () => (
+  <>
+    <EntryHeading title="Read your mail" />
+    <p class="lead">We have sent you a link. It confirms your address, and brings you back to sign in.</p>
+  </>
+)
+
+export const SignUpPage = () => {
+  const { busy, error, run } = useForm()
+  const [isSent, setSent] = useState(false)
+  if (isSent) return <ConfirmationSent />
+  const submit = (event: SubmitEvent & { readonly currentTarget: HTMLFormElement }): void => {
+    event.preventDefault()
+    const { email = "", password = "" } = fieldsOf(event.currentTarget)
+    // The library requires a name, which nothing shows.
+    const body = { email, password, name: email.split("@", 1).join(""), callbackURL: nextOf() }
+    run(
+      () => call("POST /api/auth/sign-up/email", { body }),
+      ({ token }) => (token === null ? setSent(true) : enter())
+    )
+  }
+  const { email, password, ...others } = error?.issues ?? {}
+  return (
+    <>
+      <EntryHeading title="Create an account" lead="It starts with free searches, and needs no card." />
+      {error && email === undefined && password === undefined && (
+        <Notice text={Object.values(others).length > 0 ? Object.values(others).join(". ") : error.message} />
+      )}
+      <ProviderButtons />
+      <form onSubmit={submit}>
+        <Field
+          label="Email"
+          name="email"
+          type="email"
+          error={email && `The address ${email}.`}
+          input={{ autocomplete: "username", required: true, maxLength: 320 }}
+        />
+        <Field
+          label="Password"
+          name="password"
+          type="password"
+          hint="At least 8 characters."
+          error={password && `The password ${password}.`}
+          input={{ autocomplete: "new-password", required: true, minLength: 8, maxLength: 128 }}
+        />
+        <Button kind="primary" type="submit" busy={busy}>
+          {busy ? "Creating the account" : "Create account"}
+        </Button>
+      </form>
+      <p class="foot">
+        Have an account? <a href={otherEntry("sign-in")}>Sign in</a>
+      </p>
+    </>
+  )
+}

@@ -1,0 +1,243 @@
+import type { Answer } from "../api/routes.ts"
+import { outcomes as outcomeNames } from "../components/Badge.tsx"
+import { Card } from "../components/Card.tsx"
+import { DownloadButton } from "../components/DownloadButton.tsx"
+import { PageHeader } from "../components/PageHeader.tsx"
+import { type Series, StackedBars } from "../components/StackedBars.tsx"
+import { Stat } from "../components/Stat.tsx"
+import { EmptyState, Loaded } from "../components/States.tsx"
+import { Table } from "../components/Table.tsx"
+import { UsageControls } from "../components/UsageControls.tsx"
+import { type Cell, csvOf } from "../csv.ts"
+import { failures } from "../figures.ts"
+import { formatDayAndYear, formatNumber, formatPercent, formatStretch } from "../format.ts"
+import { useFresh } from "../freshness.ts"
+import { lastOf, useRoute } from "../resource.ts"
+import { home, place } from "../router.ts"
+import { me } from "../session.ts"
+import {
+  drawnGroups,
+  type Group,
+  groupsOf,
+  parametersOf,
+  searchesIn,
+  stretches,
+  type View,
+  viewOf
+} from "../usageFigures.ts"
+
+/** The searches of any stretch of time, split by outcome, target or key. The address says which. */
+
+type Usage = Answer<"GET /v1/usage">
+type Keys = Answer<"GET /v1/api-keys">["api_keys"]
+type NameOf = (id: string | null) => string
+
+const outcomes = ["ok", "upstream_error", "upstream_timeout"] as const
+const outcomeSeries: ReadonlyArray<Series> = outcomes.map((name) => ({
+  name: outcomeNames[name].text,
+  colour: outcomeNames[name].kind
+}))
+
+const units = { hour: "Hour (UTC)", day: "Day (UTC)", month: "Month (UTC)" } as const
+
+/** Names of groups. Where keys have the same name, the end of the secret is added. */
+const namesOf =
+  (groupBy: View["groupBy"], keys: Keys): NameOf =>
+  (id) => {
+    if (groupBy !== "key") return id ?? "none"
+    if (id === null) return "no key"
+    const key = keys.find((key) => key.id === id)
+    if (key === undefined) return `${id.slice(0, 12)}…`
+    const isAlone = keys.filter(({ name }) => name === key.name).length === 1
+    return isAlone ? key.name : `${key.name} (${key.hint.slice(-4)})`
+  }
+
+/** The usage with the rows of one group alone, where the view asks for one. */
+const visible = (usage: Usage, { only }: View): ReadonlyArray<Group> =>
+  groupsOf(only === undefined ? usage.series : usage.series.filter(({ group }) => group === only))
+
+const Totals = ({ groups }: { readonly groups: ReadonlyArray<Group> }) => {
+  const sum = (count: (group: Group) => number): number => groups.reduce((all, group) => all + count(group), 0)
+  const searches = sum((group) => group.searches)
+  const failed = sum(failures)
+  return (
+    <dl class="stats">
+      <Stat name="Searches" value={formatNumber(searches)} />
+      <Stat name="Credits" value={formatNumber(sum(({ credits }) => credits))} note="charged" />
+      <Stat
+        name="Succeeded"
+        value={searches === 0 ? "–" : formatPercent((searches - failed) / searches)}
+        note={searches === 0 ? undefined : `${formatNumber(searches - failed)} searches`}
+      />
+      <Stat
+        name="Failed"
+        value={formatNumber(failed)}
+        note={`${formatNumber(sum(({ outcomes }) => outcomes.upstream_timeout))} of them timed out`}
+      />
+    </dl>
+  )
+}
+
+interface ChartProps {
+  readonly usage: Usage
+  readonly view: View
+  readonly groups: ReadonlyArray<Group>
+  readonly nameOf: NameOf
+}
+
+const Chart = ({ groups, nameOf, usage, view }: ChartProps) => {
+  const begins = stretches(usage)
+  const { drawn, others } = drawnGroups(groups)
+  const shown = others === undefined ? drawn : [...drawn, others]
+  const isByOutcome = view.groupBy === "outcome"
+  const rows = groups.flatMap(({ rows }) => rows)
+  const columns = isByOutcome
+    ? outcomes.map((name) =>
+        searchesIn(
+          rows.map((row) => ({ ...row, searches: row.outcomes[name] })),
+          begins
+        )
+      )
+    : shown.map(({ rows }) => searchesIn(rows, begins))
+  const series = isByOutcome
+    ? outcomeSeries
+    : shown.map((group, index) => ({
+        name: group === others ? "all others" : nameOf(group.id),
+        colour: `c${index + 1}`
+      }))
+  return (
+    <StackedBars
+      title={`Searches by ${usage.granularity} and ${view.groupBy}`}
+      description={`Searches by ${usage.granularity}, from ${formatDayAndYear(usage.from)} to ${formatDayAndYear(usage.to)}, split by ${view.groupBy}`}
+      unit={units[usage.granularity]}
+      height={280}
+      series={series}
+      bars={begins.map((at, index) => {
+        const { short, whole } = formatStretch(at, usage.granularity)
+        return { label: short, title: whole, values: columns.map((values) => values[index] ?? 0) }
+      })}
+    />
+  )
+}
+
+/** The sums of each group, of which the chart draws the largest alone. */
+const Breakdown = ({ groups, nameOf, view }: Omit<ChartProps, "usage">) => {
+  const all = groups.reduce((sum, { searches }) => sum + searches, 0)
+  return (
+    <Table
+      caption={`By ${view.groupBy}`}
+      isCaptionHidden
+      rows={groups}
+      keyOf={({ id }) => id ?? ""}
+      columns={[
+        { name: view.groupBy === "key" ? "Key" : "Target", isHeader: true, cell: ({ id }) => <bdi>{nameOf(id)}</bdi> },
+        { name: "Searches", isFigure: true, cell: ({ searches }) => formatNumber(searches) },
+        { name: "Share", isFigure: true, cell: ({ searches }) => formatPercent(searches / Math.max(1, all)) },
+        { name: "Credits", isFigure: true, cell: ({ credits }) => formatNumber(credits) },
+        { name: "Failed", isFigure: true, cell: ({ outcomes }) => formatNumber(outcomes.upstream_error) },
+        { name: "Timed out", isFigure: true, cell: ({ outcomes }) => formatNumber(outcomes.upstream_timeout) }
+      ]}
+    />
+  )
+}
+
+/** Every row of the API's answer that is visible, in the order of time. */
+const csvRows = (groups: ReadonlyArray<Group>, view: View, nameOf: NameOf): ReadonlyArray<ReadonlyArray<Cell>> => {
+  const isGrouped = view.groupBy !== "outcome"
+  const groupHeads = view.groupBy === "key" ? ["key", "key_id"] : view.groupBy === "target" ? ["target"] : []
+  const groupCells = (id: string | null): ReadonlyArray<Cell> =>
+    view.groupBy === "key" ? [nameOf(id), id ?? ""] : isGrouped ? [nameOf(id)] : []
+  const rows = groups.flatMap(({ rows }) => rows).sort((a, b) => a.start.localeCompare(b.start))
+  return [
+    ["start", ...groupHeads, "searches", "credits", ...outcomes],
+    ...rows.map((row) => [
+      row.start,
+      ...groupCells(row.group),
+      row.searches,
+      row.credits,
+      ...outcomes.map((name) => row.outcomes[name])
+    ])
+  ]
+}
+
+const Nothing = ({ view }: { readonly view: View }) => (
+  <EmptyState
+    title="No searches in this stretch"
+    action={
+      <a class="button" href={`${home}/playground`}>
+        Search in the playground
+      </a>
+    }
+  >
+    {view.only === undefined ? "Choose a longer range, or search now." : "Choose a longer range, or look at all keys."}
+  </EmptyState>
+)
+
+const Report = ({ groups, nameOf, usage, view }: ChartProps) => (
+  <div class="stack">
+    <Card title="Totals">
+      <Totals groups={groups} />
+    </Card>
+    <Card title="Over time">
+      {groups.length === 0 ? (
+        <Nothing view={view} />
+      ) : (
+        <Chart groups={groups} nameOf={nameOf} usage={usage} view={view} />
+      )}
+    </Card>
+    {view.groupBy !== "outcome" && groups.length > 0 && (
+      <Card title={`By ${view.groupBy}`}>
+        <Breakdown groups={groups} nameOf={nameOf} view={view} />
+      </Card>
+    )}
+  </div>
+)
+
+const dayOf = (iso: string): string => iso.slice(0, 10)
+
+export const UsagePage = () => {
+  const now = Date.now()
+  const asked = viewOf(place.value.query, now)
+  const resource = useRoute("GET /v1/usage", { query: parametersOf(asked, now) })
+  const keys = lastOf(useRoute("GET /v1/api-keys", {}).state.value)?.api_keys ?? []
+  useFresh("usage", resource.reload)
+  const state = resource.state.value
+  const usage = lastOf(state)
+  // The last answer stays while another is read, split as it was.
+  const view: View = usage === undefined ? asked : { ...asked, groupBy: usage.group_by ?? "outcome" }
+  const nameOf = namesOf(view.groupBy, keys)
+  const groups = usage === undefined ? [] : visible(usage, view)
+  const issues = state._tag === "failed" ? state.error.issues : {}
+  return (
+    <>
+      <PageHeader
+        title="Usage"
+        lead={
+          usage === undefined
+            ? "All times are in UTC."
+            : `${formatDayAndYear(usage.from)} to ${formatDayAndYear(usage.to)}. All times are in UTC.`
+        }
+        actions={
+          <DownloadButton
+            text="Download CSV"
+            type="text/csv"
+            fileName={`quarry-usage-${usage === undefined ? "" : `${dayOf(usage.from)}-${dayOf(usage.to)}`}.csv`}
+            content={() => csvOf(csvRows(groups, view, nameOf))}
+            disabled={groups.length === 0}
+          />
+        }
+      />
+      <div class="stack">
+        <UsageControls view={asked} shown={usage} keys={keys} isTrial={me.value?.plan === "trial"} issues={issues} />
+        <h2 class="hidden">Figures</h2>
+        {asked.range === "own" && Object.keys(issues).length > 0 ? (
+          <EmptyState title="No such range">Choose another start or end.</EmptyState>
+        ) : (
+          <Loaded resource={resource} height={520}>
+            {(usage) => <Report usage={usage} view={view} groups={visible(usage, view)} nameOf={nameOf} />}
+          </Loaded>
+        )}
+      </div>
+    </>
+  )
+}

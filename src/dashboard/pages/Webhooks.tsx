@@ -1,0 +1,167 @@
+import { useState } from "preact/hooks"
+import { call } from "../api/client.ts"
+import { Badge } from "../components/Badge.tsx"
+import { Button } from "../components/Button.tsx"
+import { Card } from "../components/Card.tsx"
+import { EventSettingsForm } from "../components/EventSettingsForm.tsx"
+import { PageHeader } from "../components/PageHeader.tsx"
+import { EmptyState, Loaded } from "../components/States.tsx"
+import { Table } from "../components/Table.tsx"
+import { announce } from "../components/Toast.tsx"
+import { WebhookDeliveries } from "../components/WebhookDeliveries.tsx"
+import {
+  ChangeWebhookDialog,
+  CreateWebhookDialog,
+  DeleteWebhookDialog,
+  RotateWebhookDialog,
+  type Webhook
+} from "../components/WebhookDialogs.tsx"
+import { formatRelative, plural } from "../format.ts"
+import { changed, useFresh } from "../freshness.ts"
+import { lastOf, useRoute } from "../resource.ts"
+import { place, setQuery } from "../router.ts"
+import { useForm } from "../useForm.ts"
+
+/** Where events of the account go, and what became of them. The webhook whose log is open is in the address. */
+
+const dialogs = { change: ChangeWebhookDialog, rotate: RotateWebhookDialog, delete: DeleteWebhookDialog }
+
+type Action = { readonly _tag: "create" } | { readonly _tag: keyof typeof dialogs; readonly subject: Webhook }
+
+const reasons = { account: "disabled", failing: "disabled: it failed for five days", gone: "disabled: it answered 410" }
+
+const State = ({ disabled_reason: reason, failing_since: since }: Webhook) => {
+  if (reason !== null) return <Badge text={reasons[reason]} kind="bad" />
+  if (since !== null) return <Badge text={`failing since ${formatRelative(since)}`} kind="slow" />
+  return <Badge text="works" kind="ok" />
+}
+
+interface ListProps {
+  readonly webhooks: ReadonlyArray<Webhook>
+  readonly onAction: (action: Action) => void
+  readonly onChange: (text: string) => void
+  readonly onOpen: (id: string) => void
+}
+
+const List = ({ onAction, onChange, onOpen, webhooks }: ListProps) => {
+  const { busy, error, run } = useForm()
+  const toggle = ({ disabled_at, id }: Webhook): void =>
+    run(
+      () => call("PATCH /v1/webhooks/{id}", { params: { id }, body: { disabled: disabled_at === null } }),
+      () => onChange(disabled_at === null ? "Disabled the webhook." : "Enabled the webhook.")
+    )
+  const test = ({ id }: Webhook): void =>
+    run(
+      () => call("POST /v1/webhooks/{id}/test", { params: { id } }),
+      () => {
+        announce("A test is on its way.")
+        onOpen(id)
+      }
+    )
+  const actions = (webhook: Webhook) => {
+    const { disabled_at: disabledAt, id, url } = webhook
+    const isDisabled = disabledAt !== null
+    const buttons = [
+      ["Deliveries", () => onOpen(id)],
+      ...(isDisabled ? [] : [["Test", () => test(webhook)] as const]),
+      ["Change", () => onAction({ _tag: "change", subject: webhook })],
+      ["Rotate", () => onAction({ _tag: "rotate", subject: webhook })],
+      [isDisabled ? "Enable" : "Disable", () => toggle(webhook)],
+      ["Delete", () => onAction({ _tag: "delete", subject: webhook })]
+    ] as const
+    return (
+      <span class="row-actions">
+        {buttons.map(([text, onClick]) => (
+          <Button key={text} small busy={busy} label={`${text} ${url}`} onClick={onClick}>
+            {text}
+          </Button>
+        ))}
+      </span>
+    )
+  }
+  return (
+    <>
+      {error && (
+        <p class="notice" role="alert">
+          {error.message}
+        </p>
+      )}
+      <Table
+        caption="Webhooks"
+        isCaptionHidden
+        rows={webhooks}
+        keyOf={({ id }) => id}
+        columns={[
+          { name: "Address", isHeader: true, cell: ({ url }) => <bdi>{url}</bdi> },
+          {
+            name: "Events",
+            cell: ({ events }) => (events.length === 0 ? "all" : plural(events.length, "type"))
+          },
+          { name: "State", cell: (webhook) => <State {...webhook} /> },
+          { name: "Actions", isNameHidden: true, isFigure: true, cell: actions }
+        ]}
+      />
+    </>
+  )
+}
+
+export const WebhooksPage = () => {
+  const webhooks = useRoute("GET /v1/webhooks", {})
+  const settings = useRoute("GET /v1/webhooks/settings", {})
+  const [action, setAction] = useState<Action>()
+  useFresh("webhooks", webhooks.reload)
+  const onChange = (text: string): void => {
+    announce(text)
+    changed("webhooks")
+    webhooks.reload()
+  }
+  const openId = place.value.query.get("webhook")
+  const open = lastOf(webhooks.state.value)?.webhooks.find(({ id }) => id === openId)
+  const OneDialog = action && action._tag !== "create" ? dialogs[action._tag] : undefined
+  const close = (): void => setAction(undefined)
+  return (
+    <>
+      <PageHeader
+        title="Webhooks"
+        lead="What happens to the account, posted to your servers and sent by email."
+        actions={
+          <Button kind="primary" onClick={() => setAction({ _tag: "create" })}>
+            Add webhook
+          </Button>
+        }
+      />
+      <div class="stack">
+        <Card title="Your webhooks">
+          <Loaded resource={webhooks} height={140}>
+            {({ webhooks }) =>
+              webhooks.length === 0 ? (
+                <EmptyState title="No webhook">Add one to have events posted to a server of yours.</EmptyState>
+              ) : (
+                <List
+                  webhooks={webhooks}
+                  onAction={setAction}
+                  onChange={onChange}
+                  onOpen={(id) => setQuery({ webhook: id })}
+                />
+              )
+            }
+          </Loaded>
+        </Card>
+        {open && (
+          <Card title="Deliveries">
+            <WebhookDeliveries key={open.id} {...open} />
+          </Card>
+        )}
+        <Card title="Thresholds and emails">
+          <Loaded resource={settings} height={320}>
+            {(settings) => <EventSettingsForm {...settings} />}
+          </Loaded>
+        </Card>
+      </div>
+      {action?._tag === "create" && <CreateWebhookDialog onChange={onChange} onClose={close} />}
+      {OneDialog && action && action._tag !== "create" && (
+        <OneDialog subject={action.subject} onChange={onChange} onClose={close} />
+      )}
+    </>
+  )
+}

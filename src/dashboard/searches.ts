@@ -1,0 +1,90 @@
+import { signal } from "@preact/signals"
+import { call, queryText, type Result } from "./api/client.ts"
+import type { Answer } from "./api/routes.ts"
+import { announce } from "./components/Toast.tsx"
+import { bulkBody, type Draft, draftQuery, searchQuery } from "./draft.ts"
+import { formatDuration, plural } from "./format.ts"
+import { home } from "./router.ts"
+import { me } from "./session.ts"
+
+/**
+ * The searches of the playground. They outlive the page, so that somebody who looks at another one, or goes back in the
+ * browser's history, finds answers again without paying for them twice.
+ */
+
+export type SearchAnswer = Answer<"GET /v1/query">
+export type BatchAnswer = Answer<"POST /v1/bulk">
+
+export type Finished = {
+  readonly draft: Draft
+} & (
+  | { readonly _tag: "single"; readonly result: Result<SearchAnswer> }
+  | { readonly _tag: "bulk"; readonly result: Result<BatchAnswer> }
+)
+
+interface Running {
+  readonly key: string
+  readonly controller: AbortController
+}
+
+export const playground = `${home}/playground`
+
+const maxAnswers = 20
+
+export const running = signal<Running | undefined>(undefined)
+
+/** The answers so far, by the key of their draft, oldest first. */
+export const answers = signal<ReadonlyMap<string, Finished>>(new Map())
+
+/** Credits that the last answer left; undefined before the first. */
+const creditsAfter = signal<number | undefined>(undefined)
+
+/** Credits left in quota and packs; undefined while that is not known. */
+export const creditsLeft = (): number | undefined => creditsAfter.value ?? me.value?.credits_available
+
+/** The text by which an answer is found again. */
+export const keyOf = (draft: Draft): string => queryText(draftQuery(draft))
+
+/** A header's figure; undefined without the header. */
+export const figureOf = (headers: Headers, name: string): number | undefined => {
+  const value = headers.get(name)
+  return value === null ? undefined : Number(value)
+}
+
+/** The quota's header is from before the search, the balance's from after it. */
+export const leftAfter = (headers: Headers): number | undefined => {
+  const [used, remaining, balance] = ["x-credits-used", "x-quota-remaining", "x-credits-balance"].map((name) =>
+    figureOf(headers, name)
+  )
+  if (used === undefined || remaining === undefined || balance === undefined) return undefined
+  return Math.max(0, remaining - used) + balance
+}
+
+const run = async (draft: Draft, signal: AbortSignal): Promise<Finished> =>
+  draft.mode === "single"
+    ? { _tag: "single", draft, result: await call("GET /v1/query", { query: searchQuery(draft), signal }) }
+    : { _tag: "bulk", draft, result: await call("POST /v1/bulk", { body: bulkBody(draft), signal }) }
+
+const resultCount = (finished: Finished): string => {
+  if (!finished.result.ok) return ""
+  const time = formatDuration(finished.result.durationMs)
+  return finished._tag === "single" && finished.result.ok
+    ? `${plural(finished.result.value.results.organic.length, "result")} in ${time}.`
+    : `The batch is answered after ${time}.`
+}
+
+/** Runs the search of a draft. One runs at a time. */
+export const search = async (draft: Draft): Promise<void> => {
+  if (running.value !== undefined) return
+  const [key, controller] = [keyOf(draft), new AbortController()]
+  running.value = { key, controller }
+  const finished = await run(draft, controller.signal)
+  const others = [...answers.value].filter(([other]) => other !== key)
+  answers.value = new Map([...others, [key, finished] as const].slice(-maxAnswers))
+  creditsAfter.value = leftAfter(finished.result.headers) ?? creditsAfter.value
+  running.value = undefined
+  if (finished.result.ok) announce(resultCount(finished))
+}
+
+/** Stops waiting. A search that has been dispatched is charged all the same. */
+export const cancel = (): void => running.value?.controller.abort()

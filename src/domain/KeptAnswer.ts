@@ -1,0 +1,65 @@
+import { Result } from "effect"
+import type { BulkBody, ErrorRow, RowBody } from "./BulkResult.ts"
+import { UpstreamError, UpstreamTimeout } from "./errors.ts"
+import type { OrganicResult } from "./OrganicResult.ts"
+import { Ranking } from "./Ranking.ts"
+import type { SearchBody } from "./SearchResult.ts"
+
+/**
+ * Charged answers as the text that is kept under an idempotency key (R44). They come back as what they were before they
+ * were encoded for the client, so that a replay has the bytes of the first answer in any form that the client asks for.
+ * The request id of an error is not part of it.
+ */
+
+/** The end of a search that was charged. */
+export type SearchEnd = Result.Result<SearchBody, UpstreamError | UpstreamTimeout>
+
+interface KeptBody<Body extends SearchBody> {
+  readonly body: Omit<Body, "ranking">
+  readonly organic: ReadonlyArray<OrganicResult>
+}
+
+interface KeptError {
+  readonly error: (UpstreamError | UpstreamTimeout)["_tag"]
+  readonly message: string
+}
+
+type ServedRow = Extract<RowBody, SearchBody>
+
+interface KeptBatch {
+  readonly counts: Omit<BulkBody, "results">
+  readonly results: ReadonlyArray<KeptBody<ServedRow> | ErrorRow>
+}
+
+const keepBody = ({ ranking, ...body }: SearchBody): string =>
+  `{"body":${JSON.stringify(body)},"organic":${ranking.json.toString()}}`
+
+const restoreBody = <Body extends SearchBody>({ body, organic }: KeptBody<Body>) => ({
+  ...body,
+  ranking: new Ranking(organic)
+})
+
+export const keepSearch = (end: SearchEnd): string =>
+  Result.match(end, {
+    onSuccess: keepBody,
+    onFailure: ({ _tag, message }) => JSON.stringify({ error: _tag, message } satisfies KeptError)
+  })
+
+/** Nothing checks the type: the text is what `keepSearch` has made. */
+export const restoreSearch = (text: string): SearchEnd => {
+  const kept: KeptBody<SearchBody> | KeptError = JSON.parse(text)
+  if ("body" in kept) return Result.succeed(restoreBody(kept))
+  const { error, message } = kept
+  return Result.fail(error === "upstream_error" ? new UpstreamError({ message }) : new UpstreamTimeout({ message }))
+}
+
+const keepRow = (row: RowBody): string => (row.status === "ok" ? keepBody(row) : JSON.stringify(row))
+
+export const keepBatch = ({ results, ...counts }: BulkBody): string =>
+  `{"counts":${JSON.stringify(counts)},"results":[${results.map(keepRow).join(",")}]}`
+
+/** Nothing checks the type: the text is what `keepBatch` has made. */
+export const restoreBatch = (text: string): BulkBody => {
+  const { counts, results }: KeptBatch = JSON.parse(text)
+  return { ...counts, results: results.map((row) => ("body" in row ? restoreBody<ServedRow>(row) : row)) }
+}

@@ -1,0 +1,45 @@
+import { Option, Result } from "effect"
+import { IpNetwork, NetAddress } from "effect/net"
+
+/**
+ * A network in CIDR form, or one address as a network of its own; undefined for other text. Networks of IPv4 stay IPv4,
+ * however they are written, as the addresses do that are compared with them.
+ */
+export const parseNetwork = (text: string): IpNetwork.IpNetwork | undefined => {
+  const network = text.includes("/")
+    ? IpNetwork.fromString(text)
+    : Result.flatMap(NetAddress.ipFromString(text), (ip) => IpNetwork.make(ip, NetAddress.width(ip)))
+  if (Result.isFailure(network)) return undefined
+  const { address, prefixLength } = network.success
+  if (NetAddress.isIpv4Address(address) || !NetAddress.isIpv4Mapped(address) || prefixLength < 96) {
+    return network.success
+  }
+  return Option.getOrUndefined(Result.getSuccess(IpNetwork.make(NetAddress.toCanonical(address), prefixLength - 96)))
+}
+
+/** Networks whose addresses the internet does not route: loopback, private, shared (RFC 6598) and link-local. */
+const privateNetworks = [
+  "127.0.0.0/8",
+  "10.0.0.0/8",
+  "172.16.0.0/12",
+  "192.168.0.0/16",
+  "100.64.0.0/10",
+  "169.254.0.0/16",
+  "::1/128",
+  "fc00::/7",
+  "fe80::/10"
+].map((text) => IpNetwork.fromStringUnsafe(text))
+
+export const isPrivateNetwork = (network: IpNetwork.IpNetwork): boolean =>
+  privateNetworks.some((it) => IpNetwork.containsNetwork(it, network))
+
+/** This machine. */
+export const loopbackNetworks: ReadonlyArray<IpNetwork.IpNetwork> = ["127.0.0.0/8", "::1/128"].map((text) =>
+  IpNetwork.fromStringUnsafe(text)
+)
+
+/** True for a name or address at which only programs of this machine can reach a listener. */
+export const isLoopbackHost = (host: string): boolean => {
+  const address = NetAddress.ipFromString(host)
+  return Result.isSuccess(address) ? NetAddress.isLoopback(address.success) : host.toLowerCase() === "localhost"
+}

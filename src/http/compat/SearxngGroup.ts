@@ -1,0 +1,95 @@
+import { Schema } from "effect"
+import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
+import { Text } from "../../domain/fields.ts"
+import { SearchParameters } from "../../domain/SearchRequest.ts"
+import { alias, documented } from "./endpoints.ts"
+import { ownErrors } from "./errors.ts"
+import { LongQuery } from "./fields.ts"
+
+/** The parameters of a search that Quarry serves. SearXNG's others are taken and ignored. */
+export const SearxngParameters = Schema.Struct({
+  q: LongQuery,
+  format: Schema.optionalKey(
+    Schema.Literals(["json"]).annotate({ message: "must be json", description: "The only form that is answered." })
+  ),
+  pageno: SearchParameters.fields.page,
+  language: Schema.optionalKey(
+    Text.annotate({ description: "A language tag such as de, de-AT or zh-Hant; all and auto are the default." })
+  ),
+  safesearch: Schema.optionalKey(
+    Schema.Literals(["0", "1", "2"]).annotate({
+      message: "must be 0, 1 or 2",
+      description: "Off, moderate or strict; ignored where the target has none."
+    })
+  ),
+  engines: Schema.optionalKey(
+    Text.annotate({ description: "Names separated by commas. The first that the operator has mapped is the target." })
+  )
+})
+
+/** The parameters of a POST, each of which may stand in the address or in the form. */
+const SearxngForm = Schema.Struct({ ...SearxngParameters.fields, q: Schema.optionalKey(LongQuery) })
+
+const Result = Schema.Struct({
+  title: Schema.String,
+  url: Schema.String,
+  content: Schema.String,
+  engine: Schema.String,
+  engines: Schema.Array(Schema.String),
+  category: Schema.String,
+  positions: Schema.Array(Schema.Int),
+  score: Schema.Finite.annotate({ description: "1 for the first result, 1/2 for the second, and so on" }),
+  parsed_url: Schema.Array(Schema.String).annotate({
+    description: "Scheme, host, path, path parameters, query and fragment"
+  }),
+  template: Schema.String,
+  publishedDate: Schema.Null,
+  thumbnail: Schema.String
+})
+
+const none = Schema.Array(Schema.String).annotate({ description: "Always empty" })
+
+export const SearxngAnswer = Schema.Struct({
+  query: Schema.String,
+  number_of_results: Schema.Int,
+  results: Schema.Array(Result),
+  answers: none,
+  corrections: none,
+  infoboxes: none,
+  suggestions: none,
+  unresponsive_engines: none
+}).annotate({ identifier: "SearxngAnswer", description: "An answer as SearXNG's clients read it" })
+export type SearxngAnswer = typeof SearxngAnswer.Type
+
+const summary = "Search as in SearXNG"
+
+const description =
+  "SearXNG's JSON search. /compat/searxng and /compat/searxng/ are the same, because clients differ in what they add to " +
+  "the address. "
+
+const get = { success: SearxngAnswer, error: ownErrors }
+const post = { ...get, payload: SearxngForm.pipe(HttpApiSchema.asFormUrlEncoded()) }
+
+/** SearXNG's search at each address that its clients make of `/compat/searxng`. */
+export class SearxngGroup extends HttpApiGroup.make("compatSearxng")
+  .add(
+    HttpApiEndpoint.get("getSearch", "/compat/searxng/search", get)
+      .annotateMerge(documented(SearxngParameters))
+      .annotateMerge(OpenApi.annotations({ identifier: "compatSearxng", summary, description })),
+    HttpApiEndpoint.post("postSearch", "/compat/searxng/search", post)
+      .annotateMerge(documented(SearxngForm))
+      .annotateMerge(
+        OpenApi.annotations({
+          identifier: "compatSearxngForm",
+          summary: `${summary}, by a form`,
+          description: `${description}Parameters of the address and of the form count together, and the body may be empty.`
+        })
+      ),
+    HttpApiEndpoint.get("getBare", "/compat/searxng", get).annotateMerge(alias),
+    HttpApiEndpoint.post("postBare", "/compat/searxng", post).annotateMerge(alias),
+    HttpApiEndpoint.get("getSlash", "/compat/searxng/", get).annotateMerge(alias),
+    HttpApiEndpoint.post("postSlash", "/compat/searxng/", post).annotateMerge(alias)
+  )
+  .annotateMerge(
+    OpenApi.annotations({ title: "SearXNG", description: "For programs that take the address of a SearXNG" })
+  ) {}

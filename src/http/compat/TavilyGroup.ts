@@ -1,0 +1,89 @@
+import { Schema } from "effect"
+import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
+import { Text } from "../../domain/fields.ts"
+import { documented } from "./endpoints.ts"
+import type { CompatError } from "./errors.ts"
+import { Count, LongQuery } from "./fields.ts"
+
+/** The most domains of a list: each result is compared with all of them. */
+const maxDomains = 300
+
+const domains = (description: string) =>
+  Schema.optionalKey(
+    Schema.Array(Text)
+      .annotate({ message: "must be a list of domains", description })
+      .check(Schema.isMaxLength(maxDomains, { message: `must have at most ${maxDomains} domains` }))
+  )
+
+/** The fields of a search that Quarry serves. Tavily's others are taken and ignored. */
+export const TavilyRequest = Schema.Struct({
+  query: LongQuery,
+  max_results: Schema.optionalKey(Count.annotate({ description: "Most results wanted; 5 when absent." })),
+  country: Schema.optionalKey(Text.annotate({ description: "A country's English name or ISO 3166-1 code." })),
+  safe_search: Schema.optionalKey(
+    Schema.Boolean.annotate({
+      message: "must be true or false",
+      description: "True is strict; ignored where the target has none."
+    })
+  ),
+  include_domains: domains("Results of other sites are left out."),
+  exclude_domains: domains("Results of these sites are left out."),
+  api_key: Schema.optionalKey(Text.annotate({ description: "The key, where no header has one." }))
+}).annotate({ identifier: "TavilyRequest", message: "the body must be a JSON object with a query" })
+export type TavilyRequest = typeof TavilyRequest.Type
+
+export const TavilyAnswer = Schema.Struct({
+  query: Schema.String,
+  answer: Schema.Null,
+  images: Schema.Array(Schema.String).annotate({ description: "Always empty" }),
+  results: Schema.Array(
+    Schema.Struct({
+      title: Schema.String,
+      url: Schema.String,
+      content: Schema.String,
+      score: Schema.Finite.annotate({ description: "1 for the first result, 1/2 for the second, and so on" }),
+      raw_content: Schema.Null
+    })
+  ),
+  response_time: Schema.Finite.annotate({ description: "Seconds" }),
+  request_id: Schema.String
+}).annotate({ identifier: "TavilyAnswer", description: "An answer as Tavily's clients read it" })
+export type TavilyAnswer = typeof TavilyAnswer.Type
+
+export const TavilyError = Schema.Struct({
+  detail: Schema.Struct({ error: Schema.String.annotate({ description: "The error, for people" }) })
+}).annotate({ identifier: "TavilyError", description: "An error as Tavily's clients read it" })
+export type TavilyError = typeof TavilyError.Type
+
+/** The statuses that Tavily's clients know: 432 stands for credits that are spent. */
+export const tavilyStatuses: Readonly<Record<CompatError["_tag"], number>> = {
+  invalid_request: 400,
+  unsupported_geo: 400,
+  unsupported_parameter: 400,
+  unauthorized: 401,
+  rate_limited: 429,
+  quota_exceeded: 432,
+  internal_error: 500,
+  upstream_error: 502,
+  upstream_timeout: 504
+}
+
+export class TavilyGroup extends HttpApiGroup.make("compatTavily")
+  .add(
+    HttpApiEndpoint.post("search", "/compat/tavily/search", {
+      payload: TavilyRequest,
+      success: TavilyAnswer,
+      error: [...new Set(Object.values(tavilyStatuses))].map((status) => TavilyError.pipe(HttpApiSchema.status(status)))
+    })
+      .annotateMerge(documented())
+      .annotateMerge(
+        OpenApi.annotations({
+          identifier: "compatTavily",
+          summary: "Search as in Tavily",
+          description: "Tavily's search, with links and snippets and without answers, images or page contents."
+        })
+      )
+  )
+  .annotateMerge(
+    OpenApi.annotations({ title: "Tavily", description: "For programs that take another base address of Tavily" })
+  ) {}

@@ -1,0 +1,19 @@
+import { OpenApi } from "effect/http-api"
+import type { CompatShape } from "../../domain/CompatShape.ts"
+import { Api, documentOptions } from "../Api.ts"
+import { OpenWebUiGroup } from "./OpenWebUiGroup.ts"
+import { PerplexityGroup } from "./PerplexityGroup.ts"
+import { SearxngGroup } from "./SearxngGroup.ts"
+import { TavilyGroup } from "./TavilyGroup.ts"
+
+/** The API's description in OpenAPI, with the services that the operator has turned on. */
+export const describeApiWith = (shapes: ReadonlyArray<CompatShape>): OpenApi.OpenAPISpec => {
+  const isOff = (shape: CompatShape): boolean => !shapes.includes(shape)
+  const api = Api.add(
+    SearxngGroup.annotate(OpenApi.Exclude, isOff("searxng")),
+    TavilyGroup.annotate(OpenApi.Exclude, isOff("tavily")),
+    OpenWebUiGroup.annotate(OpenApi.Exclude, isOff("openwebui")),
+    PerplexityGroup.annotate(OpenApi.Exclude, isOff("perplexity"))
+  )
+  return OpenApi.fromApi(api, documentOptions)
+}

@@ -1,0 +1,22 @@
+import { Result } from "effect"
+import { decoder } from "../../domain/fields.ts"
+import { defaultNum } from "../../domain/SearchRequest.ts"
+import { readJson } from "../body.ts"
+import { type OpenWebUiAnswer, OpenWebUiRequest } from "./OpenWebUiGroup.ts"
+import type { Found, Shape } from "./Shape.ts"
+
+const answerUpTo =
+  (count: number) =>
+  ({ results }: Found): OpenWebUiAnswer =>
+    results.slice(0, count).map(({ snippet, title, url }) => ({ link: url, title, snippet }))
+
+const decode = decoder(OpenWebUiRequest)
+
+/** Open WebUI's engine `external`. */
+export const openwebui: Shape = {
+  name: "openwebui",
+  takesKeyInBody: false,
+  read: readJson,
+  decode: (fields) =>
+    Result.map(decode(fields), ({ count = defaultNum, query }) => ({ query, num: count, answer: answerUpTo(count) }))
+}

@@ -1,0 +1,32 @@
+import { Result } from "effect"
+import { countryCode } from "../../domain/Country.ts"
+import { decoder } from "../../domain/fields.ts"
+import { defaultNum } from "../../domain/SearchRequest.ts"
+import { readJson } from "../body.ts"
+import { type PerplexityAnswer, PerplexityRequest } from "./PerplexityGroup.ts"
+import type { Found, Shape } from "./Shape.ts"
+
+const answerUpTo =
+  (count: number) =>
+  ({ id, results }: Found): PerplexityAnswer => ({
+    id,
+    results: results
+      .slice(0, count)
+      .map(({ snippet, title, url }) => ({ title, url, snippet, date: null, last_updated: null }))
+  })
+
+const decode = decoder(PerplexityRequest)
+
+/** Perplexity's search. */
+export const perplexity: Shape = {
+  name: "perplexity",
+  takesKeyInBody: false,
+  read: readJson,
+  decode: (fields) =>
+    Result.map(decode(fields), ({ country, max_results: count = defaultNum, query }) => ({
+      query: typeof query === "string" ? query : query.join(" "),
+      geo: country === undefined ? undefined : (countryCode(country) ?? country),
+      num: count,
+      answer: answerUpTo(count)
+    }))
+}

@@ -1,0 +1,87 @@
+import { Effect, Result } from "effect"
+import { InvalidRequest } from "../../domain/errors.ts"
+import { decoder } from "../../domain/fields.ts"
+import { placeOfLanguage } from "../../domain/Language.ts"
+import type { OrganicResult } from "../../domain/OrganicResult.ts"
+import { safeLevels, type Target } from "../../domain/Target.ts"
+import { readForm } from "../body.ts"
+import { parseQuery } from "../query.ts"
+import { type SearxngAnswer, SearxngParameters } from "./SearxngGroup.ts"
+import type { Engines, Found, Shape } from "./Shape.ts"
+
+/** SearXNG's words for no language in particular. */
+const anyLanguage: ReadonlySet<string> = new Set(["all", "auto"])
+
+const unknownLanguage = InvalidRequest.fromIssues([
+  { field: "language", message: "must be a language tag such as de or de-AT" }
+])
+
+const placeOf = (language: string | undefined) => {
+  if (language === undefined || anyLanguage.has(language.toLowerCase())) return Result.succeed({})
+  return Result.fromNullishOr(placeOfLanguage(language), () => unknownLanguage)
+}
+
+const targetOf = (names: string | undefined, engines: Engines): Target | undefined => {
+  const known = names?.split(",").map((name) => name.trim().toLowerCase()) ?? []
+  const name = known.find((it) => Object.hasOwn(engines, it))
+  return name === undefined ? undefined : engines[name]
+}
+
+/** An address in the six parts that Python's `urlparse` makes of it. */
+const parsedUrl = (text: string): ReadonlyArray<string> => {
+  const { hash, host, pathname, protocol, search } = new URL(text)
+  return [protocol.slice(0, -1), host, pathname, "", search.slice(1), hash.slice(1)]
+}
+
+const toRow = ({ position, snippet, title, url }: OrganicResult): SearxngAnswer["results"][number] => ({
+  title,
+  url,
+  content: snippet,
+  engine: "quarry",
+  engines: ["quarry"],
+  category: "general",
+  positions: [position],
+  // Open WebUI sorts by the score.
+  score: 1 / position,
+  parsed_url: parsedUrl(url),
+  template: "default.html",
+  publishedDate: null,
+  thumbnail: ""
+})
+
+const answer = ({ query, results }: Found): SearxngAnswer => ({
+  query,
+  number_of_results: results.length,
+  results: results.map(toRow),
+  answers: [],
+  corrections: [],
+  infoboxes: [],
+  suggestions: [],
+  unresponsive_engines: []
+})
+
+const decode = decoder(SearxngParameters)
+
+/** SearXNG's JSON search. Its clients send parameters in the address, in a form or in both; the form's win. */
+export const searxng: Shape = {
+  name: "searxng",
+  takesKeyInBody: false,
+  read: (request) => {
+    const { method, url } = request
+    const end = `${url}?`.indexOf("?")
+    const parameters = parseQuery(url.slice(end + 1))
+    if (method !== "POST") return Effect.succeed(parameters)
+    return Effect.map(readForm(request), (form) => ({ ...parameters, ...form }))
+  },
+  decode: (fields, engines) =>
+    Result.flatMap(decode(fields), ({ engines: names, language, pageno, q, safesearch }) =>
+      Result.map(placeOf(language), (place) => ({
+        query: q,
+        target: targetOf(names, engines),
+        ...place,
+        page: pageno,
+        safe: safeLevels[Number(safesearch ?? 0)],
+        answer
+      }))
+    )
+}

@@ -1,0 +1,153 @@
+import { Cause, Effect, Result } from "effect"
+import { HttpServerRequest, HttpServerResponse } from "effect/http"
+import { presentedKey } from "../../domain/CompatKey.ts"
+import { InvalidRequest, internalError } from "../../domain/errors.ts"
+import type { RawFields } from "../../domain/fields.ts"
+import { keyChallenge } from "../../domain/OAuth.ts"
+import type { Principal } from "../../domain/Principal.ts"
+import { defaultNum, maxQueryCodePoints, type SearchRequest, toSearch } from "../../domain/SearchRequest.ts"
+import { targetRules, targets } from "../../domain/Target.ts"
+import { codePointLength, cutAtWord } from "../../domain/text.ts"
+import { Credentials, type RequestCredentials } from "../../services/Credentials.ts"
+import { RateLimiter } from "../../services/RateLimiter.ts"
+import { Search } from "../../services/Search.ts"
+import { addLogFields, CurrentRequest, type RequestState, setHeaders } from "../CurrentRequest.ts"
+import { noteError } from "../errors.ts"
+import { logSettlement, searchFacts, withQuotaOnFailure } from "../handlers/search.ts"
+import { quotaHeaders } from "../headers.ts"
+import { isObject } from "../jsonSchema.ts"
+import type { Sender } from "../listener/Intake.ts"
+import { limitByAddress } from "../middleware/addressLimit.ts"
+import { client } from "../middleware/clientAddress.ts"
+import { logFault } from "../middleware/Edge.ts"
+import { admit } from "../middleware/RateLimiting.ts"
+import { Compat } from "./Compat.ts"
+import type { CompatError } from "./errors.ts"
+import { present } from "./fields.ts"
+import { makeKeylessPrincipal } from "./keyless.ts"
+import type { CompatRequest, Shape } from "./Shape.ts"
+
+/*
+ * The gates of R1 for endpoints in other services' shapes: the same services in the same order as those of `/v1/query`,
+ * as one function, because the credential may stand in the body and errors may have a form of their own.
+ */
+
+type Request = HttpServerRequest.HttpServerRequest
+
+const notObject = InvalidRequest.whole("the body must be a JSON object")
+
+const toFields = (input: unknown): Result.Result<RawFields, InvalidRequest> =>
+  isObject(input) && !Array.isArray(input) ? Result.succeed(present(input)) : Result.fail(notObject)
+
+const readFields = (shape: Shape, request: Request, sender: Sender) =>
+  Effect.flatMap(shape.read(request, sender), (input) => Effect.fromResult(toFields(input)))
+
+/** The key in a body. Whatever stands there in place of text is presented too, and is no key. */
+const keyIn = (fields: Result.Result<RawFields, unknown>): string | undefined => {
+  if (Result.isFailure(fields) || fields.success.api_key === undefined) return undefined
+  return typeof fields.success.api_key === "string" ? fields.success.api_key : ""
+}
+
+/** The search that a decoded request asks for. A long query is cut, and the access log says so. */
+const toSearchRequest = (shape: Shape, asked: CompatRequest, state: RequestState) => {
+  const { geo, locale, num = defaultNum, page, safe = "off", target = targets[0] } = asked
+  const rules = targetRules[target]
+  const query = cutAtWord(asked.query, maxQueryCodePoints)
+  if (query !== asked.query) addLogFields(state, { query_cut_from: codePointLength(asked.query) })
+  return toSearch({
+    query,
+    target,
+    num: Math.min(Math.max(num, 1), rules.maxNum),
+    safe: rules.safe ? safe : "off",
+    source: `compat:${shape.name}`,
+    ...(geo === undefined ? {} : { geo }),
+    ...(locale === undefined ? {} : { locale }),
+    ...(page === undefined ? {} : { page })
+  })
+}
+
+/** The credentials of a request that presents this key and nothing else. */
+const credentialsOf = (request: Request, key: string): RequestCredentials => ({
+  authorization: `Bearer ${key}`,
+  marketplaceSecret: undefined,
+  marketplaceUser: undefined,
+  sessionCookies: [],
+  demoOrigin: undefined,
+  network: undefined,
+  address: Effect.provideService(client, HttpServerRequest.HttpServerRequest, request)
+})
+
+/** Makes the function that answers a request in the form of another service. */
+export const makeServe = Effect.gen(function* () {
+  const credentials = yield* Credentials
+  const limiter = yield* RateLimiter
+  const search = yield* Search
+  const { engines } = yield* Compat
+  const keyless = yield* makeKeylessPrincipal
+
+  /** Reads a body before its sender is known, because the key may stand in it. */
+  const readEarly = (shape: Shape, request: Request) =>
+    Effect.andThen(limitByAddress(limiter), Effect.result(readFields(shape, request, "anonymous")))
+
+  const authenticate = (request: Request, key: string | undefined, state: RequestState) =>
+    Effect.tapError(
+      key === undefined ? keyless(request) : credentials.authenticate(credentialsOf(request, key), ["key"]),
+      () => Effect.sync(() => setHeaders(state, { "www-authenticate": keyChallenge(key !== undefined) }))
+    )
+
+  const run = Effect.fnUntraced(function* (principal: Principal, asked: SearchRequest, state: RequestState) {
+    addLogFields(state, { target: asked.target })
+    const running = search.run(principal, asked, (settlement) => {
+      state.work = logSettlement(state, settlement, searchFacts)
+    })
+    const settlement = yield* withQuotaOnFailure(state, running)
+    addLogFields(state, searchFacts(settlement))
+    setHeaders(state, quotaHeaders(settlement.receipt))
+    const { id, query, ranking } = yield* Effect.fromResult(settlement.body)
+    const durationMs = settlement.entry?.durationMs ?? 0
+    return { id, requestId: state.id, query, results: ranking.results, durationMs }
+  })
+
+  return Effect.fnUntraced(function* (
+    shape: Shape,
+    request: Request
+  ): Effect.fn.Return<HttpServerResponse.HttpServerResponse, CompatError, Request> {
+    const state = yield* CurrentRequest
+    const header = presentedKey({
+      authorization: request.headers.authorization,
+      apiKey: request.headers["x-api-key"],
+      subscriptionToken: request.headers["x-subscription-token"]
+    })
+    const early = header === undefined && shape.takesKeyInBody ? yield* readEarly(shape, request) : undefined
+    const key = header ?? (early === undefined ? undefined : keyIn(early))
+    const principal = yield* authenticate(request, key, state)
+    addLogFields(state, {
+      principal: principal._tag,
+      ...(principal._tag === "demo" ? {} : { account_id: principal.account.id })
+    })
+    yield* admit(limiter, principal)
+    const fields = yield* early === undefined ? readFields(shape, request, "authenticated") : Effect.fromResult(early)
+    const asked = yield* Effect.fromResult(shape.decode(fields, engines))
+    const found = yield* run(principal, yield* Effect.fromResult(toSearchRequest(shape, asked, state)), state)
+    return HttpServerResponse.jsonUnsafe(asked.answer(found))
+  }, Effect.tapError(noteError))
+})
+
+/** Answers every error in a service's own form, faults of ours included. */
+export const answerErrors = <R>(
+  served: Effect.Effect<HttpServerResponse.HttpServerResponse, CompatError, R>,
+  toError: (error: CompatError) => { readonly status: number; readonly body: unknown }
+): Effect.Effect<HttpServerResponse.HttpServerResponse, never, R> => {
+  const respond = (error: CompatError) => {
+    const { body, status } = toError(error)
+    return HttpServerResponse.jsonUnsafe(body, { status })
+  }
+  return served.pipe(
+    Effect.catch((error) => Effect.succeed(respond(error))),
+    Effect.catchCause((cause) =>
+      Cause.hasInterruptsOnly(cause)
+        ? Effect.failCause(cause)
+        : Effect.andThen(logFault(cause), Effect.as(noteError(internalError), respond(internalError)))
+    )
+  )
+}

@@ -1,0 +1,67 @@
+import { Result } from "effect"
+import { countryCode } from "../../domain/Country.ts"
+import { matchDomains } from "../../domain/Domain.ts"
+import { decoder } from "../../domain/fields.ts"
+import type { OrganicResult } from "../../domain/OrganicResult.ts"
+import { maxNum } from "../../domain/SearchRequest.ts"
+import { readJson } from "../body.ts"
+import type { CompatError } from "./errors.ts"
+import type { Found, Shape } from "./Shape.ts"
+import { type TavilyAnswer, type TavilyError, TavilyRequest, tavilyStatuses } from "./TavilyGroup.ts"
+
+/** The number of results that Tavily answers where a client names none. */
+const defaultResults = 5
+
+/** Makes the filter of a request on what was found. */
+const makeFilter = ({ exclude_domains: excluded = [], include_domains: included = [] }: TavilyRequest) => {
+  const isIncluded = included.length === 0 ? () => true : matchDomains(included)
+  const isExcluded = matchDomains(excluded)
+  return ({ url }: OrganicResult): boolean => isIncluded(url) && !isExcluded(url)
+}
+
+const toRow = ({ position, snippet, title, url }: OrganicResult): TavilyAnswer["results"][number] => ({
+  title,
+  url,
+  content: snippet,
+  score: 1 / position,
+  raw_content: null
+})
+
+const answerTo =
+  (request: TavilyRequest) =>
+  ({ durationMs, query, requestId, results }: Found): TavilyAnswer => ({
+    query,
+    answer: null,
+    images: [],
+    results: results
+      .filter(makeFilter(request))
+      .slice(0, request.max_results ?? defaultResults)
+      .map(toRow),
+    response_time: durationMs / 1000,
+    request_id: requestId
+  })
+
+const hasFilter = ({ exclude_domains: excluded = [], include_domains: included = [] }: TavilyRequest): boolean =>
+  excluded.length + included.length > 0
+
+const decode = decoder(TavilyRequest)
+
+/** Tavily's search. The lists of domains filter what was found, so that more is asked for with them. */
+export const tavily: Shape = {
+  name: "tavily",
+  takesKeyInBody: true,
+  read: readJson,
+  decode: (fields) =>
+    Result.map(decode(fields), (request) => ({
+      query: request.query,
+      geo: request.country === undefined ? undefined : (countryCode(request.country) ?? request.country),
+      num: hasFilter(request) ? maxNum : (request.max_results ?? defaultResults),
+      safe: request.safe_search === true ? "strict" : "off",
+      answer: answerTo(request)
+    }))
+}
+
+export const toTavilyError = ({ _tag, message }: CompatError) => ({
+  status: tavilyStatuses[_tag],
+  body: { detail: { error: message } } satisfies TavilyError
+})

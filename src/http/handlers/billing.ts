@@ -1,0 +1,103 @@
+import { Effect } from "effect"
+import { HttpApiBuilder } from "effect/http-api"
+import { parseBillingSync, parseCheckoutRequest, parsePackOrder, parsePlanChange } from "../../domain/BillingRequest.ts"
+import { planTerms } from "../../domain/Plan.ts"
+import { currency, packRates, planPrices, soldPlans } from "../../domain/Purchase.ts"
+import { Billing, type BillingState, type CheckoutPage, type SubscriptionState } from "../../services/Billing.ts"
+import { Api } from "../Api.ts"
+import { readJson } from "../body.ts"
+import type * as wire from "../groups/BillingGroup.ts"
+import { currentAccount } from "../Middleware.ts"
+import { clientIp } from "../middleware/clientAddress.ts"
+import { withRetryAfter } from "../retryAfter.ts"
+
+const plans = soldPlans.map((plan) => ({
+  plan,
+  price: planPrices[plan],
+  requests: planTerms[plan].quota ?? 0,
+  concurrency: planTerms[plan].concurrency,
+  pack_rate: packRates[plan]
+}))
+
+const toSubscription = (state: SubscriptionState) => ({
+  status: state.status,
+  plan: state.plan,
+  current_period_start: state.periodStart,
+  current_period_end: state.periodEnd,
+  cancel_at_period_end: state.cancelAtPeriodEnd,
+  pending_plan: state.pendingPlan ?? null,
+  pending_at: state.pendingAt ?? null,
+  past_due_since: state.pastDueSince ?? null,
+  grace_until: state.graceUntil ?? null
+})
+
+const toState = ({ balance, open, owed, packs, plan, subscription }: BillingState): typeof wire.BillingState.Type => ({
+  open,
+  plan,
+  subscription: subscription === undefined ? null : toSubscription(subscription),
+  plans,
+  packs,
+  currency,
+  balance,
+  owed
+})
+
+const toCheckout = ({ expiresAt, url }: CheckoutPage) => ({ checkout_url: url, expires_at: expiresAt })
+
+/** Raw handlers, because a body is read under the limits of `readJson`. They decode with the payload's schema. */
+export const layer = HttpApiBuilder.group(
+  Api,
+  "billing",
+  Effect.fn(function* (handlers) {
+    const billing = yield* Billing
+
+    return handlers
+      .handle(
+        "state",
+        Effect.fnUntraced(function* () {
+          return toState(yield* billing.state(yield* currentAccount))
+        })
+      )
+      .handleRaw(
+        "checkout",
+        Effect.fnUntraced(function* ({ request }) {
+          const { plan } = yield* Effect.fromResult(parseCheckoutRequest(yield* readJson(request)))
+          return toCheckout(yield* billing.checkout(yield* currentAccount, plan, yield* clientIp))
+        }, withRetryAfter)
+      )
+      .handleRaw(
+        "plan",
+        Effect.fnUntraced(function* ({ request }) {
+          const { plan, when } = yield* Effect.fromResult(parsePlanChange(yield* readJson(request)))
+          const changed = yield* billing.changePlan(yield* currentAccount, plan, when)
+          return {
+            plan: changed.plan,
+            pending_plan: changed.pendingPlan ?? null,
+            effective_at: changed.effectiveAt
+          }
+        }, withRetryAfter)
+      )
+      .handleRaw(
+        "packs",
+        Effect.fnUntraced(function* ({ request }) {
+          const order = yield* Effect.fromResult(parsePackOrder(yield* readJson(request)))
+          const page = yield* billing.buyPack(yield* currentAccount, order.credits, yield* clientIp)
+          return { ...toCheckout(page), credits: page.credits, price: page.price }
+        }, withRetryAfter)
+      )
+      .handle(
+        "portal",
+        Effect.fnUntraced(function* () {
+          const { expiresAt, url } = yield* billing.portal(yield* currentAccount)
+          return { portal_url: url, expires_at: expiresAt }
+        }, withRetryAfter)
+      )
+      .handleRaw(
+        "sync",
+        Effect.fnUntraced(function* ({ request }) {
+          const { checkout_id } = yield* Effect.fromResult(parseBillingSync(yield* readJson(request)))
+          return toState(yield* billing.sync(yield* currentAccount, checkout_id))
+        }, withRetryAfter)
+      )
+  })
+)

@@ -1,0 +1,43 @@
+import { Effect, Layer } from "effect"
+import { HttpRouter } from "effect/http"
+import { EventBooks } from "../../services/EventBooks.ts"
+import { EventEmails, unsubscribePath } from "../../services/EventEmails.ts"
+import * as pages from "../pages/pages.ts"
+import { queryText } from "./oauth/browser.ts"
+import { pageResponse } from "./oauth/responses.ts"
+
+const invalid = pageResponse(
+  pages.message("This link is not valid", "Sign in to choose which emails come, on the page Webhooks."),
+  { status: 400 }
+)
+
+const stopped = pageResponse(
+  pages.message(
+    "No more emails",
+    "Events of the account are not emailed any more. The page Webhooks turns them on again."
+  )
+)
+
+/**
+ * The link in emails of events. It works without a session, because mail programs use it for a person (RFC 8058): its
+ * token can stop emails and do nothing else. Opening the page changes nothing, because mail gateways open links.
+ */
+export const layer = Layer.unwrap(
+  Effect.gen(function* () {
+    const emails = yield* EventEmails
+    const books = yield* EventBooks
+    const account = Effect.map(queryText, (text) => {
+      const token = new URLSearchParams(text).get("token") ?? ""
+      return { token, accountId: emails.accountOf(token) }
+    })
+    const show = Effect.map(account, ({ accountId, token }) =>
+      accountId === undefined ? invalid : pageResponse(pages.unsubscribe(`${unsubscribePath}?token=${token}`))
+    )
+    const submit = Effect.flatMap(account, ({ accountId }) =>
+      accountId === undefined
+        ? Effect.succeed(invalid)
+        : Effect.as(books.changeSettings(accountId, { emailTypes: [] }), stopped)
+    )
+    return Layer.merge(HttpRouter.add("GET", unsubscribePath, show), HttpRouter.add("POST", unsubscribePath, submit))
+  })
+)

@@ -1,0 +1,149 @@
+import { Effect, Redacted } from "effect"
+import type { HttpServerRequest } from "effect/http"
+import { HttpApiBuilder } from "effect/http-api"
+import type { Delivery, Endpoint, EventSettings } from "../../domain/Event.ts"
+import {
+  defaultDeliveriesListed,
+  maxGraceSeconds,
+  parseEventSettingsChange,
+  parseNewWebhook,
+  parseSecretRotation,
+  parseWebhookChange
+} from "../../domain/WebhookRequest.ts"
+import { EventBooks } from "../../services/EventBooks.ts"
+import { EventEmails } from "../../services/EventEmails.ts"
+import { type IssuedEndpoint, Webhooks } from "../../services/Webhooks.ts"
+import { Api } from "../Api.ts"
+import { readJson, readOptionalJson } from "../body.ts"
+import { currentAccount } from "../Middleware.ts"
+
+const toDelivery = (delivery: Delivery) => ({
+  id: delivery.id,
+  event_id: delivery.event.id,
+  type: delivery.event.type,
+  data: delivery.event.data,
+  status: delivery.status,
+  attempts: delivery.attempts,
+  created_at: delivery.createdAt,
+  attempted_at: delivery.attemptedAt ?? null,
+  next_attempt_at: delivery.nextAttemptAt ?? null,
+  http_status: delivery.httpStatus ?? null,
+  error: delivery.error ?? null,
+  duration_ms: delivery.durationMs ?? null
+})
+
+export const toWebhook = (endpoint: Endpoint) => ({
+  id: endpoint.id,
+  url: endpoint.url,
+  events: endpoint.types,
+  created_at: endpoint.createdAt,
+  failing_since: endpoint.failingSince ?? null,
+  disabled_at: endpoint.disabledAt ?? null,
+  disabled_reason: endpoint.disabledFor ?? null
+})
+
+/** The only moment at which a secret leaves the service. */
+const toIssued = ({ endpoint, secret }: IssuedEndpoint) => ({
+  ...toWebhook(endpoint),
+  secret: Redacted.value(secret)
+})
+
+export const toSettings = (settings: EventSettings) => ({
+  low_percents: settings.lowPercents,
+  low_balance: settings.lowBalance ?? null,
+  email_events: settings.emailTypes
+})
+
+const settingsHandlers = Effect.gen(function* () {
+  const books = yield* EventBooks
+  const { delivers } = yield* EventEmails
+  const answer = (settings: EventSettings) => ({ ...toSettings(settings), emails_available: delivers })
+  return {
+    settings: Effect.fnUntraced(function* () {
+      return answer(yield* books.settings((yield* currentAccount).id))
+    }),
+    changeSettings: Effect.fnUntraced(function* ({
+      request
+    }: {
+      readonly request: HttpServerRequest.HttpServerRequest
+    }) {
+      const body = yield* Effect.fromResult(parseEventSettingsChange(yield* readJson(request)))
+      const changed = yield* books.changeSettings((yield* currentAccount).id, {
+        ...(body.low_percents === undefined ? {} : { lowPercents: body.low_percents.toSorted((a, b) => a - b) }),
+        ...(body.low_balance === undefined ? {} : { lowBalance: body.low_balance }),
+        ...(body.email_events === undefined ? {} : { emailTypes: body.email_events })
+      })
+      return answer(changed)
+    })
+  }
+})
+
+/** Raw handlers, because a body is read under the limits of `readJson`. They decode with the payload's schema. */
+export const layer = HttpApiBuilder.group(
+  Api,
+  "webhooks",
+  Effect.fn(function* (handlers) {
+    const books = yield* EventBooks
+    const webhooks = yield* Webhooks
+    const { changeSettings, settings } = yield* settingsHandlers
+
+    return handlers
+      .handle(
+        "list",
+        Effect.fnUntraced(function* () {
+          return { webhooks: (yield* books.endpoints((yield* currentAccount).id)).map(toWebhook) }
+        })
+      )
+      .handleRaw(
+        "create",
+        Effect.fnUntraced(function* ({ request }) {
+          const { events = [], url } = yield* Effect.fromResult(parseNewWebhook(yield* readJson(request)))
+          return toIssued(yield* webhooks.create((yield* currentAccount).id, url, events))
+        })
+      )
+      .handle("settings", settings)
+      .handleRaw("changeSettings", changeSettings)
+      .handleRaw(
+        "change",
+        Effect.fnUntraced(function* ({ params, request }) {
+          const { events, ...change } = yield* Effect.fromResult(parseWebhookChange(yield* readJson(request)))
+          const types = events === undefined ? {} : { types: events }
+          return toWebhook(yield* webhooks.change((yield* currentAccount).id, params.id, { ...change, ...types }))
+        })
+      )
+      .handle(
+        "remove",
+        Effect.fnUntraced(function* ({ params }) {
+          yield* books.removeEndpoint((yield* currentAccount).id, params.id)
+        })
+      )
+      .handle(
+        "test",
+        Effect.fnUntraced(function* ({ params }) {
+          return toDelivery(yield* webhooks.test((yield* currentAccount).id, params.id))
+        })
+      )
+      .handleRaw(
+        "rotate",
+        Effect.fnUntraced(function* ({ params, request }) {
+          const body = yield* Effect.fromResult(parseSecretRotation((yield* readOptionalJson(request)) ?? {}))
+          const graceMs = (body.grace_seconds ?? maxGraceSeconds) * 1000
+          return toIssued(yield* webhooks.rotate((yield* currentAccount).id, params.id, graceMs))
+        })
+      )
+      .handle(
+        "deliveries",
+        Effect.fnUntraced(function* ({ params, query }) {
+          const page = { after: query.cursor, limit: query.limit ?? defaultDeliveriesListed }
+          const { deliveries, next } = yield* books.deliveries((yield* currentAccount).id, params.id, page)
+          return { deliveries: deliveries.map(toDelivery), next_cursor: next ?? null }
+        })
+      )
+      .handle(
+        "redeliver",
+        Effect.fnUntraced(function* ({ params }) {
+          return toDelivery(yield* books.redeliver((yield* currentAccount).id, params.id, params.delivery))
+        })
+      )
+  })
+)

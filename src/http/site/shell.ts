@@ -1,0 +1,35 @@
+import { html } from "../pages/html.ts"
+import { mark } from "../pages/pages.ts"
+
+/** The one document of the dashboard, the same for every path and person: its script reads the address. */
+
+export interface Shell {
+  readonly scriptPath: string
+  readonly stylePath: string
+  /** The identity providers at which this deployment is registered. */
+  readonly providers: ReadonlyArray<string>
+  /** False without a mail server. */
+  readonly deliversEmails: boolean
+}
+
+export const shellOf = ({ deliversEmails, providers, scriptPath, stylePath }: Shell): string =>
+  html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="robots" content="noindex">
+<title>Quarry</title>
+<link rel="icon" type="image/svg+xml" href="/favicon.ico">
+<link rel="stylesheet" href="${stylePath}">
+<script type="module" src="${scriptPath}"></script>
+</head>
+<body class="app" data-providers="${providers.join(" ")}" data-mail="${String(deliversEmails)}">
+<div id="dashboard"><div class="bar starting"><span class="brand">${mark}<span>Quarry</span></span></div></div>
+<noscript>
+<main class="plain"><h1>The dashboard needs JavaScript</h1>
+<p>Everything that it does is a route of the API too: see the <a href="/docs">reference</a>.</p></main>
+</noscript>
+</body>
+</html>
+`.text

@@ -1,0 +1,333 @@
+import * as NodeHttpClient from "@effect/platform-node/NodeHttpClient"
+import { DateTime, Duration, Effect, Layer, type Redacted, Schedule, Schema } from "effect"
+import { HttpClient } from "effect/http"
+import { currency, type SoldPlan } from "../../domain/Purchase.ts"
+import {
+  type Buyer,
+  CustomerTaken,
+  PaymentProvider,
+  ProviderBusy,
+  ProviderDeclined,
+  ProviderMissing,
+  ProviderUnavailable,
+  type SigningSecrets,
+  type Subscription
+} from "../../services/PaymentProvider.ts"
+import { StoreClock, storeTime } from "../../services/StoreClock.ts"
+import { check } from "./PolarCheck.ts"
+import * as PolarClient from "./PolarClient.ts"
+import * as objects from "./PolarObjects.ts"
+import { signingKeys, verify } from "./PolarSignature.ts"
+
+export interface PolarOptions {
+  readonly accessToken: Redacted.Redacted
+  readonly webhookSecrets: SigningSecrets
+  /** Without a slash at its end, as `servers` has them. */
+  readonly baseUrl: string
+  readonly products: objects.PolarProducts
+  /** The page of ours to which Polar leads a buyer back. */
+  readonly returnUrl: string
+  /** The address at which Polar delivers. */
+  readonly webhookUrl: string
+}
+
+export const servers = {
+  production: "https://api.polar.sh",
+  sandbox: "https://sandbox-api.polar.sh"
+} as const
+
+/** The waits before a change is tried again that met another one (R42). */
+const whileLocked = { schedule: Schedule.spaced(Duration.seconds(1)), times: 2 }
+
+/**
+ * A chargeback can come 120 days after a payment, and its decision months after that. Disputes are read as far back as
+ * both together.
+ */
+const disputeAge = Duration.days(365)
+
+/** The longest time between the making of a refund and its success, which a bank may take. Lists sort by the making. */
+const refundAge = Duration.days(30)
+
+/** Statuses of subscriptions that are not over. */
+const openStatuses = ["active", "trialing", "past_due"].map((status) => ["status", status] as const)
+
+const newestFirst = ["sorting", "-created_at"] as const
+
+const isId = Schema.is(Schema.String.check(Schema.isUUID()))
+
+interface Tools {
+  readonly client: PolarClient.PolarClient
+  readonly options: PolarOptions
+}
+
+/** Checks an id before it becomes a part of a path: it may come from a caller. */
+const withId = <A, E>(id: string, use: Effect.Effect<A, E>): Effect.Effect<A, E | ProviderMissing> =>
+  isId(id) ? use : Effect.fail(new ProviderMissing({ id }))
+
+const unexpected = ({ name, status }: PolarClient.PolarError) =>
+  new ProviderUnavailable({ reason: `Polar refused with ${status} ${name}`.trim(), retryAfter: undefined })
+
+/** Finds the customer of the address: Polar has one for each, whoever made it. */
+const customerByEmail = Effect.fnUntraced(function* (
+  { client }: Tools,
+  email: string,
+  isGone: (accountId: string) => Effect.Effect<boolean>
+) {
+  const query = [["email", email]] as const
+  const customers = yield* client.list(objects.PolarCustomer, { path: "/v1/customers/", query })
+  const customer = customers.find((found) => found.email.toLowerCase() === email.toLowerCase())
+  if (customer === undefined) {
+    const reason = "Polar refuses the customer's address of mail"
+    return yield* new ProviderUnavailable({ reason, retryAfter: undefined })
+  }
+  const owner = customer.external_id ?? undefined
+  if (owner !== undefined && !(yield* isGone(owner))) return yield* new CustomerTaken({ customerId: customer.id })
+  return customer.id
+})
+
+/** The id of a customer that a call answers; `otherwise` where Polar answers this status. */
+const customerId = <E>(
+  { client }: Tools,
+  call: PolarClient.PolarCall,
+  status: number,
+  otherwise: Effect.Effect<string, E>
+): Effect.Effect<string, E | ProviderUnavailable> =>
+  client.call(objects.PolarCustomer, call).pipe(
+    Effect.map(({ id }) => id),
+    Effect.catchTag(
+      "PolarError",
+      (error): Effect.Effect<string, E | ProviderUnavailable> =>
+        error.status === status ? otherwise : Effect.fail(unexpected(error))
+    )
+  )
+
+/** Makes the customer. With 422 Polar says that the account or the address has one already. */
+const customerOf = (tools: Tools) =>
+  Effect.fn("PaymentProvider.customerOf")(
+    (accountId: string, email: string, isGone: (accountId: string) => Effect.Effect<boolean>) => {
+      const byEmail = customerByEmail(tools, email, isGone)
+      const path = `/v1/customers/external/${encodeURIComponent(accountId)}`
+      const byAccount = customerId(tools, { method: "GET", path }, 404, byEmail)
+      const body = { external_id: accountId, email }
+      return customerId(tools, { method: "POST", path: "/v1/customers/", body }, 422, byAccount)
+    }
+  )
+
+/** The part of a checkout that a plan and a pack have in common. One product, because the buyer may select among several. */
+const checkoutBody = ({ options }: Tools, { accountId, address, customerId }: Buyer, product: string) => {
+  const { returnUrl } = options
+  return {
+    products: [product],
+    customer_id: customerId,
+    success_url: `${returnUrl}${returnUrl.includes("?") ? "&" : "?"}checkout_id={CHECKOUT_ID}`,
+    return_url: returnUrl,
+    allow_discount_codes: false,
+    allow_trial: false,
+    metadata: { [objects.metadataNames.account]: accountId },
+    ...(address === undefined ? {} : { customer_ip_address: address })
+  }
+}
+
+const openCheckout = ({ client }: Tools, body: object) =>
+  Effect.map(
+    client.demand(objects.PolarCheckout, { method: "POST", path: "/v1/checkouts/", body }),
+    objects.checkoutPage
+  )
+
+const checkouts = (
+  tools: Tools
+): Pick<PaymentProvider["Service"], "checkout" | "openPackCheckout" | "openPlanCheckout" | "openPortal"> => ({
+  openPlanCheckout: Effect.fn("PaymentProvider.openPlanCheckout")((buyer, plan) => {
+    const body = checkoutBody(tools, buyer, tools.options.products[plan])
+    const { kind, plan: name } = objects.metadataNames
+    return openCheckout(tools, { ...body, metadata: { ...body.metadata, [kind]: "plan", [name]: plan } })
+  }),
+  openPackCheckout: Effect.fn("PaymentProvider.openPackCheckout")((buyer, { cents, credits }) => {
+    const product = tools.options.products.pack
+    const body = checkoutBody(tools, buyer, product)
+    const names = objects.metadataNames
+    const metadata = { ...body.metadata, [names.kind]: "pack", [names.credits]: credits, [names.price]: cents }
+    // Tax comes on top: with a price that includes it, what is paid net would be less than what was quoted.
+    const price = { amount_type: "fixed", price_amount: cents, price_currency: currency, tax_behavior: "exclusive" }
+    return openCheckout(tools, { ...body, metadata, prices: { [product]: [price] } })
+  }),
+  checkout: Effect.fn("PaymentProvider.checkout")((id) =>
+    withId(id, tools.client.call(objects.PolarCheckout, { method: "GET", path: `/v1/checkouts/${id}` })).pipe(
+      Effect.map((found) => ({ customerId: found.customer_id ?? undefined, accountId: objects.accountOf(found) })),
+      Effect.catchTags({
+        ProviderMissing: () => Effect.undefined,
+        PolarError: (error) => (error.status === 404 ? Effect.undefined : Effect.fail(unexpected(error)))
+      })
+    )
+  ),
+  openPortal: Effect.fn("PaymentProvider.openPortal")((customerId) => {
+    const body = { customer_id: customerId, return_url: tools.options.returnUrl }
+    const call = { method: "POST", path: "/v1/customer-sessions/", body } as const
+    return Effect.map(tools.client.demand(objects.PolarCustomerSession, call), objects.portalPage)
+  })
+})
+
+/** The meaning of a refusal to change a subscription (R42). */
+const changeFailure = (id: string, error: PolarClient.PolarError) => {
+  const { name, status } = error
+  if (status === 402) return new ProviderDeclined()
+  if (status === 409) return new ProviderBusy()
+  // A subscription that somebody has canceled meanwhile takes no other change until that is taken back.
+  if (name === "AlreadyCanceledSubscription") return new ProviderBusy()
+  if (status === 404 || name === "InactiveSubscription") return new ProviderMissing({ id })
+  return unexpected(error)
+}
+
+const readSubscription = ({ client, options }: Tools, id: string) =>
+  withId(id, client.call(objects.PolarSubscription, { method: "GET", path: `/v1/subscriptions/${id}` })).pipe(
+    Effect.map((found) => objects.toSubscription(options.products, found)),
+    Effect.catchTag("PolarError", (error) =>
+      Effect.fail(error.status === 404 ? new ProviderMissing({ id }) : unexpected(error))
+    )
+  )
+
+const patch = ({ client, options }: Tools, id: string, body: object) => {
+  const call = { method: "PATCH", path: `/v1/subscriptions/${id}`, body } as const
+  return withId(id, client.call(objects.PolarSubscription, call)).pipe(
+    Effect.map((changed) => objects.toSubscription(options.products, changed)),
+    Effect.retry({ ...whileLocked, while: (error) => error._tag === "PolarError" && error.status === 409 })
+  )
+}
+
+const change = (tools: Tools, id: string, body: object) =>
+  Effect.catchTag(patch(tools, id, body), "PolarError", (error) => Effect.fail(changeFailure(id, error)))
+
+/**
+ * Makes a change that may be made already: Polar refuses it then, and the subscription is as it was wanted. No payment
+ * belongs to it.
+ */
+const changeOnce = (tools: Tools, id: string, body: object, isWanted: (subscription: Subscription) => boolean) =>
+  patch(tools, id, body).pipe(
+    Effect.catchTag("PolarError", (error) =>
+      Effect.flatMap(readSubscription(tools, id), (found) => {
+        if (isWanted(found)) return Effect.succeed(found)
+        const failure = changeFailure(id, error)
+        return Effect.fail(failure._tag === "ProviderDeclined" ? unexpected(error) : failure)
+      })
+    )
+  )
+
+const prorations = { now: "invoice", period_end: "next_period" } as const
+
+const subscriptions = (tools: Tools) => {
+  const list = (query: ReadonlyArray<readonly [string, string]>, isPatient: boolean) =>
+    tools.client
+      .list(
+        objects.PolarSubscription,
+        { path: "/v1/subscriptions/", query: [...query, ["sorting", "started_at"]] },
+        { isPatient }
+      )
+      .pipe(Effect.map((found) => found.map((it) => objects.toSubscription(tools.options.products, it))))
+  return {
+    changePlan: Effect.fn("PaymentProvider.changePlan")((id: string, plan: SoldPlan, when: "now" | "period_end") =>
+      change(tools, id, { product_id: tools.options.products[plan], proration_behavior: prorations[when] })
+    ),
+    callOffChange: Effect.fn("PaymentProvider.callOffChange")((id: string) =>
+      changeOnce(tools, id, { pending_update: null }, ({ pending }) => pending === undefined)
+    ),
+    setCancellation: Effect.fn("PaymentProvider.setCancellation")((id: string, isCanceled: boolean) =>
+      changeOnce(
+        tools,
+        id,
+        { cancel_at_period_end: isCanceled },
+        (it) => it.status !== "ended" && it.cancelAtPeriodEnd === isCanceled
+      )
+    ),
+    subscription: Effect.fn("PaymentProvider.subscription")((id: string) => readSubscription(tools, id)),
+    subscriptionsOf: Effect.fn("PaymentProvider.subscriptionsOf")((customerId: string) =>
+      list([["customer_id", customerId]], false)
+    ),
+    openSubscriptions: list(openStatuses, true).pipe(Effect.withSpan("PaymentProvider.openSubscriptions"))
+  }
+}
+
+const orders = (tools: Tools) => {
+  const { client, options } = tools
+  const toOrder = (found: typeof objects.PolarOrder.Type) => objects.toOrder(options.products, found)
+  const list = (query: ReadonlyArray<readonly [string, string]>, isPatient: boolean) =>
+    client
+      .list(objects.PolarOrder, { path: "/v1/orders/", query: [...query, ["sorting", "created_at"]] }, { isPatient })
+      .pipe(Effect.map((found) => found.map(toOrder)))
+  return {
+    order: Effect.fn("PaymentProvider.order")((id: string) =>
+      withId(id, client.call(objects.PolarOrder, { method: "GET", path: `/v1/orders/${id}` })).pipe(
+        Effect.map(toOrder),
+        Effect.catchTag("PolarError", (error) =>
+          Effect.fail(error.status === 404 ? new ProviderMissing({ id }) : unexpected(error))
+        )
+      )
+    ),
+    ordersOf: Effect.fn("PaymentProvider.ordersOf")(
+      (of: { readonly customerId: string } | { readonly subscriptionId: string }) =>
+        list(["customerId" in of ? ["customer_id", of.customerId] : ["subscription_id", of.subscriptionId]], false)
+    ),
+    ordersSince: Effect.fn("PaymentProvider.ordersSince")((since: number) =>
+      list([["created_after", DateTime.formatIso(DateTime.makeUnsafe(since))]], true)
+    )
+  }
+}
+
+const takenBack = ({ client }: Tools, now: Effect.Effect<number>) => ({
+  refundedSince: Effect.fn("PaymentProvider.refundedSince")(function* (since: number) {
+    const oldest = since - Duration.toMillis(refundAge)
+    const refunds = yield* client.list(
+      objects.PolarRefund,
+      { path: "/v1/refunds/", query: [newestFirst] },
+      { isPatient: true, goesOn: ({ created_at }) => DateTime.toEpochMillis(created_at) >= oldest }
+    )
+    return [...new Set(refunds.filter((it) => objects.modifiedAt(it) >= since).map(({ order_id }) => order_id))]
+  }),
+  disputes: Effect.gen(function* () {
+    const oldest = (yield* now) - Duration.toMillis(disputeAge)
+    const found = yield* client.list(
+      objects.PolarDispute,
+      { path: "/v1/disputes/", query: [newestFirst] },
+      { isPatient: true, goesOn: ({ created_at }) => DateTime.toEpochMillis(created_at) >= oldest }
+    )
+    return found.map(objects.toDispute)
+  }).pipe(Effect.withSpan("PaymentProvider.disputes"))
+})
+
+/** Removes the customer by the id that we keep: one that was taken over has another external id (R42). */
+const removeCustomer = ({ client }: Tools) =>
+  Effect.fn("PaymentProvider.removeCustomer")((customerId: string) => {
+    const path = `/v1/customers/${customerId}`
+    const call = { method: "DELETE", path, query: [["anonymize", "true"]] } as const
+    return withId(customerId, client.call(Schema.Unknown, call)).pipe(
+      Effect.asVoid,
+      Effect.catchTags({
+        ProviderMissing: () => Effect.void,
+        PolarError: (error) => (error.status === 404 ? Effect.void : Effect.fail(unexpected(error)))
+      })
+    )
+  })
+
+export const layerNoDeps = (options: PolarOptions) =>
+  Layer.effect(
+    PaymentProvider,
+    Effect.gen(function* () {
+      const clock = yield* StoreClock
+      const client = PolarClient.make(yield* HttpClient.HttpClient, options.baseUrl, options.accessToken)
+      const tools: Tools = { client, options }
+      const keys = signingKeys(options.webhookSecrets)
+      return PaymentProvider.of({
+        customerOf: customerOf(tools),
+        ...checkouts(tools),
+        ...subscriptions(tools),
+        ...orders(tools),
+        ...takenBack(tools, storeTime(clock)),
+        removeCustomer: removeCustomer(tools),
+        verify: (headers, body) => Effect.flatMap(storeTime(clock), (now) => verify(keys, headers, body, now)),
+        check: check(client, options)
+      })
+    })
+  )
+
+/** Polar as merchant of record. Nothing is sent before somebody buys or the books are compared. */
+export const layer = (options: PolarOptions): Layer.Layer<PaymentProvider> =>
+  layerNoDeps(options).pipe(Layer.provide(NodeHttpClient.layerUndici))

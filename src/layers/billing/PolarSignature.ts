@@ -1,0 +1,106 @@
+import { createHmac, timingSafeEqual } from "node:crypto"
+import { Effect, Option, Redacted, Schema } from "effect"
+import { DeliveryInvalid, type Nudge, type SigningSecrets } from "../../services/PaymentProvider.ts"
+
+/** The most by which the time of a delivery may differ from ours. Standard Webhooks has the same figure. */
+const maxAgeSeconds = 300
+
+const maxIdCharacters = 128
+const maxSignatureCharacters = 1_024
+const maxSignatures = 8
+const maxKindCharacters = 64
+
+/** The prefix of a secret, and of a signature of the one version there is. */
+const secretPrefix = "whsec_"
+const signaturePrefix = "v1,"
+
+/**
+ * Keys with which a delivery may be signed. Polar signs with the whole text of the secret; Standard Webhooks, which Polar
+ * names as its scheme, with the bytes that the text after `whsec_` stands for. Both are accepted.
+ */
+export const signingKeys = (secrets: SigningSecrets): ReadonlyArray<Buffer> =>
+  secrets.flatMap((secret) => {
+    const text = Redacted.value(secret)
+    const decoded = text.startsWith(secretPrefix) ? Buffer.from(text.slice(secretPrefix.length), "base64") : undefined
+    const whole = Buffer.from(text, "utf8")
+    return decoded === undefined || decoded.length === 0 ? [whole] : [whole, decoded]
+  })
+
+/** Signatures of the header that have the right length. */
+const signaturesOf = (header: string): ReadonlyArray<Buffer> =>
+  header
+    .split(" ", maxSignatures)
+    .filter((part) => part.startsWith(signaturePrefix))
+    .map((part) => Buffer.from(part.slice(signaturePrefix.length), "base64"))
+    .filter(({ length }) => length === 32)
+
+/** Compares every key with every signature, so that the time does not depend on which of them fits. */
+const isSigned = (
+  keys: ReadonlyArray<Buffer>,
+  signatures: ReadonlyArray<Buffer>,
+  id: string,
+  timestamp: string,
+  body: Uint8Array
+): boolean => {
+  let isFound = false
+  for (const key of keys) {
+    const expected = createHmac("sha256", key).update(`${id}.${timestamp}.`).update(body).digest()
+    for (const signature of signatures) isFound = timingSafeEqual(expected, signature) || isFound
+  }
+  return isFound
+}
+
+const Id = Schema.String.check(Schema.isUUID())
+const Delivery = Schema.fromJsonString(
+  Schema.Struct({
+    type: Schema.String.check(Schema.isPattern(/^[a-z_.]+$/), Schema.isMaxLength(maxKindCharacters)),
+    data: Schema.Struct({ id: Schema.optionalKey(Schema.Unknown), order_id: Schema.optionalKey(Schema.Unknown) })
+  })
+)
+const decodeDelivery = Schema.decodeUnknownOption(Delivery)
+const isId = Schema.is(Id)
+
+const none: Nudge["object"] = { kind: "none" }
+
+const objectOf = ({ data, type }: typeof Delivery.Type): Nudge["object"] => {
+  const named = (kind: "subscription" | "order" | "customer", id: unknown): Nudge["object"] =>
+    isId(id) ? { kind, id } : none
+  if (type.startsWith("subscription.")) return named("subscription", data.id)
+  if (type.startsWith("order.")) return named("order", data.id)
+  if (type.startsWith("refund.")) return named("order", data.order_id)
+  return type === "customer.deleted" || type === "customer.state_changed" ? named("customer", data.id) : none
+}
+
+/**
+ * The object that a signed delivery names. One that cannot be read is accepted and names nothing: Polar would repeat it,
+ * and switch the endpoint off after ten of them.
+ */
+const nudgeOf = (deliveryId: string, body: Uint8Array): Nudge =>
+  Option.match(decodeDelivery(Buffer.from(body).toString("utf8")), {
+    onNone: (): Nudge => ({ deliveryId, kind: "unreadable", object: none }),
+    onSome: (delivery): Nudge => ({ deliveryId, kind: delivery.type, object: objectOf(delivery) })
+  })
+
+const invalid = (reason: string) => Effect.fail(new DeliveryInvalid({ reason }))
+
+/** Judges a delivery at `nowMillis` by the headers and the raw bytes (Standard Webhooks 1.0.0). */
+export const verify = (
+  keys: ReadonlyArray<Buffer>,
+  headers: Readonly<Record<string, string | undefined>>,
+  body: Uint8Array,
+  nowMillis: number
+): Effect.Effect<Nudge, DeliveryInvalid> => {
+  const id = headers["webhook-id"] ?? ""
+  const timestamp = headers["webhook-timestamp"] ?? ""
+  const signature = headers["webhook-signature"] ?? ""
+  if (id.length > maxIdCharacters || !/^[\x21-\x7e]+$/.test(id)) return invalid("webhook-id is missing or too long")
+  if (!/^\d{1,12}$/.test(timestamp)) return invalid("webhook-timestamp is no time in Unix seconds")
+  if (Math.abs(nowMillis / 1000 - Number(timestamp)) > maxAgeSeconds)
+    return invalid("webhook-timestamp is too far away")
+  if (signature.length > maxSignatureCharacters) return invalid("webhook-signature is too long")
+  const signatures = signaturesOf(signature)
+  if (signatures.length === 0) return invalid("webhook-signature has no signature of version 1")
+  return isSigned(keys, signatures, id, timestamp, body)
+    ? Effect.succeed(nudgeOf(id, body))
+    : invalid("the signature is not the provider's")
+}

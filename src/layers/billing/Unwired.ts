@@ -1,0 +1,33 @@
+import { Effect, Layer } from "effect"
+import { BillingUnavailable } from "../../domain/errors.ts"
+import { Accounts } from "../../services/Accounts.ts"
+import { Billing, bookedState } from "../../services/Billing.ts"
+import { BillingBooks } from "../../services/BillingBooks.ts"
+import { BillingTerms } from "../../services/BillingTerms.ts"
+import { StoreClock } from "../../services/StoreClock.ts"
+
+const unavailable = Effect.fail(new BillingUnavailable({ message: "Nothing can be bought on this deployment." }))
+
+/**
+ * Billing of a deployment without a payment provider: nothing can be bought, and what accounts have stays (R42). A provider
+ * that was turned off leaves subscriptions, packs and debts in the books, which are shown as they are.
+ */
+export const layer = Layer.effect(
+  Billing,
+  Effect.gen(function* () {
+    return Billing.of({
+      state: bookedState({
+        accounts: yield* Accounts,
+        books: yield* BillingBooks,
+        clock: yield* StoreClock,
+        terms: { ...(yield* BillingTerms), isOpen: false }
+      }),
+      checkout: () => unavailable,
+      changePlan: () => unavailable,
+      buyPack: () => unavailable,
+      portal: () => unavailable,
+      sync: () => unavailable,
+      receive: () => unavailable
+    })
+  })
+)

@@ -1,0 +1,38 @@
+import { promisify } from "node:util"
+import { brotliCompress, brotliCompressSync, brotliDecompress, constants } from "node:zlib"
+import { Effect } from "effect"
+
+/** Kept answers as the bytes that the database has (R44). */
+
+/** The largest answer that is kept, compressed. A batch of 50 rows with 20 results each has about a third of it. */
+const maxAnswerBytes = 1_048_576
+
+/** The largest answer that is kept, as text: it is in memory as a whole. */
+const maxCharacters = 16 * 1_048_576
+const maxTextBytes = 4 * maxCharacters
+
+/** Above it a compression takes longer than the way to another thread. */
+const maxSyncCharacters = 16_384
+
+const fast = { params: { [constants.BROTLI_PARAM_QUALITY]: 1 } }
+
+const compress = promisify(brotliCompress)
+const decompress = promisify(brotliDecompress)
+
+/** Compresses an answer. Empty where it is too large to be kept. */
+export const pack = (text: string): Effect.Effect<Uint8Array> => {
+  if (text.length <= maxSyncCharacters) return Effect.sync(() => brotliCompressSync(text, fast))
+  if (text.length > maxCharacters) return Effect.succeed(new Uint8Array())
+  return Effect.map(
+    Effect.promise(() => compress(text, fast)),
+    (bytes) => (bytes.length <= maxAnswerBytes ? bytes : new Uint8Array())
+  )
+}
+
+export const unpack = (bytes: Uint8Array | null): Effect.Effect<string | undefined> => {
+  if (bytes === null || bytes.length === 0) return Effect.undefined
+  return Effect.map(
+    Effect.promise(() => decompress(bytes, { maxOutputLength: maxTextBytes })),
+    (text) => text.toString()
+  )
+}

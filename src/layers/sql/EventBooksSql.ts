@@ -1,0 +1,270 @@
+import { Effect, Layer, Schema } from "effect"
+import { SqlClient } from "effect/sql"
+import { maxFailingMs } from "../../domain/Event.ts"
+import {
+  type Attempt,
+  type AttemptEnd,
+  EventBooks,
+  type Receiver,
+  type TakeLimits,
+  type TakenDelivery
+} from "../../services/EventBooks.ts"
+import type { Keyring } from "../../services/Keyrings.ts"
+import { StoreClock, storeTime } from "../../services/StoreClock.ts"
+import * as EventEndpoints from "./EventEndpoints.ts"
+import { eventFields, toEvent } from "./EventRows.ts"
+import { rowOf, rowsOf } from "./Rows.ts"
+import * as SealedSecret from "./SealedSecret.ts"
+import { retryTransient } from "./Transient.ts"
+
+type Deps = EventEndpoints.Deps
+
+/** The oldest due deliveries, which one turn sorts by their receivers. */
+const maxDue = 2_000
+
+/** Characters of an error that are kept. */
+const maxErrorCharacters = 200
+
+const TakenRow = Schema.Struct({
+  id: Schema.String,
+  attempts: Schema.Int,
+  ...eventFields,
+  endpoint_id: Schema.NullOr(Schema.String),
+  url: Schema.NullOr(Schema.String),
+  is_failing: Schema.Boolean,
+  secret: Schema.NullOr(Schema.Uint8Array),
+  old_secret: Schema.NullOr(Schema.Uint8Array),
+  secret_key: Schema.NullOr(Schema.String),
+  email: Schema.String
+})
+const takenRows = rowsOf(TakenRow)
+
+const receiverOf = (keyring: Keyring, row: typeof TakenRow.Type): Receiver => {
+  const { email, endpoint_id: id, is_failing: isFailing, old_secret, secret, secret_key: key, url } = row
+  if (id === null || url === null || secret === null || key === null) return { _tag: "email", address: email }
+  const secrets = [secret, ...(old_secret === null ? [] : [old_secret])]
+    .map((bytes) => SealedSecret.open(keyring, id, { bytes, key }))
+    .filter((opened) => opened !== undefined)
+  return { _tag: "endpoint", id, url, secrets, isFailing }
+}
+
+/** Deliveries of one receiver come one after the other in rank, so that no receiver takes all of a replica's turns. */
+const take = ({ clock, keyring, sql }: Deps) =>
+  Effect.fnUntraced(function* ({ failing, perEndpoint, working }: TakeLimits, leaseMs: number) {
+    const time = yield* storeTime(clock)
+    const now = new Date(time)
+    const rows = yield* takenRows(sql`
+      with due as materialized (
+        select d.id, d.endpoint_id, d.due_at, d.ordinal, e.failing_since is not null as is_failing
+        from event_deliveries d left join webhook_endpoints e on e.id = d.endpoint_id
+        where d.status = 'pending' and d.due_at <= ${now} order by d.due_at, d.ordinal limit ${maxDue}
+      ), ranked as (
+        select due.*, row_number() over (partition by endpoint_id order by due_at, ordinal) as n from due
+      ), free as (
+        select r.*, row_number() over (partition by is_failing order by due_at, ordinal) as turn from ranked r
+        where r.n <= ${perEndpoint} - (
+          select count(*) from event_deliveries f
+          where f.endpoint_id is not distinct from r.endpoint_id and f.status = 'pending' and f.is_taken
+            and f.due_at > ${now}
+        )
+      ), locked as (
+        select d.id, f.is_failing from free f join event_deliveries d on d.id = f.id
+        where f.turn <= case when f.is_failing then ${failing}::integer else ${working}::integer end
+          and d.status = 'pending' and d.due_at <= ${now}
+        for update of d skip locked
+      ), taken as (
+        update event_deliveries d set due_at = ${new Date(time + leaseMs)}, is_taken = true, attempts = attempts + 1
+        from locked where d.id = locked.id
+        returning d.id, d.attempts, d.event_id, d.endpoint_id, locked.is_failing
+      )
+      select t.id, t.attempts, t.event_id, v.account_id, v.type, v.data, v.created_at as event_at, t.endpoint_id, e.url,
+        t.is_failing, e.secret, case when e.old_secret_until > ${now} then e.old_secret end as old_secret, e.secret_key,
+        a.email
+      from taken t join events v on v.id = t.event_id join accounts a on a.id = v.account_id
+      left join webhook_endpoints e on e.id = t.endpoint_id`)
+    return rows.map(
+      (row): TakenDelivery => ({
+        id: row.id,
+        event: toEvent(row),
+        attempts: row.attempts,
+        receiver: receiverOf(keyring, row)
+      })
+    )
+  }, Effect.orDie)
+
+const endedRow = rowOf(Schema.Struct({ endpoint_id: Schema.NullOr(Schema.String) }))
+const disabledRow = rowOf(Schema.Struct({ id: Schema.String }))
+
+/** Writes the end of an attempt, unless its lease ended and another attempt began. */
+const writeAttempt = Effect.fnUntraced(function* (
+  { sql }: Deps,
+  { attempts, id }: TakenDelivery,
+  { durationMs, failure, httpStatus }: Attempt,
+  now: number
+) {
+  const mayFollow = failure !== undefined && failure.waitMs !== undefined && !failure.isGone
+  const status = failure === undefined ? "delivered" : mayFollow ? "pending" : "failed"
+  return yield* endedRow(sql`
+    update event_deliveries set status = ${status}, is_taken = false,
+      due_at = ${new Date(now + (mayFollow ? (failure.waitMs ?? 0) : 0))}, attempted_at = ${new Date(now)},
+      http_status = ${httpStatus ?? null}::integer, error = ${failure?.error.slice(0, maxErrorCharacters) ?? null}::text,
+      duration_ms = ${Math.round(durationMs)}::integer
+    where id = ${id} and attempts = ${attempts}::integer and status = 'pending' returning endpoint_id`)
+})
+
+const finish = (deps: Deps) => {
+  const { clock, sql } = deps
+  const end = Effect.fnUntraced(function* (taken: TakenDelivery, attempt: Attempt) {
+    const { failure } = attempt
+    const now = yield* storeTime(clock)
+    const ended = yield* writeAttempt(deps, taken, attempt, now)
+    if (ended === undefined) return "lost"
+    const { endpoint_id: endpointId } = ended
+    if (failure === undefined) {
+      if (endpointId !== null) {
+        yield* sql`
+          update webhook_endpoints set failing_since = null where id = ${endpointId} and failing_since is not null`
+      }
+      return "delivered"
+    }
+    const disabled = yield* disabledRow(sql`
+      with failed as (
+        update webhook_endpoints set failing_since = coalesce(failing_since, ${new Date(now)})
+        where id = ${endpointId}::text and disabled_at is null returning id, failing_since
+      )
+      select id from failed where ${failure.isGone}::boolean or failing_since <= ${new Date(now - maxFailingMs)}`)
+    if (disabled === undefined) return failure.waitMs === undefined || failure.isGone ? "given_up" : "postponed"
+    yield* sql`
+      update webhook_endpoints set disabled_at = ${new Date(now)}, disabled_for = ${failure.isGone ? "gone" : "failing"}
+      where id = ${disabled.id}`
+    yield* EventEndpoints.endPending(sql, disabled.id)
+    return "disabled"
+  })
+  return (taken: TakenDelivery, attempt: Attempt): Effect.Effect<AttemptEnd> =>
+    Effect.orDie(retryTransient(sql.withTransaction(end(taken, attempt))))
+}
+
+const overdueRows = rowsOf(Schema.Struct({ id: Schema.String }))
+
+const overdueAccounts = ({ clock, sql }: Deps) =>
+  Effect.fnUntraced(function* (limit: number) {
+    const now = new Date(yield* storeTime(clock))
+    // From those who listen, because the accounts whose period has ended are many and mostly silent.
+    const rows = yield* overdueRows(sql`
+      with listening as (
+        select account_id as id from webhook_endpoints
+        where disabled_at is null and (types = '{}' or types && '{quota.reset,plan.changed}')
+        union select account_id from event_settings where 'quota.reset' = any (email_types)
+        union select id from accounts where next_plan_at <= ${now}
+      )
+      select a.id from listening join accounts a on a.id = listening.id
+      join allowances l on l.id = a.allowance_id
+      where a.deleted_at is null and (l.period_end <= ${now} or a.next_plan_at <= ${now}) limit ${limit}`)
+    return rows.map(({ id }) => id)
+  }, Effect.orDie)
+
+/** Keys whose expiry one look finds. Those that have their event are not found again. */
+const maxExpiring = 1_000
+
+const addExpiring = ({ clock, sql }: Deps) =>
+  Effect.fnUntraced(function* (withinMs: number) {
+    const now = yield* storeTime(clock)
+    const horizon = new Date(now + withinMs)
+    yield* retryTransient(sql`
+      select events_of_expiring_keys(${new Date(now)}::timestamptz, ${horizon}::timestamptz, ${maxExpiring})`)
+  }, Effect.orDie)
+
+const sealedRows = rowsOf(
+  Schema.Struct({
+    id: Schema.String,
+    secret: Schema.Uint8Array,
+    old_secret: Schema.NullOr(Schema.Uint8Array),
+    secret_key: Schema.String
+  })
+)
+
+const resealSecrets = ({ keyring, sql }: Deps) =>
+  Effect.fnUntraced(function* (limit: number) {
+    if (!keyring.isRotating()) return 0
+    const [first, ...others] = keyring.values()
+    const rows = yield* sealedRows(sql`
+      select id, secret, old_secret, secret_key from webhook_endpoints
+      where ${sql.in(
+        "secret_key",
+        others.map(({ fingerprint }) => fingerprint)
+      )} limit ${limit}`)
+    for (const { id, old_secret, secret, secret_key: key } of rows) {
+      const opened = SealedSecret.open(keyring, id, { bytes: secret, key })
+      if (opened === undefined) continue
+      const old = old_secret === null ? undefined : SealedSecret.open(keyring, id, { bytes: old_secret, key })
+      yield* sql`
+        update webhook_endpoints set secret = ${SealedSecret.seal(keyring, id, opened).bytes},
+          old_secret = ${old === undefined ? null : SealedSecret.seal(keyring, id, old).bytes}::bytea,
+          secret_key = ${first.fingerprint}
+        where id = ${id} and secret = ${secret}`
+    }
+    return rows.length
+  }, Effect.orDie)
+
+const figuresRow = rowOf(
+  Schema.Struct({
+    pending: Schema.Int,
+    oldest: Schema.NullOr(Schema.Date),
+    due: Schema.NullOr(Schema.Date)
+  })
+)
+
+/** Events in the statement that deletes: its locks are held until all are gone. */
+const maxPruned = 5_000
+
+const upkeep = ({ clock, sql }: Deps) => ({
+  setEmails: (isOn: boolean) =>
+    Effect.orDie(
+      Effect.asVoid(
+        retryTransient(
+          isOn
+            ? sql`insert into event_channels (name) values ('email') on conflict do nothing`
+            : sql`delete from event_channels where name = 'email'`
+        )
+      )
+    ),
+  prune: Effect.fnUntraced(function* (ageMs: number) {
+    const before = new Date((yield* storeTime(clock)) - ageMs)
+    const rows = yield* retryTransient(sql`
+      delete from events where id in (
+        select id from events where created_at < ${before} order by created_at limit ${maxPruned}
+      ) returning id`)
+    return rows.length
+  }, Effect.orDie),
+  figures: Effect.gen(function* () {
+    const now = yield* storeTime(clock)
+    const row = yield* figuresRow(sql`
+      select count(*)::int as pending, min(created_at) as oldest,
+        min(greatest(due_at, created_at)) filter (where not is_taken or due_at <= ${new Date(now)}) as due
+      from event_deliveries where status = 'pending'`)
+    const since = (moment: Date | null | undefined) => Math.max(now - (moment?.getTime() ?? now), 0)
+    return { pending: row?.pending ?? 0, oldestMs: since(row?.oldest), overdueMs: since(row?.due) }
+  }).pipe(Effect.orDie)
+})
+
+/** Events in Postgres or PGlite. The secrets of endpoints are encrypted with AUTH_SECRET. */
+export const layer = (options: { readonly keyring: Keyring }): Layer.Layer<EventBooks, never, SqlClient.SqlClient> =>
+  Layer.effect(
+    EventBooks,
+    Effect.gen(function* () {
+      const deps: Deps = {
+        sql: yield* SqlClient.SqlClient,
+        clock: yield* StoreClock,
+        keyring: options.keyring
+      }
+      return EventBooks.of({
+        ...EventEndpoints.make(deps),
+        take: take(deps),
+        finish: finish(deps),
+        overdueAccounts: overdueAccounts(deps),
+        addExpiring: addExpiring(deps),
+        resealSecrets: resealSecrets(deps),
+        ...upkeep(deps)
+      })
+    })
+  )

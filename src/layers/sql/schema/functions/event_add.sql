@@ -1,0 +1,33 @@
+-- Writes an event with its deliveries, once for each cause. An account that nobody listens for gets no row.
+create or replace function event_add(account text, event_type text, event_cause text, content jsonb) returns void
+language plpgsql as $$
+declare
+  moment timestamptz := clock_timestamp();
+  receivers text[];
+  event text := 'evt_' || replace(gen_random_uuid()::text, '-', '');
+begin
+  receivers := array(
+    select e.id from webhook_endpoints e
+    where e.account_id = account and e.disabled_at is null and (e.types = '{}' or event_type = any (e.types))
+  );
+  -- Null stands for the email. Without a row of settings the account gets every type but the monthly reset.
+  if exists (
+    select from accounts a left join event_settings s on s.account_id = a.id
+    where a.id = account and a.deleted_at is null and a.email <> ''
+      and case when s.account_id is null then event_type <> 'quota.reset' else event_type = any (s.email_types) end
+  ) and exists (select from event_channels where name = 'email') then
+    receivers := receivers || null::text;
+  end if;
+  if cardinality(receivers) = 0 then
+    return;
+  end if;
+  insert into events (id, account_id, type, cause, data, created_at)
+    values (event, account, event_type, event_cause, content, moment) on conflict (cause) do nothing;
+  if not found then
+    return;
+  end if;
+  insert into event_deliveries (id, event_id, account_id, endpoint_id, status, due_at, created_at)
+    select 'dlv_' || replace(gen_random_uuid()::text, '-', ''), event, account, t.endpoint_id, 'pending',
+      to_timestamp(0), moment
+    from unnest(receivers) as t (endpoint_id);
+end $$;

@@ -1,0 +1,9 @@
+-- The event that neither quota nor pack credits are left: once for a quota of a period and the credits granted so far.
+create or replace function event_exhausted(account text, plan text, fillings bigint, allowance allowances) returns void
+language plpgsql as $$
+begin
+  perform event_add(account, 'credits.exhausted',
+    'credits.exhausted:' || allowance.id || ':' || allowance.quota || ':' || fillings,
+    jsonb_build_object('plan', plan, 'quota', allowance.quota, 'used', allowance.used, 'remaining', 0, 'balance', 0,
+      'resets_at', event_time(allowance.period_end)));
+end $$;

@@ -1,0 +1,25 @@
+-- Makes the account's change of plan that is due at a moment, and answers if there was one. The period of the new plan is
+-- opened by the next ledger_open; the trial has none, so its allowance is entered here, by the digest of the address (R32).
+create or replace function ledger_advance(account text, moment timestamptz) returns boolean
+language plpgsql set lock_timeout = '2s' as $$
+declare
+  due accounts;
+  trial bigint;
+begin
+  perform from wallets w where w.account_id = account for update;
+  select * into due from accounts a where a.id = account and a.next_plan_at <= moment;
+  if not found then
+    return false;
+  end if;
+  if due.next_plan = 'trial' then
+    insert into allowances as l (scope, period_start, quota)
+      values ('trial:' || encode(sha256(convert_to(due.email, 'UTF8')), 'hex'), to_timestamp(0), due.next_quota)
+      on conflict (scope, period_start) do update set quota = greatest(excluded.quota, l.used)
+      returning id into trial;
+  end if;
+  update accounts a set plan = due.next_plan, quota = due.next_quota, concurrency = due.next_concurrency,
+    cycle_start = case when trial is null then a.cycle_start end, allowance_id = coalesce(trial, a.allowance_id),
+    next_plan = null, next_quota = null, next_concurrency = null, next_plan_at = null
+    where a.id = account;
+  return true;
+end $$;

@@ -1,0 +1,62 @@
+-- Charges parts of holds, one search each, and leaves the rest held: a batch that is streamed settles each row before it
+-- writes it. `charged` is null where the hold had expired or has too little left: nothing happened to it. A part that an
+-- earlier call settled answers that call's charge. `ledger_settle` without charges ends the hold and gives the rest back.
+--
+-- A part takes from the hold's quota before its pack credits. So the parts of a hold take together what one settlement of
+-- all of them would take (R30). What is used of the allowance does not change, because the hold counts there already.
+-- For locks, planner settings and `records` see ledger_reserve and ledger_settle.
+create or replace function ledger_settle_part(
+  hold_ids text[], part_ids text[], account_ids text[], charges bigint[], records json
+)
+returns table (n bigint, charged bigint)
+language plpgsql
+set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_hashjoin = off
+set enable_mergejoin = off set enable_material = off set lock_timeout = '2s'
+as $$
+#variable_conflict use_column
+declare
+  settled boolean[];
+begin
+  perform from wallets w where w.account_id = any (account_ids) order by w.account_id for update;
+  with asked as materialized (
+    select t.n, t.hold_id, t.part_id, t.charge,
+      (sum(t.charge) over (partition by t.hold_id order by t.n))::bigint as charged_so_far
+    from unnest(hold_ids, part_ids, charges) with ordinality as t (hold_id, part_id, charge, n)
+    where not exists (select from ledger_entries e where e.cause = t.part_id)
+  ), parts as materialized (
+    select asked.n, asked.part_id, asked.charge, h.id, h.account_id, h.allowance_id,
+      least(asked.charged_so_far, h.from_quota) - least(asked.charged_so_far - asked.charge, h.from_quota)
+        as quota_charge
+    from asked join holds h on h.id = asked.hold_id
+    where asked.charged_so_far <= h.from_quota + h.from_balance
+  ), lessened as (
+    update holds h set from_quota = h.from_quota - t.quota_charge, from_balance = h.from_balance - t.balance_charge
+    from (
+      select id, sum(quota_charge)::bigint as quota_charge, sum(charge - quota_charge)::bigint as balance_charge
+      from parts group by id
+    ) as t
+    where h.id = t.id
+  ), entered as (
+    insert into ledger_entries (account_id, allowance_id, kind, quota_credits, balance_credits, cause)
+    select account_id, allowance_id, 'search', quota_charge, quota_charge - charge, part_id from parts
+  )
+  select array_agg(t.n in (select parts.n from parts) order by t.n) into settled
+    from unnest(hold_ids) with ordinality as t (hold_id, n);
+  insert into queries (
+    id, hold_id, account_id, key_id, batch_id, target, query, geo, locale, page, num, safe, source, outcome,
+    credits, cached, provider, result_count, duration_ms, request_id, row_index, refusals
+  )
+  select r.id, part_ids[r.n], r.account_id, r.key_id, r.batch_id, r.target, r.query, r.geo, r.locale, r.page, r.num,
+    r.safe, r.source, r.outcome, r.credits, r.cached, r.provider, r.result_count, r.duration_ms, r.request_id,
+    r.row_index, r.refusals
+  from json_to_recordset(records) as r (
+    n bigint, id text, account_id text, key_id text, batch_id text, target text, query text, geo text,
+    locale text, page integer, num integer, safe text, source text, outcome text, credits integer,
+    cached boolean, provider text, result_count integer, duration_ms bigint, request_id uuid, row_index smallint,
+    refusals jsonb
+  )
+  where settled[r.n];
+  return query
+    select t.n, (select e.quota_credits - e.balance_credits from ledger_entries e where e.cause = t.part_id)
+    from unnest(part_ids) with ordinality as t (part_id, n);
+end $$;

@@ -1,0 +1,63 @@
+import { createHmac, timingSafeEqual } from "node:crypto"
+import { Effect, Layer, Redacted } from "effect"
+import { eventText } from "../../domain/eventText.ts"
+import { Deployment } from "../../services/Deployment.ts"
+import { Emails } from "../../services/Emails.ts"
+import { EventEmails, unsubscribePath } from "../../services/EventEmails.ts"
+import type { Keyring, SecretValue } from "../../services/Keyrings.ts"
+
+/** 144 bits of the signature: a link that nobody guesses, and that is not broken over lines. */
+const signatureBytes = 18
+
+/** The id and its signature. It stops emails and can do nothing else, so that it may stand in an address. */
+const tokenOf = ({ secret }: SecretValue, accountId: string): string => {
+  const signature = createHmac("sha256", Redacted.value(secret))
+    .update(`quarry unsubscribe ${accountId}`)
+    .digest()
+    .subarray(0, signatureBytes)
+  return `${accountId}.${signature.toString("base64url")}`
+}
+
+/** The whole text is compared: a token has one form, because it is written back into the page. */
+const accountOf = (keyring: Keyring, token: string): string | undefined => {
+  const accountId = token.slice(0, Math.max(token.indexOf("."), 0))
+  const given = Buffer.from(token)
+  const isOurs = keyring.values().some((value) => {
+    const ours = Buffer.from(tokenOf(value, accountId))
+    return given.length === ours.length && timingSafeEqual(given, ours)
+  })
+  return isOurs ? accountId : undefined
+}
+
+/** Emails of events over the deployment's mail server. Links are signed with AUTH_SECRET. */
+export const layer = (options: { readonly keyring: Keyring }): Layer.Layer<EventEmails, never, Emails> =>
+  Layer.effect(
+    EventEmails,
+    Effect.gen(function* () {
+      const emails = yield* Emails
+      const { origin } = yield* Deployment
+      const { keyring } = options
+      return EventEmails.of({
+        delivers: emails.delivers,
+        accountOf: (token) => accountOf(keyring, token),
+        send: (address, event) => {
+          const { paragraphs, subject } = eventText(event)
+          const link = `${origin}${unsubscribePath}?token=${tokenOf(keyring.values()[0], event.accountId)}`
+          return emails.deliver({
+            to: address,
+            subject: `Quarry: ${subject}`,
+            text: [
+              ...paragraphs,
+              `${origin}/dashboard`,
+              `To choose which emails come: ${origin}/dashboard/webhooks\nTo stop them: ${link}`
+            ].join("\n\n"),
+            headers: {
+              "List-Unsubscribe": `<${link}>`,
+              "List-Unsubscribe-Post": "List-Unsubscribe=One-Click",
+              "X-Quarry-Event": event.id
+            }
+          })
+        }
+      })
+    })
+  )

@@ -1,0 +1,94 @@
+import { Effect, Layer } from "effect"
+import type { PolarOptions } from "../layers/billing/Polar.ts"
+import * as Unwired from "../layers/billing/Unwired.ts"
+import type { Accounts } from "../services/Accounts.ts"
+import { Billing } from "../services/Billing.ts"
+import type { BillingBooks } from "../services/BillingBooks.ts"
+import { BillingTerms } from "../services/BillingTerms.ts"
+import * as BillingWork from "../services/BillingWork.ts"
+import { Deployment } from "../services/Deployment.ts"
+import type { Ids } from "../services/Ids.ts"
+import type { Ledger } from "../services/Ledger.ts"
+import { Reconciler } from "../services/Reconciler.ts"
+import { AppConfig, SettingsInvalid } from "../settings/Settings.ts"
+import * as DeploymentOfSettings from "./Deployment.ts"
+
+const terms = Layer.effect(
+  BillingTerms,
+  Effect.map(AppConfig, ({ billingCheckout, billingGrace }) => ({
+    grace: billingGrace,
+    isOpen: billingCheckout === "open"
+  }))
+)
+
+type PolarSettings = Omit<PolarOptions, "baseUrl"> & { readonly address: string | undefined }
+
+/** The settings of Polar; undefined without `BILLING_PROVIDER`, which requires each of them. */
+const polarSettings = (
+  {
+    billingProvider,
+    polarAccessToken: accessToken,
+    polarBaseUrl: address,
+    polarProductBusiness: business,
+    polarProductGrowth: growth,
+    polarProductPack: pack,
+    polarProductStarter: starter,
+    polarWebhookSecret: webhookSecrets
+  }: AppConfig["Service"],
+  origin: string
+): PolarSettings | undefined =>
+  billingProvider === undefined ||
+  accessToken === undefined ||
+  webhookSecrets === undefined ||
+  starter === undefined ||
+  growth === undefined ||
+  business === undefined ||
+  pack === undefined
+    ? undefined
+    : {
+        accessToken,
+        webhookSecrets,
+        products: { starter, growth, business, pack },
+        address,
+        returnUrl: `${origin}/dashboard/billing`,
+        webhookUrl: `${origin}/webhooks/billing`
+      }
+
+/** The payment provider of the settings; undefined where they name none. Polar's code is loaded only for it. */
+const provider = Effect.gen(function* () {
+  const { origin } = yield* Deployment
+  const config = yield* AppConfig
+  const settings = polarSettings(config, origin)
+  if (settings === undefined) return undefined
+  const { address, ...options } = settings
+  const { layer, servers } = yield* Effect.promise(() => import("../layers/billing/Polar.ts"))
+  return layer({ ...options, baseUrl: address ?? servers[config.polarServer] })
+}).pipe(Effect.provide(DeploymentOfSettings.layer))
+
+type Needs = Accounts | AppConfig | BillingBooks | Ids | Ledger
+
+/** Billing by the settings, with its work in the background. Without a provider nothing is sold, and nothing runs. */
+export const layer = Layer.unwrap(
+  Effect.map(
+    provider,
+    (provider): Layer.Layer<Billing, never, Needs> =>
+      provider === undefined
+        ? Unwired.layer.pipe(Layer.provide(terms))
+        : Layer.merge(Billing.layer, BillingWork.layer).pipe(
+            Layer.provide(Reconciler.layer),
+            Layer.provide([provider, terms])
+          )
+  )
+)
+
+const unset = "BILLING_PROVIDER: not set; this command asks the payment provider, which it names."
+
+/** The payment provider of the settings, for commands. */
+export const commandProvider = Layer.unwrap(
+  Effect.flatMap(provider, (provider) =>
+    provider === undefined ? Effect.fail(new SettingsInvalid({ message: unset })) : Effect.succeed(provider)
+  )
+)
+
+/** The reconciler, for commands. */
+export const commandReconciler = Reconciler.layer.pipe(Layer.provide([commandProvider, terms]))

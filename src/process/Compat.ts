@@ -1,0 +1,34 @@
+import { Effect, Layer } from "effect"
+import { loopbackNetworks, parseNetwork } from "../domain/Network.ts"
+import { OperatorError } from "../domain/OperatorError.ts"
+import { Compat } from "../http/compat/Compat.ts"
+import { Keyless, makeKeyless } from "../services/Keyless.ts"
+import { AppConfig } from "../settings/Settings.ts"
+
+/** The account of keyless calls is not there. */
+export class KeylessAccountMissing extends OperatorError("KeylessAccountMissing") {}
+
+const shapes = Layer.effect(
+  Compat,
+  Effect.map(AppConfig, ({ compat, compatEngines }) => ({ shapes: compat, engines: compatEngines }))
+)
+
+/** The payer of calls without a credential, if the operator has named an account. */
+const keyless = Layer.effect(
+  Keyless,
+  Effect.gen(function* () {
+    const { compatKeylessAccount: account, compatKeylessNetworks: texts } = yield* AppConfig
+    if (account === undefined) return undefined
+    const networks = texts?.flatMap((text) => parseNetwork(text) ?? [])
+    return yield* Effect.catchTag(makeKeyless(account, networks ?? loopbackNetworks), "not_found", () =>
+      Effect.fail(
+        new KeylessAccountMissing({
+          message: `COMPAT_KEYLESS_ACCOUNT: there is no account ${account}; takes one that npm run quarry -- account list prints.`
+        })
+      )
+    )
+  })
+)
+
+/** The endpoints in other services' shapes, by the settings. */
+export const layer = Layer.merge(shapes, keyless)

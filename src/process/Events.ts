@@ -1,0 +1,23 @@
+import { Effect, Layer } from "effect"
+import * as EventEmailsSigned from "../layers/webhooks/EventEmailsSigned.ts"
+import * as WebhookClientNode from "../layers/webhooks/WebhookClientNode.ts"
+import * as EventWork from "../services/EventWork.ts"
+import { Keyrings } from "../services/Keyrings.ts"
+import { Webhooks } from "../services/Webhooks.ts"
+import { AppConfig } from "../settings/Settings.ts"
+import * as Deployment from "./Deployment.ts"
+import * as SignIn from "./SignIn.ts"
+
+const client = Layer.unwrap(
+  Effect.map(AppConfig, ({ webhooksAllowPrivate }) => WebhookClientNode.layer({ allowsPrivate: webhooksAllowPrivate }))
+)
+
+const emails = Layer.unwrap(
+  Effect.map(Keyrings, ({ AUTH_SECRET }) => EventEmailsSigned.layer({ keyring: AUTH_SECRET }))
+).pipe(Layer.provide([SignIn.emails, Deployment.layer]))
+
+/** Events for customers: their endpoints, their emails, and the deliveries in the background (R53). */
+export const layer = Layer.merge(Webhooks.layer, EventWork.layer()).pipe(
+  Layer.provideMerge(emails),
+  Layer.provide(client)
+)

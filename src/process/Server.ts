@@ -1,0 +1,50 @@
+import { Effect, Layer } from "effect"
+import * as Admin from "../http/admin/Admin.ts"
+import * as FileDescriptors from "../layers/telemetry/FileDescriptors.ts"
+import * as ProcessMetrics from "../layers/telemetry/ProcessMetrics.ts"
+import { ProviderStates } from "../services/ProviderStates.ts"
+import { Readiness } from "../services/Readiness.ts"
+import { AppConfig } from "../settings/Settings.ts"
+import * as EmbeddedStore from "./EmbeddedStore.ts"
+import { announce, FirstStart } from "./FirstStart.ts"
+import * as Listener from "./Listener.ts"
+import * as Services from "./Services.ts"
+import * as Signals from "./Signals.ts"
+import * as SignIn from "./SignIn.ts"
+import * as Telemetry from "./Telemetry.ts"
+import * as Own from "./workers/Own.ts"
+
+const listener = Layer.unwrap(
+  Effect.map(AppConfig, ({ drainDelay, host, port, shutdownGrace }) =>
+    Listener.layer({ host, port, grace: shutdownGrace, drainDelay })
+  )
+)
+
+const admin = Layer.unwrap(
+  Effect.map(AppConfig, ({ adminHost, adminPort }) =>
+    Own.isWorker && adminPort !== 0 ? Own.admin : Admin.layer({ host: adminHost, port: adminPort })
+  )
+)
+
+const build = Layer.unwrap(Effect.map(AppConfig, ({ quarryCommit }) => ProcessMetrics.build(quarryCommit)))
+
+const signals = Layer.unwrap(
+  Effect.map(AppConfig, ({ shutdownGrace }) => Signals.layer({ grace: shutdownGrace, endsAtSecond: !Own.isWorker }))
+)
+
+/**
+ * One process that serves. Layers that are lower start earlier and end later: the private listener reports the start and
+ * drain of the public one.
+ */
+export const layer = Layer.effectDiscard(Own.isFirst ? announce : Effect.void).pipe(
+  Layer.provide(listener),
+  Layer.provide(FirstStart.layer),
+  Layer.provide(SignIn.people),
+  Layer.provide(admin),
+  Layer.provide(Services.layer),
+  Layer.provide(EmbeddedStore.layer),
+  Layer.provide([Readiness.layer, ProviderStates.layer]),
+  Layer.provide([ProcessMetrics.layer, FileDescriptors.layer, build]),
+  Layer.provide(signals),
+  Layer.provide(Telemetry.layer)
+)

@@ -1,0 +1,27 @@
+import cluster from "node:cluster"
+import { availableParallelism } from "node:os"
+import { Context, Effect, Layer } from "effect"
+import { HttpServer } from "effect/http"
+import * as Admin from "../../http/admin/Admin.ts"
+import type { AppConfig } from "../../settings/Settings.ts"
+
+/** True in a worker: one of the processes behind one port that `Supervisor.ts` starts. */
+export const isWorker = cluster.isWorker
+
+/** True in the process that speaks for all where one line is enough: the only one, or the worker that started first. */
+export const isFirst = cluster.isPrimary || cluster.worker?.id === 1
+
+/** The number of workers that this process is to start; 1 where it is to serve by itself. */
+export const workersOf = ({ workers }: AppConfig["Service"]): number => {
+  if (isWorker) return 1
+  return workers === "auto" ? availableParallelism() : workers
+}
+
+/** The private listener of a worker, on a port whose number goes to its supervisor. */
+export const admin = Layer.effectDiscard(
+  Effect.gen(function* () {
+    const context = yield* Layer.build(Admin.listener({ host: "127.0.0.1", port: 0, exclusive: true }))
+    const { address } = Context.get(context, HttpServer.HttpServer)
+    yield* Effect.sync(() => process.send?.({ adminPort: "port" in address ? address.port : 0 }))
+  })
+)

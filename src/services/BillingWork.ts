@@ -1,0 +1,86 @@
+import { Duration, Effect, Layer, Metric, Schedule } from "effect"
+import { BillingBooks, type SweepExtent } from "./BillingBooks.ts"
+import { billingDrift, billingEvents, billingInboxOldest, billingOwed, billingSweeps } from "./Metrics.ts"
+import { type Drift, Reconciler } from "./Reconciler.ts"
+
+/** A turn finds new deliveries by one small statement. */
+const inboxInterval = Duration.seconds(1)
+const removalInterval = Duration.seconds(5)
+/** The time after which a replica looks if a sweep is due. One replica takes it. */
+const sweepInterval = Duration.seconds(30)
+const reportInterval = Duration.seconds(15)
+const pruneInterval = Duration.hours(1)
+
+const sweepEvery: Readonly<Record<SweepExtent, Duration.Duration>> = {
+  open: Duration.minutes(5),
+  changed: Duration.hours(1)
+}
+/** The longest that a sweep may take before another replica takes it over. */
+const sweepLease = Duration.minutes(15)
+
+/** Deliveries that were done are kept this long, so that one that comes again is known. */
+const keepDeliveries = Duration.days(30)
+
+/** Runs again and again. A turn that fails is followed by the next. */
+const repeatedly = <A, R>(work: Effect.Effect<A, unknown, R>, interval: Duration.Duration, failed: string) =>
+  work.pipe(
+    Effect.catchCause((cause) => Effect.logWarning(failed, cause)),
+    Effect.repeat(Schedule.spaced(interval)),
+    Effect.forkScoped
+  )
+
+const sweepIfDue = Effect.fnUntraced(function* (
+  books: BillingBooks["Service"],
+  reconciler: Reconciler["Service"],
+  extent: SweepExtent
+) {
+  const turn = yield* books.takeSweep(extent, Duration.toMillis(sweepEvery[extent]), Duration.toMillis(sweepLease))
+  if (turn === undefined) return
+  yield* reconciler.sweep(extent, turn.since).pipe(
+    Effect.andThen(Metric.update(billingSweeps.of(extent, "ok"), 1)),
+    Effect.andThen(books.finishSweep(extent, turn.startedAt, true)),
+    Effect.tapCause(() =>
+      Effect.andThen(
+        Metric.update(billingSweeps.of(extent, "failed"), 1),
+        books.finishSweep(extent, turn.startedAt, false)
+      )
+    )
+  )
+})
+
+const driftKinds: ReadonlyArray<Drift["kind"]> = [
+  "subscription",
+  "order",
+  "refund",
+  "dispute",
+  "second_subscription",
+  "removal"
+]
+
+/** Exports what alerts read with 0 at start. Without a sample before it, Prometheus would not see the first increase. */
+const initializeCounters = Effect.forEach(
+  [billingEvents.of("none", "refused"), ...driftKinds.map((kind) => billingDrift.of(kind))],
+  (count) => Metric.update(count, 0),
+  { discard: true }
+)
+
+/** The work of payments in the background, on every replica: deliveries, removals, sweeps, and the figures of metrics. */
+export const layer: Layer.Layer<never, never, BillingBooks | Reconciler> = Layer.effectDiscard(
+  Effect.gen(function* () {
+    const books = yield* BillingBooks
+    const reconciler = yield* Reconciler
+    yield* initializeCounters
+    const report = Effect.gen(function* () {
+      const { oldestDeliveryMs, owed } = yield* books.figures
+      yield* Metric.update(billingInboxOldest.of(), oldestDeliveryMs / 1000)
+      yield* Metric.update(billingOwed.of(), owed)
+    })
+    const sweeps = Effect.andThen(sweepIfDue(books, reconciler, "changed"), sweepIfDue(books, reconciler, "open"))
+    const prune = books.pruneDeliveries(Duration.toMillis(keepDeliveries))
+    yield* repeatedly(reconciler.drainInbox, inboxInterval, "Deliveries of the payment provider could not be read.")
+    yield* repeatedly(reconciler.drainRemovals, removalInterval, "Customers could not be removed; this is tried again.")
+    yield* repeatedly(sweeps, sweepInterval, "The books could not be compared with the payment provider yet.")
+    yield* repeatedly(report, reportInterval, "The figures of payments could not be read.")
+    yield* repeatedly(prune, pruneInterval, "Old deliveries could not be deleted.")
+  })
+)

@@ -1,0 +1,208 @@
+import { Clock, Duration, Effect, FiberSet, Layer, Metric, Random, Schedule } from "effect"
+import { waitAfter } from "../domain/Event.ts"
+import { toMoment } from "../domain/fields.ts"
+import { Accounts } from "./Accounts.ts"
+import { type Attempt, EventBooks, type TakenDelivery } from "./EventBooks.ts"
+import { EventEmails } from "./EventEmails.ts"
+import { Ledger } from "./Ledger.ts"
+import { eventDeliveries, eventOldest, eventOverdue, eventPending } from "./Metrics.ts"
+import { StoreClock, storeTime } from "./StoreClock.ts"
+import { WebhookClient } from "./WebhookClient.ts"
+
+/** A turn finds what is due by one small statement. */
+const defaultTurnInterval = Duration.seconds(1)
+const defaultUpkeepInterval = Duration.seconds(15)
+const pruneInterval = Duration.hours(1)
+
+/** Attempts of this process at the same time. Receivers that fail have less, so that those that work have room. */
+const maxAtOnce = { working: 96, failing: 32 }
+/** Over all replicas. */
+const maxPerEndpoint = 4
+
+/** Far longer than an attempt, so that nobody else makes it while it runs. */
+const leaseMs = Duration.toMillis(Duration.seconds(30))
+/** The longest that an attempt may take with everything that belongs to it. */
+const attemptTimeout = Duration.seconds(20)
+
+/** Events are kept this long, with their deliveries. */
+export const keepEvents = Duration.days(30)
+
+/** A key that expires is an event so long before. */
+const expiringMs = Duration.toMillis(Duration.days(7))
+
+const maxOverdueAccounts = 100
+const maxResealed = 100
+
+interface Deps {
+  readonly accounts: Accounts["Service"]
+  readonly books: EventBooks["Service"]
+  readonly client: WebhookClient["Service"]
+  readonly clock: StoreClock
+  readonly emails: EventEmails["Service"]
+  readonly ledger: Ledger["Service"]
+}
+
+interface Failure {
+  readonly error: string
+  readonly httpStatus?: number
+  readonly retryAfterMs?: number
+  readonly isGone?: boolean
+}
+
+type Outcome = { readonly httpStatus: number | undefined } | Failure
+
+const statusFailure = (httpStatus: number, retryAfterMs: number): Failure => ({
+  httpStatus,
+  retryAfterMs,
+  isGone: httpStatus === 410,
+  error:
+    httpStatus >= 300 && httpStatus < 400
+      ? `it answered ${httpStatus}: redirects are not followed`
+      : `it answered ${httpStatus}`
+})
+
+const unsignable: Failure = { error: "the webhook's secret cannot be read any more: rotate it" }
+
+const post = Effect.fnUntraced(function* (
+  { client, clock }: Deps,
+  { event, receiver }: TakenDelivery
+): Effect.fn.Return<Outcome> {
+  if (receiver._tag === "email") return yield* Effect.die(new Error("an email is not posted"))
+  if (receiver.secrets.length === 0) return unsignable
+  const timestamp = Math.floor((yield* storeTime(clock)) / 1000)
+  const body = JSON.stringify({ type: event.type, timestamp: toMoment(event.createdAt), data: event.data })
+  return yield* client.post({ url: receiver.url, id: event.id, timestamp, body, secrets: receiver.secrets }).pipe(
+    Effect.map(({ retryAfterMs, status }) =>
+      status >= 200 && status < 300 ? { httpStatus: status } : statusFailure(status, retryAfterMs)
+    ),
+    Effect.catchTag(["AddressClosed", "WebhookUnreachable"], ({ reason }) => Effect.succeed({ error: reason }))
+  )
+})
+
+const email = ({ emails }: Deps, { event, receiver }: TakenDelivery): Effect.Effect<Outcome> =>
+  receiver._tag === "email"
+    ? emails.send(receiver.address, event).pipe(
+        Effect.as({ httpStatus: undefined }),
+        Effect.catchTag("EmailNotSent", ({ reason }) => Effect.succeed({ error: reason }))
+      )
+    : Effect.die(new Error("an endpoint gets no email"))
+
+const late: Failure = { error: "the attempt took too long" }
+const broken: Failure = { error: "the attempt broke off on our side" }
+
+/** One attempt, and what follows from it. A process that dies in between leaves a delivery that is due again. */
+const deliver = Effect.fn("EventWork.deliver")(function* (deps: Deps, taken: TakenDelivery) {
+  const { books } = deps
+  const channel = taken.receiver._tag === "email" ? "email" : "webhook"
+  yield* Effect.annotateCurrentSpan({ "quarry.event.id": taken.event.id, "quarry.event.type": taken.event.type })
+  const begun = yield* Clock.currentTimeMillis
+  const outcome = yield* (channel === "email" ? email(deps, taken) : post(deps, taken)).pipe(
+    Effect.timeoutOrElse({ duration: attemptTimeout, orElse: () => Effect.succeed(late) }),
+    Effect.catchDefect((defect) => Effect.as(Effect.logError("A delivery broke off.", defect), broken))
+  )
+  const durationMs = (yield* Clock.currentTimeMillis) - begun
+  const random = yield* Random.next
+  const attempt: Attempt =
+    "error" in outcome
+      ? {
+          durationMs,
+          httpStatus: outcome.httpStatus,
+          failure: {
+            error: outcome.error,
+            waitMs: waitAfter(taken.attempts, random, outcome.retryAfterMs),
+            isGone: outcome.isGone ?? false
+          }
+        }
+      : { durationMs, httpStatus: outcome.httpStatus, failure: undefined }
+  const end = yield* books.finish(taken, attempt)
+  yield* Metric.update(eventDeliveries.of(channel, end), 1)
+})
+
+/** Opens the periods and makes the changes of plan that are due, so that their events do not wait for a search. */
+const openOverdue = Effect.fnUntraced(function* ({ accounts, books, ledger }: Deps) {
+  for (const id of yield* books.overdueAccounts(maxOverdueAccounts)) {
+    yield* accounts.byId(id).pipe(
+      Effect.flatMap(ledger.allowance),
+      Effect.catchTag("not_found", () => Effect.void)
+    )
+  }
+})
+
+/** Takes what there is room for, and leaves the attempts to fibers of their own. */
+const makeTurn = Effect.fnUntraced(function* (deps: Deps) {
+  const attempts = yield* FiberSet.make()
+  const room = { ...maxAtOnce }
+  const attempt = (taken: TakenDelivery) => {
+    const lane = taken.receiver._tag === "endpoint" && taken.receiver.isFailing ? "failing" : "working"
+    room[lane] -= 1
+    return deliver(deps, taken).pipe(
+      Effect.catchCause((cause) => Effect.logWarning("A delivery is left to its next attempt.", cause)),
+      Effect.ensuring(
+        Effect.sync(() => {
+          room[lane] += 1
+        })
+      ),
+      FiberSet.run(attempts)
+    )
+  }
+  return Effect.gen(function* () {
+    if (room.working <= 0 && room.failing <= 0) return
+    const taken = yield* deps.books.take({ ...room, perEndpoint: maxPerEndpoint }, leaseMs)
+    yield* Effect.forEach(taken, attempt, { discard: true })
+  })
+})
+
+/** A failure is logged, and the next turn tries again. */
+const watched = <A, E, R>(work: Effect.Effect<A, E, R>, failed: string) =>
+  Effect.catchCause(Effect.asVoid(work), (cause) => Effect.logWarning(failed, cause))
+
+const repeatedly = <R>(work: Effect.Effect<void, never, R>, interval: Duration.Duration) =>
+  Effect.forkScoped(Effect.repeat(work, Schedule.spaced(interval)))
+
+/** Each failure leaves the other steps alone. */
+const makeUpkeep = (deps: Deps) => {
+  const { books, emails } = deps
+  const report = Effect.gen(function* () {
+    const { oldestMs, overdueMs, pending } = yield* books.figures
+    yield* Metric.update(eventOldest.of(), oldestMs / 1000)
+    yield* Metric.update(eventOverdue.of(), overdueMs / 1000)
+    yield* Metric.update(eventPending.of(), pending)
+  })
+  const steps = [
+    watched(books.setEmails(emails.delivers), "The channels of events could not be written."),
+    watched(openOverdue(deps), "Periods that have ended could not be opened."),
+    watched(books.addExpiring(expiringMs), "Keys that expire could not be looked for."),
+    watched(books.resealSecrets(maxResealed), "Secrets of webhooks could not be renewed."),
+    watched(report, "The figures of events could not be read.")
+  ]
+  return Effect.all(steps, { discard: true })
+}
+
+export interface EventWorkOptions {
+  /** The time between looks for deliveries that are due. */
+  readonly turnInterval?: Duration.Duration
+  readonly upkeepInterval?: Duration.Duration
+}
+
+/** The deliveries of events in the background, on every replica. */
+export const layer = (options: EventWorkOptions = {}) =>
+  Layer.effectDiscard(
+    Effect.gen(function* () {
+      const books = yield* EventBooks
+      const deps: Deps = {
+        accounts: yield* Accounts,
+        books,
+        client: yield* WebhookClient,
+        clock: yield* StoreClock,
+        emails: yield* EventEmails,
+        ledger: yield* Ledger
+      }
+      // Exported with 0 at start: a panel finds the series before the first attempt.
+      yield* Metric.update(eventDeliveries.of("webhook", "delivered"), 0)
+      const turn = watched(yield* makeTurn(deps), "Deliveries of events could not be read.")
+      const prune = watched(books.prune(Duration.toMillis(keepEvents)), "Old events could not be deleted.")
+      yield* repeatedly(makeUpkeep(deps), options.upkeepInterval ?? defaultUpkeepInterval)
+      yield* repeatedly(turn, options.turnInterval ?? defaultTurnInterval)
+      yield* repeatedly(prune, pruneInterval)
+    })
+  )

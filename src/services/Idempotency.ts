@@ -1,0 +1,45 @@
+import { type Duration, Effect, Schedule } from "effect"
+import type { Allowance } from "../domain/Account.ts"
+import { type IdempotencyInProgress, type InvalidRequest, idempotencyInProgress } from "../domain/errors.ts"
+import { lostAnswer, reusedKey } from "../domain/IdempotencyKey.ts"
+import type { Hold, KeyedRequest, KeyedReservation } from "./Ledger.ts"
+
+/** A keyed request. Two are the same where their decoded forms are, however they were written. */
+export const keyedRequest = (route: KeyedRequest["route"], key: string, decoded: unknown): KeyedRequest => ({
+  route,
+  key,
+  content: JSON.stringify(decoded)
+})
+
+/** The hold or the answer of a reservation. Fails where it gave neither. */
+export const holdOrAnswer = (
+  reservation: KeyedReservation
+): Effect.Effect<
+  { readonly hold: Hold } | { readonly text: string; readonly allowance: Allowance },
+  InvalidRequest | IdempotencyInProgress
+> => {
+  switch (reservation._tag) {
+    case "held":
+      return Effect.succeed({ hold: reservation.hold })
+    case "answered": {
+      const { allowance, text } = reservation
+      return text === undefined ? Effect.fail(lostAnswer) : Effect.succeed({ text, allowance })
+    }
+    case "running":
+      return Effect.fail(idempotencyInProgress)
+    case "different":
+      return Effect.fail(reusedKey)
+  }
+}
+
+/** Looks come slower and slower: most searches end within a second, and another replica may run the first request. */
+const looks = Schedule.min([Schedule.exponential("25 millis"), Schedule.spaced("500 millis")])
+
+/** Repeats a request that meets the first one still running, until the time that it may wait has passed. */
+export const waitForFirst =
+  (patience: Duration.Duration) =>
+  <A, E, R>(attempt: Effect.Effect<A, E | IdempotencyInProgress, R>): Effect.Effect<A, E | IdempotencyInProgress, R> =>
+    Effect.retry(attempt, {
+      while: (error) => error === idempotencyInProgress,
+      schedule: Schedule.upTo(looks, { duration: patience })
+    })

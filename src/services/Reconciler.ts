@@ -1,0 +1,375 @@
+import { Cause, Context, Duration, Effect, Layer, Metric } from "effect"
+import type { NotFound } from "../domain/errors.ts"
+import { isSameSubscription, type PlanOrder, type SoldSubscription } from "../domain/Subscription.ts"
+import { noSuchAccount } from "./Accounts.ts"
+import { BillingBooks, type Booking, type InboxItem, type Removal } from "./BillingBooks.ts"
+import { BillingTerms } from "./BillingTerms.ts"
+import { billingDrift, billingEvents } from "./Metrics.ts"
+import { type Order, PaymentProvider, type ProviderUnavailable, type Subscription } from "./PaymentProvider.ts"
+import { StoreClock, storeTime } from "./StoreClock.ts"
+
+/** A difference between our books and the provider that a sweep found and mended: deliveries did not come. */
+export interface Drift {
+  readonly kind: "subscription" | "order" | "refund" | "dispute" | "second_subscription" | "removal"
+  readonly accountId: string | undefined
+  /** The provider's id of the object. */
+  readonly objectId: string
+}
+
+/** Deliveries that one turn takes, and the time in which nobody else gets them. */
+const maxDeliveries = 64
+const leaseMs = Duration.toMillis(Duration.seconds(30))
+/** Objects that are read at the same time: the provider counts requests by the minute. */
+const maxReads = 4
+const maxRemovals = 16
+
+/** Waits before another attempt: 2 s, 4 s, and so on to 10 minutes. An attempt is never the last. */
+const firstWaitMs = 2_000
+const maxWaitMs = Duration.toMillis(Duration.minutes(10))
+const maxDoublings = 12
+const waitMs = (attempts: number): number => Math.min(firstWaitMs * 2 ** Math.min(attempts, maxDoublings), maxWaitMs)
+
+/** A change younger than this is no drift: its delivery may be on the way. */
+const settlingMs = Duration.toMillis(Duration.minutes(2))
+/** Each sweep looks back further than to the one before: the provider's clock may differ, and an order may turn. */
+const openLookBackMs = Duration.toMillis(Duration.hours(24))
+const changedLookBackMs = Duration.toMillis(Duration.hours(25))
+
+interface Deps {
+  readonly provider: PaymentProvider["Service"]
+  readonly books: BillingBooks["Service"]
+  readonly clock: StoreClock
+  readonly graceMs: number
+}
+
+type Sold = Subscription & { readonly plan: NonNullable<Subscription["plan"]>; readonly accountId: string }
+
+const isSold = (subscription: Subscription): subscription is Sold =>
+  subscription.plan !== undefined && subscription.accountId !== undefined
+
+const toSold = ({ accountId: _, customerId: __, endedAt: ___, ...subscription }: Sold): SoldSubscription => subscription
+
+const toPlanOrder = ({ createdAt, purchase, status }: Order): ReadonlyArray<PlanOrder> =>
+  purchase.kind === "plan" ? [{ plan: purchase.plan, reason: purchase.reason, status, createdAt }] : []
+
+/** Ends the subscription of an account that is gone: its customer is removed at the provider. */
+const leave = Effect.fnUntraced(function* ({ books }: Deps, { accountId, customerId, status }: Sold) {
+  return status !== "ended" && (yield* books.queueRemoval(customerId, accountId))
+})
+
+/** Reads all subscriptions of these customers that are the account's, with the orders of those that are not over. */
+const readSubscriptions = Effect.fnUntraced(function* (
+  { provider }: Deps,
+  accountId: string,
+  customerIds: ReadonlyArray<string>
+) {
+  const lists = yield* Effect.forEach(customerIds, provider.subscriptionsOf, { concurrency: maxReads })
+  const own = lists.flat().filter((it): it is Sold => isSold(it) && it.accountId === accountId)
+  return yield* Effect.forEach(own, (subscription) =>
+    Effect.map(
+      subscription.status === "ended"
+        ? Effect.succeed<ReadonlyArray<Order>>([])
+        : provider.ordersOf({ subscriptionId: subscription.id }),
+      (orders) => ({ subscription, orders: orders.flatMap(toPlanOrder) })
+    )
+  )
+})
+
+/** Brings all subscriptions of an account, under the customer that it has here and under another that it came by. */
+const bringPlan = Effect.fn("Reconciler.bringPlan")(function* (
+  deps: Deps,
+  accountId: string,
+  customerId: string | undefined
+): Effect.fn.Return<{ readonly booking: Booking; readonly live: ReadonlyArray<string> }, ProviderUnavailable> {
+  const { books, graceMs } = deps
+  const reading = yield* books.nextReading
+  const kept = (yield* books.account(accountId))?.customerId
+  const customerIds = [...new Set([kept, customerId])].filter((id) => id !== undefined)
+  if (customerIds[0] === undefined) return { booking: "unchanged", live: [] }
+  const read = yield* readSubscriptions(deps, accountId, customerIds)
+  const booking = yield* books.bookSubscriptions({
+    accountId,
+    customerId: customerIds[0],
+    reading,
+    subscriptions: read.map(({ orders, subscription }) => ({ ...toSold(subscription), orders })),
+    graceMs
+  })
+  if (booking === "unknown") yield* Effect.forEach(read, ({ subscription }) => leave(deps, subscription))
+  else if (kept === undefined && customerId !== undefined) yield* books.keepCustomer(accountId, customerId)
+  return { booking, live: read.flatMap(({ subscription: { id, status } }) => (status === "ended" ? [] : [id])) }
+})
+
+const bringSubscription = Effect.fnUntraced(function* (deps: Deps, id: string) {
+  const subscription = yield* deps.provider
+    .subscription(id)
+    .pipe(Effect.catchTag("ProviderMissing", () => Effect.succeed(undefined)))
+  if (subscription === undefined || !isSold(subscription)) return
+  yield* bringPlan(deps, subscription.accountId, subscription.customerId)
+})
+
+/** Books an order that was read. An order of a plan says that its subscription may have changed too. */
+const bookOrder = Effect.fnUntraced(function* (deps: Deps, order: Order, reading: number) {
+  const { books } = deps
+  const { accountId, customerId, purchase } = order
+  if (accountId === undefined || purchase.kind === "other") return "unknown" as const
+  const booking = yield* books.bookOrder(order, reading)
+  if (booking === "changed") {
+    yield* books.keepCustomer(accountId, customerId)
+    if (purchase.kind === "pack" && purchase.quotedCents !== order.netCents && order.status === "paid") {
+      yield* Effect.logWarning(
+        `Order ${order.id} paid ${order.netCents} cents for a pack quoted ${purchase.quotedCents}.`
+      )
+    }
+    if (purchase.kind === "plan") yield* bringPlan(deps, accountId, customerId)
+  }
+  if (booking === "unknown" && order.status === "paid") {
+    yield* Effect.logWarning(`Order ${order.id} is paid, and its account ${accountId} is not there any more.`)
+  }
+  return booking
+})
+
+const bringOrder = Effect.fnUntraced(function* (deps: Deps, id: string) {
+  const reading = yield* deps.books.nextReading
+  const order = yield* deps.provider.order(id).pipe(Effect.catchTag("ProviderMissing", () => Effect.succeed(undefined)))
+  return order === undefined ? ("unknown" as const) : yield* bookOrder(deps, order, reading)
+})
+
+/** Brings everything of one customer: its orders, then its subscriptions. */
+const bringCustomer = Effect.fnUntraced(function* (deps: Deps, accountId: string, customerId: string) {
+  const { books, provider } = deps
+  const reading = yield* books.nextReading
+  const orders = yield* provider.ordersOf({ customerId })
+  const drifts: Array<Drift> = []
+  for (const order of orders) {
+    if (order.accountId !== accountId) continue
+    if ((yield* books.bookOrder(order, reading)) === "changed") {
+      drifts.push({ kind: order.refundedCents > 0 ? "refund" : "order", accountId, objectId: order.id })
+    }
+  }
+  const { booking, live } = yield* bringPlan(deps, accountId, customerId)
+  if (booking === "changed") drifts.push({ kind: "subscription", accountId, objectId: live[0] ?? customerId })
+  return drifts
+})
+
+const bringAccount = Effect.fn("Reconciler.bringAccount")(function* (
+  deps: Deps,
+  accountId: string
+): Effect.fn.Return<ReadonlyArray<Drift>, ProviderUnavailable | NotFound> {
+  const account = yield* deps.books.account(accountId)
+  if (account === undefined) return yield* noSuchAccount(accountId)
+  return account.customerId === undefined ? [] : yield* bringCustomer(deps, accountId, account.customerId)
+})
+
+/** Everything of the customer that a checkout or an event names, where it is one of ours. */
+const bringObject = Effect.fnUntraced(function* (deps: Deps, { id, kind }: InboxItem["object"]) {
+  const { books, provider } = deps
+  switch (kind) {
+    case "subscription":
+      return yield* bringSubscription(deps, id)
+    case "order":
+      return yield* Effect.asVoid(bringOrder(deps, id))
+    case "customer": {
+      const accountId = yield* books.accountOf(id)
+      if (accountId !== undefined) yield* bringCustomer(deps, accountId, id)
+      return
+    }
+    case "checkout": {
+      const checkout = yield* provider.checkout(id)
+      if (checkout?.accountId === undefined || checkout.customerId === undefined) return
+      yield* Effect.asVoid(bringCustomer(deps, checkout.accountId, checkout.customerId))
+    }
+  }
+})
+
+/** Works on the deliveries of one object: it is read once for all of them. */
+const workOn = Effect.fnUntraced(function* (deps: Deps, items: readonly [InboxItem, ...ReadonlyArray<InboxItem>]) {
+  const { books } = deps
+  const ids = items.map(({ deliveryId }) => deliveryId)
+  const count = (outcome: "done" | "postponed") =>
+    Effect.forEach(items, ({ kind }) => Metric.update(billingEvents.of(kind, outcome), 1), { discard: true })
+  const postpone = (reason: string) =>
+    Effect.andThen(
+      books.postponeDeliveries(ids, reason, waitMs(Math.min(...items.map(({ attempts }) => attempts)))),
+      count("postponed")
+    )
+  return yield* bringObject(deps, items[0].object).pipe(
+    Effect.andThen(books.finishDeliveries(ids)),
+    Effect.andThen(count("done")),
+    Effect.as(ids.length),
+    Effect.catchTag("ProviderUnavailable", ({ reason }) => Effect.as(postpone(reason), 0)),
+    Effect.catchDefect((defect) =>
+      Effect.logError("A delivery of the payment provider failed; it is tried again.", Cause.die(defect)).pipe(
+        Effect.andThen(postpone("defect")),
+        Effect.as(0)
+      )
+    )
+  )
+})
+
+const drainInbox = Effect.fnUntraced(function* (deps: Deps) {
+  const items = yield* deps.books.takeDeliveries(maxDeliveries, leaseMs)
+  const byObject = new Map<string, [InboxItem, ...Array<InboxItem>]>()
+  for (const item of items) {
+    const key = `${item.object.kind} ${item.object.id}`
+    const same = byObject.get(key)
+    if (same === undefined) byObject.set(key, [item])
+    else same.push(item)
+  }
+  const done = yield* Effect.forEach(byObject.values(), (same) => workOn(deps, same), { concurrency: maxReads })
+  return done.reduce((sum, count) => sum + count, 0)
+})
+
+const remove = Effect.fnUntraced(function* ({ books, provider }: Deps, { accountId, attempts, customerId }: Removal) {
+  return yield* provider.removeCustomer(customerId).pipe(
+    Effect.andThen(books.finishRemoval(customerId)),
+    Effect.as(true),
+    Effect.catchTag("ProviderUnavailable", ({ reason }) =>
+      Effect.logWarning(`The customer of ${accountId} could not be removed yet: ${reason}`).pipe(
+        Effect.andThen(books.postponeRemoval(customerId, waitMs(attempts))),
+        Effect.as(false)
+      )
+    )
+  )
+})
+
+/** Removes the customers of removed accounts at the provider. */
+const drainRemovals = Effect.fnUntraced(function* (deps: Deps) {
+  const removals = yield* deps.books.takeRemovals(maxRemovals, leaseMs)
+  const done = yield* Effect.forEach(removals, (removal) => remove(deps, removal))
+  return done.filter(Boolean).length
+})
+
+/** Orders made or refunded since these moments, and those that wait for a payment. */
+const sweepOrders = Effect.fnUntraced(function* (deps: Deps, since: number, alsoRefunds: boolean) {
+  const { books, clock, provider } = deps
+  const now = yield* storeTime(clock)
+  const drifts: Array<Drift> = []
+  const note = (order: Order, booking: Booking) => {
+    if (booking !== "changed" || order.modifiedAt > now - settlingMs) return
+    const kind = order.refundedCents > 0 ? "refund" : "order"
+    drifts.push({ kind, accountId: order.accountId, objectId: order.id })
+  }
+  const reading = yield* books.nextReading
+  const listed = yield* provider.ordersSince(since)
+  for (const order of listed) note(order, yield* bookOrder(deps, order, reading))
+  const refunded = alsoRefunds ? yield* provider.refundedSince(since) : []
+  const others = new Set([...refunded, ...(yield* books.pendingOrders)])
+  for (const { id } of listed) others.delete(id)
+  for (const id of others) {
+    const again = yield* books.nextReading
+    const order = yield* provider.order(id).pipe(Effect.catchTag("ProviderMissing", () => Effect.succeed(undefined)))
+    if (order !== undefined) note(order, yield* bookOrder(deps, order, again))
+  }
+  return drifts
+})
+
+/** Every subscription that is open here or at the provider, brought where the two differ. */
+const sweepSubscriptions = Effect.fnUntraced(function* (deps: Deps) {
+  const { books, clock, provider } = deps
+  const now = yield* storeTime(clock)
+  const listed = (yield* provider.openSubscriptions).filter(isSold)
+  const booked = new Map((yield* books.openSubscriptions).map((it) => [it.id, it]))
+  const drifts: Array<Drift> = []
+  const byAccount = new Map<string, ReadonlyArray<Sold>>()
+  for (const it of listed) byAccount.set(it.accountId, [...(byAccount.get(it.accountId) ?? []), it])
+  const open = new Set(listed.map(({ id }) => id))
+  const gone = [...booked.values()].filter(({ id }) => !open.has(id))
+  const differs = (it: Sold) => {
+    const known = booked.get(it.id)
+    return known === undefined || !isSameSubscription(known, it)
+  }
+  const bring = Effect.fnUntraced(function* (accountId: string, of: ReadonlyArray<Sold>, objectId: string) {
+    const { booking } = yield* bringPlan(deps, accountId, of[0]?.customerId)
+    const isSettling = of.some(({ modifiedAt }) => modifiedAt > now - settlingMs)
+    if (booking === "changed" && !isSettling) drifts.push({ kind: "subscription", accountId, objectId })
+    if (booking === "unknown") drifts.push({ kind: "removal", accountId, objectId })
+  })
+  for (const [accountId, of] of byAccount) {
+    const first = of.find(differs) ?? gone.find((it) => it.accountId === accountId)
+    if (first !== undefined) yield* bring(accountId, of, first.id)
+    const [, second] = of
+    if (second !== undefined) drifts.push({ kind: "second_subscription", accountId, objectId: second.id })
+  }
+  for (const { accountId, id } of gone) if (!byAccount.has(accountId)) yield* bring(accountId, [], id)
+  return drifts
+})
+
+const sweepDisputes = Effect.fnUntraced(function* ({ books, provider }: Deps) {
+  const drifts: Array<Drift> = []
+  for (const { orderId, status } of yield* provider.disputes) {
+    const order = yield* books.order(orderId)
+    if (order === undefined || order.isDisputeLost === (status === "lost")) continue
+    yield* books.bookDispute(orderId, status === "lost")
+    drifts.push({ kind: "dispute", accountId: order.accountId, objectId: orderId })
+  }
+  return drifts
+})
+
+const report = ({ accountId, kind, objectId }: Drift) =>
+  Effect.andThen(
+    Metric.update(billingDrift.of(kind), 1),
+    kind === "second_subscription"
+      ? Effect.logWarning(`Account ${accountId} has more than one subscription (${objectId}): the highest plan counts.`)
+      : Effect.logWarning(`The payment provider's ${kind} ${objectId} of ${accountId} differed from the books.`)
+  )
+
+const sweep = Effect.fn("Reconciler.sweep")(function* (deps: Deps, extent: "open" | "changed", since: number) {
+  const now = yield* storeTime(deps.clock)
+  const isChanged = extent === "changed"
+  const from = isChanged ? since - changedLookBackMs : Math.max(since, now - openLookBackMs) - openLookBackMs
+  const orders = yield* sweepOrders(deps, Math.max(from, 0), isChanged)
+  const subscriptions = yield* sweepSubscriptions(deps)
+  const disputes = isChanged ? yield* sweepDisputes(deps) : []
+  const drifts = [...orders, ...subscriptions, ...disputes]
+  yield* Effect.forEach(drifts, report, { discard: true })
+  return drifts
+})
+
+/**
+ * Brings our books to what the provider says (R37). Both functions read the object anew, are idempotent, and end the same
+ * in whatever order they run: deliveries and the sweep call them alike.
+ */
+export class Reconciler extends Context.Service<
+  Reconciler,
+  {
+    /** All subscriptions of the customer whose subscription this is, and the plan that follows from them. */
+    readonly bringSubscription: (subscriptionId: string) => Effect.Effect<void, ProviderUnavailable>
+    /** Grants what an order bought, once, and takes back what was refunded (R38, R40). */
+    readonly bringOrder: (orderId: string) => Effect.Effect<void, ProviderUnavailable>
+    /** Everything of one account. */
+    readonly bringAccount: (accountId: string) => Effect.Effect<ReadonlyArray<Drift>, ProviderUnavailable | NotFound>
+    /** Works on what deliveries left in the inbox. Any replica does; the result is the number of deliveries done. */
+    readonly drainInbox: Effect.Effect<number>
+    /** Removes the customers of removed accounts at the provider. The result is their number. */
+    readonly drainRemovals: Effect.Effect<number>
+    /**
+     * `open`: what is not final yet, every 5 minutes. `changed`: everything that the provider may have changed since a
+     * moment in Unix milliseconds, hourly and at the start; without one, since ever.
+     */
+    readonly sweep: (
+      extent: "open" | "changed",
+      since?: number
+    ) => Effect.Effect<ReadonlyArray<Drift>, ProviderUnavailable>
+  }
+>()("quarry/services/Reconciler") {
+  static readonly layer = Layer.effect(
+    Reconciler,
+    Effect.gen(function* () {
+      const { grace } = yield* BillingTerms
+      const deps: Deps = {
+        provider: yield* PaymentProvider,
+        books: yield* BillingBooks,
+        clock: yield* StoreClock,
+        graceMs: Duration.toMillis(grace)
+      }
+      return Reconciler.of({
+        bringSubscription: (id) => bringSubscription(deps, id),
+        bringOrder: (id) => Effect.asVoid(bringOrder(deps, id)),
+        bringAccount: (accountId) => bringAccount(deps, accountId),
+        drainInbox: drainInbox(deps),
+        drainRemovals: drainRemovals(deps),
+        sweep: (extent, since = 0) => sweep(deps, extent, since)
+      })
+    })
+  )
+}

@@ -1,0 +1,233 @@
+import { Clock, Effect, Layer } from "effect"
+import { toMoment } from "../domain/fields.ts"
+import { creditsBought, creditsRefunded } from "../domain/Purchase.ts"
+import { type AccountTerms, readingOf, type SoldSubscription } from "../domain/Subscription.ts"
+import { BillingBooks, type BookedOrder, type Booking, type SubscriptionReading } from "../services/BillingBooks.ts"
+import type { Order } from "../services/PaymentProvider.ts"
+import * as BillingInboxMemory from "./BillingInboxMemory.ts"
+import { addCredits, takeBack } from "./credits.ts"
+import { addEvent, noticePeriod, noticePlan } from "./events.ts"
+import { enterPeriod, MemoryStore, type StoredAccount, type StoredAllowance } from "./MemoryStore.ts"
+
+type Store = MemoryStore["Service"]
+
+const billedOf = (store: Store, accountId: string) => {
+  const known = store.billing.accounts.get(accountId)
+  if (known !== undefined) return known
+  const fresh = { customerId: undefined, reading: 0, blockedAt: undefined, askedAt: undefined }
+  store.billing.accounts.set(accountId, fresh)
+  return store.billing.accounts.get(accountId) ?? fresh
+}
+
+const keyOf = (accountId: string, start: number): string => `${accountId} ${start}`
+
+/** Gives the period that R31 opened before the news came the provider's dates, in place. */
+const movePeriod = (store: Store, accountId: string, period: NonNullable<AccountTerms["period"]>): void => {
+  const { allowances } = store
+  if (period.of === undefined || allowances.has(keyOf(accountId, period.start))) return
+  const { startedAt } = period.of
+  const opened = [...allowances.values()].findLast(
+    (it) =>
+      it.scope === accountId &&
+      it.period !== undefined &&
+      it.subscriptionId === undefined &&
+      it.period.start > startedAt &&
+      it.period.start < period.end &&
+      it.period.end > period.start
+  )
+  if (opened?.period === undefined) return
+  allowances.delete(keyOf(accountId, opened.period.start))
+  opened.period = { start: period.start, end: period.end }
+  allowances.set(keyOf(accountId, period.start), opened)
+}
+
+const enterPaid = (store: Store, accountId: string, period: NonNullable<AccountTerms["period"]>): StoredAllowance => {
+  movePeriod(store, accountId, period)
+  const key = keyOf(accountId, period.start)
+  const known = store.allowances.get(key)
+  const dates = { start: period.start, end: period.end }
+  const allowance = known ?? { scope: accountId, period: dates, quota: period.quota, used: 0 }
+  allowance.period = dates
+  allowance.quota = Math.max(period.quota, allowance.used)
+  if (period.of !== undefined) allowance.subscriptionId = period.of.id
+  store.allowances.set(key, allowance)
+  return allowance
+}
+
+const enterTerms = (store: Store, stored: StoredAccount, terms: AccountTerms, now: number): void => {
+  const { next: _, ...kept } = stored.account
+  const { concurrency, cycleStart, next, period, plan, quota } = terms
+  const before = { plan: stored.account.plan, allowance: stored.allowance }
+  stored.account = { ...kept, plan, quota, concurrency, cycleStart, ...(next === undefined ? {} : { next }) }
+  noticePlan(store, stored, before.plan, now)
+  if (period !== undefined) {
+    stored.allowance = enterPaid(store, stored.account.id, period)
+    if (stored.allowance !== before.allowance) noticePeriod(store, stored, before.allowance, now)
+    return
+  }
+  const { allowance } = enterPeriod(store, stored.account, now)
+  allowance.quota = Math.max(quota, allowance.used)
+  stored.allowance = allowance
+}
+
+/** The event of a renewal that was not paid, once for each such renewal. */
+const noticePastDue = (store: Store, accountId: string, it: SoldSubscription, now: number): void => {
+  const { id, modifiedAt, pastDueAt = modifiedAt, period, plan } = it
+  const data = { plan, past_due_since: toMoment(pastDueAt), current_period_end: toMoment(period.end) }
+  addEvent(store, accountId, "payment.past_due", `payment.past_due:${id}:${pastDueAt}`, data, now)
+}
+
+const bookSubscriptions = (store: Store, reading: SubscriptionReading, now: number): Booking => {
+  const stored = store.accounts.get(reading.accountId)
+  if (stored === undefined) return "unknown"
+  const billed = billedOf(store, reading.accountId)
+  if (billed.reading >= reading.reading) return "outdated"
+  const { subscriptions } = store.billing
+  const before = [...subscriptions.values()].filter(({ accountId }) => accountId === reading.accountId)
+  const found = readingOf(before, reading.subscriptions, reading.graceMs, now)
+  for (const it of found.after) {
+    const { id, status } = it.subscription
+    const wasDue = subscriptions.get(id)?.subscription.status === "past_due"
+    subscriptions.set(id, { ...it, accountId: reading.accountId })
+    if (status === "past_due" && !wasDue) noticePastDue(store, reading.accountId, it.subscription, now)
+  }
+  billed.reading = reading.reading
+  const { plan } = stored.account
+  if (found.terms === undefined || plan === "custom") return found.isChanged ? "changed" : "unchanged"
+  enterTerms(store, stored, found.terms, now)
+  return found.isChanged || found.terms.plan !== plan ? "changed" : "unchanged"
+}
+
+/** Takes back what is due of the credits that an order granted, or returns what is not due any more (R40). */
+const settleOrder = (store: Store, stored: StoredAccount, orderId: string, now: number): void => {
+  const booked = store.billing.orders.get(orderId)
+  if (booked === undefined) return
+  const { granted, isDisputeLost, netCents, refundedCents, status, takenBack } = booked.order
+  const due = isDisputeLost || status === "void" ? granted : creditsRefunded(granted, netCents, refundedCents)
+  const difference = due - takenBack
+  if (difference === 0) return
+  booked.changes += 1
+  booked.order = { ...booked.order, takenBack: due }
+  const cause = `pack-refund:${orderId}:${booked.changes}`
+  if (difference > 0) takeBack(store, stored, difference, cause, now)
+  else addCredits(store, stored, { credits: -difference, cause, reason: orderId, grantedAt: undefined })
+}
+
+const grantedBy = ({ netCents, purchase, status }: Order, before: BookedOrder | undefined): number => {
+  if (before !== undefined && before.granted > 0) return before.granted
+  return purchase.kind === "pack" && status === "paid"
+    ? creditsBought(purchase.credits, purchase.quotedCents, netCents)
+    : 0
+}
+
+const bookOrder = (store: Store, order: Order, reading: number, now: number): Booking => {
+  const { accountId, createdAt, id, netCents, purchase, refundedCents, status } = order
+  const stored = store.accounts.get(accountId ?? "")
+  if (accountId === undefined || stored === undefined || purchase.kind === "other") return "unknown"
+  billedOf(store, accountId)
+  const known = store.billing.orders.get(id)
+  const before = known?.order
+  if (before !== undefined && before.accountId !== accountId) return "unknown"
+  if (known !== undefined && known.reading >= reading) return "outdated"
+  const granted = grantedBy(order, before)
+  const { isDisputeLost = false, takenBack = 0 } = before ?? {}
+  const read = { id, accountId, kind: purchase.kind, status, netCents, refundedCents, createdAt }
+  const booked = { ...read, granted, takenBack, isDisputeLost }
+  store.billing.orders.set(id, { order: booked, reading, changes: known?.changes ?? 0 })
+  if (granted > 0 && (before?.granted ?? 0) === 0) {
+    addCredits(store, stored, { credits: granted, cause: `pack:${id}`, reason: id, grantedAt: now })
+  }
+  settleOrder(store, stored, id, now)
+  const isSame =
+    before !== undefined &&
+    before.status === status &&
+    before.refundedCents === refundedCents &&
+    before.netCents === netCents
+  return isSame ? "unchanged" : "changed"
+}
+
+const bookDispute = (store: Store, orderId: string, isLost: boolean, now: number): Booking => {
+  const booked = store.billing.orders.get(orderId)
+  const stored = store.accounts.get(booked?.order.accountId ?? "")
+  if (booked === undefined || stored === undefined) return "unknown"
+  if (booked.order.isDisputeLost === isLost) return "unchanged"
+  booked.order = { ...booked.order, isDisputeLost: isLost }
+  const billed = billedOf(store, stored.account.id)
+  if (isLost) billed.blockedAt ??= now
+  settleOrder(store, stored, orderId, now)
+  return "changed"
+}
+
+const keepCustomer = (store: Store, accountId: string, customerId: string) => {
+  if (!store.accounts.has(accountId)) return "unknown"
+  const { accounts, removals } = store.billing
+  for (const [id, it] of accounts) if (it.customerId === customerId && id !== accountId) return "taken"
+  if (removals.has(customerId)) return "leaving"
+  const billed = billedOf(store, accountId)
+  billed.customerId ??= customerId
+  return { customerId: billed.customerId }
+}
+
+const reads = (store: Store) => ({
+  account: (accountId: string) =>
+    Effect.sync(() => {
+      const stored = store.accounts.get(accountId)
+      if (stored === undefined) return undefined
+      const billed = store.billing.accounts.get(accountId)
+      return {
+        customerId: billed?.customerId,
+        blockedAt: billed?.blockedAt,
+        subscriptions: [...store.billing.subscriptions.values()]
+          .filter((it) => it.accountId === accountId)
+          .map(({ subscription }) => subscription)
+          .sort((a, b) => b.startedAt - a.startedAt || (a.id < b.id ? -1 : 1)),
+        balance: stored.balance,
+        owed: stored.owed
+      }
+    }),
+  accountOf: (customerId: string) =>
+    Effect.sync(() => [...store.billing.accounts].find(([, it]) => it.customerId === customerId)?.[0]),
+  orders: (accountId: string, limit: number) =>
+    Effect.sync(() =>
+      [...store.billing.orders.values()]
+        .map(({ order }) => order)
+        .filter((order) => order.accountId === accountId)
+        .sort((a, b) => b.createdAt - a.createdAt || (a.id < b.id ? -1 : 1))
+        .slice(0, limit)
+    ),
+  order: (orderId: string) => Effect.sync(() => store.billing.orders.get(orderId)?.order),
+  openSubscriptions: Effect.sync(() =>
+    [...store.billing.subscriptions.values()]
+      .filter(({ accountId, subscription }) => subscription.status !== "ended" && store.accounts.has(accountId))
+      .map(({ accountId, subscription }) => ({ ...subscription, accountId }))
+  ),
+  pendingOrders: Effect.sync(() =>
+    [...store.billing.orders.values()].flatMap(({ order }) => (order.status === "pending" ? [order.id] : []))
+  )
+})
+
+/** The books of payments without a database. */
+export const layer: Layer.Layer<BillingBooks, never, MemoryStore> = Layer.effect(
+  BillingBooks,
+  Effect.map(MemoryStore, (store) =>
+    BillingBooks.of({
+      ...reads(store),
+      ...BillingInboxMemory.make(store),
+      nextReading: Effect.sync(() => ++store.billing.reading),
+      keepCustomer: (accountId, customerId) => Effect.sync(() => keepCustomer(store, accountId, customerId)),
+      bookSubscriptions: (reading) =>
+        Effect.map(Clock.currentTimeMillis, (now) => bookSubscriptions(store, reading, now)),
+      bookOrder: (order, reading) =>
+        Effect.map(Clock.currentTimeMillis, (now) => bookOrder(store, order, reading, now)),
+      bookDispute: (orderId, isLost) =>
+        Effect.map(Clock.currentTimeMillis, (now) => bookDispute(store, orderId, isLost, now)),
+      unblock: (accountId) =>
+        Effect.sync(() => {
+          const billed = store.billing.accounts.get(accountId)
+          if (billed?.blockedAt === undefined) return false
+          billed.blockedAt = undefined
+          return true
+        })
+    })
+  )
+)

@@ -1,0 +1,50 @@
+import { Context, Effect, Layer } from "effect"
+import {
+  AddressClosed,
+  type WebhookAnswer,
+  WebhookClient,
+  type WebhookPost,
+  WebhookUnreachable
+} from "../services/WebhookClient.ts"
+
+/** The answers of receivers, and the posts that they got: levers of a test. */
+export class Receivers extends Context.Service<
+  Receivers,
+  {
+    readonly posts: Array<WebhookPost>
+    /** The answer to a post; undefined for a receiver that is away. */
+    answer: (post: WebhookPost) => WebhookAnswer | undefined
+    isClosed: (url: string) => boolean
+  }
+>()("quarry/testing/Receivers") {}
+
+/** Receivers without a network. */
+export const layer: Layer.Layer<WebhookClient | Receivers> = Layer.effectContext(
+  Effect.sync(() => {
+    const receivers: Receivers["Service"] = {
+      posts: [],
+      answer: () => ({ status: 200, retryAfterMs: 0 }),
+      isClosed: () => false
+    }
+    const check = (url: string) =>
+      Effect.suspend(() =>
+        receivers.isClosed(url)
+          ? Effect.fail(new AddressClosed({ reason: "its address is not on the public internet" }))
+          : Effect.void
+      )
+    const client = WebhookClient.of({
+      check,
+      post: (post) =>
+        Effect.andThen(
+          check(post.url),
+          Effect.suspend(() => {
+            const answer = receivers.answer(post)
+            if (answer === undefined) return Effect.fail(new WebhookUnreachable({ reason: "ECONNREFUSED" }))
+            receivers.posts.push(post)
+            return Effect.succeed(answer)
+          })
+        )
+    })
+    return Context.make(WebhookClient, client).pipe(Context.add(Receivers, receivers))
+  })
+)

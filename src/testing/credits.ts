@@ -1,0 +1,58 @@
+import { addEvent, noticeUse } from "./events.ts"
+import type { LedgerEntry, MemoryStore, StoredAccount } from "./MemoryStore.ts"
+
+type Store = MemoryStore["Service"]
+
+interface Credit {
+  readonly credits: number
+  readonly cause: string
+  readonly reason: string
+  /** The moment of a purchase or a grant, which is an event; undefined for credits that come back. */
+  readonly grantedAt: number | undefined
+}
+
+/** Adds pack credits by an entry, and settles from them what the account owes (R40). Answers the balance. */
+export const addCredits = (
+  store: Store,
+  stored: StoredAccount,
+  { cause, credits, grantedAt, reason }: Credit
+): number => {
+  const settled = Math.min(stored.owed, credits)
+  const accountId = stored.account.id
+  const entry: LedgerEntry = {
+    accountId,
+    allowance: undefined,
+    quotaCredits: 0,
+    balanceCredits: credits,
+    cause,
+    reason
+  }
+  stored.balance += credits - settled
+  stored.owed -= settled
+  stored.fillings += 1
+  store.entries.push({ ...entry, balanceAfter: stored.balance })
+  if (settled > 0) {
+    store.entries.push({ ...entry, balanceCredits: -settled, owedCredits: -settled, cause: `owed:${cause}` })
+  }
+  if (grantedAt !== undefined) {
+    addEvent(store, accountId, "pack.granted", `pack.granted:${cause}`, { credits, balance: stored.balance }, grantedAt)
+  }
+  return stored.balance
+}
+
+/** Takes credits back as far as they are there, and notes the rest as owed (R40). */
+export const takeBack = (store: Store, stored: StoredAccount, credits: number, cause: string, now: number): void => {
+  const before = { used: stored.allowance.used, balance: stored.balance }
+  const taken = Math.min(stored.balance, credits)
+  stored.balance -= taken
+  stored.owed += credits - taken
+  store.entries.push({
+    accountId: stored.account.id,
+    allowance: undefined,
+    quotaCredits: 0,
+    balanceCredits: -taken,
+    owedCredits: credits - taken,
+    cause
+  })
+  noticeUse(store, stored, before, now)
+}

@@ -1,0 +1,71 @@
+import { assert, describe, it } from "@effect/vitest"
+import { generateText, stepCountIs } from "ai"
+import { MockLanguageModelV4 } from "ai/test"
+import { quarryTools } from "../../../clients/typescript/src/ai.ts"
+import { using } from "./support.ts"
+
+type Generate = NonNullable<ConstructorParameters<typeof MockLanguageModelV4>[0]>["doGenerate"]
+type Step = Awaited<ReturnType<Extract<Generate, (...args: never) => unknown>>>
+
+const usage: Step["usage"] = {
+  inputTokens: { total: 1, noCache: 1, cacheRead: 0, cacheWrite: 0 },
+  outputTokens: { total: 1, text: 1, reasoning: 0 }
+}
+
+/** A model that calls a tool once and then answers. */
+const modelCalling = (toolName: string, input: object) =>
+  new MockLanguageModelV4({
+    doGenerate: [
+      {
+        content: [{ type: "tool-call", toolCallId: "call-1", toolName, input: JSON.stringify(input) }],
+        finishReason: { unified: "tool-calls", raw: undefined },
+        usage,
+        warnings: []
+      },
+      {
+        content: [{ type: "text", text: "Done." }],
+        finishReason: { unified: "stop", raw: undefined },
+        usage,
+        warnings: []
+      }
+    ]
+  })
+
+const rows = [{ title: "Title", url: "https://www.example.com/", snippet: "Snippet" }]
+
+const ask = (model: MockLanguageModelV4, tools: ReturnType<typeof quarryTools>) =>
+  generateText({ model, tools, stopWhen: stepCountIs(3), prompt: "Search the web." })
+
+describe("quarryTools, with the AI SDK", () => {
+  it("a model searches, reads the results and answers", () =>
+    using({ plan: "growth", search: ({ geo, num }) => (geo === "de" && num === 3 ? rows : []) }, async (test) => {
+      const model = modelCalling("web_search", { query: "css grid", num: 3 })
+      const { steps, text } = await ask(model, quarryTools(test.client(), { geo: "de", num: 5 }))
+      assert.strictEqual(text, "Done.")
+      assert.deepStrictEqual(steps[0]?.toolResults[0]?.output, rows)
+      assert.include(JSON.stringify(model.doGenerateCalls[1]?.prompt), "https://www.example.com/")
+      assert.deepStrictEqual(
+        model.doGenerateCalls[0]?.tools?.map(({ name }) => name),
+        ["web_search", "bulk_search"]
+      )
+      assert.lengthOf(await test.charged(), 1)
+    }))
+
+  it("a model runs several searches, of which one fails by itself", () =>
+    using({ plan: "growth", search: ({ query }) => (query === "b" ? "upstream_error" : rows) }, async (test) => {
+      const model = modelCalling("bulk_search", { queries: ["a", "b"] })
+      const { steps } = await ask(model, quarryTools(test.client(), { safe: "strict" }))
+      assert.deepStrictEqual(steps[0]?.toolResults[0]?.output, [
+        { query: "a", results: rows },
+        { query: "b", error: "The search provider could not be reached." }
+      ])
+    }))
+
+  it("a model gets the message of a search that fails, and goes on", () =>
+    using({ plan: "custom", quota: 0 }, async (test) => {
+      const model = modelCalling("web_search", { query: "a" })
+      const { text } = await ask(model, quarryTools(test.client()))
+      assert.strictEqual(text, "Done.")
+      assert.include(JSON.stringify(model.doGenerateCalls[1]?.prompt), "0 pack credits are left")
+    }))
+})

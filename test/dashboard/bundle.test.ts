@@ -1,0 +1,65 @@
+import { execFileSync } from "node:child_process"
+import { mkdtempSync, readFileSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { gzipSync } from "node:zlib"
+import { afterAll, assert, describe, it } from "@effect/vitest"
+import { Effect, Layer } from "effect"
+import { isOffered } from "../../src/layers/auth/Offer.ts"
+import * as DashboardFilesEsbuild from "../../src/layers/DashboardFilesEsbuild.ts"
+import { DashboardFiles } from "../../src/services/DashboardFiles.ts"
+
+const root = join(import.meta.dirname, "../..")
+const folder = mkdtempSync(join(tmpdir(), "quarry-bundle-"))
+afterAll(() => rmSync(folder, { recursive: true }))
+
+const gzippedKilobytes = (text: string): number => gzipSync(text, { level: 9 }).length / 1024
+
+/** The files of which the bundler makes the script. */
+const inputs = (): ReadonlyArray<string> => {
+  const metafile = join(folder, "meta.json")
+  const args = [
+    "main.tsx",
+    ...DashboardFilesEsbuild.flags,
+    `--metafile=${metafile}`,
+    `--outfile=${join(folder, "main.js")}`
+  ]
+  execFileSync(DashboardFilesEsbuild.programPath(), args, { cwd: join(root, "src/dashboard") })
+  return Object.keys(JSON.parse(readFileSync(metafile, "utf8")).inputs)
+}
+
+describe("the dashboard's files", () => {
+  it("hold the dashboard and its libraries for browsers, and nothing of Effect or the server", () => {
+    const others = inputs().filter((path) => !/^(?:[^.]|\.\.\/\.\.\/node_modules\/(?:preact|@preact)\/)/.test(path))
+    assert.deepStrictEqual(others, [])
+  })
+
+  it.effect("weigh less than 60 kB of script and 15 kB of style, compressed", () =>
+    Effect.gen(function* () {
+      const { script, style } = yield* yield* DashboardFiles
+      assert.isBelow(gzippedKilobytes(script), 60)
+      assert.isBelow(gzippedKilobytes(style), 15)
+      assert.include(style, "--accent")
+    }).pipe(Effect.provide(Layer.fresh(DashboardFilesEsbuild.layer)))
+  )
+})
+
+describe("the routes that the dashboard uses", () => {
+  const text = readFileSync(join(root, "src/dashboard/api/routes.ts"), "utf8")
+  const contract = readFileSync(join(root, "docs/contract.md"), "utf8")
+  const { paths } = JSON.parse(readFileSync(join(root, "openapi.json"), "utf8"))
+  const routes = Array.from(text.matchAll(/^ {2}"([A-Z]+) (\/\S*)":/gm), ([, method = "", path = ""]) => ({
+    method,
+    path
+  }))
+
+  it("are routes that openapi.json describes, or those of signing in that docs/contract.md has", () => {
+    assert.isAbove(routes.length, 10)
+    const unknown = routes.filter(({ method, path }) =>
+      path.startsWith("/api/auth/")
+        ? !isOffered(method, path, { apps: false, providers: true }) || !contract.includes(`| \`${method} ${path}\` |`)
+        : paths[path]?.[method.toLowerCase()] === undefined
+    )
+    assert.deepStrictEqual(unknown, [])
+  })
+})

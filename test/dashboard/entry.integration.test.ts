@@ -1,0 +1,136 @@
+import { assert } from "@effect/vitest"
+import { Effect } from "effect"
+import * as Dashboard from "./support/Dashboard.ts"
+
+Dashboard.describeDashboard("signing in", (it) => {
+  it.effect("leads from a deep link to the sign-in page and back", () =>
+    Effect.gen(function* () {
+      const visitor = yield* Dashboard.visitor()
+      const { email, origin, page } = visitor
+      visitor.expectComplaint(/401/)
+      yield* Effect.promise(async () => {
+        await visitor.call("POST", "/api/auth/sign-up/email", { email, password: Dashboard.password, name: "A" })
+        await visitor.context.clearCookies()
+        await visitor.open("/dashboard/log?target=beta_search", "Sign in")
+        await Dashboard.expectAccessible(page)
+        await page.getByLabel("Email").fill(email)
+        await page.getByLabel("Password").fill("not the password")
+        await page.getByRole("button", { name: "Sign in" }).click()
+        assert.include((await page.getByRole("alert").textContent()) ?? "", "not right")
+        await page.getByLabel("Password").fill(Dashboard.password)
+        await page.getByRole("button", { name: "Sign in" }).click()
+        await page.waitForURL(`${origin}/dashboard/log?target=beta_search`)
+      })
+    })
+  )
+
+  it.effect("a sign-up opens the dashboard, and says what is wrong with a password", () =>
+    Effect.gen(function* () {
+      const visitor = yield* Dashboard.visitor({ width: 360 })
+      const { email, page } = visitor
+      visitor.expectComplaint(/40[01]/)
+      yield* Effect.promise(async () => {
+        await visitor.open("/dashboard/sign-in", "Sign in")
+        await page.getByRole("link", { name: "Create an account" }).click()
+        await page.getByRole("heading", { level: 1, name: "Create an account" }).waitFor()
+        assert.strictEqual(await page.evaluate("document.activeElement.tagName"), "H1")
+        await page.getByLabel("Email").fill(email)
+        await page.getByLabel("Password").fill("password1234")
+        await page.getByRole("button", { name: "Create account" }).click()
+        await page.getByText(/The password is one of the most common/).waitFor()
+        await Dashboard.expectAccessible(page)
+        await page.getByLabel("Password").fill(Dashboard.password)
+        await page.getByRole("button", { name: "Create account" }).click()
+        await page.getByRole("heading", { level: 1, name: "Overview" }).waitFor()
+      })
+    })
+  )
+
+  it.effect("a sign-up with a known address, and one without a valid one, say so at the field", () =>
+    Effect.gen(function* () {
+      const known = yield* Dashboard.signedIn()
+      const visitor = yield* Dashboard.visitor()
+      const { page } = visitor
+      visitor.expectComplaint(/400/)
+      yield* Effect.promise(async () => {
+        await visitor.open("/dashboard/sign-up", "Create an account")
+        await page.getByLabel("Password").fill(Dashboard.password)
+        for (const [address, words] of [
+          [known.email, "The address has signed up already."],
+          ["somebody@localhost", "The address must be an email address."]
+        ] as const) {
+          await page.getByLabel("Email").fill(address)
+          await page.getByRole("button", { name: "Create account" }).click()
+          await page.getByText(words).waitFor()
+        }
+      })
+    })
+  )
+
+  it.effect("without a mail server a forgotten password leads to the operator, whose link sets a new one", () =>
+    Effect.gen(function* () {
+      const person = yield* Dashboard.signedIn()
+      const visitor = yield* Dashboard.visitor()
+      const { process } = yield* (yield* Dashboard.Running).live
+      const { page } = visitor
+      visitor.expectComplaint(/401/)
+      yield* Effect.promise(async () => {
+        await visitor.open("/dashboard/forgot-password", "Forgot your password?")
+        await Dashboard.expectAccessible(page)
+        await page.getByLabel("Email").fill(person.email)
+        await page.getByRole("button", { name: "Send the link" }).click()
+        await page.getByRole("heading", { name: "Ask the operator for the link" }).waitFor()
+      })
+      const emailed = new RegExp(
+        `email to ${person.email} was not sent.*?(http[^\\s"]+/oauth/confirm\\?callbackURL[^\\s"]*token=\\w+).*\\n`
+      )
+      const link = emailed.exec(yield* process.said(emailed))?.[1] ?? ""
+      yield* Effect.promise(async () => {
+        await page.goto(link)
+        await Dashboard.expectAccessible(page)
+        await page.getByLabel("Password").fill("another horse battery")
+        await page.getByRole("button", { name: "Save password" }).click()
+        await page.getByRole("heading", { level: 1, name: "Sign in" }).waitFor()
+        await page.getByLabel("Email").fill(person.email)
+        await page.getByLabel("Password").fill("another horse battery")
+        await page.getByRole("button", { name: "Sign in" }).click()
+        await page.getByRole("heading", { level: 1, name: "Overview" }).waitFor()
+      })
+    })
+  )
+
+  it.effect("an address of another site is no page to go on to", () =>
+    Effect.gen(function* () {
+      const visitor = yield* Dashboard.visitor()
+      const { email, origin, page } = visitor
+      visitor.expectComplaint(/401/)
+      yield* Effect.promise(async () => {
+        await visitor.call("POST", "/api/auth/sign-up/email", { email, password: Dashboard.password, name: "A" })
+        await visitor.context.clearCookies()
+        for (const next of ["https://evil.example/dashboard", "//evil.example/dashboard", "javascript:alert(1)"]) {
+          await visitor.open(`/dashboard/sign-in?${new URLSearchParams({ next })}`, "Sign in")
+          await page.getByLabel("Email").fill(email)
+          await page.getByLabel("Password").fill(Dashboard.password)
+          await page.getByRole("button", { name: "Sign in" }).click()
+          await page.waitForURL(`${origin}/dashboard`)
+          await visitor.context.clearCookies()
+        }
+      })
+    })
+  )
+
+  it.effect("the reference has no violations either, and leads to the dashboard", () =>
+    Effect.gen(function* () {
+      const visitor = yield* Dashboard.visitor({ width: 360 })
+      const { origin, page } = visitor
+      visitor.expectComplaint(/401/)
+      yield* Effect.promise(async () => {
+        await page.goto(`${origin}/docs`)
+        // The whole reference takes a minute: its parts are alike.
+        await Dashboard.expectAccessible(page, "header, nav, #introduction, #getting-started, #handling-errors, #query")
+        await page.getByRole("link", { name: "Dashboard", exact: true }).click()
+        await page.getByRole("heading", { level: 1, name: "Sign in" }).waitFor()
+      })
+    })
+  )
+})

@@ -1,0 +1,68 @@
+import { assert, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { describeWithChromium } from "../support/Chromium.ts"
+import { lastLink, mailServer } from "../support/MailServer.ts"
+import * as Dashboard from "./support/Dashboard.ts"
+
+/** The link of the next email of sign-in. */
+const nextLink = async (said: Array<string>): Promise<string> => {
+  for (;;) {
+    const link = said.at(-1) === "." ? lastLink(said) : undefined
+    if (link !== undefined) {
+      said.length = 0
+      return link
+    }
+    await new Promise((resolve) => setTimeout(resolve, 50))
+  }
+}
+
+describeWithChromium("signing up where emails are delivered", () => {
+  it.live(
+    "goes by a link that confirms the address, and so does a forgotten password",
+    () =>
+      Effect.gen(function* () {
+        const { port, said } = yield* mailServer("220 mail.example")
+        const running = yield* Dashboard.start("embedded", {
+          SMTP_URL: `smtp://127.0.0.1:${port}`,
+          EMAIL_FROM: "quarry@example.com"
+        })
+        const visitor = yield* Dashboard.visitor({ width: 360 }).pipe(
+          Effect.provideService(Dashboard.Running, { live: Effect.succeed(running) })
+        )
+        const { email, page } = visitor
+        visitor.expectComplaint(/401/)
+        const choosePassword = async (password: string) => {
+          await page.goto(await nextLink(said))
+          await page.getByLabel("Password").fill(password)
+          await page.getByRole("button", { name: "Save password" }).click()
+          await page.getByRole("heading", { level: 1, name: "Sign in" }).waitFor()
+        }
+        const signIn = async (password: string) => {
+          await page.getByLabel("Email").fill(email)
+          await page.getByLabel("Password").fill(password)
+          await page.getByRole("button", { name: "Sign in" }).click()
+        }
+        yield* Effect.promise(async () => {
+          await visitor.open("/dashboard/sign-up?next=%2Fdashboard%2Fkeys", "Create an account")
+          await page.getByLabel("Email").fill(email)
+          await page.getByLabel("Password").fill(Dashboard.password)
+          await page.getByRole("button", { name: "Create account" }).click()
+          await page.getByRole("heading", { name: "Read your mail" }).waitFor()
+          await Dashboard.expectAccessible(page)
+          await choosePassword("a horse of my own")
+          await signIn("a horse of my own")
+          await page.waitForURL("**/dashboard/keys")
+          await visitor.context.clearCookies()
+          await visitor.open("/dashboard/forgot-password", "Forgot your password?")
+          await page.getByLabel("Email").fill(email)
+          await page.getByRole("button", { name: "Send the link" }).click()
+          await page.getByRole("heading", { name: "Read your mail" }).waitFor()
+          await choosePassword("another horse of mine")
+          await signIn("another horse of mine")
+          await page.getByRole("heading", { level: 1, name: "Overview" }).waitFor()
+          assert.strictEqual((await visitor.call("GET", "/v1/me")).json.email, email)
+        })
+      }),
+    240_000
+  )
+})

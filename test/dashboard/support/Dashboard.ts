@@ -1,0 +1,227 @@
+import { readFileSync } from "node:fs"
+import { createRequire } from "node:module"
+import { assert, layer, type Vitest } from "@effect/vitest"
+import { Context, Effect, Layer, Redacted, type Scope } from "effect"
+import type { BrowserContext, Page } from "playwright-core"
+import { browser, describeWithChromium, type LiveBrowser } from "../../support/Chromium.ts"
+import { freshDatabase } from "../../support/Database.ts"
+import * as EmbeddedStore from "../../support/EmbeddedStore.ts"
+import { describeWithPostgres } from "../../support/Postgres.ts"
+import { renewed } from "../../support/renewed.ts"
+import { freePort, type Spawned, spawned } from "../../support/Spawned.ts"
+
+/**
+ * The dashboard as people meet it: the real service over HTTP, and Chromium. One process and one browser serve all tests of
+ * a file; each test has a person of its own.
+ */
+
+export const password = "correct horse battery staple"
+
+export type Store = "embedded" | "postgres"
+
+const storeSettings = Effect.fnUntraced(function* (store: Store) {
+  if (store === "embedded") return { DATA_DIR: yield* EmbeddedStore.directory }
+  const { url } = yield* freshDatabase
+  return {
+    DATABASE_URL: Redacted.value(url),
+    AUTH_SECRET: "a secret for tests, of 32 characters or more",
+    KEY_PEPPER: "a pepper for tests, of 32 characters or more"
+  }
+})
+
+/** The service and a browser, until the scope ends. */
+export const start = Effect.fnUntraced(function* (store: Store, settings: Readonly<Record<string, string>> = {}) {
+  const port = yield* freePort
+  // Chromium takes `localhost` for a secure origin, which the clipboard needs.
+  const origin = `http://localhost:${port}`
+  const env = {
+    LOG_FORMAT: "json",
+    PORT: `${port}`,
+    TRUSTED_PROXY_HOPS: "1",
+    ...(yield* storeSettings(store)),
+    ...settings
+  }
+  const process = yield* spawned("src/main.ts", [], env)
+  yield* process.said("Quarry listens at ")
+  return { origin, env, process, browser: yield* browser } satisfies Dashboard
+})
+
+export interface Dashboard {
+  readonly origin: string
+  /** The settings of the service, with which commands of the operator find its database. */
+  readonly env: Readonly<Record<string, string>>
+  readonly process: Spawned
+  readonly browser: LiveBrowser
+}
+
+/** The service and the browser of a file's tests: started before them, and anew when that failed or the service has ended. */
+export class Running extends Context.Service<Running, { readonly live: Effect.Effect<Dashboard> }>()("test/Running") {
+  static readonly layer = (start: Effect.Effect<Dashboard, unknown, Scope.Scope>) =>
+    Layer.effect(
+      Running,
+      Effect.gen(function* () {
+        const live = yield* renewed(start, ({ process }) => process.isRunning())
+        yield* Effect.exit(live)
+        return { live }
+      })
+    )
+}
+
+/** A group of tests over one service and one browser. */
+export const describeDashboard = (
+  name: string,
+  tests: (it: Vitest.MethodsNonLive<Running>) => void,
+  store: Store = "embedded",
+  settings: Readonly<Record<string, string>> = {}
+): void => {
+  const group = () => layer(Running.layer(start(store, settings)), { timeout: "5 minutes" })(tests)
+  const title = `${name}, on the ${store} store`
+  if (store === "embedded") describeWithChromium(title, group)
+  else describeWithPostgres(title, () => describeWithChromium("in Chromium", group))
+}
+
+let visitors = 0
+
+/** Somebody who is signed in, with a browser of their own. */
+export interface Person {
+  readonly email: string
+  readonly origin: string
+  readonly context: BrowserContext
+  readonly page: Page
+  /** Opens a page of the dashboard and waits for its heading. */
+  readonly open: (path: string, heading: string) => Promise<void>
+  /** Calls a route of the API with the person's session. */
+  readonly call: (method: string, path: string, body?: unknown) => Promise<Called>
+  /** Makes a key and answers its secret. */
+  readonly makeKey: (name: string) => Promise<{ readonly id: string; readonly secret: string }>
+  /** Searches with a key, as a program does. */
+  readonly search: (secret: string, query: string, parameters?: string) => Promise<void>
+  /** Lets an error of the console pass that a test brings about. */
+  readonly expectComplaint: (pattern: RegExp) => void
+}
+
+export interface Called {
+  readonly status: number
+  // biome-ignore lint/suspicious/noExplicitAny: a test looks into bodies of every shape and asserts what it finds.
+  readonly json: any
+}
+
+interface Complaints {
+  readonly expected: Array<RegExp>
+  readonly seen: Array<string>
+}
+
+/** Everything that a page may complain of: violations of its policy, errors of its console, errors of its script. */
+const watch = (context: BrowserContext): Complaints => {
+  const complaints: Complaints = { expected: [], seen: [] }
+  context.on("console", (message) => {
+    if (message.type() === "error" || message.type() === "warning") complaints.seen.push(message.text())
+  })
+  context.on("weberror", (error) => complaints.seen.push(error.error().message))
+  return complaints
+}
+
+const caller =
+  (context: BrowserContext, origin: string): Person["call"] =>
+  async (method, path, body) => {
+    const response = await context.request.fetch(`${origin}${path}`, {
+      method,
+      headers: { origin },
+      ...(body === undefined ? {} : { data: body })
+    })
+    const text = await response.text()
+    return { status: response.status(), json: text === "" ? undefined : JSON.parse(text) }
+  }
+
+interface VisitOptions {
+  readonly width?: number
+  readonly scheme?: "light" | "dark"
+}
+
+/** Somebody without a session. The test fails at its end when a page complained. */
+export const visitor = Effect.fnUntraced(function* ({ scheme = "light", width = 1280 }: VisitOptions = {}) {
+  const { browser, origin } = yield* (yield* Running).live
+  const number = ++visitors
+  const context = yield* Effect.acquireRelease(
+    Effect.promise(() =>
+      browser.newContext({
+        viewport: { width, height: 900 },
+        colorScheme: scheme,
+        reducedMotion: "reduce",
+        // An address of its own, because attempts to sign in are counted by it.
+        extraHTTPHeaders: { "x-forwarded-for": `10.0.${number >> 8}.${number & 255}` },
+        permissions: ["clipboard-read", "clipboard-write"]
+      })
+    ),
+    (context) => Effect.promise(() => context.close())
+  )
+  const complaints = watch(context)
+  yield* Effect.addFinalizer(() =>
+    Effect.sync(() => {
+      const unexpected = complaints.seen.filter((text) => !complaints.expected.some((it) => it.test(text)))
+      assert.deepStrictEqual(unexpected, [], "the console of the browser")
+    })
+  )
+  const page = yield* Effect.promise(() => context.newPage())
+  const call = caller(context, origin)
+  const person: Person = {
+    email: `person${number}@example.com`,
+    origin,
+    context,
+    page,
+    open: async (path, heading) => {
+      await page.goto(`${origin}${path}`)
+      await page.getByRole("heading", { level: 1, name: heading, exact: true }).waitFor()
+    },
+    call,
+    makeKey: async (name) => (await call("POST", "/v1/api-keys", { name })).json,
+    search: async (secret, query, parameters = "") => {
+      await fetch(`${origin}/v1/query?query=${encodeURIComponent(query)}${parameters}`, {
+        headers: { authorization: `Bearer ${secret}` }
+      })
+    },
+    expectComplaint: (pattern) => void complaints.expected.push(pattern)
+  }
+  return person
+})
+
+/** Somebody who has just signed up. */
+export const signedIn = Effect.fnUntraced(function* (options?: VisitOptions) {
+  const person = yield* visitor(options)
+  const { email } = person
+  const { status } = yield* Effect.promise(() =>
+    person.call("POST", "/api/auth/sign-up/email", { email, password, name: "A Person" })
+  )
+  assert.strictEqual(status, 200)
+  return person
+})
+
+const axeSource = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8")
+
+interface AxeResults {
+  readonly violations: ReadonlyArray<{
+    readonly id: string
+    readonly help: string
+    readonly nodes: ReadonlyArray<{ readonly html: string; readonly failureSummary: string }>
+  }>
+}
+
+const tags = JSON.stringify(["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"])
+
+/** Checks the page as it is, or what a selector finds, against WCAG 2.2 AA in both colour schemes, and its width. */
+export const expectAccessible = async (page: Page, within = "html"): Promise<void> => {
+  for (const colorScheme of ["light", "dark"] as const) {
+    await page.emulateMedia({ colorScheme })
+    await page.evaluate(axeSource)
+    const { violations } = await page.evaluate<AxeResults>(
+      `axe.run(${JSON.stringify({ include: [within] })}, { runOnly: ${tags} })`
+    )
+    const found = violations.flatMap(({ id, nodes }) =>
+      nodes.map(({ failureSummary, html }) => `${colorScheme} ${id}: ${html.slice(0, 200)}\n${failureSummary}`)
+    )
+    assert.deepStrictEqual(found, [])
+  }
+  await page.emulateMedia({ colorScheme: "light" })
+  const overflow = await page.evaluate<number>("document.documentElement.scrollWidth - innerWidth")
+  assert.isAtMost(overflow, 0, "the page scrolls sideways")
+}

@@ -1,0 +1,25 @@
+import { parseArgs } from "node:util"
+import { FakePolar } from "./FakePolar.ts"
+
+/*
+ * The fake as a program: `npm run fake-polar`. It keeps everything in memory and prints the settings with which Quarry
+ * talks to it.
+ */
+
+const { values } = parseArgs({
+  options: {
+    port: { type: "string", default: "8787" },
+    host: { type: "string", default: "127.0.0.1" },
+    webhook: { type: "string", default: "http://localhost:3000/webhooks/billing" }
+  }
+})
+
+/** Renewals that fall due are seen so often. */
+const lookEveryMs = 1_000
+
+const fake = await new FakePolar({ webhookUrl: values.webhook }).listen(Number(values.port), values.host)
+setInterval(() => fake.model.catchUp(), lookEveryMs).unref()
+
+console.log(`Polar, the fake, at ${fake.url}. Deliveries go to ${values.webhook}. Start Quarry with:\n`)
+const settings = Object.entries(fake.environment()).map(([name, value]) => `${name}=${value}`)
+console.log(`${settings.join(" \\\n  ")} \\\n  npm start`)
