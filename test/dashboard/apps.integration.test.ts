@@ -1,12 +1,11 @@
 import { createHash, randomBytes } from "node:crypto"
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
+import * as AppCallback from "../support/AppCallback.ts"
 import * as Dashboard from "./support/Dashboard.ts"
 
-const callback = "http://127.0.0.1:33418/callback"
-
 /** Lets an app in, as a person does, and answers its access token. */
-const letIn = async ({ context, origin }: Dashboard.Person, name: string): Promise<string> => {
+const letIn = async ({ context, origin }: Dashboard.Person, callback: string, name: string): Promise<string> => {
   const post = async (path: string, body: object | URLSearchParams) => {
     const isForm = body instanceof URLSearchParams
     const response = await fetch(`${origin}/api/auth/oauth2${path}`, {
@@ -34,9 +33,6 @@ const letIn = async ({ context, origin }: Dashboard.Person, name: string): Promi
     resource
   })
   const page = await context.newPage()
-  await page.route(`${callback}*`, (route) =>
-    route.fulfill({ contentType: "text/html", body: "<title>Connected</title>" })
-  )
   await page.goto(`${origin}/api/auth/oauth2/authorize?${query}`)
   await Dashboard.expectAccessible(page)
   await page.getByRole("button", { name: "Allow" }).click()
@@ -73,12 +69,13 @@ Dashboard.describeDashboard("the connected apps", (it) => {
     Effect.gen(function* () {
       const person = yield* Dashboard.signedIn()
       const { origin, page } = person
+      const { url: callback } = yield* AppCallback.make
       yield* Effect.promise(async () => {
         await person.open("/dashboard/apps", "Connected apps")
         await page.getByRole("heading", { name: "No app is connected" }).waitFor()
         await Dashboard.expectAccessible(page)
-        const hostile = await letIn(person, '<img src=x onerror="alert(1)">')
-        const editor = await letIn(person, "An editor")
+        const hostile = await letIn(person, callback, '<img src=x onerror="alert(1)">')
+        const editor = await letIn(person, callback, "An editor")
         assert.strictEqual(await statusOf(origin, editor), 200)
         await page.reload()
         await page.getByRole("rowheader", { name: '<img src=x onerror="alert(1)">' }).waitFor()

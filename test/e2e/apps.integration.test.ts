@@ -1,5 +1,3 @@
-import { createServer } from "node:http"
-import type { AddressInfo } from "node:net"
 import { assert, it } from "@effect/vitest"
 import { type OAuthClientProvider, UnauthorizedError } from "@modelcontextprotocol/sdk/client/auth.js"
 import { Client } from "@modelcontextprotocol/sdk/client/index.js"
@@ -7,34 +5,12 @@ import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/
 import type { OAuthClientInformationMixed, OAuthTokens } from "@modelcontextprotocol/sdk/shared/auth.js"
 import { Effect } from "effect"
 import type { Page } from "playwright-core"
+import * as AppCallback from "../support/AppCallback.ts"
 import { browser, describeWithChromium } from "../support/Chromium.ts"
 import * as EmbeddedStore from "../support/EmbeddedStore.ts"
 import { freePort, spawned } from "../support/Spawned.ts"
 
 const person = { email: "ada@example.com", password: "correct horse battery staple", name: "Ada" }
-
-/** Where an app on this machine waits for the browser: answers the address that it was sent to. */
-const makeCallback = Effect.map(
-  Effect.acquireRelease(
-    Effect.promise(
-      () =>
-        new Promise<{ server: ReturnType<typeof createServer>; visits: Array<URL> }>((resolve) => {
-          const visits: Array<URL> = []
-          const server = createServer((request, response) => {
-            visits.push(new URL(request.url ?? "", "http://127.0.0.1"))
-            response.setHeader("content-type", "text/html").end("<title>Connected</title>")
-          })
-          server.listen(0, "127.0.0.1", () => resolve({ server, visits }))
-        })
-    ),
-    ({ server }) =>
-      Effect.sync(() => {
-        server.closeAllConnections()
-        server.close()
-      })
-  ),
-  ({ server, visits }) => ({ visits, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/callback` })
-)
 
 /** What the official client keeps of an authorization, and where it wanted its person to go. */
 const makeProvider = (redirectUrl: string) => {
@@ -113,7 +89,7 @@ describeWithChromium("letting an app in, over real HTTP", () => {
     () =>
       Effect.gen(function* () {
         const { origin, send } = yield* server
-        const { url, visits } = yield* makeCallback
+        const { url, visits } = yield* AppCallback.make
         const { kept, provider } = makeProvider(url)
 
         // The first try is refused, and leaves the client with an address for its person.
