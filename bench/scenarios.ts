@@ -1,9 +1,9 @@
 import type { Scenario } from "./Scenario.ts"
 import { fairness } from "./scenarios/fairness.ts"
-import { accounts, log } from "./scenarios/growth.ts"
+import { accounts, idle, log } from "./scenarios/growth.ts"
 import { latency } from "./scenarios/latency.ts"
 import { decode, ledger, limiter } from "./scenarios/parts.ts"
-import { memory, replicas, start } from "./scenarios/process.ts"
+import { memory, replicas, start, workers } from "./scenarios/process.ts"
 import { refusals } from "./scenarios/refusals.ts"
 import { bulk, cached, connections, hot, keyed, single } from "./scenarios/search.ts"
 import { collector, tracing } from "./scenarios/telemetry.ts"
@@ -24,9 +24,11 @@ export const scenarios: ReadonlyArray<Scenario> = [
   start,
   memory,
   replicas,
+  workers,
   ledger,
   limiter,
   decode,
+  idle,
   accounts,
   log
 ]

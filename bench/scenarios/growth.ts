@@ -1,9 +1,11 @@
 import { execFileSync } from "node:child_process"
+import { once } from "node:events"
+import { connect } from "node:net"
 import { fileURLToPath } from "node:url"
 import { Effect } from "effect"
 import type { Scenario } from "../Scenario.ts"
 import type { Measurement } from "../support/Measurement.ts"
-import { alternate } from "../support/Runs.ts"
+import { alternate, measure } from "../support/Runs.ts"
 import { alone } from "../support/Stage.ts"
 import { distinctSearches } from "./search.ts"
 
@@ -16,10 +18,53 @@ export const accounts: Scenario = {
       for (const count of stage.scale.accountCounts) {
         const run = Effect.gen(function* () {
           const { secrets, subject } = yield* alone(stage, "quarry_bench_accounts", count)
-          const work = { ...distinctSearches(stage), secrets }
+          const work = { ...distinctSearches(stage), secrets: secrets.slice(0, maxSecrets) }
           return yield* alternate(stage, [subject], work, `${count.toLocaleString("en")} accounts`)
         })
         measurements.push(...(yield* Effect.scoped(run)))
+      }
+      return { measurements }
+    })
+}
+
+/** Searches are spread over as many keys: more of them are a message of a hundred megabytes to the load. */
+const maxSecrets = 100_000
+
+const openAtOnce = 200
+
+/** An idle connection, as a pool of a client keeps them: it has had one answer. */
+const idleConnection = (url: string) =>
+  Effect.acquireRelease(
+    Effect.promise(async () => {
+      const { hostname, port } = new URL(url)
+      const socket = connect(Number(port), hostname)
+      socket.write(`HEAD /openapi.json HTTP/1.1\r\nhost: ${hostname}\r\n\r\n`)
+      await once(socket, "data")
+      return socket
+    }),
+    (socket) => Effect.sync(() => socket.destroy())
+  )
+
+export const idle: Scenario = {
+  name: "idle",
+  measures: "a search, the stub at 0 ms, 64 connections, all accounts, beside connections that send nothing",
+  run: (stage) =>
+    Effect.gen(function* () {
+      const subject = yield* stage.quarry
+      const measurements: Array<Measurement> = []
+      for (let pair = 1; pair <= stage.scale.pairs; pair++) {
+        for (const count of stage.scale.idleConnections) {
+          const run = Effect.gen(function* () {
+            const [url = ""] = subject.urls
+            yield* Effect.all(
+              Array.from({ length: count }, () => idleConnection(url)),
+              { concurrency: openAtOnce, discard: true }
+            )
+            const variant = `${count.toLocaleString("en")} idle`
+            return yield* measure(stage, subject, distinctSearches(stage), { variant, pair })
+          })
+          measurements.push(yield* Effect.scoped(run))
+        }
       }
       return { measurements }
     })

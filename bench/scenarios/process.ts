@@ -1,8 +1,9 @@
 import { Effect, type Scope } from "effect"
 import type { Scenario } from "../Scenario.ts"
 import { residentMb } from "../support/Cpu.ts"
-import { median } from "../support/Measurement.ts"
-import { alternate, measure } from "../support/Runs.ts"
+import { type Measurement, median, runsOf } from "../support/Measurement.ts"
+import { alternate, measure, type Work } from "../support/Runs.ts"
+import type { Stage } from "../support/Stage.ts"
 import * as Subject from "../support/Subject.ts"
 import { distinctSearches } from "./search.ts"
 
@@ -59,38 +60,56 @@ export const growthPercent = (values: ReadonlyArray<number>): number => {
   return variance === 0 ? 0 : ((covariance / variance) * (values.length - 1) * 100) / mean
 }
 
+const residentOf = ({ pids }: Subject.Subject): number => pids.reduce((sum, pid) => sum + residentMb(pid), 0)
+
+/** What is resident after each stretch of a load, which goes on until `isDone`. */
+const watched = Effect.fnUntraced(function* (
+  stage: Stage,
+  work: Work,
+  isDone: (progress: { readonly searches: number; readonly seconds: number }) => boolean
+) {
+  const subject = yield* Subject.quarry(stage.ground)
+  const samples: Array<{ readonly searches: number; readonly mb: number }> = []
+  const startedAt = performance.now()
+  let searches = 0
+  while (!isDone({ searches, seconds: (performance.now() - startedAt) / 1000 })) {
+    const seconds = Math.min(stage.scale.seconds, 5)
+    searches += (yield* measure(stage, subject, work, { variant: "", pair: 1, seconds })).searches
+    samples.push({ searches, mb: residentOf(subject) })
+  }
+  const atMost = Math.max(...samples.map(({ mb }) => mb))
+  const lastHalf = samples.filter((sample) => sample.searches >= searches / 2).map(({ mb }) => mb)
+  return { searches, atMost, atEnd: samples.at(-1)?.mb ?? Number.NaN, growth: growthPercent(lastHalf) }
+}, Effect.scoped)
+
+const batchRows = 50
+
 export const memory: Scenario = {
   name: "memory",
-  measures: "resident memory of a new process over 200,000 searches, 64 connections, all accounts",
+  measures:
+    "resident memory of a new process over 200,000 searches, 64 connections; and over five minutes of batches of 50, 512 connections",
   run: (stage) =>
     Effect.gen(function* () {
-      const subject = yield* Subject.quarry(stage.ground)
-      const samples: Array<{ readonly searches: number; readonly mb: number }> = []
-      let searches = 0
-      while (searches < stage.scale.memorySearches) {
-        const seconds = Math.min(stage.scale.seconds, 5)
-        searches += (yield* measure(stage, subject, distinctSearches(stage), { variant: "", pair: 1, seconds }))
-          .searches
-        samples.push({ searches, mb: subject.pids.reduce((sum, pid) => sum + residentMb(pid), 0) })
-      }
-      const lastHalf = samples.filter((sample) => sample.searches >= searches / 2).map(({ mb }) => mb)
+      const { memoryBatchConnections, memoryBatchSeconds, memorySearches } = stage.scale
+      const single = yield* watched(stage, distinctSearches(stage), ({ searches }) => searches >= memorySearches)
+      const batches = yield* watched(
+        stage,
+        { ...distinctSearches(stage, memoryBatchConnections), rows: batchRows },
+        ({ seconds }) => seconds >= memoryBatchSeconds
+      )
+      const figuresOf = (what: string, { atEnd, atMost, growth, searches }: typeof single) => [
+        { name: `${what}: searches`, value: searches, unit: "" },
+        { name: `${what}: resident at most`, value: atMost, unit: "MB", wanted: { atMost: wanted.residentMb } },
+        { name: `${what}: resident at the end`, value: atEnd, unit: "MB" },
+        {
+          name: `${what}: growth over the last half`,
+          value: growth,
+          unit: "%",
+          wanted: { atMost: wanted.growthPercent }
+        }
+      ]
       return {
-        figures: [
-          { name: "searches", value: searches, unit: "" },
-          {
-            name: "resident at most",
-            value: Math.max(...samples.map(({ mb }) => mb)),
-            unit: "MB",
-            wanted: { atMost: wanted.residentMb }
-          },
-          { name: "resident at the end", value: samples.at(-1)?.mb ?? Number.NaN, unit: "MB" },
-          {
-            name: "growth over the last half",
-            value: growthPercent(lastHalf),
-            unit: "%",
-            wanted: { atMost: wanted.growthPercent }
-          }
-        ]
+        figures: [...figuresOf("searches", single), ...figuresOf("batches", batches)]
       }
     })
 }
@@ -112,6 +131,32 @@ export const replicas: Scenario = {
         unit: "×",
         wanted: { atLeast: 1 }
       }))
+      return { measurements, figures }
+    })
+}
+
+/** Here all processes share the machine's cores, so that the cost of a search says more than the number of them. */
+export const workers: Scenario = {
+  name: "workers",
+  measures: "a search, the stub at 0 ms, 64 connections, all accounts, one service of several processes",
+  run: (stage) =>
+    Effect.gen(function* () {
+      const measurements: Array<Measurement> = []
+      for (const processes of stage.scale.workers) {
+        const run = Effect.gen(function* () {
+          const subject = yield* Subject.workers(stage.ground, processes)
+          return yield* alternate(stage, [subject], distinctSearches(stage))
+        })
+        measurements.push(...(yield* Effect.scoped(run)))
+      }
+      const figures = stage.scale.workers.map((processes) => {
+        const runs = runsOf(measurements, `WORKERS=${processes}`, "")
+        return {
+          name: `searches a second that one core of Postgres carries, WORKERS=${processes}`,
+          value: 1000 / median(runs.map(({ cpu }) => cpu.postgres ?? Number.NaN)),
+          unit: ""
+        }
+      })
       return { measurements, figures }
     })
 }

@@ -112,8 +112,9 @@ const warmUp = Effect.fnUntraced(function* (stage: Stage, subject: Subject, work
   const cold = subject.pids.filter((pid) => !stage.warm.has(pid))
   const hard: Work = { ...work, shape: { kind: "closed", connections: 64 } }
   const told = { variant: "", pair: 0, seconds: warmUpSeconds }
-  let left = cold.length * warmUpSearches
-  for (let runs = 0; left > 0 && runs < cold.length * maxWarmUpRuns; runs++) {
+  const coldProcesses = cold.length === 0 ? 0 : (subject.processes ?? cold.length)
+  let left = coldProcesses * warmUpSearches
+  for (let runs = 0; left > 0 && runs < coldProcesses * maxWarmUpRuns; runs++) {
     left -= (yield* measure(stage, subject, work.shape.kind === "paced" ? hard : work, told)).searches
   }
   yield* measure(stage, subject, work, told)

@@ -13,10 +13,18 @@ export interface Scale {
   readonly accounts: number
   /** Searches over which memory is watched. */
   readonly memorySearches: number
+  /** For which memory is watched under batches. */
+  readonly memoryBatchSeconds: number
+  /** Connections that send batches while memory is watched. */
+  readonly memoryBatchConnections: number
   /** Times that a process is started. */
   readonly starts: number
   /** Replicas beside each other. */
   readonly replicas: ReadonlyArray<number>
+  /** Processes of one service (`WORKERS`). */
+  readonly workers: ReadonlyArray<number>
+  /** Connections that are open and send nothing, beside those that search. */
+  readonly idleConnections: ReadonlyArray<number>
   /** Accounts in the growth table. */
   readonly accountCounts: ReadonlyArray<number>
   /** Searches in the log before the first one that is measured. */
@@ -31,14 +39,18 @@ export const full: Scale = {
   pairs: 5,
   accounts: 1000,
   memorySearches: 200_000,
+  memoryBatchSeconds: 300,
+  memoryBatchConnections: 512,
   starts: 7,
   replicas: [1, 2, 4],
+  workers: [1, 2, 4, 8],
+  idleConnections: [0, 1000, 8000],
   accountCounts: [1, 1000],
   logSizes: [0, 1_000_000]
 }
 
 /** What takes many minutes more. */
-export const large = { accountCounts: [1, 1000, 100_000], logSizes: [0, 1_000_000, 10_000_000] }
+export const large = { accountCounts: [1, 1000, 100_000, 1_000_000], logSizes: [0, 1_000_000, 10_000_000] }
 
 /** A look at whether everything runs: its figures say nothing. */
 export const short: Scale = {
@@ -49,8 +61,12 @@ export const short: Scale = {
   pairs: 1,
   accounts: 5,
   memorySearches: 100,
+  memoryBatchSeconds: 0.2,
+  memoryBatchConnections: 2,
   starts: 1,
   replicas: [1, 2],
+  workers: [2],
+  idleConnections: [10],
   accountCounts: [1],
   logSizes: [1000]
 }

@@ -77,9 +77,9 @@ export const alone = Effect.fnUntraced(function* (
   const databaseUrl = yield* stage.stores.database(name)
   yield* Effect.scoped(Customers.inQuarry(databaseUrl, 0))
   yield* prepare(databaseUrl)
-  const { customers } = yield* Customers.inQuarry(databaseUrl, accounts)
+  const secrets = yield* Customers.crowdInQuarry(databaseUrl, accounts)
   const subject = yield* Subject.quarry({ ...stage.ground, databaseUrl })
-  return { subject, secrets: customers.map(({ secret }) => secret) }
+  return { subject, secrets }
 })
 
 /** A database of Quarry's with customers in it, and databases of the baseline's with the same. */

@@ -11,6 +11,8 @@ export interface Subject {
   readonly name: string
   readonly urls: ReadonlyArray<string>
   readonly pids: ReadonlyArray<number>
+  /** Processes that search, where they are children of `pids`; else as many as those. */
+  readonly processes?: number
 }
 
 /** What both sides stand on. */
@@ -120,6 +122,13 @@ export const quarry = Effect.fnUntraced(function* (
     urls: started.map(({ url }) => url),
     pids: started.map(({ pid }) => pid)
   }
+  return subject
+})
+
+/** One service of several processes behind one port. */
+export const workers = Effect.fnUntraced(function* (ground: Ground, processes: number) {
+  const { pid, url } = yield* quarryReplica(ground, { WORKERS: `${processes}` })
+  const subject: Subject = { name: `WORKERS=${processes}`, urls: [url], pids: [pid], processes }
   return subject
 })
 
