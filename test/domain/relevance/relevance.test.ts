@@ -4,7 +4,7 @@ import { lookupsOf } from "../../../src/domain/relevance/candidates.ts"
 import { documentTerms, type Indexed, samples } from "../../../src/domain/relevance/DocumentTerms.ts"
 import { readQuery } from "../../../src/domain/relevance/QueryTerms.ts"
 import { rankCandidates } from "../../../src/domain/relevance/score.ts"
-import { snippetOf } from "../../../src/domain/relevance/snippet.ts"
+import { snippetOf, tokenWorth } from "../../../src/domain/relevance/snippet.ts"
 import { spreadHosts } from "../../../src/domain/relevance/spread.ts"
 import { termsOf, wordsOf } from "../../../src/domain/relevance/terms.ts"
 import { wordFigures } from "../../../src/domain/relevance/WordFigures.ts"
@@ -286,7 +286,7 @@ describe("words that no document has", () => {
 })
 
 describe("snippets", () => {
-  const worth = (wanted: string) => (term: string) => (term === wanted ? 1 : 0)
+  const worth = (wanted: string) => tokenWorth((term) => (term === wanted ? 1 : 0))
 
   it("are the piece with the wanted words, of whole words", () => {
     const text = `${"before ".repeat(60)}needle${" after".repeat(60)}`
