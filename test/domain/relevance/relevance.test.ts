@@ -7,7 +7,7 @@ import { rankCandidates } from "../../../src/domain/relevance/score.ts"
 import { snippetOf, tokenWorth } from "../../../src/domain/relevance/snippet.ts"
 import { spreadHosts } from "../../../src/domain/relevance/spread.ts"
 import { termsOf, wordsOf } from "../../../src/domain/relevance/terms.ts"
-import { wordFigures } from "../../../src/domain/relevance/WordFigures.ts"
+import { type WordFigures, wordFigures } from "../../../src/domain/relevance/WordFigures.ts"
 import { mistakesBetween, widen } from "../../../src/domain/relevance/widen.ts"
 
 const anyText = fc.string({
@@ -159,13 +159,24 @@ describe("queries", () => {
   it("read samples of the documents where every word is common", () => {
     const common = wordFigures(1_000_000, ["websocket", "=websocket"], [0.5, 0.1])
     const [, , inTitle] = lookupsOf(readQuery("websocket"), common)
-    assert.strictEqual(inTitle?.query, "('=websocket' & ('%0' | '%1' | '%2' | '%3'))")
+    assert.strictEqual(inTitle?.query, "('=websocket' & ('%0' | '%1' | '%2'))")
   })
 
+  const marks = (query: string, figures: WordFigures) =>
+    lookupsOf(readQuery(query), figures).map((lookup) => lookup.query.match(/[~=]\w+/g)?.sort() ?? [])
+
   it("look in short titles before all titles", () => {
-    const [, first, second] = lookupsOf(readQuery("websocket server"), figures)
-    assert.sameMembers(first?.query.match(/[~=]\w+/g) ?? [], ["~websocket", "~server"])
-    assert.sameMembers(second?.query.match(/[~=]\w+/g) ?? [], ["=websocket", "=server"])
+    const common = wordFigures(1_000_000, ["websocket", "server"], [0.01, 0.01])
+    const [, first, second] = marks("websocket server", common)
+    assert.deepStrictEqual(first, ["~server", "~websocket"])
+    assert.deepStrictEqual(second, ["=server", "=websocket"])
+  })
+
+  it("read all documents with several words of which one is rare, and of the titles alone those with all words", () => {
+    const rare = wordFigures(1_000_000, ["websocket", "server"], [0.0005, 0.01])
+    assert.deepStrictEqual(marks("websocket server", rare), [[], ["=server", "=websocket"], [], [], ["=websocket"], []])
+    const whole = lookupsOf(readQuery("websocket server"), rare).find(({ query }) => query === "('websocket' & 'server')")
+    assert.strictEqual(whole?.limit, 600)
   })
 
   it("do not look for a word that most documents have where there are two others, and leave it to the ranking", () => {
