@@ -57,7 +57,10 @@ interface Entry {
   readonly hits: Array<Hit>
 }
 
-/** The hits of a piece of a text, whose hash is known. A string for each piece would cost more than all the rest. */
+/**
+ * The hits of a term that is a piece of a text, by its hash. To make a string of each piece would cost more than all else
+ * that the ranking does.
+ */
 const tableOf = (sought: ReadonlyArray<Sought>) => {
   const mask = 2 ** Math.ceil(Math.log2(4 * sought.length + 16)) - 1
   const buckets: Array<Array<Entry> | undefined> = new Array(mask + 1).fill(undefined)

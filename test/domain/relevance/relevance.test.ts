@@ -2,6 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import * as fc from "fast-check"
 import { lookupsOf } from "../../../src/domain/relevance/candidates.ts"
 import { documentTerms, type Indexed, samples } from "../../../src/domain/relevance/DocumentTerms.ts"
+import { OccurrenceCounter } from "../../../src/domain/relevance/occurrences.ts"
 import { readQuery } from "../../../src/domain/relevance/QueryTerms.ts"
 import { rankCandidates } from "../../../src/domain/relevance/score.ts"
 import { snippetOf, tokenWorth } from "../../../src/domain/relevance/snippet.ts"
@@ -175,7 +176,9 @@ describe("queries", () => {
   it("read all documents with several words of which one is rare, and of the titles alone those with all words", () => {
     const rare = wordFigures(1_000_000, ["websocket", "server"], [0.0005, 0.01])
     assert.deepStrictEqual(marks("websocket server", rare), [[], ["=server", "=websocket"], [], [], ["=websocket"], []])
-    const whole = lookupsOf(readQuery("websocket server"), rare).find(({ query }) => query === "('websocket' & 'server')")
+    const whole = lookupsOf(readQuery("websocket server"), rare).find(
+      ({ query }) => query === "('websocket' & 'server')"
+    )
     assert.strictEqual(whole?.limit, 600)
   })
 
@@ -190,6 +193,55 @@ describe("queries", () => {
     )
     const few = wordFigures(10_000, ["page", "websocket", "server"], [0.5, 0.001, 0.01])
     assert.isTrue(lookupsOf(readQuery("websocket server page"), few).some(({ complete }) => complete))
+  })
+})
+
+describe("the places of a query's words in a document", () => {
+  const sought = [
+    { term: "a", unit: 0, weight: 1, prefix: false },
+    { term: "ab", unit: 1, weight: 1, prefix: false },
+    { term: "a", unit: 2, weight: 1, prefix: false },
+    { term: "b", unit: 3, weight: 0.6, prefix: true }
+  ]
+  const unitsOf = (term: string) => {
+    const exact = sought.filter((each) => each.term === term)
+    return (exact.length > 0 ? exact : sought.filter((each) => each.prefix && term.startsWith(each.term))).map(
+      ({ unit }) => unit
+    )
+  }
+  const pairs = [
+    { left: 0, right: 1 },
+    { left: 3, right: 0 }
+  ]
+  const field = fc.array(fc.string({ unit: fc.constantFrom(..."abc"), minLength: 1, maxLength: 3 }), { maxLength: 6 })
+
+  it("are found as by comparing each term with each, and nothing is left of the document before", () => {
+    const counter = new OccurrenceCounter(sought, 4, { pairs, inTitle: 0.5, elsewhere: 0.25 })
+    fc.assert(
+      fc.property(field, field, field, field, (...fields) => {
+        const found = counter.read([" ^a =b ", ...fields.map((terms) => ` ${terms.join(" ")} `)].join("\n"))
+        const [title, , description] = fields
+        const has = (terms: ReadonlyArray<string>, unit: number) => terms.some((term) => unitsOf(term).includes(unit))
+        for (const { unit } of sought) {
+          assert.strictEqual((found.frequency[unit] ?? 0) > 0, has(fields.flat(), unit))
+          assert.strictEqual(found.inDescription[unit] === 1, has(description, unit))
+        }
+        assert.strictEqual(found.titleWords, title.length)
+        const inTitle = new Set(title.filter((term) => unitsOf(term).length > 0).map((term) => unitsOf(term).join()))
+        assert.strictEqual(found.matchedTitleWords, inTitle.size)
+        for (const [index, { left, right }] of pairs.entries()) {
+          const isNear = (terms: ReadonlyArray<string>) =>
+            terms.some((term, at) => unitsOf(term).includes(left) && unitsOf(terms[at + 1] ?? "").includes(right))
+          assert.strictEqual(found.nearness[index], isNear(title) ? 0.5 : fields.some(isNear) ? 0.25 : 0)
+        }
+      })
+    )
+  })
+
+  it("are none in a text that was cut within its first line", () => {
+    const counter = new OccurrenceCounter(sought, 4, { pairs, inTitle: 0.5, elsewhere: 0.25 })
+    const { frequency, titleWords } = counter.read(" a ab b")
+    assert.deepStrictEqual([...frequency, titleWords], [0, 0, 0, 0, 0])
   })
 })
 
