@@ -284,6 +284,23 @@ export const documentIndexConformance = (name: string, layer: Layer.Layer<Docume
       })
     )
 
+    it.effect("keeps the last of the documents of an address, however far apart they are in a load", () =>
+      Effect.gen(function* () {
+        const addresses = 7
+        const documents = Array.from({ length: 6_000 }, (_, number) => ({
+          url: `https://d/${number % addresses}`,
+          title: `Number n${number}`
+        }))
+        yield* only(documents)
+        const index = yield* DocumentIndex
+        const rows = yield* index.search(searchRequest({ query: "number" }))
+        assert.sameMembers(
+          rows.map(({ title }) => title),
+          documents.slice(-addresses).map(({ title }) => title)
+        )
+      })
+    )
+
     it.effect("loads more documents than one statement takes, and what Postgres cannot carry as it is", () =>
       Effect.gen(function* () {
         const many = Array.from({ length: 1_201 }, (_, index) => ({

@@ -52,8 +52,8 @@ const headAndSite = (title: string): { readonly head: string; readonly site: str
     : { head: beforeBar, site: behindBar }
 }
 
-/** FNV-1a of the address. */
-const sampleOf = (url: string): number => {
+/** The sample of an address: its FNV-1a. */
+export const sampleOf = (url: string): number => {
   let hash = 0x811c9dc5
   for (let index = 0; index < url.length; index++) hash = Math.imul(hash ^ url.charCodeAt(index), 0x01000193)
   return (hash >>> 0) % samples
@@ -87,13 +87,14 @@ const titleNames = (title: string): ReadonlyArray<string> => {
   const colon = head.indexOf(": ")
   const parts = [head, ...(colon === -1 ? [] : [head.slice(colon + 2)])]
   const bare = parts.map((part) => part.replace(/\([^)]*\)/g, " ").trim())
-  return [
+  const all = [
     title,
     ...parts,
     ...bare,
     abbreviation.exec(head)?.[1] ?? "",
     ...bare.map((part) => part.replace(/ (?:html|css|svg|http)(?= )/i, "").replace(kind, ""))
   ]
+  return [...new Set(all)]
 }
 
 const namesOf = (title: string, lastSegment: string): ReadonlyArray<string> => {
@@ -120,7 +121,7 @@ export const documentTerms = ({ content, description, title, url }: Indexed): st
   const titleTerms = termsOf(titleWords)
   const { head, site } = headAndSite(title)
   const pairs = neighbours(titleWords)
-  const headTerms = termsOf(wordsOf(head, maxWords.title))
+  const headTerms = head === title ? titleTerms : termsOf(wordsOf(head, maxWords.title))
   const marked = new Set([
     ...titleTerms.map((term) => `=${term}`),
     ...(headTerms.length > maxShortTitleTerms ? [] : headTerms.map((term) => `~${term}`))

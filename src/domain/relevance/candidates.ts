@@ -26,8 +26,16 @@ export const minCoverage = (requiredSlots: number): number => {
  * Entries of the index that a lookup may read. More would take too much time: it reads some samples instead. All that is
  * read for one word is found, which costs more than entries of which few have the other words too.
  */
-const maxReads = { ofOneWord: 20_000, ofSeveral: 50_000 }
-const maxSampledReads = 4_000
+const maxReads = { ofOneWord: 20_000, ofSeveral: 30_000 }
+
+/** Matches in the samples that are read: twice as many as the database hands to the sort by title. */
+const maxSampledReads = 1_200
+
+/**
+ * A word in so few documents is a rare one. Where one of several words is rare, all documents with all words are
+ * candidates, so that lookups for short titles and for one word in the title would find nothing more.
+ */
+const maxRareReads = 1_000
 
 /**
  * The words that documents must have, however common they are. Another one that more than this share of many documents
@@ -41,7 +49,7 @@ const maxSamples = 4
 
 /** Documents with all words are looked for until there are as many as the last page shows: five pages of twenty. */
 const enough = { complete: 100, partial: 20 }
-const limits = { name: 30, complete: 200, partial: 100 }
+const limits = { name: 30, complete: 200, withRareWord: 600, partial: 100 }
 
 /** Slots that are left out or combined by turns: the rarest ones. More make too many combinations for one query. */
 const maxCombined = 6
@@ -130,6 +138,10 @@ const joinedWays = (
     return [all([termClause(figures, term), ...telling.map(({ anywhere }) => anywhere)])]
   })
 
+/** True for several words of which one is in few documents. */
+const hasRareWord = (wanted: ReadonlyArray<Wanted>): boolean =>
+  wanted.length > 1 && wanted.some(({ anywhere }) => anywhere.reads <= maxRareReads)
+
 /** The lookups that find documents with every required slot, or with all but very common words. */
 const completeLookups = (
   query: QueryTerms,
@@ -140,10 +152,12 @@ const completeLookups = (
   const anywhere = slots.map((slot) => slot.anywhere)
   const titles = slots.map(({ inTitle }) => inTitle)
   const joined = joinedWays(query, wanted, figures)
+  const together = joined.length === 0 || joined.length > maxPairs ? [] : [any(joined)]
+  if (hasRareWord(wanted)) return [all(titles), ...together, all(anywhere)]
   return [
     all(slots.map(({ inShortTitle }) => inShortTitle)),
     all(titles),
-    ...(joined.length === 0 || joined.length > maxPairs ? [] : [any(joined)]),
+    ...together,
     ...(slots.length < 2 ? [] : [all([any(titles.slice(0, 2)), ...anywhere])]),
     all(anywhere)
   ]
@@ -191,9 +205,9 @@ const sampled = ({ isNarrow, query, reads }: Clause): string => {
 }
 
 /**
- * The lookups of a query, the most exact first: documents of its name, all words in short titles, all words in titles, all words with a rare one in
- * the title, all words, most of them, some of them. Each reads a bounded part of the index: the rarest of the words that
- * must be there bounds it.
+ * The lookups of a query, the most exact first: documents of its name, all words in short titles, all words in titles,
+ * all words with a rare one in the title, all words, most of them, some of them. Each reads a bounded part of the index:
+ * the rarest of the words that must be there bounds it.
  */
 export const lookupsOf = (query: QueryTerms, figures: WordFigures): ReadonlyArray<Lookup> => {
   const wanted = wantedOf(query, figures)
@@ -201,19 +215,20 @@ export const lookupsOf = (query: QueryTerms, figures: WordFigures): ReadonlyArra
   if (wanted.length === 0) return []
   const isWhole = lookedFor(wanted, figures).length === wanted.length
   const exclusions = query.excluded.map((term) => ` & !${lexeme(term)}`).join("")
+  const complete = hasRareWord(wanted) ? "withRareWord" : "complete"
   const lookup =
-    (kind: "name" | "complete" | "partial") =>
+    (kind: "name" | "complete" | "withRareWord" | "partial") =>
     (clause: Clause): Lookup => ({
       query: `${sampled(clause)}${exclusions}`,
       limit: limits[kind],
       enough: kind === "partial" ? enough.partial : enough.complete,
-      complete: kind === "complete" && isWhole
+      complete: kind === complete && isWhole
     })
   const lookups = [
     ...query.names
       .map((name) => any([termClause(figures, `^${name}`), termClause(figures, `/${name}`)]))
       .map(lookup("name")),
-    ...completeLookups(query, wanted, figures).map(lookup("complete")),
+    ...completeLookups(query, wanted, figures).map(lookup(complete)),
     // A phrase is looked for in every document that a lookup finds, so that there are few lookups for it.
     ...(query.phrases.length > 0 ? [] : partialLookups(wanted, requiredSlots).map(lookup("partial")))
   ]

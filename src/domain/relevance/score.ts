@@ -1,4 +1,5 @@
 import { minCoverage } from "./candidates.ts"
+import { OccurrenceCounter } from "./occurrences.ts"
 import type { QueryTerms } from "./QueryTerms.ts"
 import { rarity, slotWorth, type WordFigures } from "./WordFigures.ts"
 
@@ -21,14 +22,6 @@ export interface Scored {
   /** True where a required slot stands in the description, from which the snippet is then taken. */
   readonly inDescription: boolean
 }
-
-/** BM25F: what a word counts in each field, how long the field usually is, and how much its length matters. */
-const fields = [
-  { name: "title", weight: 4, words: 6, lengthMatters: 0.55 },
-  { name: "url", weight: 1, words: 8, lengthMatters: 0.3 },
-  { name: "description", weight: 1.2, words: 30, lengthMatters: 0.5 },
-  { name: "content", weight: 0.6, words: 300, lengthMatters: 0.6 }
-] as const
 
 /** The second and third occurrence of a word count less: the smaller this is, the sooner. */
 const saturation = 1.2
@@ -69,15 +62,20 @@ interface Unit {
   readonly alternatives: QueryTerms["slots"][number]["alternatives"]
 }
 
-const unitsOf = (query: QueryTerms, figures: WordFigures): ReadonlyArray<Unit> => {
-  const slots = query.slots.map(
+/** Names as the query writes them, and its neighbours written together. */
+const joinedTerms = ({ compounds, pairs }: QueryTerms): ReadonlyArray<string> => [
+  ...new Set([...compounds, ...pairs.flatMap(({ term }) => (term === undefined ? [] : [term]))])
+]
+
+/** The slots of a query, then its joined terms. */
+const unitsOf = (query: QueryTerms, joined: ReadonlyArray<string>, figures: WordFigures): ReadonlyArray<Unit> => [
+  ...query.slots.map(
     (slot): Unit => ({
       ...slot,
       worth: slotWorth(figures, slot) * (slot.required ? 1 : weights.filler)
     })
-  )
-  const joined = new Set([...query.compounds, ...query.pairs.flatMap(({ term }) => (term === undefined ? [] : [term]))])
-  const compounds = [...joined].map(
+  ),
+  ...joined.map(
     (term): Unit => ({
       alternatives: [{ term, weight: 1, prefix: false }],
       required: false,
@@ -87,96 +85,29 @@ const unitsOf = (query: QueryTerms, figures: WordFigures): ReadonlyArray<Unit> =
         (query.compounds.includes(term) ? 1 : weights.writtenTogether)
     })
   )
-  return [...slots, ...compounds]
-}
+]
 
-/** The units that each term counts for, and the prefixes that any term may begin with. */
-const indexUnits = (units: ReadonlyArray<Unit>) => {
-  const exact = new Map<string, Array<{ readonly unit: number; readonly weight: number }>>()
-  const prefixes: Array<{ readonly unit: number; readonly weight: number; readonly term: string }> = []
-  for (const [unit, { alternatives }] of units.entries()) {
-    for (const { prefix, term, weight } of alternatives) {
-      if (prefix) prefixes.push({ unit, weight, term })
-      const others = exact.get(term)
-      if (others === undefined) exact.set(term, [{ unit, weight }])
-      else others.push({ unit, weight })
-    }
-  }
-  return (term: string) =>
-    exact.get(term) ?? (prefixes.length === 0 ? [] : prefixes.filter((prefix) => term.startsWith(prefix.term)))
-}
-
-/** The places at which the units of a query stand in a document. */
-interface Occurrences {
-  /** Of each unit, over all fields: how often, by the weight of field and alternative. */
-  readonly frequency: Float64Array
-  readonly inTitle: ReadonlySet<number>
-  readonly inDescription: ReadonlySet<number>
-  readonly titleWords: number
-  readonly matchedTitleWords: number
-  /** For each pair of the query: 0, or the greatest weight of a place where both stand side by side. */
-  readonly nearness: Float64Array
-}
-
-const count = (
-  lines: ReadonlyArray<string>,
-  unitsOfTerm: ReturnType<typeof indexUnits>,
-  units: number,
-  pairs: QueryTerms["pairs"]
-): Occurrences => {
-  const frequency = new Float64Array(units)
-  const nearness = new Float64Array(pairs.length)
-  const found = fields.map(() => new Set<number>())
-  let titleWords = 0
-  let matchedTitleWords = 0
-  for (const [index, { lengthMatters, weight: fieldWeight, words }] of fields.entries()) {
-    const terms = (lines[index + 1] ?? "").split(" ").filter((term) => term !== "")
-    const scale = fieldWeight / (1 - lengthMatters + (lengthMatters * terms.length) / words)
-    const near = index === 0 ? weights.nearInTitle : weights.nearElsewhere
-    let before: ReadonlyArray<{ readonly unit: number }> = []
-    let matched = 0
-    for (const term of terms) {
-      const hits = unitsOfTerm(term)
-      let isNew = false
-      for (const { unit, weight } of hits) {
-        if (index === 0 && found[0]?.has(unit)) continue
-        isNew = true
-        frequency[unit] = (frequency[unit] ?? 0) + weight * scale
-        found[index]?.add(unit)
-      }
-      if (isNew) matched++
-      if (hits.length > 0 && before.length > 0) {
-        for (const [position, { left, right }] of pairs.entries()) {
-          if ((nearness[position] ?? 0) >= near || !before.some(({ unit }) => unit === left)) continue
-          if (hits.some(({ unit }) => unit === right)) nearness[position] = near
-        }
-      }
-      before = hits
-    }
-    if (index === 0) {
-      titleWords = terms.length
-      matchedTitleWords = matched
-    }
-  }
-  return {
-    frequency,
-    inTitle: found[0] ?? new Set(),
-    inDescription: found[2] ?? new Set(),
-    titleWords,
-    matchedTitleWords,
-    nearness
-  }
+const counterOf = (units: ReadonlyArray<Unit>, pairs: QueryTerms["pairs"]): OccurrenceCounter => {
+  const sought = units.flatMap(({ alternatives }, unit) =>
+    alternatives.map((alternative) => ({ ...alternative, unit }))
+  )
+  const neighbours = { pairs, inTitle: weights.nearInTitle, elsewhere: weights.nearElsewhere }
+  return new OccurrenceCounter(sought, units.length, neighbours)
 }
 
 /** True where the query writes words apart that the title writes together. */
 const isTitleTogether = ({ compounds, pairs }: QueryTerms, title: string): boolean =>
   compounds.length === 0 && pairs.some(({ term }) => term !== undefined && title.includes(` ${term} `))
 
-/** The worth of a query that is the name of the document, whose first two lines of terms are these. */
-const nameWorth = (query: QueryTerms, line: string, title: string): number => {
-  const has = (mark: string) => query.names.some((name) => line.includes(` ${mark}${name} `))
-  const worth = (has("^") ? weights.titleName : 0) + (has("/") ? weights.addressName : 0)
-  return worth > 0 && isTitleTogether(query, title) ? worth * weights.nameTogether : worth
+/** Of the terms of a document, the worth of its names for a query that is one of them. */
+const nameWorthOf = (query: QueryTerms): ((terms: string) => number) => {
+  const [titles = [], addresses = []] = ["^", "/"].map((mark) => query.names.map((name) => ` ${mark}${name} `))
+  return (terms) => {
+    const line = terms.slice(0, Math.max(0, terms.indexOf("\n")))
+    const has = (names: ReadonlyArray<string>) => names.some((name) => line.includes(name))
+    const worth = (has(titles) ? weights.titleName : 0) + (has(addresses) ? weights.addressName : 0)
+    return worth > 0 && isTitleTogether(query, terms.split("\n", 2)[1] ?? "") ? worth * weights.nameTogether : worth
+  }
 }
 
 /** An address without a slash at its end, a query or a fragment. */
@@ -223,17 +154,18 @@ export const rankCandidates = (
   candidates: Iterable<Candidate>,
   language: string
 ): ReadonlyArray<Scored> => {
-  const units = unitsOf(query, figures)
-  const unitsOfTerm = indexUnits(units)
+  const joined = joinedTerms(query)
+  const units = unitsOf(query, joined, figures)
+  const counter = counterOf(units, query.pairs)
+  const nameWorth = nameWorthOf(query)
   const required = units.flatMap((unit, index) => (unit.required ? [{ index, worth: unit.worth }] : []))
   const total = required.reduce((sum, { worth }) => sum + worth, 0)
   const least = minCoverage(required.length)
   const judged: Array<Judged> = []
   for (const candidate of candidates) {
-    const lines = candidate.terms.split("\n")
-    const occurrences = count(lines, unitsOfTerm, units.length, query.pairs)
-    const { frequency } = occurrences
-    fillJoined(frequency, query)
+    const occurrences = counter.read(candidate.terms)
+    const { frequency, matchedTitleWords, titleWords } = occurrences
+    fillJoined(frequency, query, joined)
     const has = (index: number) => candidate.complete || (frequency[index] ?? 0) > 0
     const covered = required.reduce((sum, { index, worth }) => sum + (has(index) ? worth : 0), 0)
     const coverage = total === 0 ? 1 : covered / total
@@ -246,20 +178,18 @@ export const rankCandidates = (
     for (const [position, { left, right }] of query.pairs.entries()) {
       score += (occurrences.nearness[position] ?? 0) * Math.min(units[left]?.worth ?? 0, units[right]?.worth ?? 0)
     }
-    const { matchedTitleWords, titleWords } = occurrences
     score += total * weights.titleShare * (titleWords === 0 ? 0 : matchedTitleWords / titleWords)
-    const named = nameWorth(query, lines[0] ?? "", lines[1] ?? "")
+    const named = nameWorth(candidate.terms)
     score += Math.max(total, weights.leastNameRarity) * named
     score *= coverage ** 2 * languageFactor(candidate.language, language)
-    const inDescription = required.some(({ index }) => occurrences.inDescription.has(index))
+    const inDescription = required.some(({ index }) => occurrences.inDescription[index] === 1)
     judged.push({ candidate, score, coverage, inDescription, isNamed: named > 0 })
   }
   return liftAbove(judged).toSorted(bestFirst)
 }
 
 /** A document that writes two words of the query together has both of them. */
-const fillJoined = (frequency: Float64Array, { compounds, pairs, slots }: QueryTerms): void => {
-  const joined = [...new Set([...compounds, ...pairs.flatMap(({ term }) => (term === undefined ? [] : [term]))])]
+const fillJoined = (frequency: Float64Array, { pairs, slots }: QueryTerms, joined: ReadonlyArray<string>): void => {
   for (const { left, right, term } of pairs) {
     if (term === undefined) continue
     const times = frequency[slots.length + joined.indexOf(term)] ?? 0

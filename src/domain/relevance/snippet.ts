@@ -1,9 +1,12 @@
-import { wordsOf } from "./terms.ts"
+import { termsOf, wordsOf } from "./terms.ts"
 
 /** A snippet is about this long, in UTF-16 units. */
 const snippetUnits = 200
 
 const ellipsis = "…"
+
+/** Words of a token that are read. */
+const maxWordsOfToken = 4
 
 /** The whole words of a text with their places. */
 const tokenPattern = /\S+/g
@@ -14,20 +17,35 @@ interface Token {
   readonly worth: number
 }
 
+/** The worth of a piece of text without spaces, such as `Promise.any()`: that of the most worthy of its terms. */
+export type WorthOfToken = (token: string) => number
+
+/**
+ * From the worth of terms. What a token is worth is remembered, because texts repeat their words and reading a word takes
+ * the most time: for the texts of one page of results, not longer.
+ */
+export const tokenWorth = (worthOf: (term: string) => number): WorthOfToken => {
+  const known = new Map<string, number>()
+  const read = (token: string) =>
+    termsOf(wordsOf(token, maxWordsOfToken)).reduce((most, term) => Math.max(most, worthOf(term)), 0)
+  return (token) => {
+    const before = known.get(token)
+    if (before !== undefined) return before
+    const worth = read(token)
+    known.set(token, worth)
+    return worth
+  }
+}
+
 /**
  * The piece of a text that has the most of the wanted terms, cut between words. A text that is short enough is answered
  * as it is.
  */
-export const snippetOf = (text: string, worthOf: (term: string) => number): string => {
+export const snippetOf = (text: string, worthOf: WorthOfToken): string => {
   if (text.length <= snippetUnits) return text
   const tokens = Array.from(text.matchAll(tokenPattern), (match): Token => {
-    const [word] = match
-    const terms = wordsOf(word, 4).flatMap(({ compounds, parts }) => [...parts, ...compounds])
-    return {
-      start: match.index,
-      end: match.index + word.length,
-      worth: terms.reduce((most, term) => Math.max(most, worthOf(term)), 0)
-    }
+    const [token] = match
+    return { start: match.index, end: match.index + token.length, worth: worthOf(token) }
   })
   const { from, to } = bestWindow(tokens)
   const first = tokens[from]

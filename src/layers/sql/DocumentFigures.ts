@@ -53,14 +53,12 @@ export const make = Effect.fnUntraced(function* (sql: SqlClient.SqlClient): Effe
       })
     )
   })
-  const refresh = Effect.gen(function* () {
-    // No autovacuum runs on the embedded database.
-    const analyze = Effect.andThen(
-      sql`select gin_clean_pending_list('indexed_documents_terms')`,
-      sql`analyze indexed_documents`
-    )
-    yield* unlimited(sql, analyze)
-    yield* renew
-  })
+  // No autovacuum runs on the embedded database.
+  const analyze = Effect.andThen(
+    sql`select gin_clean_pending_list('indexed_documents_terms')`,
+    sql`analyze indexed_documents`
+  )
+  // Reading them has no time limit either: a load that writes meanwhile may have the only connection.
+  const refresh = Effect.asVoid(unlimited(sql, Effect.andThen(analyze, renew)))
   return { current, refresh }
 })

@@ -3,9 +3,8 @@ import { SqlClient } from "effect/sql"
 import { type Lookup, lookupsOf } from "../../domain/relevance/candidates.ts"
 import { type QueryTerms, readQuery } from "../../domain/relevance/QueryTerms.ts"
 import { type Candidate, rankCandidates, type Scored } from "../../domain/relevance/score.ts"
-import { snippetOf } from "../../domain/relevance/snippet.ts"
+import { snippetOf, tokenWorth, type WorthOfToken } from "../../domain/relevance/snippet.ts"
 import { spreadHosts } from "../../domain/relevance/spread.ts"
-import { termsOf, wordsOf } from "../../domain/relevance/terms.ts"
 import { rarity, type WordFigures } from "../../domain/relevance/WordFigures.ts"
 import { widen } from "../../domain/relevance/widen.ts"
 import type { SearchRequest } from "../../domain/SearchRequest.ts"
@@ -15,9 +14,6 @@ import * as DocumentFigures from "./DocumentFigures.ts"
 import { load } from "./DocumentLoad.ts"
 import { rowsOf } from "./Rows.ts"
 import { unlimited } from "./StatementLimit.ts"
-
-/** Words of a snippet. */
-const snippetWords = 100
 
 /** Text of a document in which the snippet is looked for. */
 const maxSnippetSource = 20_000
@@ -100,14 +96,14 @@ const arrange = (ranked: ReadonlyArray<Scored>): ReadonlyArray<Scored> => {
   return [...spreadHosts(full, ({ candidate }) => candidate.url), ...ranked.filter(({ coverage }) => coverage < most)]
 }
 
-/** The worth of each term for a snippet. */
-const worthIn = (query: QueryTerms, known: WordFigures) => {
+/** The worth of each token for a snippet. */
+const worthIn = (query: QueryTerms, known: WordFigures): WorthOfToken => {
   const worth = new Map(
     query.slots.flatMap(({ alternatives, required }) =>
       alternatives.map(({ term }) => [term, rarity(known, known.count(term)) * (required ? 1 : 0.1)] as const)
     )
   )
-  return (term: string) => worth.get(term) ?? 0
+  return tokenWorth((term) => worth.get(term) ?? 0)
 }
 
 const search =
@@ -128,19 +124,18 @@ const search =
       return page.flatMap(({ candidate }) => {
         const row = byId.get(candidate.id)
         if (row === undefined) return []
-        const snippet = snippetOf(row.content === "" ? row.description : snippetSource(row, worth), worth)
-        return [{ url: row.url, title: row.title, snippet }]
+        return [{ url: row.url, title: row.title, snippet: snippetIn(row, worth) }]
       })
     }).pipe(Effect.orDie)
 
-/** The text of a document that has none of the words in its description, if its content has one. */
-const snippetSource = ({ content, description }: typeof Page.Type, worth: (term: string) => number): string => {
+/** A piece of the content, for a document that has none of the words in its description, if the content has one. */
+const snippetIn = ({ content, description }: typeof Page.Type, worth: WorthOfToken): string => {
+  if (content === "") return snippetOf(description, worth)
   const piece = snippetOf(content, worth)
-  return description === "" || hasWorth(piece, worth) ? content : description
+  return description === "" || hasWorth(piece, worth) ? piece : snippetOf(description, worth)
 }
 
-const hasWorth = (text: string, worth: (term: string) => number): boolean =>
-  termsOf(wordsOf(text, snippetWords)).some((term) => worth(term) > 0)
+const hasWorth = (text: string, worth: WorthOfToken): boolean => text.split(/\s+/).some((token) => worth(token) > 0)
 
 const stats = (sql: SqlClient.SqlClient): DocumentIndex["Service"]["stats"] =>
   Effect.map(

@@ -1,15 +1,18 @@
-import { Array as Arr, Effect, Ref, Schema, Stream } from "effect"
+import { Array as Arr, Effect, Ref, Schema, Semaphore, Stream } from "effect"
 import type { SqlClient } from "effect/sql"
-import { documentTerms } from "../../domain/relevance/DocumentTerms.ts"
+import { documentTerms, sampleOf } from "../../domain/relevance/DocumentTerms.ts"
 import { Target } from "../../domain/Target.ts"
 import type { Document, DocumentIndex } from "../../services/DocumentIndex.ts"
 import type { DocumentFigures } from "./DocumentFigures.ts"
 import { rowsOf } from "./Rows.ts"
 import { unlimited } from "./StatementLimit.ts"
 
-/** Documents that are written together, and the parts of them that are written at the same time. */
+/** Documents that are read together, and the writers that write them, each those of its own addresses. */
 const batchSize = 1_000
-const partsOfBatch = 2
+const writers = 2
+
+/** Batches that are written at the same time, so that no writer waits for another one's part of a batch. */
+const batchesInFlight = 2
 
 /** Documents that are read without a pause. The answers of the database wait meanwhile. */
 const readWithoutPause = 10
@@ -81,22 +84,41 @@ const write = Effect.fnUntraced(function* (
       is distinct from (excluded.title, excluded.description, excluded.content, excluded.language, excluded.terms)`
 })
 
-/**
- * Writes the parts of a batch at the same time, each in a transaction of its own. The last statement of a load waits for
- * the disk, and all that were written before are on it then. A write has no time limit: now and then it empties the
- * index's list of waiting documents, which takes long on a slow disk.
- */
-const writeParts = (sql: SqlClient.SqlClient, rows: ReadonlyArray<Row>, target: Target | undefined) =>
-  Effect.forEach(
-    Arr.chunksOf(rows, Math.ceil(batchSize / partsOfBatch)),
-    (part) => unlimited(sql, Effect.andThen(sql`set local synchronous_commit = off`, write(sql, part, target))),
-    { concurrency: partsOfBatch, discard: true }
-  )
-
-const remember = (sql: SqlClient.SqlClient, load: string, addresses: ReadonlyArray<string>) => sql`
+const remember = (sql: SqlClient.SqlClient, load: string, rows: ReadonlyArray<Row>) => sql`
   insert into document_loads (load, address)
-  select ${load}::uuid, md5(url)::uuid from unnest(${addresses}::text[]) as url
+  select ${load}::uuid, md5(url)::uuid from unnest(${rows.map(({ url }) => url)}::text[]) as url
   on conflict do nothing`
+
+/** The rows of each writer. */
+const partsOf = (rows: ReadonlyArray<Row>): ReadonlyArray<ReadonlyArray<Row>> => {
+  const parts: ReadonlyArray<Array<Row>> = Array.from({ length: writers }, () => [])
+  for (const row of rows) parts[sampleOf(row.url) % writers]?.push(row)
+  return parts
+}
+
+/**
+ * Writes the parts of a batch, each in a transaction of its own. An address has always the same writer, which writes one
+ * part after the other: so the last document of an address stays, and no two transactions wait for each other. The last
+ * statement of a load waits for the disk, and all that were written before are on it then. A write has no time limit: now
+ * and then it empties the index's list of waiting documents, which takes long on a slow disk.
+ */
+const makeWriters = Effect.map(
+  Effect.all(Array.from({ length: writers }, () => Semaphore.make(1))),
+  (turns) =>
+    (sql: SqlClient.SqlClient, rows: ReadonlyArray<Row>, target: Target | undefined, load: string | undefined) => {
+      const writePart = (part: ReadonlyArray<Row>) =>
+        Effect.gen(function* () {
+          yield* sql`set local synchronous_commit = off`
+          yield* write(sql, part, target)
+          if (load !== undefined) yield* remember(sql, load, part)
+        })
+      return Effect.forEach(
+        Arr.zip(turns, partsOf(rows)),
+        ([turn, part]) => turn.withPermits(1)(unlimited(sql, writePart(part))),
+        { concurrency: writers, discard: true }
+      )
+    }
+)
 
 const removeOthers = (sql: SqlClient.SqlClient, load: string, target: Target | undefined) =>
   Effect.map(
@@ -169,32 +191,26 @@ export const load =
     Effect.scoped(
       Effect.gen(function* () {
         const id = replace ? yield* Effect.orDie(loadId(sql)) : undefined
-        const nextFigures = yield* Ref.make(firstFigures)
-        const writeBatch = Effect.fnUntraced(function* (rows: ReadonlyArray<Row>, writtenBefore: number) {
-          yield* writeParts(sql, rows, target)
-          if (id !== undefined)
-            yield* remember(
-              sql,
-              id,
-              rows.map(({ url }) => url)
-            )
-          const written = writtenBefore + rows.length
-          if (written >= (yield* Ref.get(nextFigures))) {
-            yield* figures.refresh
-            yield* Ref.update(nextFigures, (count) => count * figuresGrowth)
-          }
-          return written
+        const writeRows = yield* makeWriters
+        const state = yield* Ref.make({ written: 0, nextFigures: firstFigures })
+        const writeBatch = Effect.fnUntraced(function* (rows: ReadonlyArray<Row>) {
+          yield* writeRows(sql, rows, target, id)
+          const isDue = yield* Ref.modify(state, ({ nextFigures, written: before }) => {
+            const written = before + rows.length
+            const isDue = written >= nextFigures
+            return [isDue, { written, nextFigures: isDue ? nextFigures * figuresGrowth : nextFigures }]
+          })
+          if (isDue) yield* figures.refresh
         }, Effect.orDie)
-        const written = yield* documents.pipe(
+        yield* documents.pipe(
           Stream.grouped(batchSize),
           Stream.mapEffect(toRows),
           // The terms of the next documents are made while the database writes.
           Stream.buffer({ capacity: 1 }),
-          Stream.runFoldEffect(
-            () => 0,
-            (sum, batch) => writeBatch(batch, sum)
-          )
+          Stream.mapEffect(writeBatch, { concurrency: batchesInFlight }),
+          Stream.runDrain
         )
+        const { written } = yield* Ref.get(state)
         const removed = id === undefined ? 0 : yield* Effect.orDie(removeOthers(sql, id, target))
         yield* Effect.orDie(figures.refresh)
         return { written, removed }

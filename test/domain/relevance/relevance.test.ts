@@ -2,12 +2,13 @@ import { assert, describe, it } from "@effect/vitest"
 import * as fc from "fast-check"
 import { lookupsOf } from "../../../src/domain/relevance/candidates.ts"
 import { documentTerms, type Indexed, samples } from "../../../src/domain/relevance/DocumentTerms.ts"
+import { OccurrenceCounter } from "../../../src/domain/relevance/occurrences.ts"
 import { readQuery } from "../../../src/domain/relevance/QueryTerms.ts"
 import { rankCandidates } from "../../../src/domain/relevance/score.ts"
-import { snippetOf } from "../../../src/domain/relevance/snippet.ts"
+import { snippetOf, tokenWorth } from "../../../src/domain/relevance/snippet.ts"
 import { spreadHosts } from "../../../src/domain/relevance/spread.ts"
 import { termsOf, wordsOf } from "../../../src/domain/relevance/terms.ts"
-import { wordFigures } from "../../../src/domain/relevance/WordFigures.ts"
+import { type WordFigures, wordFigures } from "../../../src/domain/relevance/WordFigures.ts"
 import { mistakesBetween, widen } from "../../../src/domain/relevance/widen.ts"
 
 const anyText = fc.string({
@@ -159,13 +160,26 @@ describe("queries", () => {
   it("read samples of the documents where every word is common", () => {
     const common = wordFigures(1_000_000, ["websocket", "=websocket"], [0.5, 0.1])
     const [, , inTitle] = lookupsOf(readQuery("websocket"), common)
-    assert.strictEqual(inTitle?.query, "('=websocket' & ('%0' | '%1' | '%2' | '%3'))")
+    assert.strictEqual(inTitle?.query, "('=websocket' & ('%0' | '%1' | '%2'))")
   })
 
+  const marks = (query: string, figures: WordFigures) =>
+    lookupsOf(readQuery(query), figures).map((lookup) => lookup.query.match(/[~=]\w+/g)?.sort() ?? [])
+
   it("look in short titles before all titles", () => {
-    const [, first, second] = lookupsOf(readQuery("websocket server"), figures)
-    assert.sameMembers(first?.query.match(/[~=]\w+/g) ?? [], ["~websocket", "~server"])
-    assert.sameMembers(second?.query.match(/[~=]\w+/g) ?? [], ["=websocket", "=server"])
+    const common = wordFigures(1_000_000, ["websocket", "server"], [0.01, 0.01])
+    const [, first, second] = marks("websocket server", common)
+    assert.deepStrictEqual(first, ["~server", "~websocket"])
+    assert.deepStrictEqual(second, ["=server", "=websocket"])
+  })
+
+  it("read all documents with several words of which one is rare, and of the titles alone those with all words", () => {
+    const rare = wordFigures(1_000_000, ["websocket", "server"], [0.0005, 0.01])
+    assert.deepStrictEqual(marks("websocket server", rare), [[], ["=server", "=websocket"], [], [], ["=websocket"], []])
+    const whole = lookupsOf(readQuery("websocket server"), rare).find(
+      ({ query }) => query === "('websocket' & 'server')"
+    )
+    assert.strictEqual(whole?.limit, 600)
   })
 
   it("do not look for a word that most documents have where there are two others, and leave it to the ranking", () => {
@@ -179,6 +193,55 @@ describe("queries", () => {
     )
     const few = wordFigures(10_000, ["page", "websocket", "server"], [0.5, 0.001, 0.01])
     assert.isTrue(lookupsOf(readQuery("websocket server page"), few).some(({ complete }) => complete))
+  })
+})
+
+describe("the places of a query's words in a document", () => {
+  const sought = [
+    { term: "a", unit: 0, weight: 1, prefix: false },
+    { term: "ab", unit: 1, weight: 1, prefix: false },
+    { term: "a", unit: 2, weight: 1, prefix: false },
+    { term: "b", unit: 3, weight: 0.6, prefix: true }
+  ]
+  const unitsOf = (term: string) => {
+    const exact = sought.filter((each) => each.term === term)
+    return (exact.length > 0 ? exact : sought.filter((each) => each.prefix && term.startsWith(each.term))).map(
+      ({ unit }) => unit
+    )
+  }
+  const pairs = [
+    { left: 0, right: 1 },
+    { left: 3, right: 0 }
+  ]
+  const field = fc.array(fc.string({ unit: fc.constantFrom(..."abc"), minLength: 1, maxLength: 3 }), { maxLength: 6 })
+
+  it("are found as by comparing each term with each, and nothing is left of the document before", () => {
+    const counter = new OccurrenceCounter(sought, 4, { pairs, inTitle: 0.5, elsewhere: 0.25 })
+    fc.assert(
+      fc.property(field, field, field, field, (...fields) => {
+        const found = counter.read([" ^a =b ", ...fields.map((terms) => ` ${terms.join(" ")} `)].join("\n"))
+        const [title, , description] = fields
+        const has = (terms: ReadonlyArray<string>, unit: number) => terms.some((term) => unitsOf(term).includes(unit))
+        for (const { unit } of sought) {
+          assert.strictEqual((found.frequency[unit] ?? 0) > 0, has(fields.flat(), unit))
+          assert.strictEqual(found.inDescription[unit] === 1, has(description, unit))
+        }
+        assert.strictEqual(found.titleWords, title.length)
+        const inTitle = new Set(title.filter((term) => unitsOf(term).length > 0).map((term) => unitsOf(term).join()))
+        assert.strictEqual(found.matchedTitleWords, inTitle.size)
+        for (const [index, { left, right }] of pairs.entries()) {
+          const isNear = (terms: ReadonlyArray<string>) =>
+            terms.some((term, at) => unitsOf(term).includes(left) && unitsOf(terms[at + 1] ?? "").includes(right))
+          assert.strictEqual(found.nearness[index], isNear(title) ? 0.5 : fields.some(isNear) ? 0.25 : 0)
+        }
+      })
+    )
+  })
+
+  it("are none in a text that was cut within its first line", () => {
+    const counter = new OccurrenceCounter(sought, 4, { pairs, inTitle: 0.5, elsewhere: 0.25 })
+    const { frequency, titleWords } = counter.read(" a ab b")
+    assert.deepStrictEqual([...frequency, titleWords], [0, 0, 0, 0, 0])
   })
 })
 
@@ -286,7 +349,7 @@ describe("words that no document has", () => {
 })
 
 describe("snippets", () => {
-  const worth = (wanted: string) => (term: string) => (term === wanted ? 1 : 0)
+  const worth = (wanted: string) => tokenWorth((term) => (term === wanted ? 1 : 0))
 
   it("are the piece with the wanted words, of whole words", () => {
     const text = `${"before ".repeat(60)}needle${" after".repeat(60)}`
