@@ -22,7 +22,7 @@ RUN mkdir -p /empty node_modules/.cache/quarry && chown 10001:10001 node_modules
 USER 10001:10001
 RUN node_modules/.bin/node scripts/warmCompiledCode.ts
 USER 0:0
-RUN chmod -R a+rX node_modules/.cache && rm -r scripts
+RUN chown -R 0:0 node_modules/.cache && chmod -R a+rX node_modules/.cache && rm -r scripts
 
 FROM ${BASE}
 WORKDIR /quarry
