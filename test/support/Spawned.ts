@@ -33,7 +33,9 @@ export const spawned = (
 ) =>
   Effect.acquireRelease(
     Effect.sync(() => {
-      const command = [process.execPath, file, ...args]
+      // Without a faster compilation of the embedded database in the background: it takes a third of the CPU of a start, and
+      // these processes live for seconds.
+      const command = [process.execPath, "--liftoff-only", file, ...args]
       const [program = "", ...rest] =
         maxFiles === undefined ? command : ["sh", "-c", `ulimit -n ${maxFiles}; exec "$@"`, "sh", ...command]
       const child = spawn(program, rest, {
