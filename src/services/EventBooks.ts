@@ -89,7 +89,7 @@ export interface Attempt {
 /** The outcome of an attempt. `lost`: its lease had ended, and somebody else has the delivery. */
 export type AttemptEnd = "delivered" | "postponed" | "given_up" | "disabled" | "lost"
 
-/** What became of secrets that were to be encrypted anew. */
+/** The result of one look at secrets that are to be encrypted anew. */
 export interface Resealed {
   readonly renewed: number
   /** Secrets that cannot be read, of all endpoints; undefined until all have been looked at. */
