@@ -15,7 +15,14 @@ COPY LICENSE openapi.json ./
 COPY bin bin
 COPY data data
 COPY src src
-RUN mkdir /empty
+COPY scripts/warmCompiledCode.ts scripts/
+# The code as Node compiles it, which takes a third off each start. It is made as the user who runs it, and nobody writes it
+# later: the file system may be read-only, and code must not come from a folder that the service can write.
+RUN mkdir -p /empty node_modules/.cache/quarry && chown 10001:10001 node_modules/.cache/quarry
+USER 10001:10001
+RUN node_modules/.bin/node scripts/warmCompiledCode.ts
+USER 0:0
+RUN chown -R 0:0 node_modules/.cache && chmod -R a+rX node_modules/.cache && rm -r scripts
 
 FROM ${BASE}
 WORKDIR /quarry

@@ -1,5 +1,3 @@
-import { tmpdir } from "node:os"
-import { join } from "node:path"
 import { defineConfig } from "vitest/config"
 import LongestFirst from "./test/support/LongestFirst.ts"
 
@@ -15,7 +13,7 @@ export default defineConfig({
     maxWorkers: 3,
     sequence: { sequencer: LongestFirst },
     // The processes that tests start share their compiled code, which halves the time of a start.
-    env: { NODE_COMPILE_CACHE: join(tmpdir(), "quarry-compile-cache") },
+    env: { NODE_COMPILE_CACHE: `${import.meta.dirname}/node_modules/.cache/quarry-tests` },
     // Some tests kill, freeze and time real servers, and other work on the machine can slow it by a factor of four. What is
     // broken is broken again; locally nothing is tried twice, so that nobody gets used to it.
     retry: process.env.CI === "true" ? 2 : 0,

@@ -61,7 +61,8 @@ const provider = Effect.gen(function* () {
   const settings = polarSettings(config, origin)
   if (settings === undefined) return undefined
   const { address, ...options } = settings
-  const { layer, servers } = yield* Effect.promise(() => import("../layers/billing/Polar.ts"))
+  const { layer } = yield* Effect.promise(() => import("../layers/billing/Polar.ts"))
+  const { servers } = yield* Effect.promise(() => import("../layers/billing/PolarClient.ts"))
   return layer({ ...options, baseUrl: address ?? servers[config.polarServer] })
 }).pipe(Effect.provide(DeploymentOfSettings.layer))
 

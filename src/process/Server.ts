@@ -5,6 +5,7 @@ import * as ProcessMetrics from "../layers/telemetry/ProcessMetrics.ts"
 import { ProviderStates } from "../services/ProviderStates.ts"
 import { Readiness } from "../services/Readiness.ts"
 import { AppConfig } from "../settings/Settings.ts"
+import { keepCompiledCode } from "./compiledCode.ts"
 import * as EmbeddedStore from "./EmbeddedStore.ts"
 import { announce, FirstStart } from "./FirstStart.ts"
 import * as Listener from "./Listener.ts"
@@ -36,7 +37,7 @@ const signals = Layer.unwrap(
  * One process that serves. Layers that are lower start earlier and end later: the private listener reports the start and
  * drain of the public one.
  */
-export const layer = Layer.effectDiscard(Own.isFirst ? announce : Effect.void).pipe(
+export const layer = Layer.effectDiscard(Effect.andThen(Own.isFirst ? announce : Effect.void, keepCompiledCode)).pipe(
   Layer.provide(listener),
   Layer.provide(FirstStart.layer),
   Layer.provide(SignIn.people),

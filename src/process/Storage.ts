@@ -10,7 +10,6 @@ import * as KeyringsSql from "../layers/sql/KeyringsSql.ts"
 import * as KeyStoreSql from "../layers/sql/KeyStoreSql.ts"
 import * as LedgerSql from "../layers/sql/LedgerSql.ts"
 import * as Migrations from "../layers/sql/Migrations.ts"
-import * as Pglite from "../layers/sql/Pglite.ts"
 import * as Postgres from "../layers/sql/Postgres.ts"
 import * as QueryLogSql from "../layers/sql/QueryLogSql.ts"
 import * as SecretRotationSql from "../layers/sql/SecretRotationSql.ts"
@@ -34,6 +33,7 @@ export const database = Layer.unwrap(
       })
     }
     yield* Secrets
+    const Pglite = yield* Effect.promise(() => import("../layers/sql/Pglite.ts"))
     return Pglite.layer({ dataDir: dataDir === "memory:" ? undefined : dataDir })
   })
 ).pipe(Layer.provideMerge(Secrets.layer))

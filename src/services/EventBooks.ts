@@ -51,7 +51,8 @@ export type Receiver =
       readonly secrets: ReadonlyArray<Redacted.Redacted>
       readonly isFailing: boolean
     }
-  | { readonly _tag: "email"; readonly address: string }
+  /** Without an address: nobody has confirmed the one that the account's person gave. */
+  | { readonly _tag: "email"; readonly address: string | undefined }
 
 /** A delivery that nobody else works on until its lease ends. */
 export interface TakenDelivery {
@@ -87,6 +88,13 @@ export interface Attempt {
 
 /** The outcome of an attempt. `lost`: its lease had ended, and somebody else has the delivery. */
 export type AttemptEnd = "delivered" | "postponed" | "given_up" | "disabled" | "lost"
+
+/** The result of one look at secrets that are to be encrypted anew. */
+export interface Resealed {
+  readonly renewed: number
+  /** Secrets that cannot be read, of all endpoints; undefined until all have been looked at. */
+  readonly unreadable: number | undefined
+}
 
 /** The events of accounts, their endpoints, and the deliveries that are due (R53). */
 export class EventBooks extends Context.Service<
@@ -135,8 +143,8 @@ export class EventBooks extends Context.Service<
     readonly addExpiring: (withinMs: number) => Effect.Effect<void>
     /** Deletes events that are older, and answers how many. */
     readonly prune: (ageMs: number) => Effect.Effect<number>
-    /** Encrypts secrets anew whose AUTH_SECRET a rotation replaces, and answers how many. */
-    readonly resealSecrets: (limit: number) => Effect.Effect<number>
+    /** Encrypts secrets anew whose AUTH_SECRET a rotation replaces. Each call looks at the next ones. */
+    readonly resealSecrets: (limit: number) => Effect.Effect<Resealed>
     readonly figures: Effect.Effect<{
       /** Age of the oldest event that has a receiver left. */
       readonly oldestMs: number

@@ -11,6 +11,8 @@ import { WebhookClient } from "./WebhookClient.ts"
 
 /** A turn finds what is due by one small statement. */
 const defaultTurnInterval = Duration.seconds(1)
+/** The time to the next turn after one that found something: an endpoint gets a few deliveries in each. */
+const busyTurnInterval = Duration.millis(50)
 const defaultUpkeepInterval = Duration.seconds(15)
 const pruneInterval = Duration.hours(1)
 
@@ -47,6 +49,8 @@ interface Failure {
   readonly httpStatus?: number
   readonly retryAfterMs?: number
   readonly isGone?: boolean
+  /** True where another attempt would end the same. */
+  readonly isFinal?: boolean
 }
 
 type Outcome = { readonly httpStatus: number | undefined } | Failure
@@ -79,13 +83,17 @@ const post = Effect.fnUntraced(function* (
   )
 })
 
-const email = ({ emails }: Deps, { event, receiver }: TakenDelivery): Effect.Effect<Outcome> =>
-  receiver._tag === "email"
-    ? emails.send(receiver.address, event).pipe(
-        Effect.as({ httpStatus: undefined }),
-        Effect.catchTag("EmailNotSent", ({ reason }) => Effect.succeed({ error: reason }))
-      )
-    : Effect.die(new Error("an endpoint gets no email"))
+/** The address may be somebody else's until its owner has confirmed it, and this email has a name and a link of ours. */
+const unconfirmed: Failure = { error: "the account's address is not confirmed", isFinal: true }
+
+const email = ({ emails }: Deps, { event, receiver }: TakenDelivery): Effect.Effect<Outcome> => {
+  if (receiver._tag !== "email") return Effect.die(new Error("an endpoint gets no email"))
+  if (receiver.address === undefined) return Effect.succeed(unconfirmed)
+  return emails.send(receiver.address, event).pipe(
+    Effect.as({ httpStatus: undefined }),
+    Effect.catchTag("EmailNotSent", ({ reason }) => Effect.succeed({ error: reason }))
+  )
+}
 
 const late: Failure = { error: "the attempt took too long" }
 const broken: Failure = { error: "the attempt broke off on our side" }
@@ -109,7 +117,7 @@ const deliver = Effect.fn("EventWork.deliver")(function* (deps: Deps, taken: Tak
           httpStatus: outcome.httpStatus,
           failure: {
             error: outcome.error,
-            waitMs: waitAfter(taken.attempts, random, outcome.retryAfterMs),
+            waitMs: outcome.isFinal ? undefined : waitAfter(taken.attempts, random, outcome.retryAfterMs),
             isGone: outcome.isGone ?? false
           }
         }
@@ -146,9 +154,10 @@ const makeTurn = Effect.fnUntraced(function* (deps: Deps) {
     )
   }
   return Effect.gen(function* () {
-    if (room.working <= 0 && room.failing <= 0) return
+    if (room.working <= 0 && room.failing <= 0) return 0
     const taken = yield* deps.books.take({ ...room, perEndpoint: maxPerEndpoint }, leaseMs)
     yield* Effect.forEach(taken, attempt, { discard: true })
+    return taken.length
   })
 })
 
@@ -156,8 +165,33 @@ const makeTurn = Effect.fnUntraced(function* (deps: Deps) {
 const watched = <A, E, R>(work: Effect.Effect<A, E, R>, failed: string) =>
   Effect.catchCause(Effect.asVoid(work), (cause) => Effect.logWarning(failed, cause))
 
+/** Takes turns for ever: soon again while there is something to deliver. */
+const takeTurns = Effect.fnUntraced(function* (turn: Effect.Effect<number>, interval: Duration.Duration) {
+  const watchedTurn = Effect.catchCause(turn, (cause) =>
+    Effect.as(Effect.logWarning("Deliveries of events could not be read.", cause), 0)
+  )
+  while (true) {
+    const taken = yield* watchedTurn
+    yield* Effect.sleep(taken > 0 ? Duration.min(busyTurnInterval, interval) : interval)
+  }
+})
+
 const repeatedly = <R>(work: Effect.Effect<void, never, R>, interval: Duration.Duration) =>
   Effect.forkScoped(Effect.repeat(work, Schedule.spaced(interval)))
+
+/** Encrypts secrets anew during a rotation, and says once how many cannot be read. */
+const makeReseal = ({ books }: Deps) => {
+  let hasSaid = false
+  return Effect.gen(function* () {
+    const { unreadable = 0 } = yield* books.resealSecrets(maxResealed)
+    if (unreadable === 0 || hasSaid) return
+    hasSaid = true
+    yield* Effect.logWarning(
+      `Secrets of ${unreadable} webhooks cannot be read and are not renewed. Nothing can be sent to them until their ` +
+        "accounts rotate their secrets."
+    )
+  })
+}
 
 /** Each failure leaves the other steps alone. */
 const makeUpkeep = (deps: Deps) => {
@@ -172,7 +206,7 @@ const makeUpkeep = (deps: Deps) => {
     watched(books.setEmails(emails.delivers), "The channels of events could not be written."),
     watched(openOverdue(deps), "Periods that have ended could not be opened."),
     watched(books.addExpiring(expiringMs), "Keys that expire could not be looked for."),
-    watched(books.resealSecrets(maxResealed), "Secrets of webhooks could not be renewed."),
+    watched(makeReseal(deps), "Secrets of webhooks could not be renewed."),
     watched(report, "The figures of events could not be read.")
   ]
   return Effect.all(steps, { discard: true })
@@ -199,10 +233,10 @@ export const layer = (options: EventWorkOptions = {}) =>
       }
       // Exported with 0 at start: a panel finds the series before the first attempt.
       yield* Metric.update(eventDeliveries.of("webhook", "delivered"), 0)
-      const turn = watched(yield* makeTurn(deps), "Deliveries of events could not be read.")
+      const turn = yield* makeTurn(deps)
       const prune = watched(books.prune(Duration.toMillis(keepEvents)), "Old events could not be deleted.")
       yield* repeatedly(makeUpkeep(deps), options.upkeepInterval ?? defaultUpkeepInterval)
-      yield* repeatedly(turn, options.turnInterval ?? defaultTurnInterval)
+      yield* Effect.forkScoped(takeTurns(turn, options.turnInterval ?? defaultTurnInterval))
       yield* repeatedly(prune, pruneInterval)
     })
   )

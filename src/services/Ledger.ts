@@ -129,7 +129,8 @@ export const discrepancyKinds = [
   "credits used beyond the quota",
   "pack balance",
   "credits owed",
-  "credits in the query log"
+  "credits in the query log",
+  "credits spent of a key's budget"
 ] as const
 
 /** A figure of an account that differs from the sum of its entries. */

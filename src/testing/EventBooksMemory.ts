@@ -256,7 +256,7 @@ export const layer: Layer.Layer<EventBooks, never, MemoryStore> = Layer.effect(
       prune: (ageMs) => atNow((now) => prune(store, now - ageMs)),
       addExpiring: (withinMs) => atNow((now) => noticeExpiring(store, now, now + withinMs)),
       // Nothing is encrypted here.
-      resealSecrets: () => Effect.succeed(0),
+      resealSecrets: () => Effect.succeed({ renewed: 0, unreadable: undefined }),
       figures: atNow((now) => figures(store, now))
     })
   })

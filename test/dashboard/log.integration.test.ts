@@ -60,6 +60,22 @@ Dashboard.describeDashboard("the log", (it) => {
     })
   )
 
+  it.effect("R51: says of a key in its grace when it ends, and of no other that it is revoked", () =>
+    Effect.gen(function* () {
+      const person = yield* Dashboard.signedIn()
+      yield* Effect.promise(async () => {
+        const replaced = await person.makeKey("deploy")
+        await person.call("POST", `/v1/api-keys/${replaced.id}/rotate`, { grace_seconds: 3_600 })
+        const ended = await person.makeKey("crawler")
+        await person.call("DELETE", `/v1/api-keys/${ended.id}`)
+        await person.open("/dashboard/log", "Log")
+        const option = (id: string) => person.page.getByLabel("Key").locator(`option[value=${id}]`).textContent()
+        assert.match((await option(replaced.id)) ?? "", /^deploy \(.*\), old secret, ends in /)
+        assert.match((await option(ended.id)) ?? "", /^crawler \(.*\), revoked$/)
+      })
+    })
+  )
+
   it.effect("says which filter of an address is wrong, and when it cannot be read", () =>
     Effect.gen(function* () {
       const person = yield* Dashboard.signedIn()

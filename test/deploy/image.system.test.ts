@@ -1,4 +1,4 @@
-import { chownSync, existsSync, globSync } from "node:fs"
+import { chownSync, existsSync, globSync, statSync } from "node:fs"
 import { assert, layer } from "@effect/vitest"
 import { Context, Effect, Fiber, Layer } from "effect"
 import { container, describeWithImages, type Image, image } from "../support/Image.ts"
@@ -36,6 +36,18 @@ describeWithImages("the image", () => {
         assert.deepStrictEqual(globSync(`${packages}/**/*.{map,d.ts}`), [])
         for (const path of ["test", "bench", ".git", ".env"])
           assert.isFalse(existsSync(`${rootfs}/quarry/${path}`), path)
+      })
+    )
+
+    it.effect("comes with the code as Node compiles it, which its user reads and nobody but root writes", () =>
+      Effect.gen(function* () {
+        const { rootfs } = yield* Built
+        const files = globSync(`${rootfs}/quarry/node_modules/.cache/quarry/*/*`)
+        assert.isAbove(files.length, 500)
+        for (const file of files) {
+          const { mode, uid } = statSync(file)
+          assert.deepStrictEqual([uid, mode & 0o777], [0, 0o644], file)
+        }
       })
     )
 

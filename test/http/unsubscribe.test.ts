@@ -70,6 +70,11 @@ describe("the link in emails of events", () => {
         assert.include(page.text, `<form method="post" action="${path}">`)
         assert.include(yield* types, "pack.granted")
 
+        const head = yield* api.send("HEAD", path)
+        assert.deepStrictEqual([head.status, head.text], [200, ""])
+        assert.strictEqual(head.headers.get("content-length"), String(Buffer.byteLength(page.text)))
+        assert.include(yield* types, "pack.granted")
+
         const other = yield* aCaller({ plan: "growth" })
         const headers = { "content-type": "application/x-www-form-urlencoded" }
         const body = "List-Unsubscribe=One-Click"
@@ -114,6 +119,7 @@ describe("the link in emails of events", () => {
         }
       }
       assert.strictEqual((yield* api.send("POST", unsubscribePath)).status, 400)
+      assert.strictEqual((yield* api.send("HEAD", unsubscribePath)).status, 400)
       assert.include(yield* types, "pack.granted")
     }).pipe(Effect.provide(services))
   })

@@ -3,7 +3,7 @@ import { Duration, Effect, Layer, Redacted } from "effect"
 import { TestClock } from "effect/testing"
 import { maxAttempts } from "../../src/domain/Event.ts"
 import { EmailNotSent } from "../../src/services/Emails.ts"
-import { EventBooks } from "../../src/services/EventBooks.ts"
+import { EventBooks, type TakeLimits, type TakenDelivery } from "../../src/services/EventBooks.ts"
 import { EventEmails } from "../../src/services/EventEmails.ts"
 import * as EventWork from "../../src/services/EventWork.ts"
 import { Ledger } from "../../src/services/Ledger.ts"
@@ -25,10 +25,13 @@ const withWork = <A, E, R>(
   effect: Effect.Effect<A, E, R>,
   {
     mails,
+    receiver,
     replicas = 1,
     ...intervals
   }: EventWork.EventWorkOptions & {
     readonly mails?: Array<Mail>
+    /** Takes the place of the one that the store names. */
+    readonly receiver?: TakenDelivery["receiver"]
     readonly replicas?: number
   } = {}
 ) => {
@@ -40,7 +43,17 @@ const withWork = <A, E, R>(
         : Effect.sync(() => void mails.push({ address, type })),
     accountOf: () => undefined
   })
-  const work = Array.from({ length: replicas }, () => EventWork.layer(intervals))
+  const books = Layer.effect(
+    EventBooks,
+    Effect.map(EventBooks, (books) => ({
+      ...books,
+      take: (limits: TakeLimits, leaseMs: number) =>
+        Effect.map(books.take(limits, leaseMs), (taken) =>
+          taken.map((it) => ({ ...it, receiver: receiver ?? it.receiver }))
+        )
+    }))
+  )
+  const work = Array.from({ length: replicas }, () => Layer.provide(EventWork.layer(intervals), books))
   return effect.pipe(
     Effect.provide(
       Layer.mergeAll(Webhooks.layer, ...work).pipe(
@@ -180,6 +193,38 @@ describe("EventWork", () => {
       { replicas: 2 }
     )
   )
+
+  it.effect("R53: a burst for one endpoint does not take minutes, and has at most four attempts at a time", () =>
+    withWork(
+      Effect.gen(function* () {
+        const account = yield* makeAccount(custom)
+        const { endpoint } = yield* addEndpoint(account.id)
+        const webhooks = yield* Webhooks
+        yield* Effect.forEach(Array.from({ length: 400 }), () => webhooks.test(account.id, endpoint.id))
+        yield* turns(10)
+        const { posts } = yield* Receivers
+        assert.lengthOf(posts, 400)
+      })
+    )
+  )
+
+  it.effect("R53: an address that nobody has confirmed gets no email, and no other attempt is made", () => {
+    const mails: Array<Mail> = []
+    return withWork(
+      Effect.gen(function* () {
+        const books = yield* EventBooks
+        const account = yield* makeAccount(custom)
+        const { endpoint } = yield* addEndpoint(account.id)
+        yield* (yield* Webhooks).test(account.id, endpoint.id)
+        yield* turns(60)
+        const [delivery] = yield* deliveriesOf(account.id, endpoint.id)
+        assert.deepStrictEqual(mails, [])
+        assert.deepInclude(delivery, { status: "failed", attempts: 1, error: "the account's address is not confirmed" })
+        assert.strictEqual((yield* books.figures).pending, 0)
+      }),
+      { mails, receiver: { _tag: "email", address: undefined } }
+    )
+  })
 
   it.effect("R53: with a mail server an event is one email, also where there are endpoints", () => {
     const mails: Array<Mail> = []

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process"
 import { mkdtemp, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { Effect } from "effect"
+import { Effect, Exit } from "effect"
 import { freePort as findPort } from "./freePort.ts"
 
 /** What a process said until it ended. */
@@ -33,7 +33,9 @@ export const spawned = (
 ) =>
   Effect.acquireRelease(
     Effect.sync(() => {
-      const command = [process.execPath, file, ...args]
+      // Without a faster compilation of the embedded database in the background: it takes a third of the CPU of a start, and
+      // these processes live for seconds.
+      const command = [process.execPath, "--liftoff-only", file, ...args]
       const [program = "", ...rest] =
         maxFiles === undefined ? command : ["sh", "-c", `ulimit -n ${maxFiles}; exec "$@"`, "sh", ...command]
       const child = spawn(program, rest, {
@@ -47,12 +49,19 @@ export const spawned = (
       })
       return { child, spawned: watch(child) }
     }),
-    ({ child, spawned }) =>
-      Effect.andThen(
-        Effect.sync(() => child.kill("SIGKILL")),
-        spawned.ended
+    ({ child, spawned }, exit) =>
+      Effect.sync(() => child.kill("SIGKILL")).pipe(
+        Effect.andThen(spawned.ended),
+        Effect.tap((ended) => Effect.sync(() => Exit.isFailure(exit) && show([file, ...args].join(" "), ended)))
       )
   ).pipe(Effect.map(({ spawned }) => spawned))
+
+/** Characters of a log that are shown. */
+const maxShown = 20_000
+
+/** Shows what a process said to whoever looks for the reason of a failed test. */
+const show = (command: string, { code, stderr, stdout }: Ended): void =>
+  console.error(`${command} ended with ${code}:\n${`${stdout}\n${stderr}`.trim().slice(-maxShown)}`)
 
 /** The output of a process, and its end. */
 export const watch = (child: ChildProcess): Spawned => {

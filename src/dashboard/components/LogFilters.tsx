@@ -1,6 +1,8 @@
 import { useEffect, useState } from "preact/hooks"
 import type { Answer } from "../api/routes.ts"
+import { isOpen } from "../bounds.ts"
 import { targets } from "../draft.ts"
+import { formatRelative } from "../format.ts"
 import { place, setQuery } from "../router.ts"
 import { fieldsOf } from "../useForm.ts"
 import { outcomes } from "./Badge.tsx"
@@ -50,7 +52,13 @@ const apply = (form: HTMLFormElement): void => {
   setQuery({ ...changes, cursor: undefined }, { replace: false })
 }
 
-const nameOf = ({ hint, name, revoked_at }: Key): string => `${name} (${hint})${revoked_at === null ? "" : ", revoked"}`
+/** A key that a rotation replaced works on until its grace ends (R51). */
+const stateOf = (key: Key): string => {
+  if (key.revoked_at === null) return ""
+  return isOpen(key) ? `, old secret, ends ${formatRelative(key.revoked_at)}` : ", revoked"
+}
+
+const nameOf = (key: Key): string => `${key.name} (${key.hint})${stateOf(key)}`
 
 const options = (any: string, known: ReadonlyArray<readonly [value: string, text: string]>, value: string) => [
   { value: "", text: any },

@@ -10,7 +10,7 @@ import type { Document } from "./document.ts"
 import { pageOf } from "./page.ts"
 import { style } from "./style.ts"
 
-/** Routes of the API reference: `/docs` for people and `/openapi.json` for programs. Both are made at start. */
+/** Routes of the API reference: `/docs` for people and `/openapi.json` for programs. Both are made at the first request. */
 
 /** Headers that forbid the page everything but its own stylesheet: scripts, frames, forms and other origins. */
 const pageHeaders = {
@@ -29,34 +29,40 @@ const describeWith = (shapes: ReadonlyArray<CompatShape>) =>
     ({ describeApiWith }) => describeApiWith(shapes)
   )
 
+/** Makes the document and its page. They take a fifth of a second, which a start does not wait for. */
+const makeResponses = Effect.gen(function* () {
+  const { origin } = yield* Deployment
+  const { shapes } = yield* Compat
+  const described = shapes.length === 0 ? describeApi() : yield* describeWith(shapes)
+  const document = documentAt({ ...described }, origin)
+  // The API's own document has these parts; tests read the page and hold the document to the service.
+  const page = pageOf(document as unknown as Document, stylePath)
+  return {
+    page: assetResponse({
+      text: page,
+      contentType: "text/html; charset=utf-8",
+      headers: { ...revalidationHeaders, ...pageHeaders }
+    }),
+    style: assetResponse({ text: style, contentType: "text/css; charset=utf-8", headers: immutableHeaders }),
+    document: assetResponse({
+      text: JSON.stringify(document),
+      contentType: "application/json",
+      headers: revalidationHeaders
+    })
+  }
+})
+
 export const layer = Layer.unwrap(
   Effect.gen(function* () {
-    const { origin } = yield* Deployment
-    const { shapes } = yield* Compat
-    const described = shapes.length === 0 ? describeApi() : yield* describeWith(shapes)
-    const document = documentAt({ ...described }, origin)
-    // The API's own document has these parts; tests read the page and hold the document to the service.
-    const page = pageOf(document as unknown as Document, stylePath)
-    return Layer.mergeAll(
+    const services = yield* Effect.context<Effect.Services<typeof makeResponses>>()
+    // A client that leaves must not end what others wait for.
+    const responses = yield* Effect.cached(Effect.uninterruptible(Effect.provide(makeResponses, services)))
+    const route = (path: "/docs" | "/openapi.json" | typeof stylePath, name: "page" | "style" | "document") =>
       HttpRouter.add(
         "GET",
-        "/docs",
-        assetResponse({
-          text: page,
-          contentType: "text/html; charset=utf-8",
-          headers: { ...revalidationHeaders, ...pageHeaders }
-        })
-      ),
-      HttpRouter.add(
-        "GET",
-        stylePath,
-        assetResponse({ text: style, contentType: "text/css; charset=utf-8", headers: immutableHeaders })
-      ),
-      HttpRouter.add(
-        "GET",
-        "/openapi.json",
-        assetResponse({ text: JSON.stringify(document), contentType: "application/json", headers: revalidationHeaders })
+        path,
+        Effect.flatMap(responses, (made) => made[name])
       )
-    )
+    return Layer.mergeAll(route("/docs", "page"), route(stylePath, "style"), route("/openapi.json", "document"))
   })
 )

@@ -51,7 +51,7 @@ const errorResponseTo = (cause: Cause.Cause<unknown>): Effect.Effect<HttpServerR
 type App<E, R> = Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>
 
 /** Paths that answer HEAD. The router would serve HEAD by every GET route and so run searches (R3). */
-const headPaths = /^\/(?:openapi\.json|docs|favicon\.ico|robots\.txt|dashboard(?:\/.*)?)?$/
+const headPaths = /^\/(?:openapi\.json|docs|favicon\.ico|robots\.txt|v1\/webhooks\/unsubscribe|dashboard(?:\/.*)?)?$/
 
 /** The end of a path, or a character by which the router would match another path: no route needs an escape (R3). */
 const pathEnd = /[?;#%]/

@@ -31,11 +31,6 @@ export interface PolarOptions {
   readonly webhookUrl: string
 }
 
-export const servers = {
-  production: "https://api.polar.sh",
-  sandbox: "https://sandbox-api.polar.sh"
-} as const
-
 /** The waits before a change is tried again that met another one (R42). */
 const whileLocked = { schedule: Schedule.spaced(Duration.seconds(1)), times: 2 }
 

@@ -1,8 +1,8 @@
 import { Effect, Schema } from "effect"
 import { currency, planPrices, type SoldPlan, soldPlans } from "../../domain/Purchase.ts"
-import type { Finding, ProviderUnavailable } from "../../services/PaymentProvider.ts"
+import { type Finding, ProviderUnavailable } from "../../services/PaymentProvider.ts"
 import type { PolarOptions } from "./Polar.ts"
-import type { PolarAnswer, PolarCall, PolarClient } from "./PolarClient.ts"
+import { type PolarAnswer, type PolarCall, type PolarClient, servers } from "./PolarClient.ts"
 
 /** Events that shorten the time until the books agree. Without them the sweep is all there is. */
 export const neededEvents = [
@@ -77,11 +77,15 @@ const finding = (subject: Finding["subject"], fault: string | undefined, good: s
   message: fault ?? good
 })
 
-const tokenFinding = ({ status }: PolarAnswer): Finding =>
+/** Names the address that is asked where it is not Polar's own: most faults there are of that setting. */
+const whereOf = ({ baseUrl }: PolarOptions): string =>
+  Object.values(servers).some((address) => address === baseUrl) ? "" : ` (POLAR_BASE_URL is ${baseUrl})`
+
+const tokenFinding = ({ status }: PolarAnswer, where: string): Finding =>
   finding(
     "token",
     status === 401
-      ? "Polar does not accept POLAR_ACCESS_TOKEN: make a new one, of this server's organization"
+      ? `Polar does not accept POLAR_ACCESS_TOKEN: make a new one, of this server's organization${where}`
       : undefined,
     "Polar accepts the token"
   )
@@ -169,11 +173,15 @@ export const check = (
   options: PolarOptions
 ): Effect.Effect<ReadonlyArray<Finding>, ProviderUnavailable> =>
   Effect.gen(function* () {
-    const token = tokenFinding(
-      yield* client.exchange({ method: "GET", path: "/v1/products/", query: [["limit", "1"]] })
-    )
+    const answer = yield* client.exchange({ method: "GET", path: "/v1/products/", query: [["limit", "1"]] })
+    const token = tokenFinding(answer, whereOf(options))
     if (!token.ok) return [token]
     const scopes = yield* scopeFinding(client)
     if (!scopes.ok) return [token, scopes]
     return [token, scopes, ...(yield* productFindings(client, options)), yield* webhookFinding(client, options)]
-  }).pipe(Effect.withSpan("PaymentProvider.check"))
+  }).pipe(
+    Effect.mapError(
+      ({ reason, ...rest }) => new ProviderUnavailable({ ...rest, reason: `${reason}${whereOf(options)}` })
+    ),
+    Effect.withSpan("PaymentProvider.check")
+  )

@@ -8,6 +8,12 @@ import {
 } from "effect/http"
 import { ProviderUnavailable } from "../../services/PaymentProvider.ts"
 
+/** The addresses of Polar's own servers. */
+export const servers = {
+  production: "https://api.polar.sh",
+  sandbox: "https://sandbox-api.polar.sh"
+} as const
+
 /** The version of Polar's API that the schemas of this room are written for. Polar answers 404 to one it does not know. */
 const polarVersion = "2026-10"
 

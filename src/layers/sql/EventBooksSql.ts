@@ -35,13 +35,15 @@ const TakenRow = Schema.Struct({
   secret: Schema.NullOr(Schema.Uint8Array),
   old_secret: Schema.NullOr(Schema.Uint8Array),
   secret_key: Schema.NullOr(Schema.String),
-  email: Schema.String
+  email: Schema.NullOr(Schema.String)
 })
 const takenRows = rowsOf(TakenRow)
 
 const receiverOf = (keyring: Keyring, row: typeof TakenRow.Type): Receiver => {
   const { email, endpoint_id: id, is_failing: isFailing, old_secret, secret, secret_key: key, url } = row
-  if (id === null || url === null || secret === null || key === null) return { _tag: "email", address: email }
+  if (id === null || url === null || secret === null || key === null) {
+    return { _tag: "email", address: email ?? undefined }
+  }
   const secrets = [secret, ...(old_secret === null ? [] : [old_secret])]
     .map((bytes) => SealedSecret.open(keyring, id, { bytes, key }))
     .filter((opened) => opened !== undefined)
@@ -79,7 +81,8 @@ const take = ({ clock, keyring, sql }: Deps) =>
       )
       select t.id, t.attempts, t.event_id, v.account_id, v.type, v.data, v.created_at as event_at, t.endpoint_id, e.url,
         t.is_failing, e.secret, case when e.old_secret_until > ${now} then e.old_secret end as old_secret, e.secret_key,
-        a.email
+        case when not exists (select from auth_users u where u.account_id = a.id and not u.email_verified)
+          then a.email end as email
       from taken t join events v on v.id = t.event_id join accounts a on a.id = v.account_id
       left join webhook_endpoints e on e.id = t.endpoint_id`)
     return rows.map(
@@ -174,37 +177,45 @@ const addExpiring = ({ clock, sql }: Deps) =>
       select events_of_expiring_keys(${new Date(now)}::timestamptz, ${horizon}::timestamptz, ${maxExpiring})`)
   }, Effect.orDie)
 
-const sealedRows = rowsOf(
-  Schema.Struct({
-    id: Schema.String,
-    secret: Schema.Uint8Array,
-    old_secret: Schema.NullOr(Schema.Uint8Array),
-    secret_key: Schema.String
-  })
-)
+const SealedRow = Schema.Struct({
+  id: Schema.String,
+  secret: Schema.Uint8Array,
+  old_secret: Schema.NullOr(Schema.Uint8Array),
+  secret_key: Schema.String
+})
+const sealedRows = rowsOf(SealedRow)
 
-const resealSecrets = ({ keyring, sql }: Deps) =>
-  Effect.fnUntraced(function* (limit: number) {
-    if (!keyring.isRotating()) return 0
-    const [first, ...others] = keyring.values()
+/** Goes through the endpoints in the order of their ids, so that those that cannot be read are in nobody's way. */
+const makeReseal = ({ keyring, sql }: Deps) => {
+  const start = { after: "", unreadable: 0 }
+  let pass = start
+  const renew = Effect.fnUntraced(function* ({ id, old_secret, secret, secret_key: key }: typeof SealedRow.Type) {
+    const opened = SealedSecret.open(keyring, id, { bytes: secret, key })
+    if (opened === undefined) return false
+    const old = old_secret === null ? undefined : SealedSecret.open(keyring, id, { bytes: old_secret, key })
+    yield* sql`
+      update webhook_endpoints set secret = ${SealedSecret.seal(keyring, id, opened).bytes},
+        old_secret = ${old === undefined ? null : SealedSecret.seal(keyring, id, old).bytes}::bytea,
+        secret_key = ${keyring.values()[0].fingerprint}
+      where id = ${id} and secret = ${secret}`
+    return true
+  })
+  return Effect.fnUntraced(function* (limit: number) {
+    if (!keyring.isRotating()) return { renewed: 0, unreadable: undefined }
+    const [, ...others] = keyring.values()
     const rows = yield* sealedRows(sql`
       select id, secret, old_secret, secret_key from webhook_endpoints
-      where ${sql.in(
+      where id > ${pass.after} and ${sql.in(
         "secret_key",
         others.map(({ fingerprint }) => fingerprint)
-      )} limit ${limit}`)
-    for (const { id, old_secret, secret, secret_key: key } of rows) {
-      const opened = SealedSecret.open(keyring, id, { bytes: secret, key })
-      if (opened === undefined) continue
-      const old = old_secret === null ? undefined : SealedSecret.open(keyring, id, { bytes: old_secret, key })
-      yield* sql`
-        update webhook_endpoints set secret = ${SealedSecret.seal(keyring, id, opened).bytes},
-          old_secret = ${old === undefined ? null : SealedSecret.seal(keyring, id, old).bytes}::bytea,
-          secret_key = ${first.fingerprint}
-        where id = ${id} and secret = ${secret}`
-    }
-    return rows.length
+      )} order by id limit ${limit}`)
+    const renewed = (yield* Effect.forEach(rows, renew)).filter((isRenewed) => isRenewed).length
+    const unreadable = pass.unreadable + rows.length - renewed
+    const isLast = rows.length < limit
+    pass = isLast ? start : { after: rows.at(-1)?.id ?? "", unreadable }
+    return { renewed, unreadable: isLast ? unreadable : undefined }
   }, Effect.orDie)
+}
 
 const figuresRow = rowOf(
   Schema.Struct({
@@ -263,7 +274,7 @@ export const layer = (options: { readonly keyring: Keyring }): Layer.Layer<Event
         finish: finish(deps),
         overdueAccounts: overdueAccounts(deps),
         addExpiring: addExpiring(deps),
-        resealSecrets: resealSecrets(deps),
+        resealSecrets: makeReseal(deps),
         ...upkeep(deps)
       })
     })

@@ -94,12 +94,41 @@ export const debts = (sql: SqlClient.SqlClient, accounts: Accounts) => sql`
     where owed_credits <> 0 and ${among(sql, accounts, "account_id")} group by 1
   ) e on e.account_id = w.account_id`
 
+/**
+ * What keys have spent of their budgets, beside what is held of it and what the log has of the key since the period began.
+ * Nobody knows since when a key had its budget, so that less may be spent than was logged, and never more. A search is
+ * logged after its credits are held, so that those of the period are all among them. `logged` is null where retention has
+ * dropped some of them, or the period has not begun by the database's clock. A rotated key has the id of its origin.
+ */
+export const budgets = (sql: SqlClient.SqlClient, accounts: Accounts) => sql`
+  with spending as materialized (
+    select s.id, s.spent, s.origin_id, k.account_id, s.period_start,
+      s.period_start <= clock_timestamp()
+        and greatest(s.period_start, k.created_at) >= queries_retained_since() as is_logged
+    from key_spending s join api_keys k on k.id = s.origin_id where ${among(sql, accounts, "k.account_id")}
+  )
+  select s.account_id, s.spent, coalesce(h.credits, 0) as held,
+    case when s.is_logged then coalesce(q.credits, 0) end as logged
+  from spending s
+  left join (
+    select key_spending_id, sum(from_quota + from_balance) as credits from holds
+    where key_spending_id is not null group by 1
+  ) h on h.key_spending_id = s.id
+  left join (
+    select s.id, sum(q.credits) as credits
+    from spending s
+    join api_keys k on k.account_id = s.account_id and coalesce(k.origin_id, k.id) = s.origin_id
+    join queries q on q.account_id = k.account_id and q.key_id = k.id
+      and q.created_at >= s.period_start - interval '1 minute'
+    where s.is_logged group by 1
+  ) q on q.id = s.id`
+
 /** The scopes of the trial's allowances, which belong to addresses. All other scopes are ids of accounts. */
 const isTrial = "l.scope like 'trial:%'"
 
 /**
  * Compares the books of these accounts in one statement, and so one snapshot: periods of paid plans, pack balances, and
- * charges with the log. The trial's allowances are in `trialBooks`.
+ * charges with the log, and the budgets of keys. The trial's allowances are in `trialBooks`.
  */
 export const books = (sql: SqlClient.SqlClient, accounts: Accounts = {}) => sql`
   ${quotaProblems(
@@ -118,6 +147,9 @@ export const books = (sql: SqlClient.SqlClient, accounts: Accounts = {}) => sql`
   union all
   select account_id, 'credits in the query log', sum(charged)::bigint, sum(logged)::bigint
   from (${charges(sql, accounts)}) as t where charged <> logged group by 1
+  union all
+  select account_id, 'credits spent of a key''s budget', least(greatest(spent, held), held + logged)::bigint, spent
+  from (${budgets(sql, accounts)}) as t where spent < held or spent > held + logged
   order by 1, 2`
 
 /** The trial's allowances. Several accounts may have used one, one after the other, so that no range of ids has it. */

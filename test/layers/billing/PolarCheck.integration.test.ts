@@ -92,6 +92,16 @@ describe("billing check", () => {
     ]
   ]
 
+  it.effect("names POLAR_BASE_URL where that address refuses the token or does not answer", () =>
+    Effect.gen(function* () {
+      const [refused = ""] = yield* wrong((fake) => fake.fail("401"))
+      assert.match(refused, /\(POLAR_BASE_URL is http:/)
+      const away = yield* polar({}, { baseUrl: "http://127.0.0.1:9" })
+      const { reason } = yield* Effect.flip(away.provider.check)
+      assert.match(reason, /could not be reached .*POLAR_BASE_URL is http:\/\/127\.0\.0\.1:9/)
+    })
+  )
+
   it.effect.each(cases)("finds %s", ([, spoil, expected]) =>
     Effect.gen(function* () {
       const found = yield* wrong(spoil)

@@ -9,7 +9,7 @@ import type { Accounts } from "../../../src/services/Accounts.ts"
 import { EventBooks } from "../../../src/services/EventBooks.ts"
 import { Ids } from "../../../src/services/Ids.ts"
 import type { Keyring } from "../../../src/services/Keyrings.ts"
-import type { Ledger } from "../../../src/services/Ledger.ts"
+import { Ledger } from "../../../src/services/Ledger.ts"
 import { rotatingKeyring } from "../../support/rotatingKeyring.ts"
 import { makeAccount } from "../../support/searches.ts"
 
@@ -77,16 +77,16 @@ export const eventSecretsConformance = (
       const before = yield* sealed
 
       keyring.give()
-      assert.strictEqual(yield* books.resealSecrets(100), 0)
+      assert.strictEqual((yield* books.resealSecrets(100)).renewed, 0)
       keyring.rotate()
       assert.deepStrictEqual(yield* verifiedBy(both), both)
-      assert.isAbove(yield* books.resealSecrets(100), 0)
+      assert.isAbove((yield* books.resealSecrets(100)).renewed, 0)
       const after = yield* sealed
       assert.strictEqual(after.secret_key, keyring.values()[0].fingerprint)
       assert.notDeepEqual(after.secret, before.secret)
       assert.notDeepEqual(after.old_secret, before.old_secret)
       assert.deepStrictEqual(yield* verifiedBy(both), both)
-      assert.strictEqual(yield* books.resealSecrets(100), 0)
+      assert.strictEqual((yield* books.resealSecrets(100)).renewed, 0)
 
       keyring.finish()
       assert.deepStrictEqual(yield* verifiedBy(both), both)
@@ -107,6 +107,31 @@ export const eventSecretsConformance = (
     })
   )
 
+  it.effect("R53: an address that its person has not confirmed gets no email, and one that is confirmed does", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const books = yield* booksWith(rotatingKeyring())
+      yield* books.setEmails(true)
+      const addressOf = Effect.fnUntraced(function* (isConfirmed: boolean | undefined) {
+        const account = yield* makeAccount({ plan: "trial" })
+        if (isConfirmed !== undefined) {
+          yield* sql`
+            insert into auth_users (id, email, email_verified, name, account_id, created_at, updated_at)
+            values (${account.id}, ${account.email}, ${isConfirmed}, '', ${account.id}, now(), now())`
+        }
+        yield* (yield* Ledger).grant(account.id, 1, "thanks")
+        const [taken] = (yield* books.take(all, 60_000)).filter(({ event }) => event.accountId === account.id)
+        return taken?.receiver._tag === "email" ? [taken.receiver.address, account.email] : assert.fail("no email")
+      })
+      assert.strictEqual((yield* addressOf(false))[0], undefined)
+      for (const state of [true, undefined]) {
+        const [address, email] = yield* addressOf(state)
+        assert.strictEqual(address, email)
+      }
+      yield* books.setEmails(false)
+    })
+  )
+
   it.effect("R53: without the AUTH_SECRET that encrypted it a secret is not read, and a new one is", () =>
     Effect.gen(function* () {
       const keyring = rotatingKeyring()
@@ -116,6 +141,35 @@ export const eventSecretsConformance = (
       assert.deepStrictEqual(yield* verifiedBy([secretOf(1)]), [])
       yield* replace(secretOf(2))
       assert.deepStrictEqual(yield* verifiedBy([secretOf(2), secretOf(1)]), [secretOf(2)])
+    })
+  )
+
+  it.effect("R53, R56: secrets that cannot be read hold up no others in a rotation, and are counted", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const keyring = rotatingKeyring()
+      const books = yield* booksWith(keyring)
+      const endpoints = yield* Effect.replicateEffect(anEndpoint(books), 5)
+      const damaged = endpoints
+        .map(({ id }) => id)
+        .toSorted()
+        .slice(0, 3)
+      yield* sql`update webhook_endpoints set secret = decode('00', 'hex') where ${sql.in("id", damaged)}`
+      keyring.give()
+      keyring.rotate()
+      // Those of other tests are among them.
+      const unreadable = yield* Effect.repeat(
+        Effect.map(books.resealSecrets(2), ({ unreadable }) => unreadable),
+        { until: (count) => count !== undefined }
+      )
+      assert.isAtLeast(unreadable ?? 0, 3)
+      const [left] = yield* sql<{ ids: ReadonlyArray<string> }>`
+        select array_agg(id order by id) as ids from webhook_endpoints
+        where ${sql.in(
+          "id",
+          endpoints.map(({ id }) => id)
+        )} and secret_key <> ${keyring.values()[0].fingerprint}`
+      assert.deepStrictEqual(left?.ids, damaged)
     })
   )
 

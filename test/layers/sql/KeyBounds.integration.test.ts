@@ -1,5 +1,6 @@
 import { assert, it } from "@effect/vitest"
 import { type Context, Effect, Layer, Result } from "effect"
+import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import { boundsOf } from "../../../src/domain/Principal.ts"
 import * as PostgresSql from "../../../src/layers/sql/Postgres.ts"
@@ -86,6 +87,40 @@ describeWithPostgres("bounds of keys on four replicas", () => {
           assert.deepInclude(shown, { id: key.id, spending: { credits: 100, resetsAt: undefined } })
         })
       )
+    })
+  )
+
+  it.effect("R50: verify finds a budget of which less is spent than is held, or more than was logged", () =>
+    Effect.gen(function* () {
+      // Keys have the time of the clock, and the log has the database's.
+      yield* TestClock.setTime(Date.now())
+      const { url } = yield* freshDatabase
+      const database = PostgresSql.layer({ url, poolSize: 4 })
+      yield* Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        const ledger = yield* Ledger
+        const account = yield* makeAccount({ plan: "growth" })
+        const created = yield* (yield* KeyStore).create(account.id, {
+          label: "CI",
+          mode: "live",
+          bounds: { budget: { credits: 100, period: "month" } }
+        })
+        const keyId = created.key.id
+        const records = (count: number) =>
+          Effect.map(makeRecords(account, count), (all) => all.map((record) => ({ ...record, keyId })))
+        const hold = yield* ledger.reserve(account, 5, keyId)
+        yield* ledger.settle(hold, yield* records(3))
+        yield* ledger.reserve(account, 2, keyId)
+        assert.deepStrictEqual(yield* ledger.verify, [])
+        const problem = { accountId: account.id, what: "credits spent of a key's budget" as const }
+        yield* sql`update key_spending set spent = 6`
+        assert.deepStrictEqual(yield* ledger.verify, [{ ...problem, expected: 5, found: 6 }])
+        yield* sql`update key_spending set spent = 1`
+        assert.deepStrictEqual(yield* ledger.verify, [{ ...problem, expected: 2, found: 1 }])
+        // The key may have had its budget for the last of these searches alone.
+        yield* sql`update key_spending set spent = 2`
+        assert.deepStrictEqual(yield* ledger.verify, [])
+      }).pipe(Effect.provide(Layer.fresh(Layer.provideMerge(SqlStorage.layer(database), database))))
     })
   )
 
