@@ -16,7 +16,7 @@ import { RequestId } from "../../services/RequestId.ts"
 import { currentSpan, traceContext, withSpan } from "../../services/Tracing.ts"
 import { unreadableBody } from "../body.ts"
 import { CurrentRequest, makeRequestState, type RequestState, requestIdFrom } from "../CurrentRequest.ts"
-import { undeclaredResponse } from "../errors.ts"
+import { apiErrorResponse } from "../errors.ts"
 import { matchedRoute, measureRequest } from "../metrics.ts"
 import { type SecurityHeaders, securityHeadersFor, securityHeadersOf } from "./securityHeaders.ts"
 
@@ -42,10 +42,10 @@ const errorResponseTo = (cause: Cause.Cause<unknown>): Effect.Effect<HttpServerR
   for (const reason of cause.reasons) {
     const failure = reason._tag === "Fail" ? reason.error : reason._tag === "Die" ? reason.defect : undefined
     if (!HttpServerError.isHttpServerError(failure)) continue
-    if (failure.reason._tag === "RouteNotFound") return undeclaredResponse(notFound)
-    if (failure.reason._tag === "RequestParseError") return undeclaredResponse(unreadableBody)
+    if (failure.reason._tag === "RouteNotFound") return apiErrorResponse(notFound)
+    if (failure.reason._tag === "RequestParseError") return apiErrorResponse(unreadableBody)
   }
-  return Effect.andThen(logFault(cause), undeclaredResponse(internalError))
+  return Effect.andThen(logFault(cause), apiErrorResponse(internalError))
 }
 
 type App<E, R> = Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>
@@ -65,7 +65,7 @@ const isRoutable = ({ method, url }: HttpServerRequest.HttpServerRequest): boole
 
 /** Runs the app. Every failure becomes an error response with the envelope. */
 const respond = <E, R>(request: HttpServerRequest.HttpServerRequest, app: App<E, R>) =>
-  Effect.catchCause(isRoutable(request) ? app : undeclaredResponse(notFound), (cause) =>
+  Effect.catchCause(isRoutable(request) ? app : apiErrorResponse(notFound), (cause) =>
     Cause.hasInterruptsOnly(cause) ? Effect.failCause(cause) : errorResponseTo(cause)
   )
 

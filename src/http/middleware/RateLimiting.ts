@@ -23,14 +23,14 @@ export const admit = (limiter: RateLimiter["Service"], principal: Principal): Ef
     )
   )
 
+/** Runs an endpoint's handler for requests that are admitted. */
+export const limited = <A, E, R>(limiter: RateLimiter["Service"], httpEffect: Effect.Effect<A, E, R>) =>
+  Effect.andThen(
+    Effect.flatMap(CurrentPrincipal, (principal) => admit(limiter, principal)),
+    withDecodedQuery(httpEffect)
+  )
+
 export const layer = Layer.effect(
   RateLimiting,
-  Effect.map(
-    RateLimiter,
-    (limiter) => (httpEffect) =>
-      Effect.andThen(
-        Effect.flatMap(CurrentPrincipal, (principal) => admit(limiter, principal)),
-        withDecodedQuery(httpEffect)
-      )
-  )
+  Effect.map(RateLimiter, (limiter) => (httpEffect) => limited(limiter, httpEffect))
 )
