@@ -1,4 +1,4 @@
-import { Effect, Layer } from "effect"
+import { Context, Effect, Layer } from "effect"
 import { HttpServerRequest, type HttpServerResponse } from "effect/http"
 import type { HttpApiEndpoint } from "effect/http-api"
 import { cookieValues } from "../../domain/Credential.ts"
@@ -65,9 +65,11 @@ export const makeAuthentication = Effect.gen(function* () {
       setHeaders(state, { "www-authenticate": appChallenge ?? keyChallenge(hasToken) })
     }
 
-    return Effect.flatMap(HttpServerRequest.HttpServerRequest, (request) =>
-      Effect.flatMap(CurrentRequest, (state) =>
-        Effect.matchEffect(authenticate(request), {
+    return Effect.withFiber<Response, E, Exclude<R, CurrentPrincipal> | HttpServerRequest.HttpServerRequest>(
+      ({ context }) => {
+        const request = Context.getUnsafe(context, HttpServerRequest.HttpServerRequest)
+        const state = Context.get(context, CurrentRequest)
+        return Effect.matchEffect(authenticate(request), {
           onFailure: (error) => {
             challenge(request, state)
             return apiErrorResponse(error)
@@ -80,7 +82,7 @@ export const makeAuthentication = Effect.gen(function* () {
             return Effect.catch(Effect.provideService(httpEffect, CurrentPrincipal, principal), answerError)
           }
         })
-      )
+      }
     )
   }
 })

@@ -79,6 +79,7 @@ const clientClosed = "client_closed"
 const recordRequest = (
   request: HttpServerRequest.HttpServerRequest,
   { logFields, work }: RequestState,
+  span: Tracer.Span | undefined,
   startedAtMs: number,
   exit: Exit.Exit<HttpServerResponse.HttpServerResponse, unknown>
 ) =>
@@ -100,24 +101,20 @@ const recordRequest = (
         ...logFields,
         outcome: isStreamed ? (logFields.outcome ?? outcome) : outcome
       })
-    const record = Effect.andThen(
-      describeResponse(status, outcome),
-      work !== undefined && (status === undefined || isStreamed)
-        ? Effect.forkDetach(Effect.andThen(work, makeLine))
-        : makeLine()
-    )
-    if (status === undefined) return record
-    return Effect.andThen(measureRequest(request.method, route, status, durationMs), record)
+    if (status !== undefined) measureRequest(context, request.method, route, status, durationMs)
+    describeResponse(span, status, outcome)
+    return work !== undefined && (status === undefined || isStreamed)
+      ? Effect.forkDetach(Effect.andThen(work, makeLine))
+      : makeLine()
   })
 
-const describeResponse = (status: number | undefined, outcome: string) =>
-  Effect.map(currentSpan, (span) => {
-    if (span?.sampled !== true) return
-    span.attribute("quarry.outcome", outcome)
-    if (status === undefined) return
-    span.attribute("http.response.status_code", status)
-    if (status >= 500) span.attribute("error.type", outcome)
-  })
+const describeResponse = (span: Tracer.Span | undefined, status: number | undefined, outcome: string): void => {
+  if (span?.sampled !== true) return
+  span.attribute("quarry.outcome", outcome)
+  if (status === undefined) return
+  span.attribute("http.response.status_code", status)
+  if (status >= 500) span.attribute("error.type", outcome)
+}
 
 /**
  * Sets attributes by OpenTelemetry's HTTP conventions. It leaves out the query string, which holds searches, the other
@@ -168,10 +165,15 @@ const withRequestState = <E, R>(
       request_id: state.id,
       ...(span === undefined ? {} : { trace_id: span.traceId, span_id: span.spanId })
     }
-    return Effect.onExit(respond(request, app), (exit) => recordRequest(request, state, startedAtMs, exit)).pipe(
-      Effect.provideService(References.CurrentLogAnnotations, annotations),
-      Effect.provideService(CurrentRequest, state),
-      Effect.provideService(RequestId, state.id)
+    const responded = Effect.onExit(respond(request, app), (exit) =>
+      recordRequest(request, state, span, startedAtMs, exit)
+    )
+    // One step for three services: each would have steps of its own to come and to go.
+    return Effect.updateContext(responded, (context: Context.Context<R>) =>
+      Context.add(context, References.CurrentLogAnnotations, annotations).pipe(
+        Context.add(CurrentRequest, state),
+        Context.add(RequestId, state.id)
+      )
     )
   })
 
