@@ -316,7 +316,7 @@ const detailsOf = (error: ApiError): object => {
 }
 
 /** The envelope that an error's schema encodes, made by hand, because schemas are slow and floods of requests fail. */
-export const envelopeOf = (error: ApiError, requestId: string): object => ({
+const envelopeOf = (error: ApiError, requestId: string): object => ({
   error: error._tag,
   message: error.message,
   request_id: requestId,

@@ -28,7 +28,10 @@ import {
 
 type Request = HttpServerRequest.HttpServerRequest
 
-/** `HttpApiBuilder` asks for every group of the definition. This one's endpoints have routes of their own. */
+/**
+ * The group without handlers, because `HttpApiBuilder` asks for every group of the definition. The cast says that it is
+ * whole: `routes` has a handler for each of its endpoints.
+ */
 const group = HttpApiBuilder.group(Api, "search", (handlers) => handlers as never)
 
 /**
@@ -85,10 +88,11 @@ const routes = HttpRouter.use(
   Effect.fnUntraced(function* (router) {
     const gatedRoute = yield* makeGatedRoute
     const { endpoints } = SearchGroup
-    yield* router.addAll([
-      gatedRoute(endpoints.query, query(yield* Search)),
-      gatedRoute(endpoints.bulk, batch(yield* Bulk))
-    ])
+    const routes = {
+      query: gatedRoute(endpoints.query, query(yield* Search)),
+      bulk: gatedRoute(endpoints.bulk, batch(yield* Bulk))
+    } satisfies Record<keyof typeof endpoints, unknown>
+    yield* router.addAll(Object.values(routes))
   })
 )
 
