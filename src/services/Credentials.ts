@@ -46,6 +46,23 @@ const judge = (
   )
 }
 
+/** Counts a judgement by the kind of its credential and by its outcome. */
+const counted = (kind: CredentialKind | undefined, judged: Effect.Effect<Principal, Unauthorized>) =>
+  Effect.withFiber<Principal, Unauthorized>(({ context }) => {
+    const count = (outcome: "accepted" | "refused") =>
+      authentications.of(kind ?? "none", outcome).updateUnsafe(1, context)
+    return Effect.matchEffect(judged, {
+      onFailure: (error) => {
+        count("refused")
+        return Effect.fail(error)
+      },
+      onSuccess: (it) => {
+        count("accepted")
+        return Effect.succeed(it)
+      }
+    })
+  })
+
 /** Authentication: the only place that turns credentials into a principal (R22). */
 export class Credentials extends Context.Service<
   Credentials,
@@ -112,21 +129,10 @@ export class Credentials extends Context.Service<
         const kind = credentialKind(credentials)
         const principal =
           kind === undefined || !accepted.includes(kind) ? Effect.fail(unauthorized) : principalOf(credentials, kind)
-        const judged = Effect.flatMap(principal, (it) => judge(it, credentials, clock))
-        return Effect.withFiber(({ context }) => {
-          const count = (outcome: "accepted" | "refused") =>
-            authentications.of(kind ?? "none", outcome).updateUnsafe(1, context)
-          return Effect.matchEffect(judged, {
-            onFailure: (error) => {
-              count("refused")
-              return Effect.fail(error)
-            },
-            onSuccess: (it) => {
-              count("accepted")
-              return Effect.succeed(it)
-            }
-          })
-        })
+        return counted(
+          kind,
+          Effect.flatMap(principal, (it) => judge(it, credentials, clock))
+        )
       }
 
       return Credentials.of({
