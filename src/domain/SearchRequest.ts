@@ -5,6 +5,7 @@ import {
   asDigits,
   CollapsedText,
   carriable,
+  decoder,
   type FieldsRule,
   Text,
   wholeNumber,
@@ -184,6 +185,9 @@ export const SearchParameters = Schema.Struct({
   page: Schema.optionalKey(asDigits(Page, wholeNumberMessage(maxPage))),
   num: Schema.optionalKey(asDigits(common.num.schema, wholeNumberMessage(maxNum)))
 }).check(pageWithinTarget)
+
+/** Decodes the parameters of a query string, in which a parameter that was sent twice is a list. */
+export const parseParameters = decoder(SearchParameters)
 
 /** A search whose fields are valid each by itself. */
 export type SearchParameters = typeof SearchParameters.Type

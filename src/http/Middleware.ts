@@ -31,7 +31,6 @@ export class RateLimiting extends HttpApiMiddleware.Service<RateLimiting, { requ
 ) {}
 
 /** Answers `invalid_request` when parameters do not fit the endpoint's schema, with every failure of theirs (R6). */
-export class RequestDecoding extends HttpApiMiddleware.Service<RequestDecoding, { requires: CurrentPrincipal }>()(
-  "quarry/http/RequestDecoding",
-  { error: InvalidRequest }
-) {}
+export class RequestDecoding extends HttpApiMiddleware.Service<RequestDecoding>()("quarry/http/RequestDecoding", {
+  error: InvalidRequest
+}) {}

@@ -4,7 +4,7 @@ import { HttpApiSchema } from "effect/http-api"
 import * as domain from "../domain/errors.ts"
 import { Plan } from "../domain/Plan.ts"
 import { addLogFields, CurrentRequest } from "./CurrentRequest.ts"
-import { Moment } from "./wire.ts"
+import { Moment, toMomentOrNull } from "./wire.ts"
 
 /**
  * The one place where the API's errors meet their status and their envelope. Each schema is a domain error on the
@@ -33,6 +33,16 @@ const envelope = <const Code extends string, const Details extends Schema.Struct
 
 const withRequestId = <Fields extends object>(fields: Fields) =>
   Effect.map(CurrentRequest, ({ id }) => ({ ...fields, request_id: id }))
+
+/** The fields of a 402 beside those of every envelope. */
+const quotaFields = ({ balance, creditsUsed, plan, quota, remaining, resetsAt }: domain.QuotaExceeded) => ({
+  plan,
+  quota,
+  credits_used: creditsUsed,
+  remaining,
+  balance,
+  resets_at: resetsAt
+})
 
 /** An error whose envelope has nothing beyond code, message and request id. */
 const plain = <E extends { readonly message: string }, const Code extends string>(
@@ -109,17 +119,8 @@ export const QuotaExceeded = Schema.toType(domain.QuotaExceeded).pipe(
     SchemaTransformation.transformEffect({
       decode: ({ credits_used: creditsUsed, error: _, request_id: __, resets_at: resetsAt, ...figures }) =>
         Effect.succeed(new domain.QuotaExceeded({ ...figures, creditsUsed, resetsAt })),
-      encode: ({ balance, creditsUsed, message, plan, quota, remaining, resetsAt }) =>
-        withRequestId({
-          error: "quota_exceeded" as const,
-          message,
-          plan,
-          quota,
-          credits_used: creditsUsed,
-          remaining,
-          balance,
-          resets_at: resetsAt
-        })
+      encode: (error) =>
+        withRequestId({ error: "quota_exceeded" as const, message: error.message, ...quotaFields(error) })
     })
   ),
   HttpApiSchema.status(402)
@@ -268,24 +269,59 @@ export const BillingUnavailable = plain(
   domain.BillingUnavailable
 )
 
-/** The errors that are answered where no endpoint has answered, by their codes. */
-const undeclaredErrors = {
+/** The schemas of all errors, by their codes. */
+export const schemas = {
   invalid_request: InvalidRequest,
+  unsupported_geo: UnsupportedGeo,
+  unsupported_parameter: UnsupportedParameter,
   unauthorized: Unauthorized,
   not_found: NotFound,
+  quota_exceeded: QuotaExceeded,
   rate_limited: RateLimited,
   internal_error: InternalError,
+  upstream_error: UpstreamError,
+  upstream_timeout: UpstreamTimeout,
+  idempotency_in_progress: IdempotencyInProgress,
+  no_subscription: NoSubscription,
+  plan_unchanged: PlanUnchanged,
+  payment_failed: PaymentFailed,
+  billing_busy: BillingBusy,
   billing_unavailable: BillingUnavailable
 }
 
-const Undeclared = Schema.Union(Object.values(undeclaredErrors))
-export type Undeclared = typeof Undeclared.Type
-
-const encodeUndeclared = Schema.encodeEffect(Undeclared)
+export type ApiError = (typeof schemas)[keyof typeof schemas]["Type"]
 
 /** The status that `HttpApiSchema.status` has given to an error's schema. */
 const statusOf = (schema: Schema.Constraint): number =>
   Number(Schema.resolveAnnotationsKey(schema)?.httpApiStatus ?? 500)
+
+const statuses: ReadonlyMap<unknown, number> = new Map(
+  Object.entries(schemas).map(([code, schema]) => [code, statusOf(schema)])
+)
+
+const isApiError = (error: unknown): error is ApiError =>
+  Predicate.hasProperty(error, "_tag") && statuses.has(error._tag)
+
+const detailsOf = (error: ApiError): object => {
+  switch (error._tag) {
+    case "invalid_request":
+      return { issues: error.issues }
+    case "unsupported_geo":
+      return { details: error.details }
+    case "quota_exceeded":
+      return { ...quotaFields(error), resets_at: toMomentOrNull(error.resetsAt ?? undefined) }
+    default:
+      return {}
+  }
+}
+
+/** The envelope that an error's schema encodes, made by hand, because schemas are slow and floods of requests fail. */
+const envelopeOf = (error: ApiError, requestId: string): object => ({
+  error: error._tag,
+  message: error.message,
+  request_id: requestId,
+  ...detailsOf(error)
+})
 
 /** Notes for the access log that the request ends with an error. */
 export const noteError = (error: unknown): Effect.Effect<void> =>
@@ -293,13 +329,17 @@ export const noteError = (error: unknown): Effect.Effect<void> =>
     if (Predicate.hasProperty(error, "_tag")) addLogFields(state, { outcome: String(error._tag) })
   })
 
-/** Status and envelope of an error that no endpoint has answered with. */
-export const undeclared = Effect.fnUntraced(function* (error: Undeclared) {
-  yield* noteError(error)
-  const body = yield* Effect.orDie(encodeUndeclared(error))
-  return { status: statusOf(undeclaredErrors[error._tag]), body }
-})
+/** Status and envelope of an error, which the access log's line names. */
+export const encodeApiError = (error: ApiError) =>
+  Effect.map(CurrentRequest, (state) => {
+    addLogFields(state, { outcome: error._tag })
+    return { status: statuses.get(error._tag) ?? 500, body: envelopeOf(error, state.id) }
+  })
 
-/** The response to a request that no endpoint has answered. */
-export const undeclaredResponse = (error: Undeclared): Effect.Effect<HttpServerResponse.HttpServerResponse> =>
-  Effect.map(undeclared(error), ({ body, status }) => HttpServerResponse.jsonUnsafe(body, { status }))
+/** The response to a request that ends with an error. */
+export const apiErrorResponse = (error: ApiError): Effect.Effect<HttpServerResponse.HttpServerResponse> =>
+  Effect.map(encodeApiError(error), ({ body, status }) => HttpServerResponse.jsonUnsafe(body, { status }))
+
+/** Answers the API's errors. Any other is for the edge, which makes a 500 of it. */
+export const answerError = <E>(error: E): Effect.Effect<HttpServerResponse.HttpServerResponse, E> =>
+  isApiError(error) ? apiErrorResponse(error) : Effect.fail(error)

@@ -23,7 +23,7 @@ const keyOf = (
 }
 
 /** The failures of a request that cannot be decoded, with that of its key (R6). */
-export const withKeyIssue = (
+const withKeyIssue = (
   request: HttpServerRequest.HttpServerRequest,
   principal: Principal,
   failure: InvalidRequest

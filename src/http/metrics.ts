@@ -53,19 +53,21 @@ const standardMethods: ReadonlySet<string> = new Set(["GET", "HEAD", "POST", "PU
 const otherMethod = "_OTHER"
 
 export const measureRequest = (
+  context: Context.Context<never>,
   method: string,
   route: string,
   status: number,
   durationMs: number
-): Effect.Effect<void> =>
-  Metric.update(
-    duration.of(standardMethods.has(method) ? method : otherMethod, route, String(status)),
-    durationMs / 1000
-  )
+): void =>
+  duration
+    .of(standardMethods.has(method) ? method : otherMethod, route, String(status))
+    .updateUnsafe(durationMs / 1000, context)
 
 /** Counts a response of the listener to a request that reached no route. Its method may be unknown. */
 export const countErrorResponse = (status: number): Effect.Effect<void> =>
-  measureRequest(otherMethod, unmatched, status, 0)
+  Effect.contextWith((context: Context.Context<never>) =>
+    Effect.sync(() => measureRequest(context, otherMethod, unmatched, status, 0))
+  )
 
 export const countShed: Effect.Effect<void> = Metric.update(shedRequests.of(), 1)
 

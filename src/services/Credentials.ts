@@ -1,4 +1,4 @@
-import { Context, Effect, Layer, Metric, Redacted } from "effect"
+import { Context, Effect, Layer, Redacted } from "effect"
 import type { NetAddress } from "effect/net"
 import { accountAt } from "../domain/Account.ts"
 import { bearerToken, type CredentialHeaders, type CredentialKind, credentialKind } from "../domain/Credential.ts"
@@ -26,18 +26,42 @@ export interface RequestCredentials extends CredentialHeaders {
 const isActive = (principal: Principal): boolean =>
   principal._tag === "demo" || principal.account.suspendedAt === undefined
 
-/** Fails for a key that is used from outside its networks (R50). */
-const requireNetwork = (principal: Principal, { address }: RequestCredentials): Effect.Effect<void, Unauthorized> => {
+/** The principal with its account's terms of this moment: a change of plan may have come due since they were read. */
+const atPresent = (principal: Principal, clock: StoreClock): Effect.Effect<Principal> =>
+  principal._tag === "demo" || principal.account.next === undefined
+    ? Effect.succeed(principal)
+    : Effect.map(storeTime(clock), (now) => ({ ...principal, account: accountAt(principal.account, now) }))
+
+/** The principal of a valid credential. Fails for a suspended account, and outside a key's networks (R49, R50). */
+const judge = (
+  principal: Principal,
+  { address }: RequestCredentials,
+  clock: StoreClock
+): Effect.Effect<Principal, Unauthorized> => {
+  if (!isActive(principal)) return Effect.fail(unauthorized)
   const networks = boundsOf(principal)?.networks
-  if (networks === undefined) return Effect.void
-  return Effect.flatMap(address, (it) => (isWithin(networks, it) ? Effect.void : Effect.fail(unauthorized)))
+  if (networks === undefined) return atPresent(principal, clock)
+  return Effect.flatMap(address, (it) =>
+    isWithin(networks, it) ? atPresent(principal, clock) : Effect.fail(unauthorized)
+  )
 }
 
-/** The principal with its account's terms of this moment: a change of plan may have come due since they were read. */
-const present = (principal: Principal, now: number): Principal =>
-  principal._tag === "demo" ? principal : { ...principal, account: accountAt(principal.account, now) }
-
-const hasChange = (principal: Principal): boolean => principal._tag !== "demo" && principal.account.next !== undefined
+/** Counts a judgement by the kind of its credential and by its outcome. */
+const counted = (kind: CredentialKind | undefined, judged: Effect.Effect<Principal, Unauthorized>) =>
+  Effect.withFiber<Principal, Unauthorized>(({ context }) => {
+    const count = (outcome: "accepted" | "refused") =>
+      authentications.of(kind ?? "none", outcome).updateUnsafe(1, context)
+    return Effect.matchEffect(judged, {
+      onFailure: (error) => {
+        count("refused")
+        return Effect.fail(error)
+      },
+      onSuccess: (it) => {
+        count("accepted")
+        return Effect.succeed(it)
+      }
+    })
+  })
 
 /** Authentication: the only place that turns credentials into a principal (R22). */
 export class Credentials extends Context.Service<
@@ -103,17 +127,11 @@ export class Credentials extends Context.Service<
         accepted: ReadonlyArray<CredentialKind>
       ): Effect.Effect<Principal, Unauthorized> => {
         const kind = credentialKind(credentials)
-        const count = (outcome: "accepted" | "refused") => Metric.update(authentications.of(kind ?? "none", outcome), 1)
         const principal =
           kind === undefined || !accepted.includes(kind) ? Effect.fail(unauthorized) : principalOf(credentials, kind)
-        return principal.pipe(
-          Effect.filterOrFail(isActive, () => unauthorized),
-          Effect.tap((it) => requireNetwork(it, credentials)),
-          Effect.flatMap((it) =>
-            hasChange(it) ? Effect.map(storeTime(clock), (now) => present(it, now)) : Effect.succeed(it)
-          ),
-          Effect.tap(() => count("accepted")),
-          Effect.tapError(() => count("refused"))
+        return counted(
+          kind,
+          Effect.flatMap(principal, (it) => judge(it, credentials, clock))
         )
       }
 

@@ -14,7 +14,7 @@ import {
   UpstreamError,
   UpstreamTimeout
 } from "../errors.ts"
-import { Authentication, RateLimiting, RequestDecoding } from "../Middleware.ts"
+import { Authentication, RateLimiting } from "../Middleware.ts"
 
 export class SearchGroup extends HttpApiGroup.make("search")
   .add(
@@ -31,16 +31,13 @@ export class SearchGroup extends HttpApiGroup.make("search")
         UpstreamError,
         UpstreamTimeout
       ]
-    })
-      .middleware(RequestDecoding)
-      .annotateMerge(
-        OpenApi.annotations({
-          identifier: "query",
-          summary: "Run one search",
-          description:
-            "Runs one search and answers its organic results. Costs one credit when answered 200, 502 or 504."
-        })
-      )
+    }).annotateMerge(
+      OpenApi.annotations({
+        identifier: "query",
+        summary: "Run one search",
+        description: "Runs one search and answers its organic results. Costs one credit when answered 200, 502 or 504."
+      })
+    )
   )
   .add(
     HttpApiEndpoint.post("bulk", "/v1/bulk", {

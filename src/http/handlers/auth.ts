@@ -5,7 +5,7 @@ import { authPath } from "../../domain/OAuth.ts"
 import { AuthRoutes } from "../../services/AuthRoutes.ts"
 import { RateLimiter } from "../../services/RateLimiter.ts"
 import { readAnonymous } from "../body.ts"
-import { type Undeclared, undeclared, undeclaredResponse } from "../errors.ts"
+import { type ApiError, apiErrorResponse, encodeApiError } from "../errors.ts"
 import { limitByAddress } from "../middleware/addressLimit.ts"
 import { clientAddress } from "../middleware/clientAddress.ts"
 import { noStore } from "../middleware/securityHeaders.ts"
@@ -29,7 +29,7 @@ const isOAuthError = ({ pathname }: URL, status: number, text: string): boolean 
   Result.isSuccess(decodeOAuthError(text))
 
 /** An error of the library as one of the API's, which has fewer statuses (R3). */
-const toApiError = (status: number, text: string, retryAfterSeconds: number): Undeclared => {
+const toApiError = (status: number, text: string, retryAfterSeconds: number): ApiError => {
   const error = decodeLibraryError(text)
   const { issues, message } = Result.isSuccess(error) ? error.success : { message: "The sign-in failed." }
   if (status === 401 || status === 403) return new Unauthorized({ message })
@@ -42,7 +42,7 @@ const toApiError = (status: number, text: string, retryAfterSeconds: number): Un
 const errorResponse = Effect.fnUntraced(function* (response: Response, text: string) {
   const retryAfter = Math.max(1, Number(response.headers.get("x-retry-after")) || 1)
   const error = toApiError(response.status, text, retryAfter)
-  const { body, status } = yield* undeclared(error)
+  const { body, status } = yield* encodeApiError(error)
   const headers = new Headers({ "content-type": "application/json" })
   for (const cookie of response.headers.getSetCookie()) headers.append("set-cookie", cookie)
   if (error._tag === "rate_limited" && error.retryAfterSeconds !== undefined)
@@ -75,7 +75,7 @@ export const layer = Layer.unwrap(
       const url = new URL(request.url, "http://quarry.invalid")
       const webRequest = new Request(url, { method, headers, body: body === "" ? null : body })
       return yield* toServerResponse(url, yield* routes.handle(webRequest, yield* clientAddress))
-    }).pipe(Effect.catchTag(["not_found", "rate_limited", "invalid_request"], undeclaredResponse))
+    }).pipe(Effect.catchTag(["not_found", "rate_limited", "invalid_request"], apiErrorResponse))
 
     return Layer.mergeAll(
       HttpRouter.add("GET", `${authPath}/*`, handler),

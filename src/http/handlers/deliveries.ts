@@ -3,7 +3,7 @@ import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { InvalidRequest, Unauthorized } from "../../domain/errors.ts"
 import { Billing } from "../../services/Billing.ts"
 import { readBytes } from "../body.ts"
-import { undeclaredResponse } from "../errors.ts"
+import { apiErrorResponse } from "../errors.ts"
 import { withRetryAfter } from "../retryAfter.ts"
 
 /** The largest delivery that is read: the provider's are a few kilobytes, and each costs four digests of its bytes. */
@@ -31,7 +31,7 @@ export const layer = Layer.unwrap(
       return HttpServerResponse.empty({ status: 202 })
     }).pipe(
       Effect.catchTag("DeliveryInvalid", () => Effect.fail(notTheProvider)),
-      Effect.catchTag(["billing_unavailable", "invalid_request", "rate_limited", "unauthorized"], undeclaredResponse)
+      Effect.catchTag(["billing_unavailable", "invalid_request", "rate_limited", "unauthorized"], apiErrorResponse)
     )
 
     return HttpRouter.add("POST", "/webhooks/billing", receive)

@@ -1,8 +1,9 @@
-import { Deferred, Effect, Exit, Fiber, Option, Result, Stream } from "effect"
+import { Deferred, Effect, Exit, Fiber, Layer, Option, Stream } from "effect"
+import { HttpRouter, HttpServerRequest } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import { type BulkRows, parseBulk } from "../../domain/BulkRequest.ts"
 import type { Principal } from "../../domain/Principal.ts"
-import { toSearch } from "../../domain/SearchRequest.ts"
+import { parseParameters, toSearch } from "../../domain/SearchRequest.ts"
 import { Bulk, type BulkSettlement, type StartedBatch } from "../../services/Bulk.ts"
 import type { LedgerTimings, Receipt } from "../../services/Metering.ts"
 import { type KeyError, Search, type SearchError, type SearchSettlement } from "../../services/Search.ts"
@@ -10,6 +11,8 @@ import { Api } from "../Api.ts"
 import { wantsLines } from "../accept.ts"
 import { readJson } from "../body.ts"
 import { addLogFields, CurrentRequest, type LogFields, type RequestState, setHeaders } from "../CurrentRequest.ts"
+import { makeGatedRoute } from "../gatedRoute.ts"
+import { SearchGroup } from "../groups/SearchGroup.ts"
 import { quotaErrorHeaders, quotaHeaders, quotaHeadersOf } from "../headers.ts"
 import { withKey } from "../idempotencyKey.ts"
 import { CurrentPrincipal } from "../Middleware.ts"
@@ -23,70 +26,77 @@ import {
   wholeLinesResponse
 } from "./searchResponses.ts"
 
+type Request = HttpServerRequest.HttpServerRequest
+
+/**
+ * The group without handlers, because `HttpApiBuilder` asks for every group of the definition. The cast says that it is
+ * whole: `routes` has a handler for each of its endpoints.
+ */
+const group = HttpApiBuilder.group(Api, "search", (handlers) => handlers as never)
+
 /**
  * Answers are handed over as the JSON that they are: the declared schemas would copy and check each row of what our own
  * types have made, and the contract's tests check what is sent.
  */
-export const layer = HttpApiBuilder.group(
-  Api,
-  "search",
-  Effect.fn(function* (handlers) {
-    const search = yield* Search
-    const bulk = yield* Bulk
+const query = (search: Search["Service"]) =>
+  Effect.fnUntraced(function* (request: Request) {
+    const state = yield* CurrentRequest
+    const principal = yield* CurrentPrincipal
+    const decoded = parseParameters(yield* HttpServerRequest.ParsedSearchParams)
+    const [parameters, keyed] = yield* Effect.fromResult(withKey(request, principal, decoded))
+    const asked = yield* Effect.fromResult(toSearch(parameters))
+    addLogFields(state, { target: asked.target })
+    const onStart = <E>(settlement: Fiber.Fiber<SearchSettlement, E>) => {
+      state.work = logSettlement(state, settlement, searchFacts)
+    }
+    const run =
+      keyed === undefined
+        ? search.run(principal, asked, onStart)
+        : withRetryAfter(search.runKeyed(keyed.principal, asked, keyed.key, onStart))
+    const settlement = yield* withQuotaOnFailure(state, run)
+    addLogFields(state, searchFacts(settlement))
+    setHeaders(state, quotaHeaders(settlement.receipt))
+    return searchResponse(yield* Effect.fromResult(settlement.body))
+  })
 
-    return handlers
-      .handle(
-        "query",
-        Effect.fnUntraced(function* ({ query, request }) {
-          const state = yield* CurrentRequest
-          const principal = yield* CurrentPrincipal
-          const [parameters, keyed] = yield* Effect.fromResult(withKey(request, principal, Result.succeed(query)))
-          const asked = yield* Effect.fromResult(toSearch(parameters))
-          addLogFields(state, { target: asked.target })
-          const onStart = <E>(settlement: Fiber.Fiber<SearchSettlement, E>) => {
-            state.work = logSettlement(state, settlement, searchFacts)
-          }
-          const run =
-            keyed === undefined
-              ? search.run(principal, asked, onStart)
-              : withRetryAfter(search.runKeyed(keyed.principal, asked, keyed.key, onStart))
-          const settlement = yield* withQuotaOnFailure(state, run)
-          addLogFields(state, searchFacts(settlement))
-          setHeaders(state, quotaHeaders(settlement.receipt))
-          return searchResponse(yield* Effect.fromResult(settlement.body))
-        })
-      )
-      .handleRaw(
-        "bulk",
-        // Raw, because the body is read under the limits of `readJson`. `parseBulk` decodes it with the payload's fields.
-        Effect.fnUntraced(function* ({ request }) {
-          const state = yield* CurrentRequest
-          const principal = yield* CurrentPrincipal
-          const body = parseBulk(yield* readJson(request))
-          const [rows, keyed] = yield* Effect.fromResult(withKey(request, principal, body))
-          addLogFields(state, { rows: rows.length })
-          const inLines = wantsLines(request.headers.accept)
-          if (inLines && keyed === undefined) {
-            return yield* withQuotaOnFailure(state, streamed(state, bulk, principal, rows))
-          }
-          const onStart = <E>({ id, settlement }: StartedBatch<E>) => {
-            addLogFields(state, { batch_id: id })
-            state.work = logSettlement(state, settlement, bulkFacts)
-          }
-          const run =
-            keyed === undefined
-              ? bulk.run(principal, rows, onStart)
-              : withRetryAfter(bulk.runKeyed(keyed.principal, rows, keyed.key, onStart))
-          const settlement = yield* withQuotaOnFailure(state, run)
-          addLogFields(state, bulkFacts(settlement))
-          setHeaders(state, quotaHeaders(settlement.receipt))
-          return inLines
-            ? wholeLinesResponse(settlement.body, settlement.receipt.creditsUsed)
-            : bulkResponse(settlement.body)
-        })
-      )
+const batch = (bulk: Bulk["Service"]) =>
+  Effect.fnUntraced(function* (request: Request) {
+    const state = yield* CurrentRequest
+    const principal = yield* CurrentPrincipal
+    const body = parseBulk(yield* readJson(request))
+    const [rows, keyed] = yield* Effect.fromResult(withKey(request, principal, body))
+    addLogFields(state, { rows: rows.length })
+    const inLines = wantsLines(request.headers.accept)
+    if (inLines && keyed === undefined) {
+      return yield* withQuotaOnFailure(state, streamed(state, bulk, principal, rows))
+    }
+    const onStart = <E>({ id, settlement }: StartedBatch<E>) => {
+      addLogFields(state, { batch_id: id })
+      state.work = logSettlement(state, settlement, bulkFacts)
+    }
+    const run =
+      keyed === undefined
+        ? bulk.run(principal, rows, onStart)
+        : withRetryAfter(bulk.runKeyed(keyed.principal, rows, keyed.key, onStart))
+    const settlement = yield* withQuotaOnFailure(state, run)
+    addLogFields(state, bulkFacts(settlement))
+    setHeaders(state, quotaHeaders(settlement.receipt))
+    return inLines ? wholeLinesResponse(settlement.body, settlement.receipt.creditsUsed) : bulkResponse(settlement.body)
+  })
+
+const routes = HttpRouter.use(
+  Effect.fnUntraced(function* (router) {
+    const gatedRoute = yield* makeGatedRoute
+    const { endpoints } = SearchGroup
+    const routes = {
+      query: gatedRoute(endpoints.query, query(yield* Search)),
+      bulk: gatedRoute(endpoints.bulk, batch(yield* Bulk))
+    } satisfies Record<keyof typeof endpoints, unknown>
+    yield* router.addAll(Object.values(routes))
   })
 )
+
+export const layer = Layer.merge(group, routes)
 
 /** The longest time without a line: the most common limit of proxies on an idle connection is a minute. */
 const heartbeatInterval = "10 seconds"

@@ -5,7 +5,7 @@ import { HttpServerRequest, HttpServerResponse } from "effect/http"
 import { Deployment } from "../../services/Deployment.ts"
 import { Ids } from "../../services/Ids.ts"
 import { CurrentRequest, makeRequestState, requestIdFrom } from "../CurrentRequest.ts"
-import { type Undeclared, undeclared } from "../errors.ts"
+import { type ApiError, encodeApiError } from "../errors.ts"
 import { countErrorResponse } from "../metrics.ts"
 import { securityHeadersFor } from "../middleware/securityHeaders.ts"
 
@@ -21,16 +21,16 @@ export const make = Effect.gen(function* () {
   const ids = yield* Ids
   const security = securityHeadersFor((yield* Deployment).origin).private
 
-  const responseTo = Effect.fnUntraced(function* (error: Undeclared, requestId: unknown) {
+  const responseTo = Effect.fnUntraced(function* (error: ApiError, requestId: unknown) {
     const id = yield* requestIdFrom(requestId, ids.requestId)
-    const { body, status } = yield* Effect.provideService(undeclared(error), CurrentRequest, makeRequestState(id))
+    const { body, status } = yield* Effect.provideService(encodeApiError(error), CurrentRequest, makeRequestState(id))
     yield* Effect.logInfo(`Refused a request: ${error.message}`).pipe(Effect.annotateLogs({ request_id: id, status }))
     yield* countErrorResponse(status)
     return { id, status, body }
   })
 
   /** An app that answers every request with `error`. */
-  const app = (error: Undeclared, headers: Readonly<Record<string, string>>) =>
+  const app = (error: ApiError, headers: Readonly<Record<string, string>>) =>
     Effect.gen(function* () {
       const request = yield* HttpServerRequest.HttpServerRequest
       const { body, id, status } = yield* responseTo(error, request.headers["x-request-id"])
@@ -41,7 +41,7 @@ export const make = Effect.gen(function* () {
   const onSocket = Effect.fnUntraced(function* (
     socket: Duplex,
     lingerMs: number,
-    error: Undeclared,
+    error: ApiError,
     options: { readonly requestId?: unknown; readonly withoutBody?: boolean }
   ) {
     const { body, id, status } = yield* responseTo(error, options.requestId)

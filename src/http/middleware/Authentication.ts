@@ -1,5 +1,6 @@
-import { Effect, Layer } from "effect"
-import { HttpServerRequest } from "effect/http"
+import { Context, Effect, Layer } from "effect"
+import { HttpServerRequest, type HttpServerResponse } from "effect/http"
+import type { HttpApiEndpoint } from "effect/http-api"
 import { cookieValues } from "../../domain/Credential.ts"
 import { challengeOf, keyChallenge } from "../../domain/OAuth.ts"
 import { Credentials, type RequestCredentials } from "../../services/Credentials.ts"
@@ -7,7 +8,7 @@ import { Deployment } from "../../services/Deployment.ts"
 import { Sessions } from "../../services/Sessions.ts"
 import { acceptedCredentials, sessionRuleOf } from "../Callers.ts"
 import { addLogFields, CurrentRequest, type RequestState, setHeaders } from "../CurrentRequest.ts"
-import { noteError } from "../errors.ts"
+import { answerError, apiErrorResponse } from "../errors.ts"
 import { Authentication, CurrentPrincipal } from "../Middleware.ts"
 import { client, clientAddress } from "./clientAddress.ts"
 
@@ -32,56 +33,66 @@ const requestCredentials = (
 const demoNetwork = (request: HttpServerRequest.HttpServerRequest) =>
   request.headers["x-demo-origin"] === undefined ? Effect.undefined : clientAddress
 
+type Response = HttpServerResponse.HttpServerResponse
+
+/** Makes the gate: it provides an endpoint's handler with the principal, and answers every error of the API. */
+export const makeAuthentication = Effect.gen(function* () {
+  const credentials = yield* Credentials
+  const { cookieName } = yield* Sessions
+  const { origin } = yield* Deployment
+
+  return <E, R>(httpEffect: Effect.Effect<Response, E, R>, endpoint: HttpApiEndpoint.Top) => {
+    const accepted = acceptedCredentials(endpoint)
+    const withoutSession = accepted.filter((kind) => kind !== "session")
+    const acceptsSession = sessionRuleOf(endpoint)
+
+    const authenticate = (request: HttpServerRequest.HttpServerRequest) =>
+      Effect.flatMap(demoNetwork(request), (network) => {
+        const presented = requestCredentials(request, cookieName, network)
+        const hasSession = presented.sessionCookies.length > 0
+        const kinds = hasSession && !acceptsSession(request.headers, origin) ? withoutSession : accepted
+        return credentials.authenticate(presented, kinds)
+      })
+
+    /**
+     * Sets the `WWW-Authenticate` of a 401: the scheme of keys, and for apps the address of the OAuth metadata. An
+     * endpoint for sessions only sends none, because no scheme is registered for cookies and a key would fail.
+     */
+    const challenge = ({ headers }: HttpServerRequest.HttpServerRequest, state: RequestState): void => {
+      if (!accepted.includes("key")) return
+      const hasToken = headers.authorization !== undefined
+      const appChallenge = accepted.includes("oauth") ? challengeOf(origin, hasToken) : undefined
+      setHeaders(state, { "www-authenticate": appChallenge ?? keyChallenge(hasToken) })
+    }
+
+    return Effect.withFiber<Response, E, Exclude<R, CurrentPrincipal> | HttpServerRequest.HttpServerRequest>(
+      ({ context }) => {
+        const request = Context.getUnsafe(context, HttpServerRequest.HttpServerRequest)
+        const state = Context.get(context, CurrentRequest)
+        return Effect.matchEffect(authenticate(request), {
+          onFailure: (error) => {
+            challenge(request, state)
+            return apiErrorResponse(error)
+          },
+          onSuccess: (principal) => {
+            addLogFields(state, {
+              principal: principal._tag,
+              ...(principal._tag === "demo" ? {} : { account_id: principal.account.id })
+            })
+            return Effect.catch(Effect.provideService(httpEffect, CurrentPrincipal, principal), answerError)
+          }
+        })
+      }
+    )
+  }
+})
+
 export const layer = Layer.effect(
   Authentication,
-  Effect.gen(function* () {
-    const credentials = yield* Credentials
-    const { cookieName } = yield* Sessions
-    const { origin } = yield* Deployment
-
-    return (httpEffect, { endpoint }) => {
-      const accepted = acceptedCredentials(endpoint)
-      const withoutSession = accepted.filter((kind) => kind !== "session")
-      const acceptsSession = sessionRuleOf(endpoint)
-
-      const authenticate = (request: HttpServerRequest.HttpServerRequest) =>
-        Effect.flatMap(demoNetwork(request), (network) => {
-          const presented = requestCredentials(request, cookieName, network)
-          const hasSession = presented.sessionCookies.length > 0
-          const kinds = hasSession && !acceptsSession(request.headers, origin) ? withoutSession : accepted
-          return credentials.authenticate(presented, kinds)
-        })
-
-      /**
-       * Sets the `WWW-Authenticate` of a 401: the scheme of keys, and for apps the address of the OAuth metadata. An
-       * endpoint for sessions only sends none, because no scheme is registered for cookies and a key would fail.
-       */
-      const challenge = ({ headers }: HttpServerRequest.HttpServerRequest, state: RequestState): void => {
-        if (!accepted.includes("key")) return
-        const hasToken = headers.authorization !== undefined
-        const appChallenge = accepted.includes("oauth") ? challengeOf(origin, hasToken) : undefined
-        setHeaders(state, { "www-authenticate": appChallenge ?? keyChallenge(hasToken) })
-      }
-
-      const authenticated = Effect.flatMap(HttpServerRequest.HttpServerRequest, (request) =>
-        Effect.flatMap(CurrentRequest, (state) =>
-          Effect.matchEffect(authenticate(request), {
-            onFailure: (error) => {
-              challenge(request, state)
-              return Effect.fail(error)
-            },
-            onSuccess: (principal) => {
-              addLogFields(state, {
-                principal: principal._tag,
-                ...(principal._tag === "demo" ? {} : { account_id: principal.account.id })
-              })
-              return Effect.provideService(httpEffect, CurrentPrincipal, principal)
-            }
-          })
-        )
-      )
-      // The outermost middleware of every endpoint: each error of theirs passes here before it is encoded.
-      return Effect.tapError(authenticated, noteError)
-    }
-  })
+  Effect.map(
+    makeAuthentication,
+    (authenticate) =>
+      (httpEffect, { endpoint }) =>
+        authenticate(httpEffect, endpoint)
+  )
 )

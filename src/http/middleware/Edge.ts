@@ -16,7 +16,7 @@ import { RequestId } from "../../services/RequestId.ts"
 import { currentSpan, traceContext, withSpan } from "../../services/Tracing.ts"
 import { unreadableBody } from "../body.ts"
 import { CurrentRequest, makeRequestState, type RequestState, requestIdFrom } from "../CurrentRequest.ts"
-import { undeclaredResponse } from "../errors.ts"
+import { apiErrorResponse } from "../errors.ts"
 import { matchedRoute, measureRequest } from "../metrics.ts"
 import { type SecurityHeaders, securityHeadersFor, securityHeadersOf } from "./securityHeaders.ts"
 
@@ -42,10 +42,10 @@ const errorResponseTo = (cause: Cause.Cause<unknown>): Effect.Effect<HttpServerR
   for (const reason of cause.reasons) {
     const failure = reason._tag === "Fail" ? reason.error : reason._tag === "Die" ? reason.defect : undefined
     if (!HttpServerError.isHttpServerError(failure)) continue
-    if (failure.reason._tag === "RouteNotFound") return undeclaredResponse(notFound)
-    if (failure.reason._tag === "RequestParseError") return undeclaredResponse(unreadableBody)
+    if (failure.reason._tag === "RouteNotFound") return apiErrorResponse(notFound)
+    if (failure.reason._tag === "RequestParseError") return apiErrorResponse(unreadableBody)
   }
-  return Effect.andThen(logFault(cause), undeclaredResponse(internalError))
+  return Effect.andThen(logFault(cause), apiErrorResponse(internalError))
 }
 
 type App<E, R> = Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>
@@ -65,7 +65,7 @@ const isRoutable = ({ method, url }: HttpServerRequest.HttpServerRequest): boole
 
 /** Runs the app. Every failure becomes an error response with the envelope. */
 const respond = <E, R>(request: HttpServerRequest.HttpServerRequest, app: App<E, R>) =>
-  Effect.catchCause(isRoutable(request) ? app : undeclaredResponse(notFound), (cause) =>
+  Effect.catchCause(isRoutable(request) ? app : apiErrorResponse(notFound), (cause) =>
     Cause.hasInterruptsOnly(cause) ? Effect.failCause(cause) : errorResponseTo(cause)
   )
 
@@ -79,6 +79,7 @@ const clientClosed = "client_closed"
 const recordRequest = (
   request: HttpServerRequest.HttpServerRequest,
   { logFields, work }: RequestState,
+  span: Tracer.Span | undefined,
   startedAtMs: number,
   exit: Exit.Exit<HttpServerResponse.HttpServerResponse, unknown>
 ) =>
@@ -100,24 +101,20 @@ const recordRequest = (
         ...logFields,
         outcome: isStreamed ? (logFields.outcome ?? outcome) : outcome
       })
-    const record = Effect.andThen(
-      describeResponse(status, outcome),
-      work !== undefined && (status === undefined || isStreamed)
-        ? Effect.forkDetach(Effect.andThen(work, makeLine))
-        : makeLine()
-    )
-    if (status === undefined) return record
-    return Effect.andThen(measureRequest(request.method, route, status, durationMs), record)
+    if (status !== undefined) measureRequest(context, request.method, route, status, durationMs)
+    describeResponse(span, status, outcome)
+    return work !== undefined && (status === undefined || isStreamed)
+      ? Effect.forkDetach(Effect.andThen(work, makeLine))
+      : makeLine()
   })
 
-const describeResponse = (status: number | undefined, outcome: string) =>
-  Effect.map(currentSpan, (span) => {
-    if (span?.sampled !== true) return
-    span.attribute("quarry.outcome", outcome)
-    if (status === undefined) return
-    span.attribute("http.response.status_code", status)
-    if (status >= 500) span.attribute("error.type", outcome)
-  })
+const describeResponse = (span: Tracer.Span | undefined, status: number | undefined, outcome: string): void => {
+  if (span?.sampled !== true) return
+  span.attribute("quarry.outcome", outcome)
+  if (status === undefined) return
+  span.attribute("http.response.status_code", status)
+  if (status >= 500) span.attribute("error.type", outcome)
+}
 
 /**
  * Sets attributes by OpenTelemetry's HTTP conventions. It leaves out the query string, which holds searches, the other
@@ -168,10 +165,15 @@ const withRequestState = <E, R>(
       request_id: state.id,
       ...(span === undefined ? {} : { trace_id: span.traceId, span_id: span.spanId })
     }
-    return Effect.onExit(respond(request, app), (exit) => recordRequest(request, state, startedAtMs, exit)).pipe(
-      Effect.provideService(References.CurrentLogAnnotations, annotations),
-      Effect.provideService(CurrentRequest, state),
-      Effect.provideService(RequestId, state.id)
+    const responded = Effect.onExit(respond(request, app), (exit) =>
+      recordRequest(request, state, span, startedAtMs, exit)
+    )
+    // One step for three services: each would have steps of its own to come and to go.
+    return Effect.updateContext(responded, (context: Context.Context<R>) =>
+      Context.add(context, References.CurrentLogAnnotations, annotations).pipe(
+        Context.add(CurrentRequest, state),
+        Context.add(RequestId, state.id)
+      )
     )
   })
 

@@ -1,4 +1,4 @@
-import { Effect, Layer, Metric } from "effect"
+import { Context, Effect, Layer } from "effect"
 import { RateLimited } from "../../domain/errors.ts"
 import { type Principal, rateLimitOf } from "../../domain/Principal.ts"
 import { limiterDecisions } from "../../services/Metrics.ts"
@@ -11,26 +11,26 @@ import { withDecodedQuery } from "../query.ts"
 
 /** Counts the request and fails with `rate_limited` where it exceeds the limit. */
 export const admit = (limiter: RateLimiter["Service"], principal: Principal): Effect.Effect<void, RateLimited> =>
-  withSpan("RateLimiter.hit", {}, () => limiter.hit(rateLimitOf(principal))).pipe(
-    Effect.tap(({ admitted }) =>
-      Metric.update(limiterDecisions.of(principal._tag, admitted ? "admitted" : "refused"), 1)
-    ),
-    Effect.flatMap((decision) =>
-      Effect.flatMap(CurrentRequest, (state) => {
-        setHeaders(state, rateLimitHeaders(decision))
-        return decision.admitted ? Effect.void : Effect.fail(RateLimited.of(decision.limit, decision.retryAfterSeconds))
-      })
+  Effect.withFiber(({ context }) =>
+    Effect.flatMap(
+      withSpan("RateLimiter.hit", {}, () => limiter.hit(rateLimitOf(principal))),
+      (decision) => {
+        const { admitted, limit, retryAfterSeconds } = decision
+        limiterDecisions.of(principal._tag, admitted ? "admitted" : "refused").updateUnsafe(1, context)
+        setHeaders(Context.get(context, CurrentRequest), rateLimitHeaders(decision))
+        return admitted ? Effect.void : Effect.fail(RateLimited.of(limit, retryAfterSeconds))
+      }
     )
+  )
+
+/** Runs an endpoint's handler for requests that are admitted. */
+export const limited = <A, E, R>(limiter: RateLimiter["Service"], httpEffect: Effect.Effect<A, E, R>) =>
+  Effect.andThen(
+    Effect.flatMap(CurrentPrincipal, (principal) => admit(limiter, principal)),
+    withDecodedQuery(httpEffect)
   )
 
 export const layer = Layer.effect(
   RateLimiting,
-  Effect.map(
-    RateLimiter,
-    (limiter) => (httpEffect) =>
-      Effect.andThen(
-        Effect.flatMap(CurrentPrincipal, (principal) => admit(limiter, principal)),
-        withDecodedQuery(httpEffect)
-      )
-  )
+  Effect.map(RateLimiter, (limiter) => (httpEffect) => limited(limiter, httpEffect))
 )

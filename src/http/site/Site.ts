@@ -4,7 +4,7 @@ import { NotFound } from "../../domain/errors.ts"
 import { DashboardFiles, type Files } from "../../services/DashboardFiles.ts"
 import { SignIn } from "../../services/SignIn.ts"
 import { assetResponse, fingerprint, immutableHeaders, revalidationHeaders } from "../docs/assets.ts"
-import { undeclaredResponse } from "../errors.ts"
+import { apiErrorResponse } from "../errors.ts"
 import { pageResponse } from "../handlers/oauth/responses.ts"
 import { message } from "../pages/pages.ts"
 import { shellOf } from "./shell.ts"
@@ -40,7 +40,7 @@ const robots = "User-agent: *\nAllow: /docs\nDisallow: /\n"
 
 const dayHeaders = { "cache-control": "public, max-age=86400" }
 
-const notFound = undeclaredResponse(new NotFound({ message: "There is no such file of the dashboard." }))
+const notFound = apiErrorResponse(new NotFound({ message: "There is no such file of the dashboard." }))
 
 const unavailable = pageResponse(
   message("The dashboard is not available", "The operator finds the reason in the log. The API works."),
@@ -71,7 +71,7 @@ const responsesOf = ({ script, style }: Files, { deliversEmails, providers }: Si
 const root = Effect.flatMap(HttpServerRequest.HttpServerRequest, ({ headers }) =>
   /\btext\/html\b/.test(headers.accept ?? "")
     ? Effect.succeed(HttpServerResponse.redirect(home, { status: 303, headers: { vary: "accept" } }))
-    : undeclaredResponse(
+    : apiErrorResponse(
         new NotFound({ message: "There is nothing at this address. GET /openapi.json lists what there is." })
       )
 )

@@ -146,19 +146,32 @@ const drain = Effect.fnUntraced(function* <Entry, Answer>(commit: GroupCommit<En
   commit.sending = false
 })
 
-/** Takes the oldest items of each owner. An owner with more of them goes to the end of the round. */
+/**
+ * Takes the oldest items of each owner. An owner with more of them goes to the end of the round. The first items of all
+ * owners come before the second ones, because answers are given in this order and each runs what waited for it.
+ */
 const takeBatch = <Entry, Answer>({ lines, options }: GroupCommit<Entry, Answer>): Line<Entry, Answer> => {
-  const batch: Line<Entry, Answer> = []
-  const owners = Array.from(lines.keys()).slice(0, options.maxBatch)
-  for (const owner of owners) {
+  const taken: Array<Line<Entry, Answer>> = []
+  let room = options.maxBatch
+  for (const owner of Array.from(lines.keys()).slice(0, options.maxBatch)) {
     const line = lines.get(owner) ?? []
-    const taken = line.splice(0, Math.min(options.maxPerOwner, options.maxBatch - batch.length))
+    const items = line.splice(0, Math.min(options.maxPerOwner, room))
     lines.delete(owner)
     if (line.length > 0) lines.set(owner, line)
-    batch.push(...taken.filter((item) => !item.abandoned))
-    if (batch.length === options.maxBatch) break
+    taken.push(items.filter((item) => !item.abandoned))
+    room -= items.length
+    if (room === 0) break
   }
-  return batch
+  return inTurns(taken)
+}
+
+const inTurns = <Item>(lines: ReadonlyArray<ReadonlyArray<Item>>): Array<Item> => {
+  const items: Array<Item> = []
+  for (let turn = 0, rest = lines; rest.length > 0; turn++) {
+    rest = rest.filter((line) => turn < line.length)
+    for (const line of rest) items.push(...line.slice(turn, turn + 1))
+  }
+  return items
 }
 
 const send = Effect.fnUntraced(function* <Entry, Answer>(

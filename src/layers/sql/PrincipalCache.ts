@@ -203,18 +203,25 @@ export const makePrincipalCache = Effect.fnUntraced(function* (
     }
   })
 
+  const use = (entry: Entry): KeyPrincipal => {
+    entry.idleRounds = 0
+    if (!renewing) {
+      renewing = true
+      // Not in the context of this request: the renewal serves all keys, and is no part of its trace.
+      Fiber.runIn(fork(renewal), scope)
+    }
+    return entry.principal
+  }
+
   return {
-    get: Effect.fnUntraced(function* (digests) {
-      const entry = yield* Cache.get(entries, toCacheKey(digests))
-      if (entry.endsAt !== undefined && entry.endsAt <= (yield* storeTime(clock))) return yield* unauthorized
-      entry.idleRounds = 0
-      if (!renewing) {
-        renewing = true
-        // Not in the context of this request: the renewal serves all keys, and is no part of its trace.
-        Fiber.runIn(fork(renewal), scope)
-      }
-      return entry.principal
-    }),
+    get: (digests) =>
+      Effect.flatMap(Cache.get(entries, toCacheKey(digests)), (entry) => {
+        const { endsAt } = entry
+        if (endsAt === undefined) return Effect.succeed(use(entry))
+        return Effect.flatMap(storeTime(clock), (now) =>
+          endsAt <= now ? Effect.fail(unauthorized) : Effect.succeed(use(entry))
+        )
+      }),
     remove: Effect.fnUntraced(function* (digest) {
       if (pepper.values().length === 1) return yield* Cache.invalidate(entries, digest)
       const keys = Array.from(yield* Cache.keys(entries)).filter((key) => key.includes(digest))

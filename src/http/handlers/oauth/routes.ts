@@ -19,7 +19,7 @@ import { Deployment } from "../../../services/Deployment.ts"
 import type { RateLimiter } from "../../../services/RateLimiter.ts"
 import type { Sessions } from "../../../services/Sessions.ts"
 import type { SignIn } from "../../../services/SignIn.ts"
-import { undeclaredResponse } from "../../errors.ts"
+import { apiErrorResponse } from "../../errors.ts"
 import { stylePath } from "../../pages/pages.ts"
 import { style } from "../../pages/style.ts"
 import * as choosePassword from "./choosePassword.ts"
@@ -40,7 +40,7 @@ type Handler = Effect.Effect<
   PageServices | HttpServerRequest.HttpServerRequest
 >
 
-const appsNotOffered = undeclaredResponse(new NotFound({ message: "No app is let in at this deployment." }))
+const appsNotOffered = apiErrorResponse(new NotFound({ message: "No app is let in at this deployment." }))
 
 const metadataResponse = (document: object) =>
   HttpServerResponse.jsonUnsafe(document, {
@@ -65,7 +65,7 @@ export const layer = Layer.unwrap(
         Effect.catchTags({
           ErrorPage: ({ response }) => Effect.succeed(response),
           rate_limited: () => Effect.succeed(tooManyRequests),
-          invalid_request: undeclaredResponse
+          invalid_request: apiErrorResponse
         })
       )
     const appPage = (handler: Handler) => (hasApps ? page(handler) : appsNotOffered)
