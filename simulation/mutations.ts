@@ -128,8 +128,14 @@ export const mutations: ReadonlyArray<Mutation> = [
   {
     name: "a sweep that does not ask for refunds",
     file: "src/services/Reconciler.ts",
-    from: "alsoRefunds ? yield* provider.refundedSince(since) : []",
-    to: "alsoRefunds ? [] : []"
+    from: "alsoTakenBack ? yield* provider.refundedSince(since) : []",
+    to: "alsoTakenBack ? [] : []"
+  },
+  {
+    name: "a sweep that does not ask for void orders",
+    file: "src/services/Reconciler.ts",
+    from: "alsoTakenBack ? [...made, ...(yield* newlyVoid(deps))] : made",
+    to: "alsoTakenBack ? made : made"
   },
   {
     name: "no grace for a renewal that is not paid",
