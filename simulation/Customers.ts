@@ -72,9 +72,9 @@ export const untilVisit = (me: Person, meanDays: number) =>
     return Effect.sleep(Math.max(at - now, 0))
   })
 
-/** Turns of a visit. A turn is 1.9 requests on the average. */
+/** Turns of a visit, and the requests of one, which were counted: bursts make them many. */
 const turns = 4
-const requestsOfTurn = 1.9
+const requestsOfTurn = 3.4
 
 export const peopleOf = (world: World, auditor: Auditor): ReadonlyArray<Person> =>
   Array.from({ length: world.options.customers }, (_, index) => {
@@ -94,7 +94,7 @@ export const live = (me: Person, payments: Payments): Effect.Effect<void> =>
         yield* pickHabit(me)(me)
         yield* Effect.sleep(me.chance.wait(2_000))
       }
-      if (me.kind === "buyer" && me.chance.isTrue(0.3)) yield* payments.act(me)
+      if (me.kind === "buyer" && me.chance.isTrue(0.4)) yield* payments.act(me)
       if (me.kind === "trial" && me.chance.isTrue(0.05)) yield* leaveAndReturn(me)
     }
   })

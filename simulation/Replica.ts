@@ -174,9 +174,8 @@ const servicesOf = (around: Surroundings, links: Links, chance: Chance, machine:
     Effect.map(RateLimiter, (mine) => sharedLimiter(around, links.limiter, mine))
   ).pipe(Layer.provide(own))
   const providers = Providers.layer(tableOf(around.upstreams, chance)).pipe(Layer.provideMerge(ProviderStates.layer))
-  const background = Layer.merge(BillingWork.layer, sweeper).pipe(
-    Layer.provide(Layer.succeed(Clock.Clock, machine.idle))
-  )
+  const onClockOf = (work: Work) => Layer.provide(Layer.succeed(Clock.Clock, machine.loops[work]))
+  const background = Layer.merge(onClockOf("payments")(BillingWork.layer), onClockOf("holds")(sweeper))
   const billing = Layer.merge(Billing.layer, background).pipe(
     Layer.provide(Reconciler.layer),
     Layer.provide(remoteProvider(around, links.provider))
@@ -233,11 +232,17 @@ type App = Effect.Success<ReturnType<typeof makeApp>>
 type Needs = Exclude<Effect.Services<ReturnType<typeof makeApp>>, Scope.Scope>
 
 const makeApp = () =>
-  HttpRouter.toHttpEffect(Routes.layer).pipe(Effect.provideService(HttpRouter.RouterConfig, Routes.routerConfig))
+  HttpRouter.toHttpEffect(Routes.service).pipe(Effect.provideService(HttpRouter.RouterConfig, Routes.routerConfig))
+
+/** Background work that most of the time has nothing to do. */
+export type Work = "payments" | "holds"
+
+/** The clocks of the loops that look for work, which sleep on while there is none. */
+type Loops = { readonly [W in Work]: IdleClock }
 
 interface Machine {
   readonly context: Context.Context<never>
-  readonly idle: IdleClock
+  readonly loops: Loops
 }
 
 /** One process of Quarry: real routes, middlewares, handlers and services, from its start to its end. */
@@ -246,8 +251,7 @@ export class Replica {
   inFlight = 0
   /** What the clients of open connections do when they break. */
   readonly connections = new Set<() => void>()
-  /** The clock of the background loops, which sleep on while there is nothing to do. */
-  readonly idle: IdleClock
+  readonly loops: Loops
   private readonly scope = Scope.makeUnsafe()
   private readonly context: Context.Context<Needs>
   private readonly app: App
@@ -258,7 +262,8 @@ export class Replica {
     const isOff = () => this.state === "off"
     const clock = clockOf(agenda, { skewMs, isOff })
     this.links = links
-    this.idle = new IdleClock(agenda, clock, isOff)
+    const idle = () => new IdleClock(agenda, clock, isOff)
+    this.loops = { payments: idle(), holds: idle() }
     const context = machineContext(agenda, clock).pipe(
       Context.add(References.MinimumLogLevel, "None"),
       Context.add(Random.Random, randomOf(chance)),
@@ -266,7 +271,7 @@ export class Replica {
     )
     const services = buildNow(
       agenda,
-      servicesOf(around, links, chance, { context, idle: this.idle }),
+      servicesOf(around, links, chance, { context, loops: this.loops }),
       this.scope,
       context
     )

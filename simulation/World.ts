@@ -7,7 +7,7 @@ import { ProviderLevers } from "../src/testing/PaymentProviderMemory.ts"
 import { Agenda, clockOf, machineContext } from "./Agenda.ts"
 import { Chance } from "./Chance.ts"
 import { type Line, Link, type Server, type Weather } from "./Network.ts"
-import { type Links, Replica, type Watch } from "./Replica.ts"
+import { type Links, Replica, type Watch, type Work } from "./Replica.ts"
 import { buildNow, Store } from "./Store.ts"
 import { Trace } from "./Trace.ts"
 import type { Upstream } from "./Upstreams.ts"
@@ -136,9 +136,9 @@ export class World {
     return serving.length === 0 ? undefined : this.balancer.pick(serving)
   }
 
-  /** Tells the loops of all replicas that there may be work. */
-  wake(forMs: number): void {
-    for (const { replica } of this.slots) replica?.idle.wake(forMs)
+  /** Tells the loops of all replicas that there may be work of this kind for so long. */
+  wake(work: Work, forMs: number): void {
+    for (const { replica } of this.slots) replica?.loops[work].wake(forMs)
   }
 
   /** True where nothing has been broken for long enough that everything must be as it should be. */
