@@ -2,6 +2,7 @@ import type { RateLimitDecision } from "../src/services/RateLimiter.ts"
 import type { LedgerEntry, MemoryStore, StoredAccount } from "../src/testing/MemoryStore.ts"
 import type { Reply } from "./Client.ts"
 import { enter, type Figures, isCharged, limitOf, spend, Window } from "./Model.ts"
+import { namesBudget } from "./Person.ts"
 import type { World } from "./World.ts"
 
 /** A promise that was broken. The simulation ends with it. */
@@ -257,9 +258,8 @@ export class Auditor {
     for (const [key, ids] of this.groups) {
       if ([...ids].some((id) => isOpen.has(id))) continue
       this.groups.delete(key)
-      let sum = 0
-      for (const id of ids) sum += this.logged.get(id) ?? 0
-      this.hold("R44 charged once in the log", sum <= 1, () => `${key} cost ${sum}: ${[...ids].join(", ")}`)
+      const charged = [...ids].filter((id) => (this.logged.get(id) ?? 0) > 0)
+      this.hold("R44 charged once in the log", charged.length <= 1, () => `${key} was charged by ${charged.join(", ")}`)
     }
   }
 
@@ -327,7 +327,7 @@ export class Auditor {
     this.close(request)
     this.turn(account)
     const usedNow = figures.used
-    if (reply.status === 402 && isComparable) this.judgeRefusal(request, others)
+    if (reply.status === 402 && isComparable && !namesBudget(reply)) this.judgeRefusal(request, others)
     const overlapped = others > 0 && figures.quota !== undefined && usedNow + others + request.credits > figures.quota
     if (overlapped) account.isBlurred = true
     if (cost > 0) {

@@ -5,6 +5,7 @@ import {
   atTheEdge,
   batch,
   burst,
+  keyedBatch,
   keyedSearch,
   leaveAndReturn,
   mistake,
@@ -13,8 +14,10 @@ import {
   stream,
   whoAmI
 } from "./Habits.ts"
+import { useBounded } from "./KeyHabits.ts"
 import type { Payments } from "./Payments.ts"
 import { type Kind, Person } from "./Person.ts"
+import { agentSearch } from "./Tools.ts"
 import { dayMs, rushMs, rushStartMs, type World } from "./World.ts"
 
 type Habit = (me: Person) => Effect.Effect<void>
@@ -33,7 +36,10 @@ const habits: ReadonlyArray<readonly [number, Habit]> = [
   [1, atTheEdge],
   [4, mistake],
   [3, askWho],
-  [3, rotate]
+  [3, rotate],
+  [3, useBounded],
+  [3, keyedBatch],
+  [2, agentSearch]
 ]
 const total = habits.reduce((sum, [share]) => sum + share, 0)
 
@@ -46,9 +52,11 @@ const pickHabit = (me: Person): Habit => {
   return search
 }
 
+/** What takes an account of one's own. */
+const ofAccounts: ReadonlySet<Habit> = new Set([rotate, askWho, keyedSearch, useBounded, keyedBatch, agentSearch])
+
 /** Those without a session or a key of their own do what everybody can. */
-const inPublic = (habit: Habit): Habit =>
-  habit === rotate || habit === askWho || habit === keyedSearch ? search : habit
+const inPublic = (habit: Habit): Habit => (ofAccounts.has(habit) ? search : habit)
 
 const kinds: ReadonlyArray<Kind> = [
   "custom",

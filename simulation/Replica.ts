@@ -256,9 +256,13 @@ export class Replica {
   private readonly context: Context.Context<Needs>
   private readonly app: App
   private readonly links: Links
+  private readonly agenda: Agenda
+  /** Requests that run in promises. */
+  private inPromises = 0
 
   constructor(around: Surroundings, links: Links, chance: Chance, skewMs: (now: number) => number) {
     const { agenda } = around
+    this.agenda = agenda
     const isOff = () => this.state === "off"
     const clock = clockOf(agenda, { skewMs, isOff })
     this.links = links
@@ -282,19 +286,27 @@ export class Replica {
   /** Serves a request. The fiber ends with the answer's last byte; its interruption is the client's leaving. */
   serve(incoming: Incoming, answer: Answer): Fiber.Fiber<void> {
     this.inFlight++
+    if (incoming.path === "/mcp") this.countPromises(1)
     const handled = HttpEffect.toHandled(this.app, (_, response) => write(response, answer))
     const fiber = Effect.runForkWith(this.context)(
       Effect.provideService(handled, HttpServerRequest.HttpServerRequest, toRequest(incoming))
     )
     fiber.addObserver(() => {
       this.inFlight--
+      if (incoming.path === "/mcp" && this.state !== "off") this.countPromises(-1)
     })
     return fiber
+  }
+
+  private countPromises(more: number): void {
+    this.inPromises += more
+    this.agenda.promises += more
   }
 
   /** Dies as by SIGKILL: no fiber of it wakes up again, and what it has sent arrives all the same. */
   crash(): void {
     this.state = "off"
+    this.countPromises(-this.inPromises)
     for (const link of Object.values(this.links)) link.isGone = true
     for (const broken of [...this.connections]) broken()
     this.connections.clear()

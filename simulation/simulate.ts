@@ -19,6 +19,8 @@ export interface Report {
 
 /** Runs one simulation to its end, or to the first promise that is broken. */
 export const simulate = async (options: Options): Promise<Report> => {
+  // Loaded before the time begins: a replica loads it with the first request of an agent.
+  await import("../src/mcp/ProtocolServer.ts")
   const auditor = new Auditor()
   const world = new World(options, auditor.watch)
   auditor.attach(world)
