@@ -23,6 +23,7 @@ import { dayMs, rushMs, rushStartMs, type World } from "./World.ts"
 type Habit = (me: Person) => Effect.Effect<void>
 
 const askWho: Habit = (me) => whoAmI(me)
+const webhooks: Habit = (me) => me.world.events.act(me)
 const inPart: Habit = (me) => stream(me)
 
 /** Of so many turns, each habit has its share. What is rare in life is more frequent here. */
@@ -39,7 +40,8 @@ const habits: ReadonlyArray<readonly [number, Habit]> = [
   [3, rotate],
   [3, useBounded],
   [3, keyedBatch],
-  [2, agentSearch]
+  [2, agentSearch],
+  [3, webhooks]
 ]
 const total = habits.reduce((sum, [share]) => sum + share, 0)
 
@@ -53,7 +55,7 @@ const pickHabit = (me: Person): Habit => {
 }
 
 /** What takes an account of one's own. */
-const ofAccounts: ReadonlySet<Habit> = new Set([rotate, askWho, keyedSearch, useBounded, keyedBatch, agentSearch])
+const ofAccounts: ReadonlySet<Habit> = new Set([rotate, askWho, keyedSearch, useBounded, keyedBatch, agentSearch, webhooks])
 
 /** Those without a session or a key of their own do what everybody can. */
 const inPublic = (habit: Habit): Habit => (ofAccounts.has(habit) ? search : habit)

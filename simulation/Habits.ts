@@ -314,7 +314,8 @@ export const rotate = Effect.fnUntraced(function* (me: Person) {
   const { reply } = ended.outcome
   auditor.answered(ended.request, reply, 0)
   if (reply.status !== 200) return
-  const { secret }: { secret: string } = JSON.parse(reply.text)
+  const { id: newId, secret }: { id: string; secret: string } = JSON.parse(reply.text)
+  me.world.events.happened(me, `key.rotated ${newId}`)
   auditor.keyRevoked(old)
   auditor.keys.set(secret, { accountId: me.account.id, revokedAt: undefined })
   me.secret = secret

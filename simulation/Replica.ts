@@ -31,6 +31,7 @@ import * as BillingWork from "../src/services/BillingWork.ts"
 import { Bulk } from "../src/services/Bulk.ts"
 import { Credentials } from "../src/services/Credentials.ts"
 import { Deployment } from "../src/services/Deployment.ts"
+import * as EventWork from "../src/services/EventWork.ts"
 import { Ids } from "../src/services/Ids.ts"
 import { Ledger } from "../src/services/Ledger.ts"
 import { PaymentProvider, ProviderUnavailable } from "../src/services/PaymentProvider.ts"
@@ -42,9 +43,9 @@ import { RequestId } from "../src/services/RequestId.ts"
 import { Search } from "../src/services/Search.ts"
 import { StoreClock } from "../src/services/StoreClock.ts"
 import { TrustedProxies } from "../src/services/TrustedProxies.ts"
+import { WebhookClient } from "../src/services/WebhookClient.ts"
 import { Webhooks } from "../src/services/Webhooks.ts"
 import * as InMemory from "../src/testing/InMemory.ts"
-import * as WebhookClientMemory from "../src/testing/WebhookClientMemory.ts"
 import { type Agenda, clockOf, machineContext } from "./Agenda.ts"
 import type { Chance } from "./Chance.ts"
 import { IdleClock } from "./IdleClock.ts"
@@ -60,6 +61,8 @@ export interface Surroundings {
   readonly limiter: RateLimiter["Service"]
   readonly upstreams: ReadonlyArray<Upstream>
   readonly provider: PaymentProvider["Service"]
+  /** The servers of customers. */
+  readonly webhooks: WebhookClient["Service"]
   /** Sees each call of the store when it begins there, and its exit. */
   readonly watch: Watch
   /** Runs what happens neither on a replica nor in the store, on time that is right. */
@@ -186,6 +189,7 @@ const servicesOf = (around: Surroundings, links: Links, chance: Chance, machine:
     Credentials.layer,
     AccountRemoval.layer,
     Webhooks.layer,
+    onClockOf("events")(EventWork.layer()),
     billing
   ).pipe(
     Layer.provide(MarketplaceProxy.layer({ secrets: [Redacted.make(marketplaceSecret)], plan: "growth" })),
@@ -195,7 +199,7 @@ const servicesOf = (around: Surroundings, links: Links, chance: Chance, machine:
         limiter,
         ResultCacheMemory.layer({ ttl: cacheTtl, capacity: maxCachedAnswers }),
         providers,
-        WebhookClientMemory.layer,
+        Layer.succeed(WebhookClient, around.webhooks),
         InMemory.eventEmails,
         Layer.succeed(Ids, idsOf(chance)),
         Layer.succeed(Deployment, { origin, demoOrigin, corsOrigins: [] }),
@@ -235,7 +239,7 @@ const makeApp = () =>
   HttpRouter.toHttpEffect(Routes.service).pipe(Effect.provideService(HttpRouter.RouterConfig, Routes.routerConfig))
 
 /** Background work that most of the time has nothing to do. */
-export type Work = "payments" | "holds"
+export type Work = "payments" | "holds" | "events"
 
 /** The clocks of the loops that look for work, which sleep on while there is none. */
 type Loops = { readonly [W in Work]: IdleClock }
@@ -267,7 +271,7 @@ export class Replica {
     const clock = clockOf(agenda, { skewMs, isOff })
     this.links = links
     const idle = () => new IdleClock(agenda, clock, isOff)
-    this.loops = { payments: idle(), holds: idle() }
+    this.loops = { payments: idle(), holds: idle(), events: idle() }
     const context = machineContext(agenda, clock).pipe(
       Context.add(References.MinimumLogLevel, "None"),
       Context.add(Random.Random, randomOf(chance)),

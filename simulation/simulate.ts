@@ -22,7 +22,7 @@ export const simulate = async (options: Options): Promise<Report> => {
   // Loaded before the time begins: a replica loads it with the first request of an agent.
   await import("../src/mcp/ProtocolServer.ts")
   const auditor = new Auditor()
-  const world = new World(options, auditor.watch)
+  const world = new World(options, auditor)
   auditor.attach(world)
   const { agenda, trace } = world
   let failure: string | undefined
@@ -49,6 +49,7 @@ export const simulate = async (options: Options): Promise<Report> => {
   every(dayMs, () => auditor.compare())
   // The sweeps of midnight are over by then.
   agenda.after(2_400_000, () => every(dayMs, () => payments.judge(people)))
+  every(dayMs, () => world.events.judge())
   options.script?.(world)
   if (options.faults) world.act(faults(world, auditor), fail)
   const maxEvents = options.maxEvents ?? Number.POSITIVE_INFINITY
