@@ -2,7 +2,9 @@ import type { RateLimitDecision } from "../src/services/RateLimiter.ts"
 import type { LedgerEntry, MemoryStore, StoredAccount } from "../src/testing/MemoryStore.ts"
 import type { Reply } from "./Client.ts"
 import { enter, type Figures, isCharged, limitOf, spend, Window } from "./Model.ts"
+import { fullest, maxGained } from "./memory.ts"
 import { namesBudget } from "./Person.ts"
+import type { Replica } from "./Replica.ts"
 import type { World } from "./World.ts"
 
 /** A promise that was broken. The simulation ends with it. */
@@ -89,7 +91,10 @@ class EntrySums {
   private seen = 0
 
   /** R40: `granted` is told what an account owed before credits came to it, and what was settled of that. */
-  read(entries: ReadonlyArray<LedgerEntry>, granted: (entry: LedgerEntry, owed: number, settled: number) => void): void {
+  read(
+    entries: ReadonlyArray<LedgerEntry>,
+    granted: (entry: LedgerEntry, owed: number, settled: number) => void
+  ): void {
     for (; this.seen < entries.length; this.seen++) {
       const entry = entries[this.seen]
       if (entry === undefined) continue
@@ -494,6 +499,7 @@ export class Auditor {
     this.readLog()
     this.judgeGroups()
     this.judgeEntries(world.store.memory)
+    for (const { name, replica } of world.slots) this.judgeMemory(name, replica)
     const { accounts, holds, subscribers } = world.store.memory
     const held = new Set(Array.from(holds.values(), ({ hold }) => hold.accountId))
     for (const account of this.accounts.values()) {
@@ -503,11 +509,22 @@ export class Auditor {
     }
   }
 
+  /** At midnight, when nobody has asked for hours, a replica keeps next to nothing. */
+  private judgeMemory(name: string, replica: Replica | undefined): void {
+    const full = replica === undefined ? undefined : fullest(replica.kept)
+    const explain = () => `${name} keeps ${full?.gained} more than at its start: ${full?.keys}`
+    this.hold("memory is bounded", (full?.gained ?? 0) <= maxGained, explain)
+  }
+
   /** I2: the figures of an account are the sums of its entries, and of what is held for it. */
   private judgeEntries({ accounts, entries, holds }: MemoryStore["Service"]): void {
     this.entries.read(entries, ({ accountId, balanceCredits }, owed, settled) => {
       const isSettled = settled === Math.min(owed, balanceCredits)
-      this.hold("R40 owed first", isSettled, () => `${accountId} owed ${owed}, got ${balanceCredits}, settled ${settled}`)
+      this.hold(
+        "R40 owed first",
+        isSettled,
+        () => `${accountId} owed ${owed}, got ${balanceCredits}, settled ${settled}`
+      )
     })
     const held = new Map<unknown, number>()
     for (const { allowance, hold } of holds.values()) {

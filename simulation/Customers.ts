@@ -55,7 +55,15 @@ const pickHabit = (me: Person): Habit => {
 }
 
 /** What takes an account of one's own. */
-const ofAccounts: ReadonlySet<Habit> = new Set([rotate, askWho, keyedSearch, useBounded, keyedBatch, agentSearch, webhooks])
+const ofAccounts: ReadonlySet<Habit> = new Set([
+  rotate,
+  askWho,
+  keyedSearch,
+  useBounded,
+  keyedBatch,
+  agentSearch,
+  webhooks
+])
 
 /** Those without a session or a key of their own do what everybody can. */
 const inPublic = (habit: Habit): Habit => (ofAccounts.has(habit) ? search : habit)

@@ -1,5 +1,10 @@
 import { Effect } from "effect"
-import { type WebhookAnswer, WebhookClient, type WebhookPost, WebhookUnreachable } from "../src/services/WebhookClient.ts"
+import {
+  type WebhookAnswer,
+  WebhookClient,
+  type WebhookPost,
+  WebhookUnreachable
+} from "../src/services/WebhookClient.ts"
 import type { Auditor } from "./Auditor.ts"
 import { eventWaitsMs, failingMs } from "./Model.ts"
 import type { Person } from "./Person.ts"
@@ -135,7 +140,8 @@ export class Events {
       if (ended?.outcome._tag === "answered") {
         const { reply } = ended.outcome
         this.auditor.answered(ended.request, reply, 0)
-        if (reply.status < 300 && this.isUsable(me, hook)) this.expect(hook, `webhook.test ${JSON.parse(reply.text).event_id}`)
+        if (reply.status < 300 && this.isUsable(me, hook))
+          this.expect(hook, `webhook.test ${JSON.parse(reply.text).event_id}`)
       }
       if (hook.mood !== "well" || me.chance.isTrue(0.5)) return
       hook.mood = me.chance.pick(["failing", "failing", "busy", "away", "silent", "gone"])

@@ -202,6 +202,7 @@ export class Person {
 }
 
 /** R50: the message of a 402 names the key's budget where that has ended, and not the account's credits. */
-export const namesBudget = ({ status, text }: Reply): boolean => status === 402 && text.includes("budget of this API key")
+export const namesBudget = ({ status, text }: Reply): boolean =>
+  status === 402 && text.includes("budget of this API key")
 
 export const credits = (reply: Reply): number => Number(reply.headers["x-credits-used"] ?? 0)

@@ -49,6 +49,7 @@ import * as InMemory from "../src/testing/InMemory.ts"
 import { type Agenda, clockOf, machineContext } from "./Agenda.ts"
 import type { Chance } from "./Chance.ts"
 import { IdleClock } from "./IdleClock.ts"
+import { collectionsOf } from "./memory.ts"
 import { callOver, type Link, type Patience, remote, type Server, statement, Unreachable } from "./Network.ts"
 import { buildNow, idsOf, runNow, type Store, type StoreServices, storeServices } from "./Store.ts"
 import { tableOf, type Upstream } from "./Upstreams.ts"
@@ -99,7 +100,7 @@ export interface Answer {
 }
 
 const cacheTtl = Duration.minutes(5)
-const maxCachedAnswers = 5_000
+const maxCachedAnswers = 200
 export const origin = "https://quarry.test"
 export const demoOrigin = "https://www.quarry.test"
 export const marketplaceSecret = "the-secret-of-the-marketplace-proxy"
@@ -259,6 +260,8 @@ export class Replica {
   private readonly scope = Scope.makeUnsafe()
   private readonly context: Context.Context<Needs>
   private readonly app: App
+  /** What the services keep in memory. */
+  readonly kept: ReturnType<typeof collectionsOf>[1]
   private readonly links: Links
   private readonly agenda: Agenda
   /** Requests that run in promises. */
@@ -277,14 +280,14 @@ export class Replica {
       Context.add(Random.Random, randomOf(chance)),
       Context.add(StoreClock, { skewMs: () => -Math.round(skewMs(agenda.now)) })
     )
-    const services = buildNow(
-      agenda,
-      servicesOf(around, links, chance, { context, loops: this.loops }),
-      this.scope,
-      context
-    )
-    this.context = Context.merge(context, services)
-    this.app = runNow(agenda, Scope.provide(makeApp(), this.scope), this.context)
+    const layer = servicesOf(around, links, chance, { context, loops: this.loops })
+    const [built, kept] = collectionsOf(() => {
+      const services = Context.merge(context, buildNow(agenda, layer, this.scope, context))
+      return { services, app: runNow(agenda, Scope.provide(makeApp(), this.scope), services) }
+    })
+    this.context = built.services
+    this.app = built.app
+    this.kept = kept
   }
 
   /** Serves a request. The fiber ends with the answer's last byte; its interruption is the client's leaving. */

@@ -1,4 +1,4 @@
-import { Cause } from "effect"
+import { Cause, Effect, Metric } from "effect"
 import { Auditor, Broken } from "./Auditor.ts"
 import { live, peopleOf } from "./Customers.ts"
 import { faults } from "./Faults.ts"
@@ -21,6 +21,8 @@ export interface Report {
 export const simulate = async (options: Options): Promise<Report> => {
   // Loaded before the time begins: a replica loads it with the first request of an agent.
   await import("../src/mcp/ProtocolServer.ts")
+  // The registry of metrics is the process's own: made here, it is none of a replica's collections.
+  Effect.runSync(Metric.snapshot)
   const auditor = new Auditor()
   const world = new World(options, auditor)
   auditor.attach(world)
