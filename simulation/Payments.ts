@@ -43,13 +43,13 @@ export class Payments {
   }
 
   /** Sends what the provider has to deliver: late, twice, out of order, or not at all. */
-  post(): void {
+  post(isLost = false): void {
     const { agenda, levers } = this.world
     for (const { deliveryId, object } of levers.state.outbox) {
       if (this.posted.has(deliveryId)) continue
       this.posted.add(deliveryId)
       if (object.kind !== "none") this.move(this.ownerOf(object.kind, object.id))
-      const times = this.chance.isTrue(0.1) ? 0 : this.chance.isTrue(0.15) ? 2 : 1
+      const times = isLost || this.chance.isTrue(0.1) ? 0 : this.chance.isTrue(0.15) ? 2 : 1
       for (let turn = 0; turn < times; turn++) {
         const ms = this.chance.isTrue(0.1) ? this.chance.between(1, dayMs) : this.chance.wait(5_000)
         agenda.after(ms, () => void this.world.act(this.deliver(deliveryId, 4), () => undefined))
@@ -170,8 +170,10 @@ export class Payments {
       else if (draw <= 80) yield* levers.cancel(subscription.id, chance.isTrue(0.3))
       else if (draw <= 86) yield* levers.changeAtPortal(subscription.id, chance.pick(plans))
       else if (draw <= 94) yield* levers.refund(order.id, chance.between(1, order.netCents))
-      else if (draw <= 97) yield* levers.void(order.id)
-      else yield* levers.dispute(order.id, chance.pick(["open", "lost", "won"] as const))
+      else if (draw <= 97) {
+        yield* levers.void(order.id)
+        this.post(chance.isTrue(0.5))
+      } else yield* levers.dispute(order.id, chance.pick(["open", "lost", "won"] as const))
       this.move(me.account.id)
       this.post()
     })
