@@ -26,6 +26,8 @@ export class Agenda {
   count = 0
   /** Work outside of simulated time, such as a statement of the embedded database. Time stands still while there is some. */
   outside = 0
+  /** Work in promises, such as of the library of `/mcp`. Time goes on when each of them waits for it. */
+  promises = 0
   private order = 0
   private readonly heap: Array<Entry> = []
   private ready: Array<() => void> = []
@@ -79,11 +81,21 @@ export class Agenda {
         await new Promise((resolve) => setImmediate(resolve))
         this.drain()
       }
+      if (this.promises > 0) await this.settlePromises()
       const next = this.pop(end)
       if (next === undefined) break
       this.now = next.at
       this.count++
       next.run?.()
+      this.drain()
+    }
+  }
+
+  /** Lets promises go on until all of them wait for the time. */
+  private async settlePromises(): Promise<void> {
+    for (let quietTurns = 0; quietTurns < 2; quietTurns++) {
+      await new Promise((resolve) => setImmediate(resolve))
+      if (this.ready.length > 0) quietTurns = 0
       this.drain()
     }
   }

@@ -1,7 +1,10 @@
 import type { RateLimitDecision } from "../src/services/RateLimiter.ts"
-import type { StoredAccount } from "../src/testing/MemoryStore.ts"
+import type { LedgerEntry, MemoryStore, StoredAccount } from "../src/testing/MemoryStore.ts"
 import type { Reply } from "./Client.ts"
 import { enter, type Figures, isCharged, limitOf, spend, Window } from "./Model.ts"
+import { fullest, maxGained } from "./memory.ts"
+import { namesBudget } from "./Person.ts"
+import type { Replica } from "./Replica.ts"
 import type { World } from "./World.ts"
 
 /** A promise that was broken. The simulation ends with it. */
@@ -74,6 +77,48 @@ const revocationMs = 10_000
 
 const header = (reply: Reply, name: string): number => Number(reply.headers[name] ?? Number.NaN)
 
+const add = <K>(sums: Map<K, number>, key: K, credits: number): void =>
+  void sums.set(key, (sums.get(key) ?? 0) + credits)
+
+/** What the entries of the ledger sum up to. Each is added once, when it is first seen. */
+class EntrySums {
+  /** Used credits, by allowance. */
+  readonly quotas = new Map<unknown, number>()
+  /** Credits of packs, by account. */
+  readonly packs = new Map<string, number>()
+  /** Credits that are owed, by account. */
+  private readonly owed = new Map<string, number>()
+  private seen = 0
+
+  /** R40: `granted` is told what an account owed before credits came to it, and what was settled of that. */
+  read(
+    entries: ReadonlyArray<LedgerEntry>,
+    granted: (entry: LedgerEntry, owed: number, settled: number) => void
+  ): void {
+    for (; this.seen < entries.length; this.seen++) {
+      const entry = entries[this.seen]
+      if (entry === undefined) continue
+      const { accountId, allowance, balanceCredits, cause, owedCredits = 0, quotaCredits } = entry
+      if (allowance !== undefined) add(this.quotas, allowance, quotaCredits)
+      add(this.packs, accountId, balanceCredits)
+      const owed = this.owed.get(accountId) ?? 0
+      if (owed > 0 && balanceCredits > 0 && !cause.startsWith("adjustment:")) {
+        const next = entries[this.seen + 1]
+        granted(entry, owed, next?.cause === `owed:${cause}` ? -(next.owedCredits ?? 0) : 0)
+      }
+      this.owed.set(accountId, owed + owedCredits)
+    }
+  }
+
+  /** The store has lost its last entries. */
+  forget(): void {
+    this.quotas.clear()
+    this.packs.clear()
+    this.owed.clear()
+    this.seen = 0
+  }
+}
+
 /** Compares what clients get, and what the store has, with the model. */
 export class Auditor {
   readonly accounts = new Map<string, Known>()
@@ -93,6 +138,7 @@ export class Auditor {
   private seenQueries = 0
   /** Credits of the log, by request. */
   private readonly logged = new Map<string, number>()
+  private readonly entries = new EntrySums()
 
   /** The world is made after its auditor, who watches it being made. */
   attach(world: World): void {
@@ -117,7 +163,7 @@ export class Auditor {
   readonly watch = {
     unanswered: (requestId: string, isSettlement: boolean): void => {
       if (isSettlement) this.unknown.add(requestId)
-      this.world?.wake(orphanMs)
+      this.world?.wake("holds", orphanMs)
     },
     limited: (requestId: string, credential: string, decision: RateLimitDecision, isShared: boolean): void => {
       this.decisions.set(requestId, decision)
@@ -217,9 +263,8 @@ export class Auditor {
     for (const [key, ids] of this.groups) {
       if ([...ids].some((id) => isOpen.has(id))) continue
       this.groups.delete(key)
-      let sum = 0
-      for (const id of ids) sum += this.logged.get(id) ?? 0
-      this.hold("R44 charged once in the log", sum <= 1, () => `${key} cost ${sum}: ${[...ids].join(", ")}`)
+      const charged = [...ids].filter((id) => (this.logged.get(id) ?? 0) > 0)
+      this.hold("R44 charged once in the log", charged.length <= 1, () => `${key} was charged by ${charged.join(", ")}`)
     }
   }
 
@@ -287,7 +332,7 @@ export class Auditor {
     this.close(request)
     this.turn(account)
     const usedNow = figures.used
-    if (reply.status === 402 && isComparable) this.judgeRefusal(request, others)
+    if (reply.status === 402 && isComparable && !namesBudget(reply)) this.judgeRefusal(request, others)
     const overlapped = others > 0 && figures.quota !== undefined && usedNow + others + request.credits > figures.quota
     if (overlapped) account.isBlurred = true
     if (cost > 0) {
@@ -418,6 +463,7 @@ export class Auditor {
       for (const [secret, key] of keys) this.keys.set(secret, key)
       this.groups.clear()
       this.logged.clear()
+      this.entries.forget()
       this.seenQueries = 0
       for (const [id, account] of this.accounts) {
         const before = kept.get(id)
@@ -452,7 +498,8 @@ export class Auditor {
     if (world === undefined) return
     this.readLog()
     this.judgeGroups()
-    this.judgeEntries()
+    this.judgeEntries(world.store.memory)
+    for (const { name, replica } of world.slots) this.judgeMemory(name, replica)
     const { accounts, holds, subscribers } = world.store.memory
     const held = new Set(Array.from(holds.values(), ({ hold }) => hold.accountId))
     for (const account of this.accounts.values()) {
@@ -462,27 +509,31 @@ export class Auditor {
     }
   }
 
+  /** At midnight, when nobody has asked for hours, a replica keeps next to nothing. */
+  private judgeMemory(name: string, replica: Replica | undefined): void {
+    const full = replica === undefined ? undefined : fullest(replica.kept)
+    const explain = () => `${name} keeps ${full?.gained} more than at its start: ${full?.keys}`
+    this.hold("memory is bounded", (full?.gained ?? 0) <= maxGained, explain)
+  }
+
   /** I2: the figures of an account are the sums of its entries, and of what is held for it. */
-  private judgeEntries(): void {
-    const { accounts, entries, holds } = this.world?.store.memory ?? {
-      accounts: new Map(),
-      entries: [],
-      holds: new Map()
-    }
-    const quotas = new Map<unknown, number>()
-    const packs = new Map<string, number>()
-    const add = <K>(sums: Map<K, number>, key: K, credits: number) => sums.set(key, (sums.get(key) ?? 0) + credits)
-    for (const { accountId, allowance, balanceCredits, quotaCredits } of entries) {
-      if (allowance !== undefined) add(quotas, allowance, quotaCredits)
-      add(packs, accountId, balanceCredits)
-    }
+  private judgeEntries({ accounts, entries, holds }: MemoryStore["Service"]): void {
+    this.entries.read(entries, ({ accountId, balanceCredits }, owed, settled) => {
+      const isSettled = settled === Math.min(owed, balanceCredits)
+      this.hold(
+        "R40 owed first",
+        isSettled,
+        () => `${accountId} owed ${owed}, got ${balanceCredits}, settled ${settled}`
+      )
+    })
+    const held = new Map<unknown, number>()
     for (const { allowance, hold } of holds.values()) {
-      add(quotas, allowance, hold.fromQuota)
-      add(packs, hold.accountId, -hold.fromBalance)
+      add(held, allowance, hold.fromQuota)
+      add(held, hold.accountId, hold.fromBalance)
     }
     for (const { account, allowance, balance } of accounts.values()) {
-      const used = quotas.get(allowance) ?? 0
-      const has = packs.get(account.id) ?? 0
+      const used = (this.entries.quotas.get(allowance) ?? 0) + (held.get(allowance) ?? 0)
+      const has = (this.entries.packs.get(account.id) ?? 0) - (held.get(account.id) ?? 0)
       const explain = () =>
         `${account.id} used ${allowance.used} and has ${balance}, its entries say ${used} and ${has}`
       this.hold("I2 entries", allowance.used === used && balance === has, explain)

@@ -5,6 +5,7 @@ import {
   atTheEdge,
   batch,
   burst,
+  keyedBatch,
   keyedSearch,
   leaveAndReturn,
   mistake,
@@ -13,13 +14,16 @@ import {
   stream,
   whoAmI
 } from "./Habits.ts"
+import { useBounded } from "./KeyHabits.ts"
 import type { Payments } from "./Payments.ts"
 import { type Kind, Person } from "./Person.ts"
+import { agentSearch } from "./Tools.ts"
 import { dayMs, rushMs, rushStartMs, type World } from "./World.ts"
 
 type Habit = (me: Person) => Effect.Effect<void>
 
 const askWho: Habit = (me) => whoAmI(me)
+const webhooks: Habit = (me) => me.world.events.act(me)
 const inPart: Habit = (me) => stream(me)
 
 /** Of so many turns, each habit has its share. What is rare in life is more frequent here. */
@@ -33,7 +37,11 @@ const habits: ReadonlyArray<readonly [number, Habit]> = [
   [1, atTheEdge],
   [4, mistake],
   [3, askWho],
-  [3, rotate]
+  [3, rotate],
+  [3, useBounded],
+  [3, keyedBatch],
+  [2, agentSearch],
+  [3, webhooks]
 ]
 const total = habits.reduce((sum, [share]) => sum + share, 0)
 
@@ -46,9 +54,19 @@ const pickHabit = (me: Person): Habit => {
   return search
 }
 
+/** What takes an account of one's own. */
+const ofAccounts: ReadonlySet<Habit> = new Set([
+  rotate,
+  askWho,
+  keyedSearch,
+  useBounded,
+  keyedBatch,
+  agentSearch,
+  webhooks
+])
+
 /** Those without a session or a key of their own do what everybody can. */
-const inPublic = (habit: Habit): Habit =>
-  habit === rotate || habit === askWho || habit === keyedSearch ? search : habit
+const inPublic = (habit: Habit): Habit => (ofAccounts.has(habit) ? search : habit)
 
 const kinds: ReadonlyArray<Kind> = [
   "custom",
@@ -72,9 +90,9 @@ export const untilVisit = (me: Person, meanDays: number) =>
     return Effect.sleep(Math.max(at - now, 0))
   })
 
-/** Turns of a visit. A turn is 1.9 requests on the average. */
+/** Turns of a visit, and the requests of one, which were counted: bursts make them many. */
 const turns = 4
-const requestsOfTurn = 1.9
+const requestsOfTurn = 3.4
 
 export const peopleOf = (world: World, auditor: Auditor): ReadonlyArray<Person> =>
   Array.from({ length: world.options.customers }, (_, index) => {
@@ -94,7 +112,7 @@ export const live = (me: Person, payments: Payments): Effect.Effect<void> =>
         yield* pickHabit(me)(me)
         yield* Effect.sleep(me.chance.wait(2_000))
       }
-      if (me.kind === "buyer" && me.chance.isTrue(0.3)) yield* payments.act(me)
+      if (me.kind === "buyer" && me.chance.isTrue(0.4)) yield* payments.act(me)
       if (me.kind === "trial" && me.chance.isTrue(0.05)) yield* leaveAndReturn(me)
     }
   })

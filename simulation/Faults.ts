@@ -61,10 +61,11 @@ const crash = (world: World, slot: Slot, downMs: number) =>
     if (slot.replica?.state !== "serving") return
     slot.replica.crash()
     slot.replica = undefined
-    world.wake(300_000)
+    world.wake("holds", 300_000)
     yield* lasting(world, downMs)
     world.start(slot)
-    world.wake(300_000)
+    world.wake("holds", 300_000)
+    world.wake("payments", 10_000)
   })
 
 const stop = (world: World, slot: Slot, downMs: number) =>
@@ -108,7 +109,8 @@ const failOver = (world: World, auditor: Auditor, lostMs: number, downMs: number
     world.epoch++
     world.store.thaw(true)
     world.store.isBusy = false
-    world.wake(300_000)
+    world.wake("holds", 300_000)
+    world.wake("payments", 10_000)
   })
 
 /** The next fault: its description, and the effect that lasts as long as it does. */

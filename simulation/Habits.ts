@@ -21,7 +21,7 @@ const targets = [
 
 type Asked = Parameters<typeof firstUrl>[0]
 
-const ask = ({ chance }: Person): Asked => {
+export const ask = ({ chance }: Person): Asked => {
   const target = chance.pick(targets)
   return {
     target,
@@ -34,15 +34,15 @@ const ask = ({ chance }: Person): Asked => {
   }
 }
 
-const pathOf = (asked: Asked): string =>
+export const pathOf = (asked: Asked): string =>
   `/v1/query?${new URLSearchParams({ ...asked, page: String(asked.page), num: String(asked.num) })}`
 
-interface Result {
+export interface Result {
   readonly results: { readonly organic: ReadonlyArray<{ readonly url: string }> }
 }
 
 /** R15: an answer, cached or not, is one to what was asked. */
-const judgeResult = ({ auditor }: Person, id: string, asked: Asked, { results }: Result): void => {
+export const judgeResult = ({ auditor }: Person, id: string, asked: Asked, { results }: Result): void => {
   const [first] = results.organic
   auditor.hold(
     "R15 the answer is to what was asked",
@@ -89,18 +89,19 @@ export const mistake = Effect.fnUntraced(function* (me: Person) {
 /** What a client remembers of a request with an idempotency key. */
 interface Keyed {
   readonly key: string
-  readonly asked: Asked
-  readonly at: number
+  readonly epoch: number
   /** The answer that was charged; undefined where the client has none. */
   reply: Reply | undefined
-  readonly epoch: number
 }
+
+const newKeyed = (me: Person): Keyed => ({ key: me.chance.hex(16), epoch: me.world.epoch, reply: undefined })
 
 /** R44: a repetition of what was charged costs nothing and says the same. */
 const judgeReplay = (me: Person, id: string, keyed: Keyed, reply: Reply): void => {
   const first = keyed.reply
   const isReplay = reply.headers["idempotent-replayed"] === "true"
   if (isReplay) me.auditor.hold("R44 a replay is free", credits(reply) === 0, () => `${id} cost ${credits(reply)}`)
+  if (isReplay || credits(reply) > 0) keyed.reply ??= reply
   if (first === undefined || !isCharged(reply.status) || keyed.epoch !== me.world.epoch) return
   me.auditor.hold("R44 charged once", isReplay, () => `${id} was run again`)
   const isSame = reply.status === first.status && (reply.status !== 200 || reply.text === first.text)
@@ -109,19 +110,13 @@ const judgeReplay = (me: Person, id: string, keyed: Keyed, reply: Reply): void =
 
 /** Asks with an idempotency key until there is an answer, and sometimes once more. */
 export const keyedSearch = Effect.fnUntraced(function* (me: Person) {
-  const { agenda } = me.world
-  const keyed: Keyed = {
-    key: me.chance.hex(16),
-    asked: ask(me),
-    at: agenda.now,
-    reply: undefined,
-    epoch: me.world.epoch
-  }
+  const keyed = newKeyed(me)
+  const asked = ask(me)
   const times = me.chance.between(2, 4)
   for (let turn = 0; turn < times; turn++) {
     const ended = yield* me.call({
       method: "GET",
-      path: pathOf(keyed.asked),
+      path: pathOf(asked),
       credits: 1,
       headers: { "idempotency-key": keyed.key },
       leavesAfterMs: leaving(me)
@@ -130,8 +125,7 @@ export const keyedSearch = Effect.fnUntraced(function* (me: Person) {
       const { reply } = ended.outcome
       judgeReplay(me, ended.request.id, keyed, reply)
       me.auditor.answered(ended.request, reply, credits(reply))
-      if (reply.status === 200) judgeResult(me, ended.request.id, keyed.asked, JSON.parse(reply.text))
-      if (isCharged(reply.status)) keyed.reply ??= reply
+      if (reply.status === 200) judgeResult(me, ended.request.id, asked, JSON.parse(reply.text))
     }
     me.auditor.group(keyed.key, ended?.request)
     yield* Effect.sleep(me.chance.pick([0, 50, 2_000, 20_000]))
@@ -192,6 +186,37 @@ export const batch = Effect.fnUntraced(function* (me: Person) {
     judgeRows(me, id, rows, results)
   }
   me.auditor.answered(ended.request, reply, credits(reply))
+})
+
+/** A batch with an idempotency key, which a client sends again and again. It is charged as a whole, once. */
+export const keyedBatch = Effect.fnUntraced(function* (me: Person) {
+  const { queries, rows } = batchOf(me)
+  const keyed = newKeyed(me)
+  const times = me.chance.between(2, 3)
+  for (let turn = 0; turn < times; turn++) {
+    const ended = yield* me.call({
+      method: "POST",
+      path: "/v1/bulk",
+      body: { queries },
+      credits: rows.length,
+      headers: { "idempotency-key": keyed.key },
+      leavesAfterMs: leaving(me)
+    })
+    if (ended?.outcome._tag === "answered") {
+      const { reply } = ended.outcome
+      const { id } = ended.request
+      judgeReplay(me, id, keyed, reply)
+      if (reply.status === 200) {
+        const { results }: { results: ReadonlyArray<RowResult> } = JSON.parse(reply.text)
+        const isReplay = reply.headers["idempotent-replayed"] === "true"
+        if (!isReplay) judgeBatchCost(me, id, results, credits(reply))
+        judgeRows(me, id, rows, results)
+      }
+      me.auditor.answered(ended.request, reply, credits(reply))
+    }
+    me.auditor.group(keyed.key, ended?.request)
+    yield* Effect.sleep(me.chance.pick([0, 50, 2_000, 20_000]))
+  }
 })
 
 /** The lines of a stream that are whole. */
@@ -289,7 +314,8 @@ export const rotate = Effect.fnUntraced(function* (me: Person) {
   const { reply } = ended.outcome
   auditor.answered(ended.request, reply, 0)
   if (reply.status !== 200) return
-  const { secret }: { secret: string } = JSON.parse(reply.text)
+  const { id: newId, secret }: { id: string; secret: string } = JSON.parse(reply.text)
+  me.world.events.happened(me, `key.rotated ${newId}`)
   auditor.keyRevoked(old)
   auditor.keys.set(secret, { accountId: me.account.id, revokedAt: undefined })
   me.secret = secret
@@ -302,10 +328,13 @@ export const rotate = Effect.fnUntraced(function* (me: Person) {
 
 /** Deletes the account, and comes back with the same address: the trial goes on where it was (R32). */
 export const leaveAndReturn = Effect.fnUntraced(function* (me: Person) {
+  const { auditor, secret } = me
+  // Where no answer comes, nobody outside knows if the account is still there.
+  auditor.keyChanging(secret)
   const ended = yield* me.call({ method: "DELETE", path: "/v1/account", as: "session" })
-  me.world.wake(300_000)
+  me.world.wake("payments", 10_000)
   if (ended?.outcome._tag !== "answered") return
-  me.auditor.answered(ended.request, ended.outcome.reply, 0)
+  auditor.answered(ended.request, ended.outcome.reply, 0)
   if (ended.outcome.reply.status >= 300) return
   yield* Effect.sleep(400_000)
   // Another request may have found out meanwhile that the account is gone.

@@ -97,6 +97,31 @@ export const grant = (it: Figures, credits: number): void => {
   it.balance += credits - settled
 }
 
+export interface Budget {
+  readonly credits: number
+  readonly period: "day" | "month" | "life"
+}
+
+/** R50: the begin of a budget's period around a moment. Days and months are those of UTC. */
+export const budgetStart = (period: Budget["period"], now: number): number => {
+  const day = new Date(now)
+  if (period === "life") return 0
+  return Date.UTC(day.getUTCFullYear(), day.getUTCMonth(), period === "day" ? day.getUTCDate() : 1)
+}
+
+const hour = 60 * minute
+
+/** R53: the waits after a failed attempt. After the last there is none. */
+export const eventWaitsMs: ReadonlyArray<number> = [
+  5_000,
+  5 * minute,
+  30 * minute,
+  ...[2, 5, 10, 14, 20, 24].map((hours) => hours * hour)
+]
+
+/** R53: a webhook that fails for so long is disabled. */
+export const failingMs = 5 * 24 * hour
+
 /** I4: a search that was answered with one of these was charged once, and any other not at all. */
 export const isCharged = (status: number): boolean => status === 200 || status === 502 || status === 504
 

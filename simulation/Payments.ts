@@ -4,6 +4,7 @@ import type { Order, Subscription } from "../src/services/PaymentProvider.ts"
 import type { Auditor, Known } from "./Auditor.ts"
 import type { Chance } from "./Chance.ts"
 import { send } from "./Client.ts"
+import { search } from "./Habits.ts"
 import { creditsTakenBack, planRank, quotaOf, upgraded } from "./Model.ts"
 import type { Person } from "./Person.ts"
 import { dayMs, type World } from "./World.ts"
@@ -42,13 +43,13 @@ export class Payments {
   }
 
   /** Sends what the provider has to deliver: late, twice, out of order, or not at all. */
-  post(): void {
+  post(isLost = false): void {
     const { agenda, levers } = this.world
     for (const { deliveryId, object } of levers.state.outbox) {
       if (this.posted.has(deliveryId)) continue
       this.posted.add(deliveryId)
       if (object.kind !== "none") this.move(this.ownerOf(object.kind, object.id))
-      const times = this.chance.isTrue(0.1) ? 0 : this.chance.isTrue(0.15) ? 2 : 1
+      const times = isLost || this.chance.isTrue(0.1) ? 0 : this.chance.isTrue(0.15) ? 2 : 1
       for (let turn = 0; turn < times; turn++) {
         const ms = this.chance.isTrue(0.1) ? this.chance.between(1, dayMs) : this.chance.wait(5_000)
         agenda.after(ms, () => void this.world.act(this.deliver(deliveryId, 4), () => undefined))
@@ -65,7 +66,7 @@ export class Payments {
       )
       const status = outcome._tag === "answered" ? outcome.reply.status : outcome._tag
       trace.add("provider", `delivers: ${status}`)
-      this.world.wake(3 * minuteMs)
+      this.world.wake("payments", 10_000)
       if (status === 202 || tries === 0) return
       yield* Effect.sleep(10_000)
       yield* this.deliver(deliveryId, tries - 1)
@@ -122,6 +123,34 @@ export class Payments {
     })
   }
 
+  /** An operator corrects what was used so that next to nothing is left of the quota, and packs are spent. */
+  private useUp({ account }: Person): void {
+    const { store } = this.world
+    const { quota = 0, used = 0 } = store.memory.accounts.get(account.id)?.allowance ?? {}
+    const credits = used - quota + 1
+    if (credits >= 0) return
+    const adjustment = { accountId: account.id, credits, to: "quota", reason: "simulated", by: "operator" } as const
+    store.now(Effect.flatMap(Ledger, (ledger) => ledger.adjust(adjustment)))
+  }
+
+  /** A pack is bought and spent in part, its payment is undone, and another is bought: the rest was owed (R40). */
+  private spendAndReturn(me: Person) {
+    return Effect.gen({ self: this }, function* () {
+      const { chance } = this
+      this.move(me.account.id)
+      this.useUp(me)
+      yield* this.buy(me, "/v1/billing/packs", { credits: 10_000 })
+      yield* Effect.sleep(chance.between(1, 60) * minuteMs)
+      for (let turn = 0; turn < 4; turn++) yield* search(me)
+      const bought = this.ordersOf(me).findLast(({ purchase }) => purchase.kind === "pack")
+      if (bought !== undefined) yield* this.world.levers.void(bought.id)
+      this.move(me.account.id)
+      this.post()
+      yield* Effect.sleep(chance.between(10, 60) * minuteMs)
+      yield* this.buy(me, "/v1/billing/packs", { credits: 10_000 })
+    })
+  }
+
   /** What a customer does with payments on one day. */
   act(me: Person): Effect.Effect<void> {
     return Effect.gen({ self: this }, function* () {
@@ -133,15 +162,18 @@ export class Payments {
       const packs = orders.filter(({ purchase }) => purchase.kind === "pack")
       const order = chance.pick(packs.length > 0 && chance.isTrue(0.7) ? packs : orders)
       const draw = chance.between(1, 100)
-      if (draw <= 35) yield* this.buy(me, "/v1/billing/packs", { credits: 10_000 })
+      if (draw <= 10) yield* this.spendAndReturn(me)
+      else if (draw <= 35) yield* this.buy(me, "/v1/billing/packs", { credits: 10_000 })
       else if (draw <= 55) yield* this.ask(me, "POST", "/v1/billing/plan", { plan: chance.pick(plans) })
       else if (draw <= 65) yield* this.ask(me, "GET", "/v1/billing")
       else if (draw <= 72) yield* this.ask(me, "POST", "/v1/billing/sync", {})
       else if (draw <= 80) yield* levers.cancel(subscription.id, chance.isTrue(0.3))
       else if (draw <= 86) yield* levers.changeAtPortal(subscription.id, chance.pick(plans))
       else if (draw <= 94) yield* levers.refund(order.id, chance.between(1, order.netCents))
-      else if (draw <= 97) yield* levers.void(order.id)
-      else yield* levers.dispute(order.id, chance.pick(["open", "lost", "won"] as const))
+      else if (draw <= 97) {
+        yield* levers.void(order.id)
+        this.post(chance.isTrue(0.5))
+      } else yield* levers.dispute(order.id, chance.pick(["open", "lost", "won"] as const))
       this.move(me.account.id)
       this.post()
     })

@@ -5,6 +5,7 @@ import { SignedIn } from "../src/testing/SessionsMemory.ts"
 import type { Auditor, CallerKind, Known, OpenRequest } from "./Auditor.ts"
 import type { Chance } from "./Chance.ts"
 import { type Outcome, type Reply, send } from "./Client.ts"
+import type { BoundedKey } from "./KeyHabits.ts"
 import { type Figures, newFigures } from "./Model.ts"
 import { demoOrigin, type Incoming, marketplaceSecret, origin } from "./Replica.ts"
 import { uuidOf } from "./Store.ts"
@@ -24,6 +25,10 @@ interface Call {
   readonly body?: unknown
   readonly headers?: Readonly<Record<string, string>>
   readonly as?: CallerKind
+  /** The secret of a key that was handed out. Its 401 is judged by whoever uses it. */
+  readonly key?: string
+  /** Where it comes from, if not from the person's own address. */
+  readonly address?: string
   /** The most that it may cost. */
   readonly credits?: number
   readonly leavesAfterMs?: number | undefined
@@ -54,6 +59,8 @@ export class Person {
   account: Known
   secret = ""
   cookie = ""
+  /** The key that was handed out last. */
+  bounded: BoundedKey | undefined
 
   constructor(world: World, auditor: Auditor, name: string, kind: Kind) {
     this.world = world
@@ -112,10 +119,12 @@ export class Person {
     if (made._tag === "Success") this.cookie = made.value
   }
 
-  private credentialOf(kind: CallerKind): Readonly<Record<string, string>> {
+  private credentialOf(kind: CallerKind, call: Call): Readonly<Record<string, string>> {
     switch (kind) {
-      case "key":
-        return { authorization: `Bearer ${this.secret}` }
+      case "key": {
+        const { address = this.address, key = this.secret } = call
+        return { authorization: `Bearer ${key}`, "x-forwarded-for": address }
+      }
       case "session":
         return { cookie: this.cookie, origin }
       case "marketplace":
@@ -125,7 +134,7 @@ export class Person {
     }
   }
 
-  private get address(): string {
+  get address(): string {
     const number = Number(this.name.split("-").at(-1))
     return `10.${(number >> 16) & 255}.${(number >> 8) & 255}.${number & 255}`
   }
@@ -146,7 +155,7 @@ export class Person {
         {
           method: call.method,
           path: call.path,
-          headers: { ...this.credentialOf(kind), ...call.headers, "x-request-id": id },
+          headers: { ...this.credentialOf(kind, call), ...call.headers, "x-request-id": id },
           ...(call.body === undefined ? {} : { body: JSON.stringify(call.body) })
         },
         {
@@ -165,8 +174,12 @@ export class Person {
       if (outcome._tag === "answered") {
         const { headers, status } = outcome.reply
         auditor.hold("R2 X-Request-Id", headers["x-request-id"] === id, () => `${id}: ${headers["x-request-id"]}`)
-        if (kind === "key") auditor.judgeKey(request, secret, status)
-        if (status === 401) {
+        const isOwn = call.key === undefined
+        const isWithin = call.address === undefined && (this.bounded?.expiresAt ?? 0) > world.agenda.now + 10_000
+        if (kind === "key" && (isOwn || isWithin)) auditor.judgeKey(request, call.key ?? secret, status)
+        if (status === 401 && !isOwn) {
+          auditor.answered(request, outcome.reply, 0)
+        } else if (status === 401) {
           auditor.answered(request, outcome.reply, 0)
           this.renewCredentials()
           return undefined
@@ -187,5 +200,9 @@ export class Person {
     }
   }
 }
+
+/** R50: the message of a 402 names the key's budget where that has ended, and not the account's credits. */
+export const namesBudget = ({ status, text }: Reply): boolean =>
+  status === 402 && text.includes("budget of this API key")
 
 export const credits = (reply: Reply): number => Number(reply.headers["x-credits-used"] ?? 0)

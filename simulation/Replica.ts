@@ -31,6 +31,7 @@ import * as BillingWork from "../src/services/BillingWork.ts"
 import { Bulk } from "../src/services/Bulk.ts"
 import { Credentials } from "../src/services/Credentials.ts"
 import { Deployment } from "../src/services/Deployment.ts"
+import * as EventWork from "../src/services/EventWork.ts"
 import { Ids } from "../src/services/Ids.ts"
 import { Ledger } from "../src/services/Ledger.ts"
 import { PaymentProvider, ProviderUnavailable } from "../src/services/PaymentProvider.ts"
@@ -42,12 +43,13 @@ import { RequestId } from "../src/services/RequestId.ts"
 import { Search } from "../src/services/Search.ts"
 import { StoreClock } from "../src/services/StoreClock.ts"
 import { TrustedProxies } from "../src/services/TrustedProxies.ts"
+import { WebhookClient } from "../src/services/WebhookClient.ts"
 import { Webhooks } from "../src/services/Webhooks.ts"
 import * as InMemory from "../src/testing/InMemory.ts"
-import * as WebhookClientMemory from "../src/testing/WebhookClientMemory.ts"
 import { type Agenda, clockOf, machineContext } from "./Agenda.ts"
 import type { Chance } from "./Chance.ts"
 import { IdleClock } from "./IdleClock.ts"
+import { collectionsOf } from "./memory.ts"
 import { callOver, type Link, type Patience, remote, type Server, statement, Unreachable } from "./Network.ts"
 import { buildNow, idsOf, runNow, type Store, type StoreServices, storeServices } from "./Store.ts"
 import { tableOf, type Upstream } from "./Upstreams.ts"
@@ -60,6 +62,8 @@ export interface Surroundings {
   readonly limiter: RateLimiter["Service"]
   readonly upstreams: ReadonlyArray<Upstream>
   readonly provider: PaymentProvider["Service"]
+  /** The servers of customers. */
+  readonly webhooks: WebhookClient["Service"]
   /** Sees each call of the store when it begins there, and its exit. */
   readonly watch: Watch
   /** Runs what happens neither on a replica nor in the store, on time that is right. */
@@ -96,7 +100,7 @@ export interface Answer {
 }
 
 const cacheTtl = Duration.minutes(5)
-const maxCachedAnswers = 5_000
+const maxCachedAnswers = 200
 export const origin = "https://quarry.test"
 export const demoOrigin = "https://www.quarry.test"
 export const marketplaceSecret = "the-secret-of-the-marketplace-proxy"
@@ -174,9 +178,8 @@ const servicesOf = (around: Surroundings, links: Links, chance: Chance, machine:
     Effect.map(RateLimiter, (mine) => sharedLimiter(around, links.limiter, mine))
   ).pipe(Layer.provide(own))
   const providers = Providers.layer(tableOf(around.upstreams, chance)).pipe(Layer.provideMerge(ProviderStates.layer))
-  const background = Layer.merge(BillingWork.layer, sweeper).pipe(
-    Layer.provide(Layer.succeed(Clock.Clock, machine.idle))
-  )
+  const onClockOf = (work: Work) => Layer.provide(Layer.succeed(Clock.Clock, machine.loops[work]))
+  const background = Layer.merge(onClockOf("payments")(BillingWork.layer), onClockOf("holds")(sweeper))
   const billing = Layer.merge(Billing.layer, background).pipe(
     Layer.provide(Reconciler.layer),
     Layer.provide(remoteProvider(around, links.provider))
@@ -187,6 +190,7 @@ const servicesOf = (around: Surroundings, links: Links, chance: Chance, machine:
     Credentials.layer,
     AccountRemoval.layer,
     Webhooks.layer,
+    onClockOf("events")(EventWork.layer()),
     billing
   ).pipe(
     Layer.provide(MarketplaceProxy.layer({ secrets: [Redacted.make(marketplaceSecret)], plan: "growth" })),
@@ -196,7 +200,7 @@ const servicesOf = (around: Surroundings, links: Links, chance: Chance, machine:
         limiter,
         ResultCacheMemory.layer({ ttl: cacheTtl, capacity: maxCachedAnswers }),
         providers,
-        WebhookClientMemory.layer,
+        Layer.succeed(WebhookClient, around.webhooks),
         InMemory.eventEmails,
         Layer.succeed(Ids, idsOf(chance)),
         Layer.succeed(Deployment, { origin, demoOrigin, corsOrigins: [] }),
@@ -233,11 +237,17 @@ type App = Effect.Success<ReturnType<typeof makeApp>>
 type Needs = Exclude<Effect.Services<ReturnType<typeof makeApp>>, Scope.Scope>
 
 const makeApp = () =>
-  HttpRouter.toHttpEffect(Routes.layer).pipe(Effect.provideService(HttpRouter.RouterConfig, Routes.routerConfig))
+  HttpRouter.toHttpEffect(Routes.service).pipe(Effect.provideService(HttpRouter.RouterConfig, Routes.routerConfig))
+
+/** Background work that most of the time has nothing to do. */
+export type Work = "payments" | "holds" | "events"
+
+/** The clocks of the loops that look for work, which sleep on while there is none. */
+type Loops = { readonly [W in Work]: IdleClock }
 
 interface Machine {
   readonly context: Context.Context<never>
-  readonly idle: IdleClock
+  readonly loops: Loops
 }
 
 /** One process of Quarry: real routes, middlewares, handlers and services, from its start to its end. */
@@ -246,50 +256,64 @@ export class Replica {
   inFlight = 0
   /** What the clients of open connections do when they break. */
   readonly connections = new Set<() => void>()
-  /** The clock of the background loops, which sleep on while there is nothing to do. */
-  readonly idle: IdleClock
+  readonly loops: Loops
   private readonly scope = Scope.makeUnsafe()
   private readonly context: Context.Context<Needs>
   private readonly app: App
+  /** What the services keep in memory. */
+  readonly kept: ReturnType<typeof collectionsOf>[1]
   private readonly links: Links
+  private readonly agenda: Agenda
+  /** Requests that run in promises. */
+  private inPromises = 0
 
   constructor(around: Surroundings, links: Links, chance: Chance, skewMs: (now: number) => number) {
     const { agenda } = around
+    this.agenda = agenda
     const isOff = () => this.state === "off"
     const clock = clockOf(agenda, { skewMs, isOff })
     this.links = links
-    this.idle = new IdleClock(agenda, clock, isOff)
+    const idle = () => new IdleClock(agenda, clock, isOff)
+    this.loops = { payments: idle(), holds: idle(), events: idle() }
     const context = machineContext(agenda, clock).pipe(
       Context.add(References.MinimumLogLevel, "None"),
       Context.add(Random.Random, randomOf(chance)),
       Context.add(StoreClock, { skewMs: () => -Math.round(skewMs(agenda.now)) })
     )
-    const services = buildNow(
-      agenda,
-      servicesOf(around, links, chance, { context, idle: this.idle }),
-      this.scope,
-      context
-    )
-    this.context = Context.merge(context, services)
-    this.app = runNow(agenda, Scope.provide(makeApp(), this.scope), this.context)
+    const layer = servicesOf(around, links, chance, { context, loops: this.loops })
+    const [built, kept] = collectionsOf(() => {
+      const services = Context.merge(context, buildNow(agenda, layer, this.scope, context))
+      return { services, app: runNow(agenda, Scope.provide(makeApp(), this.scope), services) }
+    })
+    this.context = built.services
+    this.app = built.app
+    this.kept = kept
   }
 
   /** Serves a request. The fiber ends with the answer's last byte; its interruption is the client's leaving. */
   serve(incoming: Incoming, answer: Answer): Fiber.Fiber<void> {
     this.inFlight++
+    if (incoming.path === "/mcp") this.countPromises(1)
     const handled = HttpEffect.toHandled(this.app, (_, response) => write(response, answer))
     const fiber = Effect.runForkWith(this.context)(
       Effect.provideService(handled, HttpServerRequest.HttpServerRequest, toRequest(incoming))
     )
     fiber.addObserver(() => {
       this.inFlight--
+      if (incoming.path === "/mcp" && this.state !== "off") this.countPromises(-1)
     })
     return fiber
+  }
+
+  private countPromises(more: number): void {
+    this.inPromises += more
+    this.agenda.promises += more
   }
 
   /** Dies as by SIGKILL: no fiber of it wakes up again, and what it has sent arrives all the same. */
   crash(): void {
     this.state = "off"
+    this.countPromises(-this.inPromises)
     for (const link of Object.values(this.links)) link.isGone = true
     for (const broken of [...this.connections]) broken()
     this.connections.clear()

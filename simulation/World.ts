@@ -5,9 +5,11 @@ import { RateLimiter } from "../src/services/RateLimiter.ts"
 import * as PaymentProviderMemory from "../src/testing/PaymentProviderMemory.ts"
 import { ProviderLevers } from "../src/testing/PaymentProviderMemory.ts"
 import { Agenda, clockOf, machineContext } from "./Agenda.ts"
+import type { Auditor } from "./Auditor.ts"
 import { Chance } from "./Chance.ts"
+import { Events } from "./Events.ts"
 import { type Line, Link, type Server, type Weather } from "./Network.ts"
-import { type Links, Replica, type Watch } from "./Replica.ts"
+import { type Links, Replica, type Watch, type Work } from "./Replica.ts"
 import { buildNow, Store } from "./Store.ts"
 import { Trace } from "./Trace.ts"
 import type { Upstream } from "./Upstreams.ts"
@@ -59,6 +61,7 @@ export class World {
   readonly levers: ProviderLevers["Service"]
   readonly internet: Link
   readonly outside: Server
+  readonly events: Events
   readonly options: Options
   readonly endAt: number
   /** Counts how often the store has lost moments. */
@@ -71,10 +74,10 @@ export class World {
   private readonly balancer: Chance
   private readonly watch: Watch
 
-  constructor(options: Options, watch: Watch) {
+  constructor(options: Options, auditor: Auditor) {
     const { agenda } = this
     this.options = options
-    this.watch = watch
+    this.watch = auditor.watch
     this.endAt = startAt + options.days * dayMs
     this.trace = new Trace(() => agenda.now, options.write)
     this.context = machineContext(agenda, clockOf(agenda)).pipe(Context.add(References.MinimumLogLevel, "None"))
@@ -90,6 +93,7 @@ export class World {
       isOpen: true,
       weather: options.faults ? internet : { ...quiet, meanMs: 30 }
     })
+    this.events = new Events(this, auditor)
     this.upstreams = ["ada", "bel", "cyn"].map((name) => ({ name, mood: "well" }))
     this.slots = Array.from({ length: options.replicas }, (_, index) => this.slotOf(`replica-${index + 1}`))
     for (const slot of this.slots) this.start(slot)
@@ -115,7 +119,7 @@ export class World {
   }
 
   start(slot: Slot): void {
-    const { agenda, limiter, outside, provider, store, upstreams, watch } = this
+    const { agenda, events, limiter, outside, provider, store, upstreams, watch } = this
     slot.starts++
     const chance = this.chance(`${slot.name} ${slot.starts}`)
     const { lines } = slot
@@ -125,7 +129,7 @@ export class World {
       provider: new Link(agenda, chance, lines.provider)
     }
     const skew = (now: number) => slot.skewMs + (slot.driftMsADay * (now - startAt)) / dayMs
-    const around = { agenda, store, limiter, upstreams, provider, watch, outside }
+    const around = { agenda, store, limiter, upstreams, provider, watch, outside, webhooks: events.client }
     slot.replica = new Replica(around, links, chance, skew)
     this.trace.add(slot.name, "starts")
   }
@@ -136,9 +140,9 @@ export class World {
     return serving.length === 0 ? undefined : this.balancer.pick(serving)
   }
 
-  /** Tells the loops of all replicas that there may be work. */
-  wake(forMs: number): void {
-    for (const { replica } of this.slots) replica?.idle.wake(forMs)
+  /** Tells the loops of all replicas that there may be work of this kind for so long. */
+  wake(work: Work, forMs: number): void {
+    for (const { replica } of this.slots) replica?.loops[work].wake(forMs)
   }
 
   /** True where nothing has been broken for long enough that everything must be as it should be. */

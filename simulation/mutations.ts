@@ -128,8 +128,62 @@ export const mutations: ReadonlyArray<Mutation> = [
   {
     name: "a sweep that does not ask for refunds",
     file: "src/services/Reconciler.ts",
-    from: "alsoRefunds ? yield* provider.refundedSince(since) : []",
-    to: "alsoRefunds ? [] : []"
+    from: "alsoTakenBack ? yield* provider.refundedSince(since) : []",
+    to: "alsoTakenBack ? [] : []"
+  },
+  {
+    name: "a sweep that does not ask for void orders",
+    file: "src/services/Reconciler.ts",
+    from: "alsoTakenBack ? [...made, ...(yield* newlyVoid(deps))] : made",
+    to: "alsoTakenBack ? made : made"
+  },
+  {
+    name: "a budget that does not count",
+    file: ledger,
+    from: "  if (spending !== undefined) spending.credits += credits\n",
+    to: ""
+  },
+  {
+    name: "a budget that counts what comes back",
+    file: ledger,
+    from: "stored.spending.credits -= toQuota + toBalance",
+    to: "stored.spending.credits -= 0"
+  },
+  {
+    name: "an expired key that works",
+    file: "src/testing/KeyStoreMemory.ts",
+    from: "expiresAt !== undefined && expiresAt <= now) return",
+    to: "expiresAt !== undefined && expiresAt <= 0) return"
+  },
+  {
+    name: "a rotation that leaves the bounds behind",
+    file: "src/testing/KeyStoreMemory.ts",
+    from: "const { accountId: owner, label, mode, originId } = key",
+    to: "const { accountId: owner, label, mode } = key\n  const originId = undefined"
+  },
+  {
+    name: "a failed delivery that is not repeated",
+    file: "src/testing/EventBooksMemory.ts",
+    from: 'mayFollow ? "pending" : "failed"',
+    to: 'mayFollow ? "failed" : "failed"'
+  },
+  {
+    name: "an event with a new id",
+    file: "src/services/EventWork.ts",
+    from: "id: event.id, timestamp, body,",
+    to: "id: event.id + timestamp, timestamp, body,"
+  },
+  {
+    name: "windows that are never forgotten",
+    file: limiter,
+    from: "      if (now >= turnsAt) turn(now)\n",
+    to: ""
+  },
+  {
+    name: "expired answers that stay in memory",
+    file: "src/layers/memory/ResultCacheMemory.ts",
+    from: "      if (expiresAt > now) return\n      this.remove(key)\n",
+    to: "      if (expiresAt > 0 * now) return\n      this.remove(key)\n"
   },
   {
     name: "no grace for a renewal that is not paid",

@@ -1,4 +1,4 @@
-import { Cause } from "effect"
+import { Cause, Effect, Metric } from "effect"
 import { Auditor, Broken } from "./Auditor.ts"
 import { live, peopleOf } from "./Customers.ts"
 import { faults } from "./Faults.ts"
@@ -19,8 +19,12 @@ export interface Report {
 
 /** Runs one simulation to its end, or to the first promise that is broken. */
 export const simulate = async (options: Options): Promise<Report> => {
+  // Loaded before the time begins: a replica loads it with the first request of an agent.
+  await import("../src/mcp/ProtocolServer.ts")
+  // The registry of metrics is the process's own: made here, it is none of a replica's collections.
+  Effect.runSync(Metric.snapshot)
   const auditor = new Auditor()
-  const world = new World(options, auditor.watch)
+  const world = new World(options, auditor)
   auditor.attach(world)
   const { agenda, trace } = world
   let failure: string | undefined
@@ -47,6 +51,7 @@ export const simulate = async (options: Options): Promise<Report> => {
   every(dayMs, () => auditor.compare())
   // The sweeps of midnight are over by then.
   agenda.after(2_400_000, () => every(dayMs, () => payments.judge(people)))
+  every(dayMs, () => world.events.judge())
   options.script?.(world)
   if (options.faults) world.act(faults(world, auditor), fail)
   const maxEvents = options.maxEvents ?? Number.POSITIVE_INFINITY

@@ -29,18 +29,37 @@ const keepLength = (list: Array<unknown>): (() => void) => {
   }
 }
 
+/** What was told meanwhile is forgotten, and its numbers are given again. */
+const keepEvents = (events: Memory["events"]): (() => void) => {
+  const { causes, count, deliveries, endpoints, settings } = events
+  const restore = [keepMap(endpoints), keepTexts(settings)]
+  const kept = deliveries.map((delivery) => [delivery, { ...delivery }] as const)
+  const keptCauses = [...causes]
+  return () => {
+    for (const step of restore) step()
+    events.deliveries = kept.map(([delivery, copy]) => Object.assign(delivery, copy))
+    causes.clear()
+    for (const cause of keptCauses) causes.add(cause)
+    events.count = count
+  }
+}
+
 /**
  * Remembers what a memory store has, and returns the function that brings it back to that: what was written between is
  * lost, as with a database that acknowledges before it is on disk.
  */
 export const snapshot = (memory: Memory): (() => void) => {
   const { accounts, allowances, audit, billing, entries, holds, keys, queries, settlements, subscribers, uses } = memory
+  const { bounds, events, spending } = memory
   const restore = [
     keepMap(allowances),
     keepMap(accounts),
     keepMap(holds),
     keepMap(uses),
     keepMap(keys),
+    keepTexts(bounds),
+    keepMap(spending),
+    keepEvents(events),
     keepTexts(settlements),
     keepTexts(subscribers),
     keepLength(audit),

@@ -39,10 +39,9 @@ const handlers = Layer.mergeAll(
   mcp.layer
 ).pipe(Layer.provide([Authentication.layer, RateLimiting.layer, RequestDecoding.layer]))
 
-/** Every route of the public listener behind its edge. Requires the services and an `HttpRouter`. */
-export const layer = Layer.mergeAll(
+/** The routes that serve, behind their edge. Requires the services and an `HttpRouter`. */
+export const service = Layer.mergeAll(
   HttpApiBuilder.layer(Api).pipe(Layer.provide(handlers)),
-  Docs.layer,
   Site.layer,
   auth.layer,
   oauth.layer,
@@ -53,3 +52,6 @@ export const layer = Layer.mergeAll(
   Compression.layer,
   Edge.layer
 ).pipe(Layer.provide(Layer.succeed(HttpIncomingMessage.MaxBodySize, maxBodyBytes)))
+
+/** Every route of the public listener: those that serve, and the reference, which takes longest to make. */
+export const layer = Layer.merge(service, Docs.layer)

@@ -170,6 +170,8 @@ export class PaymentProvider extends Context.Service<
     readonly ordersSince: (since: number) => Effect.Effect<ReadonlyArray<Order>, ProviderUnavailable>
     /** Ids of the orders of which a refund was made since this moment. */
     readonly refundedSince: (since: number) => Effect.Effect<ReadonlyArray<string>, ProviderUnavailable>
+    /** Void orders, as far back as money of an order can go back. No list tells when they turned. */
+    readonly voidOrders: Effect.Effect<ReadonlyArray<Order>, ProviderUnavailable>
     /** The disputes, newest first, as far back as a chargeback can come. There are no deliveries for them. */
     readonly disputes: Effect.Effect<ReadonlyArray<Dispute>, ProviderUnavailable>
     /** Ends the customer's subscriptions at once and removes the person's data. Again is no fault. */

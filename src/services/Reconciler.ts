@@ -239,8 +239,16 @@ const drainRemovals = Effect.fnUntraced(function* (deps: Deps) {
   return done.filter(Boolean).length
 })
 
-/** Orders made or refunded since these moments, and those that wait for a payment. */
-const sweepOrders = Effect.fnUntraced(function* (deps: Deps, since: number, alsoRefunds: boolean) {
+/** Void orders that the books have otherwise. One that the books do not have has granted nothing. */
+const newlyVoid = Effect.fnUntraced(function* ({ books, provider }: Deps) {
+  const orders = yield* provider.voidOrders
+  return yield* Effect.filter(orders, ({ id }) =>
+    Effect.map(books.order(id), (booked) => booked !== undefined && booked.status !== "void")
+  )
+})
+
+/** Orders made since this moment, and those that wait for a payment; where asked, also those refunded or turned void. */
+const sweepOrders = Effect.fnUntraced(function* (deps: Deps, since: number, alsoTakenBack: boolean) {
   const { books, clock, provider } = deps
   const now = yield* storeTime(clock)
   const drifts: Array<Drift> = []
@@ -250,9 +258,10 @@ const sweepOrders = Effect.fnUntraced(function* (deps: Deps, since: number, also
     drifts.push({ kind, accountId: order.accountId, objectId: order.id })
   }
   const reading = yield* books.nextReading
-  const listed = yield* provider.ordersSince(since)
+  const made = yield* provider.ordersSince(since)
+  const listed = alsoTakenBack ? [...made, ...(yield* newlyVoid(deps))] : made
   for (const order of listed) note(order, yield* bookOrder(deps, order, reading))
-  const refunded = alsoRefunds ? yield* provider.refundedSince(since) : []
+  const refunded = alsoTakenBack ? yield* provider.refundedSince(since) : []
   const others = new Set([...refunded, ...(yield* books.pendingOrders)])
   for (const { id } of listed) others.delete(id)
   for (const id of others) {

@@ -19,8 +19,10 @@ const deliveries = ({ billing: { inbox } }: Store): Pick<Books, Deliveries> => (
     }),
   takeDeliveries: (limit, leaseMs) =>
     atNow((now) => {
-      const due = [...inbox.values()]
+      const due = inbox
+        .values()
         .filter(({ doneAt, dueAt }) => doneAt === undefined && dueAt <= now)
+        .toArray()
         .sort((a, b) => a.dueAt - b.dueAt)
         .slice(0, limit)
       return due.map((stored) => {
@@ -109,7 +111,7 @@ const turns = ({ accounts, billing }: Store): Pick<Books, Turns> => ({
       else known.dueAt = now
     }),
   figures: atNow((now) => {
-    const waiting = [...billing.inbox.values()].filter(({ doneAt }) => doneAt === undefined)
+    const waiting = [...billing.inbox.values().filter(({ doneAt }) => doneAt === undefined)]
     const oldest = Math.min(now, ...waiting.map(({ receivedAt }) => receivedAt))
     return {
       oldestDeliveryMs: now - oldest,

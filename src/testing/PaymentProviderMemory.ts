@@ -425,6 +425,7 @@ const looks = (
       call(state, "refundedSince", () =>
         Effect.succeed([...new Set(state.refunds.filter(({ at }) => at >= since).map(({ orderId }) => orderId))])
       ),
+    voidOrders: all("voidOrders", state.orders, ({ status }) => status === "void"),
     disputes: all("disputes", state.disputes, () => true),
     verify: (headers) => {
       const sent = state.outbox.find(({ deliveryId }) => deliveryId === headers["webhook-id"])

@@ -1,5 +1,5 @@
 import { assert, type Vitest } from "@effect/vitest"
-import { Effect, Layer, Redacted } from "effect"
+import { Clock, Effect, Layer, Redacted } from "effect"
 import { TestClock } from "effect/testing"
 import { type Account, accountAt } from "../../src/domain/Account.ts"
 import { planTerms } from "../../src/domain/Plan.ts"
@@ -265,6 +265,32 @@ export const billingConformance = (it: Vitest.MethodsNonLive<Storage>): void => 
         const late = { accountId: account.id, customerId, reading: early, subscriptions: [old], graceMs: 0 }
         assert.strictEqual(yield* books.bookSubscriptions(late), "outdated")
         assert.deepInclude(yield* allowanceOf(account), { plan: "trial" })
+      })
+    )
+  )
+
+  it.effect("R40: an order that turns void weeks after it was paid is taken back by the next hourly sweep", () =>
+    withBilling(
+      Effect.gen(function* () {
+        yield* at("2027-03-01T00:00:00Z")
+        const { account } = yield* subscribed("growth")
+        const orderId = yield* buyPack(account)
+        const books = yield* BillingBooks
+        const { calls } = (yield* ProviderLevers).state
+        const sweep = Effect.gen(function* () {
+          const hourAgo = (yield* Clock.currentTimeMillis) - 3_600_000
+          return yield* (yield* Reconciler).sweep("changed", hourAgo)
+        })
+        yield* TestClock.adjust("39 days")
+        // Its delivery is lost.
+        yield* (yield* ProviderLevers).void(orderId)
+        yield* TestClock.adjust("1 hour")
+        yield* sweep
+        assert.deepInclude(yield* books.account(account.id), { balance: 0, owed: 0 })
+        const before = calls.get("order") ?? 0
+        assert.deepStrictEqual(yield* sweep, [])
+        assert.strictEqual(calls.get("order") ?? 0, before, "no order is read alone for what the list says")
+        assert.deepStrictEqual(yield* discrepanciesOf(account), [])
       })
     )
   )

@@ -5,7 +5,8 @@ import { Duration, Effect } from "effect"
 import { Agenda, clockOf } from "../../simulation/Agenda.ts"
 import { Auditor, Broken } from "../../simulation/Auditor.ts"
 import { Chance } from "../../simulation/Chance.ts"
-import { periodAround, Window } from "../../simulation/Model.ts"
+import { budgetStart, periodAround, Window } from "../../simulation/Model.ts"
+import { collectionsOf, fullest } from "../../simulation/memory.ts"
 import { mutations } from "../../simulation/mutations.ts"
 import { simulate } from "../../simulation/simulate.ts"
 
@@ -55,6 +56,18 @@ describe("the simulation", () => {
   })
 })
 
+describe("what a process keeps", () => {
+  it("is counted in the maps and sets that its services made", () => {
+    const own = globalThis.Map
+    const [made, kept] = collectionsOf(() => ({ map: new Map([["first", 1]]), set: new Set<string>() }))
+    assert.strictEqual(globalThis.Map, own)
+    assert.isUndefined(fullest(kept))
+    made.set.add("one")
+    for (const key of ["a", "b"]) made.map.set(key, 2)
+    assert.deepStrictEqual(fullest(kept), { gained: 2, keys: "first, a, b" })
+  })
+})
+
 describe("the agenda", () => {
   it("runs what is planned in the order of its time, and of its planning within a millisecond", async () => {
     const agenda = new Agenda(0)
@@ -98,6 +111,13 @@ describe("the model", () => {
       ends.map((end) => new Date(end).toISOString().slice(0, 10)),
       ["2027-02-28", "2027-03-31", "2027-04-30", "2027-05-31"]
     )
+  })
+
+  it("R50: a budget's day and month are those of UTC, and its life has one period", () => {
+    const now = Date.parse("2028-02-29T23:59:59.999Z")
+    assert.strictEqual(budgetStart("day", now), Date.parse("2028-02-29T00:00:00Z"))
+    assert.strictEqual(budgetStart("month", now), Date.parse("2028-02-01T00:00:00Z"))
+    assert.strictEqual(budgetStart("life", now), budgetStart("life", now + 1))
   })
 
   it("R27: a request leaves its window after 60 seconds, to the millisecond", () => {

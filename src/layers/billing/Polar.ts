@@ -35,8 +35,8 @@ export interface PolarOptions {
 const whileLocked = { schedule: Schedule.spaced(Duration.seconds(1)), times: 2 }
 
 /**
- * A chargeback can come 120 days after a payment, and its decision months after that. Disputes are read as far back as
- * both together.
+ * A chargeback can come 120 days after a payment, and its decision months after that. Disputes and void orders are read as
+ * far back as both together.
  */
 const disputeAge = Duration.days(365)
 
@@ -267,7 +267,7 @@ const orders = (tools: Tools) => {
   }
 }
 
-const takenBack = ({ client }: Tools, now: Effect.Effect<number>) => ({
+const takenBack = ({ client, options }: Tools, now: Effect.Effect<number>) => ({
   refundedSince: Effect.fn("PaymentProvider.refundedSince")(function* (since: number) {
     const oldest = since - Duration.toMillis(refundAge)
     const refunds = yield* client.list(
@@ -277,6 +277,15 @@ const takenBack = ({ client }: Tools, now: Effect.Effect<number>) => ({
     )
     return [...new Set(refunds.filter((it) => objects.modifiedAt(it) >= since).map(({ order_id }) => order_id))]
   }),
+  voidOrders: Effect.gen(function* () {
+    const oldest = (yield* now) - Duration.toMillis(disputeAge)
+    const found = yield* client.list(
+      objects.PolarOrder,
+      { path: "/v1/orders/", query: [["status", "void"], newestFirst] },
+      { isPatient: true, goesOn: ({ created_at }) => DateTime.toEpochMillis(created_at) >= oldest }
+    )
+    return found.map((it) => objects.toOrder(options.products, it))
+  }).pipe(Effect.withSpan("PaymentProvider.voidOrders")),
   disputes: Effect.gen(function* () {
     const oldest = (yield* now) - Duration.toMillis(disputeAge)
     const found = yield* client.list(

@@ -285,6 +285,7 @@ describe("R40: what the provider took back", () => {
       fake.model.voidOrder(voided)
       assert.deepInclude(yield* provider.order(voided), { status: "void", refundedCents: 800 })
       assert.deepStrictEqual(yield* provider.refundedSince(since), [refunded])
+      assert.deepStrictEqual(yield* provider.voidOrders, [yield* provider.order(voided)])
       fake.model.advance(1_000)
       assert.deepStrictEqual(yield* provider.refundedSince(fake.model.now()), [])
       assert.lengthOf(yield* provider.ordersSince(since - 60_000), 2)

@@ -37,6 +37,7 @@ const patient = (provider: Provider): Port => ({
   openSubscriptions: provider.openSubscriptions,
   ordersSince: provider.ordersSince(0),
   refundedSince: provider.refundedSince(0),
+  voidOrders: provider.voidOrders,
   disputes: provider.disputes
 })
 

@@ -1,0 +1,198 @@
+import { Effect } from "effect"
+import {
+  type WebhookAnswer,
+  WebhookClient,
+  type WebhookPost,
+  WebhookUnreachable
+} from "../src/services/WebhookClient.ts"
+import type { Auditor } from "./Auditor.ts"
+import { eventWaitsMs, failingMs } from "./Model.ts"
+import type { Person } from "./Person.ts"
+import type { World } from "./World.ts"
+
+/** What a customer's server does with events for a while. */
+type Mood = "well" | "failing" | "busy" | "away" | "silent" | "gone"
+
+/** A webhook as its customer knows it. */
+interface Hook {
+  readonly id: string
+  readonly url: string
+  readonly accountId: string
+  readonly epoch: number
+  mood: Mood
+  /** The first failure since the last success. */
+  failingSince: number | undefined
+  /** True where it may have been disabled, so that its events may have ended. */
+  isOver: boolean
+}
+
+/** An event that happened, and whose customer must hear of it (R53). */
+interface Expected {
+  readonly name: string
+  readonly hook: Hook
+  readonly at: number
+  failures: number
+  /** The last attempt, or the moment of the event before the first. */
+  lastAt: number
+  /** The longest wait that a failed attempt asked for. */
+  waitMs: number
+}
+
+const hourMs = 3_600_000
+const dayMs = 24 * hourMs
+/** A loop that has slept is late by up to a day. */
+const lateMs = dayMs + hourMs
+const busyForMs = hourMs
+
+/** The servers of customers, and the events that must come to them. */
+export class Events {
+  private readonly hooks = new Map<string, Hook>()
+  private readonly expected = new Map<string, Expected>()
+  /** Ids of events, by what the events tell. The same event has the same id in every attempt. */
+  private readonly ids = new Map<string, string>()
+  private readonly world: World
+  private readonly auditor: Auditor
+
+  constructor(world: World, auditor: Auditor) {
+    this.world = world
+    this.auditor = auditor
+  }
+
+  /** The way of a replica to the servers of customers. */
+  readonly client = WebhookClient.of({
+    check: () => Effect.void,
+    post: (post) => Effect.suspend(() => this.take(post))
+  })
+
+  private take(post: WebhookPost): Effect.Effect<WebhookAnswer, WebhookUnreachable> {
+    const { trace } = this.world
+    const hook = this.hooks.get(post.url)
+    const name = nameOf(post)
+    const mood = hook?.mood ?? "away"
+    trace.add("receiver", `${post.url} is ${mood}: ${name}`)
+    const known = this.ids.get(`${post.url} ${name}`)
+    this.ids.set(`${post.url} ${name}`, post.id)
+    this.auditor.hold("R53 one id", known === undefined || known === post.id, () => `${name}: ${known}, ${post.id}`)
+    const expected = this.expected.get(`${post.url} ${name}`)
+    const end = <A, E>(answer: Effect.Effect<A, E>, ms: number) =>
+      Effect.andThen(
+        Effect.sleep(ms),
+        Effect.suspend(() => {
+          if (hook !== undefined) this.note(hook, expected, mood)
+          return answer
+        })
+      )
+    const isLost = this.world.internet.fate() !== "arrives"
+    if (isLost || mood === "away") return end(unreachable, 50)
+    if (mood === "silent") return end(unreachable, 15_000)
+    if (mood === "well" && hook !== undefined) {
+      hook.failingSince = undefined
+      this.expected.delete(`${post.url} ${name}`)
+      return Effect.as(Effect.sleep(50), { status: 200, retryAfterMs: 0 })
+    }
+    const status = mood === "gone" ? 410 : mood === "busy" ? 503 : 500
+    if (mood === "gone" && hook !== undefined) hook.isOver = true
+    return end(Effect.succeed({ status, retryAfterMs: mood === "busy" ? busyForMs : 0 }), 50)
+  }
+
+  /** A failed attempt: the next one is due some time later. */
+  private note(hook: Hook, expected: Expected | undefined, mood: Mood): void {
+    const { agenda } = this.world
+    hook.failingSince ??= agenda.now
+    if (hook.failingSince <= agenda.now - failingMs) hook.isOver = true
+    if (expected === undefined) return
+    const wait = eventWaitsMs[expected.failures]
+    expected.failures++
+    expected.lastAt = agenda.now
+    if (wait === undefined) {
+      // It was given up as it is told.
+      this.expected.delete(`${hook.url} ${expected.name}`)
+      return
+    }
+    expected.waitMs = Math.max(wait * 1.1, mood === "busy" ? busyForMs : 0)
+    agenda.after(expected.waitMs + 1_000, () => this.world.wake("events", 3_000))
+  }
+
+  private expect(hook: Hook, name: string): void {
+    const { agenda } = this.world
+    if (this.ids.has(`${hook.url} ${name}`)) return
+    this.expected.set(`${hook.url} ${name}`, { name, hook, at: agenda.now, failures: 0, lastAt: agenda.now, waitMs: 0 })
+    this.world.wake("events", 3_000)
+  }
+
+  /** Something has happened to a customer, who hears of it where there is a webhook. */
+  happened(me: Person, name: string): void {
+    const hook = this.hooks.get(urlOf(me))
+    if (hook !== undefined && this.isUsable(me, hook)) this.expect(hook, name)
+  }
+
+  private isUsable(me: Person, hook: Hook): boolean {
+    return !hook.isOver && hook.accountId === me.account.id && hook.epoch === this.world.epoch
+  }
+
+  /** What a customer does with webhooks: makes one, tests it, and has a server that does not always work. */
+  act(me: Person): Effect.Effect<void> {
+    return Effect.gen({ self: this }, function* () {
+      const { agenda } = this.world
+      const hook = this.hooks.get(urlOf(me))
+      if (hook === undefined || !this.isUsable(me, hook)) return yield* this.make(me)
+      const ended = yield* me.call({ method: "POST", path: `/v1/webhooks/${hook.id}/test`, as: "session" })
+      if (ended?.outcome._tag === "answered") {
+        const { reply } = ended.outcome
+        this.auditor.answered(ended.request, reply, 0)
+        if (reply.status < 300 && this.isUsable(me, hook))
+          this.expect(hook, `webhook.test ${JSON.parse(reply.text).event_id}`)
+      }
+      if (hook.mood !== "well" || me.chance.isTrue(0.5)) return
+      hook.mood = me.chance.pick(["failing", "failing", "busy", "away", "silent", "gone"])
+      agenda.after(me.chance.pick([60_000, hourMs, dayMs, 3 * dayMs, 6 * dayMs]), () => {
+        hook.mood = "well"
+      })
+    })
+  }
+
+  private make(me: Person) {
+    return Effect.gen({ self: this }, function* () {
+      const url = urlOf(me)
+      const old = this.hooks.get(url)
+      if (old !== undefined) {
+        old.isOver = true
+        this.hooks.delete(url)
+        const gone = yield* me.call({ method: "DELETE", path: `/v1/webhooks/${old.id}`, as: "session" })
+        if (gone?.outcome._tag === "answered") this.auditor.answered(gone.request, gone.outcome.reply, 0)
+      }
+      const ended = yield* me.call({ method: "POST", path: "/v1/webhooks", body: { url, events: [] }, as: "session" })
+      if (ended?.outcome._tag !== "answered") return
+      const { reply } = ended.outcome
+      this.auditor.answered(ended.request, reply, 0)
+      if (reply.status !== 201) return
+      const { id }: { id: string } = JSON.parse(reply.text)
+      const { epoch } = this.world
+      const made = { id, url, accountId: me.account.id, epoch }
+      this.hooks.set(url, { ...made, mood: "well", failingSince: undefined, isOver: false })
+    })
+  }
+
+  /** R53: each event came, or is still tried at the times that are told, or was given up after all of them. */
+  judge(): void {
+    const { agenda, brokenUntil, epoch, isCalm } = this.world
+    for (const [name, it] of this.expected) {
+      const { hook, lastAt, waitMs } = it
+      if (hook.isOver || hook.epoch !== epoch || this.hooks.get(hook.url) !== hook) this.expected.delete(name)
+      else if (isCalm) {
+        const dueBy = Math.max(lastAt + waitMs, brokenUntil) + lateMs
+        this.auditor.hold("R53 at least once", agenda.now <= dueBy, () => `${name} had ${it.failures} attempts`)
+      }
+    }
+  }
+}
+
+const unreachable = Effect.fail(new WebhookUnreachable({ reason: "ECONNREFUSED" }))
+
+const urlOf = ({ name }: Person): string => `https://hooks.test/${name}`
+
+/** What an event tells: its type, and the key or the test that it is about. */
+const nameOf = ({ body, id }: WebhookPost): string => {
+  const { data, type }: { readonly type: string; readonly data: { readonly key_id?: string } } = JSON.parse(body)
+  return `${type} ${type === "webhook.test" ? id : (data.key_id ?? id)}`
+}
