@@ -7,7 +7,7 @@ import type { Chance } from "./Chance.ts"
 import { type Outcome, type Reply, send } from "./Client.ts"
 import { type Figures, newFigures } from "./Model.ts"
 import { demoOrigin, type Incoming, marketplaceSecret, origin } from "./Replica.ts"
-import { uuidOf } from "./Store.ts"
+import { quiet, uuidOf } from "./Store.ts"
 import type { World } from "./World.ts"
 
 export type Kind = "custom" | "trial" | "buyer" | "marketplace" | "demo"
@@ -43,6 +43,10 @@ const termsOf = (kind: Kind, chance: Chance): Pick<Figures, "plan" | "quota" | "
       return { plan: "trial", quota: 100, concurrency: 1, anchor: undefined }
   }
 }
+
+/** A budget that is never spent: it is counted, and what was counted is compared. */
+const boundsOf = (kind: Kind) =>
+  kind === "custom" ? { bounds: { budget: { credits: 1_000_000, period: "life" as const } } } : {}
 
 /** Somebody who uses Quarry: an account with its credentials, and what is known of both. */
 export class Person {
@@ -95,7 +99,9 @@ export class Person {
   newKey(): void {
     const { account, auditor, world } = this
     const made = world.store.now(
-      Effect.flatMap(KeyStore, (keys) => keys.create(account.id, { label: "a key", mode: "live" }))
+      Effect.flatMap(KeyStore, (keys) =>
+        keys.create(account.id, { label: "a key", mode: "live", ...boundsOf(this.kind) })
+      )
     )
     if (made._tag === "Failure") return
     this.secret = Redacted.value(made.value.secret)
@@ -168,6 +174,7 @@ export class Person {
         if (kind === "key") auditor.judgeKey(request, secret, status)
         if (status === 401) {
           auditor.answered(request, outcome.reply, 0)
+          yield* quiet(world.store)
           this.renewCredentials()
           return undefined
         }

@@ -2,6 +2,10 @@ import { spawn } from "node:child_process"
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import { sqlMutations } from "./sqlMutations.ts"
+import type { Options } from "./World.ts"
+
+type StoreName = NonNullable<Options["store"]>
 
 const root = join(import.meta.dirname, "..")
 
@@ -162,9 +166,15 @@ interface Found {
   readonly seconds: number
 }
 
-const tryMutation = async (mutation: Mutation): Promise<Found> => {
+/** How large a run is that looks for a mistake. */
+const sizes: Readonly<Record<StoreName, ReadonlyArray<string>>> = {
+  memory: ["--customers", "50", "--days", "120", "--requests", "300"],
+  embedded: ["--store", "embedded", "--replicas", "2", "--customers", "30", "--days", "45", "--requests", "300"]
+}
+
+const tryMutation = async (mutation: Mutation, store: StoreName): Promise<Found> => {
   const directory = copyWith(mutation)
-  const size = ["--seed", "1", "--customers", "50", "--days", "120", "--requests", "300"]
+  const size = ["--seed", "1", ...sizes[store]]
   const args = ["simulation/main.ts", ...size, "--seconds", String(limitSeconds), "--no-shrink"]
   const startedAt = performance.now()
   const child = spawn(process.execPath, args, { cwd: directory, stdio: ["ignore", "pipe", "inherit"] })
@@ -179,12 +189,13 @@ const tryMutation = async (mutation: Mutation): Promise<Found> => {
   return { promise, cpuSeconds: Number(cpu), seconds: (performance.now() - startedAt) / 1_000 }
 }
 
-/** Tries each mistake. True where all of them are found. */
-export const checkMutations = async (only?: string): Promise<boolean> => {
-  const chosen = mutations.filter(({ name }) => only === undefined || name.includes(only))
+/** Tries each mistake on the store that it is in. True where all of them are found. */
+export const checkMutations = async (store: StoreName, only?: string): Promise<boolean> => {
+  const all = store === "embedded" ? sqlMutations : mutations
+  const chosen = all.filter(({ name }) => only === undefined || name.includes(only))
   let missed = 0
   for (const mutation of chosen) {
-    const { cpuSeconds, promise, seconds } = await tryMutation(mutation)
+    const { cpuSeconds, promise, seconds } = await tryMutation(mutation, store)
     if (promise === undefined) missed++
     console.log(
       `${mutation.name}: ${promise?.slice(0, 60) ?? "NOT FOUND"} (${cpuSeconds} s of CPU, ${seconds.toFixed(1)} s)`
