@@ -2,6 +2,7 @@ import { Effect } from "effect"
 import type { Auditor } from "./Auditor.ts"
 import type { Chance } from "./Chance.ts"
 import type { Line, Weather } from "./Network.ts"
+import { quiet } from "./Store.ts"
 import { type Mood, moods } from "./Upstreams.ts"
 import { dayMs, rushMs, rushStartMs, type Slot, type World } from "./World.ts"
 
@@ -101,6 +102,7 @@ const failOver = (world: World, auditor: Auditor, lostMs: number, downMs: number
   Effect.gen(function* () {
     if (world.store.isBusy) return
     world.store.isBusy = true
+    yield* quiet(world.store)
     const restore = [world.store.snapshot(), auditor.snapshot()]
     yield* lasting(world, lostMs)
     world.store.freeze()

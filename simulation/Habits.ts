@@ -3,6 +3,7 @@ import type { CallerKind } from "./Auditor.ts"
 import type { Reply } from "./Client.ts"
 import { isCharged } from "./Model.ts"
 import { credits, type Ended, type Person } from "./Person.ts"
+import { quiet } from "./Store.ts"
 import { firstUrl } from "./Upstreams.ts"
 
 const words = ["css grid", "rust async", "tea", "maps", "weather in oslo", "sql window"]
@@ -306,6 +307,7 @@ const idOfKey = ({ secret, world }: Person): string | undefined => world.store.m
 export const rotate = Effect.fnUntraced(function* (me: Person) {
   const { auditor } = me
   const old = me.secret
+  yield* quiet(me.world.store)
   const id = idOfKey(me)
   if (id === undefined) return
   auditor.keyChanging(old)
@@ -337,6 +339,7 @@ export const leaveAndReturn = Effect.fnUntraced(function* (me: Person) {
   auditor.answered(ended.request, ended.outcome.reply, 0)
   if (ended.outcome.reply.status >= 300) return
   yield* Effect.sleep(400_000)
+  yield* quiet(me.world.store)
   // Another request may have found out meanwhile that the account is gone.
   if (me.world.store.memory.accounts.has(me.account.id)) return
   me.register(me.auditor.trialUsed(me.account, `${me.name}@people.test`))

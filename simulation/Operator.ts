@@ -4,6 +4,7 @@ import { Ledger } from "../src/services/Ledger.ts"
 import type { Auditor, Known } from "./Auditor.ts"
 import { enter, grant } from "./Model.ts"
 import type { Person } from "./Person.ts"
+import { quiet } from "./Store.ts"
 import { dayMs, rushMs, rushStartMs, type World } from "./World.ts"
 
 const meanPauseDays = 0.7
@@ -31,6 +32,7 @@ export const operator = (world: World, auditor: Auditor, people: ReadonlyArray<P
         touch(account, agenda.now)
         account.isSuspended = true
         yield* Effect.sleep(chance.between(20, 1_800) * 1_000)
+        yield* quiet(store)
         store.now(Effect.flatMap(Accounts, (accounts) => accounts.resume(account.id)))
         touch(account, agenda.now)
         account.isSuspended = false
@@ -81,6 +83,7 @@ export const operator = (world: World, auditor: Auditor, people: ReadonlyArray<P
       const at = agenda.now + chance.wait(meanPauseDays * dayMs)
       const rush = Math.floor(at / dayMs) * dayMs + rushStartMs + chance.between(0, rushMs)
       yield* Effect.sleep(Math.max(rush - agenda.now, 1_000))
+      yield* quiet(store)
       const me = chance.pick(custom)
       const [what, command] = chance.pick([
         ["suspends", suspend],

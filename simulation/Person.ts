@@ -8,7 +8,7 @@ import { type Outcome, type Reply, send } from "./Client.ts"
 import type { BoundedKey } from "./KeyHabits.ts"
 import { type Figures, newFigures } from "./Model.ts"
 import { demoOrigin, type Incoming, marketplaceSecret, origin } from "./Replica.ts"
-import { uuidOf } from "./Store.ts"
+import { quiet, uuidOf } from "./Store.ts"
 import type { World } from "./World.ts"
 
 export type Kind = "custom" | "trial" | "buyer" | "marketplace" | "demo"
@@ -48,6 +48,10 @@ const termsOf = (kind: Kind, chance: Chance): Pick<Figures, "plan" | "quota" | "
       return { plan: "trial", quota: 100, concurrency: 1, anchor: undefined }
   }
 }
+
+/** A budget that is never spent: it is counted, and what was counted is compared. */
+const boundsOf = (kind: Kind) =>
+  kind === "custom" ? { bounds: { budget: { credits: 1_000_000, period: "life" as const } } } : {}
 
 /** Somebody who uses Quarry: an account with its credentials, and what is known of both. */
 export class Person {
@@ -102,7 +106,9 @@ export class Person {
   newKey(): void {
     const { account, auditor, world } = this
     const made = world.store.now(
-      Effect.flatMap(KeyStore, (keys) => keys.create(account.id, { label: "a key", mode: "live" }))
+      Effect.flatMap(KeyStore, (keys) =>
+        keys.create(account.id, { label: "a key", mode: "live", ...boundsOf(this.kind) })
+      )
     )
     if (made._tag === "Failure") return
     this.secret = Redacted.value(made.value.secret)
@@ -181,6 +187,7 @@ export class Person {
           auditor.answered(request, outcome.reply, 0)
         } else if (status === 401) {
           auditor.answered(request, outcome.reply, 0)
+          yield* quiet(world.store)
           this.renewCredentials()
           return undefined
         }

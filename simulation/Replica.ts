@@ -48,6 +48,7 @@ import { Webhooks } from "../src/services/Webhooks.ts"
 import * as InMemory from "../src/testing/InMemory.ts"
 import { type Agenda, clockOf, machineContext } from "./Agenda.ts"
 import type { Chance } from "./Chance.ts"
+import { EmbeddedStore, isMistake } from "./EmbeddedStore.ts"
 import { IdleClock } from "./IdleClock.ts"
 import { collectionsOf } from "./memory.ts"
 import { callOver, type Link, type Patience, remote, type Server, statement, Unreachable } from "./Network.ts"
@@ -74,6 +75,8 @@ export interface Surroundings {
 export interface Watch {
   /** A call of the store has no answer. */
   readonly unanswered: (requestId: string, isSettlement: boolean) => void
+  /** A method of the store has failed for another reason than the way to it. */
+  readonly mistaken: (method: string, defect: unknown) => void
   /** A decision of the limiter. `isShared` is false where the replica counted by itself. */
   readonly limited: (requestId: string, credential: string, decision: RateLimitDecision, isShared: boolean) => void
 }
@@ -112,7 +115,11 @@ const settlements: ReadonlySet<string> = new Set(["settle", "settlePart"])
 const limiterPatience: Patience = { forMs: 150, untilKnown: false }
 
 /** The store's services as a replica has them: each call goes over its link. */
-const remoteStore = ({ agenda, store, watch }: Surroundings, link: Link): Layer.Layer<StoreServices> => {
+const remoteStore = (
+  { agenda, store, watch }: Surroundings,
+  link: Link,
+  chance: Chance
+): Layer.Layer<StoreServices> => {
   const call = <A, E>(name: string, effect: Effect.Effect<A, E>) => {
     const isSettlement = settlements.has(name)
     return callOver(agenda, link, store, effect, isSettlement ? untilSettled : statement).pipe(
@@ -125,8 +132,28 @@ const remoteStore = ({ agenda, store, watch }: Surroundings, link: Link): Layer.
   }
   const services = new Map(store.context.mapUnsafe)
   for (const { key } of storeServices) services.set(key, remote(services.get(key) ?? {}, call))
-  return Layer.succeedContext(Context.makeUnsafe(services))
+  const inStore = Layer.succeedContext(Context.makeUnsafe<StoreServices>(services))
+  if (!(store instanceof EmbeddedStore)) return inStore
+  const own = watched(store.layerOver(link), watch).pipe(Layer.provide(Layer.succeed(Ids, idsOf(chance))))
+  return Layer.merge(inStore, own)
 }
+
+/** The SQL layers of a replica. The auditor hears of what could not be answered, and of other defects. */
+const watched = (layer: ReturnType<EmbeddedStore["layerOver"]>, watch: Watch) =>
+  Layer.effectContext(
+    Effect.map(Layer.build(layer), (context) => {
+      const call = <A, E>(name: string, effect: Effect.Effect<A, E>) =>
+        Effect.tapDefect(effect, (defect) =>
+          Effect.map(RequestId, (id) => {
+            if (isMistake(defect)) watch.mistaken(name, defect)
+            watch.unanswered(id ?? "", settlements.has(name))
+          })
+        )
+      return Context.makeUnsafe<typeof context extends Context.Context<infer S> ? S : never>(
+        new Map(Array.from(context.mapUnsafe, ([key, service]) => [key, remote(service, call)]))
+      )
+    })
+  )
 
 /** The payment provider over a link. Where it cannot be reached it fails as its adapter does. */
 const remoteProvider = ({ agenda, outside, provider }: Surroundings, link: Link) => {
@@ -196,7 +223,7 @@ const servicesOf = (around: Surroundings, links: Links, chance: Chance, machine:
     Layer.provide(MarketplaceProxy.layer({ secrets: [Redacted.make(marketplaceSecret)], plan: "growth" })),
     Layer.provideMerge(
       Layer.mergeAll(
-        remoteStore(around, links.store),
+        remoteStore(around, links.store, chance),
         limiter,
         ResultCacheMemory.layer({ ttl: cacheTtl, capacity: maxCachedAnswers }),
         providers,
@@ -264,6 +291,7 @@ export class Replica {
   readonly kept: ReturnType<typeof collectionsOf>[1]
   private readonly links: Links
   private readonly agenda: Agenda
+  private readonly store: Store
   /** Requests that run in promises. */
   private inPromises = 0
 
@@ -273,6 +301,7 @@ export class Replica {
     const isOff = () => this.state === "off"
     const clock = clockOf(agenda, { skewMs, isOff })
     this.links = links
+    this.store = around.store
     const idle = () => new IdleClock(agenda, clock, isOff)
     this.loops = { payments: idle(), holds: idle(), events: idle() }
     const context = machineContext(agenda, clock).pipe(
@@ -315,6 +344,7 @@ export class Replica {
     this.state = "off"
     this.countPromises(-this.inPromises)
     for (const link of Object.values(this.links)) link.isGone = true
+    this.store.left(this.links.store)
     for (const broken of [...this.connections]) broken()
     this.connections.clear()
   }

@@ -1,4 +1,4 @@
-import { type Context, Effect, type Exit, Layer, Scope } from "effect"
+import { Context, Effect, type Exit, Layer, Scope } from "effect"
 import { AccessTokens } from "../src/services/AccessTokens.ts"
 import { Accounts } from "../src/services/Accounts.ts"
 import { Audit } from "../src/services/Audit.ts"
@@ -16,12 +16,18 @@ import * as BillingBooksMemory from "../src/testing/BillingBooksMemory.ts"
 import * as EventBooksMemory from "../src/testing/EventBooksMemory.ts"
 import * as KeyStoreMemory from "../src/testing/KeyStoreMemory.ts"
 import * as LedgerMemory from "../src/testing/LedgerMemory.ts"
-import { MemoryStore } from "../src/testing/MemoryStore.ts"
+import {
+  type LedgerEntry,
+  MemoryStore,
+  type StoredAccount,
+  type StoredAllowance,
+  type StoredHold
+} from "../src/testing/MemoryStore.ts"
 import * as QueryLogMemory from "../src/testing/QueryLogMemory.ts"
 import * as SessionsMemory from "../src/testing/SessionsMemory.ts"
 import { type Agenda, clockOf, machineContext } from "./Agenda.ts"
 import type { Chance } from "./Chance.ts"
-import type { Server } from "./Network.ts"
+import type { Link, Server } from "./Network.ts"
 import { snapshot } from "./snapshot.ts"
 
 /** Identifiers of one machine, drawn from its chance. */
@@ -60,7 +66,7 @@ export const storeServices = [
   Sessions
 ] as const
 
-export type StoreServices = Layer.Success<typeof services> | Ids
+export type StoreServices = Exclude<Layer.Success<typeof services>, MemoryStore> | Ids
 
 /** Runs an effect on simulated time that does not wait for any. */
 export const runNow = <A, E, R>(agenda: Agenda, effect: Effect.Effect<A, E, R>, context: Context.Context<R>): A => {
@@ -82,20 +88,74 @@ export const buildNow = <A, E>(
   context: Context.Context<never>
 ): Context.Context<A> => runNow(agenda, Layer.buildWithScope(Layer.fresh(layer), scope), context)
 
+interface Table<K, V> {
+  readonly get: (key: K) => V | undefined
+}
+
+export type BookedEntry = Pick<
+  LedgerEntry,
+  "accountId" | "allowance" | "quotaCredits" | "balanceCredits" | "owedCredits" | "cause"
+>
+
+/** What is stored, as the auditor and the customers look at it. */
+export interface Books {
+  readonly accounts: ReadonlyMap<string, StoredAccount>
+  readonly subscribers: Table<string, string>
+  readonly allowances: Table<string, StoredAllowance>
+  readonly holds: ReadonlyMap<
+    string,
+    {
+      readonly hold: Pick<StoredHold["hold"], "id" | "accountId" | "fromQuota" | "fromBalance">
+      readonly allowance: StoredAllowance | undefined
+      readonly expiresAt: number
+    }
+  >
+  /** In the order in which they were written. */
+  readonly entries: ReadonlyArray<BookedEntry>
+  readonly keys: Table<string, { readonly id: string }>
+  readonly queries: ReadonlyArray<{ readonly requestId?: string | undefined; readonly credits: number }>
+  readonly billing: { readonly orders: Table<string, { readonly order: { readonly granted: number } }> }
+}
+
 /** The store of all replicas: one machine with a clock that is right, which may freeze, or crash and lose its last moments. */
-export class Store implements Server {
+export interface Store extends Server {
+  readonly context: Context.Context<StoreServices>
+  readonly memory: Books
+  /** True while a fault has it: one at a time. */
+  isBusy: boolean
+  /** Runs an effect of the operator or of a check, who stand beside the store. No transaction may be open. */
+  readonly now: <A, E>(effect: Effect.Effect<A, E, StoreServices>) => Exit.Exit<A, E>
+  /** What the store's own checks find wrong with its books. No transaction may be open. */
+  readonly problems: () => ReadonlyArray<string>
+  /** Calls when no transaction is open, at once where none is. */
+  readonly onceQuiet: (call: () => void) => void
+  /** The machine at the near end of a link has crashed: its connections end. */
+  readonly left: (link: Link) => void
+  readonly freeze: () => void
+  /** Goes on. What waited is run, or lost where the machine crashed. */
+  readonly thaw: (isCrash?: boolean) => void
+  /** Remembers everything that is stored. The function that is returned brings it back. */
+  readonly snapshot: () => () => void
+}
+
+/** Waits until no transaction is open in the store. */
+export const quiet = (store: Store): Effect.Effect<void> =>
+  Effect.callback<void>((resume) => store.onceQuiet(() => resume(Effect.void)))
+
+/** A store in memory, on which each call of a service is one step. */
+export class StoreInMemory implements Store {
   readonly context: Context.Context<StoreServices>
   readonly memory: MemoryStore["Service"]
   private readonly machine: Context.Context<never>
-  /** True while a fault has it: one at a time. */
   isBusy = false
   private frozen: Array<(isRun: boolean) => void> | undefined
 
   constructor(agenda: Agenda, chance: Chance) {
     this.machine = machineContext(agenda, clockOf(agenda))
     const layer = services.pipe(Layer.provideMerge(Layer.succeed(Ids, idsOf(chance))))
-    this.context = buildNow(agenda, layer, Scope.makeUnsafe(), this.machine)
-    this.memory = Effect.runSync(Effect.provide(MemoryStore, this.context))
+    const context = buildNow(agenda, layer, Scope.makeUnsafe(), this.machine)
+    this.context = context
+    this.memory = Context.get(context, MemoryStore)
   }
 
   run<A, E>(effect: Effect.Effect<A, E>, done: (exit: Exit.Exit<A, E> | undefined) => void): void {
@@ -103,23 +163,30 @@ export class Store implements Server {
     else this.frozen.push((isRun) => (isRun ? this.run(effect, done) : done(undefined)))
   }
 
-  /** Runs an effect of the operator or of a check, who stand beside the store. */
   now<A, E>(effect: Effect.Effect<A, E, StoreServices>): Exit.Exit<A, E> {
     return Effect.runSyncExitWith(this.machine)(Effect.provide(effect, this.context))
   }
+
+  problems(): ReadonlyArray<string> {
+    return []
+  }
+
+  onceQuiet(call: () => void): void {
+    call()
+  }
+
+  left(): void {}
 
   freeze(): void {
     this.frozen ??= []
   }
 
-  /** Goes on. What waited is run, or lost where the machine crashed. */
   thaw(isCrash = false): void {
     const waiting = this.frozen ?? []
     this.frozen = undefined
     for (const end of waiting) end(!isCrash)
   }
 
-  /** Remembers everything that is stored. The function that is returned brings it back. */
   snapshot(): () => void {
     return snapshot(this.memory)
   }

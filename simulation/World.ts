@@ -7,10 +7,12 @@ import { ProviderLevers } from "../src/testing/PaymentProviderMemory.ts"
 import { Agenda, clockOf, machineContext } from "./Agenda.ts"
 import type { Auditor } from "./Auditor.ts"
 import { Chance } from "./Chance.ts"
+import type { Database } from "./Database.ts"
+import { EmbeddedStore } from "./EmbeddedStore.ts"
 import { Events } from "./Events.ts"
 import { type Line, Link, type Server, type Weather } from "./Network.ts"
 import { type Links, Replica, type Watch, type Work } from "./Replica.ts"
-import { buildNow, Store } from "./Store.ts"
+import { buildNow, type Store, StoreInMemory } from "./Store.ts"
 import { Trace } from "./Trace.ts"
 import type { Upstream } from "./Upstreams.ts"
 
@@ -25,12 +27,14 @@ export interface Options {
   readonly faults: boolean
   /** The run ends after so many events. */
   readonly maxEvents?: number | undefined
+  /** The store of the replicas; in memory by default. */
+  readonly store?: "memory" | "embedded" | undefined
   readonly write?: ((line: string) => void) | undefined
   /** What happens beside everything else. It is given the world before its time begins. */
   readonly script?: ((world: World) => void) | undefined
 }
 
-const startAt = Date.parse("2027-01-01T00:00:00Z")
+export const startAt = Date.parse("2027-01-01T00:00:00Z")
 export const dayMs = 86_400_000
 /** Everybody comes in the same half hour of a day, when faults come too. Else the two would hardly ever meet. */
 export const rushStartMs = 12 * 3_600_000
@@ -53,7 +57,7 @@ export interface Slot {
 
 /** Every machine of a deployment, and the networks between them. */
 export class World {
-  readonly agenda = new Agenda(startAt)
+  readonly agenda: Agenda
   readonly trace: Trace
   readonly store: Store
   readonly slots: ReadonlyArray<Slot>
@@ -74,15 +78,17 @@ export class World {
   private readonly balancer: Chance
   private readonly watch: Watch
 
-  constructor(options: Options, auditor: Auditor) {
-    const { agenda } = this
+  constructor(options: Options, auditor: Auditor, agenda = new Agenda(startAt), database?: Database) {
+    this.agenda = agenda
     this.options = options
     this.watch = auditor.watch
     this.endAt = startAt + options.days * dayMs
     this.trace = new Trace(() => agenda.now, options.write)
     this.context = machineContext(agenda, clockOf(agenda)).pipe(Context.add(References.MinimumLogLevel, "None"))
     this.outside = { run: (effect, done) => void Effect.runForkWith(this.context)(effect).addObserver(done) }
-    this.store = new Store(agenda, this.chance("store"))
+    const chance = this.chance("store")
+    this.store =
+      database === undefined ? new StoreInMemory(agenda, chance) : new EmbeddedStore(agenda, chance, database)
     this.balancer = this.chance("balancer")
     const shared = Layer.merge(PaymentProviderMemory.layer, RateLimiterMemory.layer())
     const services = buildNow(agenda, shared, Scope.makeUnsafe(), this.context)

@@ -20,6 +20,7 @@ const { values } = parseArgs({
     replicas: { type: "string", default: "4" },
     customers: { type: "string", default: "1000" },
     requests: { type: "string", default: "60" },
+    store: { type: "string", default: "memory" },
     events: { type: "string" },
     calm: { type: "boolean", default: false },
     log: { type: "boolean", default: false },
@@ -36,6 +37,8 @@ const elapsedMs = () => Math.round(performance.now() - startedAt)
 /** Other work on the machine does not change it much. */
 const cpuSeconds = () => process.cpuUsage().user / 1_000_000
 
+const store = values.store === "embedded" ? "embedded" : "memory"
+
 const optionsOf = (seed: number): Options => ({
   seed,
   days: Number(values.days),
@@ -43,13 +46,14 @@ const optionsOf = (seed: number): Options => ({
   customers: Number(values.customers),
   requests: Number(values.requests),
   faults: !values.calm,
+  store,
   maxEvents: values.events === undefined ? undefined : Number(values.events),
   write: values.log ? (line) => console.log(line) : undefined
 })
 
-const command = ({ customers, days, faults, maxEvents, replicas, requests, seed }: Options): string =>
+const command = ({ customers, days, faults, maxEvents, replicas, requests, seed, store }: Options): string =>
   `npm run simulate -- --seed ${seed} --days ${days} --replicas ${replicas} --customers ${customers} ` +
-  `--requests ${requests}${faults ? "" : " --calm"}${maxEvents === undefined ? "" : ` --events ${maxEvents}`} --log`
+  `--requests ${requests}${store === "embedded" ? " --store embedded" : ""}${faults ? "" : " --calm"}${maxEvents === undefined ? "" : ` --events ${maxEvents}`} --log`
 
 const describe = ({ checks, digest, events, options, requests }: Report): string => {
   const promises = [...checks.values()].reduce((sum, count) => sum + count, 0)
@@ -97,5 +101,5 @@ const runAll = async (): Promise<boolean> => {
   return true
 }
 
-const isGood = values.mutations ? await checkMutations(values.only) : await runAll()
+const isGood = values.mutations ? await checkMutations(store, values.only) : await runAll()
 process.exitCode = isGood ? 0 : 1

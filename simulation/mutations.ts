@@ -2,6 +2,10 @@ import { spawn } from "node:child_process"
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import { sqlMutations } from "./sqlMutations.ts"
+import type { Options } from "./World.ts"
+
+type StoreName = NonNullable<Options["store"]>
 
 const root = join(import.meta.dirname, "..")
 
@@ -206,7 +210,8 @@ const copyWith = ({ file, from, name, to }: Mutation): string => {
   return directory
 }
 
-const limitSeconds = 60
+/** Time in which new seeds begin. The database takes several times as long for a request as memory does. */
+const limitSeconds: Readonly<Record<StoreName, number>> = { memory: 60, embedded: 300 }
 
 interface Found {
   /** The promise that was broken; undefined where none was. */
@@ -216,10 +221,16 @@ interface Found {
   readonly seconds: number
 }
 
-const tryMutation = async (mutation: Mutation): Promise<Found> => {
+/** How large a run is that looks for a mistake. */
+const sizes: Readonly<Record<StoreName, ReadonlyArray<string>>> = {
+  memory: ["--customers", "50", "--days", "120", "--requests", "300"],
+  embedded: ["--store", "embedded", "--replicas", "2", "--customers", "20", "--days", "100", "--requests", "600"]
+}
+
+const tryMutation = async (mutation: Mutation, store: StoreName): Promise<Found> => {
   const directory = copyWith(mutation)
-  const size = ["--seed", "1", "--customers", "50", "--days", "120", "--requests", "300"]
-  const args = ["simulation/main.ts", ...size, "--seconds", String(limitSeconds), "--no-shrink"]
+  const size = ["--seed", "1", ...sizes[store]]
+  const args = ["simulation/main.ts", ...size, "--seconds", String(limitSeconds[store]), "--no-shrink"]
   const startedAt = performance.now()
   const child = spawn(process.execPath, args, { cwd: directory, stdio: ["ignore", "pipe", "inherit"] })
   let output = ""
@@ -233,12 +244,13 @@ const tryMutation = async (mutation: Mutation): Promise<Found> => {
   return { promise, cpuSeconds: Number(cpu), seconds: (performance.now() - startedAt) / 1_000 }
 }
 
-/** Tries each mistake. True where all of them are found. */
-export const checkMutations = async (only?: string): Promise<boolean> => {
-  const chosen = mutations.filter(({ name }) => only === undefined || name.includes(only))
+/** Tries each mistake on the store that it is in. True where all of them are found. */
+export const checkMutations = async (store: StoreName, only?: string): Promise<boolean> => {
+  const all = store === "embedded" ? sqlMutations : mutations
+  const chosen = all.filter(({ name }) => only === undefined || name.includes(only))
   let missed = 0
   for (const mutation of chosen) {
-    const { cpuSeconds, promise, seconds } = await tryMutation(mutation)
+    const { cpuSeconds, promise, seconds } = await tryMutation(mutation, store)
     if (promise === undefined) missed++
     console.log(
       `${mutation.name}: ${promise?.slice(0, 60) ?? "NOT FOUND"} (${cpuSeconds} s of CPU, ${seconds.toFixed(1)} s)`

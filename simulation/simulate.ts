@@ -1,10 +1,11 @@
 import { Cause, Effect, Metric } from "effect"
+import { Agenda } from "./Agenda.ts"
 import { Auditor, Broken } from "./Auditor.ts"
 import { live, peopleOf } from "./Customers.ts"
 import { faults } from "./Faults.ts"
 import { operator } from "./Operator.ts"
 import { Payments } from "./Payments.ts"
-import { dayMs, type Options, World } from "./World.ts"
+import { dayMs, type Options, startAt, World } from "./World.ts"
 
 export interface Report {
   readonly options: Options
@@ -17,6 +18,9 @@ export interface Report {
   readonly failure: string | undefined
 }
 
+/** The database is loaded where it is asked for: the store in memory starts without it. */
+const openDatabase = async (agenda: Agenda) => (await import("./Database.ts")).Database.open(agenda)
+
 /** Runs one simulation to its end, or to the first promise that is broken. */
 export const simulate = async (options: Options): Promise<Report> => {
   // Loaded before the time begins: a replica loads it with the first request of an agent.
@@ -24,9 +28,11 @@ export const simulate = async (options: Options): Promise<Report> => {
   // The registry of metrics is the process's own: made here, it is none of a replica's collections.
   Effect.runSync(Metric.snapshot)
   const auditor = new Auditor()
-  const world = new World(options, auditor)
+  const agenda = new Agenda(startAt)
+  const database = options.store === "embedded" ? await openDatabase(agenda) : undefined
+  const world = new World(options, auditor, agenda, database)
   auditor.attach(world)
-  const { agenda, trace } = world
+  const { trace } = world
   let failure: string | undefined
   const fail = (cause: unknown) => {
     const error = Cause.isCause(cause) ? Cause.squash(cause) : cause
@@ -40,7 +46,7 @@ export const simulate = async (options: Options): Promise<Report> => {
   for (const person of people) world.act(live(person, payments), fail)
   const every = (ms: number, look: () => void): void => {
     agenda.after(ms, () => {
-      look()
+      world.store.onceQuiet(look)
       every(ms, look)
     })
   }
@@ -63,6 +69,7 @@ export const simulate = async (options: Options): Promise<Report> => {
   } catch (error) {
     fail(error)
   }
+  await database?.close()
   return {
     options,
     digest: trace.digest(),

@@ -1,5 +1,5 @@
 import { promisify } from "node:util"
-import { brotliCompress, brotliCompressSync, brotliDecompress, constants } from "node:zlib"
+import { brotliCompress, brotliCompressSync, brotliDecompress, brotliDecompressSync, constants } from "node:zlib"
 import { Effect } from "effect"
 
 /** Kept answers as the bytes that the database has (R44). */
@@ -11,8 +11,9 @@ const maxAnswerBytes = 1_048_576
 const maxCharacters = 16 * 1_048_576
 const maxTextBytes = 4 * maxCharacters
 
-/** Above it a compression takes longer than the way to another thread. */
+/** Above them, the work takes longer than the way to another thread. A search's answer is below both. */
 const maxSyncCharacters = 16_384
+const maxSyncBytes = 4_096
 
 const fast = { params: { [constants.BROTLI_PARAM_QUALITY]: 1 } }
 
@@ -31,8 +32,10 @@ export const pack = (text: string): Effect.Effect<Uint8Array> => {
 
 export const unpack = (bytes: Uint8Array | null): Effect.Effect<string | undefined> => {
   if (bytes === null || bytes.length === 0) return Effect.undefined
+  const bounds = { maxOutputLength: maxTextBytes }
+  if (bytes.length <= maxSyncBytes) return Effect.sync(() => brotliDecompressSync(bytes, bounds).toString())
   return Effect.map(
-    Effect.promise(() => decompress(bytes, { maxOutputLength: maxTextBytes })),
+    Effect.promise(() => decompress(bytes, bounds)),
     (text) => text.toString()
   )
 }

@@ -93,7 +93,8 @@ const message = (type: string, body: Buffer = Buffer.alloc(0)): Buffer => {
 
 const query = (text: string): Buffer => message("Q", Buffer.from(`${text}\0`))
 
-const greeting = Buffer.concat([
+/** The answers to a startup message. */
+export const greeting = Buffer.concat([
   message("R", Buffer.from([0, 0, 0, 0])),
   message("S", Buffer.from("client_encoding\0UTF8\0")),
   message("K", Buffer.from([0, 0, 0, 1, 0, 0, 0, 1])),

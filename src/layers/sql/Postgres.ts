@@ -33,7 +33,7 @@ const connect = ({ poolSize, prepare = true, statementTimeout = defaultStatement
   })
 
 /** Commits. The server answers ROLLBACK when a statement of the transaction has failed, and that is no success. */
-const commit = (connection: SqlConnection.Connection): Effect.Effect<void, SqlError.SqlError> =>
+export const commit = (connection: SqlConnection.Connection): Effect.Effect<void, SqlError.SqlError> =>
   Effect.flatMap(connection.executeRaw("COMMIT", []), (result) => {
     if (!Predicate.hasProperty(result, "command") || result.command !== "ROLLBACK") return Effect.void
     const cause = new Error("COMMIT rolled back an aborted transaction")
