@@ -17,11 +17,16 @@ import type { Link } from "./Network.ts"
 const statementLimit = Duration.seconds(12)
 
 /**
- * The database's clock is a variable of its one session, which is set to simulated time before each statement. The
- * functions stand before those of Postgres, so that the schema and the statements find them under the same names.
+ * The database's clock is a variable of its one session, which is set to simulated time before each statement, and its
+ * random ids are counted. The functions stand before those of Postgres, so that the schema and the statements find them
+ * under the same names. The counter is in a schema of its own: no id comes again after a fail-over.
  */
-const simulatedClock = `
+const simulatedFunctions = `
 do $$ declare name text; begin
+  create schema simulated;
+  create sequence simulated.ids;
+  create function public.gen_random_uuid() returns uuid language sql volatile as
+    $f$ select md5('simulated ' || nextval('simulated.ids'))::uuid $f$;
   foreach name in array array['clock_timestamp', 'statement_timestamp', 'now'] loop
     execute format(
       'create function public.%I() returns timestamptz language sql volatile as
@@ -159,7 +164,7 @@ export class Database {
     const database = new Database(await PGlite.create(template === undefined ? {} : { loadDataDir: template }), agenda)
     database.rows(searchPath)
     if (template !== undefined) return database
-    database.rows(simulatedClock)
+    database.rows(simulatedFunctions)
     const migrate = Migrations.run.pipe(Effect.provide(database.clientAtOnce), Effect.scoped)
     const loop = new Agenda(agenda.now)
     must(
