@@ -408,15 +408,13 @@ export class Auditor {
     const explain = () =>
       `${request.id}: used ${usedBefore} to ${usedNow} + ${others} of ${figures.quota}, balance ${figures.balance}; ${JSON.stringify(reply.headers)}`
     this.hold("X-Quota-Limit", quota === figures.quota, explain)
-    // A reservation in SQL that is sent again, because its answer was lost, finds its own hold among the used credits.
-    const own = this.world?.options.store === "embedded" ? request.credits : 0
-    this.hold("X-Quota-Used", account.isBlurred || (used >= usedBefore && used <= usedNow + others + own), explain)
+    this.hold("X-Quota-Used", account.isBlurred || (used >= usedBefore && used <= usedNow + others), explain)
     this.hold("X-Quota-Remaining", header(reply, "x-quota-remaining") === quota - used, explain)
     const reset = figures.period === undefined ? undefined : String(Math.ceil(figures.period.end / 1_000))
     this.hold("X-Quota-Reset", reply.headers["x-quota-reset"] === reset, explain)
     const balance = reply.headers["x-credits-balance"]
     if (balance === undefined) return
-    const isWithin = Number(balance) >= figures.balance - others - own && Number(balance) <= request.balanceBefore
+    const isWithin = Number(balance) >= figures.balance - others && Number(balance) <= request.balanceBefore
     this.hold("X-Credits-Balance", account.isBlurred || isWithin, explain)
   }
 

@@ -112,7 +112,8 @@ const migrations: Readonly<Record<string, Migration>> = {
   "0010_documents_find": runFile("functions/documents_find.sql"),
   "0011_idempotency": Effect.forEach(idempotencyFiles, runFile, { discard: true }),
   "0012_key_bounds": Effect.forEach(keyBoundsFiles, runFile, { discard: true }),
-  "0013_events": Effect.forEach(eventsFiles, runFile, { discard: true })
+  "0013_events": Effect.forEach(eventsFiles, runFile, { discard: true }),
+  "0014_reserve_again": runFile("functions/ledger_reserve.sql")
 }
 
 /**

@@ -237,6 +237,26 @@ describeWithPostgres("LedgerSql with several replicas", () => {
     })
   )
 
+  it.live("a reservation that is sent again, because its answer was lost, is answered with the same figures", () =>
+    Effect.gen(function* () {
+      const [one] = yield* two
+      yield* Effect.gen(function* () {
+        const ledger = yield* Ledger
+        const sql = yield* SqlClient.SqlClient
+        const account = yield* makeAccount({ plan: "custom", quota: 3 }, 5)
+        yield* ledger.reserve(account, 1)
+        const send = (...ids: ReadonlyArray<string>) => sql`
+          select status, from_quota, from_balance, used, balance from ledger_reserve(
+            ${ids.map(() => account.id)}, ${ids}, ${ids.map(() => 4)}::bigint[], clock_timestamp(), 60000)`
+        const figures = { from_quota: 2n, from_balance: 2n, used: 1n, balance: 5n }
+        assert.deepStrictEqual(yield* send("hld_lost"), [{ status: "held", ...figures }])
+        const [again, next] = yield* send("hld_lost", "hld_next")
+        assert.deepStrictEqual(again, { status: "held", ...figures })
+        assert.deepInclude(next, { status: "exceeded", used: 3n, balance: 3n })
+      }).pipe(Effect.provide(one))
+    })
+  )
+
   it.live("verifying the books under load raises no false alarm", () =>
     Effect.gen(function* () {
       const [one, other] = yield* two

@@ -56,7 +56,8 @@ const allMigrations: ReadonlyArray<readonly [id: number, name: string]> = [
   [10, "documents_find"],
   [11, "idempotency"],
   [12, "key_bounds"],
-  [13, "events"]
+  [13, "events"],
+  [14, "reserve_again"]
 ]
 
 /** What a newer version may do to a store that older replicas are using: add, and replace with the same signature. */

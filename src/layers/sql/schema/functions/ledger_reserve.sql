@@ -1,7 +1,8 @@
 -- Holds credits for a batch of requests, so that a batch of any size is one round trip.
 --
 -- Each account's requests are served in arrival order, all or nothing, quota before balance (R30). Status of each:
---   held      the hold is there; one that was there already is a retry after a lost connection and is answered again
+--   held      the hold is there; one that was there already is a retry after a lost connection and is answered again,
+--             with the figures from before the hold, as a first answer has them
 --   exceeded  neither quota nor balance covers it
 --   stale     the allowance has ended, or a change of plan is due: the caller opens the next one (ledger_open), and asks
 --             again
@@ -43,7 +44,9 @@ begin
   perform from wallets w where w.account_id = any (account_ids) order by w.account_id for update;
   for request in
     select r.n, r.hold_id, r.amount, r.account_id, a.plan, a.cycle_start, a.allowance_id, a.next_plan_at, l.period_start,
-      l.period_end, l.quota, l.used, w.balance, h.from_quota, h.from_balance
+      l.period_end, l.quota, l.used, w.balance, h.from_quota, h.from_balance,
+      -- Of the used credits that are read here; a period that has ended since has those of its holds.
+      case when h.allowance_id = a.allowance_id then h.from_quota else 0 end as own_quota
     from unnest(account_ids, hold_ids, amounts) with ordinality as r (account_id, hold_id, amount, n)
     left join accounts a on a.id = r.account_id and a.deleted_at is null
     left join wallets w on w.account_id = a.id
@@ -71,7 +74,11 @@ begin
       status := 'held';
       from_quota := request.from_quota;
       from_balance := request.from_balance;
+      used := used - request.own_quota;
+      balance := balance + from_balance;
       return next;
+      used := used + request.own_quota;
+      balance := balance - from_balance;
     elsif used is null or period_end <= moment or request.next_plan_at <= moment then
       status := 'stale';
       return next;
