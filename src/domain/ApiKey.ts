@@ -30,9 +30,6 @@ export interface ApiKey {
   readonly spending: Spending | undefined
 }
 
-/** The longest grace of a rotated key's secret (R51). */
-export const maxGraceSeconds = 86_400
-
 const alphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 const entropyBytes = 32
 /** 62^43 > 2^256 > 62^42. */

@@ -1,6 +1,7 @@
 import { Schema } from "effect"
-import { KeyMode, maxGraceSeconds } from "./ApiKey.ts"
+import { KeyMode } from "./ApiKey.ts"
 import { CollapsedText, carriable, decoder } from "./fields.ts"
+import { graceSeconds } from "./grace.ts"
 import { boundsFields } from "./KeyBounds.ts"
 import { codePointLength } from "./text.ts"
 
@@ -33,19 +34,9 @@ export type NewKey = typeof NewKey.Type
 /** The body of `PATCH /v1/api-keys/{id}`. */
 export const ApiKeyChange = Schema.Struct(boundsFields).annotate({ identifier: "ApiKeyChange", message })
 
-const graceMessage = `must be a whole number from 0 to ${maxGraceSeconds}`
-
 /** The body of `POST /v1/api-keys/{id}/rotate`. */
 export const KeyRotation = Schema.Struct({
-  grace_seconds: Schema.optionalKey(
-    Schema.Number.annotate({
-      message: graceMessage,
-      description: "Seconds for which the old secret works on; 0 when absent"
-    }).check(
-      Schema.isInt({ message: graceMessage }),
-      Schema.isBetween({ minimum: 0, maximum: maxGraceSeconds }, { message: graceMessage })
-    )
-  )
+  grace_seconds: graceSeconds("Seconds for which the old secret works on; 0 when absent")
 }).annotate({ identifier: "ApiKeyRotation", message })
 
 export const parseNewKey = decoder(NewKey)

@@ -1,6 +1,7 @@
 import { Schema } from "effect"
 import { EventType } from "./Event.ts"
 import { asDigits, decoder, limitedText, Text, wholeNumber, wholeNumberMessage } from "./fields.ts"
+import { graceSeconds } from "./grace.ts"
 import { addressFault, maxEndpointAddressCharacters } from "./publicAddress.ts"
 
 /** The bodies and parameters of the webhook routes (R53). */
@@ -71,18 +72,8 @@ export const EventSettingsChange = Schema.Struct({
 }).annotate({ identifier: "WebhookSettingsChange", message })
 
 /** The body of `POST /v1/webhooks/{id}/rotate`. */
-export const maxGraceSeconds = 24 * 60 * 60
-const graceMessage = `must be a whole number from 0 to ${maxGraceSeconds}`
 export const SecretRotation = Schema.Struct({
-  grace_seconds: Schema.optionalKey(
-    Schema.Number.annotate({
-      message: graceMessage,
-      description: "For so long deliveries have signatures by the old secret too; a day when absent"
-    }).check(
-      Schema.isInt({ message: graceMessage }),
-      Schema.isBetween({ minimum: 0, maximum: maxGraceSeconds }, { message: graceMessage })
-    )
-  )
+  grace_seconds: graceSeconds("For so long deliveries have signatures by the old secret too; a day when absent")
 }).annotate({ identifier: "WebhookRotation", message })
 
 export const maxDeliveriesListed = 100

@@ -15,6 +15,9 @@ export interface ApiError {
   readonly body: unknown
 }
 
+/** The text for an error at the top of a form: the faults of its fields, else the error's own message. */
+export const explain = ({ issues, message }: ApiError): string => Object.values(issues).join(". ") || message
+
 export interface Succeeded<A> {
   readonly ok: true
   readonly value: A

@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from "preact/hooks"
-import { type ApiError, call } from "../api/client.ts"
+import { type ApiError, call, explain } from "../api/client.ts"
 import type { Answer } from "../api/routes.ts"
 import { changeOf, readText, textOf } from "../bounds.ts"
 import { fieldsOf, useForm } from "../useForm.ts"
@@ -124,7 +124,7 @@ export const CreateKeyDialog = ({ onChange, onClose }: KeyDialogProps) => {
         <form onSubmit={create}>
           {error && nameIssue === undefined && !hasBoundsIssue(error) && (
             <p class="notice" role="alert">
-              {Object.values(error.issues).join(". ") || error.message}
+              {explain(error)}
             </p>
           )}
           <Field

@@ -1,5 +1,5 @@
 import { useEffect, useState } from "preact/hooks"
-import { type ApiError, call } from "../api/client.ts"
+import { type ApiError, call, explain } from "../api/client.ts"
 import { plural } from "../format.ts"
 import { remember } from "../purchase.ts"
 import { useForm } from "../useForm.ts"
@@ -16,7 +16,7 @@ const needsCard = (error: ApiError): boolean =>
 
 export const Refusal = ({ error }: { readonly error: ApiError }) => (
   <div class="notice refusal" role="alert">
-    <p>{`${Object.values(error.issues).join(". ") || error.message}${waitOf(error)}`}</p>
+    <p>{`${explain(error)}${waitOf(error)}`}</p>
     {needsCard(error) && <PortalButton text="Change the card" />}
   </div>
 )

@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks"
 import type { EventType } from "../../domain/Event.ts"
-import { call } from "../api/client.ts"
+import { call, explain } from "../api/client.ts"
 import type { Answer } from "../api/routes.ts"
 import { useForm } from "../useForm.ts"
 import { Button } from "./Button.tsx"
@@ -68,7 +68,7 @@ const WebhookForm = ({ action, before, form, onClose, onSubmit }: FormProps) => 
     >
       {error && urlIssue === undefined && (
         <p class="notice" role="alert">
-          {Object.values(error.issues).join(". ") || error.message}
+          {explain(error)}
         </p>
       )}
       <Field

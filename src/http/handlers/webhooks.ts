@@ -2,9 +2,9 @@ import { Effect, Redacted } from "effect"
 import type { HttpServerRequest } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import type { Delivery, Endpoint, EventSettings } from "../../domain/Event.ts"
+import { maxGraceSeconds } from "../../domain/grace.ts"
 import {
   defaultDeliveriesListed,
-  maxGraceSeconds,
   parseEventSettingsChange,
   parseNewWebhook,
   parseSecretRotation,
