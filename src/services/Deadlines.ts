@@ -16,7 +16,11 @@ export const timeLeft = (clock: Clock.Clock, deadline: Deadline): number => Math
 
 interface Timer {
   readonly at: Deadline
-  readonly expire: () => void
+  /**
+   * Undefined once it was called or cancelled. A `Set` that changes often leaves old copies of its table behind, which
+   * keep everything that their timers refer to until the next major collection.
+   */
+  expire: (() => void) | undefined
 }
 
 /**
@@ -52,12 +56,15 @@ export class Deadlines {
 
   /** Calls `expire` at the deadline. Returns the function that cancels the timer. */
   at(deadline: Deadline, expire: () => void): () => void {
-    const timer = { at: deadline, expire }
+    const timer: Timer = { at: deadline, expire }
     this.timers.add(timer)
     this.wakeBy(deadline)
-    return () => {
-      this.timers.delete(timer)
-    }
+    return () => this.remove(timer)
+  }
+
+  private remove(timer: Timer): void {
+    this.timers.delete(timer)
+    timer.expire = undefined
   }
 
   /**
@@ -109,8 +116,9 @@ export class Deadlines {
       if (timer.at > now) {
         next = Math.min(next, timer.at)
       } else {
-        this.timers.delete(timer)
-        timer.expire()
+        const { expire } = timer
+        this.remove(timer)
+        expire?.()
       }
     }
     if (this.timers.size > 0) this.wakeBy(next)

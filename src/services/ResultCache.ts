@@ -47,13 +47,15 @@ export class ResultCache extends Context.Service<
     Effect.gen(function* () {
       const deadlines = yield* Deadlines.make
       const flights: Flights = new Map()
-      yield* Effect.addFinalizer(() => Fiber.interruptAll(Array.from(flights.values(), ({ fiber }) => fiber)))
+      yield* Effect.addFinalizer(() =>
+        Fiber.interruptAll(Array.from(flights.values()).flatMap(({ flight }) => flight?.fiber ?? []))
+      )
       return ResultCache.of({
         get: (request, lookup, deadline, attempts) =>
           Effect.flatMap(sampledSpan, (span) => {
             const key = cacheKey(request)
             const wait = { store, flights, deadlines, key, lookup, deadline, attempts }
-            const flight = flights.get(key)
+            const flight = flights.get(key)?.flight
             return flight === undefined ? startFlight(wait, span) : joinFlight(wait, flight, span)
           })
       })
@@ -71,7 +73,12 @@ interface Flight<E> {
   waiters: number
 }
 
-type Flights = Map<string, Flight<unknown>>
+/** The flight of a key, cleared as it is removed: old copies of the `Map`'s table would keep it (see `Deadlines`). */
+interface Slot {
+  flight: Flight<unknown> | undefined
+}
+
+type Flights = Map<string, Slot>
 
 /** One search that waits for its answer. */
 interface Wait<E, R> {
@@ -97,7 +104,10 @@ const getOrLookUp = <E, R>(wait: Wait<E, R>): Effect.Effect<Answer, E, R> =>
 
 /** Removes a flight that has ended or has no waiters, so that the next search of its key starts another. */
 const remove = (flights: Flights, key: string, flight: Flight<unknown>): void => {
-  if (flights.get(key) === flight) flights.delete(key)
+  const slot = flights.get(key)
+  if (slot?.flight !== flight) return
+  flights.delete(key)
+  slot.flight = undefined
 }
 
 /**
@@ -127,7 +137,7 @@ const startFlight = <E, R>(wait: Wait<E, R>, span: Tracer.Span | undefined): Eff
     Effect.callback((resume) => {
       const { attempts, deadline, deadlines, flights, key } = wait
       const flight: Flight<E> = { fiber: Effect.runForkWith(context)(getOrLookUp(wait)), span, attempts, waiters: 0 }
-      flights.set(key, flight)
+      flights.set(key, { flight })
       flight.fiber.addObserver(() => remove(flights, key, flight))
       let cancel = (): void => undefined
       const leave = addWaiter(flights, key, flight, (exit) => {

@@ -37,7 +37,7 @@ const hasBody = ({ headers }: IncomingMessage): boolean =>
 
 interface Connection {
   /** Responses that are not finished, in the order of their requests. */
-  readonly open: Set<ServerResponse>
+  readonly open: Array<ServerResponse>
   /** The response to the latest request, sent or not. */
   latest: ServerResponse | undefined
 }
@@ -62,7 +62,7 @@ export const trackConnections = (
   const connections: Connections = { bySocket: new Map(), inFlight: 0, announcesClose: false, isDraining: false }
 
   server.on("connection", (socket) => {
-    connections.bySocket.set(socket, { open: new Set(), latest: undefined })
+    connections.bySocket.set(socket, { open: [], latest: undefined })
     socket.once("close", () => connections.bySocket.delete(socket))
   })
 
@@ -71,17 +71,17 @@ export const trackConnections = (
     // Discards a body that no handler reads: Node would buffer it until the response.
     if (!bodyMethods.has(request.method ?? "") && hasBody(request)) request.resume()
     const connection = connections.bySocket.get(request.socket)
-    connection?.open.add(response)
+    connection?.open.push(response)
     if (connection !== undefined) connection.latest = response
     if (connections.announcesClose) response.shouldKeepAlive = false
     connections.inFlight++
     response.once("close", () => {
-      connection?.open.delete(response)
+      connection?.open.splice(connection.open.indexOf(response), 1)
       connections.inFlight--
       // Headers that were sent before the drain began announced no close, so the client would keep the connection.
-      if (connections.isDraining && connection?.open.size === 0) request.socket.destroy()
+      if (connections.isDraining && connection?.open.length === 0) request.socket.destroy()
     })
-    handle(request, response, connection?.open.size ?? 1)
+    handle(request, response, connection?.open.length ?? 1)
   }
   server.on("request", onRequest)
   // Any expectation but 100-continue may be ignored (RFC 9110, 10.1.1), and Node's 417 is not ours (R3).
@@ -143,7 +143,7 @@ export const answerUnparsable = (server: Server, { bySocket }: Connections, end:
     const schedule = cause.code === timeoutCode ? inTurns : (callback: () => void) => callback()
     const { latest, open } = bySocket.get(socket) ?? {}
     if (latest === undefined) return schedule(answer)
-    const isFinished = open?.has(latest) !== true
+    const isFinished = open?.includes(latest) !== true
     if (latest.req.complete) return isFinished ? answer() : void latest.once("close", answer)
     // The body of the latest request is broken or late, so that its response is the last on this connection.
     if (isFinished || cause.code === "ECONNRESET") return void socket.destroy()

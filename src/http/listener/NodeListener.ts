@@ -141,7 +141,7 @@ const drain = Effect.fnUntraced(function* (server: Server, connections: Connecti
   // that one slow sender would hold the drain to its end.
   NetServer.prototype.close.call(server, () => Deferred.doneUnsafe(closed, Effect.void))
   for (const [socket, { latest, open }] of connections.bySocket) {
-    if (open.size === 0) socket.destroy()
+    if (open.length === 0) socket.destroy()
     else if (latest !== undefined) latest.shouldKeepAlive = false
   }
   const end = yield* Effect.timeoutOption(Effect.interruptible(Deferred.await(closed)), duration)
