@@ -1,10 +1,11 @@
 import { Cause, Clock, Context, Effect, Exit, Layer, Option, References, type Tracer } from "effect"
 import {
+  Headers,
   HttpEffect,
   HttpRouter,
   HttpServerError,
   HttpServerRequest,
-  HttpServerResponse,
+  type HttpServerResponse,
   HttpTraceContext
 } from "effect/http"
 import { SqlError } from "effect/sql"
@@ -158,7 +159,7 @@ const withRequestState = <E, R>(
   Effect.withFiber<HttpServerResponse.HttpServerResponse, E, R>(({ context }) => {
     const startedAtMs = Context.get(context, Clock.Clock).currentTimeMillisUnsafe()
     HttpEffect.appendPreResponseHandlerUnsafe(context, (_request, response) =>
-      Effect.succeed(HttpServerResponse.setHeaders(response, headersOf(state, security, span, response)))
+      Effect.succeed(withHeaders(response, state, security, span))
     )
     const annotations = {
       ...Context.get(context, References.CurrentLogAnnotations),
@@ -177,18 +178,25 @@ const withRequestState = <E, R>(
     )
   })
 
-/** Headers of a response. A 500 has only the ids of request and trace, which people quote (R1, R35). */
-const headersOf = (
+/**
+ * The response with the request's headers. A 500 has only the ids of request and trace, which people quote (R1, R35).
+ * By `HttpServerResponse.setHeaders` they would be copied four times, which is a twentieth of what a refusal takes.
+ */
+const withHeaders = (
+  response: HttpServerResponse.HttpServerResponse,
   { headers, id }: RequestState,
   security: SecurityHeaders,
-  span: Tracer.Span | undefined,
-  response: HttpServerResponse.HttpServerResponse
-) => ({
-  "x-request-id": id,
-  ...securityHeadersOf(security, response.headers),
-  ...(span === undefined ? {} : { traceresponse: traceContext(span) }),
-  ...(response.status === 500 ? {} : headers)
-})
+  span: Tracer.Span | undefined
+): HttpServerResponse.HttpServerResponse => {
+  const all = Object.assign(
+    Headers.set(response.headers, "x-request-id", id),
+    securityHeadersOf(security, response.headers),
+    span === undefined ? undefined : { traceresponse: traceContext(span) },
+    response.status === 500 ? undefined : headers
+  )
+  // A copy of its own, because a response may be a constant that answers other requests too.
+  return Object.assign(Object.create(Object.getPrototypeOf(response)), response, { headers: all })
+}
 
 /** The longest path in logs and spans, because callers choose its length. */
 const maxPathCharacters = 256
