@@ -28,10 +28,11 @@ const memory = "/dev/shm"
 const neededBytes = 2 ** 30
 
 /**
- * The parent of the copies: in memory where there is room. A store has 1,258 files, and ext4 looks at all that were deleted
- * in the last seconds for each new one: on a disk a copy took a second of CPU while other tests deleted theirs.
+ * The parent of stores that tests make and remove: in memory where there is room. A store has 1,258 files. For each new file
+ * ext4 looks at all that were deleted in the last seconds, so that on a disk a copy takes a second of CPU while other tests
+ * delete theirs.
  */
-const copies = (): string => {
+export const storesParent = (): string => {
   if (!existsSync(memory)) return tmpdir()
   const { bavail, bsize } = statfsSync(memory)
   return bavail * bsize > neededBytes ? memory : tmpdir()
@@ -53,7 +54,7 @@ export const copyOf = Effect.fnUntraced(function* (
     // Another worker may have been faster: then its template is as good.
     yield* Effect.promise(() => rename(making, path).catch(() => rm(making, { recursive: true, force: true })))
   }
-  const copy = join(yield* temporaryDirectoryIn(copies()), "store")
+  const copy = join(yield* temporaryDirectoryIn(storesParent()), "store")
   yield* Effect.promise(() => cp(join(path, "store"), copy, { recursive: true }))
   return copy
 })
