@@ -8,9 +8,9 @@ export default defineConfig({
   test: {
     testTimeout: 240_000,
     hookTimeout: 180_000,
-    // Two cores are the machine this must pass on. One worker more than that, because many tests wait: for a process to
-    // start, for a server to come back. Every embedded database takes 400 MB.
-    maxWorkers: 3,
+    // Two cores are the machine this must pass on. Two workers more than that, because many tests wait: for a process to
+    // start, for a server to come back. Each takes 1 GB at most, of which an embedded database is 400 MB.
+    maxWorkers: 4,
     sequence: { sequencer: LongestFirst },
     // The processes that tests start share their compiled code, which halves the time of a start.
     env: { NODE_COMPILE_CACHE: `${import.meta.dirname}/node_modules/.cache/quarry-tests` },

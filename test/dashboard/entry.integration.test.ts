@@ -33,7 +33,7 @@ Dashboard.describeDashboard("signing in", (it) => {
         await visitor.open("/dashboard/sign-in", "Sign in")
         await page.getByRole("link", { name: "Create an account" }).click()
         await page.getByRole("heading", { level: 1, name: "Create an account" }).waitFor()
-        assert.strictEqual(await page.evaluate("document.activeElement.tagName"), "H1")
+        await page.locator("h1:focus").waitFor()
         await page.getByLabel("Email").fill(email)
         await page.getByLabel("Password").fill("password1234")
         await page.getByRole("button", { name: "Create account" }).click()

@@ -220,7 +220,10 @@ describePlayground("the playground", (it) => {
       person.expectComplaint(/429/)
       yield* Effect.promise(async () => {
         await person.open("/dashboard/playground?query=often", "Playground")
-        await Promise.all(Array.from({ length: 125 }, () => person.call("GET", "/v1/me")))
+        // Not by the browser's own requests, of which it holds back all but a few dozen for five seconds.
+        const cookie = (await person.context.cookies()).map(({ name, value }) => `${name}=${value}`).join("; ")
+        const me = () => fetch(`${person.origin}/v1/me`, { headers: { cookie } }).then((response) => response.text())
+        await Promise.all(Array.from({ length: 125 }, me))
         await button(page, "Search").click()
         await page.getByText("Too many requests").waitFor()
         await page.getByRole("button", { name: /^Try again in \d+ seconds?$/ }).waitFor()

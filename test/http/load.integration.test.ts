@@ -87,13 +87,12 @@ describe("a client that reads slowly", () => {
       for (const idle of yield* connections(port, 30)) {
         yield* idle.pause
         yield* idle.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n")
-        yield* slow.resume
-        yield* Effect.sleep(2)
-        yield* slow.pause
-        yield* Effect.sleep(10)
+        // By bytes and not by time, in which a busy machine may bring none. The kernel holds some megabytes of each answer,
+        // so that a client which reads little looks like one which reads nothing.
+        yield* slow.read(mebibyte / 2)
       }
       yield* slow.resume
-      const [response] = yield* slow.responses(1).pipe(Effect.timeout("20 seconds"))
+      const [response] = yield* slow.responses(1).pipe(Effect.timeout("1 minute"))
       assert.strictEqual(response?.text.length, size)
       assert.isAbove((yield* cuts) - cutBefore, 10)
     })

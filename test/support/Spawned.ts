@@ -86,11 +86,14 @@ export const watch = (child: ChildProcess): Spawned => {
   }
 }
 
-/** A directory of its own that is removed with the scope. */
-export const temporaryDirectory = Effect.acquireRelease(
-  Effect.promise(() => mkdtemp(join(tmpdir(), "quarry-"))),
-  (path) => Effect.promise(() => rm(path, { recursive: true, force: true }))
-)
+/** A directory of its own below `parent`, removed with the scope. */
+export const temporaryDirectoryIn = (parent: string) =>
+  Effect.acquireRelease(
+    Effect.promise(() => mkdtemp(join(parent, "quarry-"))),
+    (path) => Effect.promise(() => rm(path, { recursive: true, force: true }))
+  )
+
+export const temporaryDirectory = temporaryDirectoryIn(tmpdir())
 
 /** A port on loopback that nobody listens on. */
 export const freePort = Effect.promise(findPort)

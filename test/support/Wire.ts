@@ -47,14 +47,19 @@ export const connect = (port: number) =>
       const socket = connectSocket({ host: "127.0.0.1", port, allowHalfOpen: false }, () =>
         resume(Effect.succeed(connection))
       )
-      const chunks: Array<Buffer> = []
-      const received = () => Buffer.concat(chunks)
+      // Grown by doubling: a large response has hundreds of chunks, and each is looked at.
+      let buffer = Buffer.alloc(1024)
+      let length = 0
+      const received = () => buffer.subarray(0, length)
       const waiting = new Set<() => void>()
       const changed = () => {
         for (const look of [...waiting]) look()
       }
       socket.on("data", (chunk) => {
-        chunks.push(chunk)
+        if (length + chunk.length > buffer.length) {
+          buffer = Buffer.concat([received()], 2 * (length + chunk.length))
+        }
+        length += chunk.copy(buffer, length)
         changed()
       })
       socket.on("error", changed).on("close", changed)
@@ -79,6 +84,15 @@ export const connect = (port: number) =>
         closed: when(() => (socket.closed ? parse(received()) : undefined)),
         pause: Effect.sync(() => void socket.pause()),
         resume: Effect.sync(() => void socket.resume()),
+        read: (bytes) =>
+          Effect.suspend(() => {
+            const enough = length + bytes
+            socket.resume()
+            return Effect.ensuring(
+              when(() => (length >= enough || socket.closed ? true : undefined)),
+              Effect.sync(() => void socket.pause())
+            )
+          }),
         raw: () => received().toString("latin1"),
         leave: Effect.sync(() => void socket.destroy()),
         finish: Effect.sync(() => void socket.end()),
@@ -97,6 +111,8 @@ export interface Connection {
   /** Stops reading, until `resume`. */
   readonly pause: Effect.Effect<void>
   readonly resume: Effect.Effect<void>
+  /** Reads so many bytes more, or until the connection has closed, and then stops reading. */
+  readonly read: (bytes: number) => Effect.Effect<void>
   readonly raw: () => string
   /** Closes both directions without a reset, as a process that ends. */
   readonly leave: Effect.Effect<void>

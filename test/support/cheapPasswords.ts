@@ -10,8 +10,16 @@ type Callback = (error: Error | null, key: Buffer) => void
 
 const { scrypt } = crypto
 
-const cheap = (password: BinaryLike, salt: BinaryLike, bytes: number, options: ScryptOptions, callback: Callback) =>
-  scrypt(password, salt, bytes, { ...options, N: 2 }, callback)
+/** A hash without a cost of its own is no password's, and stays as it is. */
+const cheap = (
+  password: BinaryLike,
+  salt: BinaryLike,
+  bytes: number,
+  ...rest: readonly [Callback] | readonly [ScryptOptions, Callback]
+) =>
+  rest.length === 1
+    ? scrypt(password, salt, bytes, rest[0])
+    : scrypt(password, salt, bytes, { ...rest[0], N: 2 }, rest[1])
 
 Object.assign(crypto, { scrypt: cheap })
 syncBuiltinESMExports()

@@ -1,16 +1,14 @@
 import { spawn } from "node:child_process"
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs"
-import { tmpdir } from "node:os"
+import { chmodSync, existsSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
 import { SqlClient } from "effect/sql"
 import * as Pglite from "../../../src/layers/sql/Pglite.ts"
+import { temporaryDirectoryIn } from "../../support/Spawned.ts"
+import { storesParent } from "../../support/Template.ts"
 
-const temporaryDirectory = Effect.acquireRelease(
-  Effect.sync(() => mkdtempSync(join(tmpdir(), "quarry-test-"))),
-  (path) => Effect.sync(() => rmSync(path, { recursive: true, force: true }))
-)
+const temporaryDirectory = temporaryDirectoryIn(storesParent())
 
 /** A process that does nothing until the scope ends. */
 const idleProcess = Effect.map(
