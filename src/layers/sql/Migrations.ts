@@ -90,6 +90,15 @@ const eventsFiles = [
   "functions/ledger_adjust.sql"
 ]
 
+/** The log's columns in one function for both kinds of settlement, and shorter bodies of functions. */
+const queriesAddFiles = [
+  "functions/queries_add.sql",
+  "functions/ledger_settle.sql",
+  "functions/ledger_settle_part.sql",
+  "functions/ledger_reserve_budgeted.sql",
+  "functions/ledger_reserve_keyed_budgeted.sql"
+]
+
 /** The documents that are there get their terms, which are made in TypeScript. */
 const documentsTerms: Migration = Effect.gen(function* () {
   yield* runFile("documents_terms.sql")
@@ -113,7 +122,8 @@ const migrations: Readonly<Record<string, Migration>> = {
   "0011_idempotency": Effect.forEach(idempotencyFiles, runFile, { discard: true }),
   "0012_key_bounds": Effect.forEach(keyBoundsFiles, runFile, { discard: true }),
   "0013_events": Effect.forEach(eventsFiles, runFile, { discard: true }),
-  "0014_reserve_again": runFile("functions/ledger_reserve.sql")
+  "0014_reserve_again": runFile("functions/ledger_reserve.sql"),
+  "0015_queries_add": Effect.forEach(queriesAddFiles, runFile, { discard: true })
 }
 
 /**
