@@ -3,6 +3,7 @@ import { type IdentityProvider, identityProviders } from "../facts.ts"
 import { home, ownPlace, place } from "../router.ts"
 import { useForm } from "../useForm.ts"
 import { Button } from "./Button.tsx"
+import { Field } from "./Field.tsx"
 import { PageHeader } from "./PageHeader.tsx"
 
 /** Parts of the pages for somebody who is not signed in. */
@@ -18,6 +19,16 @@ export const otherEntry = (name: "sign-in" | "sign-up" | "forgot-password"): str
 
 export const EntryHeading = ({ lead, title }: { readonly title: string; readonly lead?: string }) => (
   <PageHeader title={title} lead={lead} />
+)
+
+export const EmailField = ({ error }: { readonly error?: string | undefined }) => (
+  <Field
+    label="Email"
+    name="email"
+    type="email"
+    error={error}
+    input={{ autocomplete: "username", required: true, maxLength: 320 }}
+  />
 )
 
 export const Notice = ({ text }: { readonly text: string }) => (

@@ -1,8 +1,7 @@
 import { useState } from "preact/hooks"
 import { call } from "../api/client.ts"
 import { Button } from "../components/Button.tsx"
-import { EntryHeading, Notice, nextOf, otherEntry } from "../components/Entry.tsx"
-import { Field } from "../components/Field.tsx"
+import { EmailField, EntryHeading, Notice, nextOf, otherEntry } from "../components/Entry.tsx"
 import { deliversEmails } from "../facts.ts"
 import { fieldsOf, useForm } from "../useForm.ts"
 
@@ -41,12 +40,7 @@ export const ForgotPasswordPage = () => {
       <EntryHeading title="Forgot your password?" lead="We send you a link with which you choose a new one." />
       {error && <Notice text={error.message} />}
       <form onSubmit={submit}>
-        <Field
-          label="Email"
-          name="email"
-          type="email"
-          input={{ autocomplete: "username", required: true, maxLength: 320 }}
-        />
+        <EmailField />
         <Button kind="primary" type="submit" busy={busy}>
           Send the link
         </Button>

@@ -1,6 +1,6 @@
 import { call } from "../api/client.ts"
 import { Button } from "../components/Button.tsx"
-import { EntryHeading, Notice, otherEntry, ProviderButtons } from "../components/Entry.tsx"
+import { EmailField, EntryHeading, Notice, otherEntry, ProviderButtons } from "../components/Entry.tsx"
 import { Field } from "../components/Field.tsx"
 import { enter } from "../session.ts"
 import { fieldsOf, useForm } from "../useForm.ts"
@@ -23,12 +23,7 @@ export const SignInPage = () => {
       {error && <Notice text={error.code === "unauthorized" ? wordsOf(error.message) : error.message} />}
       <ProviderButtons />
       <form onSubmit={submit}>
-        <Field
-          label="Email"
-          name="email"
-          type="email"
-          input={{ autocomplete: "username", required: true, maxLength: 320 }}
-        />
+        <EmailField />
         <Field
           label="Password"
           name="password"

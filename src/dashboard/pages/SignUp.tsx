@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks"
 import { call } from "../api/client.ts"
 import { Button } from "../components/Button.tsx"
-import { EntryHeading, Notice, nextOf, otherEntry, ProviderButtons } from "../components/Entry.tsx"
+import { EmailField, EntryHeading, Notice, nextOf, otherEntry, ProviderButtons } from "../components/Entry.tsx"
 import { Field } from "../components/Field.tsx"
 import { enter } from "../session.ts"
 import { fieldsOf, useForm } from "../useForm.ts"
@@ -37,13 +37,7 @@ export const SignUpPage = () => {
       )}
       <ProviderButtons />
       <form onSubmit={submit}>
-        <Field
-          label="Email"
-          name="email"
-          type="email"
-          error={email && `The address ${email}.`}
-          input={{ autocomplete: "username", required: true, maxLength: 320 }}
-        />
+        <EmailField error={email && `The address ${email}.`} />
         <Field
           label="Password"
           name="password"
