@@ -1,7 +1,8 @@
-import { Clock, Duration, Effect, FiberSet, Layer, Metric, Random, Schedule } from "effect"
+import { Clock, Duration, Effect, FiberSet, Layer, Metric, Random } from "effect"
 import { waitAfter } from "../domain/Event.ts"
 import { toMoment } from "../domain/fields.ts"
 import { Accounts } from "./Accounts.ts"
+import { repeatedly, watched } from "./background.ts"
 import { type Attempt, EventBooks, type TakenDelivery } from "./EventBooks.ts"
 import { EventEmails } from "./EventEmails.ts"
 import { Ledger } from "./Ledger.ts"
@@ -27,9 +28,9 @@ const leaseMs = Duration.toMillis(Duration.seconds(30))
 const attemptTimeout = Duration.seconds(20)
 
 /** Events are kept this long, with their deliveries. */
-export const keepEvents = Duration.days(30)
+const keepEvents = Duration.days(30)
 
-/** A key that expires is an event so long before. */
+/** The time before a key's expiry at which its `key.expiring` is written. */
 const expiringMs = Duration.toMillis(Duration.days(7))
 
 const maxOverdueAccounts = 100
@@ -83,7 +84,10 @@ const post = Effect.fnUntraced(function* (
   )
 })
 
-/** The address may be somebody else's until its owner has confirmed it, and this email has a name and a link of ours. */
+/**
+ * Until an address is confirmed it may be anybody's. The email would bring a stranger a text that the account chose, such
+ * as a key's name, beside links of ours.
+ */
 const unconfirmed: Failure = { error: "the account's address is not confirmed", isFinal: true }
 
 const email = ({ emails }: Deps, { event, receiver }: TakenDelivery): Effect.Effect<Outcome> => {
@@ -161,11 +165,7 @@ const makeTurn = Effect.fnUntraced(function* (deps: Deps) {
   })
 })
 
-/** A failure is logged, and the next turn tries again. */
-const watched = <A, E, R>(work: Effect.Effect<A, E, R>, failed: string) =>
-  Effect.catchCause(Effect.asVoid(work), (cause) => Effect.logWarning(failed, cause))
-
-/** Takes turns for ever: soon again while there is something to deliver. */
+/** Takes turns for ever, with a short pause after one that found something and the whole interval after the others. */
 const takeTurns = Effect.fnUntraced(function* (turn: Effect.Effect<number>, interval: Duration.Duration) {
   const watchedTurn = Effect.catchCause(turn, (cause) =>
     Effect.as(Effect.logWarning("Deliveries of events could not be read.", cause), 0)
@@ -175,9 +175,6 @@ const takeTurns = Effect.fnUntraced(function* (turn: Effect.Effect<number>, inte
     yield* Effect.sleep(taken > 0 ? Duration.min(busyTurnInterval, interval) : interval)
   }
 })
-
-const repeatedly = <R>(work: Effect.Effect<void, never, R>, interval: Duration.Duration) =>
-  Effect.forkScoped(Effect.repeat(work, Schedule.spaced(interval)))
 
 /** Encrypts secrets anew during a rotation, and says once how many cannot be read. */
 const makeReseal = ({ books }: Deps) => {
