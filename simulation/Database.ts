@@ -374,7 +374,7 @@ const connectionOver = (
   send: (statement: Statement) => Effect.Effect<unknown, SqlError.SqlError>
 ): SqlConnection.Connection => {
   const there = <A>(statement: (connection: SqlConnection.Connection) => Effect.Effect<A, SqlError.SqlError>) =>
-    // What comes back is what the statement answered there.
+    // The cast: the answer that comes back is that of this statement.
     send(statement) as Effect.Effect<A, SqlError.SqlError>
   return SqlConnection.Connection.of({
     execute: (...args) => there((it) => it.execute(...args)),

@@ -16,8 +16,6 @@ export interface Weather {
   readonly duplicate: number
 }
 
-export const fairWeather: Weather = { meanMs: 2, loss: 0, cut: 0, halfOpen: 0, duplicate: 0 }
-
 export type Fate = "arrives" | "lost" | "cut" | "half-open" | "twice"
 
 /** The way between two machines, which may be closed for a while, and has weather. */

@@ -151,7 +151,7 @@ export class Payments {
     })
   }
 
-  /** What a customer does with payments on one day. */
+  /** The payments of a customer on one day. */
   act(me: Person): Effect.Effect<void> {
     return Effect.gen({ self: this }, function* () {
       const { chance } = this
@@ -235,7 +235,7 @@ export class Payments {
     figures.concurrency = stored.account.concurrency
     account.straddling = 0
     account.isBlurred = false
-    // What is due to change needs no news from the provider: the books do it by themselves, to the second.
+    // A change that is due needs no news from the provider: the books do it by themselves, to the second.
     account.isMoving = own.some(
       ({ cancelAtPeriodEnd, pending, status }) =>
         status === "past_due" || (status !== "ended" && (cancelAtPeriodEnd || pending !== undefined))

@@ -27,7 +27,7 @@ interface Call {
   readonly as?: CallerKind
   /** The secret of a key that was handed out. Its 401 is judged by whoever uses it. */
   readonly key?: string
-  /** Where it comes from, if not from the person's own address. */
+  /** The address that it comes from, if not from the person's own address. */
   readonly address?: string
   /** The most that it may cost. */
   readonly credits?: number

@@ -97,7 +97,7 @@ export type BookedEntry = Pick<
   "accountId" | "allowance" | "quotaCredits" | "balanceCredits" | "owedCredits" | "cause"
 >
 
-/** What is stored, as the auditor and the customers look at it. */
+/** The stored records that the auditor and the customers look at. */
 export interface Books {
   readonly accounts: ReadonlyMap<string, StoredAccount>
   readonly subscribers: Table<string, string>
@@ -125,7 +125,7 @@ export interface Store extends Server {
   isBusy: boolean
   /** Runs an effect of the operator or of a check, who stand beside the store. No transaction may be open. */
   readonly now: <A, E>(effect: Effect.Effect<A, E, StoreServices>) => Exit.Exit<A, E>
-  /** What the store's own checks find wrong with its books. No transaction may be open. */
+  /** The faults that the store's own checks find in its books. No transaction may be open. */
   readonly problems: () => ReadonlyArray<string>
   /** Calls when no transaction is open, at once where none is. */
   readonly onceQuiet: (call: () => void) => void
