@@ -88,7 +88,7 @@ const unreachable = ({ reason, retryAfter }: ProviderUnavailable) =>
 
 const closed = new BillingUnavailable({ message: "Nothing can be bought here at the moment." })
 const needsOperator = new BillingUnavailable({ message: "Purchases of this account are stopped. Ask the operator." })
-const quoted = new BillingUnavailable({ message: "This account's plan is set by the operator: ask there." })
+const customPlan = new BillingUnavailable({ message: "This account's plan is set by the operator: ask there." })
 const noSubscription = new NoSubscription({ message: "There is no active subscription. Subscribe to a plan first." })
 const pastDue = new NoSubscription({
   message: "The last renewal of the subscription is not paid. Renew the card in the billing portal."
@@ -195,7 +195,7 @@ const checkout = (deps: Deps): Billing["Service"]["checkout"] =>
       return yield* planField("cannot be bought beside the present subscription: change it with POST /v1/billing/plan")
     }
     yield* requireOpen(deps, found)
-    if (account.plan === "custom") return yield* quoted
+    if (account.plan === "custom") return yield* customPlan
     if (subscription !== undefined) return yield* unchanged
     const customerId = yield* customerOf(deps, account, found)
     const buyer = { accountId: account.id, email: account.email, customerId, address }
@@ -211,7 +211,7 @@ const buyPack = (deps: Deps): Billing["Service"]["buyPack"] =>
     const subscription = openSubscription(found)
     const rate = packRateOf(account, subscription)
     if (rate === undefined) {
-      if (account.plan === "custom") return yield* quoted
+      if (account.plan === "custom") return yield* customPlan
       return yield* subscription?.status === "past_due" ? pastDue : noSubscription
     }
     const customerId = yield* customerOf(deps, account, found)
@@ -336,7 +336,7 @@ const receive = (deps: Deps): Billing["Service"]["receive"] =>
   })
 
 /**
- * What an account buys and how its plan changes (R42, R47). Refusals that our own books can tell come first, the provider
+ * Purchases of an account and changes of its plan (R42, R47). Refusals that our own books can tell come first, the provider
  * is asked last. Nothing here changes credits: the reconciler does, by what the provider says afterwards.
  */
 export class Billing extends Context.Service<

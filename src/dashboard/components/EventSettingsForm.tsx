@@ -14,7 +14,7 @@ const numbersIn = (text: string): ReadonlyArray<number> =>
     .filter((part) => part !== "")
     .map(Number)
 
-/** When credits count as low, and which events come by email. */
+/** The thresholds below which credits count as low, and the events that come by email. */
 export const EventSettingsForm = (settings: Answer<"GET /v1/webhooks/settings">) => {
   const { busy, error, run } = useForm()
   const [emailEvents, setEmailEvents] = useState(settings.email_events)

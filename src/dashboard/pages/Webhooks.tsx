@@ -22,7 +22,7 @@ import { lastOf, useRoute } from "../resource.ts"
 import { place, setQuery } from "../router.ts"
 import { useForm } from "../useForm.ts"
 
-/** Where events of the account go, and what became of them. The webhook whose log is open is in the address. */
+/** The receivers of the account's events, and what became of each delivery. The webhook whose log is open is in the address. */
 
 const dialogs = { change: ChangeWebhookDialog, rotate: RotateWebhookDialog, delete: DeleteWebhookDialog }
 
