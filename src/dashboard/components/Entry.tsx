@@ -4,7 +4,7 @@ import { home, ownPlace, place } from "../router.ts"
 import { useForm } from "../useForm.ts"
 import { Button } from "./Button.tsx"
 import { Field } from "./Field.tsx"
-import { PageHeader } from "./PageHeader.tsx"
+import { Notice } from "./Notice.tsx"
 
 /** Parts of the pages for somebody who is not signed in. */
 
@@ -17,10 +17,6 @@ export const otherEntry = (name: "sign-in" | "sign-up" | "forgot-password"): str
   return `${home}/${name}${next === null ? "" : `?${new URLSearchParams({ next })}`}`
 }
 
-export const EntryHeading = ({ lead, title }: { readonly title: string; readonly lead?: string }) => (
-  <PageHeader title={title} lead={lead} />
-)
-
 export const EmailField = ({ error }: { readonly error?: string | undefined }) => (
   <Field
     label="Email"
@@ -29,12 +25,6 @@ export const EmailField = ({ error }: { readonly error?: string | undefined }) =
     error={error}
     input={{ autocomplete: "username", required: true, maxLength: 320 }}
   />
-)
-
-export const Notice = ({ text }: { readonly text: string }) => (
-  <p class="notice" role="alert">
-    {text}
-  </p>
 )
 
 const providerNames: Readonly<Record<IdentityProvider, string>> = { google: "Google", github: "GitHub" }

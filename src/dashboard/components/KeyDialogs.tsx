@@ -9,6 +9,7 @@ import { CodeBlock } from "./CodeBlock.tsx"
 import { CopyButton } from "./CopyButton.tsx"
 import { ConfirmDialog, Dialog } from "./Dialog.tsx"
 import { Field, FieldFrame, SelectField } from "./Field.tsx"
+import { Notice } from "./Notice.tsx"
 
 /** The dialogs in which a key is made, bound, replaced and ended. */
 
@@ -122,11 +123,7 @@ export const CreateKeyDialog = ({ onChange, onClose }: KeyDialogProps) => {
         <SecretOnce secret={issued.secret} onClose={onClose} />
       ) : (
         <form onSubmit={create}>
-          {error && nameIssue === undefined && !hasBoundsIssue(error) && (
-            <p class="notice" role="alert">
-              {explain(error)}
-            </p>
-          )}
+          {error && nameIssue === undefined && !hasBoundsIssue(error) && <Notice text={explain(error)} />}
           <Field
             label="Name"
             name="name"
@@ -171,11 +168,7 @@ export const BindKeyDialog = ({ onChange, onClose, onGone, subject }: OneKeyDial
     <Dialog title={`Bounds of ${name}`} onClose={onClose}>
       <form onSubmit={bind}>
         <p class="soft">What you leave empty does not bind. A change counts everywhere within 10 seconds.</p>
-        {error && !hasBoundsIssue(error) && (
-          <p class="notice" role="alert">
-            {wordsOf(error)}
-          </p>
-        )}
+        {error && !hasBoundsIssue(error) && <Notice text={wordsOf(error)} />}
         <BoundsFields initial={initial} issues={error?.issues ?? {}} />
         <div class="actions">
           <Button onClick={onClose}>Cancel</Button>
@@ -226,11 +219,7 @@ export const RotateKeyDialog = ({ onChange, onClose, onGone, subject: { hint, id
             </p>
           </div>
           <SelectField label="The old secret works" name="grace" value={grace} options={graces} onChange={setGrace} />
-          {error && (
-            <p class="notice" role="alert">
-              {wordsOf(error)}
-            </p>
-          )}
+          {error && <Notice text={wordsOf(error)} />}
           <div class="actions">
             <Button onClick={onClose}>Cancel</Button>
             <Button kind="danger" busy={busy} onClick={rotate}>

@@ -8,6 +8,7 @@ import { CopyButton } from "./CopyButton.tsx"
 import { ConfirmDialog, Dialog } from "./Dialog.tsx"
 import { EventChoice } from "./EventChoice.tsx"
 import { Field, FieldFrame } from "./Field.tsx"
+import { Notice } from "./Notice.tsx"
 
 /** The dialogs in which a webhook is made, changed, given another secret and deleted. */
 
@@ -66,11 +67,7 @@ const WebhookForm = ({ action, before, form, onClose, onSubmit }: FormProps) => 
         onSubmit(url, events)
       }}
     >
-      {error && urlIssue === undefined && (
-        <p class="notice" role="alert">
-          {explain(error)}
-        </p>
-      )}
+      {error && urlIssue === undefined && <Notice text={explain(error)} />}
       <Field
         label="Address"
         name="url"
