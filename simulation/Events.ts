@@ -191,7 +191,7 @@ const unreachable = Effect.fail(new WebhookUnreachable({ reason: "ECONNREFUSED" 
 
 const urlOf = ({ name }: Person): string => `https://hooks.test/${name}`
 
-/** What an event tells: its type, and the key or the test that it is about. */
+/** The type of an event, and the key or the test that it is about. */
 const nameOf = ({ body, id }: WebhookPost): string => {
   const { data, type }: { readonly type: string; readonly data: { readonly key_id?: string } } = JSON.parse(body)
   return `${type} ${type === "webhook.test" ? id : (data.key_id ?? id)}`

@@ -2,7 +2,7 @@ import { Effect, type Exit } from "effect"
 import type { Agenda } from "./Agenda.ts"
 import type { Chance } from "./Chance.ts"
 
-/** What a link does to messages, as probabilities of each. */
+/** The probability of each thing that a link does to messages. */
 export interface Weather {
   /** Mean of the way in one direction. */
   readonly meanMs: number

@@ -1,7 +1,7 @@
 import { Effect } from "effect"
 import { Accounts } from "../src/services/Accounts.ts"
 import { Ledger } from "../src/services/Ledger.ts"
-import type { Auditor, Known } from "./Auditor.ts"
+import type { Auditor, ModelAccount } from "./Auditor.ts"
 import type { Chance } from "./Chance.ts"
 import { enter, grant } from "./Model.ts"
 import type { Person } from "./Person.ts"
@@ -11,7 +11,7 @@ import { dayMs, rushMs, rushStartMs, type World } from "./World.ts"
 const meanPauseDays = 0.7
 
 /** Notes that the figures of an account have changed beside searches. */
-const touch = (account: Known, now: number): void => {
+const touch = (account: ModelAccount, now: number): void => {
   account.version++
   account.changedAt = now
   enter(account.figures, now)
