@@ -45,7 +45,7 @@ interface Deps {
   readonly ledger: Ledger["Service"]
 }
 
-interface Failure {
+interface AttemptFailure {
   readonly error: string
   readonly httpStatus?: number
   readonly retryAfterMs?: number
@@ -54,9 +54,9 @@ interface Failure {
   readonly isFinal?: boolean
 }
 
-type Outcome = { readonly httpStatus: number | undefined } | Failure
+type AttemptOutcome = { readonly httpStatus: number | undefined } | AttemptFailure
 
-const statusFailure = (httpStatus: number, retryAfterMs: number): Failure => ({
+const statusFailure = (httpStatus: number, retryAfterMs: number): AttemptFailure => ({
   httpStatus,
   retryAfterMs,
   isGone: httpStatus === 410,
@@ -66,12 +66,12 @@ const statusFailure = (httpStatus: number, retryAfterMs: number): Failure => ({
       : `it answered ${httpStatus}`
 })
 
-const unsignable: Failure = { error: "the webhook's secret cannot be read any more: rotate it" }
+const unsignable: AttemptFailure = { error: "the webhook's secret cannot be read any more: rotate it" }
 
 const post = Effect.fnUntraced(function* (
   { client, clock }: Deps,
   { event, receiver }: TakenDelivery
-): Effect.fn.Return<Outcome> {
+): Effect.fn.Return<AttemptOutcome> {
   if (receiver._tag === "email") return yield* Effect.die(new Error("an email is not posted"))
   if (receiver.secrets.length === 0) return unsignable
   const timestamp = Math.floor((yield* storeTime(clock)) / 1000)
@@ -88,9 +88,9 @@ const post = Effect.fnUntraced(function* (
  * Until an address is confirmed it may be anybody's. The email would bring a stranger a text that the account chose, such
  * as a key's name, beside links of ours.
  */
-const unconfirmed: Failure = { error: "the account's address is not confirmed", isFinal: true }
+const unconfirmed: AttemptFailure = { error: "the account's address is not confirmed", isFinal: true }
 
-const email = ({ emails }: Deps, { event, receiver }: TakenDelivery): Effect.Effect<Outcome> => {
+const email = ({ emails }: Deps, { event, receiver }: TakenDelivery): Effect.Effect<AttemptOutcome> => {
   if (receiver._tag !== "email") return Effect.die(new Error("an endpoint gets no email"))
   if (receiver.address === undefined) return Effect.succeed(unconfirmed)
   return emails.send(receiver.address, event).pipe(
@@ -99,8 +99,8 @@ const email = ({ emails }: Deps, { event, receiver }: TakenDelivery): Effect.Eff
   )
 }
 
-const late: Failure = { error: "the attempt took too long" }
-const broken: Failure = { error: "the attempt broke off on our side" }
+const late: AttemptFailure = { error: "the attempt took too long" }
+const broken: AttemptFailure = { error: "the attempt broke off on our side" }
 
 /** One attempt, and what follows from it. A process that dies in between leaves a delivery that is due again. */
 const deliver = Effect.fn("EventWork.deliver")(function* (deps: Deps, taken: TakenDelivery) {
