@@ -90,8 +90,12 @@ const eventsFiles = [
   "functions/ledger_adjust.sql"
 ]
 
-/** The log's columns in one function for both kinds of settlement, and shorter bodies of functions. */
-const queriesAddFiles = [
+/** Functions for what several others wrote by themselves: log entries of settlements, and the figures of credits in events. */
+const sharedFunctionsFiles = [
+  "functions/event_credits.sql",
+  "functions/event_exhausted.sql",
+  "functions/events_of_allowance.sql",
+  "functions/events_of_wallet.sql",
   "functions/queries_add.sql",
   "functions/ledger_settle.sql",
   "functions/ledger_settle_part.sql",
@@ -123,7 +127,7 @@ const migrations: Readonly<Record<string, Migration>> = {
   "0012_key_bounds": Effect.forEach(keyBoundsFiles, runFile, { discard: true }),
   "0013_events": Effect.forEach(eventsFiles, runFile, { discard: true }),
   "0014_reserve_again": runFile("functions/ledger_reserve.sql"),
-  "0015_queries_add": Effect.forEach(queriesAddFiles, runFile, { discard: true })
+  "0015_shared_functions": Effect.forEach(sharedFunctionsFiles, runFile, { discard: true })
 }
 
 /**
