@@ -2,8 +2,9 @@ import { createHash } from "node:crypto"
 import { Effect, Layer, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import type { Account } from "../../domain/Account.ts"
+import { normalizeEmail } from "../../domain/emailAddress.ts"
 import type { NotFound } from "../../domain/errors.ts"
-import { normalizeEmail, type PaidPlan, Plan, periodAt, planTerms } from "../../domain/Plan.ts"
+import { type PaidPlan, Plan, periodAt, planTerms } from "../../domain/Plan.ts"
 import {
   AccountError,
   type AccountQuery,
