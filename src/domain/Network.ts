@@ -33,6 +33,9 @@ export const privateNetworks: ReadonlyArray<IpNetwork.IpNetwork> = [
 export const isPrivateNetwork = (network: IpNetwork.IpNetwork): boolean =>
   privateNetworks.some((it) => IpNetwork.containsNetwork(it, network))
 
+/** The host of an address without the brackets of IPv6. */
+export const hostOf = (url: URL): string => url.hostname.replace(/^\[(.*)\]$/, "$1")
+
 /** True for a name or address at which only programs of this machine can reach a listener. */
 export const isLoopbackHost = (host: string): boolean => {
   const address = NetAddress.ipFromString(host)

@@ -54,8 +54,5 @@ export const addressFault = (text: string, allowsPrivate: boolean): string | und
   return undefined
 }
 
-/** The host of an address without the brackets of IPv6. */
-export const hostOf = (url: URL): string => url.hostname.replace(/^\[(.*)\]$/, "$1")
-
 /** True for a host that is written as an address, for which nothing is looked up. */
 export const isAddress = (host: string): boolean => Result.isSuccess(NetAddress.ipFromString(host))
