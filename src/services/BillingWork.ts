@@ -1,6 +1,6 @@
 import { Duration, Effect, Layer, Metric } from "effect"
 import { BillingBooks, type SweepExtent } from "./BillingBooks.ts"
-import { repeatedly, watched } from "./background.ts"
+import { logFailure, runRepeatedly } from "./background.ts"
 import { billingDrift, billingEvents, billingInboxOldest, billingOwed, billingSweeps } from "./Metrics.ts"
 import { type Drift, Reconciler } from "./Reconciler.ts"
 
@@ -70,12 +70,15 @@ export const layer: Layer.Layer<never, never, BillingBooks | Reconciler> = Layer
     })
     const sweeps = Effect.andThen(sweepIfDue(books, reconciler, "changed"), sweepIfDue(books, reconciler, "open"))
     const prune = books.pruneDeliveries(Duration.toMillis(keepDeliveries))
-    const inbox = watched(reconciler.drainInbox, "Deliveries of the payment provider could not be read.")
-    const removals = watched(reconciler.drainRemovals, "Customers could not be removed; this is tried again.")
-    yield* repeatedly(inbox, inboxInterval)
-    yield* repeatedly(removals, removalInterval)
-    yield* repeatedly(watched(sweeps, "The books could not be compared with the payment provider yet."), sweepInterval)
-    yield* repeatedly(watched(report, "The figures of payments could not be read."), reportInterval)
-    yield* repeatedly(watched(prune, "Old deliveries could not be deleted."), pruneInterval)
+    const inbox = logFailure(reconciler.drainInbox, "Deliveries of the payment provider could not be read.")
+    const removals = logFailure(reconciler.drainRemovals, "Customers could not be removed; this is tried again.")
+    yield* runRepeatedly(inbox, inboxInterval)
+    yield* runRepeatedly(removals, removalInterval)
+    yield* runRepeatedly(
+      logFailure(sweeps, "The books could not be compared with the payment provider yet."),
+      sweepInterval
+    )
+    yield* runRepeatedly(logFailure(report, "The figures of payments could not be read."), reportInterval)
+    yield* runRepeatedly(logFailure(prune, "Old deliveries could not be deleted."), pruneInterval)
   })
 )

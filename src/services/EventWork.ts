@@ -2,7 +2,7 @@ import { Clock, Duration, Effect, FiberSet, Layer, Metric, Random } from "effect
 import { waitAfter } from "../domain/Event.ts"
 import { toMoment } from "../domain/fields.ts"
 import { Accounts } from "./Accounts.ts"
-import { repeatedly, watched } from "./background.ts"
+import { logFailure, runRepeatedly } from "./background.ts"
 import { type Attempt, EventBooks, type TakenDelivery } from "./EventBooks.ts"
 import { EventEmails } from "./EventEmails.ts"
 import { Ledger } from "./Ledger.ts"
@@ -200,11 +200,11 @@ const makeUpkeep = (deps: Deps) => {
     yield* Metric.update(eventPending.of(), pending)
   })
   const steps = [
-    watched(books.setEmails(emails.delivers), "The channels of events could not be written."),
-    watched(openOverdue(deps), "Periods that have ended could not be opened."),
-    watched(books.addExpiring(expiringMs), "Keys that expire could not be looked for."),
-    watched(makeReseal(deps), "Secrets of webhooks could not be renewed."),
-    watched(report, "The figures of events could not be read.")
+    logFailure(books.setEmails(emails.delivers), "The channels of events could not be written."),
+    logFailure(openOverdue(deps), "Periods that have ended could not be opened."),
+    logFailure(books.addExpiring(expiringMs), "Keys that expire could not be looked for."),
+    logFailure(makeReseal(deps), "Secrets of webhooks could not be renewed."),
+    logFailure(report, "The figures of events could not be read.")
   ]
   return Effect.all(steps, { discard: true })
 }
@@ -231,9 +231,9 @@ export const layer = (options: EventWorkOptions = {}) =>
       // Exported with 0 at start: a panel finds the series before the first attempt.
       yield* Metric.update(eventDeliveries.of("webhook", "delivered"), 0)
       const turn = yield* makeTurn(deps)
-      const prune = watched(books.prune(Duration.toMillis(keepEvents)), "Old events could not be deleted.")
-      yield* repeatedly(makeUpkeep(deps), options.upkeepInterval ?? defaultUpkeepInterval)
+      const prune = logFailure(books.prune(Duration.toMillis(keepEvents)), "Old events could not be deleted.")
+      yield* runRepeatedly(makeUpkeep(deps), options.upkeepInterval ?? defaultUpkeepInterval)
       yield* Effect.forkScoped(takeTurns(turn, options.turnInterval ?? defaultTurnInterval))
-      yield* repeatedly(prune, pruneInterval)
+      yield* runRepeatedly(prune, pruneInterval)
     })
   )

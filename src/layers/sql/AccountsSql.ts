@@ -76,7 +76,10 @@ interface Deps {
 
 const toDate = (millis: number | undefined): Date | null => (millis === undefined ? null : new Date(millis))
 
-/** The scope of an address's trial, which `ledger_advance` computes too: a digest, so that the grant outlives the account without keeping the address. */
+/**
+ * The scope of an address's trial, which `ledger_advance` computes too: a digest, so that the grant outlives the account
+ * without keeping the address.
+ */
 const trialScope = (email: string): string => `trial:${createHash("sha256").update(email).digest("hex")}`
 
 /**
