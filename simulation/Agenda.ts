@@ -1,4 +1,4 @@
-import { Clock, Context, Duration, Effect, Scheduler } from "effect"
+import { Clock, Context, Duration, Effect, type Exit, Scheduler } from "effect"
 
 /** A moment to come. `cancel` takes it off the agenda. */
 export interface Appointment {
@@ -190,3 +190,18 @@ export const clockOf = (
 /** The context in which the fibers of a machine run. */
 export const machineContext = (agenda: Agenda, clock: Clock.Clock): Context.Context<never> =>
   Context.make(Clock.Clock, clock).pipe(Context.add(Scheduler.Scheduler, schedulerOf(agenda)))
+
+/** Runs an effect on simulated time that does not wait for any. */
+export const exitNow = <A, E, R>(
+  agenda: Agenda,
+  effect: Effect.Effect<A, E, R>,
+  context: Context.Context<R>
+): Exit.Exit<A, E> => {
+  let exit: Exit.Exit<A, E> | undefined
+  Effect.runForkWith(context)(effect).addObserver((it) => {
+    exit = it
+  })
+  agenda.drain()
+  if (exit === undefined) throw new Error("this waits for something that is not ready")
+  return exit
+}

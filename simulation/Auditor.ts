@@ -19,7 +19,7 @@ export type CallerKind = Parameters<typeof limitOf>[0]
 /** A request that may be charged: it is in flight, or nobody knows its end yet. */
 export interface OpenRequest {
   readonly id: string
-  readonly account: Known
+  readonly account: ModelAccount
   readonly kind: CallerKind
   /** The most that it may cost. */
   readonly credits: number
@@ -38,7 +38,7 @@ export interface OpenRequest {
 }
 
 /** A key as the model has it. */
-interface KnownKey {
+interface ModelKey {
   readonly accountId: string
   revokedAt: number | undefined
   /** True while nobody outside knows if it is revoked. */
@@ -46,7 +46,7 @@ interface KnownKey {
 }
 
 /** An account as the model has it. */
-export interface Known {
+export interface ModelAccount {
   readonly id: string
   readonly name: string
   figures: Figures
@@ -82,7 +82,7 @@ const header = (reply: Reply, name: string): number => Number(reply.headers[name
 const add = <K>(sums: Map<K, number>, key: K, credits: number): void =>
   void sums.set(key, (sums.get(key) ?? 0) + credits)
 
-/** What the entries of the ledger sum up to. Each is added once, when it is first seen. */
+/** The sums of the ledger's entries. Each is added once, when it is first seen. */
 class EntrySums {
   /** Used credits, by allowance. */
   readonly quotas = new Map<unknown, number>()
@@ -123,8 +123,8 @@ class EntrySums {
 
 /** Compares what clients get, and what the store has, with the model. */
 export class Auditor {
-  readonly accounts = new Map<string, Known>()
-  readonly keys = new Map<string, KnownKey>()
+  readonly accounts = new Map<string, ModelAccount>()
+  readonly keys = new Map<string, ModelKey>()
   /** Requests that share an idempotency key. */
   private readonly groups = new Map<string, Set<string>>()
   /** The first promise that was broken. */
@@ -185,8 +185,8 @@ export class Auditor {
     }
   }
 
-  add(id: string, name: string, figures: Figures): Known {
-    const known: Known = {
+  add(id: string, name: string, figures: Figures): ModelAccount {
+    const known: ModelAccount = {
       id,
       name,
       figures,
@@ -205,7 +205,7 @@ export class Auditor {
     return known
   }
 
-  begin(account: Known, kind: CallerKind, id: string, credits: number): OpenRequest {
+  begin(account: ModelAccount, kind: CallerKind, id: string, credits: number): OpenRequest {
     this.turn(account)
     const { balance, used } = account.figures
     const request: OpenRequest = {
@@ -239,7 +239,7 @@ export class Auditor {
   }
 
   /** Opens a period. Where a subscription is behind it, the provider says what comes next, and the books follow. */
-  private turn(account: Known): void {
+  private turn(account: ModelAccount): void {
     const { figures, isBuyer } = account
     if (isBuyer && figures.period !== undefined && this.now >= figures.period.end) {
       account.isMoving = true
@@ -304,8 +304,8 @@ export class Auditor {
     this.hold("R49 a key works", isRight, () => `a key of ${accountId} is ${status}, suspended: ${isSuspended}`)
   }
 
-  /** What an address has used of its trial (R32), when its account is gone. */
-  trialUsed(account: Known, email: string): number {
+  /** The part of its trial that an address has used (R32), when its account is gone. */
+  trialUsed(account: ModelAccount, email: string): number {
     if (account.figures.plan !== "trial") return 0
     if (!this.accounts.has(account.id)) {
       return this.world?.store.memory.allowances.get(`trial:${email} undefined`)?.used ?? 0
@@ -546,7 +546,7 @@ export class Auditor {
     }
   }
 
-  private compareOne(account: Known, { allowance, balance }: StoredAccount): void {
+  private compareOne(account: ModelAccount, { allowance, balance }: StoredAccount): void {
     const { figures } = account
     this.turn(account)
     const isStale = allowance.period !== undefined && allowance.period.end <= this.now

@@ -54,7 +54,7 @@ const pickHabit = (me: Person): Habit => {
   return search
 }
 
-/** What takes an account of one's own. */
+/** The habits that need a session or a key. */
 const ofAccounts: ReadonlySet<Habit> = new Set([
   rotate,
   askWho,

@@ -10,7 +10,7 @@ import { greeting } from "../src/layers/sql/Pglite.ts"
 import { commit } from "../src/layers/sql/Postgres.ts"
 import { CheckRows } from "../src/layers/sql/Rows.ts"
 import { limitedAcquirer, unprepared } from "../src/layers/sql/StatementLimit.ts"
-import { Agenda, clockOf, machineContext } from "./Agenda.ts"
+import { Agenda, clockOf, exitNow, machineContext } from "./Agenda.ts"
 import type { Link } from "./Network.ts"
 
 /** As a client of Postgres has it: ten seconds, and two more in which the server would say so itself. */
@@ -106,21 +106,6 @@ interface Waiting {
   readonly session: Session
   readonly statement: Statement
   readonly done: (answer: Answer | undefined) => void
-}
-
-/** Runs an effect that waits for nothing. */
-export const exitNow = <A, E, R>(
-  loop: Agenda,
-  effect: Effect.Effect<A, E, R>,
-  context: Context.Context<R>
-): Exit.Exit<A, E> => {
-  let exit: Exit.Exit<A, E> | undefined
-  Effect.runForkWith(context)(effect).addObserver((it) => {
-    exit = it
-  })
-  loop.drain()
-  if (exit === undefined) throw new Error("this waits for something that is not ready")
-  return exit
 }
 
 /**
@@ -374,7 +359,7 @@ const connectionOver = (
   send: (statement: Statement) => Effect.Effect<unknown, SqlError.SqlError>
 ): SqlConnection.Connection => {
   const there = <A>(statement: (connection: SqlConnection.Connection) => Effect.Effect<A, SqlError.SqlError>) =>
-    // What comes back is what the statement answered there.
+    // The cast: the answer that comes back is that of this statement.
     send(statement) as Effect.Effect<A, SqlError.SqlError>
   return SqlConnection.Connection.of({
     execute: (...args) => there((it) => it.execute(...args)),

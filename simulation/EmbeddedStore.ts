@@ -15,9 +15,9 @@ import { singleKeyring } from "../src/services/Keyrings.ts"
 import { Ledger } from "../src/services/Ledger.ts"
 import type { StoredAccount, StoredAllowance } from "../src/testing/MemoryStore.ts"
 import * as SessionsMemory from "../src/testing/SessionsMemory.ts"
-import { Agenda, clockOf, machineContext } from "./Agenda.ts"
+import { Agenda, clockOf, exitNow, machineContext } from "./Agenda.ts"
 import type { Chance } from "./Chance.ts"
-import { type Database, exitNow } from "./Database.ts"
+import type { Database } from "./Database.ts"
 import type { Link } from "./Network.ts"
 import { type BookedEntry, type Books, buildNow, idsOf, type Store, type StoreServices } from "./Store.ts"
 
@@ -38,7 +38,7 @@ const sqlLayers = Layer.mergeAll(
   QueryLogSql.layer({ retention: Duration.days(10_000) })
 ).pipe(Layer.provide(Layer.succeed(CheckRows, true)))
 
-/** What the auditor reads, from the tables. It is read again where a statement has run since. */
+/** The tables as the auditor reads them. They are read again where a statement has run since. */
 class BooksSql implements Books {
   private readonly database: Database
   private readAt = -1
@@ -61,7 +61,7 @@ class BooksSql implements Books {
       this.parts.clear()
     }
     if (!this.parts.has(name)) this.parts.set(name, make())
-    // What was made for this name by this function.
+    // The cast: the value of a name was made by this function.
     return this.parts.get(name) as A
   }
 
@@ -295,7 +295,7 @@ export class EmbeddedStore implements Store {
     this.context = buildNow(this.loop, services, Scope.makeUnsafe(), this.machine)
   }
 
-  /** What a replica has of the store besides sessions. */
+  /** The services that a replica has of the store, besides sessions. */
   layerOver(link: Link) {
     return sqlLayers.pipe(Layer.provide(this.database.clientOver(link)))
   }

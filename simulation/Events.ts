@@ -10,7 +10,7 @@ import { eventWaitsMs, failingMs } from "./Model.ts"
 import type { Person } from "./Person.ts"
 import type { World } from "./World.ts"
 
-/** What a customer's server does with events for a while. */
+/** The behaviour of a customer's server for a while. */
 type Mood = "well" | "failing" | "busy" | "away" | "silent" | "gone"
 
 /** A webhook as its customer knows it. */
@@ -130,7 +130,7 @@ export class Events {
     return !hook.isOver && hook.accountId === me.account.id && hook.epoch === this.world.epoch
   }
 
-  /** What a customer does with webhooks: makes one, tests it, and has a server that does not always work. */
+  /** A customer makes use of webhooks: makes one, tests it, and has a server that does not always work. */
   act(me: Person): Effect.Effect<void> {
     return Effect.gen({ self: this }, function* () {
       const { agenda } = this.world
@@ -191,7 +191,7 @@ const unreachable = Effect.fail(new WebhookUnreachable({ reason: "ECONNREFUSED" 
 
 const urlOf = ({ name }: Person): string => `https://hooks.test/${name}`
 
-/** What an event tells: its type, and the key or the test that it is about. */
+/** The type of an event, and the key or the test that it is about. */
 const nameOf = ({ body, id }: WebhookPost): string => {
   const { data, type }: { readonly type: string; readonly data: { readonly key_id?: string } } = JSON.parse(body)
   return `${type} ${type === "webhook.test" ? id : (data.key_id ?? id)}`

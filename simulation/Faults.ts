@@ -80,6 +80,20 @@ const stop = (world: World, slot: Slot, downMs: number) =>
     world.start(slot)
   })
 
+const providerDown = (world: World, ms: number) => {
+  const { state } = world.levers
+  return during(
+    world,
+    ms,
+    () => {
+      state.isUp = false
+    },
+    () => {
+      state.isUp = true
+    }
+  )
+}
+
 const freezing = (world: World, ms: number) =>
   during(
     world,
@@ -133,7 +147,7 @@ const next = (world: World, auditor: Auditor, chance: Chance): readonly [string,
   if (draw <= 52) {
     return ["the store fails over", failOver(world, auditor, chance.between(100, 60_000), seconds(1, 20))]
   }
-  if (draw <= 58) return ["the payment provider is down", during(world, seconds(60, 20_000), ...switched(world))]
+  if (draw <= 58) return ["the payment provider is down", providerDown(world, seconds(60, 20_000))]
   const mood = chance.pick(moods)
   const isOne = chance.isTrue(0.6)
   const upstreams = isOne ? [chance.pick(world.upstreams)] : world.upstreams
@@ -143,11 +157,6 @@ const next = (world: World, auditor: Auditor, chance: Chance): readonly [string,
   const what = `${isOne ? upstreams[0]?.name : "every upstream"} is ${mood}`
   return [what, during(world, seconds(60, isOne ? 20_000 : 900), set(mood), set("well"))]
 }
-
-const switched = ({ levers: { state } }: World) =>
-  [true, false].map((isDown) => () => {
-    state.isUp = !isDown
-  }) as [() => void, () => void] // Two in, two out.
 
 /** Most faults come when most is going on; a few at any time. */
 const untilRush = (world: World, chance: Chance) =>

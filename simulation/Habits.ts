@@ -87,7 +87,7 @@ export const mistake = Effect.fnUntraced(function* (me: Person) {
   me.auditor.answered(ended.request, reply, 0)
 })
 
-/** What a client remembers of a request with an idempotency key. */
+/** A request with an idempotency key, as its client remembers it. */
 interface Keyed {
   readonly key: string
   readonly epoch: number
@@ -331,7 +331,7 @@ export const rotate = Effect.fnUntraced(function* (me: Person) {
 /** Deletes the account, and comes back with the same address: the trial goes on where it was (R32). */
 export const leaveAndReturn = Effect.fnUntraced(function* (me: Person) {
   const { auditor, secret } = me
-  // Where no answer comes, nobody outside knows if the account is still there.
+  // Without an answer, nobody outside knows if the account is still there.
   auditor.keyChanging(secret)
   const ended = yield* me.call({ method: "DELETE", path: "/v1/account", as: "session" })
   me.world.wake("payments", 10_000)

@@ -83,7 +83,7 @@ const rotate = Effect.fnUntraced(function* (me: Person, key: BoundedKey) {
   return true
 })
 
-/** What an answer of a search with such a key must be, and what it says about the budget. */
+/** Checks the answer of a search with such a key, and what it says about the budget. */
 const judge = (me: Person, key: BoundedKey, { id, sentAt }: OpenRequest, reply: Reply): void => {
   const { auditor } = me
   const start = budgetStart(key.budget.period, sentAt)

@@ -1,5 +1,5 @@
 /*
- * What Quarry promises, as plain arithmetic. It is written from docs/contract.md and imports nothing of the product, so that
+ * The promises of Quarry as plain arithmetic. It is written from docs/contract.md and imports nothing of the product, so that
  * a mistake there is not made here too. Times are Unix milliseconds.
  */
 
@@ -26,7 +26,7 @@ export const periodAround = (anchor: number | undefined, now: number): { start: 
   return { start: monthsAfter(from, months), end: monthsAfter(from, months + 1) }
 }
 
-/** What an account may use, and what it has used. */
+/** The terms of an account, and what it has used of them. */
 export interface Figures {
   plan: "trial" | "starter" | "growth" | "business" | "custom"
   /** Undefined where usage has no limit (R23). */
@@ -133,7 +133,7 @@ export const limitOf = (kind: "key" | "session" | "marketplace" | "demo", concur
 export class Window {
   private readonly admitted: Array<number> = []
 
-  /** What must be decided on a request of this moment. */
+  /** The decision that a request of this moment must get. */
   decide(limit: number, now: number): { admitted: boolean; remaining: number; reset: number } {
     while ((this.admitted[0] ?? now) <= now - minute) this.admitted.shift()
     const admitted = this.admitted.length < limit

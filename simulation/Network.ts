@@ -2,7 +2,7 @@ import { Effect, type Exit } from "effect"
 import type { Agenda } from "./Agenda.ts"
 import type { Chance } from "./Chance.ts"
 
-/** What a link does to messages, as probabilities of each. */
+/** The probability of each thing that a link does to messages. */
 export interface Weather {
   /** Mean of the way in one direction. */
   readonly meanMs: number
@@ -15,8 +15,6 @@ export interface Weather {
   /** The message arrives twice. */
   readonly duplicate: number
 }
-
-export const fairWeather: Weather = { meanMs: 2, loss: 0, cut: 0, halfOpen: 0, duplicate: 0 }
 
 export type Fate = "arrives" | "lost" | "cut" | "half-open" | "twice"
 

@@ -1,7 +1,7 @@
 import { Effect } from "effect"
 import { Ledger } from "../src/services/Ledger.ts"
 import type { Order, Subscription } from "../src/services/PaymentProvider.ts"
-import type { Auditor, Known } from "./Auditor.ts"
+import type { Auditor, ModelAccount } from "./Auditor.ts"
 import type { Chance } from "./Chance.ts"
 import { send } from "./Client.ts"
 import { search } from "./Habits.ts"
@@ -151,7 +151,7 @@ export class Payments {
     })
   }
 
-  /** What a customer does with payments on one day. */
+  /** The payments of a customer on one day. */
   act(me: Person): Effect.Effect<void> {
     return Effect.gen({ self: this }, function* () {
       const { chance } = this
@@ -191,7 +191,7 @@ export class Payments {
     }
   }
 
-  private judgeOne(account: Known): void {
+  private judgeOne(account: ModelAccount): void {
     const { agenda, levers, store } = this.world
     const { auditor } = this
     const { disputes, orders, subscriptions } = levers.state
@@ -235,7 +235,7 @@ export class Payments {
     figures.concurrency = stored.account.concurrency
     account.straddling = 0
     account.isBlurred = false
-    // What is due to change needs no news from the provider: the books do it by themselves, to the second.
+    // A change that is due needs no news from the provider: the books do it by themselves, to the second.
     account.isMoving = own.some(
       ({ cancelAtPeriodEnd, pending, status }) =>
         status === "past_due" || (status !== "ended" && (cancelAtPeriodEnd || pending !== undefined))
@@ -244,7 +244,7 @@ export class Payments {
   }
 
   /** M2, R31, R39: the provider's period, with the quota of its plan, and of upgrades inside it. */
-  private judgePeriod(account: Known, best: Subscription | undefined): void {
+  private judgePeriod(account: ModelAccount, best: Subscription | undefined): void {
     const { agenda, store } = this.world
     const { auditor } = this
     const { figures } = account

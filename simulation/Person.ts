@@ -2,7 +2,7 @@ import { Effect, Redacted } from "effect"
 import { Accounts } from "../src/services/Accounts.ts"
 import { KeyStore } from "../src/services/KeyStore.ts"
 import { SignedIn } from "../src/testing/SessionsMemory.ts"
-import type { Auditor, CallerKind, Known, OpenRequest } from "./Auditor.ts"
+import type { Auditor, CallerKind, ModelAccount, OpenRequest } from "./Auditor.ts"
 import type { Chance } from "./Chance.ts"
 import { type Outcome, type Reply, send } from "./Client.ts"
 import type { BoundedKey } from "./KeyHabits.ts"
@@ -27,7 +27,7 @@ interface Call {
   readonly as?: CallerKind
   /** The secret of a key that was handed out. Its 401 is judged by whoever uses it. */
   readonly key?: string
-  /** Where it comes from, if not from the person's own address. */
+  /** The address that it comes from, if not from the person's own address. */
   readonly address?: string
   /** The most that it may cost. */
   readonly credits?: number
@@ -60,7 +60,7 @@ export class Person {
   readonly chance: Chance
   readonly world: World
   readonly auditor: Auditor
-  account: Known
+  account: ModelAccount
   secret = ""
   cookie = ""
   /** The key that was handed out last. */
@@ -80,7 +80,7 @@ export class Person {
   }
 
   /** Makes the account, of whose address so much of the trial is used already (R32). */
-  register(used: number): Known {
+  register(used: number): ModelAccount {
     const { auditor, kind, name, world } = this
     const terms = termsOf(kind, this.chance)
     const figures = newFigures(terms, world.agenda.now, used)

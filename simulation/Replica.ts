@@ -55,7 +55,7 @@ import { callOver, type Link, type Patience, remote, type Server, statement, Unr
 import { buildNow, idsOf, runNow, type Store, type StoreServices, storeServices } from "./Store.ts"
 import { tableOf, type Upstream } from "./Upstreams.ts"
 
-/** What one replica stands on: machines and upstreams that all of them share. */
+/** The machines and upstreams that all replicas share. */
 export interface Surroundings {
   readonly agenda: Agenda
   readonly store: Store
@@ -71,7 +71,7 @@ export interface Surroundings {
   readonly outside: Server
 }
 
-/** Who looks on. */
+/** The observer of replicas. */
 export interface Watch {
   /** A call of the store has no answer. */
   readonly unanswered: (requestId: string, isSettlement: boolean) => void
@@ -111,7 +111,7 @@ export const marketplaceSecret = "the-secret-of-the-marketplace-proxy"
 /** A settlement is repeated until it is known, for as long as the hold's lease. */
 const untilSettled: Patience = { forMs: 105_000, untilKnown: true }
 const settlements: ReadonlySet<string> = new Set(["settle", "settlePart"])
-/** What the limiter's client waits before it counts by itself. */
+/** The time after which a replica counts by itself, when the limiter does not answer. */
 const limiterPatience: Patience = { forMs: 150, untilKnown: false }
 
 /** The store's services as a replica has them: each call goes over its link. */
@@ -281,13 +281,13 @@ interface Machine {
 export class Replica {
   state: "serving" | "draining" | "off" = "serving"
   inFlight = 0
-  /** What the clients of open connections do when they break. */
+  /** Called when the process ends: what the clients of open connections do when they break. */
   readonly connections = new Set<() => void>()
   readonly loops: Loops
   private readonly scope = Scope.makeUnsafe()
   private readonly context: Context.Context<Needs>
   private readonly app: App
-  /** What the services keep in memory. */
+  /** The collections that the services keep in memory. */
   readonly kept: ReturnType<typeof collectionsOf>[1]
   private readonly links: Links
   private readonly agenda: Agenda

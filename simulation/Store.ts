@@ -25,7 +25,7 @@ import {
 } from "../src/testing/MemoryStore.ts"
 import * as QueryLogMemory from "../src/testing/QueryLogMemory.ts"
 import * as SessionsMemory from "../src/testing/SessionsMemory.ts"
-import { type Agenda, clockOf, machineContext } from "./Agenda.ts"
+import { type Agenda, clockOf, exitNow, machineContext } from "./Agenda.ts"
 import type { Chance } from "./Chance.ts"
 import type { Link, Server } from "./Network.ts"
 import { snapshot } from "./snapshot.ts"
@@ -68,14 +68,9 @@ export const storeServices = [
 
 export type StoreServices = Exclude<Layer.Success<typeof services>, MemoryStore> | Ids
 
-/** Runs an effect on simulated time that does not wait for any. */
+/** The result of an effect that does not wait for time. It must not fail. */
 export const runNow = <A, E, R>(agenda: Agenda, effect: Effect.Effect<A, E, R>, context: Context.Context<R>): A => {
-  let exit: Exit.Exit<A, E> | undefined
-  Effect.runForkWith(context)(effect).addObserver((it) => {
-    exit = it
-  })
-  agenda.drain()
-  if (exit === undefined) throw new Error("this waits for something that is not ready")
+  const exit = exitNow(agenda, effect, context)
   if (exit._tag === "Failure") throw new Error("this failed", { cause: exit.cause })
   return exit.value
 }
@@ -97,7 +92,7 @@ export type BookedEntry = Pick<
   "accountId" | "allowance" | "quotaCredits" | "balanceCredits" | "owedCredits" | "cause"
 >
 
-/** What is stored, as the auditor and the customers look at it. */
+/** The stored records that the auditor and the customers look at. */
 export interface Books {
   readonly accounts: ReadonlyMap<string, StoredAccount>
   readonly subscribers: Table<string, string>
@@ -125,7 +120,7 @@ export interface Store extends Server {
   isBusy: boolean
   /** Runs an effect of the operator or of a check, who stand beside the store. No transaction may be open. */
   readonly now: <A, E>(effect: Effect.Effect<A, E, StoreServices>) => Exit.Exit<A, E>
-  /** What the store's own checks find wrong with its books. No transaction may be open. */
+  /** The faults that the store's own checks find in its books. No transaction may be open. */
   readonly problems: () => ReadonlyArray<string>
   /** Calls when no transaction is open, at once where none is. */
   readonly onceQuiet: (call: () => void) => void

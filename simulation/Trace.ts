@@ -4,7 +4,7 @@ import { createHash } from "node:crypto"
 const lastLines = 100
 const pieceBytes = 65_536
 
-/** What happened, a line an event. The digest of all lines says if two runs were the same. */
+/** The events of a run, a line each. The digest of all lines says if two runs were the same. */
 export class Trace {
   count = 0
   private readonly hash = createHash("sha256")

@@ -8,7 +8,7 @@ import type { Provider } from "../src/services/Provider.ts"
 import type { ProviderTable } from "../src/services/Providers.ts"
 import type { Chance } from "./Chance.ts"
 
-/** What an upstream does for a while. `silent` never answers. */
+/** The behaviour of an upstream for a while. `silent` never answers. */
 export type Mood = "well" | "slow" | "silent" | "empty" | "broken" | RefusalReason
 
 export const moods: ReadonlyArray<Mood> = [
@@ -49,7 +49,7 @@ const rowsOf = (request: SearchRequest): ReadonlyArray<UpstreamRow> => {
   return [1, 2, 3].map((rank) => ({ url: `${base}${rank}`, title: `Result ${rank}`, snippet: "found" }))
 }
 
-/** How an upstream is asked by one replica, whose chance says how long it takes. */
+/** The provider by which one replica asks an upstream. The replica's chance says how long an answer takes. */
 const adapterOf = (upstream: Upstream, chance: Chance): Provider => ({
   name: upstream.name,
   search: (request) => {

@@ -30,7 +30,7 @@ export interface Options {
   /** The store of the replicas; in memory by default. */
   readonly store?: "memory" | "embedded" | undefined
   readonly write?: ((line: string) => void) | undefined
-  /** What happens beside everything else. It is given the world before its time begins. */
+  /** An actor of a test beside the usual ones. It is given the world before its time begins. */
   readonly script?: ((world: World) => void) | undefined
 }
 
@@ -42,8 +42,8 @@ export const rushMs = 1_800_000
 /** The time after a fault in which its traces may still be there. */
 const settlingMs = 600_000
 
-const quiet: Weather = { meanMs: 2, loss: 0, cut: 0, halfOpen: 0, duplicate: 0 }
-const internet: Weather = { meanMs: 30, loss: 0.003, cut: 0.004, halfOpen: 0.001, duplicate: 0 }
+const calmWeather: Weather = { meanMs: 2, loss: 0, cut: 0, halfOpen: 0, duplicate: 0 }
+const internetWeather: Weather = { meanMs: 30, loss: 0.003, cut: 0.004, halfOpen: 0.001, duplicate: 0 }
 
 export interface Slot {
   readonly name: string
@@ -97,7 +97,7 @@ export class World {
     this.limiter = Context.get(services, RateLimiter)
     this.internet = new Link(agenda, this.chance("internet"), {
       isOpen: true,
-      weather: options.faults ? internet : { ...quiet, meanMs: 30 }
+      weather: options.faults ? internetWeather : { ...calmWeather, meanMs: 30 }
     })
     this.events = new Events(this, auditor)
     this.upstreams = ["ada", "bel", "cyn"].map((name) => ({ name, mood: "well" }))
@@ -112,7 +112,7 @@ export class World {
 
   private slotOf(name: string): Slot {
     const chance = this.chance(name)
-    const line = (): Line => ({ isOpen: true, weather: quiet })
+    const line = (): Line => ({ isOpen: true, weather: calmWeather })
     const isWrong = this.options.faults && chance.isTrue(0.5)
     return {
       name,

@@ -221,7 +221,7 @@ interface Found {
   readonly seconds: number
 }
 
-/** How large a run is that looks for a mistake. */
+/** The size of a run that looks for a mistake. */
 const sizes: Readonly<Record<StoreName, ReadonlyArray<string>>> = {
   memory: ["--customers", "50", "--days", "120", "--requests", "300"],
   embedded: ["--store", "embedded", "--replicas", "2", "--customers", "20", "--days", "100", "--requests", "600"]

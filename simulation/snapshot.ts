@@ -29,7 +29,7 @@ const keepLength = (list: Array<unknown>): (() => void) => {
   }
 }
 
-/** What was told meanwhile is forgotten, and its numbers are given again. */
+/** Events that were written meanwhile are forgotten, and their numbers are given again. */
 const keepEvents = (events: Memory["events"]): (() => void) => {
   const { causes, count, deliveries, endpoints, settings } = events
   const restore = [keepMap(endpoints), keepTexts(settings)]

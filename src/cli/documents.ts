@@ -22,7 +22,7 @@ interface Tally {
   readonly problems: ReadonlyArray<DocumentProblem>
 }
 
-const noted = (tally: Tally, document: Result.Result<unknown, DocumentProblem>): Tally =>
+const addTo = (tally: Tally, document: Result.Result<unknown, DocumentProblem>): Tally =>
   Result.isSuccess(document)
     ? { ...tally, read: tally.read + 1 }
     : {
@@ -34,18 +34,18 @@ const noted = (tally: Tally, document: Result.Result<unknown, DocumentProblem>):
 const nothing: Tally = { read: 0, failed: 0, problems: [] }
 
 /** The documents that are whole. The others are noted in the tally. */
-const sound = (what: string, source: DocumentSource, tally: Ref.Ref<Tally>) =>
+const wholeDocuments = (what: string, source: DocumentSource, tally: Ref.Ref<Tally>) =>
   source.documents.pipe(
     withProgress(what, source.share),
-    Stream.tap((document) => Ref.update(tally, (all) => noted(all, document))),
+    Stream.tap((document) => Ref.update(tally, (all) => addTo(all, document))),
     Stream.filterMap((document) => document)
   )
 
-/** Loads what is sound. Removes what has vanished only if all of the source is sound: a broken page has not vanished. */
+/** Loads the whole documents. Removes what has vanished only if all of the source is whole: a broken page has not vanished. */
 const loadFrom = Effect.fnUntraced(function* (source: DocumentSource, target: Target | undefined, replace: boolean) {
   const index = yield* DocumentIndex
   const check = yield* Ref.make(nothing)
-  if (replace) yield* Stream.runDrain(sound("Checked", source, check))
+  if (replace) yield* Stream.runDrain(wholeDocuments("Checked", source, check))
   const { failed, read } = yield* Ref.get(check)
   if (replace && read === 0) {
     return yield* new CommandFailed({
@@ -55,7 +55,7 @@ const loadFrom = Effect.fnUntraced(function* (source: DocumentSource, target: Ta
   const isWhole = failed === 0
   const tally = yield* Ref.make(nothing)
   const { removed, written } = yield* index
-    .load(sound("Loaded", source, tally), { target, replace: replace && isWhole })
+    .load(wholeDocuments("Loaded", source, tally), { target, replace: replace && isWhole })
     .pipe(
       Effect.onInterrupt(() =>
         Effect.flatMap(Ref.get(tally), ({ read }) =>
@@ -66,12 +66,12 @@ const loadFrom = Effect.fnUntraced(function* (source: DocumentSource, target: Ta
   return { ...(yield* Ref.get(tally)), written, removed, isKept: replace && !isWhole }
 })
 
-type Outcome = Effect.Success<ReturnType<typeof loadFrom>>
+type LoadOutcome = Effect.Success<ReturnType<typeof loadFrom>>
 
 const count = (documents: number): string => `${documents} document${documents === 1 ? "" : "s"}`
 
 /** Prints what was loaded, and fails if something was not. */
-const report = Effect.fnUntraced(function* ({ failed, isKept, problems, removed, written }: Outcome) {
+const report = Effect.fnUntraced(function* ({ failed, isKept, problems, removed, written }: LoadOutcome) {
   const removal = removed === 0 ? [] : [`Removed ${count(removed)} that the source does not have.`]
   const shown = (yield* Json) ? [] : problems.slice(0, maxProblems.onTerminal)
   for (const problem of shown) yield* Console.error(explainProblem(problem))

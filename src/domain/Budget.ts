@@ -31,6 +31,6 @@ export interface Spending {
   readonly resetsAt: number | undefined
 }
 
-/** A budget in words: for messages, the command line and the dashboard's twin of it. */
+/** A budget in words, for messages and the command line. */
 export const describeBudget = ({ credits, period }: Budget): string =>
   `${credits} ${credits === 1 ? "credit" : "credits"} ${period === "life" ? "in all" : `each UTC ${period}`}`

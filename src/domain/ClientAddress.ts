@@ -18,16 +18,11 @@ const parse = (text: string): NetAddress.IpAddress | undefined => {
   return Result.isSuccess(withPort) ? NetAddress.toCanonical(withPort.success.address) : undefined
 }
 
+/** The network by which an address is counted: the IPv4 address or the IPv6 /64. */
 const toNetwork = (ip: NetAddress.IpAddress): string =>
   NetAddress.isIpv4Address(ip)
     ? NetAddress.formatIp(ip)
     : IpNetwork.format(IpNetwork.fromAddressUnsafe(ip, ipv6PrefixLength))
-
-/** The network by which an address is counted: the IPv4 address or the IPv6 /64. Undefined for other text. */
-export const networkOf = (address: string): string | undefined => {
-  const ip = parse(address)
-  return ip === undefined ? undefined : toNetwork(ip)
-}
 
 /** The address of a connection's other end, and the header by which proxies pass on what they saw. */
 export type Seen = readonly [socketAddress: string | undefined, forwardedFor: string | undefined, trustedHops: number]

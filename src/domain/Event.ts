@@ -51,9 +51,7 @@ export const defaultEventSettings: EventSettings = {
   emailTypes: eventTypes.filter((type) => type !== "quota.reset")
 }
 
-/**
- * `account`: by its person. `failing`: for as long as `maxFailingMs`. `gone`: it answered 410.
- */
+/** `account`: its person disabled it. `failing`: it failed for `maxFailingMs`. `gone`: it answered 410. */
 export type DisabledFor = "account" | "failing" | "gone"
 
 /** A receiver of events, without its secret. */
@@ -86,7 +84,7 @@ export interface Delivery {
   /** Unix milliseconds of the next attempt; undefined where none will follow. */
   readonly nextAttemptAt: number | undefined
   readonly httpStatus: number | undefined
-  /** The reason of the last failure; undefined where it did not, or none was made. */
+  /** The reason why the last attempt failed; undefined after a success, and before the first attempt. */
   readonly error: string | undefined
   readonly durationMs: number | undefined
 }

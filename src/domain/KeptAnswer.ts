@@ -24,11 +24,11 @@ interface KeptError {
   readonly message: string
 }
 
-type ServedRow = Extract<RowBody, SearchBody>
+type AnsweredRow = Extract<RowBody, SearchBody>
 
 interface KeptBatch {
   readonly counts: Omit<BulkBody, "results">
-  readonly results: ReadonlyArray<KeptBody<ServedRow> | ErrorRow>
+  readonly results: ReadonlyArray<KeptBody<AnsweredRow> | ErrorRow>
 }
 
 const keepBody = ({ ranking, ...body }: SearchBody): string =>
@@ -61,5 +61,5 @@ export const keepBatch = ({ results, ...counts }: BulkBody): string =>
 /** Nothing checks the type: the text is what `keepBatch` has made. */
 export const restoreBatch = (text: string): BulkBody => {
   const { counts, results }: KeptBatch = JSON.parse(text)
-  return { ...counts, results: results.map((row) => ("body" in row ? restoreBody<ServedRow>(row) : row)) }
+  return { ...counts, results: results.map((row) => ("body" in row ? restoreBody<AnsweredRow>(row) : row)) }
 }

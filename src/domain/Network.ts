@@ -17,26 +17,24 @@ export const parseNetwork = (text: string): IpNetwork.IpNetwork | undefined => {
   return Option.getOrUndefined(Result.getSuccess(IpNetwork.make(NetAddress.toCanonical(address), prefixLength - 96)))
 }
 
+/** This machine. */
+export const loopbackNetworks: ReadonlyArray<IpNetwork.IpNetwork> = ["127.0.0.0/8", "::1/128"].map(
+  IpNetwork.fromStringUnsafe
+)
+
 /** Networks whose addresses the internet does not route: loopback, private, shared (RFC 6598) and link-local. */
-const privateNetworks = [
-  "127.0.0.0/8",
-  "10.0.0.0/8",
-  "172.16.0.0/12",
-  "192.168.0.0/16",
-  "100.64.0.0/10",
-  "169.254.0.0/16",
-  "::1/128",
-  "fc00::/7",
-  "fe80::/10"
-].map((text) => IpNetwork.fromStringUnsafe(text))
+export const privateNetworks: ReadonlyArray<IpNetwork.IpNetwork> = [
+  ...loopbackNetworks,
+  ...["10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10", "169.254.0.0/16", "fc00::/7", "fe80::/10"].map(
+    IpNetwork.fromStringUnsafe
+  )
+]
 
 export const isPrivateNetwork = (network: IpNetwork.IpNetwork): boolean =>
   privateNetworks.some((it) => IpNetwork.containsNetwork(it, network))
 
-/** This machine. */
-export const loopbackNetworks: ReadonlyArray<IpNetwork.IpNetwork> = ["127.0.0.0/8", "::1/128"].map((text) =>
-  IpNetwork.fromStringUnsafe(text)
-)
+/** The host of an address without the brackets of IPv6. */
+export const hostOf = (url: URL): string => url.hostname.replace(/^\[(.*)\]$/, "$1")
 
 /** True for a name or address at which only programs of this machine can reach a listener. */
 export const isLoopbackHost = (host: string): boolean => {

@@ -1,4 +1,5 @@
 import { parse } from "tldts"
+import { hostOf, isLoopbackHost } from "./Network.ts"
 
 /**
  * OAuth 2.1 for apps: paths, metadata, redirect URIs and challenges. The only protected resource is the MCP endpoint,
@@ -28,13 +29,10 @@ export const resourcePath = "/mcp"
 /** The resource that tokens are bound to (RFC 8707), under the URL that clients use. */
 export const resourceOf = (baseUrl: string): string => `${baseUrl}${resourcePath}`
 
-const isLoopback = (hostname: string): boolean =>
-  hostname === "localhost" || hostname === "[::1]" || /^127(?:\.\d+){3}$/.test(hostname)
-
 /** Checks if a deployment may authorize apps: over https or on the loopback, because plain http exposes tokens. */
 export const canAuthorizeApps = (baseUrl: string): boolean => {
-  const { hostname, protocol } = new URL(baseUrl)
-  return protocol === "https:" || isLoopback(hostname)
+  const url = new URL(baseUrl)
+  return url.protocol === "https:" || isLoopbackHost(hostOf(url))
 }
 
 /** URI schemes of MCP clients that are no reversed domain name, as RFC 8252 would have it. */
@@ -80,7 +78,7 @@ export const isAllowedRedirect = (address: string): boolean => {
   const url = URL.parse(address)
   if (url === null || /[#\s\p{C}]/u.test(address)) return false
   if (url.protocol === "https:") return true
-  if (url.protocol === "http:") return isLoopback(url.hostname)
+  if (url.protocol === "http:") return isLoopbackHost(hostOf(url))
   // Rejects `com.example.app:callback`, which has no path.
   if (!/^[^:]+:\//.test(address)) return false
   return clientSchemes.has(url.protocol) || isReversedDomain(url.protocol.slice(0, -1))

@@ -31,7 +31,7 @@ const parseWebUrl = (text: string): URL | undefined => {
 }
 
 /**
- * What two URLs have in common when they are the same result (R12): scheme and host in lower case and the default port
+ * The part of a URL that is equal for the same result (R12): scheme and host in lower case and the default port
  * dropped (the URL parser does both, and writes an empty path as `/`), no fragment, no tracking parameters. The other
  * parameters are compared as written: re-encoding them would make different addresses equal.
  */

@@ -18,7 +18,7 @@ export const Position = Schema.Struct({
 })
 export type Position = typeof Position.Type
 
-/** Which entries are wanted; undefined wants all. */
+/** The filters of a page of history. An undefined one matches every entry. */
 export interface HistoryFilter {
   readonly id: string | undefined
   readonly target: Target | undefined

@@ -16,7 +16,7 @@ import { Safe, Target, type TargetRules, targetRules, targets } from "./Target.t
 import { codePointLength, cutCodePoints } from "./text.ts"
 
 /**
- * What a search is: the one definition of its fields. `GET /v1/query`, each row of `POST /v1/bulk` and the tools of
+ * The one definition of a search's fields. `GET /v1/query`, each row of `POST /v1/bulk` and the tools of
  * `/mcp` decode with these schemas; the document and the clients' types come from them too.
  */
 

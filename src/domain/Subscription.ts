@@ -81,7 +81,7 @@ export const cycleStartOf = ({ period, startedAt }: SoldSubscription): number =>
 }
 
 /**
- * What an account may use at a moment; undefined: the trial's terms. Of several subscriptions the highest plan counts
+ * The entitlement of an account at a moment; undefined where the trial's terms apply. Of several subscriptions the highest plan counts
  * (R41). The provider may be late with a change that is due: here it has happened.
  */
 export const entitlementAt = (
@@ -194,8 +194,9 @@ export const isSameSubscription = (a: SoldSubscription, b: SoldSubscription): bo
 const isOpen = ({ subscription }: BookedSubscription): boolean => subscription.status !== "ended"
 
 /**
- * What a reading of an account's subscriptions means for the books. A subscription that the provider does not have any
- * more has ended. Without terms the plan stays as it is: no subscription was open before, so that an operator set it.
+ * The changes of the books that a reading of an account's subscriptions asks for. A subscription that the provider does
+ * not have any more has ended. Without terms the plan stays as it is: no subscription was open before, so that an operator
+ * set it.
  */
 export const readingOf = (
   before: ReadonlyArray<BookedSubscription>,

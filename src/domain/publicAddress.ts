@@ -1,34 +1,32 @@
 import { Result } from "effect"
 import { IpNetwork, NetAddress } from "effect/net"
+import { privateNetworks } from "./Network.ts"
 
 /*
  * The addresses to which a customer may make this service connect. Everything else leads into the operator's own networks:
  * loopback, private and link-local ones, those of a provider's translation, and the services of a cloud's machines.
  */
 
-/** Networks of IPv4 that are not the public internet: the registry of RFC 6890 and what was added to it. */
-const closed4 = [
-  "0.0.0.0/8",
-  "10.0.0.0/8",
-  "100.64.0.0/10",
-  "127.0.0.0/8",
-  "169.254.0.0/16",
-  "172.16.0.0/12",
-  "192.0.0.0/24",
-  "192.0.2.0/24",
-  "192.88.99.0/24",
-  "192.168.0.0/16",
-  "198.18.0.0/15",
-  "198.51.100.0/24",
-  "203.0.113.0/24",
-  "224.0.0.0/3"
-].map(IpNetwork.fromStringUnsafe)
+/** All of IPv4 that is not public: the private networks, and the others in the registry of RFC 6890 and after it. */
+const closedIpv4Networks = [
+  ...privateNetworks,
+  ...[
+    "0.0.0.0/8",
+    "192.0.0.0/24",
+    "192.0.2.0/24",
+    "192.88.99.0/24",
+    "198.18.0.0/15",
+    "198.51.100.0/24",
+    "203.0.113.0/24",
+    "224.0.0.0/3"
+  ].map(IpNetwork.fromStringUnsafe)
+]
 
 /** IPv6 is public in this network alone, so that unique local, link-local and mapped addresses are outside. */
-const open6 = IpNetwork.fromStringUnsafe("2000::/3")
+const publicIpv6Network = IpNetwork.fromStringUnsafe("2000::/3")
 
 /** Parts of it that are special, or have an IPv4 address inside: Teredo and others, documentation, 6to4. */
-const closed6 = ["2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20"].map(IpNetwork.fromStringUnsafe)
+const closedIpv6Networks = ["2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20"].map(IpNetwork.fromStringUnsafe)
 
 const isIn = (ip: NetAddress.IpAddress) => (network: IpNetwork.IpNetwork) => IpNetwork.contains(network, ip)
 
@@ -37,7 +35,9 @@ export const isPublicAddress = (text: string): boolean => {
   const parsed = NetAddress.ipFromString(text)
   if (Result.isFailure(parsed)) return false
   const ip = parsed.success
-  return NetAddress.isIpv4Address(ip) ? !closed4.some(isIn(ip)) : isIn(ip)(open6) && !closed6.some(isIn(ip))
+  return NetAddress.isIpv4Address(ip)
+    ? !closedIpv4Networks.some(isIn(ip))
+    : isIn(ip)(publicIpv6Network) && !closedIpv6Networks.some(isIn(ip))
 }
 
 export const maxEndpointAddressCharacters = 2_000
@@ -53,9 +53,6 @@ export const addressFault = (text: string, allowsPrivate: boolean): string | und
   if (url.hash !== "" || text.endsWith("#")) return "must have no part after #"
   return undefined
 }
-
-/** The host of an address without the brackets of IPv6. */
-export const hostOf = (url: URL): string => url.hostname.replace(/^\[(.*)\]$/, "$1")
 
 /** True for a host that is written as an address, for which nothing is looked up. */
 export const isAddress = (host: string): boolean => Result.isSuccess(NetAddress.ipFromString(host))

@@ -7,9 +7,9 @@ import { makeAuthentication } from "./middleware/Authentication.ts"
 import { limited } from "./middleware/RateLimiting.ts"
 
 /**
- * Makes the function that makes the route of an endpoint, behind the gates of R1, whose handler decodes the request and
- * makes the response. `HttpApiBuilder` would merge the context of the endpoint's group into that of each request, and
- * take errors through their schemas (docs/machinery.md).
+ * Makes routes for the endpoints of searches: each stands behind the gates of R1, and its handler decodes the request and
+ * makes the response itself. `HttpApiBuilder` would make them slower: it merges the context of the endpoint's group into
+ * that of each request, and encodes errors by their schemas (docs/machinery.md).
  */
 export const makeGatedRoute = Effect.gen(function* () {
   const authenticate = yield* makeAuthentication

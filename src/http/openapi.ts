@@ -4,8 +4,8 @@ import { parameterExamples, requestExamples, responseExamples } from "./examples
 import { isObject, type Json, jsonSchemaOf, relax } from "./jsonSchema.ts"
 
 /**
- * What the API's declaration cannot say: the headers that middleware sets, the credentials, the servers and examples.
- * Everything else in the document comes from the schemas.
+ * The parts of the document that the API's declaration cannot say: the headers that middleware sets, the credentials, the
+ * servers and examples. Everything else in the document comes from the schemas.
  */
 
 const integer = (description: string): Json => ({ description, schema: { type: "integer" } })

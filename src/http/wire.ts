@@ -14,3 +14,6 @@ export const Moment = Schema.String.annotate({ description: "ISO 8601 moment in 
 
 export const toMomentOrNull = (millis: number | undefined): string | null =>
   millis === undefined ? null : toMoment(millis)
+
+/** A moment that may be missing. The description says when it is null. */
+export const momentOrNull = (description: string) => Schema.NullOr(Moment).annotate({ description })

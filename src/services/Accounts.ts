@@ -20,7 +20,7 @@ export interface PlanChoice {
   readonly packRate?: number | undefined
 }
 
-/** Which accounts are listed. Undefined filters match every account. */
+/** The filters of a list of accounts. An undefined one matches every account. */
 export interface AccountQuery {
   /** Found in the address or a marketplace subscriber's name in any letter case, or the begin of the account's id. */
   readonly text: string | undefined

@@ -88,14 +88,14 @@ const unreachable = ({ reason, retryAfter }: ProviderUnavailable) =>
 
 const closed = new BillingUnavailable({ message: "Nothing can be bought here at the moment." })
 const needsOperator = new BillingUnavailable({ message: "Purchases of this account are stopped. Ask the operator." })
-const quoted = new BillingUnavailable({ message: "This account's plan is set by the operator: ask there." })
+const customPlan = new BillingUnavailable({ message: "This account's plan is set by the operator: ask there." })
 const noSubscription = new NoSubscription({ message: "There is no active subscription. Subscribe to a plan first." })
 const pastDue = new NoSubscription({
   message: "The last renewal of the subscription is not paid. Renew the card in the billing portal."
 })
 const unchanged = new PlanUnchanged({ message: "The account has this plan, and no change of it is pending." })
 
-const billed = ({ books }: Pick<Deps, "books">, { id }: Account): Effect.Effect<BilledAccount> =>
+const readBilled = ({ books }: Pick<Deps, "books">, { id }: Account): Effect.Effect<BilledAccount> =>
   Effect.flatMap(books.account(id), (found) =>
     found === undefined ? Effect.die(new Error(`account ${id} does not exist`)) : Effect.succeed(found)
   )
@@ -136,7 +136,7 @@ export const bookedState = (deps: BooksDeps) =>
     // The account as it is in the store now: a change may have been booked since the caller was authenticated.
     const stored = yield* Effect.orElseSucceed(deps.accounts.byId(given.id), () => given)
     const account = accountAt(stored, yield* storeTime(clock))
-    const found = yield* billed(deps, account)
+    const found = yield* readBilled(deps, account)
     const subscription = openSubscription(found)
     const isOpen = terms.isOpen && found.blockedAt === undefined
     const rate = isOpen ? packRateOf(account, subscription) : undefined
@@ -189,13 +189,13 @@ const planField = (message: string) => InvalidRequest.fromIssues([{ field: "plan
 
 const checkout = (deps: Deps): Billing["Service"]["checkout"] =>
   Effect.fn("Billing.checkout")(function* (account, plan, address) {
-    const found = yield* billed(deps, account)
+    const found = yield* readBilled(deps, account)
     const subscription = openSubscription(found)
     if (subscription !== undefined && subscription.plan !== plan) {
       return yield* planField("cannot be bought beside the present subscription: change it with POST /v1/billing/plan")
     }
     yield* requireOpen(deps, found)
-    if (account.plan === "custom") return yield* quoted
+    if (account.plan === "custom") return yield* customPlan
     if (subscription !== undefined) return yield* unchanged
     const customerId = yield* customerOf(deps, account, found)
     const buyer = { accountId: account.id, email: account.email, customerId, address }
@@ -206,12 +206,12 @@ const checkout = (deps: Deps): Billing["Service"]["checkout"] =>
 
 const buyPack = (deps: Deps): Billing["Service"]["buyPack"] =>
   Effect.fn("Billing.buyPack")(function* (account, credits, address) {
-    const found = yield* billed(deps, account)
+    const found = yield* readBilled(deps, account)
     yield* requireOpen(deps, found)
     const subscription = openSubscription(found)
     const rate = packRateOf(account, subscription)
     if (rate === undefined) {
-      if (account.plan === "custom") return yield* quoted
+      if (account.plan === "custom") return yield* customPlan
       return yield* subscription?.status === "past_due" ? pastDue : noSubscription
     }
     const customerId = yield* customerOf(deps, account, found)
@@ -230,8 +230,8 @@ const readSoon = Effect.fnUntraced(function* ({ books, ids }: Deps, subscription
   yield* books.store({ deliveryId, kind: "quarry.plan_change", object, attempts: 0 })
 })
 
-/** A change at the provider, in the words of the API. */
-const changing = <A>(
+/** Makes a change at the provider fail with the errors of the API. */
+const translateErrors = <A>(
   deps: Deps,
   subscriptionId: string,
   change: Effect.Effect<A, ProviderUnavailable | ProviderDeclined | ProviderBusy | ProviderMissing>
@@ -275,7 +275,7 @@ const changeTo = Effect.fnUntraced(function* (
 
 const changePlan = (deps: Deps): Billing["Service"]["changePlan"] =>
   Effect.fn("Billing.changePlan")(function* (account, plan, when) {
-    const found = yield* billed(deps, account)
+    const found = yield* readBilled(deps, account)
     const subscription = openSubscription(found)
     const isUp = subscription !== undefined && isUpgrade(subscription.plan, plan)
     if (subscription !== undefined && subscription.plan !== plan && !isUp && when === "now") {
@@ -288,20 +288,20 @@ const changePlan = (deps: Deps): Billing["Service"]["changePlan"] =>
     const { id } = subscription
     if (subscription.plan === plan) {
       if (subscription.pending === undefined && !subscription.cancelAtPeriodEnd) return yield* unchanged
-      yield* changing(deps, id, callOff(deps, id))
+      yield* translateErrors(deps, id, callOff(deps, id))
     } else {
-      yield* changing(deps, id, changeTo(deps, id, plan, when ?? (isUp ? "now" : "period_end")))
+      yield* translateErrors(deps, id, changeTo(deps, id, plan, when ?? (isUp ? "now" : "period_end")))
     }
     // The change is made. Where it cannot be read back now, the inbox does it soon.
     yield* deps.reconciler.bringSubscription(id).pipe(Effect.catchTag("ProviderUnavailable", () => readSoon(deps, id)))
-    const after = openSubscription(yield* billed(deps, account))
+    const after = openSubscription(yield* readBilled(deps, account))
     const now = yield* storeTime(deps.clock)
     return { plan: after?.plan ?? plan, pendingPlan: after?.pending?.plan, effectiveAt: after?.pending?.at ?? now }
   })
 
 const portal = (deps: Deps): Billing["Service"]["portal"] =>
   Effect.fn("Billing.portal")(function* (account) {
-    const { customerId } = yield* billed(deps, account)
+    const { customerId } = yield* readBilled(deps, account)
     if (customerId === undefined) return yield* noSubscription
     return toCheckout(
       yield* deps.provider.openPortal(customerId).pipe(Effect.catchTag("ProviderUnavailable", unreachable))
@@ -336,7 +336,7 @@ const receive = (deps: Deps): Billing["Service"]["receive"] =>
   })
 
 /**
- * What an account buys and how its plan changes (R42, R47). Refusals that our own books can tell come first, the provider
+ * Purchases of an account and changes of its plan (R42, R47). Refusals that our own books can tell come first, the provider
  * is asked last. Nothing here changes credits: the reconciler does, by what the provider says afterwards.
  */
 export class Billing extends Context.Service<

@@ -62,7 +62,10 @@ export interface Removal {
   readonly attempts: number
 }
 
-/** The extent of a sweep, as in `Reconciler`. */
+/**
+ * The extent of a sweep. `open`: what is not final yet, every 5 minutes. `changed`: everything that the provider may have
+ * changed since a moment, hourly and at the start.
+ */
 export type SweepExtent = "open" | "changed"
 
 /**

@@ -1,5 +1,6 @@
-import { Duration, Effect, Layer, Metric, Schedule } from "effect"
+import { Duration, Effect, Layer, Metric } from "effect"
 import { BillingBooks, type SweepExtent } from "./BillingBooks.ts"
+import { logFailure, runRepeatedly } from "./background.ts"
 import { billingDrift, billingEvents, billingInboxOldest, billingOwed, billingSweeps } from "./Metrics.ts"
 import { type Drift, Reconciler } from "./Reconciler.ts"
 
@@ -20,14 +21,6 @@ const sweepLease = Duration.minutes(15)
 
 /** Deliveries that were done are kept this long, so that one that comes again is known. */
 const keepDeliveries = Duration.days(30)
-
-/** Runs again and again. A turn that fails is followed by the next. */
-const repeatedly = <A, R>(work: Effect.Effect<A, unknown, R>, interval: Duration.Duration, failed: string) =>
-  work.pipe(
-    Effect.catchCause((cause) => Effect.logWarning(failed, cause)),
-    Effect.repeat(Schedule.spaced(interval)),
-    Effect.forkScoped
-  )
 
 const sweepIfDue = Effect.fnUntraced(function* (
   books: BillingBooks["Service"],
@@ -77,10 +70,15 @@ export const layer: Layer.Layer<never, never, BillingBooks | Reconciler> = Layer
     })
     const sweeps = Effect.andThen(sweepIfDue(books, reconciler, "changed"), sweepIfDue(books, reconciler, "open"))
     const prune = books.pruneDeliveries(Duration.toMillis(keepDeliveries))
-    yield* repeatedly(reconciler.drainInbox, inboxInterval, "Deliveries of the payment provider could not be read.")
-    yield* repeatedly(reconciler.drainRemovals, removalInterval, "Customers could not be removed; this is tried again.")
-    yield* repeatedly(sweeps, sweepInterval, "The books could not be compared with the payment provider yet.")
-    yield* repeatedly(report, reportInterval, "The figures of payments could not be read.")
-    yield* repeatedly(prune, pruneInterval, "Old deliveries could not be deleted.")
+    const inbox = logFailure(reconciler.drainInbox, "Deliveries of the payment provider could not be read.")
+    const removals = logFailure(reconciler.drainRemovals, "Customers could not be removed; this is tried again.")
+    yield* runRepeatedly(inbox, inboxInterval)
+    yield* runRepeatedly(removals, removalInterval)
+    yield* runRepeatedly(
+      logFailure(sweeps, "The books could not be compared with the payment provider yet."),
+      sweepInterval
+    )
+    yield* runRepeatedly(logFailure(report, "The figures of payments could not be read."), reportInterval)
+    yield* runRepeatedly(logFailure(prune, "Old deliveries could not be deleted."), pruneInterval)
   })
 )

@@ -47,7 +47,7 @@ const judge = (
 }
 
 /** Counts a judgement by the kind of its credential and by its outcome. */
-const counted = (kind: CredentialKind | undefined, judged: Effect.Effect<Principal, Unauthorized>) =>
+const countJudgement = (kind: CredentialKind | undefined, judged: Effect.Effect<Principal, Unauthorized>) =>
   Effect.withFiber<Principal, Unauthorized>(({ context }) => {
     const count = (outcome: "accepted" | "refused") =>
       authentications.of(kind ?? "none", outcome).updateUnsafe(1, context)
@@ -129,7 +129,7 @@ export class Credentials extends Context.Service<
         const kind = credentialKind(credentials)
         const principal =
           kind === undefined || !accepted.includes(kind) ? Effect.fail(unauthorized) : principalOf(credentials, kind)
-        return counted(
+        return countJudgement(
           kind,
           Effect.flatMap(principal, (it) => judge(it, credentials, clock))
         )

@@ -1,7 +1,8 @@
-import { Clock, Duration, Effect, FiberSet, Layer, Metric, Random, Schedule } from "effect"
+import { Clock, Duration, Effect, FiberSet, Layer, Metric, Random } from "effect"
 import { waitAfter } from "../domain/Event.ts"
 import { toMoment } from "../domain/fields.ts"
 import { Accounts } from "./Accounts.ts"
+import { logFailure, runRepeatedly } from "./background.ts"
 import { type Attempt, EventBooks, type TakenDelivery } from "./EventBooks.ts"
 import { EventEmails } from "./EventEmails.ts"
 import { Ledger } from "./Ledger.ts"
@@ -27,9 +28,9 @@ const leaseMs = Duration.toMillis(Duration.seconds(30))
 const attemptTimeout = Duration.seconds(20)
 
 /** Events are kept this long, with their deliveries. */
-export const keepEvents = Duration.days(30)
+const keepEvents = Duration.days(30)
 
-/** A key that expires is an event so long before. */
+/** The time before a key's expiry at which its `key.expiring` is written. */
 const expiringMs = Duration.toMillis(Duration.days(7))
 
 const maxOverdueAccounts = 100
@@ -44,7 +45,7 @@ interface Deps {
   readonly ledger: Ledger["Service"]
 }
 
-interface Failure {
+interface AttemptFailure {
   readonly error: string
   readonly httpStatus?: number
   readonly retryAfterMs?: number
@@ -53,9 +54,9 @@ interface Failure {
   readonly isFinal?: boolean
 }
 
-type Outcome = { readonly httpStatus: number | undefined } | Failure
+type AttemptOutcome = { readonly httpStatus: number | undefined } | AttemptFailure
 
-const statusFailure = (httpStatus: number, retryAfterMs: number): Failure => ({
+const statusFailure = (httpStatus: number, retryAfterMs: number): AttemptFailure => ({
   httpStatus,
   retryAfterMs,
   isGone: httpStatus === 410,
@@ -65,12 +66,12 @@ const statusFailure = (httpStatus: number, retryAfterMs: number): Failure => ({
       : `it answered ${httpStatus}`
 })
 
-const unsignable: Failure = { error: "the webhook's secret cannot be read any more: rotate it" }
+const unsignable: AttemptFailure = { error: "the webhook's secret cannot be read any more: rotate it" }
 
 const post = Effect.fnUntraced(function* (
   { client, clock }: Deps,
   { event, receiver }: TakenDelivery
-): Effect.fn.Return<Outcome> {
+): Effect.fn.Return<AttemptOutcome> {
   if (receiver._tag === "email") return yield* Effect.die(new Error("an email is not posted"))
   if (receiver.secrets.length === 0) return unsignable
   const timestamp = Math.floor((yield* storeTime(clock)) / 1000)
@@ -83,10 +84,13 @@ const post = Effect.fnUntraced(function* (
   )
 })
 
-/** The address may be somebody else's until its owner has confirmed it, and this email has a name and a link of ours. */
-const unconfirmed: Failure = { error: "the account's address is not confirmed", isFinal: true }
+/**
+ * Until an address is confirmed it may be anybody's. The email would bring a stranger a text that the account chose, such
+ * as a key's name, beside links of ours.
+ */
+const unconfirmed: AttemptFailure = { error: "the account's address is not confirmed", isFinal: true }
 
-const email = ({ emails }: Deps, { event, receiver }: TakenDelivery): Effect.Effect<Outcome> => {
+const email = ({ emails }: Deps, { event, receiver }: TakenDelivery): Effect.Effect<AttemptOutcome> => {
   if (receiver._tag !== "email") return Effect.die(new Error("an endpoint gets no email"))
   if (receiver.address === undefined) return Effect.succeed(unconfirmed)
   return emails.send(receiver.address, event).pipe(
@@ -95,8 +99,8 @@ const email = ({ emails }: Deps, { event, receiver }: TakenDelivery): Effect.Eff
   )
 }
 
-const late: Failure = { error: "the attempt took too long" }
-const broken: Failure = { error: "the attempt broke off on our side" }
+const late: AttemptFailure = { error: "the attempt took too long" }
+const broken: AttemptFailure = { error: "the attempt broke off on our side" }
 
 /** One attempt, and what follows from it. A process that dies in between leaves a delivery that is due again. */
 const deliver = Effect.fn("EventWork.deliver")(function* (deps: Deps, taken: TakenDelivery) {
@@ -161,11 +165,7 @@ const makeTurn = Effect.fnUntraced(function* (deps: Deps) {
   })
 })
 
-/** A failure is logged, and the next turn tries again. */
-const watched = <A, E, R>(work: Effect.Effect<A, E, R>, failed: string) =>
-  Effect.catchCause(Effect.asVoid(work), (cause) => Effect.logWarning(failed, cause))
-
-/** Takes turns for ever: soon again while there is something to deliver. */
+/** Takes turns for ever, with a short pause after one that found something and the whole interval after the others. */
 const takeTurns = Effect.fnUntraced(function* (turn: Effect.Effect<number>, interval: Duration.Duration) {
   const watchedTurn = Effect.catchCause(turn, (cause) =>
     Effect.as(Effect.logWarning("Deliveries of events could not be read.", cause), 0)
@@ -175,9 +175,6 @@ const takeTurns = Effect.fnUntraced(function* (turn: Effect.Effect<number>, inte
     yield* Effect.sleep(taken > 0 ? Duration.min(busyTurnInterval, interval) : interval)
   }
 })
-
-const repeatedly = <R>(work: Effect.Effect<void, never, R>, interval: Duration.Duration) =>
-  Effect.forkScoped(Effect.repeat(work, Schedule.spaced(interval)))
 
 /** Encrypts secrets anew during a rotation, and says once how many cannot be read. */
 const makeReseal = ({ books }: Deps) => {
@@ -203,11 +200,11 @@ const makeUpkeep = (deps: Deps) => {
     yield* Metric.update(eventPending.of(), pending)
   })
   const steps = [
-    watched(books.setEmails(emails.delivers), "The channels of events could not be written."),
-    watched(openOverdue(deps), "Periods that have ended could not be opened."),
-    watched(books.addExpiring(expiringMs), "Keys that expire could not be looked for."),
-    watched(makeReseal(deps), "Secrets of webhooks could not be renewed."),
-    watched(report, "The figures of events could not be read.")
+    logFailure(books.setEmails(emails.delivers), "The channels of events could not be written."),
+    logFailure(openOverdue(deps), "Periods that have ended could not be opened."),
+    logFailure(books.addExpiring(expiringMs), "Keys that expire could not be looked for."),
+    logFailure(makeReseal(deps), "Secrets of webhooks could not be renewed."),
+    logFailure(report, "The figures of events could not be read.")
   ]
   return Effect.all(steps, { discard: true })
 }
@@ -234,9 +231,9 @@ export const layer = (options: EventWorkOptions = {}) =>
       // Exported with 0 at start: a panel finds the series before the first attempt.
       yield* Metric.update(eventDeliveries.of("webhook", "delivered"), 0)
       const turn = yield* makeTurn(deps)
-      const prune = watched(books.prune(Duration.toMillis(keepEvents)), "Old events could not be deleted.")
-      yield* repeatedly(makeUpkeep(deps), options.upkeepInterval ?? defaultUpkeepInterval)
+      const prune = logFailure(books.prune(Duration.toMillis(keepEvents)), "Old events could not be deleted.")
+      yield* runRepeatedly(makeUpkeep(deps), options.upkeepInterval ?? defaultUpkeepInterval)
       yield* Effect.forkScoped(takeTurns(turn, options.turnInterval ?? defaultTurnInterval))
-      yield* repeatedly(prune, pruneInterval)
+      yield* runRepeatedly(prune, pruneInterval)
     })
   )

@@ -2,7 +2,7 @@ import { Context, type Effect } from "effect"
 import type { HoldsStatus } from "../domain/Status.ts"
 
 /** A hold as the operator looks at it. Times are Unix milliseconds on the store's clock. */
-export interface OpenHold {
+export interface ListedHold {
   readonly id: string
   readonly accountId: string
   readonly fromQuota: number
@@ -25,7 +25,7 @@ export class Holds extends Context.Service<
   Holds,
   {
     /** The holds whose lease ends first. */
-    readonly list: (filter: HoldFilter) => Effect.Effect<ReadonlyArray<OpenHold>>
+    readonly list: (filter: HoldFilter) => Effect.Effect<ReadonlyArray<ListedHold>>
     readonly count: Effect.Effect<HoldsStatus>
   }
 >()("quarry/services/Holds") {}

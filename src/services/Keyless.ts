@@ -34,10 +34,9 @@ export const makeKeyless = Effect.fnUntraced(function* (
   const account = yield* Effect.cachedWithTTL(lookup, (exit) => (Exit.isSuccess(exit) ? accountTtl : 0))
   yield* account
   const principal = Effect.gen(function* () {
-    const { suspendedAt, ...terms } = yield* account
-    if (suspendedAt !== undefined) return yield* Effect.fail(unauthorized)
-    const present = accountAt({ ...terms, suspendedAt }, yield* storeTime(clock))
-    return { _tag: "keyless" as const, account: present }
+    const payer = yield* account
+    if (payer.suspendedAt !== undefined) return yield* Effect.fail(unauthorized)
+    return { _tag: "keyless" as const, account: accountAt(payer, yield* storeTime(clock)) }
   })
   return { networks, principal: Effect.catchTag(principal, "not_found", () => Effect.fail(unauthorized)) }
 })

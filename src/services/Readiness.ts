@@ -70,7 +70,7 @@ export class Readiness extends Context.Service<
       })
 
       const add = Effect.fnUntraced(function* (name: string, check: Effect.Effect<unknown, unknown>) {
-        const result = yield* Effect.cachedWithTTL(reporting(name, check), resultTtl)
+        const result = yield* Effect.cachedWithTTL(observeCheck(name, check), resultTtl)
         yield* Effect.acquireRelease(
           Effect.sync(() => checks.set(name, result)),
           () => Effect.sync(() => checks.delete(name))
@@ -89,7 +89,7 @@ export class Readiness extends Context.Service<
 }
 
 /** Runs a check, measures its result, and logs a change of it: an outage would otherwise fill the log. */
-const reporting = (name: string, check: Effect.Effect<unknown, unknown>): Effect.Effect<CheckResult> => {
+const observeCheck = (name: string, check: Effect.Effect<unknown, unknown>): Effect.Effect<CheckResult> => {
   const exitOf = exitWithinTimeout(check)
   let previous: CheckResult = "ok"
   return Effect.gen(function* () {

@@ -2,10 +2,16 @@ import { Cause, Context, Duration, Effect, Layer, Metric } from "effect"
 import type { NotFound } from "../domain/errors.ts"
 import { isSameSubscription, type PlanOrder, type SoldSubscription } from "../domain/Subscription.ts"
 import { noSuchAccount } from "./Accounts.ts"
-import { BillingBooks, type Booking, type InboxItem, type Removal } from "./BillingBooks.ts"
+import { BillingBooks, type Booking, type InboxItem, type Removal, type SweepExtent } from "./BillingBooks.ts"
 import { BillingTerms } from "./BillingTerms.ts"
 import { billingDrift, billingEvents } from "./Metrics.ts"
-import { type Order, PaymentProvider, type ProviderUnavailable, type Subscription } from "./PaymentProvider.ts"
+import {
+  type Order,
+  PaymentProvider,
+  type ProviderMissing,
+  type ProviderUnavailable,
+  type Subscription
+} from "./PaymentProvider.ts"
 import { StoreClock, storeTime } from "./StoreClock.ts"
 
 /** A difference between our books and the provider that a sweep found and mended: deliveries did not come. */
@@ -51,6 +57,10 @@ const toSold = ({ accountId: _, customerId: __, endedAt: ___, ...subscription }:
 
 const toPlanOrder = ({ createdAt, purchase, status }: Order): ReadonlyArray<PlanOrder> =>
   purchase.kind === "plan" ? [{ plan: purchase.plan, reason: purchase.reason, status, createdAt }] : []
+
+/** Undefined where the provider has no such object. */
+const unlessMissing = <A>(read: Effect.Effect<A, ProviderUnavailable | ProviderMissing>) =>
+  Effect.catchTag(read, "ProviderMissing", () => Effect.undefined)
 
 /** Ends the subscription of an account that is gone: its customer is removed at the provider. */
 const leave = Effect.fnUntraced(function* ({ books }: Deps, { accountId, customerId, status }: Sold) {
@@ -100,9 +110,7 @@ const bringPlan = Effect.fn("Reconciler.bringPlan")(function* (
 })
 
 const bringSubscription = Effect.fnUntraced(function* (deps: Deps, id: string) {
-  const subscription = yield* deps.provider
-    .subscription(id)
-    .pipe(Effect.catchTag("ProviderMissing", () => Effect.succeed(undefined)))
+  const subscription = yield* unlessMissing(deps.provider.subscription(id))
   if (subscription === undefined || !isSold(subscription)) return
   yield* bringPlan(deps, subscription.accountId, subscription.customerId)
 })
@@ -130,7 +138,7 @@ const bookOrder = Effect.fnUntraced(function* (deps: Deps, order: Order, reading
 
 const bringOrder = Effect.fnUntraced(function* (deps: Deps, id: string) {
   const reading = yield* deps.books.nextReading
-  const order = yield* deps.provider.order(id).pipe(Effect.catchTag("ProviderMissing", () => Effect.succeed(undefined)))
+  const order = yield* unlessMissing(deps.provider.order(id))
   return order === undefined ? ("unknown" as const) : yield* bookOrder(deps, order, reading)
 })
 
@@ -266,7 +274,7 @@ const sweepOrders = Effect.fnUntraced(function* (deps: Deps, since: number, also
   for (const { id } of listed) others.delete(id)
   for (const id of others) {
     const again = yield* books.nextReading
-    const order = yield* provider.order(id).pipe(Effect.catchTag("ProviderMissing", () => Effect.succeed(undefined)))
+    const order = yield* unlessMissing(provider.order(id))
     if (order !== undefined) note(order, yield* bookOrder(deps, order, again))
   }
   return drifts
@@ -322,7 +330,7 @@ const report = ({ accountId, kind, objectId }: Drift) =>
       : Effect.logWarning(`The payment provider's ${kind} ${objectId} of ${accountId} differed from the books.`)
   )
 
-const sweep = Effect.fn("Reconciler.sweep")(function* (deps: Deps, extent: "open" | "changed", since: number) {
+const sweep = Effect.fn("Reconciler.sweep")(function* (deps: Deps, extent: SweepExtent, since: number) {
   const now = yield* storeTime(deps.clock)
   const isChanged = extent === "changed"
   const from = isChanged ? since - changedLookBackMs : Math.max(since, now - openLookBackMs) - openLookBackMs
@@ -335,8 +343,8 @@ const sweep = Effect.fn("Reconciler.sweep")(function* (deps: Deps, extent: "open
 })
 
 /**
- * Brings our books to what the provider says (R37). Both functions read the object anew, are idempotent, and end the same
- * in whatever order they run: deliveries and the sweep call them alike.
+ * Brings our books to what the provider says (R37). Each function reads its object anew, is idempotent, and ends the same
+ * in whatever order they run: deliveries and the sweep call the same ones.
  */
 export class Reconciler extends Context.Service<
   Reconciler,
@@ -351,14 +359,8 @@ export class Reconciler extends Context.Service<
     readonly drainInbox: Effect.Effect<number>
     /** Removes the customers of removed accounts at the provider. The result is their number. */
     readonly drainRemovals: Effect.Effect<number>
-    /**
-     * `open`: what is not final yet, every 5 minutes. `changed`: everything that the provider may have changed since a
-     * moment in Unix milliseconds, hourly and at the start; without one, since ever.
-     */
-    readonly sweep: (
-      extent: "open" | "changed",
-      since?: number
-    ) => Effect.Effect<ReadonlyArray<Drift>, ProviderUnavailable>
+    /** Compares the books with the provider's objects and mends what differs. `since` is in Unix milliseconds; 0 for all. */
+    readonly sweep: (extent: SweepExtent, since?: number) => Effect.Effect<ReadonlyArray<Drift>, ProviderUnavailable>
   }
 >()("quarry/services/Reconciler") {
   static readonly layer = Layer.effect(

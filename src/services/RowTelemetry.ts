@@ -3,7 +3,7 @@ import type { RowBody } from "../domain/BulkResult.ts"
 import type { Batch, Row } from "./Batch.ts"
 import { countSearch } from "./Dispatch.ts"
 import { searchDuration } from "./Metrics.ts"
-import { describeOutcome, describeSearch, type SearchEnd, sampledSpan, TraceQueryText } from "./Tracing.ts"
+import { describeOutcome, describeSearch, type OutcomeAttributes, sampledSpan, TraceQueryText } from "./Tracing.ts"
 
 /** Measures each row by its outcome. Rows that were not dispatched have 0 s and no target, which may be invalid. */
 export const countRows = ({ rows }: Batch, results: ReadonlyArray<RowBody>): Effect.Effect<void> =>
@@ -19,7 +19,7 @@ export const countRows = ({ rows }: Batch, results: ReadonlyArray<RowBody>): Eff
     { discard: true }
   )
 
-const outcomeOf = ({ entry }: Row, result: RowBody): SearchEnd =>
+const outcomeOf = ({ entry }: Row, result: RowBody): OutcomeAttributes =>
   entry === undefined
     ? { outcome: result.status === "ok" ? "ok" : result.error, credits: 0, cached: false, dispatched: false }
     : { ...entry, dispatched: true }

@@ -103,8 +103,8 @@ export const describeProvider = (span: Tracer.Span, name: string): void => {
   if (engine !== null) span.attribute("quarry.engine", engine)
 }
 
-/** The end of a search, for its span. The outcome is `ok` or the API's error code. */
-export interface SearchEnd {
+/** The attributes of a span that say how its search ended. The outcome is `ok` or the API's error code. */
+export interface OutcomeAttributes {
   readonly outcome: string
   readonly credits: number
   readonly cached: boolean
@@ -122,7 +122,7 @@ export const describeEnd = (span: Tracer.Span, outcome: string): void => {
   if (faults.has(outcome)) span.attribute("error.type", outcome)
 }
 
-export const describeOutcome = (span: Tracer.Span, end: SearchEnd): void => {
+export const describeOutcome = (span: Tracer.Span, end: OutcomeAttributes): void => {
   if (!span.sampled) return
   describeEnd(span, end.outcome)
   span.attribute("quarry.credits", end.credits)

@@ -1,7 +1,8 @@
 import { Clock, Effect, Layer } from "effect"
 import type { Account } from "../domain/Account.ts"
+import { normalizeEmail } from "../domain/emailAddress.ts"
 import type { NotFound } from "../domain/errors.ts"
-import { normalizeEmail, planTerms } from "../domain/Plan.ts"
+import { planTerms } from "../domain/Plan.ts"
 import {
   AccountError,
   type AccountQuery,

@@ -18,7 +18,7 @@ import {
   tooManyEndpoints
 } from "../services/EventBooks.ts"
 import { addDelivery, makeEvent, noticeExpiring, settingsOf } from "./events.ts"
-import { MemoryStore, type StoredDelivery, type StoredEndpoint } from "./MemoryStore.ts"
+import { MemoryStore, type StoredDelivery } from "./MemoryStore.ts"
 
 type Store = MemoryStore["Service"]
 
@@ -27,16 +27,11 @@ const toDelivery = ({ dueAt, endpointId: _, isTaken: __, ...rest }: StoredDelive
   nextAttemptAt: rest.status === "pending" ? Math.max(dueAt, rest.createdAt) : undefined
 })
 
-const find = ({ events }: Store, accountId: string, id: string): StoredEndpoint | undefined => {
-  const stored = events.endpoints.get(id)
-  return stored?.endpoint.accountId === accountId ? stored : undefined
-}
-
 /** The endpoint of the account, or `not_found`. */
-const found = (store: Store, accountId: string, id: string) =>
+const requireEndpoint = ({ events }: Store, accountId: string, id: string) =>
   Effect.suspend(() => {
-    const stored = find(store, accountId, id)
-    return stored === undefined ? Effect.fail(noSuchEndpoint) : Effect.succeed(stored)
+    const stored = events.endpoints.get(id)
+    return stored?.endpoint.accountId === accountId ? Effect.succeed(stored) : Effect.fail(noSuchEndpoint)
   })
 
 const ownEndpoints = ({ events }: Store, accountId: string): ReadonlyArray<Endpoint> =>
@@ -66,7 +61,7 @@ const changeEndpoint = Effect.fnUntraced(function* (
   id: string,
   { disabled, types, url }: EndpointChange
 ) {
-  const stored = yield* found(store, accountId, id)
+  const stored = yield* requireEndpoint(store, accountId, id)
   const now = yield* Clock.currentTimeMillis
   const before = stored.endpoint
   stored.endpoint = { ...before, url: url ?? before.url, types: types ?? before.types }
@@ -85,7 +80,7 @@ const changeEndpoint = Effect.fnUntraced(function* (
 })
 
 const addTest = Effect.fnUntraced(function* (store: Store, accountId: string, id: string) {
-  const { endpoint } = yield* found(store, accountId, id)
+  const { endpoint } = yield* requireEndpoint(store, accountId, id)
   if (endpoint.disabledAt !== undefined) return yield* endpointDisabled
   const now = yield* Clock.currentTimeMillis
   return toDelivery(addDelivery(store, makeEvent(store, accountId, "webhook.test", { webhook_id: id }, now), id, now))
@@ -97,7 +92,7 @@ const deliveries = Effect.fnUntraced(function* (
   id: string,
   { after, limit }: { readonly after: string | undefined; readonly limit: number }
 ) {
-  yield* found(store, accountId, id)
+  yield* requireEndpoint(store, accountId, id)
   const all = store.events.deliveries.filter(({ endpointId }) => endpointId === id).reverse()
   const start = after === undefined ? 0 : all.findIndex((it) => it.id === after) + 1
   const page = after !== undefined && start === 0 ? [] : all.slice(start, start + limit)
@@ -105,7 +100,7 @@ const deliveries = Effect.fnUntraced(function* (
 })
 
 const redeliver = Effect.fnUntraced(function* (store: Store, accountId: string, id: string, deliveryId: string) {
-  const { endpoint } = yield* found(store, accountId, id)
+  const { endpoint } = yield* requireEndpoint(store, accountId, id)
   const known = store.events.deliveries.find((it) => it.id === deliveryId && it.endpointId === id)
   if (known === undefined) return yield* noSuchDelivery
   if (endpoint.disabledAt !== undefined) return yield* endpointDisabled
@@ -231,12 +226,12 @@ export const layer: Layer.Layer<EventBooks, never, MemoryStore> = Layer.effect(
       addEndpoint: (accountId, endpoint) => addEndpoint(store, accountId, endpoint),
       changeEndpoint: (accountId, id, change) => changeEndpoint(store, accountId, id, change),
       removeEndpoint: (accountId, id) =>
-        Effect.map(found(store, accountId, id), () => {
+        Effect.map(requireEndpoint(store, accountId, id), () => {
           store.events.endpoints.delete(id)
           store.events.deliveries = store.events.deliveries.filter(({ endpointId }) => endpointId !== id)
         }),
       replaceSecret: Effect.fnUntraced(function* (accountId, id, secret, graceMs) {
-        const stored = yield* found(store, accountId, id)
+        const stored = yield* requireEndpoint(store, accountId, id)
         stored.old = { secret: stored.secret, until: (yield* Clock.currentTimeMillis) + graceMs }
         stored.secret = secret
         return stored.endpoint

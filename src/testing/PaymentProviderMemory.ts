@@ -27,7 +27,7 @@ interface Checkout {
 }
 
 /**
- * What the provider has, as levers for tests. Each change leaves deliveries in `outbox`: the test decides which of them
+ * The provider's objects, as levers for tests. Each change leaves deliveries in `outbox`: the test decides which of them
  * arrive, when, and how often.
  */
 export interface ProviderState {

@@ -1,6 +1,9 @@
 import { assert, describe, it } from "@effect/vitest"
 import fc from "fast-check"
-import { clientNetwork, networkOf } from "../../src/domain/ClientAddress.ts"
+import { clientNetwork } from "../../src/domain/ClientAddress.ts"
+
+/** The network of a client that is connected without a proxy. */
+const networkOf = (address: string) => clientNetwork(address, undefined, 0)
 
 const octet = fc.integer({ min: 0, max: 255 })
 const ipv4 = fc.tuple(octet, octet, octet, octet).map((octets) => octets.join("."))

@@ -3,7 +3,6 @@ import * as fc from "fast-check"
 import {
   billingCycle,
   calendarMonth,
-  normalizeEmail,
   type Period,
   periodAt,
   plans,
@@ -224,26 +223,5 @@ describe("the period of an account", () => {
 
   it("is a billing cycle for a subscription begun at Unix time 0", () => {
     assert.deepStrictEqual(periodAt("starter", 0, 1), billingCycle(0, 1))
-  })
-})
-
-describe("R32: the email address a trial belongs to", () => {
-  it("is trimmed and lower-cased", () => {
-    assert.strictEqual(normalizeEmail("  Ada@Example.COM\n"), "ada@example.com")
-    assert.strictEqual(normalizeEmail("ada@example.com"), "ada@example.com")
-  })
-
-  it("keeps what tells two mailboxes apart", () => {
-    assert.notStrictEqual(normalizeEmail("a.da+x@example.com"), normalizeEmail("ada@example.com"))
-  })
-
-  it("normalising is idempotent, and the same for either case and any margin", () => {
-    fc.assert(
-      fc.property(fc.emailAddress(), fc.constantFrom("", " ", "\t\n"), (email, margin) => {
-        const once = normalizeEmail(email)
-        assert.strictEqual(normalizeEmail(once), once)
-        assert.strictEqual(normalizeEmail(margin + email.toUpperCase() + margin), once)
-      })
-    )
   })
 })

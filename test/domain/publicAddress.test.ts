@@ -1,6 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as fc from "fast-check"
-import { addressFault, hostOf, isAddress, isPublicAddress } from "../../src/domain/publicAddress.ts"
+import { hostOf } from "../../src/domain/Network.ts"
+import { addressFault, isAddress, isPublicAddress } from "../../src/domain/publicAddress.ts"
 
 const v4Of = (value: number): string => [24, 16, 8, 0].map((shift) => (value >>> shift) & 255).join(".")
 

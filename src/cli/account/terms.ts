@@ -1,6 +1,7 @@
 import { Effect, Option } from "effect"
 import { Command, Flag } from "effect/cli"
-import { normalizeEmail, type Plan, plans } from "../../domain/Plan.ts"
+import { normalizeEmail } from "../../domain/emailAddress.ts"
+import { type Plan, plans } from "../../domain/Plan.ts"
 import { Accounts, maxConcurrency } from "../../services/Accounts.ts"
 import { People } from "../../services/People.ts"
 import { audited } from "../audited.ts"

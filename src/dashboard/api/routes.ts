@@ -28,13 +28,6 @@ type Wire<S extends { readonly Encoded: unknown }> = S["Encoded"]
 /** Undefined parameters are left out of the address. */
 export type Query = Readonly<Record<string, string | number | undefined>>
 
-interface Route {
-  readonly answer: unknown
-  readonly params?: Readonly<Record<string, string>>
-  readonly query?: Query
-  readonly body?: object
-}
-
 interface Returns<Answer> {
   readonly answer: Answer
 }
@@ -119,6 +112,3 @@ export type Answer<R extends RouteName> = Routes[R]["answer"]
 
 /** The inputs of a route: `params`, `query` and `body`, as far as it has them. */
 export type Input<R extends RouteName> = Omit<Routes[R], "answer"> & { readonly signal?: AbortSignal }
-
-/** Holds every entry of the table to the form of a route. */
-export type Checked = { readonly [R in RouteName]: Routes[R] extends Route ? true : never }

@@ -3,6 +3,7 @@ import { useEffect, useId, useRef, useState } from "preact/hooks"
 import { Button } from "./Button.tsx"
 import { Field } from "./Field.tsx"
 import { Icon } from "./Icon.tsx"
+import { Notice } from "./Notice.tsx"
 
 export interface DialogProps {
   readonly title: string
@@ -83,11 +84,7 @@ export const ConfirmDialog = (props: ConfirmDialogProps) => {
             input={{ autocomplete: "off", spellcheck: false, required: true }}
           />
         )}
-        {error && (
-          <p class="notice" role="alert">
-            {error}
-          </p>
-        )}
+        {error && <Notice text={error} />}
         <div class="actions">
           <Button onClick={onClose}>Cancel</Button>
           <Button kind="danger" type="submit" busy={busy} disabled={!isConfirmed}>

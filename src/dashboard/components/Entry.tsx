@@ -3,7 +3,8 @@ import { type IdentityProvider, identityProviders } from "../facts.ts"
 import { home, ownPlace, place } from "../router.ts"
 import { useForm } from "../useForm.ts"
 import { Button } from "./Button.tsx"
-import { PageHeader } from "./PageHeader.tsx"
+import { Field } from "./Field.tsx"
+import { Notice } from "./Notice.tsx"
 
 /** Parts of the pages for somebody who is not signed in. */
 
@@ -16,14 +17,14 @@ export const otherEntry = (name: "sign-in" | "sign-up" | "forgot-password"): str
   return `${home}/${name}${next === null ? "" : `?${new URLSearchParams({ next })}`}`
 }
 
-export const EntryHeading = ({ lead, title }: { readonly title: string; readonly lead?: string }) => (
-  <PageHeader title={title} lead={lead} />
-)
-
-export const Notice = ({ text }: { readonly text: string }) => (
-  <p class="notice" role="alert">
-    {text}
-  </p>
+export const EmailField = ({ error }: { readonly error?: string | undefined }) => (
+  <Field
+    label="Email"
+    name="email"
+    type="email"
+    error={error}
+    input={{ autocomplete: "username", required: true, maxLength: 320 }}
+  />
 )
 
 const providerNames: Readonly<Record<IdentityProvider, string>> = { google: "Google", github: "GitHub" }

@@ -5,6 +5,7 @@ import { useForm } from "../useForm.ts"
 import { Button } from "./Button.tsx"
 import { EventChoice } from "./EventChoice.tsx"
 import { Field } from "./Field.tsx"
+import { Notice } from "./Notice.tsx"
 import { announce } from "./Toast.tsx"
 
 /** Whole numbers in a text, however they are separated. */
@@ -14,7 +15,7 @@ const numbersIn = (text: string): ReadonlyArray<number> =>
     .filter((part) => part !== "")
     .map(Number)
 
-/** When credits count as low, and which events come by email. */
+/** The thresholds below which credits count as low, and the events that come by email. */
 export const EventSettingsForm = (settings: Answer<"GET /v1/webhooks/settings">) => {
   const { busy, error, run } = useForm()
   const [emailEvents, setEmailEvents] = useState(settings.email_events)
@@ -40,11 +41,7 @@ export const EventSettingsForm = (settings: Answer<"GET /v1/webhooks/settings">)
         save()
       }}
     >
-      {error && Object.keys(issues).length === 0 && (
-        <p class="notice" role="alert">
-          {error.message}
-        </p>
-      )}
+      {error && Object.keys(issues).length === 0 && <Notice text={error.message} />}
       <Field
         label="Percents of the quota"
         name="low_percents"

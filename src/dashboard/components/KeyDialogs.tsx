@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from "preact/hooks"
+import { useEffect, useState } from "preact/hooks"
 import { type ApiError, call, explain } from "../api/client.ts"
 import type { Answer } from "../api/routes.ts"
 import { changeOf, readText, textOf } from "../bounds.ts"
@@ -6,9 +6,10 @@ import { fieldsOf, useForm } from "../useForm.ts"
 import { BoundsFields } from "./BoundsFields.tsx"
 import { Button } from "./Button.tsx"
 import { CodeBlock } from "./CodeBlock.tsx"
-import { CopyButton } from "./CopyButton.tsx"
 import { ConfirmDialog, Dialog } from "./Dialog.tsx"
-import { Field, FieldFrame, SelectField } from "./Field.tsx"
+import { Field, SelectField } from "./Field.tsx"
+import { Notice } from "./Notice.tsx"
+import { SecretOnce } from "./SecretOnce.tsx"
 
 /** The dialogs in which a key is made, bound, replaced and ended. */
 
@@ -36,37 +37,21 @@ const alreadyRevoked = "This key is revoked already, perhaps in another tab."
 
 const wordsOf = (error: ApiError): string => (error.code === "not_found" ? alreadyRevoked : error.message)
 
-/** A secret, which nothing shows again. It leaves the memory of the page with the dialog. */
-const SecretOnce = ({ onClose, secret }: { readonly secret: string; readonly onClose: () => void }) => {
-  const input = useRef<HTMLInputElement>(null)
-  useEffect(() => input.current?.select(), [])
-  return (
-    <div class="stack">
-      <p>
-        <strong>Copy the secret now.</strong> Quarry keeps only its digest, so that nobody can show it again.
-      </p>
-      <FieldFrame label="Secret">
-        {({ id }) => (
-          <div class="secret">
-            <input ref={input} id={id} value={secret} readOnly spellcheck={false} autocomplete="off" />
-            <CopyButton isLabelled text={secret} what="the secret" />
-          </div>
-        )}
-      </FieldFrame>
-      <CodeBlock title=".env" what="the line for .env" text={`QUARRY_API_KEY=${secret}`} />
-      <CodeBlock
-        title="Try it in a shell"
-        what="the command"
-        text={`curl -H 'Authorization: Bearer ${secret}' \\\n  '${location.origin}/v1/query?query=http+caching'`}
-      />
-      <div class="actions">
-        <Button kind="primary" onClick={onClose}>
-          I have saved it
-        </Button>
-      </div>
-    </div>
-  )
-}
+/** The secret of a key, with the lines that most people need next. */
+const KeySecret = ({ onClose, secret }: { readonly secret: string; readonly onClose: () => void }) => (
+  <SecretOnce
+    secret={secret}
+    reason="Quarry keeps only its digest, so that nobody can show it again."
+    onClose={onClose}
+  >
+    <CodeBlock title=".env" what="the line for .env" text={`QUARRY_API_KEY=${secret}`} />
+    <CodeBlock
+      title="Try it in a shell"
+      what="the command"
+      text={`curl -H 'Authorization: Bearer ${secret}' \\\n  '${location.origin}/v1/query?query=http+caching'`}
+    />
+  </SecretOnce>
+)
 
 const Kinds = () => (
   <fieldset class="kinds">
@@ -119,14 +104,10 @@ export const CreateKeyDialog = ({ onChange, onClose }: KeyDialogProps) => {
       isSticky={issued !== undefined}
     >
       {issued ? (
-        <SecretOnce secret={issued.secret} onClose={onClose} />
+        <KeySecret secret={issued.secret} onClose={onClose} />
       ) : (
         <form onSubmit={create}>
-          {error && nameIssue === undefined && !hasBoundsIssue(error) && (
-            <p class="notice" role="alert">
-              {explain(error)}
-            </p>
-          )}
+          {error && nameIssue === undefined && !hasBoundsIssue(error) && <Notice text={explain(error)} />}
           <Field
             label="Name"
             name="name"
@@ -171,11 +152,7 @@ export const BindKeyDialog = ({ onChange, onClose, onGone, subject }: OneKeyDial
     <Dialog title={`Bounds of ${name}`} onClose={onClose}>
       <form onSubmit={bind}>
         <p class="soft">What you leave empty does not bind. A change counts everywhere within 10 seconds.</p>
-        {error && !hasBoundsIssue(error) && (
-          <p class="notice" role="alert">
-            {wordsOf(error)}
-          </p>
-        )}
+        {error && !hasBoundsIssue(error) && <Notice text={wordsOf(error)} />}
         <BoundsFields initial={initial} issues={error?.issues ?? {}} />
         <div class="actions">
           <Button onClick={onClose}>Cancel</Button>
@@ -215,7 +192,7 @@ export const RotateKeyDialog = ({ onChange, onClose, onGone, subject: { hint, id
       isSticky={issued !== undefined}
     >
       {issued ? (
-        <SecretOnce secret={issued.secret} onClose={onClose} />
+        <KeySecret secret={issued.secret} onClose={onClose} />
       ) : (
         <div class="stack">
           <div class="prose">
@@ -226,11 +203,7 @@ export const RotateKeyDialog = ({ onChange, onClose, onGone, subject: { hint, id
             </p>
           </div>
           <SelectField label="The old secret works" name="grace" value={grace} options={graces} onChange={setGrace} />
-          {error && (
-            <p class="notice" role="alert">
-              {wordsOf(error)}
-            </p>
-          )}
+          {error && <Notice text={wordsOf(error)} />}
           <div class="actions">
             <Button onClick={onClose}>Cancel</Button>
             <Button kind="danger" busy={busy} onClick={rotate}>

@@ -7,6 +7,7 @@ import { useForm } from "../useForm.ts"
 import { Badge } from "./Badge.tsx"
 import { Button } from "./Button.tsx"
 import { CodeBlock } from "./CodeBlock.tsx"
+import { Notice } from "./Notice.tsx"
 import { EmptyState, Loaded } from "./States.tsx"
 import { Table } from "./Table.tsx"
 import { announce } from "./Toast.tsx"
@@ -83,11 +84,7 @@ export const WebhookDeliveries = ({ id, url }: Webhook) => {
       <p class="soft">
         <bdi>{url}</bdi>
       </p>
-      {error && (
-        <p class="notice" role="alert">
-          {error.message}
-        </p>
-      )}
+      {error && <Notice text={error.message} />}
       <Loaded resource={page} height={200}>
         {({ deliveries, next_cursor: next }) =>
           deliveries.length === 0 ? (

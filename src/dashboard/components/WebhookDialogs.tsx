@@ -4,10 +4,11 @@ import { call, explain } from "../api/client.ts"
 import type { Answer } from "../api/routes.ts"
 import { useForm } from "../useForm.ts"
 import { Button } from "./Button.tsx"
-import { CopyButton } from "./CopyButton.tsx"
 import { ConfirmDialog, Dialog } from "./Dialog.tsx"
 import { EventChoice } from "./EventChoice.tsx"
-import { Field, FieldFrame } from "./Field.tsx"
+import { Field } from "./Field.tsx"
+import { Notice } from "./Notice.tsx"
+import { SecretOnce } from "./SecretOnce.tsx"
 
 /** The dialogs in which a webhook is made, changed, given another secret and deleted. */
 
@@ -23,27 +24,12 @@ export interface OneWebhookDialogProps extends WebhookDialogProps {
   readonly subject: Webhook
 }
 
-/** A secret, which nothing shows again. */
-const SecretOnce = ({ onClose, secret }: { readonly secret: string; readonly onClose: () => void }) => (
-  <div class="stack">
-    <p>
-      <strong>Copy the secret now.</strong> Your receiver verifies with it that an event is from here. It is not shown
-      again.
-    </p>
-    <FieldFrame label="Secret">
-      {({ id }) => (
-        <div class="secret">
-          <input id={id} value={secret} readOnly spellcheck={false} autocomplete="off" />
-          <CopyButton isLabelled text={secret} what="the secret" />
-        </div>
-      )}
-    </FieldFrame>
-    <div class="actions">
-      <Button kind="primary" onClick={onClose}>
-        I have saved it
-      </Button>
-    </div>
-  </div>
+const WebhookSecret = ({ onClose, secret }: { readonly secret: string; readonly onClose: () => void }) => (
+  <SecretOnce
+    secret={secret}
+    reason="Your receiver verifies with it that an event is from here. It is not shown again."
+    onClose={onClose}
+  />
 )
 
 interface FormProps {
@@ -66,11 +52,7 @@ const WebhookForm = ({ action, before, form, onClose, onSubmit }: FormProps) => 
         onSubmit(url, events)
       }}
     >
-      {error && urlIssue === undefined && (
-        <p class="notice" role="alert">
-          {explain(error)}
-        </p>
-      )}
+      {error && urlIssue === undefined && <Notice text={explain(error)} />}
       <Field
         label="Address"
         name="url"
@@ -109,7 +91,7 @@ export const CreateWebhookDialog = ({ onChange, onClose }: WebhookDialogProps) =
       isSticky={secret !== undefined}
     >
       {secret ? (
-        <SecretOnce secret={secret} onClose={onClose} />
+        <WebhookSecret secret={secret} onClose={onClose} />
       ) : (
         <WebhookForm
           before={{ url: "", events: [] }}
@@ -158,7 +140,7 @@ export const RotateWebhookDialog = ({ onChange, onClose, subject: { id, url } }:
   if (secret !== undefined) {
     return (
       <Dialog title="New secret of the webhook" onClose={onClose} isSticky>
-        <SecretOnce secret={secret} onClose={onClose} />
+        <WebhookSecret secret={secret} onClose={onClose} />
       </Dialog>
     )
   }

@@ -6,6 +6,7 @@ import { Button } from "../components/Button.tsx"
 import { Card } from "../components/Card.tsx"
 import { ConfirmDialog } from "../components/Dialog.tsx"
 import { Field } from "../components/Field.tsx"
+import { Notice } from "../components/Notice.tsx"
 import { PageHeader } from "../components/PageHeader.tsx"
 import { Loaded } from "../components/States.tsx"
 import { Table } from "../components/Table.tsx"
@@ -150,11 +151,7 @@ const PasswordCard = () => {
           error={newPassword && `It ${newPassword}.`}
           input={{ autocomplete: "new-password", required: true, minLength: 8, maxLength: 128 }}
         />
-        {error && currentPassword === undefined && newPassword === undefined && (
-          <p class="notice" role="alert">
-            {error.message}
-          </p>
-        )}
+        {error && currentPassword === undefined && newPassword === undefined && <Notice text={error.message} />}
         <div class="actions">
           <Button type="submit" busy={busy}>
             Change password

@@ -14,7 +14,7 @@ import { lastOf, useRoute } from "../resource.ts"
 import { place, setQuery } from "../router.ts"
 import { loadSession } from "../session.ts"
 
-/** What the account pays for. Money moves on the pages of the payment provider alone. */
+/** The plan and packs of the account. Money moves on the pages of the payment provider alone. */
 
 const Closed = ({ billing }: { readonly billing: Billing }) => (
   <p class="notice info">
@@ -25,7 +25,7 @@ const Closed = ({ billing }: { readonly billing: Billing }) => (
   </p>
 )
 
-/** Where the person comes from: the address names the checkout, and this tab remembers the errand. */
+/** The page that the person comes from: the address names the checkout, and this tab remembers the errand. */
 const readReturn = () => ({ checkoutId: place.peek().query.get("checkout_id"), errand: recall() })
 
 export const BillingPage = () => {

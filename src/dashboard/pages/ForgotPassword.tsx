@@ -1,8 +1,9 @@
 import { useState } from "preact/hooks"
 import { call } from "../api/client.ts"
 import { Button } from "../components/Button.tsx"
-import { EntryHeading, Notice, nextOf, otherEntry } from "../components/Entry.tsx"
-import { Field } from "../components/Field.tsx"
+import { EmailField, nextOf, otherEntry } from "../components/Entry.tsx"
+import { Notice } from "../components/Notice.tsx"
+import { PageHeader } from "../components/PageHeader.tsx"
 import { deliversEmails } from "../facts.ts"
 import { fieldsOf, useForm } from "../useForm.ts"
 
@@ -10,12 +11,12 @@ import { fieldsOf, useForm } from "../useForm.ts"
 const LinkSent = () =>
   deliversEmails ? (
     <>
-      <EntryHeading title="Read your mail" />
+      <PageHeader title="Read your mail" />
       <p class="lead">If Quarry knows this address, it has sent you a link. It is good for an hour.</p>
     </>
   ) : (
     <>
-      <EntryHeading title="Ask the operator for the link" />
+      <PageHeader title="Ask the operator for the link" />
       <p class="lead">
         This deployment sends no emails. If it knows this address, its operator finds a link in the log, good for an
         hour.
@@ -38,15 +39,10 @@ export const ForgotPasswordPage = () => {
   }
   return (
     <>
-      <EntryHeading title="Forgot your password?" lead="We send you a link with which you choose a new one." />
+      <PageHeader title="Forgot your password?" lead="We send you a link with which you choose a new one." />
       {error && <Notice text={error.message} />}
       <form onSubmit={submit}>
-        <Field
-          label="Email"
-          name="email"
-          type="email"
-          input={{ autocomplete: "username", required: true, maxLength: 320 }}
-        />
+        <EmailField />
         <Button kind="primary" type="submit" busy={busy}>
           Send the link
         </Button>

@@ -1,7 +1,9 @@
 import { call } from "../api/client.ts"
 import { Button } from "../components/Button.tsx"
-import { EntryHeading, Notice, otherEntry, ProviderButtons } from "../components/Entry.tsx"
+import { EmailField, otherEntry, ProviderButtons } from "../components/Entry.tsx"
 import { Field } from "../components/Field.tsx"
+import { Notice } from "../components/Notice.tsx"
+import { PageHeader } from "../components/PageHeader.tsx"
 import { enter } from "../session.ts"
 import { fieldsOf, useForm } from "../useForm.ts"
 
@@ -19,16 +21,11 @@ export const SignInPage = () => {
   }
   return (
     <>
-      <EntryHeading title="Sign in" lead="to your Quarry account" />
+      <PageHeader title="Sign in" lead="to your Quarry account" />
       {error && <Notice text={error.code === "unauthorized" ? wordsOf(error.message) : error.message} />}
       <ProviderButtons />
       <form onSubmit={submit}>
-        <Field
-          label="Email"
-          name="email"
-          type="email"
-          input={{ autocomplete: "username", required: true, maxLength: 320 }}
-        />
+        <EmailField />
         <Field
           label="Password"
           name="password"

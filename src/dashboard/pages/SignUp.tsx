@@ -1,15 +1,17 @@
 import { useState } from "preact/hooks"
 import { call } from "../api/client.ts"
 import { Button } from "../components/Button.tsx"
-import { EntryHeading, Notice, nextOf, otherEntry, ProviderButtons } from "../components/Entry.tsx"
+import { EmailField, nextOf, otherEntry, ProviderButtons } from "../components/Entry.tsx"
 import { Field } from "../components/Field.tsx"
+import { Notice } from "../components/Notice.tsx"
+import { PageHeader } from "../components/PageHeader.tsx"
 import { enter } from "../session.ts"
 import { fieldsOf, useForm } from "../useForm.ts"
 
 /** A sign-up with a known address looks the same, so that nobody learns which addresses are known. */
 const ConfirmationSent = () => (
   <>
-    <EntryHeading title="Read your mail" />
+    <PageHeader title="Read your mail" />
     <p class="lead">We have sent you a link. It confirms your address, and brings you back to sign in.</p>
   </>
 )
@@ -31,19 +33,13 @@ export const SignUpPage = () => {
   const { email, password, ...others } = error?.issues ?? {}
   return (
     <>
-      <EntryHeading title="Create an account" lead="It starts with free searches, and needs no card." />
+      <PageHeader title="Create an account" lead="It starts with free searches, and needs no card." />
       {error && email === undefined && password === undefined && (
         <Notice text={Object.values(others).length > 0 ? Object.values(others).join(". ") : error.message} />
       )}
       <ProviderButtons />
       <form onSubmit={submit}>
-        <Field
-          label="Email"
-          name="email"
-          type="email"
-          error={email && `The address ${email}.`}
-          input={{ autocomplete: "username", required: true, maxLength: 320 }}
-        />
+        <EmailField error={email && `The address ${email}.`} />
         <Field
           label="Password"
           name="password"

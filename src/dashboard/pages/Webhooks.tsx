@@ -4,6 +4,7 @@ import { Badge } from "../components/Badge.tsx"
 import { Button } from "../components/Button.tsx"
 import { Card } from "../components/Card.tsx"
 import { EventSettingsForm } from "../components/EventSettingsForm.tsx"
+import { Notice } from "../components/Notice.tsx"
 import { PageHeader } from "../components/PageHeader.tsx"
 import { EmptyState, Loaded } from "../components/States.tsx"
 import { Table } from "../components/Table.tsx"
@@ -22,7 +23,7 @@ import { lastOf, useRoute } from "../resource.ts"
 import { place, setQuery } from "../router.ts"
 import { useForm } from "../useForm.ts"
 
-/** Where events of the account go, and what became of them. The webhook whose log is open is in the address. */
+/** The receivers of the account's events, and what became of each delivery. The webhook whose log is open is in the address. */
 
 const dialogs = { change: ChangeWebhookDialog, rotate: RotateWebhookDialog, delete: DeleteWebhookDialog }
 
@@ -81,11 +82,7 @@ const List = ({ onAction, onChange, onOpen, webhooks }: ListProps) => {
   }
   return (
     <>
-      {error && (
-        <p class="notice" role="alert">
-          {error.message}
-        </p>
-      )}
+      {error && <Notice text={error.message} />}
       <Table
         caption="Webhooks"
         isCaptionHidden

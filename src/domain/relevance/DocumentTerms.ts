@@ -1,19 +1,7 @@
 import { nameOf, termsOf, together, type Word, wordsOf } from "./terms.ts"
 
-/**
- * The terms of a document as one text, from which the database makes its index and the ranking counts. It has a line for
- * each field, and in the first line terms that stand for more than a word:
- *
- * - `^name` the title or a part of it, `/name` the last part of the address: a search for exactly this finds the document,
- * - `=term` a term of the title,
- * - `~term` a term of a short title,
- * - `term` two neighbours of the title written together,
- * - `%n` the sample that the document belongs to.
- *
- * Terms have spaces on both sides, so that a phrase is found as a piece of the text. They are letters, digits, `.`, `+`
- * and `#`: none of the signs that mean something in Postgres's tsvector.
- */
-export interface Indexed {
+/** The texts of a document that are searched. */
+export interface DocumentTexts {
   readonly url: string
   readonly title: string
   readonly description: string
@@ -115,7 +103,20 @@ const neighbours = (words: ReadonlyArray<Word>): ReadonlyArray<string> =>
 
 const line = (terms: Iterable<string>): string => ` ${[...terms].join(" ")} `
 
-export const documentTerms = ({ content, description, title, url }: Indexed): string => {
+/**
+ * The terms of a document as one text, from which the database makes its index and the ranking counts. It has a line for
+ * each field, and in the first line terms that stand for more than a word:
+ *
+ * - `^name` the title or a part of it, `/name` the last part of the address: a search for exactly this finds the document,
+ * - `=term` a term of the title,
+ * - `~term` a term of a short title,
+ * - `term` two neighbours of the title written together,
+ * - `%n` the sample that the document belongs to.
+ *
+ * Terms have spaces on both sides, so that a phrase is found as a piece of the text. They are letters, digits, `.`, `+`
+ * and `#`: none of the signs that mean something in Postgres's tsvector.
+ */
+export const documentTerms = ({ content, description, title, url }: DocumentTexts): string => {
   const address = addressParts(url)
   const titleWords = wordsOf(title, maxWords.title)
   const titleTerms = termsOf(titleWords)

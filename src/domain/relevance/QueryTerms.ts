@@ -57,15 +57,15 @@ const piecesOf = (query: string): ReadonlyArray<Piece> =>
   })
 
 /** A word of the query; `joined` is true where it stands for one of two things around an `or`. */
-interface Wanted {
+interface QueryWord {
   readonly word: Word
   readonly joined: boolean
   /** True for words in quotation marks, which are never left out. */
   readonly quoted: boolean
 }
 
-const wantedOf = (pieces: ReadonlyArray<Piece>): ReadonlyArray<Wanted> => {
-  const wanted: Array<Wanted> = []
+const queryWordsOf = (pieces: ReadonlyArray<Piece>): ReadonlyArray<QueryWord> => {
+  const wanted: Array<QueryWord> = []
   let joins = false
   for (const { kind, text } of pieces) {
     if (kind === "or") joins = wanted.length > 0
@@ -91,7 +91,7 @@ const meanings = (term: string, quoted: boolean): Array<Alternative> => {
 }
 
 /** A slot for each part of each word. Repeated words are one slot, and words around an `or` are alternatives of one. */
-const slotsOf = (wanted: ReadonlyArray<Wanted>) => {
+const slotsOf = (wanted: ReadonlyArray<QueryWord>) => {
   const hasContent = wanted.some(({ word }) => !isFiller(word))
   const slots: Array<{ alternatives: Array<Alternative>; required: boolean }> = []
   const slotOfTerm = new Map<string, number>()
@@ -138,7 +138,7 @@ const exclusionOf = (text: string): ReadonlyArray<string> => {
 
 export const readQuery = (query: string): QueryTerms => {
   const pieces = piecesOf(query)
-  const wanted = wantedOf(pieces)
+  const wanted = queryWordsOf(pieces)
   const words = wanted.map(({ word }) => word)
   const texts = (kind: Piece["kind"]) => pieces.filter((piece) => piece.kind === kind).map(({ text }) => text)
   const names = [nameOf(words), nameOf(words.filter((word) => !isFiller(word)))]

@@ -40,12 +40,12 @@ export const wordFigures = (
   }
 }
 
-/** Documents that are supposed besides: of three documents, two with a word do not make it a common word. */
-const supposed = 100
+/** Documents without the word that are added to the count: in an index of three, a word that two have is not common yet. */
+const addedDocuments = 100
 
 /** The worth of a term: the fewer documents have it, the more it says about those that do. */
 export const rarity = ({ documents }: WordFigures, count: number): number =>
-  Math.log(1 + Math.max(0, documents + supposed - count + 0.5) / (count + 0.5))
+  Math.log(1 + Math.max(0, documents + addedDocuments - count + 0.5) / (count + 0.5))
 
 /** The worth of a slot: that of the most common of the terms that may stand for it. */
 export const slotWorth = (figures: WordFigures, { alternatives }: Slot): number =>

@@ -87,7 +87,7 @@ const termClause = (figures: WordFigures, term: string, prefix = false): Clause 
 })
 
 /** A required slot of the query, anywhere in a document and in titles. */
-interface Wanted {
+interface RequiredSlot {
   readonly index: number
   /** The share of the required slots' rarity that it has. */
   readonly share: number
@@ -100,7 +100,7 @@ const clauseOf = (figures: WordFigures, { alternatives }: Slot, mark: "" | "=" |
   any(alternatives.map(({ prefix, term }) => termClause(figures, `${mark}${term}`, prefix)))
 
 /** The rarest required slots, in this order. */
-const wantedOf = ({ slots }: QueryTerms, figures: WordFigures): ReadonlyArray<Wanted> => {
+const requiredSlotsOf = ({ slots }: QueryTerms, figures: WordFigures): ReadonlyArray<RequiredSlot> => {
   const total = slots.reduce((sum, slot) => sum + (slot.required ? slotWorth(figures, slot) : 0), 0)
   return slots
     .flatMap((slot, index) => (slot.required ? [{ slot, index }] : []))
@@ -117,10 +117,10 @@ const wantedOf = ({ slots }: QueryTerms, figures: WordFigures): ReadonlyArray<Wa
 
 /** The slots, the rarest first, without words that are too common to look for. */
 const lookedFor = (
-  wanted: ReadonlyArray<Wanted>,
+  wanted: ReadonlyArray<RequiredSlot>,
   { documents }: WordFigures,
   always = alwaysLookedFor
-): ReadonlyArray<Wanted> => {
+): ReadonlyArray<RequiredSlot> => {
   const most = Math.max(maxReads.ofOneWord, documents * maxShare)
   return wanted.filter(({ anywhere }, index) => index < always || anywhere.reads <= most)
 }
@@ -128,7 +128,7 @@ const lookedFor = (
 /** Neighbours of the query that a document writes together: "web assembly" finds WebAssembly. */
 const joinedWays = (
   { pairs }: QueryTerms,
-  wanted: ReadonlyArray<Wanted>,
+  wanted: ReadonlyArray<RequiredSlot>,
   figures: WordFigures
 ): ReadonlyArray<Clause> =>
   pairs.flatMap(({ left, right, term }) => {
@@ -139,13 +139,13 @@ const joinedWays = (
   })
 
 /** True for several words of which one is in few documents. */
-const hasRareWord = (wanted: ReadonlyArray<Wanted>): boolean =>
+const hasRareWord = (wanted: ReadonlyArray<RequiredSlot>): boolean =>
   wanted.length > 1 && wanted.some(({ anywhere }) => anywhere.reads <= maxRareReads)
 
 /** The lookups that find documents with every required slot, or with all but very common words. */
 const completeLookups = (
   query: QueryTerms,
-  wanted: ReadonlyArray<Wanted>,
+  wanted: ReadonlyArray<RequiredSlot>,
   figures: WordFigures
 ): ReadonlyArray<Clause> => {
   const slots = lookedFor(wanted, figures)
@@ -173,20 +173,20 @@ const combinations = <A>(items: ReadonlyArray<A>, size: number): ReadonlyArray<R
  * The slots that are combined: a very common word is not, where there are others. It says little about a document, and
  * each combination with it would read many entries.
  */
-const combinedOf = (wanted: ReadonlyArray<Wanted>): ReadonlyArray<Wanted> => {
+const combinedOf = (wanted: ReadonlyArray<RequiredSlot>): ReadonlyArray<RequiredSlot> => {
   const few = wanted.slice(0, maxCombined)
   const rarer = few.filter(({ anywhere }) => anywhere.reads <= maxReads.ofSeveral)
   return rarer.length < minCombined ? few.slice(0, minCombined) : rarer
 }
 
 /** The lookups that leave required slots out, as long as what is left is enough of the query. */
-const partialLookups = (wanted: ReadonlyArray<Wanted>, requiredSlots: number): ReadonlyArray<Clause> => {
+const partialLookups = (wanted: ReadonlyArray<RequiredSlot>, requiredSlots: number): ReadonlyArray<Clause> => {
   const few = combinedOf(wanted)
   const least = minCoverage(requiredSlots)
-  const isEnough = (slots: ReadonlyArray<Wanted>) => slots.reduce((sum, { share }) => sum + share, 0) >= least
+  const isEnough = (slots: ReadonlyArray<RequiredSlot>) => slots.reduce((sum, { share }) => sum + share, 0) >= least
   const ways = (size: number, from = few) => (size < wanted.length ? combinations(from, size).filter(isEnough) : [])
-  const anywhere = (slots: ReadonlyArray<Wanted>) => all(slots.map((slot) => slot.anywhere))
-  const inTitle = (slots: ReadonlyArray<Wanted>) => all(slots.map((slot) => slot.inTitle))
+  const anywhere = (slots: ReadonlyArray<RequiredSlot>) => all(slots.map((slot) => slot.anywhere))
+  const inTitle = (slots: ReadonlyArray<RequiredSlot>) => all(slots.map((slot) => slot.inTitle))
   return [
     few.length > 3 ? ways(few.length - 1).map(anywhere) : [],
     few.length > 4 ? ways(3).map(anywhere) : [],
@@ -210,7 +210,7 @@ const sampled = ({ isNarrow, query, reads }: Clause): string => {
  * the rarest of the words that must be there bounds it.
  */
 export const lookupsOf = (query: QueryTerms, figures: WordFigures): ReadonlyArray<Lookup> => {
-  const wanted = wantedOf(query, figures)
+  const wanted = requiredSlotsOf(query, figures)
   const requiredSlots = query.slots.filter(({ required }) => required).length
   if (wanted.length === 0) return []
   const isWhole = lookedFor(wanted, figures).length === wanted.length

@@ -1,12 +1,12 @@
-/** A term of a query counts for these of its units. */
-export interface Hit {
+/** A unit of the query that a term of a document stands for. */
+export interface Match {
   readonly unit: number
   /** 1 for what the query says, less for what it may mean. */
   readonly weight: number
 }
 
 /** A term that is looked for in documents, or the beginning of terms. */
-export interface Sought extends Hit {
+export interface SoughtTerm extends Match {
   readonly term: string
   readonly prefix: boolean
 }
@@ -40,7 +40,7 @@ export interface Neighbours {
   readonly elsewhere: number
 }
 
-const none: ReadonlyArray<Hit> = []
+const none: ReadonlyArray<Match> = []
 const space = 32
 const newline = 10
 
@@ -54,14 +54,14 @@ const hashOf = (term: string): number => {
 
 interface Entry {
   readonly term: string
-  readonly hits: Array<Hit>
+  readonly matches: Array<Match>
 }
 
 /**
- * The hits of a term that is a piece of a text, by its hash. To make a string of each piece would cost more than all else
+ * The matches of a term that is a piece of a text, by its hash. To make a string of each piece would cost more than all else
  * that the ranking does.
  */
-const tableOf = (sought: ReadonlyArray<Sought>) => {
+const tableOf = (sought: ReadonlyArray<SoughtTerm>) => {
   const mask = 2 ** Math.ceil(Math.log2(4 * sought.length + 16)) - 1
   const buckets: Array<Array<Entry> | undefined> = new Array(mask + 1).fill(undefined)
   for (const { term, unit, weight } of sought) {
@@ -69,15 +69,15 @@ const tableOf = (sought: ReadonlyArray<Sought>) => {
     const bucket = buckets[index] ?? []
     buckets[index] = bucket
     const known = bucket.find((entry) => entry.term === term)
-    if (known === undefined) bucket.push({ term, hits: [{ unit, weight }] })
-    else known.hits.push({ unit, weight })
+    if (known === undefined) bucket.push({ term, matches: [{ unit, weight }] })
+    else known.matches.push({ unit, weight })
   }
   const prefixes = sought.filter(({ prefix }) => prefix)
-  return (text: string, start: number, end: number, hash: number): ReadonlyArray<Hit> => {
+  return (text: string, start: number, end: number, hash: number): ReadonlyArray<Match> => {
     const bucket = buckets[hash & mask]
     if (bucket !== undefined) {
-      for (const { hits, term } of bucket) {
-        if (term.length === end - start && text.startsWith(term, start)) return hits
+      for (const { matches, term } of bucket) {
+        if (term.length === end - start && text.startsWith(term, start)) return matches
       }
     }
     if (prefixes.length === 0) return none
@@ -90,14 +90,14 @@ const tableOf = (sought: ReadonlyArray<Sought>) => {
  * the next document is read: a search reads hundreds of them, all into the same memory.
  */
 export class OccurrenceCounter {
-  readonly #hitsOf: ReturnType<typeof tableOf>
+  readonly #matchesOf: ReturnType<typeof tableOf>
   readonly #neighbours: Neighbours
   readonly #found: Occurrences & { titleWords: number; matchedTitleWords: number }
   /** As `frequency`, in the field that is read and without the field's weight. */
   readonly #inField: Float64Array
 
-  constructor(sought: ReadonlyArray<Sought>, units: number, neighbours: Neighbours) {
-    this.#hitsOf = tableOf(sought)
+  constructor(sought: ReadonlyArray<SoughtTerm>, units: number, neighbours: Neighbours) {
+    this.#matchesOf = tableOf(sought)
     this.#neighbours = neighbours
     this.#inField = new Float64Array(units)
     this.#found = {
@@ -125,9 +125,9 @@ export class OccurrenceCounter {
       }
       if (at > start) {
         words++
-        const hits = this.#hitsOf(terms, start, at, hash)
-        if (hits.length > 0) this.#count(field, before, hits)
-        before = hits
+        const matches = this.#matchesOf(terms, start, at, hash)
+        if (matches.length > 0) this.#count(field, before, matches)
+        before = matches
       }
       start = at + 1
       hash = 0
@@ -148,9 +148,9 @@ export class OccurrenceCounter {
     this.#found.matchedTitleWords = 0
   }
 
-  #count(field: number, before: ReadonlyArray<Hit>, hits: ReadonlyArray<Hit>): void {
+  #count(field: number, before: ReadonlyArray<Match>, matches: ReadonlyArray<Match>): void {
     let isNew = false
-    for (const { unit, weight } of hits) {
+    for (const { unit, weight } of matches) {
       const times = this.#inField[unit] ?? 0
       // A word counts once in a title.
       if (field === title && times > 0) continue
@@ -159,16 +159,16 @@ export class OccurrenceCounter {
       if (field === description) this.#found.inDescription[unit] = 1
     }
     if (field === title && isNew) this.#found.matchedTitleWords++
-    if (before.length > 0) this.#countNear(field, before, hits)
+    if (before.length > 0) this.#countNear(field, before, matches)
   }
 
-  #countNear(field: number, before: ReadonlyArray<Hit>, hits: ReadonlyArray<Hit>): void {
+  #countNear(field: number, before: ReadonlyArray<Match>, matches: ReadonlyArray<Match>): void {
     const { elsewhere, inTitle, pairs } = this.#neighbours
     const { nearness } = this.#found
     const near = field === title ? inTitle : elsewhere
     for (const [position, { left, right }] of pairs.entries()) {
       if ((nearness[position] ?? 0) >= near || !before.some(({ unit }) => unit === left)) continue
-      if (hits.some(({ unit }) => unit === right)) nearness[position] = near
+      if (matches.some(({ unit }) => unit === right)) nearness[position] = near
     }
   }
 

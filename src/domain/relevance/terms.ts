@@ -1,7 +1,7 @@
 import { stemmer } from "stemmer"
 
 /**
- * How the built-in index reads text. Documents and queries are cut into the same terms, so that plurals, letter case,
+ * Cuts texts into the terms of the built-in index. Documents and queries get the same terms, so that plurals, letter case,
  * hyphens, camelCase and dotted names meet: `Promise.any` has the terms of "promise any", and `promiseany` besides.
  */
 

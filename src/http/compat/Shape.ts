@@ -23,11 +23,11 @@ export interface CompatRequest {
   /** Ignored where the target has no safe search. */
   readonly safe?: Safe | undefined
   /** Makes the body that the client reads. */
-  readonly answer: (found: Found) => unknown
+  readonly answer: (results: CompatResults) => unknown
 }
 
-/** The results of a search, for the answer in the client's form. */
-export interface Found {
+/** The results of a search, of which the body is made that the client reads. */
+export interface CompatResults {
   readonly id: string
   readonly requestId: string
   readonly query: string

@@ -3,11 +3,11 @@ import { decoder } from "../../domain/fields.ts"
 import { defaultNum } from "../../domain/SearchRequest.ts"
 import { readJson } from "../body.ts"
 import { type OpenWebUiAnswer, OpenWebUiRequest } from "./OpenWebUiGroup.ts"
-import type { Found, Shape } from "./Shape.ts"
+import type { CompatResults, Shape } from "./Shape.ts"
 
 const answerUpTo =
   (count: number) =>
-  ({ results }: Found): OpenWebUiAnswer =>
+  ({ results }: CompatResults): OpenWebUiAnswer =>
     results.slice(0, count).map(({ snippet, title, url }) => ({ link: url, title, snippet }))
 
 const decode = decoder(OpenWebUiRequest)

@@ -4,11 +4,11 @@ import { decoder } from "../../domain/fields.ts"
 import { defaultNum } from "../../domain/SearchRequest.ts"
 import { readJson } from "../body.ts"
 import { type PerplexityAnswer, PerplexityRequest } from "./PerplexityGroup.ts"
-import type { Found, Shape } from "./Shape.ts"
+import type { CompatResults, Shape } from "./Shape.ts"
 
 const answerUpTo =
   (count: number) =>
-  ({ id, results }: Found): PerplexityAnswer => ({
+  ({ id, results }: CompatResults): PerplexityAnswer => ({
     id,
     results: results
       .slice(0, count)

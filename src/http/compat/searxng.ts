@@ -7,7 +7,7 @@ import { safeLevels, type Target } from "../../domain/Target.ts"
 import { readForm } from "../body.ts"
 import { parseQuery } from "../query.ts"
 import { type SearxngAnswer, SearxngParameters } from "./SearxngGroup.ts"
-import type { Engines, Found, Shape } from "./Shape.ts"
+import type { CompatResults, Engines, Shape } from "./Shape.ts"
 
 /** SearXNG's words for no language in particular. */
 const anyLanguage: ReadonlySet<string> = new Set(["all", "auto"])
@@ -22,8 +22,8 @@ const placeOf = (language: string | undefined) => {
 }
 
 const targetOf = (names: string | undefined, engines: Engines): Target | undefined => {
-  const known = names?.split(",").map((name) => name.trim().toLowerCase()) ?? []
-  const name = known.find((it) => Object.hasOwn(engines, it))
+  const asked = names?.split(",").map((name) => name.trim().toLowerCase()) ?? []
+  const name = asked.find((it) => Object.hasOwn(engines, it))
   return name === undefined ? undefined : engines[name]
 }
 
@@ -49,7 +49,7 @@ const toRow = ({ position, snippet, title, url }: OrganicResult): SearxngAnswer[
   thumbnail: ""
 })
 
-const answer = ({ query, results }: Found): SearxngAnswer => ({
+const answer = ({ query, results }: CompatResults): SearxngAnswer => ({
   query,
   number_of_results: results.length,
   results: results.map(toRow),

@@ -6,7 +6,7 @@ import type { OrganicResult } from "../../domain/OrganicResult.ts"
 import { maxNum } from "../../domain/SearchRequest.ts"
 import { readJson } from "../body.ts"
 import type { CompatError } from "./errors.ts"
-import type { Found, Shape } from "./Shape.ts"
+import type { CompatResults, Shape } from "./Shape.ts"
 import { type TavilyAnswer, type TavilyError, TavilyRequest, tavilyStatuses } from "./TavilyGroup.ts"
 
 /** The number of results that Tavily answers where a client names none. */
@@ -29,7 +29,7 @@ const toRow = ({ position, snippet, title, url }: OrganicResult): TavilyAnswer["
 
 const answerTo =
   (request: TavilyRequest) =>
-  ({ durationMs, query, requestId, results }: Found): TavilyAnswer => ({
+  ({ durationMs, query, requestId, results }: CompatResults): TavilyAnswer => ({
     query,
     answer: null,
     images: [],

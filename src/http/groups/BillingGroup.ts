@@ -13,11 +13,9 @@ import {
   PlanUnchanged
 } from "../errors.ts"
 import { Authentication, RateLimiting } from "../Middleware.ts"
-import { Moment } from "../wire.ts"
+import { Moment, momentOrNull } from "../wire.ts"
 
 const cents = (description: string) => Schema.Int.annotate({ description: `${description}, in cents` })
-
-const moment = (description: string) => Schema.NullOr(Moment).annotate({ description })
 
 const Subscription = Schema.Struct({
   status: Schema.Literals(["active", "past_due"]).annotate({
@@ -30,9 +28,9 @@ const Subscription = Schema.Struct({
     description: "True when it was canceled and runs to the period's end"
   }),
   pending_plan: Schema.NullOr(SoldPlan).annotate({ description: "The plan that begins at pending_at; null for none" }),
-  pending_at: moment("Null where no change is pending"),
-  past_due_since: moment("Null where nothing is due"),
-  grace_until: moment("The end of the plan if the renewal is not paid by then; null where nothing is due")
+  pending_at: momentOrNull("Null where no change is pending"),
+  past_due_since: momentOrNull("Null where nothing is due"),
+  grace_until: momentOrNull("The end of the plan if the renewal is not paid by then; null where nothing is due")
 }).annotate({ identifier: "Subscription" })
 
 const PlanOffer = Schema.Struct({

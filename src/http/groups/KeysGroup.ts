@@ -7,7 +7,7 @@ import { Target } from "../../domain/Target.ts"
 import { accepting } from "../Callers.ts"
 import { InternalError, InvalidRequest, NotFound } from "../errors.ts"
 import { Authentication, RateLimiting } from "../Middleware.ts"
-import { Moment } from "../wire.ts"
+import { Moment, momentOrNull } from "../wire.ts"
 
 /** A budget, and what is spent of it. */
 const KeyBudget = Schema.Struct({
@@ -16,9 +16,7 @@ const KeyBudget = Schema.Struct({
   spent: Schema.Int.annotate({
     description: "Credits spent in the present period, those of searches in flight included"
   }),
-  resets_at: Schema.NullOr(Moment).annotate({
-    description: "The moment at which the next period begins; null for the life of the key"
-  })
+  resets_at: momentOrNull("The moment at which the next period begins; null for the life of the key")
 }).annotate({ identifier: "KeyBudget" })
 
 const fields = {
@@ -27,11 +25,11 @@ const fields = {
   type: KeyMode,
   hint: Schema.String.annotate({ description: "The secret's first characters and its last four" }),
   created_at: Moment,
-  last_used_at: Schema.NullOr(Moment).annotate({ description: "To the minute; null when it was never used" }),
-  revoked_at: Schema.NullOr(Moment).annotate({
-    description: "Null while the key is active. It lies ahead while the old secret of a rotated key has its grace"
-  }),
-  expires_at: Schema.NullOr(Moment).annotate({ description: "Null where the key does not expire" }),
+  last_used_at: momentOrNull("To the minute; null when it was never used"),
+  revoked_at: momentOrNull(
+    "Null while the key is active. It lies ahead while the old secret of a rotated key has its grace"
+  ),
+  expires_at: momentOrNull("Null where the key does not expire"),
   budget: Schema.NullOr(KeyBudget).annotate({ description: "Null where the account's credits alone count" }),
   targets: Schema.NullOr(Schema.Array(Target)).annotate({
     description: "The targets that the key may use; null for all"

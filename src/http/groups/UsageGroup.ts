@@ -7,7 +7,7 @@ import { Granularity, Grouping, UsageParameters } from "../../domain/Usage.ts"
 import { accepting } from "../Callers.ts"
 import { InternalError, InvalidRequest } from "../errors.ts"
 import { Authentication, RateLimiting, RequestDecoding } from "../Middleware.ts"
-import { Moment } from "../wire.ts"
+import { Moment, momentOrNull } from "../wire.ts"
 
 const Outcomes = Schema.Struct({
   ok: Schema.Int,
@@ -35,7 +35,7 @@ export const Usage = Schema.Struct({
   }),
   remaining: Schema.NullOr(Schema.Int).annotate({ description: "What is left of the quota" }),
   balance: Schema.Int.annotate({ description: "Pack credits left" }),
-  resets_at: Schema.NullOr(Moment).annotate({ description: "When the quota resets; null on the trial" }),
+  resets_at: momentOrNull("When the quota resets; null on the trial"),
   from: Moment,
   to: Moment,
   granularity: Granularity,

@@ -13,17 +13,15 @@ import {
 import { accepting } from "../Callers.ts"
 import { InternalError, InvalidRequest, NotFound } from "../errors.ts"
 import { Authentication, RateLimiting, RequestDecoding } from "../Middleware.ts"
-import { Moment } from "../wire.ts"
-
-const moment = (description: string) => Schema.NullOr(Moment).annotate({ description })
+import { Moment, momentOrNull } from "../wire.ts"
 
 const fields = {
   id: Schema.String.annotate({ description: "whk_ and 32 hex characters" }),
   url: Schema.String,
   events: Schema.Array(EventType).annotate({ description: "The types that it gets; empty for every type" }),
   created_at: Moment,
-  failing_since: moment("The first failure since the last success; null while it works"),
-  disabled_at: moment("Null while it gets events"),
+  failing_since: momentOrNull("The first failure since the last success; null while it works"),
+  disabled_at: momentOrNull("Null while it gets events"),
   disabled_reason: Schema.NullOr(Schema.Literals(["account", "failing", "gone"])).annotate({
     description: "account: by a person. failing: it failed for five days. gone: it answered 410"
   })
@@ -59,8 +57,8 @@ export const WebhookDelivery = Schema.Struct({
   status: Schema.Literals(deliveryStatuses).annotate({ description: "failed: no attempt follows" }),
   attempts: Schema.Int,
   created_at: Moment,
-  attempted_at: moment("The last attempt; null before the first"),
-  next_attempt_at: moment("Null where none follows"),
+  attempted_at: momentOrNull("The last attempt; null before the first"),
+  next_attempt_at: momentOrNull("Null where none follows"),
   http_status: Schema.NullOr(Schema.Int).annotate({ description: "Of the last answer; null where there was none" }),
   error: Schema.NullOr(Schema.String).annotate({ description: "Why the last attempt failed" }),
   duration_ms: Schema.NullOr(Schema.Int)

@@ -38,7 +38,7 @@ const accountFor = Effect.fnUntraced(function* (
   )
 })
 
-/** Which account a person gets. */
+/** The account that a person gets. */
 export const makeMembership = Effect.fnUntraced(function* ({ confirmedOnly }: Pick<Deps, "confirmedOnly">) {
   const sql = yield* SqlClient.SqlClient
   const deps: Deps = { sql, accounts: yield* Accounts, confirmedOnly }

@@ -267,35 +267,40 @@ const orders = (tools: Tools) => {
   }
 }
 
-const takenBack = ({ client, options }: Tools, now: Effect.Effect<number>) => ({
-  refundedSince: Effect.fn("PaymentProvider.refundedSince")(function* (since: number) {
-    const oldest = since - Duration.toMillis(refundAge)
-    const refunds = yield* client.list(
-      objects.PolarRefund,
-      { path: "/v1/refunds/", query: [newestFirst] },
-      { isPatient: true, goesOn: ({ created_at }) => DateTime.toEpochMillis(created_at) >= oldest }
-    )
-    return [...new Set(refunds.filter((it) => objects.modifiedAt(it) >= since).map(({ order_id }) => order_id))]
-  }),
-  voidOrders: Effect.gen(function* () {
-    const oldest = (yield* now) - Duration.toMillis(disputeAge)
-    const found = yield* client.list(
-      objects.PolarOrder,
-      { path: "/v1/orders/", query: [["status", "void"], newestFirst] },
-      { isPatient: true, goesOn: ({ created_at }) => DateTime.toEpochMillis(created_at) >= oldest }
-    )
-    return found.map((it) => objects.toOrder(options.products, it))
-  }).pipe(Effect.withSpan("PaymentProvider.voidOrders")),
-  disputes: Effect.gen(function* () {
-    const oldest = (yield* now) - Duration.toMillis(disputeAge)
-    const found = yield* client.list(
-      objects.PolarDispute,
-      { path: "/v1/disputes/", query: [newestFirst] },
-      { isPatient: true, goesOn: ({ created_at }) => DateTime.toEpochMillis(created_at) >= oldest }
-    )
-    return found.map(objects.toDispute)
-  }).pipe(Effect.withSpan("PaymentProvider.disputes"))
-})
+/** The objects of a list that were made since this moment, the newest first. */
+const madeSince = <A extends { readonly id: string; readonly created_at: DateTime.Utc }>(
+  { client }: Tools,
+  schema: Schema.Codec<A, unknown>,
+  path: string,
+  since: number,
+  filter: ReadonlyArray<readonly [string, string]> = []
+) =>
+  client.list(
+    schema,
+    { path, query: [...filter, newestFirst] },
+    { isPatient: true, goesOn: ({ created_at }) => DateTime.toEpochMillis(created_at) >= since }
+  )
+
+/** Payments that were given back, or whose buyers ask for them back. */
+const reversals = (tools: Tools, now: Effect.Effect<number>) => {
+  const oldestDispute = Effect.map(now, (at) => at - Duration.toMillis(disputeAge))
+  return {
+    refundedSince: Effect.fn("PaymentProvider.refundedSince")(function* (since: number) {
+      const oldest = since - Duration.toMillis(refundAge)
+      const refunds = yield* madeSince(tools, objects.PolarRefund, "/v1/refunds/", oldest)
+      return [...new Set(refunds.filter((it) => objects.modifiedAt(it) >= since).map(({ order_id }) => order_id))]
+    }),
+    voidOrders: Effect.gen(function* () {
+      const filter = [["status", "void"]] as const
+      const found = yield* madeSince(tools, objects.PolarOrder, "/v1/orders/", yield* oldestDispute, filter)
+      return found.map((it) => objects.toOrder(tools.options.products, it))
+    }).pipe(Effect.withSpan("PaymentProvider.voidOrders")),
+    disputes: Effect.gen(function* () {
+      const found = yield* madeSince(tools, objects.PolarDispute, "/v1/disputes/", yield* oldestDispute)
+      return found.map(objects.toDispute)
+    }).pipe(Effect.withSpan("PaymentProvider.disputes"))
+  }
+}
 
 /** Removes the customer by the id that we keep: one that was taken over has another external id (R42). */
 const removeCustomer = ({ client }: Tools) =>
@@ -324,7 +329,7 @@ export const layerNoDeps = (options: PolarOptions) =>
         ...checkouts(tools),
         ...subscriptions(tools),
         ...orders(tools),
-        ...takenBack(tools, storeTime(clock)),
+        ...reversals(tools, storeTime(clock)),
         removeCustomer: removeCustomer(tools),
         verify: (headers, body) => Effect.flatMap(storeTime(clock), (now) => verify(keys, headers, body, now)),
         check: check(client, options)

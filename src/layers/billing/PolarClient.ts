@@ -14,7 +14,7 @@ export const servers = {
   sandbox: "https://sandbox-api.polar.sh"
 } as const
 
-/** The version of Polar's API that the schemas of this room are written for. Polar answers 404 to one it does not know. */
+/** The version of Polar's API that the schemas of this folder are written for. Polar answers 404 to one it does not know. */
 const polarVersion = "2026-10"
 
 /** The time for one call. A person waits for it on the pages of billing. */
@@ -125,7 +125,7 @@ export const make = (http: HttpClient.HttpClient, baseUrl: string, accessToken: 
         duration: callTimeout,
         orElse: () => Effect.fail(unavailable(`Polar did not answer in ${Duration.format(callTimeout)}`))
       }),
-      // Effect's own spans show addresses, and these hold customers' addresses of mail.
+      // Effect's own spans show addresses, and these hold customers' e-mail addresses.
       Effect.provideService(HttpClient.TracerDisabledWhen, () => true),
       Effect.provideService(HttpClient.TracerPropagationEnabled, false)
     )

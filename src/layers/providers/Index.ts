@@ -11,7 +11,7 @@ const statementTimeoutMs = 5_000
 
 const tooSlow = new Refusal({ reason: "timeout", message: `no answer of the store in ${statementTimeoutMs} ms` })
 
-/** For how long the number of documents is taken as known. An index without any is soon filled. */
+/** The time for which a count of documents is trusted. It is short for an empty index, which somebody may be filling. */
 const countTtl = { some: Duration.minutes(5), none: Duration.seconds(5) }
 
 const hasDocuments = ({ byTarget, documents }: IndexStats, target: Target): boolean =>

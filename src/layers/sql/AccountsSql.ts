@@ -2,8 +2,9 @@ import { createHash } from "node:crypto"
 import { Effect, Layer, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import type { Account } from "../../domain/Account.ts"
+import { normalizeEmail } from "../../domain/emailAddress.ts"
 import type { NotFound } from "../../domain/errors.ts"
-import { normalizeEmail, type PaidPlan, Plan, periodAt, planTerms } from "../../domain/Plan.ts"
+import { type PaidPlan, Plan, periodAt, planTerms } from "../../domain/Plan.ts"
 import {
   AccountError,
   type AccountQuery,
@@ -75,7 +76,10 @@ interface Deps {
 
 const toDate = (millis: number | undefined): Date | null => (millis === undefined ? null : new Date(millis))
 
-/** The scope of an address's trial, which `ledger_advance` computes too: a digest, so that the grant outlives the account without keeping the address. */
+/**
+ * The scope of an address's trial, which `ledger_advance` computes too: a digest, so that the grant outlives the account
+ * without keeping the address.
+ */
 const trialScope = (email: string): string => `trial:${createHash("sha256").update(email).digest("hex")}`
 
 /**

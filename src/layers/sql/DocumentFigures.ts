@@ -17,7 +17,7 @@ const figuresRow = rowOf(Row)
 /** The figures of the words of the index, from the statistics that the database keeps of it. */
 export interface DocumentFigures {
   readonly current: Effect.Effect<WordFigures, SqlError.SqlError>
-  /** Makes the statistics anew and reads them, after what waits to be indexed has been. */
+  /** Indexes what waits for it, makes the statistics anew, and reads them. */
   readonly refresh: Effect.Effect<void, SqlError.SqlError>
 }
 

@@ -1,6 +1,6 @@
 import { Effect, Layer, Schema } from "effect"
 import { SqlClient } from "effect/sql"
-import { type HoldFilter, Holds, type OpenHold } from "../../services/Holds.ts"
+import { type HoldFilter, Holds, type ListedHold } from "../../services/Holds.ts"
 import { rowOf, rowsOf } from "./Rows.ts"
 import { retryTransient } from "./Transient.ts"
 
@@ -16,7 +16,7 @@ const HoldRow = Schema.Struct({
 const holdRows = rowsOf(HoldRow)
 const countRow = rowOf(Schema.Struct({ open: Schema.Int, overdue: Schema.Int }))
 
-const toHold = (row: typeof HoldRow.Type): OpenHold => ({
+const toHold = (row: typeof HoldRow.Type): ListedHold => ({
   id: row.id,
   accountId: row.account_id,
   fromQuota: Number(row.from_quota),

@@ -27,7 +27,7 @@ const fingerprintOf = (name: SecretName, secret: Redacted.Redacted) =>
 export type FingerprintedSecrets = { readonly [Name in SecretName]: Arr.NonEmptyReadonlyArray<SecretValue> }
 
 /** The values with their fingerprints. */
-export const fingerprinted = (given: GivenSecrets): Effect.Effect<FingerprintedSecrets> => {
+export const addFingerprints = (given: GivenSecrets): Effect.Effect<FingerprintedSecrets> => {
   const all = (name: SecretName) =>
     Effect.forEach(given[name], (secret) =>
       Effect.map(fingerprintOf(name, secret), (fingerprint) => ({ secret, fingerprint }))
@@ -61,13 +61,13 @@ export const insertMissing = (sql: SqlClient.SqlClient, secrets: FingerprintedSe
     { discard: true }
   )
 
-const made = { KEY_PEPPER: "API keys", AUTH_SECRET: "sessions" }
+const uses = { KEY_PEPPER: "API keys", AUTH_SECRET: "sessions" }
 const rotation = "see docs/operate/rotation.md"
 
 const mismatch = (name: SecretName): SecretMismatch =>
   new SecretMismatch({
     message:
-      `${name} is not the one that the ${made[name]} of this database were made with. Give that one again; to change it, ` +
+      `${name} is not the one that the ${uses[name]} of this database were made with. Give that one again; to change it, ` +
       `give both as ${name}=new,old (${rotation}). If it is lost: npm run quarry -- secrets adopt --yes.`
   })
 
@@ -87,7 +87,7 @@ const order = (
   return first === undefined ? undefined : [first, ...values.filter((value) => value !== first)]
 }
 
-/** Says which values this process has, and deletes what processes said that are gone. */
+/** Reports the values that this process has, and deletes the reports of processes that are gone. */
 const report = (sql: SqlClient.SqlClient, process: string, secrets: FingerprintedSecrets) =>
   Effect.andThen(
     Effect.forEach(
@@ -166,7 +166,7 @@ export const layer = (
     Keyrings,
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
-      const secrets = yield* fingerprinted(given)
+      const secrets = yield* addFingerprints(given)
       yield* retryTransient(insertMissing(sql, secrets))
       const fingerprints = yield* retryTransient(readFingerprints(sql))
       const states = {

@@ -4,7 +4,7 @@ import { Safe, Target } from "../../domain/Target.ts"
 import type { StoredLogEntry } from "../../services/QueryLog.ts"
 import { columnsOf } from "./Rows.ts"
 
-/** The columns of a log entry that the service writes. `ledger_settle` has the same list; a test compares the two. */
+/** The columns of a log entry that the service writes. `queries_add` has the same list; a test compares the two. */
 export const LogRow = Schema.Struct({
   id: Schema.String,
   account_id: Schema.NullOr(Schema.String),

@@ -90,6 +90,19 @@ const eventsFiles = [
   "functions/ledger_adjust.sql"
 ]
 
+/** Functions for what several others wrote by themselves: log entries of settlements, and the figures of credits in events. */
+const sharedFunctionsFiles = [
+  "functions/event_credits.sql",
+  "functions/event_exhausted.sql",
+  "functions/events_of_allowance.sql",
+  "functions/events_of_wallet.sql",
+  "functions/queries_add.sql",
+  "functions/ledger_settle.sql",
+  "functions/ledger_settle_part.sql",
+  "functions/ledger_reserve_budgeted.sql",
+  "functions/ledger_reserve_keyed_budgeted.sql"
+]
+
 /** The documents that are there get their terms, which are made in TypeScript. */
 const documentsTerms: Migration = Effect.gen(function* () {
   yield* runFile("documents_terms.sql")
@@ -113,7 +126,8 @@ const migrations: Readonly<Record<string, Migration>> = {
   "0011_idempotency": Effect.forEach(idempotencyFiles, runFile, { discard: true }),
   "0012_key_bounds": Effect.forEach(keyBoundsFiles, runFile, { discard: true }),
   "0013_events": Effect.forEach(eventsFiles, runFile, { discard: true }),
-  "0014_reserve_again": runFile("functions/ledger_reserve.sql")
+  "0014_reserve_again": runFile("functions/ledger_reserve.sql"),
+  "0015_shared_functions": Effect.forEach(sharedFunctionsFiles, runFile, { discard: true })
 }
 
 /**

@@ -3,8 +3,8 @@ import { SqlClient, type SqlError } from "effect/sql"
 import { type SecretName, secretNames } from "../../services/Keyrings.ts"
 import { SecretMismatch, SecretRotation, type SecretStatus } from "../../services/SecretRotation.ts"
 import {
+  addFingerprints,
   type FingerprintedSecrets,
-  fingerprinted,
   followInterval,
   type GivenSecrets,
   insertMissing,
@@ -124,7 +124,7 @@ export const layer = (given: GivenSecrets): Layer.Layer<SecretRotation, never, S
     SecretRotation,
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
-      const deps: Deps = { sql, secrets: yield* fingerprinted(given) }
+      const deps: Deps = { sql, secrets: yield* addFingerprints(given) }
       const once = <A, E>(effect: Effect.Effect<A, E | SqlError.SqlError>) =>
         sql.withTransaction(Effect.andThen(sql`select from secret_fingerprints order by name, role for update`, effect))
       return SecretRotation.of({

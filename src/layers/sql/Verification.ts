@@ -95,7 +95,7 @@ export const debts = (sql: SqlClient.SqlClient, accounts: Accounts) => sql`
   ) e on e.account_id = w.account_id`
 
 /**
- * What keys have spent of their budgets, beside what is held of it and what the log has of the key since the period began.
+ * The spending of keys with budgets, beside what is held of it and what the log has of the key since the period began.
  * Nobody knows since when a key had its budget, so that less may be spent than was logged, and never more. A search is
  * logged after its credits are held, so that those of the period are all among them. `logged` is null where retention has
  * dropped some of them, or the period has not begun by the database's clock. A rotated key has the id of its origin.

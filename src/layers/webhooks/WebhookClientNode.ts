@@ -3,7 +3,8 @@ import { type ClientRequest, request as httpRequest, type IncomingMessage } from
 import { request as httpsRequest, type RequestOptions } from "node:https"
 import type { LookupFunction } from "node:net"
 import { DateTime, Duration, Effect, Layer, Option, Predicate } from "effect"
-import { addressFault, hostOf, isAddress, isPublicAddress } from "../../domain/publicAddress.ts"
+import { hostOf } from "../../domain/Network.ts"
+import { addressFault, isAddress, isPublicAddress } from "../../domain/publicAddress.ts"
 import { version } from "../../domain/version.ts"
 import { AddressClosed, type WebhookAnswer, WebhookClient, WebhookUnreachable } from "../../services/WebhookClient.ts"
 import { signatureHeader } from "./Signature.ts"
@@ -43,18 +44,20 @@ const resolveAny: Resolve = async (host) => (await lookup(host, { all: true })).
 const closed = new AddressClosed({ reason: "its address is not on the public internet" })
 const unknownName = new AddressClosed({ reason: "its name has no address" })
 
+interface Rules {
+  readonly allowsPrivate: boolean
+  readonly resolve: Resolve
+}
+
 /** The addresses behind a URL, all of which may be connected to. */
-const openAddresses = Effect.fnUntraced(function* (
-  url: string,
-  { allowsPrivate, resolve }: Required<Pick<WebhookClientOptions, "allowsPrivate" | "resolve">>
-) {
+const openAddresses = Effect.fnUntraced(function* (url: string, { allowsPrivate, resolve }: Rules) {
   const parsed = URL.parse(url)
   const fault = addressFault(url, allowsPrivate)
   if (parsed === null || fault !== undefined) return yield* new AddressClosed({ reason: fault ?? "is no address" })
   const host = hostOf(parsed)
   const addresses = isAddress(host)
     ? [host]
-    : yield* Effect.tryPromise({ try: () => resolve?.(host) ?? Promise.resolve([]), catch: () => unknownName })
+    : yield* Effect.tryPromise({ try: () => resolve(host), catch: () => unknownName })
   if (addresses.length === 0) return yield* unknownName
   // One closed address among open ones is enough: which of them would be connected to is not ours to choose.
   if (!allowsPrivate && !addresses.every(isPublicAddress)) return yield* closed
@@ -119,7 +122,7 @@ const exchange = (
 
 export const layer = (options: WebhookClientOptions): Layer.Layer<WebhookClient> => {
   const { allowsPrivate, timeout = defaultTimeout } = options
-  const rules = { allowsPrivate, resolve: options.resolve ?? (allowsPrivate ? resolveAny : resolvePublic) }
+  const rules: Rules = { allowsPrivate, resolve: options.resolve ?? (allowsPrivate ? resolveAny : resolvePublic) }
   const late = new WebhookUnreachable({ reason: `no answer within ${Duration.toSeconds(timeout)} seconds` })
   return Layer.succeed(
     WebhookClient,

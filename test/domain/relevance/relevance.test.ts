@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as fc from "fast-check"
 import { lookupsOf } from "../../../src/domain/relevance/candidates.ts"
-import { documentTerms, type Indexed, samples } from "../../../src/domain/relevance/DocumentTerms.ts"
+import { type DocumentTexts, documentTerms, samples } from "../../../src/domain/relevance/DocumentTerms.ts"
 import { OccurrenceCounter } from "../../../src/domain/relevance/occurrences.ts"
 import { readQuery } from "../../../src/domain/relevance/QueryTerms.ts"
 import { rankCandidates } from "../../../src/domain/relevance/score.ts"
@@ -21,7 +21,7 @@ const anyText = fc.string({
 
 const terms = (text: string) => termsOf(wordsOf(text, 1_000))
 
-const document = (fields: Partial<Indexed>): Indexed => ({
+const document = (fields: Partial<DocumentTexts>): DocumentTexts => ({
   url: "https://site.example/page",
   title: "",
   description: "",
@@ -245,7 +245,7 @@ describe("the places of a query's words in a document", () => {
   })
 })
 
-const candidate = (id: string, fields: Partial<Indexed>, language: string | null = "en") => ({
+const candidate = (id: string, fields: Partial<DocumentTexts>, language: string | null = "en") => ({
   id,
   url: `https://d.example/${id}`,
   language,

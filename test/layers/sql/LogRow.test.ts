@@ -13,8 +13,8 @@ const columns = Object.keys(LogRow.fields)
 /** Columns that the database fills by itself, and the one that the ledger adds. */
 const others = ["hold_id", "created_at", "ordinal"]
 
-/** The lists of columns in `ledger_settle`: of the insert, of its select, and of the records. */
-const settledColumns =
+/** The lists of columns in `queries_add`: of the insert, of its select, and of the records. */
+const addedColumns =
   /insert into queries \((?<insert>[^)]*)\)\s+select (?<select>.*)\s+from json_to_recordset\(records\) as r \((?<record>[^)]*)\)/s
 
 /** The first word of each part of a list. */
@@ -38,12 +38,12 @@ layer(SqlStorage.layer(EmbeddedDatabase.layer))("LogRow", (it) => {
     })
   )
 
-  it.effect("ledger_settle writes the listed columns, each from the record's column of the same name", () =>
+  it.effect("queries_add writes the listed columns, each from the record's column of the same name", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const [row] = yield* sql<{ readonly text: string }>`
-        select prosrc as text from pg_proc where proname = 'ledger_settle'`
-      const { insert, record, select } = settledColumns.exec(row?.text ?? "")?.groups ?? {}
+        select prosrc as text from pg_proc where proname = 'queries_add'`
+      const { insert, record, select } = addedColumns.exec(row?.text ?? "")?.groups ?? {}
       assert.deepStrictEqual(names(record), ["n", ...columns])
       assert.deepStrictEqual(
         names(insert).filter((name) => name !== "hold_id"),

@@ -13,7 +13,7 @@ import { signInResponse } from "./signIn.ts"
 const signInRedirect = (query: string) => redirectResponse({ location: `${signInPath}?${query}`, cookies: [] })
 
 /** The account of the browser's session; undefined for a browser without a session cookie. */
-const currentAccount = Effect.gen(function* () {
+const sessionAccount = Effect.gen(function* () {
   const sessions = yield* Sessions
   const { headers } = yield* HttpServerRequest.HttpServerRequest
   const [cookie, second] = cookieValues(headers.cookie, sessions.cookieName)
@@ -24,7 +24,7 @@ const currentAccount = Effect.gen(function* () {
 export const show = Effect.gen(function* () {
   const query = canonicalQuery(yield* queryText)
   const { request, source } = yield* readAuthorizationRequest(query)
-  const account = yield* Effect.result(currentAccount)
+  const account = yield* Effect.result(sessionAccount)
   if (account._tag === "Failure") {
     const notice = "Your sign-in is over, or has no Quarry account behind it. Sign in to go on."
     return yield* signInResponse(request, 401, { notice })

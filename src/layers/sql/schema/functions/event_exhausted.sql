@@ -4,6 +4,5 @@ language plpgsql as $$
 begin
   perform event_add(account, 'credits.exhausted',
     'credits.exhausted:' || allowance.id || ':' || allowance.quota || ':' || fillings,
-    jsonb_build_object('plan', plan, 'quota', allowance.quota, 'used', allowance.used, 'remaining', 0, 'balance', 0,
-      'resets_at', event_time(allowance.period_end)));
+    event_credits(plan, allowance, 0));
 end $$;

@@ -22,9 +22,8 @@ begin
         continue;
       elsif mark.percent < 100 then
         perform event_add(holder.id, 'credits.low', 'credits.low:' || new.id || ':' || mark.credits,
-          jsonb_build_object('source', 'quota', 'threshold_percent', mark.percent, 'plan', holder.plan,
-            'quota', new.quota, 'used', new.used, 'remaining', new.quota - new.used, 'balance', holder.balance,
-            'resets_at', event_time(new.period_end)));
+          jsonb_build_object('source', 'quota', 'threshold_percent', mark.percent)
+            || event_credits(holder.plan, new, holder.balance));
       elsif holder.balance = 0 then
         perform event_exhausted(holder.id, holder.plan, holder.fillings, new);
       end if;

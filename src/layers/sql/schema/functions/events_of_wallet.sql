@@ -12,10 +12,8 @@ begin
   if new.balance < new.low_balance and old.balance >= new.low_balance then
     perform event_add(holder.id, 'credits.low',
       'credits.low:balance:' || holder.id || ':' || new.fillings || ':' || new.low_balance,
-      jsonb_build_object('source', 'balance', 'threshold_credits', new.low_balance, 'plan', holder.plan,
-        'quota', (holder.allowance).quota, 'used', (holder.allowance).used,
-        'remaining', (holder.allowance).quota - (holder.allowance).used, 'balance', new.balance,
-        'resets_at', event_time((holder.allowance).period_end)));
+      jsonb_build_object('source', 'balance', 'threshold_credits', new.low_balance)
+        || event_credits(holder.plan, holder.allowance, new.balance));
   end if;
   if new.balance = 0 and (holder.allowance).used >= (holder.allowance).quota then
     perform event_exhausted(holder.id, holder.plan, new.fillings, holder.allowance);

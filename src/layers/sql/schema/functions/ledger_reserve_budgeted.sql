@@ -73,27 +73,17 @@ begin
       end if;
     end loop;
     covered := array(select t.n from unnest(covered) as t (n) order by t.n);
-    for request in
+    for n, status, from_quota, from_balance, quota, used, balance, plan, cycle_start, period_start, period_end in
       select r.* from ledger_reserve(
-        array(select account_ids[t.n] from unnest(covered) with ordinality as t (n, position) order by t.position),
-        array(select hold_ids[t.n] from unnest(covered) with ordinality as t (n, position) order by t.position),
-        array(select amounts[t.n] from unnest(covered) with ordinality as t (n, position) order by t.position),
+        array(select account_ids[t.n] from unnest(covered) as t (n) order by t.n),
+        array(select hold_ids[t.n] from unnest(covered) as t (n) order by t.n),
+        array(select amounts[t.n] from unnest(covered) as t (n) order by t.n),
         moment, lease_ms
       ) r
     loop
-      n := covered[request.n];
-      status := request.status;
-      from_quota := request.from_quota;
-      from_balance := request.from_balance;
-      quota := request.quota;
-      used := request.used;
-      balance := request.balance;
-      plan := request.plan;
-      cycle_start := request.cycle_start;
-      period_start := request.period_start;
-      period_end := request.period_end;
+      n := covered[n];
       return next;
-      if request.status = 'held' then
+      if status = 'held' then
         held := held || hold_ids[n];
       end if;
     end loop;

@@ -1,5 +1,5 @@
--- ledger_reserve_budgeted for requests that have an idempotency key (R44). A key that is free is written with the hold. Status of
--- each, beside those of ledger_reserve_budgeted:
+-- ledger_reserve_budgeted for requests that have an idempotency key (R44). A key that is free is written with the hold.
+-- Status of each, beside those of ledger_reserve_budgeted:
 --   answered   the same request was charged within 24 hours: `answer` has what it answered
 --   running    the key's first request has its hold still, or comes earlier in this batch
 --   different  the key belongs to another request
@@ -72,30 +72,18 @@ begin
     answer := case when status = 'answered' then request.answer end;
     return next;
   end loop;
-  for request in
+  answer := null;
+  for n, status, from_quota, from_balance, quota, used, balance, plan, cycle_start, period_start, period_end,
+    budget_credits, budget_period, budget_spent in
     select r.* from ledger_reserve_budgeted(
-      array(select account_ids[f.n] from unnest(free) with ordinality as f (n, position) order by f.position),
-      array(select hold_ids[f.n] from unnest(free) with ordinality as f (n, position) order by f.position),
-      array(select amounts[f.n] from unnest(free) with ordinality as f (n, position) order by f.position),
-      array(select budget_ids[f.n] from unnest(free) with ordinality as f (n, position) order by f.position),
+      array(select account_ids[f.n] from unnest(free) as f (n) order by f.n),
+      array(select hold_ids[f.n] from unnest(free) as f (n) order by f.n),
+      array(select amounts[f.n] from unnest(free) as f (n) order by f.n),
+      array(select budget_ids[f.n] from unnest(free) as f (n) order by f.n),
       moment, lease_ms
     ) r
   loop
-    n := free[request.n];
-    status := request.status;
-    from_quota := request.from_quota;
-    from_balance := request.from_balance;
-    quota := request.quota;
-    used := request.used;
-    balance := request.balance;
-    plan := request.plan;
-    cycle_start := request.cycle_start;
-    period_start := request.period_start;
-    period_end := request.period_end;
-    answer := null;
-    budget_credits := request.budget_credits;
-    budget_period := request.budget_period;
-    budget_spent := request.budget_spent;
+    n := free[n];
     return next;
     if status = 'held' then
       held := held || n;

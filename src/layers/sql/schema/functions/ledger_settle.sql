@@ -2,9 +2,8 @@
 -- log. `charged` is null where the hold had expired: nothing happened to it. A hold that an earlier call settled
 -- answers that call's charge. For locks and planner settings see ledger_reserve.
 --
--- `records` has the columns of a log entry (`LogRow.ts`) and `n`, the position of its hold in the batch. The log is
--- written by a statement of its own: without hash joins, a join of the batch with the holds taken would compare each
--- row with each other row.
+-- For `records` see queries_add. The log is written by a statement of its own: without hash joins, a join of the batch
+-- with the holds taken would compare each row with each other row.
 create or replace function ledger_settle(hold_ids text[], account_ids text[], charges bigint[], records json)
 returns table (n bigint, charged bigint, balance bigint)
 language plpgsql
@@ -44,20 +43,7 @@ begin
     from taken where charge > 0
   )
   select array_agg(asked.n in (select taken.n from taken) order by asked.n) into ended from asked;
-  insert into queries (
-    id, hold_id, account_id, key_id, batch_id, target, query, geo, locale, page, num, safe, source, outcome,
-    credits, cached, provider, result_count, duration_ms, request_id, row_index, refusals
-  )
-  select r.id, hold_ids[r.n], r.account_id, r.key_id, r.batch_id, r.target, r.query, r.geo, r.locale, r.page, r.num,
-    r.safe, r.source, r.outcome, r.credits, r.cached, r.provider, r.result_count, r.duration_ms, r.request_id,
-    r.row_index, r.refusals
-  from json_to_recordset(records) as r (
-    n bigint, id text, account_id text, key_id text, batch_id text, target text, query text, geo text,
-    locale text, page integer, num integer, safe text, source text, outcome text, credits integer,
-    cached boolean, provider text, result_count integer, duration_ms bigint, request_id uuid, row_index smallint,
-    refusals jsonb
-  )
-  where ended[r.n];
+  perform queries_add(hold_ids, ended, records);
   return query
     select t.n,
       case when ended[t.n] then t.charge

@@ -4,7 +4,7 @@
 --
 -- A part takes from the hold's quota before its pack credits. So the parts of a hold take together what one settlement of
 -- all of them would take (R30). What is used of the allowance does not change, because the hold counts there already.
--- For locks, planner settings and `records` see ledger_reserve and ledger_settle.
+-- For locks and planner settings see ledger_reserve, for `records` queries_add.
 create or replace function ledger_settle_part(
   hold_ids text[], part_ids text[], account_ids text[], charges bigint[], records json
 )
@@ -42,20 +42,7 @@ begin
   )
   select array_agg(t.n in (select parts.n from parts) order by t.n) into settled
     from unnest(hold_ids) with ordinality as t (hold_id, n);
-  insert into queries (
-    id, hold_id, account_id, key_id, batch_id, target, query, geo, locale, page, num, safe, source, outcome,
-    credits, cached, provider, result_count, duration_ms, request_id, row_index, refusals
-  )
-  select r.id, part_ids[r.n], r.account_id, r.key_id, r.batch_id, r.target, r.query, r.geo, r.locale, r.page, r.num,
-    r.safe, r.source, r.outcome, r.credits, r.cached, r.provider, r.result_count, r.duration_ms, r.request_id,
-    r.row_index, r.refusals
-  from json_to_recordset(records) as r (
-    n bigint, id text, account_id text, key_id text, batch_id text, target text, query text, geo text,
-    locale text, page integer, num integer, safe text, source text, outcome text, credits integer,
-    cached boolean, provider text, result_count integer, duration_ms bigint, request_id uuid, row_index smallint,
-    refusals jsonb
-  )
-  where settled[r.n];
+  perform queries_add(part_ids, settled, records);
   return query
     select t.n, (select e.quota_credits - e.balance_credits from ledger_entries e where e.cause = t.part_id)
     from unnest(part_ids) with ordinality as t (part_id, n);

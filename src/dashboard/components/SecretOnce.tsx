@@ -1,0 +1,41 @@
+import type { ComponentChildren } from "preact"
+import { useEffect, useRef } from "preact/hooks"
+import { Button } from "./Button.tsx"
+import { CopyButton } from "./CopyButton.tsx"
+import { FieldFrame } from "./Field.tsx"
+
+export interface SecretOnceProps {
+  readonly secret: string
+  /** A sentence that says why it has to be copied now. */
+  readonly reason: string
+  /** Lines in which the secret is used. */
+  readonly children?: ComponentChildren
+  readonly onClose: () => void
+}
+
+/** A secret, which nothing shows again. It leaves the memory of the page with the dialog. */
+export const SecretOnce = ({ children, onClose, reason, secret }: SecretOnceProps) => {
+  const input = useRef<HTMLInputElement>(null)
+  useEffect(() => input.current?.select(), [])
+  return (
+    <div class="stack">
+      <p>
+        <strong>Copy the secret now.</strong> {reason}
+      </p>
+      <FieldFrame label="Secret">
+        {({ id }) => (
+          <div class="secret">
+            <input ref={input} id={id} value={secret} readOnly spellcheck={false} autocomplete="off" />
+            <CopyButton isLabelled text={secret} what="the secret" />
+          </div>
+        )}
+      </FieldFrame>
+      {children}
+      <div class="actions">
+        <Button kind="primary" onClick={onClose}>
+          I have saved it
+        </Button>
+      </div>
+    </div>
+  )
+}
