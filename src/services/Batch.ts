@@ -115,16 +115,16 @@ const concurrencyOf = (principal: Principal): number =>
   principal._tag === "demo" ? minConcurrency : Math.max(principal.account.concurrency, minConcurrency)
 
 /**
- * Runs the rows until all are done or the budget ends. Then `state` of each row is final. Rows that still run are
+ * Runs the rows until all are done or the budget ends, also that of a batch that waits for room. Then `state` of each row is final. Rows that still run are
  * interrupted without waiting for their end, because a provider that ignores its cancellation would delay the answer.
  */
-export const runRows = Effect.fnUntraced(function* (deps: RowDeps, batch: Batch, hooks: RowHooks = noHooks) {
-  const workers = yield* Effect.all(
-    Array.from({ length: Math.min(concurrencyOf(batch.principal), batch.waiting.length) }, () =>
-      runWorker(deps, batch, hooks)
-    ),
+export const runRows = Effect.fnUntraced(function* (deps: RowDeps, batch: Batch, hooks: RowHooks) {
+  const count = Math.min(concurrencyOf(batch.principal), batch.waiting.length)
+  const run = Effect.all(
+    Array.from({ length: count }, () => runWorker(deps, batch, hooks)),
     { concurrency: "unbounded", discard: true }
-  ).pipe(Effect.interruptible, Effect.forkIn(deps.scope))
+  )
+  const workers = yield* hooks.admit(run, count).pipe(Effect.interruptible, Effect.forkIn(deps.scope))
   const wait = yield* Effect.exit(Effect.interruptible(Effect.timeoutOption(Fiber.await(workers), deps.budget)))
   batch.isStopped = true
   batch.hasEnded = true
@@ -138,15 +138,15 @@ export const runRows = Effect.fnUntraced(function* (deps: RowDeps, batch: Batch,
   }
 })
 
-/** Steps around the run of a row. */
+/** Steps around the run of rows. */
 export interface RowHooks {
+  /** Runs the workers of a batch, so many of them, once there is room. */
+  readonly admit: (workers: Effect.Effect<void>, count: number) => Effect.Effect<void>
   /** A row starts only after it. */
   readonly beforeStart: Effect.Effect<void>
   /** Called when a row is done, unless the batch has ended before. The worker goes on after it. */
   readonly onDone: (row: Row) => Effect.Effect<unknown>
 }
-
-const noHooks: RowHooks = { beforeStart: Effect.void, onDone: () => Effect.void }
 
 /** Takes and runs rows one by one. Rows that no worker has taken when the batch stops were never dispatched. */
 const runWorker = Effect.fnUntraced(function* (deps: RowDeps, batch: Batch, hooks: RowHooks) {

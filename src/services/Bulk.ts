@@ -1,11 +1,24 @@
-import { Clock, Context, Deferred, Effect, Exit, Fiber, Latch, Layer, type Scope, Tracer } from "effect"
+import {
+  Clock,
+  Context,
+  Deferred,
+  Effect,
+  Exit,
+  Fiber,
+  identity,
+  Latch,
+  Layer,
+  type Scope,
+  Semaphore,
+  Tracer
+} from "effect"
 import type { Allowance } from "../domain/Account.ts"
 import type { BulkRows } from "../domain/BulkRequest.ts"
 import type { BulkBody, BulkLineBody, RowBody } from "../domain/BulkResult.ts"
 import { internalError, type QuotaExceeded } from "../domain/errors.ts"
 import { keepBatch, restoreBatch } from "../domain/KeptAnswer.ts"
 import type { AccountPrincipal, Principal } from "../domain/Principal.ts"
-import { type Batch, endRow, errorRow, newBatch, type Row, type RowDeps, runRows } from "./Batch.ts"
+import { type Batch, endRow, errorRow, newBatch, type Row, type RowDeps, type RowHooks, runRows } from "./Batch.ts"
 import { BatchLines } from "./BatchLines.ts"
 import { makeDispatch } from "./Dispatch.ts"
 import { keyedRequest, waitForFirst } from "./Idempotency.ts"
@@ -83,7 +96,8 @@ export class Bulk extends Context.Service<
         dispatch: yield* makeDispatch,
         budget: (yield* Limits).bulkBudget,
         providers: yield* Providers,
-        scope: yield* Effect.scope
+        scope: yield* Effect.scope,
+        whole: yield* makeHooksOfWhole
       }
 
       // Runs in a fiber of its own, as a single search does: an interruption of the caller ends only its wait and the
@@ -149,7 +163,25 @@ export class Bulk extends Context.Service<
 
 interface Deps extends RowDeps {
   readonly metering: Effect.Success<typeof makeMetering>
+  /** For batches that are answered as a whole. */
+  readonly whole: RowHooks
 }
+
+/**
+ * The most rows that run at once in the process, of batches that are answered as a whole (R20). The time of a row passes
+ * while it runs, and it takes 40 kB: of 25,000 rows at once most would end late, and take a gigabyte.
+ */
+const maxRunningRows = 512
+
+/** Streams wait for their readers instead: with room of theirs, those who do not read could keep it from others. */
+const makeHooksOfWhole = Effect.map(
+  Semaphore.make(maxRunningRows),
+  (room): RowHooks => ({
+    admit: (workers, count) => room.withPermits(count)(workers),
+    beforeStart: Effect.void,
+    onDone: () => Effect.void
+  })
+)
 
 /** Takes a credit for each of so many searches, or has the answer of the first request with the same key. */
 type Reserve<E> = (searches: number) => Effect.Effect<OpenHold | Replay, E>
@@ -178,7 +210,7 @@ const runBatch = Effect.fnUntraced(function* <E>(
     const timings = { reserveMs: reservedAt - arrivedAt, settleMs: 0 }
     return { body: restoreBatch(hold.text), receipt: hold.receipt, timings }
   }
-  yield* runRows(deps, batch)
+  yield* runRows(deps, batch, deps.whole)
   const endedAt = yield* Clock.currentTimeMillis
   const body = yield* buildBody(deps, batch, endedAt)
   const entries = batch.rows.flatMap(({ entry }) => (entry === undefined ? [] : [entry]))
@@ -274,7 +306,7 @@ const streamRows = Effect.fnUntraced(function* (deps: Deps, batch: Batch, hold: 
       return Effect.forkDetach(Effect.uninterruptible(finish(row)), { startImmediately: true })
     })
   yield* Effect.forEach(batch.rows, (row) => (row.state._tag === "rejected" ? close(row) : Effect.void))
-  yield* runRows(deps, batch, { beforeStart: lines.room, onDone: close })
+  yield* runRows(deps, batch, { admit: identity, beforeStart: lines.room, onDone: close })
   yield* Effect.forEach(batch.rows, close)
   yield* allClosed.await
   return results

@@ -88,6 +88,30 @@ describe("Bulk", () => {
     }).pipe(Effect.provide(services(timed)))
   )
 
+  it.effect(
+    "R20: a batch beyond the room of the process waits until there is room for it, and its rows have their time",
+    () =>
+      Effect.gen(function* () {
+        const bulk = yield* Bulk
+        const startedAt = yield* Clock.currentTimeMillis
+        const fibers = []
+        // Ten batches of 50 have room at a time.
+        for (let batch = 0; batch < 31; batch++) {
+          const caller = yield* aCaller({ plan: "custom", quota: 1000, concurrency: 50 })
+          const rows = rowsOf(Array.from({ length: 50 }, (_, row) => `${batch} ${row} 14000`))
+          const timed = Effect.flatMap(bulk.run(caller.principal, rows), ({ body }) =>
+            Effect.map(Clock.currentTimeMillis, (at) => [at - startedAt, body.succeeded])
+          )
+          fibers.push(yield* Effect.forkChild(timed))
+        }
+        for (let seconds = 0; seconds < 56; seconds++) yield* advance("1 second")
+        assert.deepStrictEqual(
+          yield* Effect.forEach(fibers, Fiber.join),
+          fibers.map((_, batch) => [14_000 * (1 + Math.floor(batch / 10)), 50])
+        )
+      }).pipe(Effect.provide(services(timed)))
+  )
+
   it.effect("R20: runs as many rows side by side as the plan's concurrency, and at least 5", () =>
     Effect.gen(function* () {
       const rows = Array.from({ length: 20 }, (_, i) => `row ${i} 1000`)
