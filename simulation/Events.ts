@@ -151,6 +151,12 @@ export class Events {
     })
   }
 
+  /** The customer's account goes, and its events with it; without an answer nobody knows if it went. */
+  leave(me: Person): void {
+    const hook = this.hooks.get(urlOf(me))
+    if (hook !== undefined) hook.isOver = true
+  }
+
   private make(me: Person) {
     return Effect.gen({ self: this }, function* () {
       const url = urlOf(me)

@@ -333,6 +333,7 @@ export const leaveAndReturn = Effect.fnUntraced(function* (me: Person) {
   const { auditor, secret } = me
   // Without an answer, nobody outside knows if the account is still there.
   auditor.keyChanging(secret)
+  me.world.events.leave(me)
   const ended = yield* me.call({ method: "DELETE", path: "/v1/account", as: "session" })
   me.world.wake("payments", 10_000)
   if (ended?.outcome._tag !== "answered") return

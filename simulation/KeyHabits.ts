@@ -83,13 +83,18 @@ const rotate = Effect.fnUntraced(function* (me: Person, key: BoundedKey) {
   return true
 })
 
+const spentSince = (key: BoundedKey, start: number) => {
+  const spent = key.spent.get(start) ?? { least: 0, most: 0 }
+  key.spent.set(start, spent)
+  return spent
+}
+
 /** Checks the answer of a search with such a key, and what it says about the budget. */
 const judge = (me: Person, key: BoundedKey, { id, sentAt }: OpenRequest, reply: Reply): void => {
   const { auditor } = me
   const start = budgetStart(key.budget.period, sentAt)
   if (budgetStart(key.budget.period, me.world.agenda.now) !== start) return
-  const spent = key.spent.get(start) ?? { least: 0, most: 0 }
-  key.spent.set(start, spent)
+  const spent = spentSince(key, start)
   const explain = () => `${id} is ${reply.status}, of ${key.budget.credits} were spent ${spent.least} to ${spent.most}`
   if (namesBudget(reply)) auditor.hold("R50 refused at its end", spent.most + 1 > key.budget.credits, explain)
   spent.least += credits(reply)
@@ -107,6 +112,8 @@ const within = Effect.fnUntraced(function* (me: Person, key: BoundedKey) {
   if (ended === undefined) return
   const { outcome, request } = ended
   if (outcome._tag !== "answered") {
+    // It may be charged, in the period in which it was sent or in the present one.
+    for (const at of [request.sentAt, agenda.now]) spentSince(key, budgetStart(key.budget.period, at))
     for (const spent of key.spent.values()) spent.most++
     return
   }

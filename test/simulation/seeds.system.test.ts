@@ -15,6 +15,8 @@ const timeout = 600_000
 
 /** Seeds that failed once, with the arguments of their run. A new habit of customers makes another year of each. */
 const kept: ReadonlyArray<ReadonlyArray<string>> = [
+  ["--seed", "410033185", "--days", "40", "--replicas", "2", "--customers", "40", "--requests", "200"],
+  ["--seed", "410218756", "--days", "40", "--replicas", "1", "--customers", "10", "--requests", "200", "--calm"],
   ["--seed", "2", "--customers", "50", "--days", "120", "--requests", "300"]
 ]
 
@@ -39,6 +41,8 @@ describe("npm run simulate", () => {
       "200"
     ])
     console.log(stdout)
+    // A second try has other seeds, and may pass: what the first one has found must be read all the same.
+    if (status !== 0) process.stderr.write(stdout)
     assert.strictEqual(status, 0, stdout)
     assert.match(stdout, /^seed \d+: /)
   })
