@@ -2,8 +2,8 @@ import { globSync, readFileSync } from "node:fs"
 import ts from "typescript5"
 
 /*
- * Fails when a function of src/ or simulation/ has more than 70 lines. Biome's rule for this does not count the lines inside template
- * literals, which is where the SQL is.
+ * Fails when a function of src/ or simulation/ has more than 70 lines. Biome's rule for this does not count the lines
+ * inside template literals, which is where the SQL is.
  */
 
 export const maxLines = 70

@@ -81,8 +81,8 @@ export const cycleStartOf = ({ period, startedAt }: SoldSubscription): number =>
 }
 
 /**
- * The entitlement of an account at a moment; undefined where the trial's terms apply. Of several subscriptions the highest plan counts
- * (R41). The provider may be late with a change that is due: here it has happened.
+ * The entitlement of an account at a moment; undefined where the trial's terms apply. Of several subscriptions the
+ * highest plan counts (R41). The provider may be late with a change that is due: here it has happened.
  */
 export const entitlementAt = (
   subscriptions: ReadonlyArray<SoldSubscription>,

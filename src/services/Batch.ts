@@ -115,8 +115,9 @@ const concurrencyOf = (principal: Principal): number =>
   principal._tag === "demo" ? minConcurrency : Math.max(principal.account.concurrency, minConcurrency)
 
 /**
- * Runs the rows until all are done or the budget ends, also that of a batch that waits for room. Then `state` of each row is final. Rows that still run are
- * interrupted without waiting for their end, because a provider that ignores its cancellation would delay the answer.
+ * Runs the rows until all are done or the budget ends, also that of a batch that waits for room. Then `state` of each
+ * row is final. Rows that still run are interrupted without waiting for their end, because a provider that ignores its
+ * cancellation would delay the answer.
  */
 export const runRows = Effect.fnUntraced(function* (deps: RowDeps, batch: Batch, hooks: RowHooks) {
   const count = Math.min(concurrencyOf(batch.principal), batch.waiting.length)

@@ -1,6 +1,6 @@
 import { BaseSequencer, type TestSpecification } from "vitest/node"
 
-/** What takes longest first, as it was last measured (the JSON report of vitest has each file); the rest takes seconds or less. */
+/** Files by the time they took when it was last measured (vitest's JSON report has it); the rest takes seconds or less. */
 const longest = [
   "deploy/image",
   "bench/bench",

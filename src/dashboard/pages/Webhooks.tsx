@@ -23,7 +23,7 @@ import { lastOf, useRoute } from "../resource.ts"
 import { place, setQuery } from "../router.ts"
 import { useForm } from "../useForm.ts"
 
-/** The receivers of the account's events, and what became of each delivery. The webhook whose log is open is in the address. */
+/** The receivers of the account's events, and their deliveries. The webhook whose log is open is in the address. */
 
 const dialogs = { change: ChangeWebhookDialog, rotate: RotateWebhookDialog, delete: DeleteWebhookDialog }
 

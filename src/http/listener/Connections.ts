@@ -36,7 +36,7 @@ const hasBody = ({ headers }: IncomingMessage): boolean =>
   headers["content-length"] !== undefined || headers["transfer-encoding"] !== undefined
 
 interface Connection {
-  /** Responses that are not finished, in the order of their requests. */
+  /** Responses that are not finished, in the order of their requests. A `Set` would keep ended ones (`Deadlines`). */
   readonly open: Array<ServerResponse>
   /** The response to the latest request, sent or not. */
   latest: ServerResponse | undefined
