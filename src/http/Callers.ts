@@ -1,6 +1,7 @@
 import { Context } from "effect"
 import type { Headers } from "effect/http"
 import { type HttpApiEndpoint, OpenApi } from "effect/http-api"
+import { dashboardHeader, hidesCallingPage } from "../domain/CallingPage.ts"
 import type { CredentialKind } from "../domain/Credential.ts"
 import { isCrossOrigin, isOwnPage } from "./ownPage.ts"
 
@@ -33,10 +34,15 @@ export const SpendsCredits = Context.Reference<boolean>("quarry/http/SpendsCredi
 /**
  * The check of an endpoint against cross-site request forgery (R25): a browser sends the session cookie with requests of
  * any page. A request that changes something must come from a page of this deployment. One that spends credits must not
- * come from a page of another origin.
+ * come from a page of another origin; where browsers do not say which page it was, it must have the dashboard's header.
  */
-export const sessionRuleOf = (endpoint: HttpApiEndpoint.Top): ((headers: Headers.Headers, own: string) => boolean) => {
-  if (Context.get(endpoint.annotations, SpendsCredits)) return (headers, own) => !isCrossOrigin(headers, own)
+export const sessionRuleOf = (endpoint: HttpApiEndpoint.Top, own: string): ((headers: Headers.Headers) => boolean) => {
+  if (Context.get(endpoint.annotations, SpendsCredits)) {
+    const needsHeader = hidesCallingPage(own)
+    return (headers) => !isCrossOrigin(headers, own) && (!needsHeader || headers[dashboardHeaderName] !== undefined)
+  }
   const isWrite = endpoint.method !== "GET" && acceptedCredentials(endpoint).every((kind) => kind === "session")
-  return isWrite ? isOwnPage : () => true
+  return isWrite ? (headers) => isOwnPage(headers, own) : () => true
 }
+
+const dashboardHeaderName = dashboardHeader.toLowerCase()

@@ -1,4 +1,5 @@
 import { BulkLine } from "../domain/BulkResult.ts"
+import { dashboardHeader } from "../domain/CallingPage.ts"
 import { jsonLines } from "./accept.ts"
 import { parameterExamples, requestExamples, responseExamples } from "./examples.ts"
 import { isObject, type Json, jsonSchemaOf, relax } from "./jsonSchema.ts"
@@ -200,7 +201,8 @@ const securitySchemes: Json = {
     description:
       "The session of a signed-in person. Over https the name is __Secure-quarry.session_token. What changes something " +
       "also takes an Origin or a Sec-Fetch-Site of this deployment, as browsers send it. What spends credits refuses those " +
-      "of another site."
+      "of another site. Over plain http, unless the server is this machine, spending also takes the header " +
+      `${dashboardHeader}, with any value.`
   },
   marketplaceSecret: {
     type: "apiKey",

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import fc from "fast-check"
-import { isCrossOrigin, isOwnPage } from "../../src/domain/CallingPage.ts"
+import { hidesCallingPage, isCrossOrigin, isOwnPage } from "../../src/domain/CallingPage.ts"
 
 const own = "https://quarry.test"
 
@@ -45,5 +45,20 @@ describe("R25: the page that a request comes from", () => {
         }
       })
     )
+  })
+
+  it.each([
+    ["https://quarry.test", false],
+    ["https://10.0.0.1", false],
+    ["http://localhost:3000", false],
+    ["http://127.8.9.1", false],
+    ["http://[::1]:3000", false],
+    ["http://quarry.test", true],
+    ["http://quarry", true],
+    ["http://10.0.0.1:3000", true],
+    ["http://[2001:db8::1]", true],
+    ["http://127.0.0.1.example.com", true]
+  ])("is hidden by browsers over plain http, unless the server is this machine: %s %s", (origin, isHidden) => {
+    assert.strictEqual(hidesCallingPage(origin), isHidden)
   })
 })

@@ -230,7 +230,12 @@ const aPerson = Effect.gen(function* () {
 /** Sends a request of a route with these credentials. */
 const sendWith = (api: Api, route: Route, keyId: string, request: ReadonlyArray<Variant>) => {
   const headers = Object.assign(
-    { "content-type": "application/json", origin: "http://quarry.test", "x-forwarded-for": "192.0.2.1" },
+    {
+      "content-type": "application/json",
+      origin: "http://quarry.test",
+      "x-forwarded-for": "192.0.2.1",
+      "x-quarry-dashboard": "1"
+    },
     ...request.map((variant) => variant.headers)
   )
   const init = route.body === undefined ? { headers } : { headers, body: route.body }

@@ -3,13 +3,14 @@ import { Effect, Layer, Metric, Redacted } from "effect"
 import { TestClock } from "effect/testing"
 import * as MarketplaceProxy from "../../src/layers/auth/MarketplaceProxy.ts"
 import { Accounts } from "../../src/services/Accounts.ts"
+import { Deployment } from "../../src/services/Deployment.ts"
 import { Ledger } from "../../src/services/Ledger.ts"
 import { Marketplace } from "../../src/services/Marketplace.ts"
 import { authentications } from "../../src/services/Metrics.ts"
 import { QueryLog } from "../../src/services/QueryLog.ts"
 import { MemoryStore } from "../../src/testing/MemoryStore.ts"
 import { SignedIn } from "../../src/testing/SessionsMemory.ts"
-import { request } from "../support/Mcp.ts"
+import { request, toolCall } from "../support/Mcp.ts"
 import * as MemoryStorage from "../support/MemoryStorage.ts"
 import { aCaller, demoOrigin, found, marketplaceSecret, providing, services } from "../support/Services.ts"
 import * as TestApi from "../support/TestApi.ts"
@@ -223,6 +224,7 @@ describe("R25: requests with a session's cookie", () => {
               headers: {
                 cookie,
                 "content-type": "application/json",
+                "x-quarry-dashboard": "1",
                 ...(origin === undefined ? {} : { origin }),
                 ...(site === undefined ? {} : { "sec-fetch-site": site })
               },
@@ -236,6 +238,59 @@ describe("R25: requests with a session's cookie", () => {
           }
         }
       }).pipe(Effect.provide(layer))
+    )
+  }
+
+  /** Where browsers name the calling page, and where they do not. */
+  const deployments = [
+    ["https://quarry.test", 200],
+    ["http://localhost:3000", 200],
+    ["http://127.0.0.1:3000", 200],
+    ["http://[::1]:3000", 200],
+    ["http://quarry.test", 401],
+    ["http://192.168.1.5:3000", 401],
+    ["http://quarry:3000", 401],
+    ["http://localhost.example.com", 401]
+  ] as const
+  for (const [origin, withoutHeader] of deployments) {
+    it.effect(`R25: at ${origin} a session's cookie alone spends credits: ${withoutHeader}`, () =>
+      Effect.gen(function* () {
+        const api = yield* TestApi.make
+        const { account } = yield* aCaller({ plan: "starter" })
+        const cookie = yield* Effect.flatMap(SignedIn, (signedIn) => signedIn.cookie(account))
+        const used = Effect.map(
+          Effect.flatMap(Ledger, (ledger) => ledger.allowance(account)),
+          (allowance) => allowance.used
+        )
+        const spendings = [
+          ["GET", "/v1/query?query=a", null],
+          ["POST", "/v1/bulk", '{"queries":["a"]}'],
+          ["POST", "/mcp", toolCall("web_search", { query: "a" })]
+        ] as const
+        const send = (headers: Record<string, string>) =>
+          Effect.forEach(spendings, ([method, path, body]) =>
+            Effect.map(
+              api.send(method, path, { headers: { cookie, "content-type": "application/json", ...headers }, body }),
+              ({ status }) => status
+            )
+          )
+        const alike = (status: number) => spendings.map(() => status)
+        assert.deepStrictEqual(yield* send({}), alike(withoutHeader))
+        assert.strictEqual(yield* used, withoutHeader === 200 ? 3 : 0)
+        assert.deepStrictEqual(
+          yield* send({ origin }),
+          alike(withoutHeader),
+          "our own Origin is no header of our script"
+        )
+        assert.deepStrictEqual(yield* send({ "x-quarry-dashboard": "1" }), alike(200))
+        assert.deepStrictEqual(yield* send({ "x-quarry-dashboard": "1", origin: "https://evil.test" }), alike(401))
+        // What spends nothing is as it was.
+        assert.strictEqual((yield* api.get("/v1/me", { cookie })).status, 200)
+      }).pipe(
+        Effect.provide(
+          Layer.succeed(Deployment, { origin, demoOrigin, corsOrigins: [] }).pipe(Layer.provideMerge(layer))
+        )
+      )
     )
   }
 
@@ -290,7 +345,7 @@ describe("R1: the dashboard's routes", () => {
       const api = yield* TestApi.make
       const { account } = yield* aCaller({ plan: "trial" })
       const cookie = yield* Effect.flatMap(SignedIn, (signedIn) => signedIn.cookie(account))
-      yield* api.get("/v1/query?query=a", { cookie })
+      yield* api.get("/v1/query?query=a", { cookie, "x-quarry-dashboard": "1" })
       const { queries } = (yield* api.get("/v1/query/recent", { cookie })).json
       assert.strictEqual(queries[0].source, "dashboard")
       assert.isNull(queries[0].key_id)

@@ -27,7 +27,7 @@ const preflight = (path: string, origin: string | undefined, method: string | un
       headers: {
         ...(origin === undefined ? {} : { origin }),
         ...(method === undefined ? {} : { "access-control-request-method": method }),
-        "access-control-request-headers": "authorization,content-type"
+        "access-control-request-headers": "authorization,content-type,x-quarry-dashboard"
       }
     })
   )
@@ -61,27 +61,29 @@ describe("R48: pages of other origins", () => {
     )
   }
 
-  it.effect("a preflight of theirs is answered before credential and rate limit, and may be kept", () =>
-    Effect.gen(function* () {
-      for (const [path, method] of [
-        ["/v1/query?query=a", "GET"],
-        ["/v1/bulk", "POST"],
-        ["/v1/me", "GET"]
-      ] as const) {
-        const answer = yield* preflight(path, app, method)
-        assert.strictEqual(answer.status, 204, path)
-        assert.strictEqual(answer.text, "")
-        assert.deepStrictEqual(corsHeaders(answer), {
-          "access-control-allow-origin": app,
-          "access-control-allow-methods": method,
-          "access-control-allow-headers":
-            "Authorization, Content-Type, Idempotency-Key, Traceparent, Tracestate, X-Demo-Origin, X-Request-Id",
-          "access-control-max-age": "7200",
-          vary: "Origin"
-        })
-        assert.deepStrictEqual(TestApi.apiHeaders(answer), ["x-request-id"])
-      }
-    }).pipe(Effect.provide(layer))
+  it.effect(
+    "a preflight of theirs is answered before credential and rate limit, and never allows X-Quarry-Dashboard (R25)",
+    () =>
+      Effect.gen(function* () {
+        for (const [path, method] of [
+          ["/v1/query?query=a", "GET"],
+          ["/v1/bulk", "POST"],
+          ["/v1/me", "GET"]
+        ] as const) {
+          const answer = yield* preflight(path, app, method)
+          assert.strictEqual(answer.status, 204, path)
+          assert.strictEqual(answer.text, "")
+          assert.deepStrictEqual(corsHeaders(answer), {
+            "access-control-allow-origin": app,
+            "access-control-allow-methods": method,
+            "access-control-allow-headers":
+              "Authorization, Content-Type, Idempotency-Key, Traceparent, Tracestate, X-Demo-Origin, X-Request-Id",
+            "access-control-max-age": "7200",
+            vary: "Origin"
+          })
+          assert.deepStrictEqual(TestApi.apiHeaders(answer), ["x-request-id"])
+        }
+      }).pipe(Effect.provide(layer))
   )
 
   for (const [name, path, origin, method] of [

@@ -425,7 +425,11 @@ describe("who may call", () => {
         const store = yield* MemoryStore
         const { account } = yield* aCaller({ plan: "trial" })
         const cookie = yield* Effect.flatMap(SignedIn, (signedIn) => signedIn.cookie(account))
-        const answer = yield* post(api, { cookie, ...headers }, toolCall("web_search", { query: "a" }))
+        const answer = yield* post(
+          api,
+          { cookie, "x-quarry-dashboard": "1", ...headers },
+          toolCall("web_search", { query: "a" })
+        )
         assert.strictEqual(answer.status, status)
         assert.deepStrictEqual(
           store.queries.map(({ keyId, request: { source } }) => [keyId, source]),

@@ -38,7 +38,8 @@ const args = [
 /** On a machine that does other work too. A person would have left long before. */
 const limits = { launchMs: 60_000, contextMs: 30_000, actionMs: 60_000 }
 
-const launch = () => chromium.launch({ executablePath: `${executablePath}`, args, timeout: limits.launchMs })
+const launch = (ownArgs: ReadonlyArray<string>) =>
+  chromium.launch({ executablePath: `${executablePath}`, args: [...args, ...ownArgs], timeout: limits.launchMs })
 
 const contextOf = async (browser: Browser, options?: BrowserContextOptions): Promise<BrowserContext> => {
   const late = setTimeout(limits.contextMs, undefined, { ref: false })
@@ -51,6 +52,11 @@ const contextOf = async (browser: Browser, options?: BrowserContextOptions): Pro
 /** A browser that is there whenever a test asks: it is launched by the first that does, and again when it is gone. */
 export class LiveBrowser {
   private launched: Promise<Browser> | undefined
+  private readonly args: ReadonlyArray<string>
+
+  constructor(args: ReadonlyArray<string>) {
+    this.args = args
+  }
 
   /** A profile of its own. A browser that does not give one has crashed or hangs, and another takes its place. */
   async newContext(options?: BrowserContextOptions): Promise<BrowserContext> {
@@ -71,7 +77,7 @@ export class LiveBrowser {
   async connected(): Promise<Browser> {
     const browser = await this.launched?.catch(() => undefined)
     if (browser?.isConnected() === true) return browser
-    this.launched = launch()
+    this.launched = launch(this.args)
     return this.launched
   }
 
@@ -82,8 +88,11 @@ export class LiveBrowser {
   }
 }
 
-/** A browser that nobody used before. Closed with the scope. */
-export const browser = Effect.acquireRelease(
-  Effect.sync(() => new LiveBrowser()),
-  (browser) => Effect.promise(() => browser.close())
-)
+/** A browser that nobody used before, with arguments of its own. Closed with the scope. */
+export const browserWith = (...args: ReadonlyArray<string>) =>
+  Effect.acquireRelease(
+    Effect.sync(() => new LiveBrowser(args)),
+    (browser) => Effect.promise(() => browser.close())
+  )
+
+export const browser = browserWith()

@@ -115,7 +115,12 @@ export const call = async <R extends RouteName>(route: R, input: Input<R>): Prom
   try {
     const response = await fetch(address, {
       method,
-      headers: { accept: "application/json", ...(body && { "content-type": "application/json" }) },
+      headers: {
+        accept: "application/json",
+        // Tells these requests from those of other sites where the browser does not (R25).
+        "x-quarry-dashboard": "1",
+        ...(body && { "content-type": "application/json" })
+      },
       ...(body && { body: JSON.stringify(body) }),
       ...(signal && { signal })
     })

@@ -44,13 +44,13 @@ export const makeAuthentication = Effect.gen(function* () {
   return <E, R>(httpEffect: Effect.Effect<Response, E, R>, endpoint: HttpApiEndpoint.Top) => {
     const accepted = acceptedCredentials(endpoint)
     const withoutSession = accepted.filter((kind) => kind !== "session")
-    const acceptsSession = sessionRuleOf(endpoint)
+    const acceptsSession = sessionRuleOf(endpoint, origin)
 
     const authenticate = (request: HttpServerRequest.HttpServerRequest) =>
       Effect.flatMap(demoNetwork(request), (network) => {
         const presented = requestCredentials(request, cookieName, network)
         const hasSession = presented.sessionCookies.length > 0
-        const kinds = hasSession && !acceptsSession(request.headers, origin) ? withoutSession : accepted
+        const kinds = hasSession && !acceptsSession(request.headers) ? withoutSession : accepted
         return credentials.authenticate(presented, kinds)
       })
 
