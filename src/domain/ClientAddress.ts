@@ -52,3 +52,22 @@ export const clientIp = (...seen: Seen): string | undefined => {
   const ip = client(...seen)
   return ip === undefined ? undefined : NetAddress.formatIp(ip)
 }
+
+/** Headers to which each proxy appends an entry. */
+const proxyLists = ["x-forwarded-for", "forwarded", "via"]
+
+/** Headers that a proxy sets as a whole. */
+const proxyValues = ["x-real-ip", "x-forwarded-host", "x-forwarded-proto"]
+
+/**
+ * Checks if a request came through a proxy other than the trusted ones. Its address is then that of a proxy, or a text of
+ * the caller's own. A proxy that sets any of these headers and not `X-Forwarded-For` is not a trusted one.
+ */
+export const isFromUntrustedProxy = (
+  headers: Readonly<Record<string, string | undefined>>,
+  trustedHops: number
+): boolean => {
+  if (proxyLists.some((name) => (headers[name]?.split(",").length ?? 0) > trustedHops)) return true
+  const isProxied = [...proxyLists, ...proxyValues].some((name) => headers[name] !== undefined)
+  return isProxied && headers["x-forwarded-for"] === undefined
+}

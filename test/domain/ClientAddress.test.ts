@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import fc from "fast-check"
-import { clientNetwork } from "../../src/domain/ClientAddress.ts"
+import { clientNetwork, isFromUntrustedProxy } from "../../src/domain/ClientAddress.ts"
 
 /** The network of a client that is connected without a proxy. */
 const networkOf = (address: string) => clientNetwork(address, undefined, 0)
@@ -98,4 +98,32 @@ describe("R24: the client behind trusted proxies", () => {
   for (const [name, socket, header, hops, expected] of cases) {
     it(name, () => assert.strictEqual(clientNetwork(socket, header, hops), expected))
   }
+})
+
+describe("R43: a request through a proxy that is not trusted", () => {
+  const entries = (count: number) => Array.from({ length: count }, (_, n) => `192.0.2.${n}`).join(", ")
+
+  it("is known by more entries than there are trusted proxies", () => {
+    const hops = fc.integer({ min: 0, max: 5 })
+    fc.assert(
+      fc.property(hops, fc.integer({ min: 1, max: 7 }), (trusted, count) => {
+        assert.strictEqual(isFromUntrustedProxy({ "x-forwarded-for": entries(count) }, trusted), count > trusted)
+        for (const name of ["forwarded", "via"]) {
+          const headers = { "x-forwarded-for": entries(Math.max(1, trusted)), [name]: entries(count) }
+          assert.strictEqual(isFromUntrustedProxy(headers, trusted), trusted === 0 || count > trusted)
+        }
+      })
+    )
+  })
+
+  it("is known by a header of a proxy that does not say for whom it speaks", () => {
+    for (const name of ["forwarded", "via", "x-real-ip", "x-forwarded-host", "x-forwarded-proto"]) {
+      for (const hops of [0, 1, 2]) assert.isTrue(isFromUntrustedProxy({ [name]: "x" }, hops), name)
+      assert.isFalse(isFromUntrustedProxy({ [name]: "x", "x-forwarded-for": "192.0.2.1" }, 1), name)
+    }
+  })
+
+  it("is none without such a header", () => {
+    for (const hops of [0, 1]) assert.isFalse(isFromUntrustedProxy({ host: "localhost", accept: "*/*" }, hops))
+  })
 })

@@ -310,14 +310,7 @@ describe("calls without a key", () => {
       assert.strictEqual(yield* status({ "sec-fetch-site": "same-origin" }), 200)
       assert.strictEqual(yield* status({ "sec-fetch-site": "none" }), 200)
       assert.strictEqual(yield* status({ origin: "http://quarry.test" }), 200)
-      for (const host of [
-        "127.0.0.1:3000",
-        "[::1]:3000",
-        "localhost",
-        "quarry:3000",
-        "host.docker.internal",
-        "QUARRY.TEST"
-      ]) {
+      for (const host of ["127.0.0.1:3000", "[::1]:3000", "localhost", "quarry:3000", "QUARRY.TEST"]) {
         assert.strictEqual(yield* status({ host }), 200, host)
       }
       for (const headers of [
@@ -325,12 +318,32 @@ describe("calls without a key", () => {
         { origin: "null" },
         { host: "evil.example:3000" },
         { host: "localhost.evil.example" },
+        { host: "host.docker.internal" },
+        { host: "quarry.local:3000" },
+        { host: "app.localhost" },
         { host: "127.0.0.1.evil.example" },
         { host: "" },
         { "sec-fetch-site": "cross-site" },
         { "sec-fetch-site": "same-site" },
         { "x-api-key": "wrong" },
         { authorization: "Bearer " }
+      ]) {
+        assert.strictEqual(yield* status(headers), 401, JSON.stringify(headers))
+      }
+    }).pipe(Effect.provide(withKeyless()))
+  )
+
+  it.effect("R43: are never taken through a proxy that is not trusted, beside one that is", () =>
+    Effect.gen(function* () {
+      const api = yield* TestApi.make
+      const status = (headers: Record<string, string>) =>
+        Effect.map(api.get(get.path("css"), headers), (answer) => answer.status)
+      assert.strictEqual(yield* status({ ...local, via: "1.1 ours", "x-real-ip": "127.0.0.1" }), 200)
+      for (const headers of [
+        { "x-forwarded-for": "8.8.8.8, 127.0.0.1" },
+        { "x-forwarded-for": "127.0.0.1, 127.0.0.1" },
+        { ...local, via: "1.1 theirs, 1.1 ours" },
+        { ...local, forwarded: "for=8.8.8.8, for=127.0.0.1" }
       ]) {
         assert.strictEqual(yield* status(headers), 401, JSON.stringify(headers))
       }
