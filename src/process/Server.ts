@@ -22,8 +22,8 @@ const listener = Layer.unwrap(
 )
 
 const admin = Layer.unwrap(
-  Effect.map(AppConfig, ({ adminHost, adminPort }) =>
-    Own.isWorker && adminPort !== 0 ? Own.admin : Admin.layer({ host: adminHost, port: adminPort })
+  Effect.map(AppConfig, ({ adminHost, adminHosts, adminPort }) =>
+    Own.isWorker && adminPort !== 0 ? Own.admin : Admin.layer({ host: adminHost, port: adminPort, hosts: adminHosts })
   )
 )
 

@@ -45,6 +45,21 @@ export const secretText = (takes: string): Form<Redacted.Redacted> => secret(Sch
 /** A name or an address alone: with a scheme, a port or a path in it nothing can be bound. */
 export const hostName = form(matching(/^[\w.:%-]+$/), "a host name or address")
 
+/** The most names of a list. */
+const maxHosts = 100
+
+/** Names as `Host` has them, without a port. */
+export const hostNames: Form<ReadonlyArray<string>> = {
+  decode: (text) => {
+    const names = text.split(",").map((name) => name.trim())
+    return names.length <= maxHosts && names.every((name) => /^[\w.-]{1,253}$/.test(name))
+      ? Option.some(names)
+      : Option.none()
+  },
+  takes: `at most ${maxHosts} host names without a port, separated by commas, such as metrics.example.com`,
+  hides: "nothing"
+}
+
 /** The id of a product at the payment provider. */
 export const productId = form(matching(/^[0-9A-Za-z_-]{1,64}$/), "the id of a product at Polar")
 

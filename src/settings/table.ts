@@ -61,6 +61,7 @@ export const table = {
   port: setting(forms.whole(1, 65_535, port), 3000),
   adminHost: setting(forms.hostName, "127.0.0.1"),
   adminPort: setting(forms.whole(0, 65_535, `${port}, or 0 for no private listener`), 9464),
+  adminHosts: setting(forms.hostNames, []),
   workers: setting(forms.wholeOrAuto(1, 256, "a whole number of processes from 1 to 256, or auto for one a core"), 1),
   baseUrl: optional(forms.hostAddress),
   databaseUrl: optional(

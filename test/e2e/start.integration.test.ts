@@ -8,6 +8,7 @@ import * as EmbeddedStore from "../support/EmbeddedStore.ts"
 import { describeWithPostgres } from "../support/Postgres.ts"
 import { describeWithRedis, RedisServer } from "../support/RedisServer.ts"
 import { freePort, spawned, temporaryDirectory } from "../support/Spawned.ts"
+import { statusByHost } from "../support/statusByHost.ts"
 
 const timeout = 120_000
 
@@ -37,7 +38,8 @@ describe("npm start on the embedded default", () => {
     () =>
       Effect.gen(function* () {
         const DATA_DIR = yield* EmbeddedStore.directory
-        const env = { DATA_DIR, PORT: `${yield* freePort}`, ADMIN_PORT: `${yield* freePort}` }
+        const ports = { PORT: `${yield* freePort}`, ADMIN_PORT: `${yield* freePort}` }
+        const env = { DATA_DIR, ...ports, ADMIN_HOSTS: "metrics.example.com" }
 
         const first = yield* start(env)
         const greeting = yield* first.said("curl")
@@ -55,6 +57,9 @@ describe("npm start on the embedded default", () => {
         yield* answers
         const ready = yield* Effect.promise(() => fetch(`http://127.0.0.1:${env.ADMIN_PORT}/readyz`))
         assert.strictEqual(ready.status, 200)
+        // R72: a page whose own name leads to this machine reads nothing of the private listener.
+        assert.strictEqual(yield* statusByHost(env.ADMIN_PORT, "/metrics", "metrics.example.com"), 200)
+        assert.strictEqual(yield* statusByHost(env.ADMIN_PORT, "/metrics", "evil.example"), 403)
         // R34: neither listener serves the other's routes, and R3: no second spelling of a route is one.
         for (const [port, path] of [
           [env.PORT, "/healthz"],

@@ -3,6 +3,7 @@ import { Effect, Fiber, Schedule } from "effect"
 import { freshDatabase } from "../support/Database.ts"
 import { describeWithPostgres } from "../support/Postgres.ts"
 import { freePort, spawned } from "../support/Spawned.ts"
+import { statusByHost } from "../support/statusByHost.ts"
 import { childrenOf } from "../support/workers.ts"
 import * as Client from "../torture/support/Client.ts"
 import * as Engine from "../torture/support/Engine.ts"
@@ -41,7 +42,13 @@ const start = Effect.fnUntraced(function* () {
   const server = yield* Replica.start({
     database: url,
     engine: yield* Engine.start,
-    env: { WORKERS: "2", ADMIN_PORT: String(adminPort), LOG_LEVEL: "info", DATABASE_POOL_SIZE: "8" },
+    env: {
+      WORKERS: "2",
+      ADMIN_PORT: String(adminPort),
+      LOG_LEVEL: "info",
+      DATABASE_POOL_SIZE: "8",
+      ADMIN_HOSTS: "a.example"
+    },
     onLine: (line) => lines.push(line)
   })
   const admin = `http://127.0.0.1:${adminPort}`
@@ -59,6 +66,10 @@ describeWithPostgres("WORKERS", () => {
         const metrics = (yield* get(`${admin}/metrics`)).text
         assert.match(metrics, /^db_client_connection_max\{[^}]*\} 8$/m)
         assert.match(metrics, /^quarry_ready 1$/m)
+        // R72
+        const adminPort = new URL(admin).port
+        assert.strictEqual(yield* statusByHost(adminPort, "/metrics", "a.example"), 200)
+        assert.strictEqual(yield* statusByHost(adminPort, "/metrics", "evil.example"), 403)
         assert.lengthOf(JSON.parse((yield* get(`${admin}/status`)).text).replicas, 2)
 
         // New connections in turn, so that both have counted some of them.

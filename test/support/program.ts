@@ -39,7 +39,7 @@ const program = Effect.gen(function* () {
   const announce = Layer.effectDiscard(Effect.sync(() => console.log(JSON.stringify(ports))))
   return yield* announce.pipe(
     Layer.provide(Listener.layer({ host: "127.0.0.1", port: ports.public, grace, drainDelay })),
-    Layer.provide(Admin.layer({ host: "127.0.0.1", port: ports.admin })),
+    Layer.provide(Admin.layer({ host: "127.0.0.1", port: ports.admin, hosts: [] })),
     Layer.provide(Layer.succeed(Overview, { look: Effect.succeed(status({})) })),
     Layer.provide(storage),
     Layer.provide(services),

@@ -9,6 +9,7 @@ import { Overview } from "../../services/Overview.ts"
 import { ProviderStates } from "../../services/ProviderStates.ts"
 import { Readiness } from "../../services/Readiness.ts"
 import { requestIdFrom } from "../CurrentRequest.ts"
+import { trustedHosts } from "./hosts.ts"
 import { providerView } from "./providers.ts"
 
 export const json = (status: number, body: unknown) => HttpServerResponse.jsonUnsafe(body, { status })
@@ -81,15 +82,17 @@ export interface AdminOptions {
   readonly host: string
   /** 0 turns the listener off. */
   readonly port: number
+  /** Names by which it is reached, beside `host`. Addresses and names without a dot need not be listed (R72). */
+  readonly hosts: ReadonlyArray<string>
 }
 
 /**
  * The private listener: liveness, readiness, providers, status and metrics (R34). It is built before the public listener, which
  * then closes first, so that readiness shows the drain.
  */
-export const layer = ({ host, port }: AdminOptions) =>
+export const layer = (options: AdminOptions) =>
   // It provides nothing, because the public listener would add its routes to a router that it gets from here.
-  port === 0 ? Layer.empty : Layer.effectDiscard(Layer.build(listener({ host, port })))
+  options.port === 0 ? Layer.empty : Layer.effectDiscard(Layer.build(listener(options)))
 
 /** With a port of 0, on one that the system chooses. */
 export const listener = (options: AdminOptions & { readonly exclusive?: boolean }) => serve(routes, options)
@@ -97,8 +100,10 @@ export const listener = (options: AdminOptions & { readonly exclusive?: boolean 
 /** A private listener with other routes. */
 export const serve = <E, R>(
   routes: Layer.Layer<never, E, R>,
-  options: AdminOptions & { readonly exclusive?: boolean }
+  { hosts, ...options }: AdminOptions & { readonly exclusive?: boolean }
 ) =>
-  HttpRouter.serve(Layer.mergeAll(routes, identified, notFound), { disableLogger: true, disableListenLog: true }).pipe(
-    Layer.provideMerge(NodeHttpServer.layer(createServer, { ...options, gracefulShutdownTimeout: "1 second" }))
-  )
+  // `identified` is built first and so the outermost: a refusal has an id too (R2).
+  HttpRouter.serve(
+    Layer.mergeAll(routes, trustedHosts([options.host, ...hosts]), notFound).pipe(Layer.provide(identified)),
+    { disableLogger: true, disableListenLog: true }
+  ).pipe(Layer.provideMerge(NodeHttpServer.layer(createServer, { ...options, gracefulShutdownTimeout: "1 second" })))

@@ -20,7 +20,7 @@ export const workersOf = ({ workers }: AppConfig["Service"]): number => {
 /** The private listener of a worker, on a port whose number goes to its supervisor. */
 export const admin = Layer.effectDiscard(
   Effect.gen(function* () {
-    const context = yield* Layer.build(Admin.listener({ host: "127.0.0.1", port: 0, exclusive: true }))
+    const context = yield* Layer.build(Admin.listener({ host: "127.0.0.1", port: 0, hosts: [], exclusive: true }))
     const { address } = Context.get(context, HttpServer.HttpServer)
     yield* Effect.sync(() => process.send?.({ adminPort: "port" in address ? address.port : 0 }))
   })

@@ -143,7 +143,7 @@ const signals = Layer.unwrap(
 /** Runs `count` workers behind one port until it is interrupted, and the private listener for all of them. */
 export const supervise = (count: number) =>
   Effect.gen(function* () {
-    const { adminHost, adminPort, databasePoolSize } = yield* AppConfig
+    const { adminHost, adminHosts, adminPort, databasePoolSize } = yield* AppConfig
     yield* configure(yield* Effect.flatMap(Stdio.Stdio, ({ stdoutIsTerminal }) => stdoutIsTerminal))
     const state: State = {
       count,
@@ -157,7 +157,7 @@ export const supervise = (count: number) =>
       past: new Map(),
       isEnding: false
     }
-    yield* Layer.build(WorkersAdmin.layer({ host: adminHost, port: adminPort }, viewOf(state)))
+    yield* Layer.build(WorkersAdmin.layer({ host: adminHost, port: adminPort, hosts: adminHosts }, viewOf(state)))
     yield* warnOfSeparateLimits(count)
     const places = Array.from({ length: count }, (_, index) => keep(state, index + 1))
     return yield* Effect.all(places, { concurrency: "unbounded", discard: true }).pipe(

@@ -13,7 +13,7 @@ import { searchRequest } from "../../support/requests.ts"
 import { status } from "../../support/status.ts"
 import { connect, search } from "../../support/Wire.ts"
 
-const admin = Admin.listener({ host: "127.0.0.1", port: 0 }).pipe(
+const admin = Admin.listener({ host: "127.0.0.1", port: 0, hosts: ["metrics.example.com"] }).pipe(
   Layer.provideMerge(
     Layer.mergeAll(
       Ids.layer,
@@ -129,6 +129,32 @@ describe("the private listener", () => {
           assert.notStrictEqual((yield* get(path)).id, id, path)
         }
       })
+    )
+
+    it.effect(
+      "R72: a request for a name of the internet is 403 on every route and counted; one without a name is not",
+      () =>
+        Effect.gen(function* () {
+          const { address } = yield* HttpServer.HttpServer
+          const ask = Effect.fnUntraced(function* (path: string, rest: string) {
+            const client = yield* connect("port" in address ? address.port : 0)
+            yield* client.send(`GET ${path} ${rest}\r\n\r\n`)
+            const [response] = yield* client.responses(1)
+            return response ?? assert.fail("no response")
+          })
+          const paths = ["/healthz", "/readyz", "/readyz?full", "/providers", "/status", "/metrics", "/nothing"]
+          for (const path of paths) {
+            const { headers, status, text } = yield* ask(path, "HTTP/1.1\r\nHost: evil.example:9464")
+            assert.strictEqual(status, 403, path)
+            assert.strictEqual(JSON.parse(text).error, "forbidden_host")
+            assert.match(headers["x-request-id"] ?? "", /^[0-9a-f-]{36}$/)
+          }
+          for (const rest of ["HTTP/1.0", "HTTP/1.1\r\nHost: localhost", "HTTP/1.1\r\nHost: METRICS.example.com:80"]) {
+            assert.strictEqual((yield* ask("/healthz", rest)).status, 200, rest)
+          }
+          const { text } = yield* get("/metrics")
+          assert.match(text, new RegExp(`^quarry_admin_refused_hosts_total ${paths.length}$`, "m"))
+        })
     )
 
     it.effect("has nothing else", () =>
