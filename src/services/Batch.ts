@@ -2,7 +2,7 @@ import { Clock, Duration, Effect, Exit, Fiber, Result, type Scope, Tracer } from
 import type { Answer } from "../domain/Answer.ts"
 import type { BulkRows } from "../domain/BulkRequest.ts"
 import type { ErrorRow, RowBody } from "../domain/BulkResult.ts"
-import { internalError, type UpstreamError, UpstreamTimeout } from "../domain/errors.ts"
+import { internalError, UnsupportedParameter, type UpstreamError, UpstreamTimeout } from "../domain/errors.ts"
 import { forbiddenTarget } from "../domain/KeyBounds.ts"
 import type { LogEntry } from "../domain/LogEntry.ts"
 import { boundsOf, type Principal } from "../domain/Principal.ts"
@@ -208,6 +208,23 @@ export const errorRow = (error: { readonly _tag: ErrorRow["error"]; readonly mes
   error: error._tag,
   message: error.message
 })
+
+/** The error of a row whose target the key of the first request could not use, for a key that can (R44). */
+const refusedToFirst = new UnsupportedParameter({
+  message:
+    "The first request with this Idempotency-Key had an API key that may not use this row's target. " +
+    "Send the row again with another Idempotency-Key."
+})
+
+/**
+ * A row of the first answer, as the key of a repetition may see it. The first request may have had another key of the
+ * account, with other targets (R50).
+ */
+export const replayRow = ({ state }: Row, first: RowBody): RowBody => {
+  if (state._tag === "rejected" && state.error._tag === "unsupported_parameter") return errorRow(state.error)
+  const isRefused = first.status === "error" && first.error === "unsupported_parameter"
+  return isRefused && state._tag === "waiting" ? errorRow(refusedToFirst) : first
+}
 
 /** The end of a row: a dispatch, which is charged, or the error of a row that was not dispatched. */
 const endOf = (

@@ -18,7 +18,17 @@ import type { BulkBody, BulkLineBody, RowBody } from "../domain/BulkResult.ts"
 import { internalError, type QuotaExceeded } from "../domain/errors.ts"
 import { keepBatch, restoreBatch } from "../domain/KeptAnswer.ts"
 import type { AccountPrincipal, Principal } from "../domain/Principal.ts"
-import { type Batch, endRow, errorRow, newBatch, type Row, type RowDeps, type RowHooks, runRows } from "./Batch.ts"
+import {
+  type Batch,
+  endRow,
+  errorRow,
+  newBatch,
+  type Row,
+  type RowDeps,
+  type RowHooks,
+  replayRow,
+  runRows
+} from "./Batch.ts"
 import { BatchLines } from "./BatchLines.ts"
 import { makeDispatch } from "./Dispatch.ts"
 import { keyedRequest, waitForFirst } from "./Idempotency.ts"
@@ -208,7 +218,7 @@ const runBatch = Effect.fnUntraced(function* <E>(
   const reservedAt = yield* Clock.currentTimeMillis
   if ("text" in hold) {
     const timings = { reserveMs: reservedAt - arrivedAt, settleMs: 0 }
-    return { body: restoreBatch(hold.text), receipt: hold.receipt, timings }
+    return { body: replay(batch, restoreBatch(hold.text)), receipt: hold.receipt, timings }
   }
   yield* runRows(deps, batch, deps.whole)
   const endedAt = yield* Clock.currentTimeMillis
@@ -237,9 +247,23 @@ const buildBody = Effect.fnUntraced(function* (deps: Deps, batch: Batch, nowMs: 
 const bodyOf = Effect.fnUntraced(function* (batch: Batch, results: ReadonlyArray<RowBody>) {
   yield* countRows(batch, results)
   yield* traceRows(batch, results)
-  const succeeded = results.filter(({ status }) => status === "ok").length
-  return { batch_id: batch.id, total: results.length, succeeded, failed: results.length - succeeded, results }
+  return toBody(batch.id, results)
 })
+
+const toBody = (id: string, results: ReadonlyArray<RowBody>): BulkBody => {
+  const succeeded = results.filter(({ status }) => status === "ok").length
+  return { batch_id: id, total: results.length, succeeded, failed: results.length - succeeded, results }
+}
+
+/** The first answer of a keyed batch, for the key that repeats it (R44). */
+const replay = ({ rows }: Batch, first: BulkBody): BulkBody =>
+  toBody(
+    first.batch_id,
+    rows.flatMap((row, index) => {
+      const kept = first.results[index]
+      return kept === undefined ? [] : [replayRow(row, kept)]
+    })
+  )
 
 /** Reserves the credits of a batch. One without a valid row needs none (R18). */
 const open = ({ metering }: Deps, { principal, waiting }: Batch): Effect.Effect<OpenHold, QuotaExceeded> =>

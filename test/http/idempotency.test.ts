@@ -1,9 +1,12 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Fiber } from "effect"
+import { Effect, Fiber, Redacted } from "effect"
 import { TestClock } from "effect/testing"
 import { UpstreamError } from "../../src/domain/errors.ts"
+import type { BoundsChange } from "../../src/domain/KeyBounds.ts"
+import { KeyStore } from "../../src/services/KeyStore.ts"
 import { Ledger } from "../../src/services/Ledger.ts"
-import { aCaller, type Caller, demoOrigin, found, providing, services } from "../support/Services.ts"
+import { SignedIn } from "../../src/testing/SessionsMemory.ts"
+import { aCaller, aKeyOf, type Caller, demoOrigin, found, providing, services } from "../support/Services.ts"
 import * as TestApi from "../support/TestApi.ts"
 
 let runs = 0
@@ -29,13 +32,15 @@ const answerTo = Effect.fnUntraced(function* (send: Send) {
   return yield* Fiber.join(fiber)
 })
 
+type Sender = Pick<Caller, "auth">
+
 const search =
-  (caller: Caller, key: string, query = "css grid"): Send =>
+  (caller: Sender, key: string, query = "css grid"): Send =>
   (api) =>
     api.get(`/v1/query?query=${encodeURIComponent(query)}`, { ...caller.auth, "idempotency-key": key })
 
 const batch =
-  (caller: Caller, key: string, ...queries: ReadonlyArray<unknown>): Send =>
+  (caller: Sender, key: string, ...queries: ReadonlyArray<unknown>): Send =>
   (api) =>
     api.send("POST", "/v1/bulk", {
       headers: { ...caller.auth, "content-type": "application/json", "idempotency-key": key },
@@ -230,6 +235,98 @@ describe("R44: Idempotency-Key", () => {
         assert.lengthOf(answer.json.issues, 2)
       }
       assert.strictEqual(yield* usedBy(caller), 0)
+    }).pipe(Effect.provide(services(providers)))
+  )
+
+  const narrowed = Effect.fnUntraced(function* ({ account }: Caller, bounds: BoundsChange) {
+    const { secret } = yield* Effect.flatMap(KeyStore, (keys) =>
+      keys.create(account.id, { label: "narrowed", mode: "live", bounds })
+    )
+    return { account, auth: { authorization: `Bearer ${Redacted.value(secret)}` } }
+  }, Effect.orDie)
+
+  const onBeta = { query: "css flex", target: "beta_search" }
+
+  it.effect("R44, R50: a replay gives a key nothing of a target that it may not use, in either form", () =>
+    Effect.gen(function* () {
+      const caller = yield* growth
+      const limited = yield* narrowed(caller, { targets: ["beta_search"] })
+      const alone = yield* answerTo(search(caller, "a"))
+      const refused = yield* answerTo(search(limited, "a"))
+      assert.deepStrictEqual([refused.status, refused.json.error], [400, "unsupported_parameter"])
+      assert.notInclude(refused.text, alone.json.results.organic[0].url)
+
+      const first = yield* answerTo(batch(caller, "b", "css grid", onBeta))
+      assert.strictEqual(first.json.succeeded, 2)
+      const again = yield* answerTo(batch(limited, "b", "css grid", onBeta))
+      assertReplay(first, again)
+      assert.deepInclude(again.json, { batch_id: first.json.batch_id, total: 2, succeeded: 1, failed: 1 })
+      assert.deepInclude(again.json.results[0], { status: "error", error: "unsupported_parameter" })
+      assert.include(again.json.results[0].message, "may not use target alpha_search")
+      assert.deepStrictEqual(again.json.results[1], first.json.results[1])
+      const lines = yield* answerTo((api) =>
+        api.send("POST", "/v1/bulk", {
+          headers: {
+            ...limited.auth,
+            accept: "application/x-ndjson",
+            "content-type": "application/json",
+            "idempotency-key": "b"
+          },
+          body: JSON.stringify({ queries: ["css grid", onBeta] })
+        })
+      )
+      assert.notInclude(lines.text, first.json.results[0].id)
+      assert.include(lines.text, first.json.results[1].id)
+      assert.strictEqual(yield* usedBy(caller), 3)
+    }).pipe(Effect.provide(services(providers)))
+  )
+
+  it.effect("R44, R50: a replay is not bound by the targets of the key that paid, and says which rows never ran", () =>
+    Effect.gen(function* () {
+      const caller = yield* growth
+      const limited = yield* narrowed(caller, { targets: ["beta_search"] })
+      const first = yield* answerTo(batch(limited, "b", "css grid", onBeta, ""))
+      assert.include(first.json.results[0].message, "it accepts beta_search")
+      const again = yield* answerTo(batch(caller, "b", "css grid", onBeta, ""))
+      assertReplay(first, again)
+      assert.deepInclude(again.json.results[0], { status: "error", error: "unsupported_parameter" })
+      assert.include(again.json.results[0].message, "with another Idempotency-Key")
+      assert.deepStrictEqual(again.json.results.slice(1), first.json.results.slice(1))
+      assert.strictEqual(yield* usedBy(caller), 1)
+    }).pipe(Effect.provide(services(providers)))
+  )
+
+  it.effect("R44, R50: a key whose budget is spent still gets the replay of what another credential paid for", () =>
+    Effect.gen(function* () {
+      const caller = yield* growth
+      const spent = yield* narrowed(caller, { budget: { credits: 1, period: "life" } })
+      assert.strictEqual((yield* answerTo(search(spent, "own"))).status, 200)
+      assert.strictEqual((yield* answerTo(search(spent, "other"))).status, 402)
+      for (const send of [search, batch]) {
+        const first = yield* answerTo(send(caller, "a", "css flex"))
+        const again = yield* answerTo(send(spent, "a", "css flex"))
+        assertReplay(first, again)
+        assert.strictEqual(again.text, first.text)
+      }
+    }).pipe(Effect.provide(services(providers)))
+  )
+
+  it.effect("R26, R44: keys of both modes and sessions of an account share its answers; other accounts do not", () =>
+    Effect.gen(function* () {
+      const caller = yield* growth
+      const test = yield* aKeyOf(caller, "test")
+      const cookie = yield* Effect.flatMap(SignedIn, (signedIn) => signedIn.cookie(caller.account))
+      const session = { ...caller, auth: { cookie, "x-quarry-dashboard": "1" } }
+      const first = yield* answerTo(search(caller, "a"))
+      // The source of a search without one is the credential's, and no part of what makes two requests the same.
+      for (const other of [test, session]) {
+        const again = yield* answerTo(search(other, "a"))
+        assertReplay(first, again)
+        assert.strictEqual(again.text, first.text)
+      }
+      const stranger = yield* answerTo(search(yield* growth, "a"))
+      assert.isNull(stranger.headers.get("idempotent-replayed"))
+      assert.notStrictEqual(stranger.json.id, first.json.id)
     }).pipe(Effect.provide(services(providers)))
   )
 
