@@ -12,9 +12,15 @@ import { parseQuery } from "./query.ts"
 /** The largest request body that is read. */
 export const maxBodyBytes = ByteSize.mebibytes(1)
 
-const maxBytes = ByteSize.toNumberUnsafe(maxBodyBytes)
-
 export const unreadableBody = InvalidRequest.whole("the body is larger than 1 MiB or could not be read")
+
+/** The most bytes of a body, and the error of a larger one. */
+export interface BodySize {
+  readonly maxBytes: number
+  readonly error: InvalidRequest
+}
+
+const largest: BodySize = { maxBytes: ByteSize.toNumberUnsafe(maxBodyBytes), error: unreadableBody }
 
 const notJson = InvalidRequest.whole("the body must be JSON, sent with Content-Type: application/json")
 
@@ -57,17 +63,19 @@ class Collector {
   private length = 0
   private pieces = 0
   private readonly pool: BodyPool
+  private readonly size: BodySize
   private readonly capacity: number
 
-  constructor(pool: BodyPool, declaredBytes: number) {
+  constructor(pool: BodyPool, size: BodySize, declaredBytes = size.maxBytes) {
     this.pool = pool
-    this.capacity = Math.min(declaredBytes, maxBytes)
+    this.size = size
+    this.capacity = Math.min(declaredBytes, size.maxBytes)
   }
 
   /** Adds a chunk, or returns the error that it fails the body with. */
   add(chunk: Buffer): InvalidRequest | RateLimited | undefined {
     const needed = this.length + chunk.length
-    if (needed > maxBytes) return unreadableBody
+    if (needed > this.size.maxBytes) return this.size.error
     if (++this.pieces > freePieces + needed / bytesPerPiece) return inPieces
     if (needed > this.buffer.length && !this.grow(needed)) return busyError
     chunk.copy(this.buffer, this.length)
@@ -97,9 +105,10 @@ class Collector {
  * Collects the body of a request from its connection. What comes after a failure is discarded; the connection of a body
  * in small pieces is closed with its answer, because discarding them costs as much as keeping them.
  */
-const collectFrom = (source: IncomingMessage, response: unknown, pool: BodyPool) =>
+const collectFrom = (source: IncomingMessage, response: unknown, pool: BodyPool, size: BodySize) =>
   Effect.callback<Uint8Array, InvalidRequest | RateLimited>((resume) => {
-    const collector = new Collector(pool, Number(source.headers["content-length"] ?? maxBytes))
+    const declared = source.headers["content-length"]
+    const collector = new Collector(pool, size, declared === undefined ? undefined : Number(declared))
     const stop = (): void => {
       source
         .off("data", onData)
@@ -132,26 +141,27 @@ const collectFrom = (source: IncomingMessage, response: unknown, pool: BodyPool)
   })
 
 /** Reads the body of a request without a connection, as tests make it. */
-const collectWhole = (request: HttpServerRequest.HttpServerRequest) =>
+const collectWhole = (request: HttpServerRequest.HttpServerRequest, { error, maxBytes }: BodySize) =>
   request.arrayBuffer.pipe(
-    Effect.provideService(HttpIncomingMessage.MaxBodySize, maxBodyBytes),
-    Effect.mapBoth({ onFailure: () => unreadableBody, onSuccess: (buffer) => new Uint8Array(buffer) })
+    Effect.provideService(HttpIncomingMessage.MaxBodySize, ByteSize.bytes(maxBytes)),
+    Effect.mapBoth({ onFailure: () => error, onSuccess: (buffer) => new Uint8Array(buffer) })
   )
 
 /**
- * Reads the body of a request, at most 1 MiB (R3). Fails with `rate_limited` where the limits on bodies that are being
- * received are reached (R57).
+ * Reads the body of a request, at most 1 MiB unless the caller says less (R3). Fails with `rate_limited` where the limits
+ * on bodies that are being received are reached (R57).
  */
 export const readBytes = (
   request: HttpServerRequest.HttpServerRequest,
-  sender: Sender
+  sender: Sender,
+  size = largest
 ): Effect.Effect<Uint8Array, InvalidRequest | RateLimited> => {
   // Fails by the declared length, without a wait for a body that would fail anyway.
-  if (Number(request.headers["content-length"]) > maxBytes) return Effect.fail(unreadableBody)
+  if (Number(request.headers["content-length"]) > size.maxBytes) return Effect.fail(size.error)
   const { source } = request
-  if (!(source instanceof IncomingMessage)) return collectWhole(request)
+  if (!(source instanceof IncomingMessage)) return collectWhole(request, size)
   const response = NodeHttpServerRequest.toServerResponse(request)
-  const collect = (pool: BodyPool) => collectFrom(source, response, pool)
+  const collect = (pool: BodyPool) => collectFrom(source, response, pool, size)
   return Effect.flatMap(CurrentIntake, (intake) => intake.awaitBody(sender, collect)).pipe(
     Effect.tapErrorTag("rate_limited", () =>
       Effect.andThen(

@@ -51,11 +51,16 @@ const posts = (count: number): ReadonlyArray<Post> => {
 
 const agent = new Agent({ keepAlive: true, maxSockets: 16 })
 
+let posted = 0
+
+/** An address of its own for each post, as a trusted proxy appends it: from one address the limit is reached first. */
+const from = (): Headers => ({ "x-forwarded-for": `10.${++posted >> 16}.${(posted >> 8) & 255}.${posted & 255}` })
+
 /** The status of a post. Not with `fetch`, whose own work would keep a core busy. */
 const send = (port: number, { body, headers }: Post): Promise<number> =>
   new Promise((resolve, reject) => {
     const sent = request(
-      { agent, port, host: "127.0.0.1", path: "/webhooks/billing", method: "POST", headers },
+      { agent, port, host: "127.0.0.1", path: "/webhooks/billing", method: "POST", headers: { ...headers, ...from() } },
       (response) => response.resume().on("end", () => resolve(response.statusCode ?? 0))
     )
     sent.on("error", reject).end(body)
@@ -90,6 +95,7 @@ describeWithPostgres("POST /webhooks/billing", () => {
           KEY_PEPPER: "a pepper for tests, of 32 characters or more",
           LOG_FORMAT: "json",
           PORT: `${port}`,
+          TRUSTED_PROXY_HOPS: "1",
           ...fake.environment()
         })
         assert.include(yield* server.said("Quarry listens at "), "Quarry listens at ")

@@ -1,5 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Duration, Effect } from "effect"
+import { Duration, Effect, Layer } from "effect"
+import { TestClock } from "effect/testing"
 import {
   BillingBusy,
   BillingUnavailable,
@@ -7,7 +8,12 @@ import {
   PaymentFailed,
   PlanUnchanged
 } from "../../src/domain/errors.ts"
+import type { RateLimit } from "../../src/domain/Principal.ts"
+import { deliveriesPerMinuteOfAddress, deliveriesPerMinuteOfSender } from "../../src/http/middleware/addressLimit.ts"
+import * as RateLimiterMemory from "../../src/layers/memory/RateLimiterMemory.ts"
 import type { Billing } from "../../src/services/Billing.ts"
+import { DeliveryInvalid } from "../../src/services/PaymentProvider.ts"
+import { RateLimiter } from "../../src/services/RateLimiter.ts"
 import { SignedIn } from "../../src/testing/SessionsMemory.ts"
 import * as BillingStub from "../support/BillingStub.ts"
 import * as MemoryStorage from "../support/MemoryStorage.ts"
@@ -215,6 +221,21 @@ describe("the billing routes", () => {
 })
 
 describe("POST /webhooks/billing", () => {
+  /** The limiter with all limits divided by this, so that fewer requests reach them. */
+  const scale = 50
+  const smallLimiter = Layer.effect(
+    RateLimiter,
+    Effect.map(RateLimiter, ({ hit }) => ({
+      hit: ({ credential, limit }: RateLimit) => hit({ credential, limit: limit / scale })
+    }))
+  ).pipe(Layer.provide(RateLimiterMemory.layer()))
+  const forged = Effect.fail(new DeliveryInvalid({ reason: "forged" }))
+  const limited = (receive: (body: Uint8Array) => Effect.Effect<void, DeliveryInvalid>) =>
+    servicesOver(MemoryStorage.layer, providers, {
+      limiter: smallLimiter,
+      billing: BillingStub.layer({ receive: (_headers, body) => receive(body) })
+    })
+
   const deliver = (body: string | Uint8Array<ArrayBuffer>, headers: Record<string, string> = {}) =>
     Effect.flatMap(TestApi.make, (api) => api.send("POST", "/webhooks/billing", { body, headers }))
 
@@ -266,6 +287,53 @@ describe("POST /webhooks/billing", () => {
           selling({ receive: () => Effect.fail(new BillingUnavailable({ message: "later", retryAfterSeconds: 5 })) })
         )
       )
+  )
+
+  it.effect(
+    "R24: too many deliveries from one address are 429 with Retry-After, before the signature is checked",
+    () => {
+      let judged = 0
+      return Effect.gen(function* () {
+        const status = (address: string, body = "forged") =>
+          Effect.map(deliver(body, { "x-forwarded-for": address }), (answer) => answer.status)
+        const perMinute = deliveriesPerMinuteOfSender / scale
+        for (let n = 0; n < perMinute; n++) assert.strictEqual(yield* status(`2001:db8:0:7::${n}`), 401)
+        assert.strictEqual(judged, perMinute)
+        const refused = yield* deliver(BillingStub.goodDelivery, { "x-forwarded-for": "2001:db8:0:7:ffff::1" })
+        assert.deepStrictEqual([refused.status, refused.json.error], [429, "rate_limited"])
+        assert.deepStrictEqual(TestApi.apiHeaders(refused), ["retry-after", "x-request-id"])
+        assert.strictEqual(judged, perMinute)
+        assert.strictEqual(yield* status("2001:db8:0:8::1", BillingStub.goodDelivery), 202)
+        assert.strictEqual(yield* status("192.0.2.1", BillingStub.goodDelivery), 202)
+        yield* TestClock.adjust("1 minute")
+        assert.strictEqual(yield* status("2001:db8:0:7::1", BillingStub.goodDelivery), 202)
+      }).pipe(
+        Effect.provide(
+          limited((body) => {
+            judged++
+            return Buffer.from(body).toString() === "forged" ? forged : Effect.void
+          })
+        )
+      )
+    }
+  )
+
+  it.effect("R24: behind a proxy that is not trusted, a stranger does not use up what the provider needs", () =>
+    Effect.gen(function* () {
+      // One proxy is trusted here, so that the entry before the last is what one more proxy appended.
+      const status = (address: string) =>
+        Effect.map(deliver("any", { "x-forwarded-for": `${address}, 192.0.2.1` }), (answer) => answer.status)
+      const perMinute = deliveriesPerMinuteOfSender / scale
+      for (let n = 0; n < 3 * perMinute; n++) yield* status("203.0.113.9")
+      assert.strictEqual(yield* status("203.0.113.9"), 429)
+      assert.strictEqual(yield* status("198.51.100.4"), 202)
+      // Somebody who invents the address before the proxy's is limited by the proxy's own.
+      const statuses: Array<number> = []
+      for (let n = 0; n < deliveriesPerMinuteOfAddress / scale; n++)
+        statuses.push(yield* status(`10.0.${n >> 8}.${n & 255}`))
+      const admitted = statuses.filter((it) => it === 202).length
+      assert.strictEqual(admitted, deliveriesPerMinuteOfAddress / scale - perMinute - 1)
+    }).pipe(Effect.provide(limited(() => Effect.void)))
   )
 
   it.effect("R3: a body over 256 KiB is refused unread, another method is not found", () =>

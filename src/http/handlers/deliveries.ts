@@ -2,31 +2,32 @@ import { Effect, Layer } from "effect"
 import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { InvalidRequest, Unauthorized } from "../../domain/errors.ts"
 import { Billing } from "../../services/Billing.ts"
+import { RateLimiter } from "../../services/RateLimiter.ts"
 import { readBytes } from "../body.ts"
 import { apiErrorResponse } from "../errors.ts"
+import { limitDeliveries } from "../middleware/addressLimit.ts"
 import { withRetryAfter } from "../retryAfter.ts"
 
 /** The largest delivery that is read: the provider's are a few kilobytes, and each costs four digests of its bytes. */
-const maxDeliveryBytes = 256 * 1024
-
-const tooLarge = InvalidRequest.whole("the body is larger than 256 KiB")
+const deliverySize = { maxBytes: 256 * 1024, error: InvalidRequest.whole("the body is larger than 256 KiB") }
 
 /** The same for every fault of a delivery, so that whoever forges one learns nothing. */
 const notTheProvider = new Unauthorized({ message: "The delivery is not signed by the payment provider." })
 
 /**
  * Takes the payment provider's deliveries (R37, R47). The signature is over the bytes as they came, so that nothing here
- * reads them. A forged delivery costs its digests and leaves its line in the access log.
+ * reads them. A forged delivery costs its digests and leaves its line in the access log; a limit for each client address
+ * comes before them.
  */
 export const layer = Layer.unwrap(
   Effect.gen(function* () {
     const billing = yield* Billing
+    const limiter = yield* RateLimiter
 
     const receive = Effect.gen(function* () {
       const request = yield* HttpServerRequest.HttpServerRequest
-      if (Number(request.headers["content-length"]) > maxDeliveryBytes) return yield* Effect.fail(tooLarge)
-      const body = yield* readBytes(request, "anonymous")
-      if (body.length > maxDeliveryBytes) return yield* Effect.fail(tooLarge)
+      yield* limitDeliveries(limiter)
+      const body = yield* readBytes(request, "anonymous", deliverySize)
       yield* withRetryAfter(billing.receive(request.headers, body))
       return HttpServerResponse.empty({ status: 202 })
     }).pipe(

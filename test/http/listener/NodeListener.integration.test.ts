@@ -350,6 +350,18 @@ describe("slow and large senders", () => {
     })
   )
 
+  it.live("R3: a delivery of payments above 256 KiB is 400 before its end, also where no header tells its length", () =>
+    Effect.gen(function* () {
+      const { port } = yield* Listener.start()
+      const client = yield* connect(port)
+      yield* client.send("POST /webhooks/billing HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n")
+      yield* client.send(Buffer.concat([Buffer.from("48000\r\n"), Buffer.alloc(0x48000, "a"), Buffer.from("\r\n")]))
+      const [response] = yield* client.responses(1)
+      isRefusal(response, 400, "invalid_request")
+      assert.include(response?.text, "larger than 256 KiB")
+    })
+  )
+
   it.live("R1: an early 401 reaches a client that still sends, and the rest is not waited for", () =>
     Effect.gen(function* () {
       const { port } = yield* Listener.start()
