@@ -23,6 +23,8 @@ const renewEvery = Duration.seconds(3)
 const maxIdleRounds = 5
 
 const maxEntries = 10_000
+/** Keys that are being read, and unknown keys. */
+const maxLookups = 1_000
 const maxReadTogether = 256
 
 const PrincipalRow = Schema.Struct({
@@ -144,7 +146,28 @@ const fromCacheKey = (key: string): KeyDigests => {
   return other === undefined || pepper === undefined ? { present } : { present, other, pepper }
 }
 
-type Entries = Cache.Cache<string, Entry, Unauthorized>
+type Entries = Cache.Cache<string, Entry>
+type Lookups = Cache.Cache<string, Entry, Unauthorized>
+
+/** The entry of a key. One that was read moves to `entries`, unless the key was removed while it was read. */
+const find = (entries: Entries, lookups: Lookups, key: string): Effect.Effect<Entry, Unauthorized> => {
+  const read = Effect.gen(function* () {
+    const entry = yield* Cache.get(lookups, key)
+    if (Option.getOrUndefined(yield* Cache.getSuccess(lookups, key)) !== entry) return entry
+    yield* Cache.invalidate(lookups, key)
+    yield* Cache.set(entries, key, entry)
+    return entry
+  })
+  return Effect.flatMap(Cache.getSuccess(entries, key), (known) =>
+    Option.isSome(known) ? Effect.succeed(known.value) : read
+  )
+}
+
+/** Removes what was read of a key by one of its digests. Each key of the cache holds all of them. */
+const removeFrom = Effect.fnUntraced(function* <E>(cache: Cache.Cache<string, Entry, E>, digest: string) {
+  const keys = Array.from(yield* Cache.keys(cache)).filter((key) => key.includes(digest))
+  yield* Effect.forEach(keys, (key) => Cache.invalidate(cache, key), { discard: true })
+})
 
 const renew = Effect.fnUntraced(function* (deps: Deps, entries: Entries, key: string, entry: Entry) {
   const used = entry.idleRounds++ === 0
@@ -172,8 +195,9 @@ export interface PrincipalCache {
 }
 
 /**
- * Principals by the digests of their keys' secrets, of the last seconds. Unknown keys have entries too. While
- * keys are used, a fiber of the scope renews their entries.
+ * Principals by the digests of their keys' secrets, of the last seconds. Unknown keys are remembered apart from them:
+ * anybody can make up keys with a valid checksum, and must not push out the keys that are in use. While keys are used, a
+ * fiber of the scope renews their entries.
  */
 export const makePrincipalCache = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
@@ -185,10 +209,15 @@ export const makePrincipalCache = Effect.fnUntraced(function* (
   const deps: Deps = { sql, clock, pepper, scope, read: yield* principals(sql, clock) }
   let renewing = false
 
-  const entries = yield* Cache.makeWith(load(deps), {
-    capacity: maxEntries,
+  const lookups: Lookups = yield* Cache.makeWith(load(deps), {
+    capacity: maxLookups,
     // A failure of the database is no answer, and is not kept.
     timeToLive: (exit) => (Exit.isSuccess(exit) || !Exit.hasDies(exit) ? maxAge : Duration.zero)
+  })
+  const entries: Entries = yield* Cache.make({
+    capacity: maxEntries,
+    timeToLive: maxAge,
+    lookup: (_: string): Effect.Effect<Entry> => Effect.die(new Error("entries come from lookups"))
   })
 
   const renewal = Effect.gen(function* () {
@@ -215,7 +244,7 @@ export const makePrincipalCache = Effect.fnUntraced(function* (
 
   return {
     get: (digests) =>
-      Effect.flatMap(Cache.get(entries, toCacheKey(digests)), (entry) => {
+      Effect.flatMap(find(entries, lookups, toCacheKey(digests)), (entry) => {
         const { endsAt } = entry
         if (endsAt === undefined) return Effect.succeed(use(entry))
         return Effect.flatMap(storeTime(clock), (now) =>
@@ -223,9 +252,12 @@ export const makePrincipalCache = Effect.fnUntraced(function* (
         )
       }),
     remove: Effect.fnUntraced(function* (digest) {
-      if (pepper.values().length === 1) return yield* Cache.invalidate(entries, digest)
-      const keys = Array.from(yield* Cache.keys(entries)).filter((key) => key.includes(digest))
-      yield* Effect.forEach(keys, (key) => Cache.invalidate(entries, key), { discard: true })
+      if (pepper.values().length === 1) {
+        yield* Cache.invalidate(lookups, digest)
+        return yield* Cache.invalidate(entries, digest)
+      }
+      yield* removeFrom(lookups, digest)
+      yield* removeFrom(entries, digest)
     })
   }
 })

@@ -1,7 +1,8 @@
 import { assert, layer } from "@effect/vitest"
-import { Context, Deferred, Effect, Exit, Fiber, Layer, type Redacted } from "effect"
+import { Context, Deferred, Effect, Exit, Fiber, Layer, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
+import { makeSecret } from "../../../src/domain/ApiKey.ts"
 import * as Ids from "../../../src/layers/Ids.ts"
 import * as KeyStoreSql from "../../../src/layers/sql/KeyStoreSql.ts"
 import { Accounts } from "../../../src/services/Accounts.ts"
@@ -182,5 +183,38 @@ layer(SqlStorage.layer(EmbeddedDatabase.layer))("KeyStoreSql", (it) => {
         yield* pass(40)
         assert.isFalse(yield* isKnown)
       })
+  )
+
+  it.effect("unknown keys with a valid checksum do not push out keys in use, and are remembered themselves", () =>
+    Effect.gen(function* () {
+      const reads: Array<unknown> = []
+      const sql = yield* SqlClient.SqlClient
+      const counting = new Proxy(sql, {
+        apply: (_target, _this, [texts, ...values]: [TemplateStringsArray, ...Array<unknown>]) => {
+          if (texts.join("").includes("from api_keys k join accounts")) reads.push(values)
+          return sql(texts, ...values)
+        }
+      })
+      const keys = yield* storeWith(rotatingKeyring()).pipe(Effect.provideService(SqlClient.SqlClient, counting))
+      const account = yield* makeAccount({ plan: "starter" })
+      const { secret } = yield* keys.create(account.id, { label: "CI", mode: "live" })
+      yield* keys.authenticate(secret)
+      const unknown = (n: number) => {
+        const entropy = new Uint8Array(32)
+        new DataView(entropy.buffer).setUint32(0, n)
+        return Redacted.make(makeSecret("live", entropy))
+      }
+      const refuse = (n: number) => Effect.flip(keys.authenticate(unknown(n)))
+      // More than the cache of principals has places.
+      yield* Effect.forEach(
+        Array.from({ length: 10_001 }, (_, n) => n),
+        refuse,
+        { concurrency: 256, discard: true }
+      )
+      const before = reads.length
+      yield* keys.authenticate(secret)
+      yield* refuse(10_000)
+      assert.strictEqual(reads.length, before)
+    })
   )
 })
