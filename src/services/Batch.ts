@@ -210,7 +210,7 @@ export const errorRow = (error: { readonly _tag: ErrorRow["error"]; readonly mes
 })
 
 /** The error of a row whose target the key of the first request could not use, for a key that can (R44). */
-const refusedToFirst = new UnsupportedParameter({
+const forbiddenToFirst = new UnsupportedParameter({
   message:
     "The first request with this Idempotency-Key had an API key that may not use this row's target. " +
     "Send the row again with another Idempotency-Key."
@@ -222,8 +222,8 @@ const refusedToFirst = new UnsupportedParameter({
  */
 export const replayRow = ({ state }: Row, first: RowBody): RowBody => {
   if (state._tag === "rejected" && state.error._tag === "unsupported_parameter") return errorRow(state.error)
-  const isRefused = first.status === "error" && first.error === "unsupported_parameter"
-  return isRefused && state._tag === "waiting" ? errorRow(refusedToFirst) : first
+  const wasForbidden = first.status === "error" && first.error === "unsupported_parameter"
+  return wasForbidden && state._tag === "waiting" ? errorRow(forbiddenToFirst) : first
 }
 
 /** The end of a row: a dispatch, which is charged, or the error of a row that was not dispatched. */

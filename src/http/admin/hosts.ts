@@ -3,19 +3,19 @@ import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { isTrustedHost } from "../../domain/RequestHost.ts"
 import { counter } from "../../services/Instrument.ts"
 
-const refusedHosts = counter("quarry.admin.refused_hosts", {
-  description: "Requests to the private listener that were refused for their Host",
+const forbiddenHosts = counter("quarry.admin.forbidden_hosts", {
+  description: "Requests to the private listener answered 403 for their Host",
   unit: "{request}",
   labels: []
 })
 
-/** Callers choose how often they are refused, so that the log has one line for all refusals of this time. */
+/** At most one log line in this time, because callers choose how often they send such a host. */
 const logIntervalMs = 60_000
 
 /** The longest host in a log line, because callers choose it. */
 const maxHostCharacters = 256
 
-const refusal = HttpServerResponse.jsonUnsafe(
+const forbidden = HttpServerResponse.jsonUnsafe(
   {
     error: "forbidden_host",
     message: "This listener does not answer to the name in Host. Use an address, or add the name to ADMIN_HOSTS."
@@ -23,16 +23,16 @@ const refusal = HttpServerResponse.jsonUnsafe(
   { status: 403 }
 )
 
-/** Counts and logs a refusal. */
-const makeRefuse = () => {
+/** Counts and logs a request, and answers 403. */
+const makeForbid = () => {
   let loggedAtMs = Number.NEGATIVE_INFINITY
   let unlogged = 0
   return Effect.fnUntraced(function* (host: string) {
-    yield* Metric.update(refusedHosts.of(), 1)
+    yield* Metric.update(forbiddenHosts.of(), 1)
     const nowMs = yield* Clock.currentTimeMillis
     if (nowMs - loggedAtMs < logIntervalMs) {
       unlogged++
-      return refusal
+      return forbidden
     }
     yield* Effect.logWarning(
       `The private listener refused a request for the host ${JSON.stringify(host.slice(0, maxHostCharacters))}` +
@@ -41,7 +41,7 @@ const makeRefuse = () => {
     )
     loggedAtMs = nowMs
     unlogged = 0
-    return refusal
+    return forbidden
   })
 }
 
@@ -53,12 +53,12 @@ export const trustedHosts = (names: ReadonlyArray<string>) =>
   HttpRouter.middleware(
     Effect.gen(function* () {
       // Exports the counter with 0 at start, because Prometheus would not see the first increase otherwise.
-      yield* Metric.update(refusedHosts.of(), 0)
+      yield* Metric.update(forbiddenHosts.of(), 0)
       const trusted = new Set(names.map((name) => name.toLowerCase()))
-      const refuse = makeRefuse()
+      const forbid = makeForbid()
       return (app) =>
         Effect.flatMap(HttpServerRequest.HttpServerRequest, ({ headers: { host } }) =>
-          host === undefined || isTrustedHost(host, trusted) ? app : refuse(host)
+          host === undefined || isTrustedHost(host, trusted) ? app : forbid(host)
         )
     }),
     { global: true }

@@ -2,18 +2,18 @@ import { randomUUID } from "node:crypto"
 import * as OtelLogger from "@effect/opentelemetry/OtelLogger"
 import * as OtelMetrics from "@effect/opentelemetry/OtelMetrics"
 import { configToAttributes, Resource } from "@effect/opentelemetry/Resource"
-import { type Counter, createNoopMeter, type Meter, type MeterProvider, ROOT_CONTEXT } from "@opentelemetry/api"
+import { type Counter, createNoopMeter, type Meter, type MeterProvider } from "@opentelemetry/api"
 import { OTLPLogExporter } from "@opentelemetry/exporter-logs-otlp-proto"
 import { OTLPMetricExporter } from "@opentelemetry/exporter-metrics-otlp-proto"
 import { convertLegacyHttpOptions, createOtlpHttpExportDelegate } from "@opentelemetry/otlp-exporter-base/node-http"
 import { resourceFromAttributes } from "@opentelemetry/resources"
 import { BatchLogRecordProcessor } from "@opentelemetry/sdk-logs"
 import { PeriodicExportingMetricReader } from "@opentelemetry/sdk-metrics"
-import { SamplingDecision, TraceIdRatioBasedSampler } from "@opentelemetry/sdk-trace-base"
 import { Context, Effect, Layer, Redacted, References, Tracer } from "effect"
 import { version } from "../../domain/version.ts"
 import { counter } from "../../services/Instrument.ts"
 import type { AppConfig } from "../../settings/Settings.ts"
+import { samplingOf } from "./Sampling.ts"
 import * as SpanQueue from "./SpanQueue.ts"
 import * as SpanTracer from "./SpanTracer.ts"
 
@@ -116,20 +116,6 @@ const exporterOptions = (destination: Destination, config: Settings) => ({
   compression: config.otelExporterOtlpCompression as never
 })
 
-const rootSampling = ({ otelTracesSampler, otelTracesSamplerArg }: Settings): ((traceId: string) => boolean) => {
-  if (otelTracesSampler.endsWith("always_on")) return () => true
-  if (otelTracesSampler.endsWith("always_off")) return () => false
-  const ratio = new TraceIdRatioBasedSampler(otelTracesSamplerArg)
-  return (traceId) => ratio.shouldSample(ROOT_CONTEXT, traceId).decision === SamplingDecision.RECORD_AND_SAMPLED
-}
-
-const samplingOf = (config: Settings): SpanTracer.Sampling => {
-  const root = rootSampling(config)
-  return config.otelTracesSampler.startsWith("parentbased_")
-    ? (traceId, caller) => caller?.sampled ?? root(traceId)
-    : root
-}
-
 /** Ignores a collector that is away as the process ends. The losses have been counted. */
 const ignoringFailures = <P extends { forceFlush(): Promise<void>; shutdown(): Promise<void> }>(part: P): P => {
   const [forceFlush, shutdown] = [part.forceFlush.bind(part), part.shutdown.bind(part)]
@@ -171,7 +157,12 @@ const traces = (to: Destination, config: Settings, log: Log) =>
         send: spanExporter(to, config),
         ...countLosses("traces", log)
       })
-      return SpanTracer.make({ sampling: samplingOf(config), onEnd })
+      const sampling = samplingOf({
+        sampler: config.otelTracesSampler,
+        ratio: config.otelTracesSamplerArg,
+        newTraceId: SpanTracer.newTraceId
+      })
+      return SpanTracer.make({ sampling, onEnd })
     })
   )
 

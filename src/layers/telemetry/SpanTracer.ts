@@ -26,6 +26,8 @@ const makeHex = (): ((digits: number) => string) => {
 
 const hex = makeHex()
 
+export const newTraceId = (): string => hex(32)
+
 interface Ids {
   readonly traceId: string
   readonly spanId: string
@@ -195,7 +197,7 @@ export const make = ({ onEnd, sampling }: { readonly sampling: Sampling; readonl
       if (parent === undefined && started.kind !== "server" && started.links.length === 0) {
         return new UnsampledSpan(started, noIds)
       }
-      const traceId = parent?.traceId ?? hex(32)
+      const traceId = parent?.traceId ?? newTraceId()
       const ids: Ids = { traceId, spanId: hex(16) }
       return isKept(traceId, parent, started.links)
         ? new SampledSpan(started, ids, onEnd)

@@ -153,7 +153,7 @@ describe("the private listener", () => {
             assert.strictEqual((yield* ask("/healthz", rest)).status, 200, rest)
           }
           const { text } = yield* get("/metrics")
-          assert.match(text, new RegExp(`^quarry_admin_refused_hosts_total ${paths.length}$`, "m"))
+          assert.match(text, new RegExp(`^quarry_admin_forbidden_hosts_total ${paths.length}$`, "m"))
         })
     )
 
