@@ -84,7 +84,8 @@ export interface RateLimit {
 
 const sessionFloorPerMinute = 120
 const marketplacePerMinute = 1_200
-const demoPerMinute = 5
+/** Requests of one address. A batch is one of them. */
+export const demoPerMinute = 5
 
 /** The rate limit of a principal. Each key has a counter of its own, live and test keys with the plan's limit (R26). */
 export const rateLimitOf = (principal: Principal): RateLimit => {

@@ -1,4 +1,7 @@
 import { Console, Context, DateTime, Effect, Layer, Redacted } from "effect"
+import { maxBulkRows } from "../domain/BulkRequest.ts"
+import { isLoopbackHost } from "../domain/Network.ts"
+import { demoPerMinute } from "../domain/Principal.ts"
 import { targets } from "../domain/Target.ts"
 import { Accounts } from "../services/Accounts.ts"
 import { KeyStore } from "../services/KeyStore.ts"
@@ -104,6 +107,26 @@ const warnOfUnserved = Effect.gen(function* () {
   }
 })
 
+/** Warns of what callers without a credential may do where other machines reach the listener. */
+const warnOfKeylessCallers = Effect.gen(function* () {
+  const { compatKeylessAccount, compatKeylessNetworks = [], demoOrigin, host } = yield* AppConfig
+  if (isLoopbackHost(host)) return
+  if (demoOrigin !== undefined) {
+    yield* Effect.logWarning(
+      `DEMO_ORIGIN is set and HOST is ${host}: everybody who reaches this port may search without a key and at your expense, ` +
+        `${demoPerMinute} requests a minute from each address with up to ${maxBulkRows} searches each. ` +
+        "Unset DEMO_ORIGIN to stop this."
+    )
+  }
+  if (compatKeylessAccount !== undefined) {
+    yield* Effect.logWarning(
+      `COMPAT_KEYLESS_ACCOUNT is set and HOST is ${host}: everybody with an address in ${compatKeylessNetworks.join(", ")} ` +
+        `may spend the credits of ${compatKeylessAccount} without a key, and a container's gateway can give such an address ` +
+        "to callers from anywhere. Unset COMPAT_KEYLESS_ACCOUNT, or do not publish this port, to stop this."
+    )
+  }
+})
+
 /** Prints on stdout that the service is up, once it listens. */
 export const announce: Effect.Effect<void, never, AppConfig | FirstStart | Providers> = Effect.gen(function* () {
   const { baseUrl, billingProvider, databaseUrl, dataDir, marketplacePlan, marketplaceProxySecret, smtpUrl } =
@@ -125,6 +148,7 @@ export const announce: Effect.Effect<void, never, AppConfig | FirstStart | Provi
         "provider sees that customer's orders. Set it before you sell."
     )
   }
+  yield* warnOfKeylessCallers
   yield* warnOfUnserved
   const print = (yield* LogFormat) === "json" ? announceJson : announcePretty
   yield* print(baseUrl, access)

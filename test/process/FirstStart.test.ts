@@ -51,4 +51,36 @@ describe("what a start tells", () => {
       assert.deepStrictEqual(yield* warnings({ billingProvider: "polar", smtpUrl }), [])
     })
   )
+
+  it.effect("the demo where other machines reach it is one line that says what it gives away and how to stop it", () =>
+    Effect.gen(function* () {
+      const demoOrigin = "https://www.example.com"
+      for (const host of ["0.0.0.0", "::", "192.168.1.5", "quarry"]) {
+        const [line, ...others] = yield* warnings({ demoOrigin, host })
+        assert.deepStrictEqual(others, [])
+        assert.match(
+          line ?? "",
+          /^DEMO_ORIGIN is set and HOST is .*without a key.*5 requests a minute.*50 searches each\. Unset DEMO_ORIGIN to stop this\.$/
+        )
+        assert.include(line, `HOST is ${host}:`)
+        assert.deepStrictEqual(yield* warnings({ host }), [])
+      }
+      for (const host of ["127.0.0.1", "::1", "localhost"]) {
+        assert.deepStrictEqual(yield* warnings({ demoOrigin, host }), [])
+      }
+    })
+  )
+
+  it.effect("calls without a key from other machines are one line that names the account and the networks", () =>
+    Effect.gen(function* () {
+      const settings = { compatKeylessAccount: "acc_1", compatKeylessNetworks: ["172.16.0.0/12", "10.0.0.0/8"] }
+      const [line, ...others] = yield* warnings({ ...settings, host: "0.0.0.0" })
+      assert.deepStrictEqual(others, [])
+      assert.match(
+        line ?? "",
+        /^COMPAT_KEYLESS_ACCOUNT is set .*172\.16\.0\.0\/12, 10\.0\.0\.0\/8 .*acc_1 .*to stop this\.$/
+      )
+      assert.deepStrictEqual(yield* warnings({ ...settings, host: "127.0.0.1" }), [])
+    })
+  )
 })
