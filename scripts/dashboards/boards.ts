@@ -158,7 +158,10 @@ export const service: Board = {
           ["increase(quarry_http_shed_total[$__rate_interval])", "{{instance}} shed"],
           ["increase(quarry_http_connections_dropped_total[$__rate_interval])", "{{instance}} dropped"],
           ["increase(quarry_http_connections_cut_total[$__rate_interval])", "{{instance}} cut"],
-          ["increase(quarry_admin_forbidden_hosts_total[$__rate_interval])", "{{instance}} private listener, wrong host"]
+          [
+            "increase(quarry_admin_forbidden_hosts_total[$__rate_interval])",
+            "{{instance}} private listener, wrong host"
+          ]
         )
       ]
     },
