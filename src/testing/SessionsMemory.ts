@@ -32,6 +32,7 @@ const closedPages = Layer.mergeAll(
   Layer.succeed(SignIn, {
     providers: [],
     deliversEmails: false,
+    signUpMode: "closed",
     withPassword: () => closed,
     signUp: () => closed,
     atProvider: () => closed,

@@ -34,6 +34,7 @@ const redirectTo = (location: string): Effect.Effect<Redirect> => Effect.succeed
 const signInWithOnePerson = Layer.mock(SignIn, {
   providers: ["github"],
   deliversEmails: true,
+  signUpMode: "open",
   withPassword: (_, { password }) =>
     Redacted.value(password) === "right" ? Effect.succeed(toConsent) : Effect.fail(new InvalidCredentials()),
   signUp: (_, { email }) => {
@@ -249,7 +250,12 @@ describe("the pages where people let apps in", () => {
       Effect.provide(
         layerAt(
           "https://quarry.test",
-          Layer.mock(SignIn, { providers: [], deliversEmails: false, requestPasswordReset: () => Effect.void })
+          Layer.mock(SignIn, {
+            providers: [],
+            deliversEmails: false,
+            signUpMode: "open",
+            requestPasswordReset: () => Effect.void
+          })
         )
       )
     )
