@@ -7,7 +7,7 @@ const { mail, providers, signUp } = document.body.dataset
 /** False where emails are not delivered: the operator hands links on. */
 export const deliversEmails = mail === "true"
 
-/** Who may sign up. The server decides for each address. */
+/** Those who may sign up. The server decides for each address. */
 export const signUpMode: SignUpMode = signUp === "closed" || signUp === "invite" ? signUp : "open"
 
 export type IdentityProvider = "google" | "github"

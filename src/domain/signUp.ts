@@ -1,4 +1,4 @@
-/** Who may sign up (R65): everybody, those whose account the operator made, or nobody. */
+/** Those who may sign up (R65): everybody, those whose account the operator made, or nobody. */
 export const signUpModes = ["open", "invite", "closed"] as const
 export type SignUpMode = (typeof signUpModes)[number]
 

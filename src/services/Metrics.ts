@@ -318,7 +318,7 @@ export const signUpsDenied = counter("quarry.sign_ups.refused", {
  * (R66), `busy` where as many passwords wait to be compared as may.
  */
 export const signInsDenied = counter("quarry.sign_ins.refused", {
-  description: "Passwords that were not compared",
+  description: "Passwords that were neither compared nor stored",
   unit: "{sign_in}",
   labels: ["reason"]
 })

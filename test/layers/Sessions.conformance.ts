@@ -752,6 +752,65 @@ export const sessionsConformance = (it: Vitest.MethodsNonLive<Services>): void =
     })
   )
 
+  it.effect("no body of a route for people has a token or a digest, whether it signs somebody in or not", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const replica = yield* makeReplica({ baseUrl: "https://quarry.test", github: providerClient })
+      const browser = makeBrowser()
+      const email = yield* makeEmail
+      const secrets = new Set<string>()
+      const keys = new Set<string>()
+      const noteKeys = (value: unknown): void => {
+        if (typeof value !== "object" || value === null) return
+        for (const [key, field] of Object.entries(value)) {
+          keys.add(key)
+          noteKeys(field)
+        }
+      }
+      const answers: Array<readonly [path: string, text: string]> = []
+      const ask = Effect.fnUntraced(function* (path: string, body?: object) {
+        browser.client = makeBrowser().client
+        const answer = yield* body === undefined ? browser.get(replica, path) : browser.post(replica, path, body)
+        assert.strictEqual(answer.status, 200, path)
+        answers.push([path, answer.text])
+        noteKeys(answer.json)
+        for (const line of answer.headers.getSetCookie()) {
+          const value = decodeURIComponent(/=([^;]*)/.exec(line)?.[1] ?? "")
+          for (const part of value.split(".")) if (part.length > 16) secrets.add(part)
+        }
+        const rows = yield* sql<{ digest: string }>`
+          select digest from auth_sessions union select digest from auth_verifications`
+        for (const { digest } of rows) secrets.add(digest)
+        return answer
+      })
+      const signUp = yield* ask("/sign-up/email", { email, password, name: "n" })
+      assert.deepInclude(signUp.json, { signed_in: true })
+      assert.strictEqual(signUp.json.user.email, email)
+      const signIn = yield* ask("/sign-in/email", { email, password, callbackURL: "/dashboard" })
+      assert.deepInclude(signIn.json, { redirect: true, url: "/dashboard" })
+      const shown = yield* ask("/get-session")
+      assert.deepInclude(shown.json.user, { email, name: "n" })
+      assert.hasAllKeys(shown.json.session, ["id", "createdAt", "updatedAt", "expiresAt", "ipAddress", "userAgent"])
+      yield* ask("/send-verification-email", { email })
+      yield* ask("/change-password", { currentPassword: password, newPassword: "another horse" })
+      yield* ask("/request-password-reset", { email })
+      yield* ask("/sign-in/social", { provider: "github" })
+      let token = ""
+      for (const _ of answers.filter(([path]) => /verification|reset|sign-up/.test(path))) {
+        token = (yield* replica.nextLink).token
+        secrets.add(token)
+      }
+      yield* ask("/reset-password", { token, newPassword: password })
+      yield* ask("/sign-in/email", { email, password })
+      yield* ask("/revoke-sessions", {})
+      yield* ask("/sign-in/email", { email, password })
+      yield* ask("/sign-out", {})
+      assert.isAbove(secrets.size, 10)
+      for (const [path, text] of answers) for (const secret of secrets) assert.notInclude(text, secret, path)
+      assert.doesNotHaveAnyKeys(Object.fromEntries([...keys].map((key) => [key, 1])), ["token", "password", "digest"])
+    })
+  )
+
   it.effect("the log holds no token, no password and no cookie", () =>
     Effect.gen(function* () {
       const lines = yield* Ref.make<ReadonlyArray<string>>([])

@@ -438,6 +438,15 @@ const lockout = (it: Vitest.MethodsNonLive<Services>): void => {
       const answers = yield* times(11, (n) => change(`guess number ${n}`))
       assert.deepStrictEqual(statusesOf(answers), [...Array(10).fill(400), 429])
       assert.strictEqual((yield* change(password)).status, 429)
+      // Neither does another spelling of the cookie help, nor a second cookie beside it.
+      const { cookies } = browser
+      const name = replica.sessions.cookieName
+      const cookie = cookies.get(name) ?? ""
+      for (const spelling of [decodeURIComponent(cookie), cookie.replace(".", "%2E"), `junk; ${name}=${cookie}`]) {
+        cookies.set(name, spelling)
+        assert.notStrictEqual((yield* change(password)).status, 200, spelling)
+      }
+      cookies.set(name, cookie)
       yield* (yield* SqlClient.SqlClient)`update auth_attempts set began_at = began_at - interval '15 minutes'`
       assert.strictEqual((yield* change(password)).status, 200)
     })

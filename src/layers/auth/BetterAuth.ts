@@ -8,6 +8,7 @@ import { maxEmailCharacters } from "../../domain/emailAddress.ts"
 import { authPath, canAuthorizeApps, failurePath } from "../../domain/OAuth.ts"
 import { Emails } from "../../services/Emails.ts"
 import type { SecretValue } from "../../services/Keyrings.ts"
+import { maxSessions } from "../../services/Sessions.ts"
 import { StoreClock } from "../../services/StoreClock.ts"
 import { type Attempts, makeAttempts } from "./Attempts.ts"
 import { type Bridge, makeBridge } from "./Database.ts"
@@ -18,7 +19,7 @@ import { type Mail, makeMail } from "./Mail.ts"
 import { type Membership, makeMembership } from "./Membership.ts"
 import { makeOAuth } from "./OAuth.ts"
 import { rewriteAppRequest, rewriteAppResponse } from "./OAuthRequests.ts"
-import { type LibraryOptions, type ProviderClient, sessionCookieOf } from "./Options.ts"
+import type { LibraryOptions, ProviderClient } from "./Options.ts"
 import * as PasswordHooks from "./PasswordHooks.ts"
 import { makePasswordSlots, type PasswordSlots } from "./PasswordSlots.ts"
 import { currentNotes, withRequester } from "./Requester.ts"
@@ -40,9 +41,7 @@ const limits = {
   logCharacters: 200,
   userAgentCharacters: 256,
   /** Expired sessions that one sign-in deletes at most. */
-  deletedSessions: 1000,
-  /** Live sessions of a person. One more ends the oldest. */
-  sessions: 20
+  deletedSessions: 1000
 }
 
 /** Carries the client's address to the library. The value that a client sends under this name is replaced. */
@@ -141,15 +140,14 @@ const configure = Effect.fnUntraced(function* (deps: Deps) {
 
 /** Run around each route of the library. */
 const hooksOf = (deps: Deps) => {
-  const { bridge, browsers, options } = deps
-  const passwords: PasswordHooks.Deps = { ...deps, sessionCookie: sessionCookieOf(options.baseUrl) }
+  const { bridge, browsers } = deps
   return {
     before: createAuthMiddleware(async (context) => {
       await SignUps.before(deps, context)
-      return PasswordHooks.before(passwords, context)
+      return PasswordHooks.before(deps, context)
     }),
     after: createAuthMiddleware(async (context) => {
-      await PasswordHooks.after(passwords, context)
+      await PasswordHooks.after(deps, context)
       const { newSession } = context.context
       if (newSession === null) return
       const cookies = context.headers?.get("cookie") ?? null
@@ -299,14 +297,17 @@ const deleteExpiredSessions = (sql: SqlClient.SqlClient) => sql`
     select id from auth_sessions where expires_at < clock_timestamp() limit ${limits.deletedSessions} for update skip locked
   )`
 
-/** Ends the oldest of a person's live sessions, so that a new one is not one too many. The lock makes others wait. */
+/**
+ * Ends the oldest of a person's live sessions, so that a new one is not one too many. Other sign-ins of the person wait for
+ * the lock; tokens of apps, which refer to the person, do not.
+ */
 const endOldestSession = (sql: SqlClient.SqlClient, userId: string) =>
   Effect.andThen(
-    sql`select 1 from auth_users where id = ${userId} for update`,
+    sql`select 1 from auth_users where id = ${userId} for no key update`,
     sql`
       delete from auth_sessions where id in (
         select id from auth_sessions where user_id = ${userId} and expires_at > clock_timestamp()
-        order by created_at desc, id desc offset ${limits.sessions - 1}
+        order by created_at desc, id desc offset ${maxSessions - 1}
       )`
   )
 
@@ -317,7 +318,6 @@ const prepareSession = async <
   { bridge, membership, sql }: Deps,
   session: Session
 ) => {
-  const { address } = currentNotes().requester
-  await bridge.run(Effect.andThen(deleteExpiredSessions(sql), membership.join(session.userId, address)))
+  await bridge.run(Effect.andThen(deleteExpiredSessions(sql), membership.join(session.userId)))
   return { data: { ...session, userAgent: session.userAgent?.slice(0, limits.userAgentCharacters) ?? null } }
 }

@@ -52,7 +52,7 @@ const suppress = (kind: Kind, reason: "client" | "mailbox") =>
     Effect.logWarning("An email was not sent, because a limit was reached").pipe(Effect.annotateLogs({ kind, reason }))
   )
 
-/** Sends what a requester has asked for, unless a limit is reached. The requester is not told. */
+/** Sends an email that a requester asked for, unless a limit is reached. The requester does not learn which. */
 const makeRequested = Effect.fnUntraced(function* (attempts: Attempts) {
   const emails = yield* Emails
   const runInBackground = yield* makeRunInBackground

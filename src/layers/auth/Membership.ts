@@ -29,13 +29,12 @@ const findAccount = (accounts: Accounts["Service"], email: string) =>
  */
 const accountFor = Effect.fnUntraced(function* (
   { accounts, confirmedOnly, signUps }: Deps,
-  { email, email_verified }: typeof PersonRow.Type,
-  client: string
+  { email, email_verified }: typeof PersonRow.Type
 ) {
   if (!email_verified && confirmedOnly) return undefined
   const existing = yield* findAccount(accounts, email)
   if (existing !== undefined) return email_verified ? existing : undefined
-  yield* signUps.check(email, client)
+  yield* signUps.check(email)
   return yield* accounts.create({ email, plan: "trial" }).pipe(
     // The operator, or another sign-in of the person, has just made it.
     Effect.catchTag("AccountError", () => (email_verified ? findAccount(accounts, email) : Effect.succeed(undefined)))
@@ -49,13 +48,13 @@ export const makeMembership = Effect.fnUntraced(function* (options: Pick<Deps, "
 
   /** Gives a person without an account theirs. One transaction, so that a failure leaves nothing behind. */
   const join = Effect.fn("Membership.join")(
-    function* (userId: string, client: string) {
+    function* (userId: string) {
       const person = yield* personRow(sql`
         select u.email, u.email_verified, a.id as account_id
         from auth_users u left join accounts a on a.id = u.account_id and a.deleted_at is null
         where u.id = ${userId} for update of u`)
       if (person === undefined || person.account_id !== null) return
-      const account = yield* accountFor(deps, person, client)
+      const account = yield* accountFor(deps, person)
       if (account !== undefined) yield* sql`update auth_users set account_id = ${account.id} where id = ${userId}`
     },
     sql.withTransaction,

@@ -28,7 +28,3 @@ export interface LibraryOptions extends Omit<SignInOptions, "secrets"> {
 /** The identity providers at which this deployment is registered. */
 export const providersOf = (options: Omit<SignInOptions, "secrets">): ReadonlyArray<IdentityProvider> =>
   (["google", "github"] as const).filter((name) => options[name] !== undefined)
-
-/** The name of the session cookie: with the prefix `__Secure-` where clients use https. */
-export const sessionCookieOf = (baseUrl: string): string =>
-  `${baseUrl.startsWith("https:") ? "__Secure-" : ""}quarry.session_token`

@@ -1,17 +1,17 @@
-import { APIError, isAPIError } from "better-auth/api"
+import { APIError, getSessionFromCtx, isAPIError } from "better-auth/api"
 import { hashPassword, verifyPassword } from "better-auth/crypto"
 import { Duration, Effect, Metric, Predicate } from "effect"
 import { clientSite } from "../../domain/ClientAddress.ts"
-import { cookieValues } from "../../domain/Credential.ts"
 import { normalizeEmail } from "../../domain/emailAddress.ts"
 import { waitText } from "../../domain/text.ts"
 import { signInsDenied } from "../../services/Metrics.ts"
 import type { AttemptLimit, Attempts } from "./Attempts.ts"
 import { isCommonPassword } from "./commonPasswords.ts"
 import type { Bridge } from "./Database.ts"
+import { logDenial } from "./logDenial.ts"
 import type { Mail } from "./Mail.ts"
 import type { PasswordSlots } from "./PasswordSlots.ts"
-import { currentNotes, keyOf, type Requester } from "./Requester.ts"
+import { currentNotes, keyOf, type PasswordCounts, type Requester } from "./Requester.ts"
 
 /** Our rules for passwords, as hooks that run before and after each route of the library. */
 
@@ -32,13 +32,9 @@ export interface Deps {
   readonly attempts: Attempts
   readonly slots: PasswordSlots
   readonly mail: Mail
-  readonly sessionCookie: string
 }
 
-export interface HookContext {
-  readonly body?: unknown
-  readonly path?: string
-  readonly headers?: Headers | undefined
+export type HookContext = Parameters<typeof getSessionFromCtx>[0] & {
   readonly context: { readonly returned?: unknown }
 }
 
@@ -47,29 +43,24 @@ export const textOf = (body: object, name: string): string => {
   return typeof value === "string" ? value : ""
 }
 
-const tooMany = (message: string, seconds: number) =>
-  new APIError("TOO_MANY_REQUESTS", { message }, { "x-retry-after": String(seconds) })
-
 const deny = (reason: "account" | "client" | "busy", message: string, seconds: number) =>
   Metric.update(signInsDenied.of(reason), 1).pipe(
-    Effect.andThen(Effect.logInfo("A password was not compared").pipe(Effect.annotateLogs({ reason }))),
-    Effect.andThen(Effect.fail(tooMany(message, seconds)))
+    Effect.andThen(logDenial("A password was not compared", reason)),
+    Effect.andThen(Effect.fail(new APIError("TOO_MANY_REQUESTS", { message }, { "x-retry-after": String(seconds) })))
   )
 
 /** Those who may wait for each other's passwords to be hashed. */
 const turnOf = ({ address, browser }: Requester): string => browser ?? clientSite(address) ?? address
 
 /** Runs a hash in a turn of the requester. */
-const inTurn = async <A>({ bridge, slots }: Pick<Deps, "bridge" | "slots">, hash: () => Promise<A>): Promise<A> =>
-  bridge.run(
-    slots
-      .run(turnOf(currentNotes().requester), Effect.promise(hash))
-      .pipe(
-        Effect.catchTag("HashesBusy", ({ retryAfterSeconds }) =>
-          deny("busy", "Too many people are signing in at this moment. Try again in a few seconds.", retryAfterSeconds)
-        )
-      )
+const inTurn = async <A>({ bridge, slots }: Pick<Deps, "bridge" | "slots">, hash: () => Promise<A>): Promise<A> => {
+  const { requester } = currentNotes()
+  const message = "Too many people are signing in at this moment. Try again in a few seconds."
+  const turn = slots.run(turnOf(requester), Effect.promise(hash))
+  return bridge.run(
+    Effect.catchTag(turn, "HashesBusy", ({ retryAfterSeconds }) => deny("busy", message, retryAfterSeconds))
   )
+}
 
 /** The library's functions for passwords, in turns. A hash that a hook has computed is not computed again. */
 export const makeHashing = (deps: Pick<Deps, "bridge" | "slots">) => ({
@@ -98,30 +89,21 @@ const rejectCommonPassword = (path: string, body: object): void => {
   throw new APIError("BAD_REQUEST", { code: "PASSWORD_TOO_COMMON", message: "This password is too common." })
 }
 
-/** The keys under which a password of a request is counted. */
-interface Counts {
-  /** Of the guesser and the account. */
-  readonly account: string
-  /** Of the guesser alone. Undefined for loopback, and for those who have been the account's person before. */
-  readonly client: string | undefined
-}
-
-const countsOf = (
-  { sessionCookie }: Pick<Deps, "sessionCookie">,
-  { body, headers, path }: HookContext
-): Counts | undefined => {
+/** The keys under which the password of a request is counted. Undefined where none is compared. */
+const countsOf = async (context: HookContext): Promise<PasswordCounts | undefined> => {
   const { requester } = currentNotes()
-  if (path === "/sign-in/email" && Predicate.isObject(body)) {
+  const { body, path } = context
+  if (path === "/sign-in/email") {
     const account = keyOf(requester, normalizeEmail(textOf(body, "email")))
     return { account, client: requester.browser === undefined ? clientSite(requester.address) : undefined }
   }
   // The session says whose password it is.
-  const [session] = path === "/change-password" ? cookieValues(headers?.get("cookie") ?? undefined, sessionCookie) : []
-  return session === undefined ? undefined : { account: `session ${session}`, client: undefined }
+  const session = path === "/change-password" ? await getSessionFromCtx(context) : null
+  return session === null ? undefined : { account: `session ${session.session.id}`, client: undefined }
 }
 
 /** Counts before the password is compared, so that each of many simultaneous attempts counts. */
-const count = ({ attempts }: Deps, { account, client }: Counts) =>
+const count = ({ attempts }: Deps, { account, client }: PasswordCounts) =>
   Effect.gen(function* () {
     const seconds = yield* attempts.count(accountLimit, account)
     if (seconds !== undefined) {
@@ -138,7 +120,7 @@ const count = ({ attempts }: Deps, { account, client }: Counts) =>
   })
 
 /** Ends the count of wrong passwords after a right one. Takes back a password that was not compared. */
-const settle = ({ attempts }: Deps, { account, client }: Counts, result: "right" | "uncompared") =>
+const settle = ({ attempts }: Deps, { account, client }: PasswordCounts, result: "right" | "uncompared") =>
   Effect.gen(function* () {
     yield* result === "right" ? attempts.forget(accountLimit, account) : attempts.uncount(accountLimit, account)
     if (client !== undefined) yield* attempts.uncount(clientLimit, client)
@@ -153,8 +135,10 @@ export const before = async (deps: Deps, context: HookContext) => {
   const { body, path = "" } = context
   if (!Predicate.isObject(body)) return undefined
   rejectCommonPassword(path, body)
-  const counts = countsOf(deps, context)
+  const notes = currentNotes()
+  const counts = await countsOf(context)
   if (counts !== undefined) await deps.bridge.run(count(deps, counts))
+  notes.counts = counts
   switch (path) {
     case "/change-password":
       // Somebody else may know the old password: their sessions must end.
@@ -162,7 +146,7 @@ export const before = async (deps: Deps, context: HookContext) => {
     case "/sign-up/email": {
       const password = textOf(body, "password")
       if (hasStorableLength(password)) {
-        currentNotes().hashes.set(password, await inTurn(deps, () => hashPassword(password)))
+        notes.hashes.set(password, await inTurn(deps, () => hashPassword(password)))
       }
       return undefined
     }
@@ -176,14 +160,13 @@ const rightStatuses: ReadonlySet<number> = new Set([200, 403])
 
 /** Runs after the library has compared a password. */
 export const after = async (deps: Deps, context: HookContext) => {
-  const { body, path } = context
-  const counts = countsOf(deps, context)
+  const { counts } = currentNotes()
   if (counts === undefined) return
   const { returned } = context.context
   const status = isAPIError(returned) ? returned.statusCode : 200
   const isWrong = status === 401 || (isAPIError(returned) && returned.body?.code === "INVALID_PASSWORD")
   if (!isWrong) return deps.bridge.run(settle(deps, counts, rightStatuses.has(status) ? "right" : "uncompared"))
-  if (path === "/sign-in/email" && Predicate.isObject(body)) {
-    await deps.bridge.run(deps.mail.noteWrongPassword(normalizeEmail(textOf(body, "email"))))
+  if (context.path === "/sign-in/email") {
+    await deps.bridge.run(deps.mail.noteWrongPassword(normalizeEmail(textOf(context.body, "email"))))
   }
 }

@@ -7,7 +7,7 @@ import { AccountRow, toAccount } from "../sql/AccountsSql.ts"
 import { columnsOf, rowOf, rowsOf } from "../sql/Rows.ts"
 import { retryTransient } from "../sql/Transient.ts"
 import { digestsOf, tokenOf } from "./Digest.ts"
-import { type SignInOptions, sessionCookieOf } from "./Options.ts"
+import type { SignInOptions } from "./Options.ts"
 
 const accountColumns = columnsOf(AccountRow, "a")
 const sessionRow = rowOf(Schema.Struct({ ...AccountRow.fields, session_id: Schema.String }))
@@ -105,8 +105,9 @@ export const layer = ({
     Sessions,
     Effect.gen(function* () {
       const deps = { sql: yield* SqlClient.SqlClient, secrets }
+      const prefix = baseUrl.startsWith("https:") ? "__Secure-" : ""
       return Sessions.of({
-        cookieName: sessionCookieOf(baseUrl),
+        cookieName: `${prefix}quarry.session_token`,
         authenticate: authenticate(deps),
         list: list(deps),
         end: end(deps),

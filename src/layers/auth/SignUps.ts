@@ -9,6 +9,7 @@ import { signUpsDenied } from "../../services/Metrics.ts"
 import { rowOf } from "../sql/Rows.ts"
 import type { AttemptLimit, Attempts } from "./Attempts.ts"
 import type { Bridge } from "./Database.ts"
+import { logDenial } from "./logDenial.ts"
 import { type HookContext, isStorable, textOf } from "./PasswordHooks.ts"
 import { currentNotes } from "./Requester.ts"
 
@@ -33,15 +34,12 @@ const messages: Readonly<Record<Reason, string>> = {
   domain: "Sign-up is not open to this address. Use your organization's address, or ask the operator for an account."
 }
 
-const note = (reason: Reason | "client", client: string) =>
-  Effect.andThen(
-    Metric.update(signUpsDenied.of(reason), 1),
-    Effect.logInfo("A sign-up was refused").pipe(Effect.annotateLogs({ reason, client }))
-  )
+const note = (reason: Reason | "client") =>
+  Effect.andThen(Metric.update(signUpsDenied.of(reason), 1), logDenial("A sign-up was refused", reason))
 
 const invitedRow = rowOf(Schema.Struct({ is_invited: Schema.Boolean }))
 
-/** Who may sign up. */
+/** The policy of sign-ups, and their limit. */
 export const makeSignUps = Effect.fnUntraced(function* (policy: SignUpPolicy, attempts: Attempts) {
   const sql = yield* SqlClient.SqlClient
 
@@ -65,10 +63,10 @@ export const makeSignUps = Effect.fnUntraced(function* (policy: SignUpPolicy, at
   })
 
   /** Fails for an address that may not sign up. */
-  const check = Effect.fnUntraced(function* (email: string, client: string) {
+  const check = Effect.fnUntraced(function* (email: string) {
     const reason = yield* reasonToDeny(normalizeEmail(email).replaceAll("\0", ""))
     if (reason === undefined) return
-    yield* note(reason, client)
+    yield* note(reason)
     return yield* Effect.fail(new APIError("FORBIDDEN", { code: signUpDeniedCode, message: messages[reason] }))
   })
 
@@ -78,7 +76,7 @@ export const makeSignUps = Effect.fnUntraced(function* (policy: SignUpPolicy, at
     if (site === undefined) return
     const seconds = yield* attempts.count(signUpLimit, site)
     if (seconds === undefined) return
-    yield* note("client", site)
+    yield* note("client")
     const message = `Too many sign-ups came from your network today. Try again in ${waitText(seconds)}.`
     const headers = { "x-retry-after": String(seconds) }
     return yield* Effect.fail(new APIError("TOO_MANY_REQUESTS", { code: signUpLimitedCode, message }, headers))
@@ -99,7 +97,7 @@ export const before = async ({ bridge, signUps }: Deps, context: HookContext) =>
   if (path !== "/sign-up/email" || !Predicate.isObject(body)) return
   const notes = currentNotes()
   const email = textOf(body, "email")
-  await bridge.run(signUps.check(email, notes.requester.address))
+  await bridge.run(signUps.check(email))
   if (!isStorable(textOf(body, "password")) || !addressPattern.test(email)) return
   await bridge.run(signUps.count(notes.requester.address))
   notes.isAdmitted = true
@@ -109,7 +107,7 @@ export const before = async ({ bridge, signUps }: Deps, context: HookContext) =>
 export const beforePerson = async ({ bridge, signUps }: Deps, email: string) => {
   const { isAdmitted, requester } = currentNotes()
   if (isAdmitted) return
-  await bridge.run(Effect.andThen(signUps.check(email, requester.address), signUps.count(requester.address)))
+  await bridge.run(Effect.andThen(signUps.check(email), signUps.count(requester.address)))
 }
 
 export type SignUps = Effect.Success<ReturnType<typeof makeSignUps>>
