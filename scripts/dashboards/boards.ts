@@ -138,6 +138,14 @@ export const service: Board = {
           "{{caller}} {{decision}}"
         ]),
         panel(
+          "Sign-up and sign-in, refused",
+          "ops",
+          "By reason: the operator's settings, or a limit. The README of otel/ lists them.",
+          [`sum by (reason) (${rate("quarry_sign_ups_refused_total")})`, "sign-ups {{reason}}"],
+          [`sum by (reason) (${rate("quarry_sign_ins_refused_total")})`, "passwords {{reason}}"],
+          [`sum by (kind, reason) (${rate("quarry_emails_suppressed_total")})`, "emails {{kind}} {{reason}}"]
+        ),
+        panel(
           "Redis is away",
           "short",
           "1 while a replica limits by itself (R28). Nothing is refused for it.",

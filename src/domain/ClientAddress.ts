@@ -24,6 +24,22 @@ const toNetwork = (ip: NetAddress.IpAddress): string =>
     ? NetAddress.formatIp(ip)
     : IpNetwork.format(IpNetwork.fromAddressUnsafe(ip, ipv6PrefixLength))
 
+/** The prefix that providers give to one customer. Its 2^16 subnets are free to choose. */
+const sitePrefixLength = 48
+
+/**
+ * The IPv4 address or IPv6 /48 of a client's address or network, by which sign-ups are counted (R65). Undefined for
+ * loopback, and for text that is neither.
+ */
+export const clientSite = (network: string): string | undefined => {
+  const ip = parse(network.split("/", 1).join(""))
+  // The network of ::1 is ::/64, in which nobody else is.
+  if (ip === undefined || NetAddress.isLoopback(ip) || NetAddress.isUnspecified(ip)) return undefined
+  return NetAddress.isIpv4Address(ip)
+    ? NetAddress.formatIp(ip)
+    : IpNetwork.format(IpNetwork.fromAddressUnsafe(ip, sitePrefixLength))
+}
+
 /** The address of a connection's other end, and the header by which proxies pass on what they saw. */
 export type Seen = readonly [socketAddress: string | undefined, forwardedFor: string | undefined, trustedHops: number]
 

@@ -1,5 +1,25 @@
 /** The longest address by RFC 5321 (4.5.3.1.3): 256 octets, less the angle brackets. */
 export const maxEmailCharacters = 254
 
-/** Normalizes an email address, so that each address gets the trial once (R32). */
+/** Normalizes an email address: the form in which addresses are stored and compared. */
 export const normalizeEmail = (email: string): string => email.trim().toLowerCase()
+
+/** The same mailboxes under another domain. */
+const domainAliases: ReadonlyMap<string, string> = new Map([["googlemail.com", "gmail.com"]])
+
+/** Domains whose provider documents that it delivers `a.b` and `ab` to the same mailbox. */
+const dotlessDomains: ReadonlySet<string> = new Set(["gmail.com"])
+
+/**
+ * Returns the mailbox behind a normalized address, to which one trial is granted (R32): the address without its `+tag`,
+ * and without dots where the provider ignores them. `trial_mailbox` computes the same in the database.
+ */
+export const mailboxOf = (address: string): string => {
+  const at = address.lastIndexOf("@")
+  if (at === -1) return address
+  const domain = domainAliases.get(address.slice(at + 1)) ?? address.slice(at + 1)
+  const local = address.slice(0, at)
+  const untagged = local.split("+", 1).join("") || local
+  const name = (dotlessDomains.has(domain) ? untagged.replaceAll(".", "") : untagged) || untagged
+  return `${name}@${domain}`
+}

@@ -62,6 +62,11 @@ export class Unauthorized extends Schema.TaggedError<Unauthorized>()("unauthoriz
   message: Schema.String
 }) {}
 
+/** The caller may not do this, whatever credential they have. The message says who may. */
+export class Forbidden extends Schema.TaggedError<Forbidden>()("forbidden", {
+  message: Schema.String
+}) {}
+
 /**
  * Period quota and pack balance do not cover the request, or the budget of its key does not (R50). The figures are those
  * of the account at the moment of the failure.

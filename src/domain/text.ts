@@ -39,3 +39,16 @@ export const cutAtWord = (text: string, count: number): string => {
 
 /** Checks for text without NUL and lone surrogates, which Postgres and the engines cannot transmit (R10). */
 export const isCarriable = (text: string): boolean => text.isWellFormed() && !text.includes("\0")
+
+const waitUnits = [
+  ["hour", 3600],
+  ["minute", 60],
+  ["second", 1]
+] as const
+
+/** A wait for people, rounded up to its largest unit that is there twice: `90 seconds`, `15 minutes`, `24 hours`. */
+export const waitText = (seconds: number): string => {
+  const [unit, length] = waitUnits.find(([, it]) => seconds >= 2 * it) ?? ["second", 1]
+  const count = Math.ceil(seconds / length)
+  return `${count} ${unit}${count === 1 ? "" : "s"}`
+}

@@ -165,6 +165,16 @@ export const Unauthorized = plain(
   domain.Unauthorized
 )
 
+export const Forbidden = plain(
+  403,
+  {
+    code: "forbidden",
+    identifier: "Forbidden",
+    description: "The caller may not do this. The message says who may."
+  },
+  domain.Forbidden
+)
+
 export const NotFound = plain(
   404,
   {
@@ -275,6 +285,7 @@ export const schemas = {
   unsupported_geo: UnsupportedGeo,
   unsupported_parameter: UnsupportedParameter,
   unauthorized: Unauthorized,
+  forbidden: Forbidden,
   not_found: NotFound,
   quota_exceeded: QuotaExceeded,
   rate_limited: RateLimited,

@@ -30,7 +30,8 @@ export const layer = Layer.unwrap(
       baseUrl: config.baseUrl,
       secrets: AUTH_SECRET,
       google: client(config.googleClientId, config.googleClientSecret),
-      github: client(config.githubClientId, config.githubClientSecret)
+      github: client(config.githubClientId, config.githubClientSecret),
+      signUp: { mode: config.signUp, domains: config.signUpDomains }
     })
   })
 ).pipe(Layer.provide([emails, Storage.layer, Storage.database]))

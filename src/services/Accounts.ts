@@ -49,8 +49,8 @@ export class Accounts extends Context.Service<
   Accounts,
   {
     /**
-     * Makes an account. Each email address gets the trial's credits once: an account with an address that had them
-     * before gets what is left of them (R32).
+     * Makes an account. A mailbox gets the trial's credits once (R32): an account at a mailbox that had them before gets
+     * what is left of them, and none while another account of the mailbox has them.
      */
     readonly create: (choice: PlanChoice & { readonly email: string }) => Effect.Effect<Account, AccountError>
     readonly byId: (id: string) => Effect.Effect<Account, NotFound>
@@ -64,7 +64,7 @@ export class Accounts extends Context.Service<
      */
     readonly setPlan: (id: string, choice: PlanChoice) => Effect.Effect<Account, NotFound | AccountError>
     /**
-     * Changes the address. A trial goes on with what is left of the trial of the new address (R32). It does not change
+     * Changes the address. A trial goes on with what is left of the trial of the new address's mailbox (R32). It does not change
      * with which address a person signs in: `People.setEmail` does.
      */
     readonly setEmail: (id: string, email: string) => Effect.Effect<Account, NotFound | AccountError>

@@ -305,3 +305,27 @@ export const eventPending = gauge("quarry.events.pending", {
   unit: "{delivery}",
   labels: []
 })
+
+/** `reason`: `closed`, `invite`, `domain` (R65), or `client` for too many sign-ups from one network in a day. */
+export const signUpsDenied = counter("quarry.sign_ups.refused", {
+  description: "Sign-ups refused by the operator's settings or the limit of a client's network",
+  unit: "{sign_up}",
+  labels: ["reason"]
+})
+
+/**
+ * `reason`: `account` for a client's wrong passwords for one account, `client` for those of its network for all accounts
+ * (R66), `busy` where as many passwords wait to be compared as may.
+ */
+export const signInsDenied = counter("quarry.sign_ins.refused", {
+  description: "Passwords that were neither compared nor stored",
+  unit: "{sign_in}",
+  labels: ["reason"]
+})
+
+/** `kind`: `reset`, `confirmation`. `reason`: the limit of the `client` or of the `mailbox`. */
+export const emailsSuppressed = counter("quarry.emails.suppressed", {
+  description: "Emails of sign-in that were not sent, because a limit was reached",
+  unit: "{email}",
+  labels: ["kind", "reason"]
+})

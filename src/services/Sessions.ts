@@ -4,6 +4,9 @@ import type { SessionPrincipal } from "../domain/Principal.ts"
 
 export const maxListedSessions = 100
 
+/** Live sessions of a person. One more ends the oldest. */
+export const maxSessions = 20
+
 /** A session that has neither ended nor expired. Times are Unix milliseconds. */
 export interface OpenSession {
   /** Not the secret in the cookie. */

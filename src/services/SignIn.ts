@@ -1,4 +1,5 @@
 import { Context, Data, type Effect, type Redacted } from "effect"
+import type { SignUpMode } from "../domain/signUp.ts"
 
 /** An identity provider at which people sign in instead of with a password. */
 export type IdentityProvider = "google" | "github"
@@ -35,8 +36,11 @@ export class InvalidCredentials extends Data.TaggedError("InvalidCredentials") {
 /** The address has to be confirmed before anybody is signed in with it. Its link has been sent again. */
 export class AddressUnconfirmed extends Data.TaggedError("AddressUnconfirmed") {}
 
-/** Too many requests of one client, or too many wrong passwords for one address. */
+/** Too many requests or sign-ups of one client, or too many of its passwords were wrong. */
 export class TooManyAttempts extends Data.TaggedError("TooManyAttempts")<{ readonly retryAfterSeconds: number }> {}
+
+/** The operator's settings do not let this address sign up (R65). The message says why, and whom to ask. */
+export class SignUpDenied extends Data.TaggedError("SignUpDenied")<{ readonly message: string }> {}
 
 /** A field is wrong. The message goes on from the field's name: "must be an email address". */
 export class InvalidField extends Data.TaggedError("InvalidField")<{
@@ -47,7 +51,13 @@ export class InvalidField extends Data.TaggedError("InvalidField")<{
 /** Any other answer of the sign-in library. The message is meant for people. */
 export class SignInFailed extends Data.TaggedError("SignInFailed")<{ readonly message: string }> {}
 
-export type SignInError = InvalidCredentials | AddressUnconfirmed | TooManyAttempts | InvalidField | SignInFailed
+export type SignInError =
+  | InvalidCredentials
+  | AddressUnconfirmed
+  | TooManyAttempts
+  | SignUpDenied
+  | InvalidField
+  | SignInFailed
 
 /** Signing up and in from the pages of this deployment. */
 export class SignIn extends Context.Service<
@@ -55,6 +65,7 @@ export class SignIn extends Context.Service<
   {
     /** The identity providers at which this deployment is registered. */
     readonly providers: ReadonlyArray<IdentityProvider>
+    readonly signUpMode: SignUpMode
     /** False without a mail server: the operator finds the links in the log and hands them on. */
     readonly deliversEmails: boolean
     /** Opens a session with a password, and goes on to the app's authorization request. */
@@ -80,7 +91,7 @@ export class SignIn extends Context.Service<
     ) => Effect.Effect<void, SignInError>
     /**
      * Sets a new password with the token of an emailed link, which is used up. Confirms the address, ends every session
-     * of the person, and ends the wait after wrong passwords.
+     * of the person, and ends the browser's wait after wrong passwords.
      */
     readonly resetPassword: (
       browser: Browser,

@@ -196,6 +196,23 @@ export const sender = form(
   "an address such as Quarry <quarry@example.com>"
 )
 
+/** The most domains of a list: each sign-up compares its address with them. */
+const maxDomains = 100
+
+const emailDomain = matching(/^[a-z0-9-]+(\.[a-z0-9-]+)+$/)
+
+/** The part of email addresses behind the `@`, in any letter case. */
+export const emailDomains: Form<ReadonlyArray<string>> = {
+  decode: (text) => {
+    const values = text.split(",").map((value) => value.trim().toLowerCase())
+    return values.length > maxDomains
+      ? Option.none()
+      : Option.all(values.map((it) => Schema.decodeOption(emailDomain)(it)))
+  },
+  takes: `at most ${maxDomains} domains of email addresses, separated by commas, such as example.com,example.org`,
+  hides: "nothing"
+}
+
 /** The secret that another service gave us. Two during rotation. */
 export const sharedSecrets: Form<ReadonlyArray<Redacted.Redacted>> = {
   decode: (text) => {

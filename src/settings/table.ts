@@ -1,6 +1,7 @@
 import { Duration, type LogLevel, Option } from "effect"
 import { constantCase } from "effect/String"
 import { paidPlans } from "../domain/Plan.ts"
+import { signUpModes } from "../domain/signUp.ts"
 import * as forms from "./forms.ts"
 
 /** A variable of the environment: its form, and its value when it is not set. */
@@ -106,6 +107,8 @@ export const table = {
   marketplacePlan: optional(
     forms.oneOf(paidPlans, `${paidPlans.join(", ")} (the trial belongs to an email address, and subscribers have none)`)
   ),
+  signUp: setting(forms.oneOf(signUpModes, "open, invite or closed"), "open"),
+  signUpDomains: setting(forms.emailDomains, []),
   googleClientId: optional(forms.text("the client's id")),
   googleClientSecret: optional(forms.secretText("the client's secret")),
   githubClientId: optional(forms.text("the client's id")),

@@ -20,13 +20,6 @@ import { enterPeriod, MemoryStore } from "./MemoryStore.ts"
 const orNotFound = <A>(value: A | undefined, what: string): Effect.Effect<A, NotFound> =>
   value === undefined ? Effect.fail(noSuchAccount(what)) : Effect.succeed(value)
 
-/** Opens the account's allowance. Used credits stay used (R31, R32), and no quota is set below them. */
-const enter = (store: MemoryStore["Service"], account: Account, now: number, quota: number | undefined) => {
-  const { allowance, isNew } = enterPeriod(store, account, now)
-  if (!isNew && quota !== undefined) allowance.quota = Math.max(quota, allowance.used)
-  return allowance
-}
-
 /** Forgets the account's customer at the payment provider, and queues its removal there. */
 const leaveProvider = ({ billing }: MemoryStore["Service"], accountId: string, dueAt: number): void => {
   const billed = billing.accounts.get(accountId)
@@ -73,7 +66,7 @@ const setEmail = Effect.fnUntraced(function* (store: MemoryStore["Service"], id:
   yield* requireTrialAddress(stored.account.plan, address)
   stored.account = { ...stored.account, email: address }
   const now = yield* Clock.currentTimeMillis
-  if (stored.account.plan === "trial") stored.allowance = enter(store, stored.account, now, undefined)
+  if (stored.account.plan === "trial") stored.allowance = enterPeriod(store, stored.account, now)
   return stored.account
 })
 
@@ -90,7 +83,7 @@ const setPlan = Effect.fnUntraced(function* (store: MemoryStore["Service"], id: 
   const rate = choice.packRate === undefined ? {} : { packRate: choice.packRate }
   stored.account = { ...kept, plan, quota, concurrency, cycleStart, ...rate }
   const before = stored.allowance
-  stored.allowance = enter(store, stored.account, now, quota)
+  stored.allowance = enterPeriod(store, stored.account, now, { quota, own: choice.quota })
   noticePlan(store, stored, planBefore, now)
   if (stored.allowance !== before) noticePeriod(store, stored, before, now)
   return stored.account
@@ -139,7 +132,7 @@ const create = Effect.fnUntraced(function* (
   }
   store.accounts.set(id, {
     account,
-    allowance: enter(store, account, now, choice.quota),
+    allowance: enterPeriod(store, account, now, { quota: choice.quota, own: choice.quota }),
     balance: 0,
     owed: 0,
     fillings: 0
@@ -184,7 +177,7 @@ export const layer: Layer.Layer<Accounts, never, MemoryStore | Ids> = Layer.effe
         store.subscribers.set(user, account.id)
         store.accounts.set(account.id, {
           account,
-          allowance: enter(store, account, now, undefined),
+          allowance: enterPeriod(store, account, now),
           balance: 0,
           owed: 0,
           fillings: 0

@@ -65,9 +65,7 @@ const enterTerms = (store: Store, stored: StoredAccount, terms: AccountTerms, no
     if (stored.allowance !== before.allowance) noticePeriod(store, stored, before.allowance, now)
     return
   }
-  const { allowance } = enterPeriod(store, stored.account, now)
-  allowance.quota = Math.max(quota, allowance.used)
-  stored.allowance = allowance
+  stored.allowance = enterPeriod(store, stored.account, now, { quota })
 }
 
 /** The event of a renewal that was not paid, once for each such renewal. */

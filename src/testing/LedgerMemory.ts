@@ -74,9 +74,7 @@ const advance = (store: Store, stored: StoredAccount, now: number): void => {
   stored.account = account
   noticePlan(store, stored, plan, now)
   if (account.plan !== "trial") return
-  const { allowance, isNew } = enterPeriod(store, account, now)
-  if (!isNew) allowance.quota = Math.max(account.quota ?? 0, allowance.used)
-  stored.allowance = allowance
+  stored.allowance = enterPeriod(store, account, now, { quota: account.quota ?? 0 })
 }
 
 /** The allowance of the current period. Opens the next one where the stored one has ended. */
@@ -85,7 +83,7 @@ const current = (store: Store, stored: StoredAccount, now: number): Allowance =>
   const { period } = stored.allowance
   if (period !== undefined && period.end <= now) {
     const ended = stored.allowance
-    stored.allowance = enterPeriod(store, stored.account, now).allowance
+    stored.allowance = enterPeriod(store, stored.account, now)
     noticePeriod(store, stored, ended, now)
   }
   return {

@@ -3,6 +3,7 @@ import type { Account } from "../domain/Account.ts"
 import type { ApiKey } from "../domain/ApiKey.ts"
 import { type Budget, budgetPeriodAt } from "../domain/Budget.ts"
 import type { Delivery, Endpoint, Event, EventSettings } from "../domain/Event.ts"
+import { mailboxOf } from "../domain/emailAddress.ts"
 import type { KeyBounds } from "../domain/KeyBounds.ts"
 import { type Period, periodAt } from "../domain/Plan.ts"
 import type { PeriodSight, SoldSubscription } from "../domain/Subscription.ts"
@@ -192,18 +193,31 @@ export const enterSpending = (
   return spending
 }
 
-/** The stored or a new allowance of the account's period at `now`. That of the trial belongs to the email address. */
+/** True while another account has the trial grant of a mailbox. */
+const isTaken = (store: MemoryStore["Service"], scope: string, accountId: string): boolean =>
+  [...store.accounts.values()].some(({ account, allowance }) => allowance.scope === scope && account.id !== accountId)
+
+/**
+ * The stored or a new allowance of the account's period at `now`. With `quota` a stored one gets that quota, but never
+ * less than what is used. A mailbox has one trial grant: while another account has it, the quota is `own` (R32).
+ */
 export const enterPeriod = (
   store: MemoryStore["Service"],
   account: Account,
-  now: number
-): { readonly allowance: StoredAllowance; readonly isNew: boolean } => {
+  now: number,
+  { own = 0, quota }: { readonly quota?: number | undefined; readonly own?: number | undefined } = {}
+): StoredAllowance => {
   const period = periodAt(account.plan, account.cycleStart, now)
-  const scope = period === undefined ? `trial:${account.email}` : account.id
+  const grant = `trial:${mailboxOf(account.email)}`
+  const hasOwn = period === undefined && isTaken(store, grant, account.id)
+  const scope = period !== undefined ? account.id : hasOwn ? `${grant}:${account.id}` : grant
   const key = `${scope} ${period?.start}`
   const existing = store.allowances.get(key)
-  if (existing !== undefined) return { allowance: existing, isNew: false }
-  const allowance: StoredAllowance = { scope, period, quota: account.quota, used: 0 }
-  store.allowances.set(key, allowance)
-  return { allowance, isNew: true }
+  if (existing === undefined) {
+    const allowance: StoredAllowance = { scope, period, quota: hasOwn ? own : account.quota, used: 0 }
+    store.allowances.set(key, allowance)
+    return allowance
+  }
+  if (quota !== undefined) existing.quota = Math.max(hasOwn ? own : quota, existing.used)
+  return existing
 }

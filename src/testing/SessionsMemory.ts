@@ -7,7 +7,7 @@ import { AuthorizationRequestExpired, AuthorizationRequests } from "../services/
 import { AuthRoutes } from "../services/AuthRoutes.ts"
 import { ConnectedApps } from "../services/ConnectedApps.ts"
 import { Ids } from "../services/Ids.ts"
-import { Sessions } from "../services/Sessions.ts"
+import { maxSessions, Sessions } from "../services/Sessions.ts"
 import { SignIn, SignInFailed } from "../services/SignIn.ts"
 
 /** Opens sessions for tests, without a password. */
@@ -32,6 +32,7 @@ const closedPages = Layer.mergeAll(
   Layer.succeed(SignIn, {
     providers: [],
     deliversEmails: false,
+    signUpMode: "closed",
     withPassword: () => closed,
     signUp: () => closed,
     atProvider: () => closed,
@@ -115,6 +116,7 @@ const sessions = Layer.effectContext(
     const openFor = Effect.fnUntraced(function* (account: Account, map: Map<string, string>) {
       const token = Buffer.from(yield* ids.entropy(24)).toString("base64url")
       map.set(token, account.id)
+      if (map === open) for (const ended of tokensOf(open, account.id).slice(0, -maxSessions)) open.delete(ended)
       return token
     })
 

@@ -67,6 +67,31 @@ Dashboard.describeDashboard("signing in", (it) => {
     })
   )
 
+  it.effect("R65: a sign-up beyond the limit of its network says when to try again", () =>
+    Effect.gen(function* () {
+      const visitor = yield* Dashboard.visitor()
+      const { email, origin, page } = visitor
+      visitor.expectComplaint(/429/)
+      yield* Effect.promise(async () => {
+        for (let n = 0; n < 20; n++) {
+          const { status } = await fetch(`${origin}/api/auth/sign-up/email`, {
+            method: "POST",
+            headers: { origin, "content-type": "application/json", "x-forwarded-for": `2001:db8:9:${n}::1` },
+            body: JSON.stringify({ email: `neighbor${n}@example.com`, password: Dashboard.password, name: "A" })
+          })
+          assert.strictEqual(status, 200)
+        }
+        await visitor.context.setExtraHTTPHeaders({ "x-forwarded-for": "2001:db8:9:100::1" })
+        await visitor.open("/dashboard/sign-up", "Create an account")
+        await page.getByLabel("Email").fill(email)
+        await page.getByLabel("Password").fill(Dashboard.password)
+        await page.getByRole("button", { name: "Create account" }).click()
+        await page.getByText("Too many sign-ups came from your network today. Try again in 24 hours.").waitFor()
+        await Dashboard.expectAccessible(page)
+      })
+    })
+  )
+
   it.effect("without a mail server a forgotten password leads to the operator, whose link sets a new one", () =>
     Effect.gen(function* () {
       const person = yield* Dashboard.signedIn()
@@ -134,3 +159,64 @@ Dashboard.describeDashboard("signing in", (it) => {
     })
   )
 })
+
+Dashboard.describeDashboard(
+  "a closed sign-up",
+  (it) => {
+    it.effect("R65: says so, and no page leads to it", () =>
+      Effect.gen(function* () {
+        const visitor = yield* Dashboard.visitor()
+        const { page } = visitor
+        visitor.expectComplaint(/401/)
+        yield* Effect.promise(async () => {
+          await visitor.open("/dashboard/sign-up", "Sign-up is closed")
+          await page.getByText("Ask the operator of this server for an account.").waitFor()
+          assert.strictEqual(await page.locator("form").count(), 0)
+          await Dashboard.expectAccessible(page)
+          await page.getByRole("link", { name: "Sign in" }).click()
+          await page.getByRole("heading", { level: 1, name: "Sign in" }).waitFor()
+          assert.strictEqual(await page.getByRole("link", { name: "Create an account" }).count(), 0)
+        })
+      })
+    )
+  },
+  "embedded",
+  { SIGN_UP: "closed" }
+)
+
+Dashboard.describeDashboard(
+  "a sign-up by invitation",
+  (it) => {
+    it.effect("R65: says so, and refuses an address that is not invited", () =>
+      Effect.gen(function* () {
+        const visitor = yield* Dashboard.visitor()
+        const { email, page } = visitor
+        visitor.expectComplaint(/403/)
+        yield* Effect.promise(async () => {
+          await visitor.open("/dashboard/sign-up", "Create an account")
+          await page.getByText("Sign-up is by invitation").waitFor()
+          await page.getByLabel("Email").fill(email)
+          await page.getByLabel("Password").fill(Dashboard.password)
+          await page.getByRole("button", { name: "Create account" }).click()
+          const alert = page.getByRole("alert")
+          await alert.waitFor()
+          assert.include((await alert.textContent()) ?? "", "Ask the operator for an account.")
+          await Dashboard.expectAccessible(page)
+        })
+      })
+    )
+
+    it.effect("R65: a sign-in at a provider that made no account says why", () =>
+      Effect.gen(function* () {
+        const visitor = yield* Dashboard.visitor()
+        const { page } = visitor
+        yield* Effect.promise(async () => {
+          await visitor.open("/dashboard/sign-in?failed=github&error=SIGN_UP_REFUSED", "Sign in")
+          await page.getByText("Sign-up is not open to your address.").waitFor()
+        })
+      })
+    )
+  },
+  "embedded",
+  { SIGN_UP: "invite", GITHUB_CLIENT_ID: "a-client", GITHUB_CLIENT_SECRET: "a client's secret" }
+)

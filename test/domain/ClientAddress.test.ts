@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import fc from "fast-check"
-import { clientNetwork, isFromUntrustedProxy } from "../../src/domain/ClientAddress.ts"
+import { clientNetwork, clientSite, isFromUntrustedProxy } from "../../src/domain/ClientAddress.ts"
 
 /** The network of a client that is connected without a proxy. */
 const networkOf = (address: string) => clientNetwork(address, undefined, 0)
@@ -125,5 +125,31 @@ describe("R43: a request through a proxy that is not trusted", () => {
 
   it("is none without such a header", () => {
     for (const hops of [0, 1]) assert.isFalse(isFromUntrustedProxy({ host: "localhost", accept: "*/*" }, hops))
+  })
+})
+
+describe("R65: the site that sign-ups of an address are counted by", () => {
+  const siteOf = (address: string) => clientSite(networkOf(address) ?? assert.fail(address))
+
+  it("is an IPv4 address, or the /48 of an IPv6 address with all of its subnets", () => {
+    assert.strictEqual(siteOf("203.0.113.9"), "203.0.113.9")
+    assert.strictEqual(siteOf("2001:db8:7:1::1"), "2001:db8:7::/48")
+    const site = fc.tuple(fc.integer({ min: 0x2000, max: 0x3fff }), segment, segment)
+    fc.assert(
+      fc.property(site, segments(5), segments(5), (prefix, one, other) => {
+        const write = (parts: ReadonlyArray<number>) => parts.map((part) => part.toString(16)).join(":")
+        const [first, second] = [write([...prefix, ...one]), write([...prefix, ...other])]
+        assert.strictEqual(siteOf(first), siteOf(second))
+        const neighbor = write([prefix[0], prefix[1], prefix[2] ^ 1, ...one])
+        assert.notStrictEqual(siteOf(neighbor), siteOf(first))
+      })
+    )
+  })
+
+  it("is none for this machine, and for text that is no address", () => {
+    fc.assert(fc.property(octet, octet, octet, (...octets) => assert.isUndefined(siteOf(["127", ...octets].join(".")))))
+    for (const text of ["::/64", "::1", "", "nobody", "unix:/run/x"]) assert.isUndefined(clientSite(text), text)
+    assert.isUndefined(siteOf("::1"))
+    assert.isUndefined(siteOf("::ffff:127.0.0.1"))
   })
 })

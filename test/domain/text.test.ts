@@ -1,6 +1,13 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as fc from "fast-check"
-import { codePointLength, cutAtWord, cutCodePoints, isCarriable, normalizeWhitespace } from "../../src/domain/text.ts"
+import {
+  codePointLength,
+  cutAtWord,
+  cutCodePoints,
+  isCarriable,
+  normalizeWhitespace,
+  waitText
+} from "../../src/domain/text.ts"
 
 const anyText = fc.string({
   unit: fc.oneof(
@@ -78,5 +85,22 @@ describe("R10: what Postgres and the engines cannot carry", () => {
   it("is a NUL or a lone surrogate, anywhere", () => {
     for (const text of ["\0", "a\0", "\ud800", "a\udc00b", "\udc00\ud800"]) assert.isFalse(isCarriable(text))
     for (const text of ["", "a", "😀", "\u0001", "\ufffd", "\uffff"]) assert.isTrue(isCarriable(text))
+  })
+})
+
+describe("a wait for people", () => {
+  it("is in the largest unit that is there twice, and never too short", () => {
+    for (const [seconds, text] of [
+      [1, "1 second"],
+      [7, "7 seconds"],
+      [119, "119 seconds"],
+      [120, "2 minutes"],
+      [841, "15 minutes"],
+      [7199, "120 minutes"],
+      [7200, "2 hours"],
+      [86_400, "24 hours"]
+    ] as const) {
+      assert.strictEqual(waitText(seconds), text)
+    }
   })
 })

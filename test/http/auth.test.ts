@@ -121,12 +121,14 @@ const refusing = Layer.provideMerge(
   Layer.mock(AuthRoutes, {
     handle: (request) =>
       Effect.sync(() => {
-        const status = Number(new URL(request.url).searchParams.get("status"))
+        const { searchParams } = new URL(request.url)
+        const status = Number(searchParams.get("status"))
+        const code = searchParams.get("code") ?? "NO"
         const headers = { "content-type": "application/json", "set-cookie": "one=; Max-Age=0", "x-retry-after": "7" }
         const issues = request.url.includes("issues")
           ? [{ field: "email", message: "must be an email address" }]
           : undefined
-        return new Response(JSON.stringify({ code: "NO", message: "It is not to be.", issues }), { status, headers })
+        return new Response(JSON.stringify({ code, message: "It is not to be.", issues }), { status, headers })
       })
   }),
   services(providing(() => Effect.succeed(found(1))))
@@ -155,6 +157,16 @@ describe("a refusal of the sign-in library", () => {
       }).pipe(Effect.provide(refusing))
     )
   }
+
+  it.effect("R65: a sign-up that the operator does not admit is 403 forbidden", () =>
+    Effect.gen(function* () {
+      const api = yield* TestApi.make
+      const answer = yield* api.send("POST", "/api/auth/sign-up/email?status=403&code=SIGN_UP_REFUSED", { body: "{}" })
+      assert.strictEqual(answer.status, 403)
+      assert.deepInclude(answer.json, { error: "forbidden", message: "It is not to be." })
+      assert.strictEqual(answer.json.request_id, answer.headers.get("x-request-id"))
+    }).pipe(Effect.provide(refusing))
+  )
 
   it.effect("R6: what it says of a field is in the envelope's issues", () =>
     Effect.gen(function* () {

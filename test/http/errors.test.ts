@@ -23,6 +23,7 @@ const examples: { readonly [Code in keyof typeof schemas]: ReadonlyArray<ApiErro
   unsupported_geo: [new domain.UnsupportedGeo({ message, details: ["de", "us"] })],
   unsupported_parameter: [new domain.UnsupportedParameter({ message })],
   unauthorized: [domain.unauthorized],
+  forbidden: [new domain.Forbidden({ message })],
   not_found: [new domain.NotFound({ message })],
   quota_exceeded: [
     new domain.QuotaExceeded({ ...quota, resetsAt: 1_790_000_000_123 }),

@@ -1,6 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer, Redacted } from "effect"
 import { unauthorized } from "../../src/domain/errors.ts"
+import type { SignUpMode } from "../../src/domain/signUp.ts"
 import { requestsPerMinuteOfAddress } from "../../src/http/middleware/addressLimit.ts"
 import {
   AuthorizationRequestExpired,
@@ -10,7 +11,14 @@ import {
 import { AuthRoutes } from "../../src/services/AuthRoutes.ts"
 import { Deployment } from "../../src/services/Deployment.ts"
 import { Sessions } from "../../src/services/Sessions.ts"
-import { InvalidCredentials, InvalidField, type Redirect, SignIn, TooManyAttempts } from "../../src/services/SignIn.ts"
+import {
+  InvalidCredentials,
+  InvalidField,
+  type Redirect,
+  SignIn,
+  SignUpDenied,
+  TooManyAttempts
+} from "../../src/services/SignIn.ts"
 import { found, providing, services } from "../support/Services.ts"
 import * as TestApi from "../support/TestApi.ts"
 
@@ -34,6 +42,7 @@ const redirectTo = (location: string): Effect.Effect<Redirect> => Effect.succeed
 const signInWithOnePerson = Layer.mock(SignIn, {
   providers: ["github"],
   deliversEmails: true,
+  signUpMode: "open",
   withPassword: (_, { password }) =>
     Redacted.value(password) === "right" ? Effect.succeed(toConsent) : Effect.fail(new InvalidCredentials()),
   signUp: (_, { email }) => {
@@ -86,6 +95,23 @@ const layerAt = (origin: string, signIn = signInWithOnePerson) =>
   ).pipe(Layer.provideMerge(services(providing(() => Effect.succeed(found(1))))))
 
 const layer = layerAt("https://quarry.test")
+
+/** A deployment where the operator admits sign-ups so, and not this one. */
+const signUpAs = (signUpMode: SignUpMode) =>
+  layerAt(
+    "https://quarry.test",
+    Layer.mock(SignIn, {
+      providers: [],
+      deliversEmails: true,
+      signUpMode,
+      signUp: (_, { email }) =>
+        Effect.fail(
+          email === "busy@example.com"
+            ? new TooManyAttempts({ retryAfterSeconds: 7200 })
+            : new SignUpDenied({ message: "There is no invitation. Ask the operator for an account." })
+        )
+    })
+  )
 
 const signed = new URLSearchParams({
   client_id: "app",
@@ -220,6 +246,30 @@ describe("the pages where people let apps in", () => {
     }).pipe(Effect.provide(layer))
   )
 
+  it.effect("R65: the pages say who may sign up, and what was refused", () =>
+    Effect.gen(function* () {
+      const closed = yield* TestApi.make.pipe(Effect.provide(signUpAs("closed")))
+      assert.notInclude((yield* closed.get(`/oauth/sign-in?${signed}`)).text, "/oauth/sign-up")
+      const page = yield* closed.get(`/oauth/sign-up?${signed}`)
+      assert.include(page.text, "Sign-up is closed")
+      assert.notInclude(page.text, "<form")
+      const invite = yield* TestApi.make.pipe(Effect.provide(signUpAs("invite")))
+      assert.include((yield* invite.get(`/oauth/sign-up?${signed}`)).text, "Sign-up is by invitation")
+      const send = (email: string) =>
+        invite.send("POST", "/oauth/sign-up", form({ request: signed, email, password: "right" }))
+      const denied = yield* send("nobody@example.com")
+      assert.strictEqual(denied.status, 403)
+      assert.include(denied.text, "Ask the operator for an account.")
+      const limited = yield* send("busy@example.com")
+      assert.deepStrictEqual([limited.status, limited.headers.get("retry-after")], [429, "7200"])
+      assert.include(limited.text, "Try again in 2 hours.")
+      const failed = yield* invite.get("/oauth/error?error=SIGN_UP_REFUSED")
+      assert.strictEqual(failed.status, 403)
+      assert.include(failed.text, "may not sign up here")
+      assert.strictEqual((yield* invite.get("/oauth/error?error=SIGN_UP_LIMITED")).status, 429)
+    })
+  )
+
   it.effect("who forgot the password asks for a link, and learns nothing about the address", () =>
     Effect.gen(function* () {
       const api = yield* TestApi.make
@@ -249,7 +299,12 @@ describe("the pages where people let apps in", () => {
       Effect.provide(
         layerAt(
           "https://quarry.test",
-          Layer.mock(SignIn, { providers: [], deliversEmails: false, requestPasswordReset: () => Effect.void })
+          Layer.mock(SignIn, {
+            providers: [],
+            deliversEmails: false,
+            signUpMode: "open",
+            requestPasswordReset: () => Effect.void
+          })
         )
       )
     )

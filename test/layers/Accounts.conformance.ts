@@ -275,6 +275,56 @@ export const accountsConformance = (it: Vitest.MethodsNonLive<Accounts | Backdoo
     })
   )
 
+  it.effect("R32: of many addresses of a mailbox at once, one account gets the trial grant", () =>
+    Effect.gen(function* () {
+      const accounts = yield* Accounts
+      const ledger = yield* Ledger
+      const name = (yield* makeEmail).split("@", 1).join("")
+      const aliases = [`${name}@gmail.com`, `${name}+1@gmail.com`, `${name.replaceAll("-", ".-")}@googlemail.com`]
+      const made = yield* Effect.all(
+        [...aliases, ...aliases.map((alias) => alias.replace("@", "+more@"))].map((email) =>
+          accounts.create({ email, plan: "trial" })
+        ),
+        { concurrency: "unbounded" }
+      )
+      const quotas = yield* Effect.forEach(made, (account) => ledger.allowance(account))
+      assert.deepStrictEqual(quotas.map(({ quota }) => quota).sort(), [0, 0, 0, 0, 0, 100])
+      const spent = yield* Effect.all(
+        made.flatMap((account) => Array.from({ length: 30 }, () => Effect.result(ledger.reserve(account, 4)))),
+        { concurrency: "unbounded" }
+      )
+      assert.lengthOf(spent.filter(Result.isSuccess), 25)
+      for (const account of made) assert.deepStrictEqual(yield* discrepanciesOf(account), [])
+    })
+  )
+
+  it.effect("R32: an alias has what is left of its mailbox's grant while no other account has it", () =>
+    Effect.gen(function* () {
+      const accounts = yield* Accounts
+      const ledger = yield* Ledger
+      const email = yield* makeEmail
+      const alias = (tag: string) => email.replace("@", `+${tag}@`)
+      const first = yield* accounts.create({ email, plan: "trial" })
+      yield* ledger.settle(yield* ledger.reserve(first, 40), yield* makeRecords(first, 40))
+      const second = yield* accounts.create({ email: alias("second"), plan: "trial" })
+      assert.strictEqual(second.email, alias("second"))
+      assert.deepInclude(yield* ledger.allowance(second), { quota: 0, used: 0 })
+      assert.deepInclude(yield* ledger.allowance(first), { quota: 100, used: 40 })
+      const chosen = yield* accounts.create({ email: alias("chosen"), plan: "trial", quota: 7 })
+      assert.deepInclude(yield* ledger.allowance(chosen), { quota: 7, used: 0 })
+      yield* accounts.remove(first.id)
+      const third = yield* accounts.create({ email: alias("third"), plan: "trial" })
+      assert.deepInclude(yield* ledger.allowance(third), { quota: 100, used: 40 })
+      const paid = yield* accounts.setPlan(second.id, { plan: "starter" })
+      assert.deepInclude(yield* ledger.allowance(paid), { quota: 5_000, used: 0 })
+      const trial = yield* accounts.setPlan(second.id, { plan: "trial" })
+      assert.deepInclude(yield* ledger.allowance(trial), { quota: 0, used: 0 })
+      const moved = yield* accounts.setEmail(third.id, alias("moved"))
+      assert.deepInclude(yield* ledger.allowance(moved), { quota: 100, used: 40 })
+      for (const account of [second, chosen, third]) assert.deepStrictEqual(yield* discrepanciesOf(account), [])
+    })
+  )
+
   it.effect("accounts are listed newest first, page by page, by text, plan and suspension", () =>
     Effect.gen(function* () {
       const accounts = yield* Accounts

@@ -4,7 +4,7 @@ import { SqlClient } from "effect/sql"
 import type { Accounts } from "../../src/services/Accounts.ts"
 import type { Ids } from "../../src/services/Ids.ts"
 import * as Apps from "../support/Apps.ts"
-import { makeBrowser, makeReplica, password, type Replica } from "../support/SignIn.ts"
+import { liftShortLimits, makeBrowser, makeReplica, password, type Replica } from "../support/SignIn.ts"
 import { makeEmail } from "../support/searches.ts"
 
 type Services = Accounts | Ids | SqlClient.SqlClient
@@ -135,35 +135,50 @@ export const signInConformance = (it: Vitest.MethodsNonLive<Services>): void => 
     })
   )
 
-  it.effect("a locked address is opened by the link that its page requests, which leads back to the app", () =>
+  it.effect("R66: a client's wait is ended by the link that its page requests, which leads back to the app", () =>
     Effect.gen(function* () {
       const replica = yield* makeSite()
       const { query } = yield* anAuthorizationRequest(replica)
       const email = yield* makeEmail
       yield* makeBrowser().signUp(replica, email)
       yield* replica.nextLink
+      const browser = makeBrowser().toBrowser()
       const enter = (word: string) =>
-        replica.signIn.withPassword(makeBrowser().toBrowser(), entryOf(email, query, word))
+        Effect.andThen(liftShortLimits, replica.signIn.withPassword(browser, entryOf(email, query, word)))
       for (let n = 0; n < 10; n++) {
         assert.strictEqual((yield* Effect.flip(enter(`guess number ${n}`)))._tag, "InvalidCredentials")
       }
       const locked = yield* Effect.flip(enter(password))
       if (locked._tag !== "TooManyAttempts") return assert.fail(locked._tag)
       assert.isTrue(locked.retryAfterSeconds > 600 && locked.retryAfterSeconds <= 900)
+      // The email about the wrong passwords.
+      assert.include((yield* replica.nextLink).link, "/dashboard/account")
 
       const returnPath = `/oauth/sign-in?${query}`
       for (const address of [email, yield* makeEmail]) {
-        yield* replica.signIn.requestPasswordReset(makeBrowser().toBrowser(), { email: address, returnPath })
+        yield* replica.signIn.requestPasswordReset(browser, { email: address, returnPath })
       }
       const { link, token } = yield* replica.nextLink
       const url = new URL(link)
       assert.deepStrictEqual([url.pathname, url.searchParams.get("callbackURL")], ["/oauth/confirm", returnPath])
       assert.strictEqual(yield* replica.waiting, 0)
       const reset = { token: Redacted.make(token), password: Redacted.make("another horse") }
-      yield* replica.signIn.resetPassword(makeBrowser().toBrowser(), reset)
+      yield* replica.signIn.resetPassword(browser, reset)
       assert.match((yield* enter("another horse")).location, /^\/oauth\/consent\?/)
-      const again = yield* Effect.flip(replica.signIn.resetPassword(makeBrowser().toBrowser(), reset))
+      const again = yield* Effect.flip(replica.signIn.resetPassword(browser, reset))
       assert.deepInclude(again, { _tag: "InvalidField", field: "token" })
+    })
+  )
+
+  it.effect("R65: a sign-up that the operator does not admit has its type and its message", () =>
+    Effect.gen(function* () {
+      const replica = yield* makeSite({ signUp: { mode: "closed", domains: [] } })
+      const { query } = yield* anAuthorizationRequest(replica)
+      assert.strictEqual(replica.signIn.signUpMode, "closed")
+      const browser = makeBrowser().toBrowser()
+      const denied = yield* Effect.flip(replica.signIn.signUp(browser, entryOf(yield* makeEmail, query)))
+      assert.strictEqual(denied._tag, "SignUpDenied")
+      if (denied._tag === "SignUpDenied") assert.include(denied.message, "operator")
     })
   )
 

@@ -48,6 +48,8 @@ const contract = {
   COMPAT_KEYLESS_NETWORKS: null,
   MARKETPLACE_PROXY_SECRET: null,
   MARKETPLACE_PLAN: null,
+  SIGN_UP: "open",
+  SIGN_UP_DOMAINS: null,
   GOOGLE_CLIENT_ID: null,
   GOOGLE_CLIENT_SECRET: null,
   GITHUB_CLIENT_ID: null,
@@ -169,6 +171,15 @@ describe("AppConfig", () => {
     })
   )
 
+  it.effect("R65: SIGN_UP_DOMAINS is a list, in any letter case, with spaces or without", () =>
+    Effect.gen(function* () {
+      const config = yield* load({ SIGN_UP: "invite", SIGN_UP_DOMAINS: "Example.com, mail.example.org" })
+      assert.strictEqual(config.signUp, "invite")
+      assert.deepStrictEqual(config.signUpDomains, ["example.com", "mail.example.org"])
+      assert.strictEqual(describeSettings(config).SIGN_UP_DOMAINS, "example.com,mail.example.org")
+    })
+  )
+
   it.effect("CORS_ORIGINS is a list, with spaces or without", () =>
     Effect.gen(function* () {
       const config = yield* load({ CORS_ORIGINS: "https://a.example, http://localhost:5173" })
@@ -203,6 +214,14 @@ describe("AppConfig", () => {
     ["DEMO_ORIGIN", "https://www.example.com/"],
     ["DEMO_ORIGIN", "https://WWW.example.com"],
     ["DEMO_ORIGIN", "null"],
+    ["SIGN_UP", "invites"],
+    ["SIGN_UP", "Open"],
+    ["SIGN_UP_DOMAINS", "*"],
+    ["SIGN_UP_DOMAINS", "@example.com"],
+    ["SIGN_UP_DOMAINS", "localhost"],
+    ["SIGN_UP_DOMAINS", "example.com,"],
+    ["SIGN_UP_DOMAINS", "https://example.com"],
+    ["SIGN_UP_DOMAINS", Array.from({ length: 101 }, (_, i) => `a${i}.example`).join(",")],
     ["CORS_ORIGINS", "*"],
     ["CORS_ORIGINS", "https://*.example.com"],
     ["CORS_ORIGINS", "null"],

@@ -1,6 +1,8 @@
 import "./cheapPasswords.ts"
+import { assert } from "@effect/vitest"
 import { Effect, Layer, Queue, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
+import { openToAll, type SignUpPolicy } from "../../src/domain/signUp.ts"
 import * as Auth from "../../src/layers/auth/Auth.ts"
 import type { ProviderClient } from "../../src/layers/auth/Options.ts"
 import { AccessTokens } from "../../src/services/AccessTokens.ts"
@@ -30,6 +32,7 @@ export interface ReplicaOptions {
   readonly delivers?: boolean
   readonly google?: ProviderClient
   readonly github?: ProviderClient
+  readonly signUp?: SignUpPolicy
 }
 
 let clients = 0
@@ -50,9 +53,15 @@ export const makeReplica = Effect.fnUntraced(function* (options: ReplicaOptions 
     options.secrets ??
     singleKeyring(Redacted.make(options.secret ?? "a secret of at least thirty-two characters for tests"))
   const context = yield* Layer.build(
-    Layer.fresh(Auth.layer({ baseUrl, secrets, google: options.google, github: options.github })).pipe(
-      Layer.provide(emails)
-    )
+    Layer.fresh(
+      Auth.layer({
+        baseUrl,
+        secrets,
+        google: options.google,
+        github: options.github,
+        signUp: options.signUp ?? openToAll
+      })
+    ).pipe(Layer.provide(emails))
   )
   const services = yield* Effect.all({
     sessions: Sessions,
@@ -69,7 +78,10 @@ export const makeReplica = Effect.fnUntraced(function* (options: ReplicaOptions 
     return { link, token: new URL(link).searchParams.get("token") ?? "" }
   })
 
-  return { ...services, nextLink, waiting: Queue.size(outbox), baseUrl }
+  /** The token in the next email that has one: some emails lead to the dashboard. */
+  const nextToken = Effect.map(Effect.repeat(nextLink, { until: ({ token }) => token !== "" }), ({ token }) => token)
+
+  return { ...services, nextLink, nextToken, waiting: Queue.size(outbox), baseUrl }
 })
 
 export type Replica = Effect.Success<ReturnType<typeof makeReplica>>
@@ -146,6 +158,11 @@ export const makeBrowser = (address: string = nextClient()) => {
   })
 }
 
+/** Ends the library's own limits, of three sign-ins in ten seconds for example: a test has no minutes to wait. */
+export const liftShortLimits = Effect.orDie(
+  Effect.flatMap(SqlClient.SqlClient, (sql) => sql`delete from auth_rate_limits`)
+)
+
 /** Everything in every table, as text. */
 export const dumpOf = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
@@ -160,3 +177,66 @@ export const dumpOf = Effect.gen(function* () {
     .map(({ line }: { line?: string }) => line)
     .join("\n")
 }).pipe(Effect.orDie)
+
+/** The registration of a replica at GitHub. */
+export const providerClient = { clientId: "a-client", clientSecret: Redacted.make("a client's secret") }
+export const accessToken = "gho_an_access_token_of_github"
+
+/** The address that a browser is sent to when it asks to sign in at GitHub. */
+export const askGitHub = Effect.fnUntraced(function* (replica: Replica, browser: ReturnType<typeof makeBrowser>) {
+  const { json } = yield* browser.post(replica, "/sign-in/social", { provider: "github", callbackURL: "/dashboard" })
+  const url = new URL(json.url)
+  assert.strictEqual(url.origin, "https://github.com")
+  assert.strictEqual(url.searchParams.get("redirect_uri"), `${replica.baseUrl}/api/auth/callback/github`)
+  return { state: url.searchParams.get("state") ?? assert.fail("no state") }
+})
+
+interface GitHubPerson {
+  readonly email: string
+  readonly verified: boolean
+}
+
+/** The answer to a browser that comes back from a GitHub that says this about its person. */
+export const comeBackFromGitHub = Effect.fnUntraced(function* (
+  replica: Replica,
+  browser: ReturnType<typeof makeBrowser>,
+  { email, verified }: GitHubPerson
+) {
+  const { state } = yield* askGitHub(replica, browser)
+  const person = { id: email, login: "person", name: "A Person", email, avatar_url: "https://github.test/a.png" }
+  const answers: Record<string, unknown> = {
+    "https://github.com/login/oauth/access_token": { access_token: accessToken, token_type: "bearer", scope: "" },
+    "https://api.github.com/user": person,
+    "https://api.github.com/user/emails": [{ email, primary: true, verified }]
+  }
+  const { fetch } = globalThis
+  globalThis.fetch = async (input) => Response.json(answers[String(input)])
+  return yield* browser
+    .get(replica, `/callback/github?code=a-code&state=${state}`)
+    .pipe(Effect.ensuring(Effect.sync(() => Object.assign(globalThis, { fetch }))))
+})
+
+/** A browser that has come back from such a GitHub. */
+export const signInAtGitHub = Effect.fnUntraced(function* (replica: Replica, person: GitHubPerson) {
+  const browser = makeBrowser()
+  yield* comeBackFromGitHub(replica, browser, person)
+  return browser
+})
+
+/** Every route that takes a body. */
+export const postRoutes = [
+  "/sign-up/email",
+  "/sign-in/email",
+  "/sign-in/social",
+  "/sign-out",
+  "/revoke-sessions",
+  "/change-password",
+  "/request-password-reset",
+  "/reset-password",
+  "/send-verification-email",
+  "/oauth2/token",
+  "/oauth2/revoke",
+  "/oauth2/register",
+  "/oauth2/public-client-prelogin",
+  "/oauth2/consent"
+]

@@ -92,7 +92,7 @@ const stubs = (during: (request: SearchRequest) => Effect.Effect<void>) =>
         })
     }),
     Layer.mock(Sessions, { cookieName: "quarry.session_token" }),
-    Layer.mock(SignIn, { providers: [], deliversEmails: false }),
+    Layer.mock(SignIn, { providers: [], deliversEmails: false, signUpMode: "open" }),
     Layer.mock(AuthorizationRequests, {}),
     Layer.mock(AuthRoutes, {}),
     Layer.mock(AccessTokens, {}),

@@ -90,7 +90,7 @@ export interface Routes {
   "DELETE /v1/account": Returns<Nothing>
   "POST /api/auth/sign-in/email": Takes<Nothing, Credentials>
   "POST /api/auth/sign-up/email": Takes<
-    { readonly token: string | null },
+    { readonly signed_in: boolean },
     Credentials & { readonly name: string; readonly callbackURL?: string }
   >
   "POST /api/auth/sign-in/social": Takes<

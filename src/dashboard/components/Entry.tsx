@@ -29,6 +29,15 @@ export const EmailField = ({ error }: { readonly error?: string | undefined }) =
 
 const providerNames: Readonly<Record<IdentityProvider, string>> = { google: "Google", github: "GitHub" }
 
+/** Says why a sign-in at a provider failed, by the code that the library adds to the address. */
+const failureOf = (provider: IdentityProvider): string => {
+  const code = place.value.query.get("error")
+  if (code === "SIGN_UP_REFUSED")
+    return "Sign-up is not open to your address. Ask the operator of this server for an account."
+  if (code === "SIGN_UP_LIMITED") return "Too many sign-ups came from your network today. Try again tomorrow."
+  return `The sign-in with ${providerNames[provider]} did not succeed. Try again, or use a password.`
+}
+
 /** Buttons that lead to the identity providers of this deployment; nothing where it has none. */
 export const ProviderButtons = () => {
   const { busy, error, run } = useForm()
@@ -44,9 +53,7 @@ export const ProviderButtons = () => {
   const failed = identityProviders.find((provider) => place.value.query.get("failed") === provider)
   return (
     <div class="providers">
-      {failed && !error && (
-        <Notice text={`The sign-in with ${providerNames[failed]} did not succeed. Try again, or use a password.`} />
-      )}
+      {failed && !error && <Notice text={failureOf(failed)} />}
       {error && <Notice text={error.message} />}
       {identityProviders.map((provider) => (
         <Button key={provider} busy={busy} onClick={() => start(provider)}>

@@ -4,6 +4,7 @@ import { EmailField, otherEntry, ProviderButtons } from "../components/Entry.tsx
 import { Field } from "../components/Field.tsx"
 import { Notice } from "../components/Notice.tsx"
 import { PageHeader } from "../components/PageHeader.tsx"
+import { signUpMode } from "../facts.ts"
 import { enter } from "../session.ts"
 import { fieldsOf, useForm } from "../useForm.ts"
 
@@ -39,9 +40,11 @@ export const SignInPage = () => {
       <p class="foot">
         <a href={otherEntry("forgot-password")}>Forgot your password?</a>
       </p>
-      <p class="foot">
-        New to Quarry? <a href={otherEntry("sign-up")}>Create an account</a>
-      </p>
+      {signUpMode !== "closed" && (
+        <p class="foot">
+          New to Quarry? <a href={otherEntry("sign-up")}>Create an account</a>
+        </p>
+      )}
     </>
   )
 }

@@ -5,6 +5,7 @@ import { EmailField, nextOf, otherEntry, ProviderButtons } from "../components/E
 import { Field } from "../components/Field.tsx"
 import { Notice } from "../components/Notice.tsx"
 import { PageHeader } from "../components/PageHeader.tsx"
+import { signUpMode } from "../facts.ts"
 import { enter } from "../session.ts"
 import { fieldsOf, useForm } from "../useForm.ts"
 
@@ -16,9 +17,24 @@ const ConfirmationSent = () => (
   </>
 )
 
+const SignUpClosed = () => (
+  <>
+    <PageHeader title="Sign-up is closed" lead="Ask the operator of this server for an account." />
+    <p class="foot">
+      Have an account? <a href={otherEntry("sign-in")}>Sign in</a>
+    </p>
+  </>
+)
+
+const leads = {
+  open: "It starts with free searches, and needs no card.",
+  invite: "Sign-up is by invitation: use the address that the operator made an account for."
+}
+
 export const SignUpPage = () => {
   const { busy, error, run } = useForm()
   const [isSent, setSent] = useState(false)
+  if (signUpMode === "closed") return <SignUpClosed />
   if (isSent) return <ConfirmationSent />
   const submit = (event: SubmitEvent & { readonly currentTarget: HTMLFormElement }): void => {
     event.preventDefault()
@@ -27,13 +43,13 @@ export const SignUpPage = () => {
     const body = { email, password, name: email.split("@", 1).join(""), callbackURL: nextOf() }
     run(
       () => call("POST /api/auth/sign-up/email", { body }),
-      ({ token }) => (token === null ? setSent(true) : enter())
+      ({ signed_in }) => (signed_in ? enter() : setSent(true))
     )
   }
   const { email, password, ...others } = error?.issues ?? {}
   return (
     <>
-      <PageHeader title="Create an account" lead="It starts with free searches, and needs no card." />
+      <PageHeader title="Create an account" lead={leads[signUpMode]} />
       {error && email === undefined && password === undefined && (
         <Notice text={Object.values(others).length > 0 ? Object.values(others).join(". ") : error.message} />
       )}

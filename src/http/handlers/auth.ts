@@ -1,7 +1,8 @@
 import { Effect, Layer, Result, Schema } from "effect"
 import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
-import { InvalidRequest, Issue, NotFound, RateLimited, Unauthorized } from "../../domain/errors.ts"
+import { Forbidden, InvalidRequest, Issue, NotFound, RateLimited, Unauthorized } from "../../domain/errors.ts"
 import { authPath } from "../../domain/OAuth.ts"
+import { signUpDeniedCode } from "../../domain/signUp.ts"
 import { AuthRoutes } from "../../services/AuthRoutes.ts"
 import { RateLimiter } from "../../services/RateLimiter.ts"
 import { readAnonymous } from "../body.ts"
@@ -10,9 +11,10 @@ import { limitByAddress } from "../middleware/addressLimit.ts"
 import { clientAddress } from "../middleware/clientAddress.ts"
 import { noStore } from "../middleware/securityHeaders.ts"
 
-/** An error of the sign-in library: a message for people, and the wrong fields, if any. */
+/** An error of the sign-in library: a message for people, a code, and the wrong fields, if any. */
 const LibraryError = Schema.Struct({
   message: Schema.NonEmptyString,
+  code: Schema.optionalKey(Schema.String),
   issues: Schema.optionalKey(Schema.Array(Issue))
 })
 
@@ -31,7 +33,8 @@ const isOAuthError = ({ pathname }: URL, status: number, text: string): boolean 
 /** An error of the library as one of the API's, which has fewer statuses (R3). */
 const toApiError = (status: number, text: string, retryAfterSeconds: number): ApiError => {
   const error = decodeLibraryError(text)
-  const { issues, message } = Result.isSuccess(error) ? error.success : { message: "The sign-in failed." }
+  const { code, issues, message } = Result.isSuccess(error) ? error.success : { message: "The sign-in failed." }
+  if (code === signUpDeniedCode) return new Forbidden({ message })
   if (status === 401 || status === 403) return new Unauthorized({ message })
   if (status === 404) return new NotFound({ message })
   if (status === 429) return new RateLimited({ message, retryAfterSeconds })

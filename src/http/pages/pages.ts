@@ -1,3 +1,4 @@
+import type { SignUpMode } from "../../domain/signUp.ts"
 import type { IdentityProvider } from "../../services/SignIn.ts"
 import { type Html, html } from "./html.ts"
 
@@ -70,9 +71,10 @@ const newPasswordField = html`<label>Password<input type="password" name="passwo
 export interface SignIn extends PreviousForm {
   readonly request: AppRequest
   readonly providers: ReadonlyArray<IdentityProvider>
+  readonly signUpMode: SignUpMode
 }
 
-export const signIn = ({ email, notice, providers, request }: SignIn): Page => ({
+export const signIn = ({ email, notice, providers, request, signUpMode }: SignIn): Page => ({
   title: "Sign in",
   body: html`<h1>Sign in to Quarry</h1>
 <p class="lead">to connect <strong>${request.appName}</strong> to your account</p>
@@ -95,14 +97,28 @@ ${emailField(email)}
 <button>Sign in</button>
 </form>
 <p class="foot"><a href="/oauth/forgot-password?${request.query}">Forgot your password?</a></p>
-<p class="foot">New to Quarry? <a href="/oauth/sign-up?${request.query}">Create an account</a></p>
+${
+  signUpMode === "closed"
+    ? undefined
+    : html`<p class="foot">New to Quarry? <a href="/oauth/sign-up?${request.query}">Create an account</a></p>`
+}
 <p class="foot">You decide on the next page what ${request.appName} may do. It never sees your password.</p>`
 })
 
-export const signUp = ({ email, notice, request }: { readonly request: AppRequest } & PreviousForm): Page => ({
+export interface SignUp extends PreviousForm {
+  readonly request: AppRequest
+  readonly signUpMode: SignUpMode
+}
+
+export const signUp = ({ email, notice, request, signUpMode }: SignUp): Page => ({
   title: "Create an account",
   body: html`<h1>Create a Quarry account</h1>
 <p class="lead">to connect <strong>${request.appName}</strong> to it</p>
+${
+  signUpMode === "invite"
+    ? html`<p class="lead">Sign-up is by invitation: use the address that the operator made an account for.</p>`
+    : undefined
+}
 ${noticeBox(notice)}
 <form method="post" action="/oauth/sign-up">
 ${requestField(request)}

@@ -48,12 +48,12 @@ const unavailable = pageResponse(
 )
 
 /** The responses of all addresses below `/dashboard`, compressed once. */
-const responsesOf = ({ script, style }: Files, { deliversEmails, providers }: SignIn["Service"]) => {
+const responsesOf = ({ script, style }: Files, { deliversEmails, providers, signUpMode }: SignIn["Service"]) => {
   const scriptPath = `${home}/assets/${fingerprint(script)}.js`
   const stylePath = `${home}/assets/${fingerprint(style)}.css`
   return {
     document: assetResponse({
-      text: shellOf({ scriptPath, stylePath, providers, deliversEmails }),
+      text: shellOf({ scriptPath, stylePath, providers, deliversEmails, signUpMode }),
       contentType: "text/html; charset=utf-8",
       headers: { ...revalidationHeaders, ...pageHeaders }
     }),

@@ -1,3 +1,4 @@
+import type { SignUpMode } from "../../domain/signUp.ts"
 import { html } from "../pages/html.ts"
 import { mark } from "../pages/pages.ts"
 
@@ -10,9 +11,10 @@ export interface Shell {
   readonly providers: ReadonlyArray<string>
   /** False without a mail server. */
   readonly deliversEmails: boolean
+  readonly signUpMode: SignUpMode
 }
 
-export const shellOf = ({ deliversEmails, providers, scriptPath, stylePath }: Shell): string =>
+export const shellOf = ({ deliversEmails, providers, scriptPath, signUpMode, stylePath }: Shell): string =>
   html`<!doctype html>
 <html lang="en">
 <head>
@@ -24,7 +26,7 @@ export const shellOf = ({ deliversEmails, providers, scriptPath, stylePath }: Sh
 <link rel="stylesheet" href="${stylePath}">
 <script type="module" src="${scriptPath}"></script>
 </head>
-<body class="app" data-providers="${providers.join(" ")}" data-mail="${String(deliversEmails)}">
+<body class="app" data-providers="${providers.join(" ")}" data-mail="${String(deliversEmails)}" data-sign-up="${signUpMode}">
 <div id="dashboard"><div class="bar starting"><span class="brand">${mark}<span>Quarry</span></span></div></div>
 <noscript>
 <main class="plain"><h1>The dashboard needs JavaScript</h1>

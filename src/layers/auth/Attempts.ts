@@ -10,7 +10,7 @@ export interface AttemptLimit {
   readonly window: Duration.Duration
 }
 
-/** Longer than any window, so that a row of this age counts nothing. */
+/** As long as the longest window, so that a row of this age counts nothing. */
 const rowLifetime = Duration.hours(24)
 
 /** Rows that one attempt deletes at most. */
@@ -27,19 +27,22 @@ const deleteOldRows = (sql: SqlClient.SqlClient) => sql`
     limit ${maxDeletedRows} for update skip locked
   )`
 
-/** Counts attempts by email address, in the database: all replicas share the count and the database's clock. */
+/**
+ * Counts attempts by a key, such as an email address, in the database: all replicas share the count and the database's
+ * clock, and a restart forgets none. The table has the key's digest.
+ */
 export const makeAttempts = Effect.fnUntraced(function* (secret: Redacted.Redacted) {
   const sql = yield* SqlClient.SqlClient
 
   /** The letter case of an address makes no difference. */
-  const digest = ({ name }: AttemptLimit, email: string) => digestOf(secret, name, email.trim().toLowerCase())
+  const digest = ({ name }: AttemptLimit, key: string) => digestOf(secret, name, key.trim().toLowerCase())
 
   /** Counts an attempt. Answers the seconds until the next is allowed, or undefined when this one is. */
-  const count = Effect.fnUntraced(function* (limit: AttemptLimit, email: string) {
+  const count = Effect.fnUntraced(function* (limit: AttemptLimit, key: string) {
     const window = interval(sql, limit.window)
     const row = yield* countRow(sql`
       insert into auth_attempts as a (digest, count, began_at)
-      values (${digest(limit, email)}, 1, clock_timestamp())
+      values (${digest(limit, key)}, 1, clock_timestamp())
       on conflict (digest) do update set
         count = case when a.began_at <= clock_timestamp() - ${window} then 1 else least(a.count + 1, ${limit.max + 1}) end,
         began_at = case when a.began_at <= clock_timestamp() - ${window} then clock_timestamp() else a.began_at end
@@ -48,10 +51,14 @@ export const makeAttempts = Effect.fnUntraced(function* (secret: Redacted.Redact
     return row !== undefined && row.count > limit.max ? Math.max(1, row.seconds) : undefined
   })
 
-  const forget = (limit: AttemptLimit, email: string) =>
-    sql`delete from auth_attempts where digest = ${digest(limit, email)}`
+  /** Takes back one attempt that was counted. */
+  const uncount = (limit: AttemptLimit, key: string) =>
+    sql`update auth_attempts set count = greatest(count - 1, 0) where digest = ${digest(limit, key)}`
 
-  return { count, forget }
+  const forget = (limit: AttemptLimit, key: string) =>
+    sql`delete from auth_attempts where digest = ${digest(limit, key)}`
+
+  return { count, uncount, forget }
 })
 
 export type Attempts = Effect.Success<ReturnType<typeof makeAttempts>>

@@ -8,19 +8,25 @@ import { maxEmailCharacters } from "../../domain/emailAddress.ts"
 import { authPath, canAuthorizeApps, failurePath } from "../../domain/OAuth.ts"
 import { Emails } from "../../services/Emails.ts"
 import type { SecretValue } from "../../services/Keyrings.ts"
+import { maxSessions } from "../../services/Sessions.ts"
 import { StoreClock } from "../../services/StoreClock.ts"
 import { type Attempts, makeAttempts } from "./Attempts.ts"
 import { type Bridge, makeBridge } from "./Database.ts"
 import { digestOf } from "./Digest.ts"
 import { endTokens } from "./EndTokens.ts"
+import { type KnownBrowsers, makeKnownBrowsers } from "./KnownBrowsers.ts"
 import { type Mail, makeMail } from "./Mail.ts"
 import { type Membership, makeMembership } from "./Membership.ts"
 import { makeOAuth } from "./OAuth.ts"
 import { rewriteAppRequest, rewriteAppResponse } from "./OAuthRequests.ts"
 import type { LibraryOptions, ProviderClient } from "./Options.ts"
 import * as PasswordHooks from "./PasswordHooks.ts"
-import { addIssues, readRequest } from "./Requests.ts"
+import { makePasswordSlots, type PasswordSlots } from "./PasswordSlots.ts"
+import { currentNotes, withRequester } from "./Requester.ts"
+import { addIssues, emailIn, readRequest } from "./Requests.ts"
 import { linkLifetime } from "./ResetToken.ts"
+import { limitBody } from "./Responses.ts"
+import * as SignUps from "./SignUps.ts"
 import { makeStore, tables } from "./Store.ts"
 
 /** The files that import the sign-in library take half a second and 60 MB: `Library.ts` loads this one on demand. */
@@ -47,6 +53,9 @@ interface Deps {
   readonly skewMs: () => number
   readonly bridge: Bridge
   readonly attempts: Attempts
+  readonly slots: PasswordSlots
+  readonly signUps: SignUps.SignUps
+  readonly browsers: KnownBrowsers
   readonly mail: Mail
   readonly membership: Membership
   /** False without a mail server. */
@@ -55,25 +64,29 @@ interface Deps {
 
 /** Sets up the library: the result handles a request of a client at an address. */
 export const make = Effect.fnUntraced(function* (options: LibraryOptions) {
-  const bridge = yield* makeBridge
-  const auth = betterAuth(yield* configure(options, bridge))
+  const deps = yield* makeDeps(options)
+  const { bridge, browsers } = deps
+  const auth = betterAuth(yield* configure(deps))
 
-  const handle = async (request: Request, address: string | undefined): Promise<Response> => {
+  const handle = async (request: Request, client: string | undefined): Promise<Response> => {
     const valid = await readRequest(request, options.baseUrl)
     const rewritten = valid instanceof Response ? valid : await rewriteAppRequest(valid, options.baseUrl)
     if (rewritten instanceof Response) return rewritten
-    const { pathname } = new URL(rewritten.url)
+    const path = new URL(rewritten.url).pathname.slice(authPath.length)
+    const cookies = rewritten.headers.get("cookie")
+    const email = await emailIn(path, rewritten)
+    const browser = email === undefined ? undefined : await bridge.run(browsers.identify(cookies, email))
     const addressed = new Request(rewritten)
-    addressed.headers.set(addressHeader, (address ?? "").split("/", 1).join(""))
-    const response = await PasswordHooks.withHashes(() => auth.handler(addressed))
-    return pathname.startsWith(`${authPath}/oauth2/`)
-      ? rewriteAppResponse(pathname, response, options.baseUrl)
-      : addIssues(pathname.slice(authPath.length), response)
+    addressed.headers.set(addressHeader, (client ?? "").split("/", 1).join(""))
+    const response = await withRequester({ address: client ?? "", browser }, () => auth.handler(addressed))
+    return path.startsWith("/oauth2/")
+      ? rewriteAppResponse(`${authPath}${path}`, await limitBody(path, response), options.baseUrl)
+      : addIssues(path, await limitBody(path, response))
   }
 
-  return (request: Request, address: string | undefined) =>
+  return (request: Request, client: string | undefined) =>
     bridge
-      .serve(() => handle(request, address))
+      .serve(() => handle(request, client))
       .pipe(
         Effect.timeoutOrElse({
           duration: limits.request,
@@ -82,20 +95,29 @@ export const make = Effect.fnUntraced(function* (options: LibraryOptions) {
       )
 })
 
-const configure = Effect.fnUntraced(function* (options: LibraryOptions, bridge: Bridge) {
+const makeDeps = Effect.fnUntraced(function* (options: LibraryOptions) {
   const { delivers } = yield* Emails
   const attempts = yield* makeAttempts(options.secret)
+  const signUps = yield* SignUps.makeSignUps(options.signUp, attempts)
   const makeToken = (characters: number) => generateRandomString(characters, "a-z", "A-Z", "0-9")
   const deps: Deps = {
     options,
     sql: yield* SqlClient.SqlClient,
     skewMs: (yield* StoreClock).skewMs,
-    bridge,
+    bridge: yield* makeBridge,
     attempts,
+    slots: yield* makePasswordSlots,
+    signUps,
+    browsers: yield* makeKnownBrowsers({ ...options, makeToken }),
     mail: yield* makeMail(options, attempts, makeToken),
-    membership: yield* makeMembership({ confirmedOnly: delivers }),
+    membership: yield* makeMembership({ confirmedOnly: delivers, signUps }),
     deliversEmails: delivers
   }
+  return deps
+})
+
+const configure = Effect.fnUntraced(function* (deps: Deps) {
+  const { bridge, options } = deps
   const oauth = canAuthorizeApps(options.baseUrl) ? yield* makeOAuth(options, bridge) : undefined
   return {
     ...siteOptions(options),
@@ -108,16 +130,32 @@ const configure = Effect.fnUntraced(function* (options: LibraryOptions, bridge: 
       ...(options.github && { github: providerOptions(options.github) })
     },
     logger: { log: (level, message) => void bridge.run(logMessage(level, message)) },
-    hooks: {
-      before: createAuthMiddleware((context) => PasswordHooks.before(deps, context)),
-      after: createAuthMiddleware((context) => PasswordHooks.after(deps, context))
-    },
+    hooks: hooksOf(deps),
     databaseHooks: {
-      user: { create: { before: async (user) => ({ data: { ...user, ...checkPerson(user) } }) } },
+      user: { create: { before: async (user) => ({ data: { ...user, ...(await checkPerson(deps, user)) } }) } },
       session: { create: { before: (session) => prepareSession(deps, session) } }
     }
   } satisfies BetterAuthOptions
 })
+
+/** Run around each route of the library. */
+const hooksOf = (deps: Deps) => {
+  const { bridge, browsers } = deps
+  return {
+    before: createAuthMiddleware(async (context) => {
+      await SignUps.before(deps, context)
+      return PasswordHooks.before(deps, context)
+    }),
+    after: createAuthMiddleware(async (context) => {
+      await PasswordHooks.after(deps, context)
+      const { newSession } = context.context
+      if (newSession === null) return
+      const cookies = context.headers?.get("cookie") ?? null
+      const value = await bridge.run(browsers.remember(cookies, newSession.user.id))
+      context.setCookie(browsers.name, value, browsers.attributes)
+    })
+  }
+}
 
 /** The library wants a number for each secret, by which it finds the one that a text was encrypted with. */
 const toVersion = ({ fingerprint, secret }: SecretValue) => ({
@@ -152,6 +190,7 @@ const storageOptions = ({ bridge, options, skewMs, sql }: Deps) =>
       bridge,
       skewMs,
       digest: (model, token) => digestOf(options.secret, model, token),
+      onSessionStart: (userId) => endOldestSession(sql, userId),
       onSessionsEnd: (userId) => endTokens(sql, userId)
     }),
     user: tables.user,
@@ -170,29 +209,39 @@ const storageOptions = ({ bridge, options, skewMs, sql }: Deps) =>
       // A cached session outlives its end.
       cookieCache: { enabled: false }
     },
-    rateLimit: { ...tables.rateLimit, enabled: true, storage: "database" }
+    rateLimit: {
+      ...tables.rateLimit,
+      enabled: true,
+      storage: "database",
+      // A browser that the account knows is limited by its own wrong passwords, and not by its address.
+      customRules: {
+        "/sign-in/email": (_, rule) => (currentNotes().requester.browser === undefined ? rule : false)
+      }
+    }
   }) satisfies BetterAuthOptions
 
-const passwordOptions = ({ attempts, bridge, deliversEmails, mail, sql }: Deps) =>
+const passwordOptions = ({ attempts, bridge, deliversEmails, mail, slots, sql }: Deps) =>
   ({
     enabled: true,
     requireEmailVerification: deliversEmails,
     maxPasswordLength: PasswordHooks.maxPasswordCharacters,
-    password: { hash: PasswordHooks.hash },
+    password: PasswordHooks.makeHashing({ bridge, slots }),
     revokeSessionsOnPasswordReset: true,
     // The token came by mail, so that its reader is confirmed as the address's owner.
     onPasswordReset: ({ user }) =>
       bridge.run(
-        Effect.gen(function* () {
-          yield* sql`update auth_users set email_verified = true where id = ${user.id}`
-          yield* attempts.forget(PasswordHooks.passwordLimit, user.email)
-        })
+        Effect.andThen(
+          sql`update auth_users set email_verified = true where id = ${user.id}`,
+          Effect.asVoid(PasswordHooks.forgive({ attempts }, currentNotes().requester, user.email))
+        )
       ),
     resetPasswordTokenExpiresIn: Duration.toSeconds(linkLifetime),
-    sendResetPassword: async (link) => mail.sendReset(link),
+    sendResetPassword: async (link) => mail.sendReset(currentNotes().requester, link),
     // They may have lost the first email, or somebody else signed up with their address.
     onExistingUserSignUp: async ({ user }, request) => {
-      if (!user.emailVerified) await bridge.run(mail.sendConfirmation({ user, url: await signUpLinkOf(request) }))
+      if (user.emailVerified) return
+      const { requester } = currentNotes()
+      await bridge.run(mail.sendConfirmation(requester, { user, url: await signUpLinkOf(request) }))
     }
   }) satisfies BetterAuthOptions["emailAndPassword"]
 
@@ -200,7 +249,7 @@ const confirmationOptions = ({ bridge, mail }: Deps) =>
   ({
     sendOnSignUp: true,
     sendOnSignIn: true,
-    sendVerificationEmail: (link) => bridge.run(mail.sendConfirmation(link))
+    sendVerificationEmail: (link) => bridge.run(mail.sendConfirmation(currentNotes().requester, link))
   }) satisfies BetterAuthOptions["emailVerification"]
 
 /**
@@ -233,10 +282,11 @@ const signUpLinkOf = async (request: Request | undefined): Promise<string> => {
 }
 
 /** Checks a new person's address, and bounds what a client or a provider says about the person. */
-const checkPerson = ({ email, name }: { readonly email: string; readonly name: string }) => {
+const checkPerson = async (deps: Deps, { email, name }: { readonly email: string; readonly name: string }) => {
   if (email.length > maxEmailCharacters) {
     throw new APIError("BAD_REQUEST", { code: "EMAIL_TOO_LONG", message: "The email address is too long." })
   }
+  await SignUps.beforePerson(deps, email)
   // Postgres has no NUL in texts.
   return { name: name.replaceAll("\0", "").slice(0, limits.nameCharacters), image: null }
 }
@@ -246,6 +296,20 @@ const deleteExpiredSessions = (sql: SqlClient.SqlClient) => sql`
   delete from auth_sessions where id in (
     select id from auth_sessions where expires_at < clock_timestamp() limit ${limits.deletedSessions} for update skip locked
   )`
+
+/**
+ * Ends the oldest of a person's live sessions, so that a new one is not one too many. Other sign-ins of the person wait for
+ * the lock; tokens of apps, which refer to the person, do not.
+ */
+const endOldestSession = (sql: SqlClient.SqlClient, userId: string) =>
+  Effect.andThen(
+    sql`select 1 from auth_users where id = ${userId} for no key update`,
+    sql`
+      delete from auth_sessions where id in (
+        select id from auth_sessions where user_id = ${userId} and expires_at > clock_timestamp()
+        order by created_at desc, id desc offset ${maxSessions - 1}
+      )`
+  )
 
 /** Gives the person of a new session an account: at a sign-up in the transaction that makes the person. */
 const prepareSession = async <

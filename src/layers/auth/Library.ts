@@ -1,8 +1,9 @@
-import { Context, Effect, Layer, type Scope } from "effect"
+import { Context, Effect, Layer, Metric, type Scope } from "effect"
 import type { SqlClient } from "effect/sql"
 import type { Accounts } from "../../services/Accounts.ts"
 import type { Emails } from "../../services/Emails.ts"
 import type { SecretValue } from "../../services/Keyrings.ts"
+import { emailsSuppressed, signInsDenied, signUpsDenied } from "../../services/Metrics.ts"
 import type { SignInOptions } from "./Options.ts"
 import { renewTokens } from "./Renewal.ts"
 
@@ -15,11 +16,23 @@ export class Library extends Context.Service<
   }
 >()("quarry/layers/auth/Library") {}
 
+/** Exports each counter with 0 at start: a panel finds the series before anybody is refused. */
+const initializeCounters = Effect.forEach(
+  [
+    ...["closed", "invite", "domain", "client"].map((reason) => signUpsDenied.of(reason)),
+    ...["account", "client", "busy"].map((reason) => signInsDenied.of(reason)),
+    ...["reset", "confirmation"].flatMap((kind) => ["client", "mailbox"].map((it) => emailsSuppressed.of(kind, it)))
+  ],
+  (count) => Metric.update(count, 0),
+  { discard: true }
+)
+
 /** Loads the library with the first request that needs it, so that replicas that serve only keys never pay for it. */
 export const layer = (options: SignInOptions): Layer.Layer<Library, never, Accounts | Emails | SqlClient.SqlClient> =>
   Layer.effect(
     Library,
     Effect.gen(function* () {
+      yield* initializeCounters
       const context = yield* Effect.context<Accounts | Emails | SqlClient.SqlClient | Scope.Scope>()
       const make = (secret: SecretValue) =>
         Effect.promise(() => import("./BetterAuth.ts")).pipe(

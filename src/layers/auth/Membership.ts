@@ -2,6 +2,7 @@ import { Effect, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { Accounts } from "../../services/Accounts.ts"
 import { rowOf } from "../sql/Rows.ts"
+import type { SignUps } from "./SignUps.ts"
 
 const PersonRow = Schema.Struct({
   email: Schema.String,
@@ -15,6 +16,7 @@ interface Deps {
   readonly accounts: Accounts["Service"]
   /** True where emails are delivered: a person without a confirmed address gets no account then. */
   readonly confirmedOnly: boolean
+  readonly signUps: SignUps
 }
 
 const findAccount = (accounts: Accounts["Service"], email: string) =>
@@ -23,15 +25,16 @@ const findAccount = (accounts: Accounts["Service"], email: string) =>
 /**
  * The account that a person is entitled to. An existing account holds somebody's credits, so only a confirmed address
  * opens it. Where emails are delivered, an unconfirmed address gets no new account either: a made-up address would
- * claim the trial grant of its owner (R32).
+ * claim the trial grant of its owner (R32). A new account ends a sign-up that may have begun under another policy (R65).
  */
 const accountFor = Effect.fnUntraced(function* (
-  { accounts, confirmedOnly }: Deps,
+  { accounts, confirmedOnly, signUps }: Deps,
   { email, email_verified }: typeof PersonRow.Type
 ) {
   if (!email_verified && confirmedOnly) return undefined
   const existing = yield* findAccount(accounts, email)
   if (existing !== undefined) return email_verified ? existing : undefined
+  yield* signUps.check(email)
   return yield* accounts.create({ email, plan: "trial" }).pipe(
     // The operator, or another sign-in of the person, has just made it.
     Effect.catchTag("AccountError", () => (email_verified ? findAccount(accounts, email) : Effect.succeed(undefined)))
@@ -39,9 +42,9 @@ const accountFor = Effect.fnUntraced(function* (
 })
 
 /** The account that a person gets. */
-export const makeMembership = Effect.fnUntraced(function* ({ confirmedOnly }: Pick<Deps, "confirmedOnly">) {
+export const makeMembership = Effect.fnUntraced(function* (options: Pick<Deps, "confirmedOnly" | "signUps">) {
   const sql = yield* SqlClient.SqlClient
-  const deps: Deps = { sql, accounts: yield* Accounts, confirmedOnly }
+  const deps: Deps = { ...options, sql, accounts: yield* Accounts }
 
   /** Gives a person without an account theirs. One transaction, so that a failure leaves nothing behind. */
   const join = Effect.fn("Membership.join")(

@@ -1,4 +1,5 @@
 import type { Redacted } from "effect"
+import type { SignUpPolicy } from "../../domain/signUp.ts"
 import type { Keyring, SecretValue } from "../../services/Keyrings.ts"
 import type { IdentityProvider } from "../../services/SignIn.ts"
 
@@ -15,6 +16,7 @@ export interface SignInOptions {
   readonly secrets: Keyring
   readonly google?: ProviderClient | undefined
   readonly github?: ProviderClient | undefined
+  readonly signUp: SignUpPolicy
 }
 
 /** The settings of one copy of the library, which signs with one secret and reads what others have encrypted. */

@@ -1,50 +1,74 @@
-import { AsyncLocalStorage } from "node:async_hooks"
-import { APIError, isAPIError } from "better-auth/api"
-import { hashPassword } from "better-auth/crypto"
-import { Duration, Predicate } from "effect"
+import { APIError, getSessionFromCtx, isAPIError } from "better-auth/api"
+import { hashPassword, verifyPassword } from "better-auth/crypto"
+import { Duration, Effect, Metric, Predicate } from "effect"
+import { clientSite } from "../../domain/ClientAddress.ts"
+import { normalizeEmail } from "../../domain/emailAddress.ts"
+import { waitText } from "../../domain/text.ts"
+import { signInsDenied } from "../../services/Metrics.ts"
 import type { AttemptLimit, Attempts } from "./Attempts.ts"
 import { isCommonPassword } from "./commonPasswords.ts"
 import type { Bridge } from "./Database.ts"
+import { logDenial } from "./logDenial.ts"
+import type { Mail } from "./Mail.ts"
+import type { PasswordSlots } from "./PasswordSlots.ts"
+import { currentNotes, keyOf, type PasswordCounts, type Requester } from "./Requester.ts"
 
 /** Our rules for passwords, as hooks that run before and after each route of the library. */
 
+const minPasswordCharacters = 8
 export const maxPasswordCharacters = 128
 
 /**
- * Sign-ins with a password for one address, known or not, until one succeeds. Counted by address, because guesses may
- * come from many clients. A password that is reset by an emailed link ends the wait.
+ * Wrong passwords of a client for an account, known or not, until a right one (R66). The account itself is never locked,
+ * because strangers could keep its owner out.
  */
-export const passwordLimit: AttemptLimit = { name: "passwords", max: 10, window: Duration.minutes(15) }
+const accountLimit: AttemptLimit = { name: "passwords", max: 10, window: Duration.minutes(15) }
 
-/**
- * Hashes by password, for one request. The library hashes a new person's password inside the transaction that makes the
- * person. A hash takes a tenth of a second, for which everybody else would wait for the connection: the embedded
- * database has only one. So the hook computes it before the transaction.
- */
-const hashes = new AsyncLocalStorage<Map<string, string>>()
-
-/** Runs a request with hashes of its own. */
-export const withHashes = <A>(body: () => Promise<A>): Promise<A> => hashes.run(new Map(), body)
-
-/** The hash that the hook has computed, or a new one. */
-export const hash = async (password: string): Promise<string> =>
-  hashes.getStore()?.get(password) ?? hashPassword(password)
+/** Wrong passwords of an IPv4 address or IPv6 /48 for all accounts: lists of stolen passwords are tried on many. */
+const clientLimit: AttemptLimit = { name: "passwords of client", max: 100, window: Duration.minutes(15) }
 
 export interface Deps {
   readonly bridge: Bridge
   readonly attempts: Attempts
+  readonly slots: PasswordSlots
+  readonly mail: Mail
 }
 
-interface HookContext {
-  readonly body?: unknown
-  readonly path?: string
+export type HookContext = Parameters<typeof getSessionFromCtx>[0] & {
   readonly context: { readonly returned?: unknown }
 }
 
-const textOf = (body: object, name: string): string => {
+export const textOf = (body: object, name: string): string => {
   const value: unknown = Predicate.hasProperty(body, name) ? body[name] : undefined
   return typeof value === "string" ? value : ""
 }
+
+const deny = (reason: "account" | "client" | "busy", message: string, seconds: number) =>
+  Metric.update(signInsDenied.of(reason), 1).pipe(
+    Effect.andThen(logDenial("A password was not compared", reason)),
+    Effect.andThen(Effect.fail(new APIError("TOO_MANY_REQUESTS", { message }, { "x-retry-after": String(seconds) })))
+  )
+
+/** Those who may wait for each other's passwords to be hashed. */
+const turnOf = ({ address, browser }: Requester): string => browser ?? clientSite(address) ?? address
+
+/** Runs a hash in a turn of the requester. */
+const inTurn = async <A>({ bridge, slots }: Pick<Deps, "bridge" | "slots">, hash: () => Promise<A>): Promise<A> => {
+  const { requester } = currentNotes()
+  const message = "Too many people are signing in at this moment. Try again in a few seconds."
+  const turn = slots.run(turnOf(requester), Effect.promise(hash))
+  return bridge.run(
+    Effect.catchTag(turn, "HashesBusy", ({ retryAfterSeconds }) => deny("busy", message, retryAfterSeconds))
+  )
+}
+
+/** The library's functions for passwords, in turns. A hash that a hook has computed is not computed again. */
+export const makeHashing = (deps: Pick<Deps, "bridge" | "slots">) => ({
+  hash: async (password: string): Promise<string> =>
+    currentNotes().hashes.get(password) ?? inTurn(deps, () => hashPassword(password)),
+  verify: (pair: { readonly hash: string; readonly password: string }): Promise<boolean> =>
+    inTurn(deps, () => verifyPassword(pair))
+})
 
 /** The field of each route that holds a password to be stored. */
 const newPasswordFields: Readonly<Record<string, string>> = {
@@ -53,34 +77,77 @@ const newPasswordFields: Readonly<Record<string, string>> = {
   "/reset-password": "newPassword"
 }
 
+const hasStorableLength = (password: string): boolean =>
+  password.length >= minPasswordCharacters && password.length <= maxPasswordCharacters
+
+/** True for a password that somebody may choose. */
+export const isStorable = (password: string): boolean => hasStorableLength(password) && !isCommonPassword(password)
+
 const rejectCommonPassword = (path: string, body: object): void => {
   const field = newPasswordFields[path]
   if (field === undefined || !isCommonPassword(textOf(body, field))) return
   throw new APIError("BAD_REQUEST", { code: "PASSWORD_TOO_COMMON", message: "This password is too common." })
 }
 
-/** Counts before the password is compared, so that each of many simultaneous attempts counts. */
-const countSignIn = async ({ attempts, bridge }: Deps, body: object): Promise<void> => {
-  const seconds = await bridge.run(attempts.count(passwordLimit, textOf(body, "email")))
-  if (seconds === undefined) return
-  const message = "Too many sign-ins failed for this address. Wait, or choose a new password by mail."
-  throw new APIError("TOO_MANY_REQUESTS", { message }, { "x-retry-after": String(seconds) })
+/** The keys under which the password of a request is counted. Undefined where none is compared. */
+const countsOf = async (context: HookContext): Promise<PasswordCounts | undefined> => {
+  const { requester } = currentNotes()
+  const { body, path } = context
+  if (path === "/sign-in/email") {
+    const account = keyOf(requester, normalizeEmail(textOf(body, "email")))
+    return { account, client: requester.browser === undefined ? clientSite(requester.address) : undefined }
+  }
+  // The session says whose password it is.
+  const session = path === "/change-password" ? await getSessionFromCtx(context) : null
+  return session === null ? undefined : { account: `session ${session.session.id}`, client: undefined }
 }
 
+/** Counts before the password is compared, so that each of many simultaneous attempts counts. */
+const count = ({ attempts }: Deps, { account, client }: PasswordCounts) =>
+  Effect.gen(function* () {
+    const seconds = yield* attempts.count(accountLimit, account)
+    if (seconds !== undefined) {
+      const message =
+        `Too many wrong passwords for this account came from here. Try again in ${waitText(seconds)}, or choose a new ` +
+        'password: "Forgot your password?" sends a link.'
+      return yield* deny("account", message, seconds)
+    }
+    const clientSeconds = client === undefined ? undefined : yield* attempts.count(clientLimit, client)
+    if (clientSeconds === undefined) return
+    yield* attempts.uncount(accountLimit, account)
+    const message = `Too many wrong passwords came from your network. Try again in ${waitText(clientSeconds)}.`
+    return yield* deny("client", message, clientSeconds)
+  })
+
+/** Ends the count of wrong passwords after a right one. Takes back a password that was not compared. */
+const settle = ({ attempts }: Deps, { account, client }: PasswordCounts, result: "right" | "uncompared") =>
+  Effect.gen(function* () {
+    yield* result === "right" ? attempts.forget(accountLimit, account) : attempts.uncount(accountLimit, account)
+    if (client !== undefined) yield* attempts.uncount(clientLimit, client)
+  })
+
+/** Ends the wait of whoever has just chosen a new password by an emailed link. */
+export const forgive = ({ attempts }: Pick<Deps, "attempts">, requester: Requester, email: string) =>
+  attempts.forget(accountLimit, keyOf(requester, normalizeEmail(email)))
+
 /** Runs before the library reads a request. */
-export const before = async (deps: Deps, { body, path = "" }: HookContext) => {
+export const before = async (deps: Deps, context: HookContext) => {
+  const { body, path = "" } = context
   if (!Predicate.isObject(body)) return undefined
   rejectCommonPassword(path, body)
+  const notes = currentNotes()
+  const counts = await countsOf(context)
+  if (counts !== undefined) await deps.bridge.run(count(deps, counts))
+  notes.counts = counts
   switch (path) {
-    case "/sign-in/email":
-      await countSignIn(deps, body)
-      return undefined
     case "/change-password":
       // Somebody else may know the old password: their sessions must end.
       return { context: { body: { ...body, revokeOtherSessions: true } } }
     case "/sign-up/email": {
       const password = textOf(body, "password")
-      if (password.length <= maxPasswordCharacters) hashes.getStore()?.set(password, await hashPassword(password))
+      if (hasStorableLength(password)) {
+        notes.hashes.set(password, await inTurn(deps, () => hashPassword(password)))
+      }
       return undefined
     }
     default:
@@ -88,9 +155,18 @@ export const before = async (deps: Deps, { body, path = "" }: HookContext) => {
   }
 }
 
-/** Ends the count of wrong passwords after a right one. A 403 is a right password of an address to be confirmed. */
-export const after = async ({ attempts, bridge }: Deps, { body, context, path }: HookContext) => {
-  if (path !== "/sign-in/email" || !Predicate.isObject(body)) return
-  const status = isAPIError(context.returned) ? context.returned.statusCode : 200
-  if (status === 200 || status === 403) await bridge.run(attempts.forget(passwordLimit, textOf(body, "email")))
+/** The status of a sign-in's result by which the password was right. A 403 is that of an address to be confirmed. */
+const rightStatuses: ReadonlySet<number> = new Set([200, 403])
+
+/** Runs after the library has compared a password. */
+export const after = async (deps: Deps, context: HookContext) => {
+  const { counts } = currentNotes()
+  if (counts === undefined) return
+  const { returned } = context.context
+  const status = isAPIError(returned) ? returned.statusCode : 200
+  const isWrong = status === 401 || (isAPIError(returned) && returned.body?.code === "INVALID_PASSWORD")
+  if (!isWrong) return deps.bridge.run(settle(deps, counts, rightStatuses.has(status) ? "right" : "uncompared"))
+  if (context.path === "/sign-in/email") {
+    await deps.bridge.run(deps.mail.noteWrongPassword(normalizeEmail(textOf(context.body, "email"))))
+  }
 }

@@ -53,6 +53,13 @@ const bodies: Readonly<Record<string, Fields>> = {
   "/oauth2/consent": { accept: { kind: "boolean", required: true }, ...appRequest }
 }
 
+/** The email address in the body of a request that the library gets; undefined on routes that take none. */
+export const emailIn = async (path: string, request: Request): Promise<string | undefined> => {
+  if (bodies[path]?.email === undefined) return undefined
+  const body: unknown = await request.clone().json()
+  return Predicate.hasProperty(body, "email") && typeof body.email === "string" ? body.email : undefined
+}
+
 const queries: Readonly<Record<string, Fields>> = {
   "/get-session": {},
   "/error": { error: optional, error_description: optional }

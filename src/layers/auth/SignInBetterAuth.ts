@@ -1,5 +1,6 @@
 import { Effect, Layer, Redacted } from "effect"
 import { confirmPath } from "../../domain/OAuth.ts"
+import { signUpDeniedCode } from "../../domain/signUp.ts"
 import { Emails } from "../../services/Emails.ts"
 import {
   AddressUnconfirmed,
@@ -9,7 +10,8 @@ import {
   type PasswordSignIn,
   SignIn,
   type SignInError,
-  SignInFailed
+  SignInFailed,
+  SignUpDenied
 } from "../../services/SignIn.ts"
 import { Library } from "./Library.ts"
 import {
@@ -35,6 +37,7 @@ const errorOf = (response: LibraryResponse): SignInError => {
   const { body, status } = response
   if (status === 429) return tooManyAttempts(response)
   if (status === 401) return new InvalidCredentials()
+  if (textOf(body, "code") === signUpDeniedCode) return new SignUpDenied({ message: textOf(body, "message") ?? "" })
   if (textOf(body, "code") === "EMAIL_NOT_VERIFIED") return new AddressUnconfirmed()
   const issue = firstIssueOf(body)
   const field = issue !== undefined && Object.hasOwn(fieldNames, issue.field) ? fieldNames[issue.field] : undefined
@@ -94,6 +97,7 @@ export const layer = (options: SignInOptions): Layer.Layer<SignIn, never, Librar
       const deps = { library: yield* Library, origin: new URL(options.baseUrl).origin }
       return SignIn.of({
         providers: providersOf(options),
+        signUpMode: options.signUp.mode,
         deliversEmails: (yield* Emails).delivers,
         withPassword: withPassword(deps),
         signUp: signUp(deps),

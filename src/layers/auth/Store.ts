@@ -129,6 +129,8 @@ export interface StoreOptions {
   readonly skewMs: () => number
   readonly bridge: Bridge
   readonly digest: Digest
+  /** Makes room for a person's new session, in the transaction that makes it. */
+  readonly onSessionStart: (userId: string) => Effect.Effect<unknown, unknown>
   /** Runs in the transaction that ends every session of a person. */
   readonly onSessionsEnd: (userId: string) => Effect.Effect<unknown, unknown>
 }
@@ -198,8 +200,16 @@ const create =
     forceAllowId?: boolean | undefined
   }): Promise<B> => {
     const { data, model } = query
-    const row = await deps.plain.create<A, B>({ ...query, data: toStoredRow(deps, model, data) })
-    return toLibraryRow(deps, model, row, (data as Row)[tokenFields[model] ?? ""])
+    const insert = async () => {
+      const row = await deps.plain.create<A, B>({ ...query, data: toStoredRow(deps, model, data) })
+      return toLibraryRow(deps, model, row, (data as Row)[tokenFields[model] ?? ""])
+    }
+    if (model !== "session") return insert()
+    const { bridge, onSessionStart } = deps
+    return bridge.transaction(async () => {
+      await bridge.run(onSessionStart(String((data as Row).userId)))
+      return insert()
+    })
   }
 
 const findOne =

@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto"
 import { Effect, Layer, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import type { Account } from "../../domain/Account.ts"
@@ -77,24 +76,30 @@ interface Deps {
 const toDate = (millis: number | undefined): Date | null => (millis === undefined ? null : new Date(millis))
 
 /**
- * The scope of an address's trial, which `ledger_advance` computes too: a digest, so that the grant outlives the account
- * without keeping the address.
- */
-const trialScope = (email: string): string => `trial:${createHash("sha256").update(email).digest("hex")}`
-
-/**
  * Points the account at the allowance of its plan's running period. An allowance that exists keeps what was used of it
- * (R31, R32), and its quota is never set below that; without `quota` it keeps its quota too.
+ * (R31, R32), and its quota is never set below that; without `quota` it keeps its quota too. `own` is the quota of a trial
+ * whose mailbox has given its grant to another account.
  */
-const enterPeriod = Effect.fnUntraced(function* ({ clock, sql }: Deps, account: Account, quota: number | undefined) {
+const enterPeriod = Effect.fnUntraced(function* (
+  { clock, sql }: Deps,
+  account: Account,
+  { own = 0, quota }: { readonly quota?: number | undefined; readonly own?: number | undefined }
+) {
   const period = periodAt(account.plan, account.cycleStart, yield* storeTime(clock))
   yield* requireTrialAddress(account.plan, account.email)
-  const scope = period === undefined ? trialScope(account.email) : account.id
+  if (period === undefined) {
+    yield* sql`
+      update accounts set allowance_id = trial_enter(
+        id, email, ${account.quota ?? null}::bigint, ${quota !== undefined}::boolean, ${own}::bigint
+      )
+      where id = ${account.id}`
+    return
+  }
   yield* sql`
     with entered as (
       insert into allowances as l (scope, period_start, period_end, quota)
       values (
-        ${scope}, ${new Date(period?.start ?? 0)}, ${toDate(period?.end)}::timestamptz, ${account.quota ?? null}::bigint
+        ${account.id}, ${new Date(period.start)}, ${new Date(period.end)}, ${account.quota ?? null}::bigint
       )
       on conflict (scope, period_start) do update
         set quota = case when ${quota ?? null}::bigint is null then l.quota
@@ -131,7 +136,7 @@ const create = (deps: Deps) => {
         returning id`
       if (inserted.length === 0) return yield* AccountError.taken(account.email)
       yield* sql`insert into wallets (account_id) values (${account.id})`
-      yield* enterPeriod(deps, account, choice.quota)
+      yield* enterPeriod(deps, account, { quota: choice.quota, own: choice.quota })
       return account
     },
     sql.withTransaction,
@@ -156,7 +161,7 @@ const setPlan = (deps: Deps) => {
       const row = yield* found(changed, id)
       if (row.subscriber) return yield* AccountError.subscriber
       const account = toAccount(row)
-      yield* enterPeriod(deps, account, quota)
+      yield* enterPeriod(deps, account, { quota, own: choice.quota })
       return account
     },
     sql.withTransaction,
@@ -177,7 +182,7 @@ const setEmail = (deps: Deps) => {
       const row = yield* found(changed, id)
       if (row.subscriber) return yield* AccountError.subscriberAddress
       const account = toAccount(row)
-      if (account.plan === "trial") yield* enterPeriod(deps, account, undefined)
+      if (account.plan === "trial") yield* enterPeriod(deps, account, {})
       return account
     },
     sql.withTransaction,

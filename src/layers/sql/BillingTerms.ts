@@ -65,14 +65,7 @@ const enterPeriod = Effect.fnUntraced(function* (
 })
 
 const enterTrial = (sql: SqlClient.SqlClient, accountId: string, quota: number) => sql`
-  with entered as (
-    insert into allowances as l (scope, period_start, quota)
-    select 'trial:' || encode(sha256(convert_to(email, 'UTF8')), 'hex'), to_timestamp(0), ${quota}::bigint
-    from accounts where id = ${accountId}
-    on conflict (scope, period_start) do update set quota = greatest(excluded.quota, l.used)
-    returning id
-  )
-  update accounts set allowance_id = entered.id from entered where accounts.id = ${accountId}`
+  update accounts set allowance_id = trial_enter(id, email, ${quota}::bigint, true, 0) where id = ${accountId}`
 
 /** Brings the account's plan, period and coming change to its terms. The use of a period stays counted (R31). */
 export const enterTerms = Effect.fnUntraced(function* (

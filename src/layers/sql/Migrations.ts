@@ -103,6 +103,15 @@ const sharedFunctionsFiles = [
   "functions/ledger_reserve_keyed_budgeted.sql"
 ]
 
+/** The mailboxes that trials are granted to, and the function of the ledger that enters a trial (R32). */
+const trialMailboxesFiles = [
+  "functions/trial_mailbox.sql",
+  "functions/trial_scope.sql",
+  "functions/trial_enter.sql",
+  "functions/ledger_advance.sql",
+  "trial_mailboxes.sql"
+]
+
 /** The documents that are there get their terms, which are made in TypeScript. */
 const documentsTerms: Migration = Effect.gen(function* () {
   yield* runFile("documents_terms.sql")
@@ -127,7 +136,8 @@ const migrations: Readonly<Record<string, Migration>> = {
   "0012_key_bounds": Effect.forEach(keyBoundsFiles, runFile, { discard: true }),
   "0013_events": Effect.forEach(eventsFiles, runFile, { discard: true }),
   "0014_reserve_again": runFile("functions/ledger_reserve.sql"),
-  "0015_shared_functions": Effect.forEach(sharedFunctionsFiles, runFile, { discard: true })
+  "0015_shared_functions": Effect.forEach(sharedFunctionsFiles, runFile, { discard: true }),
+  "0017_trial_mailboxes": Effect.forEach(trialMailboxesFiles, runFile, { discard: true })
 }
 
 /**

@@ -1,6 +1,9 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Cause, Clock, Effect, Exit, Fiber, type Layer } from "effect"
 import { SqlClient } from "effect/sql"
+import * as fc from "fast-check"
+import type { Account } from "../../../src/domain/Account.ts"
+import { mailboxOf } from "../../../src/domain/emailAddress.ts"
 import * as Migrations from "../../../src/layers/sql/Migrations.ts"
 import * as Pglite from "../../../src/layers/sql/Pglite.ts"
 import * as Postgres from "../../../src/layers/sql/Postgres.ts"
@@ -9,6 +12,7 @@ import { Accounts } from "../../../src/services/Accounts.ts"
 import { KeyStore } from "../../../src/services/KeyStore.ts"
 import { Ledger } from "../../../src/services/Ledger.ts"
 import { QueryLog } from "../../../src/services/QueryLog.ts"
+import { addresses } from "../../support/addresses.ts"
 import { freshDatabase } from "../../support/Database.ts"
 import { describeWithPostgres, layer as emptyPostgres } from "../../support/Postgres.ts"
 import * as SqlStorage from "../../support/SqlStorage.ts"
@@ -58,7 +62,8 @@ const allMigrations: ReadonlyArray<readonly [id: number, name: string]> = [
   [12, "key_bounds"],
   [13, "events"],
   [14, "reserve_again"],
-  [15, "shared_functions"]
+  [15, "shared_functions"],
+  [17, "trial_mailboxes"]
 ]
 
 /** What a newer version may do to a store that older replicas are using: add, and replace with the same signature. */
@@ -142,6 +147,96 @@ const upgrades = <E>(database: Layer.Layer<SqlClient.SqlClient, E>) => {
   )
 }
 
+/** An account that was granted a trial by its address as it was typed, and what it has used of it. */
+const insertTrial = Effect.fnUntraced(function* (id: string, email: string, used: number, isDeleted = false) {
+  const sql = yield* SqlClient.SqlClient
+  yield* sql`
+    with granted as (
+      insert into allowances (scope, period_start, quota, used)
+      values (
+        'trial:' || encode(sha256(convert_to(${email}, 'UTF8')), 'hex'), to_timestamp(0), 100, ${used}::bigint
+      )
+      returning id
+    )
+    insert into accounts (id, email, plan, quota, concurrency, created_at, allowance_id, deleted_at)
+    select ${id}, case when ${isDeleted}::boolean then '' else ${email} end, 'trial', 100, 1, now(), id,
+      case when ${isDeleted}::boolean then now() end
+    from granted`
+  yield* sql`insert into wallets (account_id) values (${id})`
+  yield* sql`
+    insert into ledger_entries (account_id, allowance_id, kind, quota_credits, balance_credits, cause, reason)
+    select ${id}, allowance_id, 'grant', ${used}::bigint, 0, 'use:' || ${id}, 'before' from accounts where id = ${id}`
+})
+
+/** Trials that several addresses of a mailbox were granted before mailboxes counted (R32). */
+const keepsTrials = <E>(database: Layer.Layer<SqlClient.SqlClient, E>) => {
+  it.live("R32: grants from before mailboxes counted keep counting, the most used one for the mailbox", () =>
+    Effect.gen(function* () {
+      yield* Migrations.runAll({ "0001_schema": Migrations.firstSchema })
+      yield* insertTrial("acc_plain", "ada@example.com", 10)
+      yield* insertTrial("acc_tagged", "ada+1@example.com", 60)
+      yield* insertTrial("acc_twin", "ada+2@example.com", 60)
+      yield* insertTrial("acc_dots", "a.da@gmail.com", 99)
+      yield* insertTrial("acc_left", "bob+left@example.com", 80, true)
+      yield* insertTrial("acc_alone", "eve@example.com", 5)
+      yield* Migrations.run
+      yield* Effect.gen(function* () {
+        const [accounts, ledger] = [yield* Accounts, yield* Ledger]
+        const leftOf = Effect.fnUntraced(function* (account: Account) {
+          const { quota = 0, used } = yield* ledger.allowance(account)
+          return quota - used
+        })
+        const left = Effect.fnUntraced(function* (email: string) {
+          return yield* leftOf(yield* accounts.byEmail(email))
+        })
+        const newcomer = Effect.fnUntraced(function* (email: string) {
+          return yield* leftOf(yield* accounts.create({ email, plan: "trial" }))
+        })
+        for (const [email, credits] of [
+          ["ada@example.com", 90],
+          ["ada+1@example.com", 40],
+          ["ada+2@example.com", 40],
+          ["a.da@gmail.com", 1],
+          ["eve@example.com", 95]
+        ] as const) {
+          assert.strictEqual(yield* left(email), credits, email)
+        }
+        assert.strictEqual(yield* newcomer("ada+3@example.com"), 0)
+        assert.strictEqual(yield* newcomer("ada@googlemail.com"), 0)
+        assert.strictEqual(yield* newcomer("eve+1@example.com"), 0)
+        yield* accounts.remove("acc_tagged")
+        assert.strictEqual(yield* newcomer("ada+4@example.com"), 40)
+        // Only the digest of a deleted account's address is kept.
+        assert.strictEqual(yield* newcomer("bob+left@example.com"), 20)
+        assert.strictEqual(yield* newcomer("bob@example.com"), 0)
+        assert.deepStrictEqual(yield* ledger.verify, [])
+      }).pipe(Effect.provide(SqlStorage.replica()))
+    }).pipe(Effect.provide(database, { local: true }))
+  )
+
+  it.live("R32: the database knows the mailbox of an address as the code does", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      yield* Migrations.run
+      const samples = [
+        ...fc.sample(addresses, 300),
+        "nobody",
+        "@",
+        "a@",
+        "@gmail.com",
+        "+@x",
+        "\u{1f600}+1@\u{e9}.example"
+      ]
+      const rows = yield* sql<{ readonly mailbox: string }>`
+        select trial_mailbox(address) as mailbox from unnest(${samples}::text[]) with ordinality as t (address, n) order by n`
+      assert.deepStrictEqual(
+        rows.map(({ mailbox }) => mailbox),
+        samples.map(mailboxOf)
+      )
+    }).pipe(Effect.provide(database, { local: true }))
+  )
+}
+
 /** A store of a version before 0.1.0: it has the first of its migrations. */
 const olderHistory = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
@@ -171,6 +266,7 @@ const refusesOtherHistory = <E>(database: Layer.Layer<SqlClient.SqlClient, E>) =
 
 describe("Migrations on PGlite", () => {
   refusesOtherHistory(Pglite.layer({ dataDir: undefined }))
+  keepsTrials(Pglite.layer({ dataDir: undefined }))
   upgrades(Pglite.layer({ dataDir: undefined }))
 })
 describeWithPostgres("Migrations on Postgres", () => {
@@ -190,6 +286,7 @@ describeWithPostgres("Migrations on Postgres", () => {
   )
 
   refusesOtherHistory(emptyPostgres)
+  keepsTrials(emptyPostgres)
   upgrades(emptyPostgres)
 
   it.live("a failing statement of a schema file leaves nothing of the migration behind", () =>

@@ -1,4 +1,5 @@
 import type { HttpServerResponse } from "effect/http"
+import { waitText } from "../../../domain/text.ts"
 import type { SignInError } from "../../../services/SignIn.ts"
 import type * as pages from "../../pages/pages.ts"
 import { pageResponse, withRetryAfter } from "./responses.ts"
@@ -18,7 +19,9 @@ const noticeOf = (error: SignInError): Notice => {
     case "AddressUnconfirmed":
       return { status: 401, text: "Confirm your address first: the link is in your mail. Then sign in here." }
     case "TooManyAttempts":
-      return { status: 429, text: "Too many attempts. Wait a few minutes, then try again." }
+      return { status: 429, text: `Too many attempts. Try again in ${waitText(error.retryAfterSeconds)}.` }
+    case "SignUpDenied":
+      return { status: 403, text: error.message }
     case "InvalidField":
       return { status: 400, text: `${fieldNames[error.field]} ${error.message}.` }
     case "SignInFailed":

@@ -1,4 +1,5 @@
 import { Effect } from "effect"
+import { signUpDeniedCode, signUpLimitedCode } from "../../../domain/signUp.ts"
 import { queryText } from "./browser.ts"
 import { ErrorPage, unknownApp } from "./responses.ts"
 
@@ -19,6 +20,16 @@ const errorPages: Readonly<Record<string, ErrorPage>> = {
     400,
     "The app asked for something else",
     "Connect it with the address of this deployment's MCP endpoint."
+  ),
+  [signUpDeniedCode]: ErrorPage.of(
+    403,
+    "This address may not sign up here",
+    "Sign-up is not open to it. Ask the operator of this server for an account."
+  ),
+  [signUpLimitedCode]: ErrorPage.of(
+    429,
+    "Too many sign-ups came from your network today",
+    "Try again tomorrow, or ask the operator of this server for an account."
   ),
   access_denied: ErrorPage.of(
     400,

@@ -28,14 +28,14 @@ export const signInResponse = Effect.fnUntraced(function* (
   status = 200,
   previous: pages.PreviousForm = {}
 ) {
-  const { providers } = yield* SignIn
-  const page = pages.signIn({ request, providers, ...previous })
+  const { providers, signUpMode } = yield* SignIn
+  const page = pages.signIn({ request, providers, signUpMode, ...previous })
   return pageResponse(page, { status, formTargets: formTargets(providers) })
 })
 
 const failedResponse = Effect.fnUntraced(function* (error: SignInError, request: pages.AppRequest, email = "") {
-  const { providers } = yield* SignIn
-  const page = (notice: string) => pages.signIn({ request, providers, email, notice })
+  const { providers, signUpMode } = yield* SignIn
+  const page = (notice: string) => pages.signIn({ request, providers, signUpMode, email, notice })
   return errorResponse(error, page, formTargets(providers))
 })
 

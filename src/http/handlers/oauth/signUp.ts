@@ -9,8 +9,16 @@ import { pageResponse, redirectResponse } from "./responses.ts"
 
 export const show = Effect.gen(function* () {
   const { request } = yield* readAuthorizationRequest(canonicalQuery(yield* queryText))
-  return pageResponse(pages.signUp({ request }))
+  const { signUpMode } = yield* SignIn
+  return signUpMode === "closed" ? signUpClosed : pageResponse(pages.signUp({ request, signUpMode }))
 })
+
+const signUpClosed = pageResponse(
+  pages.message(
+    "Sign-up is closed",
+    "Ask the operator of this server for an account. If you have one, go back and sign in."
+  )
+)
 
 const confirmationSent = pageResponse(
   pages.message("Read your mail", "We have sent you a link. It confirms your address, and brings you back to sign in.")
@@ -31,7 +39,9 @@ export const submit = Effect.gen(function* () {
     .pipe(
       Effect.map((redirect) => (redirect === undefined ? confirmationSent : redirectResponse(redirect))),
       Effect.catch((error) =>
-        Effect.succeed(errorResponse(error, (notice) => pages.signUp({ request, email, notice })))
+        Effect.succeed(
+          errorResponse(error, (notice) => pages.signUp({ request, signUpMode: signIn.signUpMode, email, notice }))
+        )
       )
     )
 })

@@ -1,5 +1,5 @@
 -- Makes the account's change of plan that is due at a moment, and answers if there was one. The period of the new plan is
--- opened by the next ledger_open; the trial has none, so its allowance is entered here, by the digest of the address (R32).
+-- opened by the next ledger_open; the trial has none, so its allowance is entered here (trial_enter).
 create or replace function ledger_advance(account text, moment timestamptz) returns boolean
 language plpgsql set lock_timeout = '2s' as $$
 declare
@@ -12,10 +12,7 @@ begin
     return false;
   end if;
   if due.next_plan = 'trial' then
-    insert into allowances as l (scope, period_start, quota)
-      values ('trial:' || encode(sha256(convert_to(due.email, 'UTF8')), 'hex'), to_timestamp(0), due.next_quota)
-      on conflict (scope, period_start) do update set quota = greatest(excluded.quota, l.used)
-      returning id into trial;
+    trial := trial_enter(account, due.email, due.next_quota, true, 0);
   end if;
   update accounts a set plan = due.next_plan, quota = due.next_quota, concurrency = due.next_concurrency,
     cycle_start = case when trial is null then a.cycle_start end, allowance_id = coalesce(trial, a.allowance_id),

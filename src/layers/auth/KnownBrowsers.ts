@@ -1,0 +1,95 @@
+import { timingSafeEqual } from "node:crypto"
+import { Duration, Effect, Schema } from "effect"
+import { SqlClient } from "effect/sql"
+import { cookieValues } from "../../domain/Credential.ts"
+import { normalizeEmail } from "../../domain/emailAddress.ts"
+import { rowOf } from "../sql/Rows.ts"
+import { digestOf } from "./Digest.ts"
+import type { LibraryOptions } from "./Options.ts"
+
+/**
+ * Browsers that have signed in before (R66). Each has a cookie: an id of its own, and a signature for each person who has
+ * signed in there. A signature covers the person and the hash of their password, so that a new password ends it on every
+ * replica at once, and nothing is stored. Nobody can tell whose signature it is.
+ */
+
+/** People of one browser whose signatures are kept, the latest first. */
+const maxPeople = 5
+
+const lifetime = Duration.days(365)
+
+const idCharacters = 22
+
+/** An id, and HMAC-SHA256 signatures in base64url. */
+const cookiePattern = new RegExp(`^([0-9A-Za-z]{${idCharacters}})((?:\\.[\\w-]{43}){1,${maxPeople}})$`)
+
+const personRow = rowOf(Schema.Struct({ id: Schema.String, password: Schema.NullOr(Schema.String) }))
+
+interface Options extends Pick<LibraryOptions, "baseUrl" | "secret" | "values"> {
+  readonly makeToken: (characters: number) => string
+}
+
+interface KnownCookie {
+  readonly browser: string
+  readonly signatures: ReadonlyArray<string>
+}
+
+const readCookie = (cookies: string | null, name: string): KnownCookie | undefined => {
+  const [value, second] = cookieValues(cookies ?? undefined, name)
+  const [, browser, signatures = ""] = cookiePattern.exec(value ?? "") ?? []
+  return browser === undefined || second !== undefined
+    ? undefined
+    : { browser, signatures: signatures.slice(1).split(".") }
+}
+
+const isEqual = (one: string, other: string): boolean => timingSafeEqual(Buffer.from(one), Buffer.from(other))
+
+export const makeKnownBrowsers = Effect.fnUntraced(function* ({ baseUrl, makeToken, secret, values }: Options) {
+  const sql = yield* SqlClient.SqlClient
+  const isSecure = baseUrl.startsWith("https:")
+  const name = `${isSecure ? "__Secure-" : ""}quarry.known_browser`
+
+  const readPerson = (condition: ReturnType<typeof sql.and>) =>
+    personRow(sql`
+      select u.id, i.password from auth_users u
+      left join auth_identities i on i.user_id = u.id and i.provider = 'credential' where ${condition}`)
+
+  const sign = (
+    by: LibraryOptions["secret"],
+    browser: string,
+    { id, password }: { id: string; password: string | null }
+  ) => digestOf(by, "known browser", `${browser}:${id}:${password ?? ""}`)
+
+  /** The id of a browser in which the person of an address has signed in, with the password that they have now. */
+  const identify = Effect.fnUntraced(function* (cookies: string | null, email: string) {
+    const cookie = readCookie(cookies, name)
+    if (cookie === undefined) return undefined
+    const person = yield* readPerson(sql.and([sql`u.email = ${normalizeEmail(email).replaceAll("\0", "")}`]))
+    if (person === undefined) return undefined
+    const expected = values.map(({ secret }) => sign(secret, cookie.browser, person))
+    const isKnown = cookie.signatures.some((signature) => expected.some((it) => isEqual(it, signature)))
+    return isKnown ? cookie.browser : undefined
+  })
+
+  /** The value of the cookie after a person has signed in. */
+  const remember = Effect.fnUntraced(function* (cookies: string | null, userId: string) {
+    const cookie = readCookie(cookies, name)
+    const person = yield* readPerson(sql.and([sql`u.id = ${userId}`]))
+    const browser = cookie?.browser ?? makeToken(idCharacters)
+    const latest = sign(secret, browser, person ?? { id: userId, password: null })
+    const others = cookie?.signatures.filter((signature) => signature !== latest) ?? []
+    return [browser, latest, ...others].slice(0, maxPeople + 1).join(".")
+  })
+
+  const attributes = {
+    path: "/",
+    httpOnly: true,
+    secure: isSecure,
+    sameSite: "lax",
+    maxAge: Duration.toSeconds(lifetime)
+  } as const
+
+  return { name, attributes, identify, remember }
+})
+
+export type KnownBrowsers = Effect.Success<ReturnType<typeof makeKnownBrowsers>>

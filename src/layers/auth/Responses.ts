@@ -1,0 +1,58 @@
+import { Predicate } from "effect"
+
+/** The fields of an object in a body, and of the objects inside it. */
+type Fields = { readonly [name: string]: true | Fields }
+
+const user: Fields = { id: true, email: true, emailVerified: true, name: true, createdAt: true, updatedAt: true }
+
+const redirect: Fields = { redirect: true, url: true }
+
+/**
+ * The fields of the responses for people. Nothing else leaves: the library writes the token of a session, which only its
+ * cookie may hold, into the bodies of several routes.
+ */
+const bodies: Readonly<Record<string, Fields>> = {
+  "/sign-up/email": { ...redirect, signed_in: true, user },
+  "/sign-in/email": { ...redirect, user },
+  "/sign-in/social": redirect,
+  "/sign-out": { success: true },
+  "/get-session": {
+    session: { id: true, createdAt: true, updatedAt: true, expiresAt: true, ipAddress: true, userAgent: true },
+    user
+  },
+  "/revoke-sessions": { status: true },
+  "/change-password": { user },
+  "/request-password-reset": { status: true, message: true },
+  "/reset-password": { status: true },
+  "/send-verification-email": { status: true },
+  "/oauth2/public-client-prelogin": { client_id: true, client_name: true },
+  "/oauth2/consent": redirect
+}
+
+/** Routes whose responses are a protocol's: apps get their tokens there (RFC 6749, RFC 7009, RFC 7591). */
+const protocolPaths: ReadonlySet<string> = new Set(["/oauth2/token", "/oauth2/register", "/oauth2/revoke"])
+
+const pick = (fields: Fields, value: unknown): unknown => {
+  if (!Predicate.isObject(value)) return null
+  const entries = Object.entries(value).flatMap(([name, field]): Array<[string, unknown]> => {
+    const known = Object.hasOwn(fields, name) ? fields[name] : undefined
+    if (known === undefined || field === undefined) return []
+    return [[name, known === true ? field : pick(known, field)]]
+  })
+  return Object.fromEntries(entries)
+}
+
+/** A successful response of the library with the fields that may leave. Errors are read by the handler. */
+export const limitBody = async (path: string, response: Response): Promise<Response> => {
+  const isJson = /^application\/json\b/.test(response.headers.get("content-type") ?? "")
+  if (!response.ok || !isJson || protocolPaths.has(path)) return response
+  const body: unknown = await response.json()
+  // A sign-up without a token has opened no session, because the address has to be confirmed first.
+  const noted =
+    path === "/sign-up/email" && Predicate.hasProperty(body, "token")
+      ? { ...body, signed_in: body.token !== null }
+      : body
+  const { headers, status } = response
+  headers.delete("content-length")
+  return new Response(JSON.stringify(pick(bodies[path] ?? {}, noted)), { status, headers })
+}

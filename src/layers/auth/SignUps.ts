@@ -1,0 +1,113 @@
+import { APIError } from "better-auth/api"
+import { Duration, Effect, Metric, Predicate, Schema } from "effect"
+import { SqlClient } from "effect/sql"
+import { clientSite } from "../../domain/ClientAddress.ts"
+import { normalizeEmail } from "../../domain/emailAddress.ts"
+import { isOpenTo, type SignUpPolicy, signUpDeniedCode, signUpLimitedCode } from "../../domain/signUp.ts"
+import { waitText } from "../../domain/text.ts"
+import { signUpsDenied } from "../../services/Metrics.ts"
+import { rowOf } from "../sql/Rows.ts"
+import type { AttemptLimit, Attempts } from "./Attempts.ts"
+import type { Bridge } from "./Database.ts"
+import { logDenial } from "./logDenial.ts"
+import { type HookContext, isStorable, textOf } from "./PasswordHooks.ts"
+import { currentNotes } from "./Requester.ts"
+
+/**
+ * Sign-ups from one IPv4 address or IPv6 /48 in the day that begins with the first (R65). They are counted in the
+ * database and not in Redis: a day outlives restarts of Redis and the counts of single replicas (R28), and a sign-up has
+ * a hash that costs far more than the count.
+ */
+const signUpLimit: AttemptLimit = { name: "sign-ups", max: 20, window: Duration.days(1) }
+
+type Reason = "closed" | "invite" | "domain"
+
+interface Deps {
+  readonly bridge: Bridge
+  readonly signUps: SignUps
+}
+
+/** The same for every address, so that nobody learns which ones are known. */
+const messages: Readonly<Record<Reason, string>> = {
+  closed: "Sign-up is closed on this server. Ask its operator for an account.",
+  invite: "Sign-up is by invitation only, and this address has none. Ask the operator for an account.",
+  domain: "Sign-up is not open to this address. Use your organization's address, or ask the operator for an account."
+}
+
+const note = (reason: Reason | "client") =>
+  Effect.andThen(Metric.update(signUpsDenied.of(reason), 1), logDenial("A sign-up was refused", reason))
+
+const invitedRow = rowOf(Schema.Struct({ is_invited: Schema.Boolean }))
+
+/** The policy of sign-ups, and their limit. */
+export const makeSignUps = Effect.fnUntraced(function* (policy: SignUpPolicy, attempts: Attempts) {
+  const sql = yield* SqlClient.SqlClient
+
+  /**
+   * True for an address whose account the operator made: nobody has joined that account. Other kinds of invitation belong
+   * here too.
+   */
+  const isInvited = Effect.fnUntraced(function* (email: string) {
+    const row = yield* invitedRow(sql`
+      select exists (
+        select from accounts a left join auth_users u on u.account_id = a.id
+        where a.email = ${email} and a.email <> '' and a.deleted_at is null and u.id is null
+      ) as is_invited`)
+    return row?.is_invited === true
+  })
+
+  const reasonToDeny = Effect.fnUntraced(function* (email: string) {
+    if (policy.mode === "closed") return "closed" as const
+    if (policy.mode === "open") return isOpenTo(policy, email) ? undefined : ("domain" as const)
+    return (yield* isInvited(email)) ? undefined : ("invite" as const)
+  })
+
+  /** Fails for an address that may not sign up. */
+  const check = Effect.fnUntraced(function* (email: string) {
+    const reason = yield* reasonToDeny(normalizeEmail(email).replaceAll("\0", ""))
+    if (reason === undefined) return
+    yield* note(reason)
+    return yield* Effect.fail(new APIError("FORBIDDEN", { code: signUpDeniedCode, message: messages[reason] }))
+  })
+
+  /** Counts a sign-up of a client, and fails where it is one too many. */
+  const count = Effect.fnUntraced(function* (client: string) {
+    const site = clientSite(client)
+    if (site === undefined) return
+    const seconds = yield* attempts.count(signUpLimit, site)
+    if (seconds === undefined) return
+    yield* note("client")
+    const message = `Too many sign-ups came from your network today. Try again in ${waitText(seconds)}.`
+    const headers = { "x-retry-after": String(seconds) }
+    return yield* Effect.fail(new APIError("TOO_MANY_REQUESTS", { code: signUpLimitedCode, message }, headers))
+  })
+
+  return { check, count }
+})
+
+/** An address that the library may take. It rejects others before it makes a person. */
+const addressPattern = /^[^\s@]+@[^\s@]+\.[^\s@]+$/
+
+/**
+ * Runs before the library reads a sign-up with a password, so that a known address gets the same answer as an unknown
+ * one. Fields that the library rejects do not count.
+ */
+export const before = async ({ bridge, signUps }: Deps, context: HookContext) => {
+  const { body, path } = context
+  if (path !== "/sign-up/email" || !Predicate.isObject(body)) return
+  const notes = currentNotes()
+  const email = textOf(body, "email")
+  await bridge.run(signUps.check(email))
+  if (!isStorable(textOf(body, "password")) || !addressPattern.test(email)) return
+  await bridge.run(signUps.count(notes.requester.address))
+  notes.isAdmitted = true
+}
+
+/** Runs before a person is made, however they sign up. */
+export const beforePerson = async ({ bridge, signUps }: Deps, email: string) => {
+  const { isAdmitted, requester } = currentNotes()
+  if (isAdmitted) return
+  await bridge.run(Effect.andThen(signUps.check(email), signUps.count(requester.address)))
+}
+
+export type SignUps = Effect.Success<ReturnType<typeof makeSignUps>>

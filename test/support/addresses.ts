@@ -1,0 +1,9 @@
+import * as fc from "fast-check"
+
+/** Normalized addresses, many of them at a provider with rules of its own. */
+export const addresses = fc
+  .tuple(
+    fc.stringMatching(/^[a-z.+]{1,8}$/),
+    fc.constantFrom("gmail.com", "googlemail.com", "example.com", "x.gmail.com", "gmail.com.example")
+  )
+  .map(([local, domain]) => `${local}@${domain}`)
