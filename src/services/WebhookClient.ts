@@ -7,11 +7,22 @@ export interface WebhookAnswer {
   readonly retryAfterMs: number
 }
 
-/** No answer: `reason` is for the account's person, and has nothing in it of the operator's network. */
+/** No answer. `reason` is for the operator alone: it tells open ports from closed ones. */
 export class WebhookUnreachable extends Data.TaggedError("WebhookUnreachable")<{ readonly reason: string }> {}
 
+/**
+ * The message for every host that a webhook cannot have. It does not say whether the name exists or what it resolves to,
+ * because the operator's name servers may also know names of the operator's own network.
+ */
+export const hostClosed = "must have a host whose addresses are all on the public internet"
+
 /** The address leads where a customer may not make this service connect. */
-export class AddressClosed extends Data.TaggedError("AddressClosed")<{ readonly reason: string }> {}
+export class AddressClosed extends Data.TaggedError("AddressClosed")<{
+  /** For the operator. */
+  readonly reason: string
+  /** For the account. */
+  readonly shown: string
+}> {}
 
 export interface WebhookPost {
   readonly url: string

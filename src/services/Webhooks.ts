@@ -37,8 +37,8 @@ export class Webhooks extends Context.Service<
       const ids = yield* Ids
 
       const requireOpen = (url: string) =>
-        Effect.catchTag(client.check(url), "AddressClosed", ({ reason }) =>
-          Effect.fail(InvalidRequest.fromIssues([{ field: "url", message: reason }]))
+        Effect.catchTag(client.check(url), "AddressClosed", ({ shown }) =>
+          Effect.fail(InvalidRequest.fromIssues([{ field: "url", message: shown }]))
         )
       const makeSecret = Effect.map(ids.entropy(secretBytes), (bytes) =>
         Redacted.make(secretPrefix + Base64.encode(bytes))

@@ -1,6 +1,7 @@
 import { Context, Effect, Layer } from "effect"
 import {
   AddressClosed,
+  hostClosed,
   type WebhookAnswer,
   WebhookClient,
   type WebhookPost,
@@ -29,7 +30,9 @@ export const layer: Layer.Layer<WebhookClient | Receivers> = Layer.effectContext
     const check = (url: string) =>
       Effect.suspend(() =>
         receivers.isClosed(url)
-          ? Effect.fail(new AddressClosed({ reason: "its address is not on the public internet" }))
+          ? Effect.fail(
+              new AddressClosed({ reason: "not all of its addresses are on the public internet", shown: hostClosed })
+            )
           : Effect.void
       )
     const client = WebhookClient.of({

@@ -1,5 +1,5 @@
 import * as NodeHttpClient from "@effect/platform-node/NodeHttpClient"
-import { DateTime, Duration, Effect, Layer, type Redacted, Schedule, Schema } from "effect"
+import { DateTime, Duration, Effect, Layer, Schedule, Schema } from "effect"
 import { HttpClient } from "effect/http"
 import { currency, type SoldPlan } from "../../domain/Purchase.ts"
 import {
@@ -14,16 +14,14 @@ import {
   type Subscription
 } from "../../services/PaymentProvider.ts"
 import { StoreClock, storeTime } from "../../services/StoreClock.ts"
+import * as BoundedDispatcher from "../outgoing/Dispatcher.ts"
 import { check } from "./PolarCheck.ts"
 import * as PolarClient from "./PolarClient.ts"
 import * as objects from "./PolarObjects.ts"
 import { signingKeys, verify } from "./PolarSignature.ts"
 
-export interface PolarOptions {
-  readonly accessToken: Redacted.Redacted
+export interface PolarOptions extends PolarClient.PolarClientOptions {
   readonly webhookSecrets: SigningSecrets
-  /** Without a slash at its end, as `servers` has them. */
-  readonly baseUrl: string
   readonly products: objects.PolarProducts
   /** The page of ours to which Polar leads a buyer back. */
   readonly returnUrl: string
@@ -321,7 +319,7 @@ export const layerNoDeps = (options: PolarOptions) =>
     PaymentProvider,
     Effect.gen(function* () {
       const clock = yield* StoreClock
-      const client = PolarClient.make(yield* HttpClient.HttpClient, options.baseUrl, options.accessToken)
+      const client = PolarClient.make(yield* HttpClient.HttpClient, options)
       const tools: Tools = { client, options }
       const keys = signingKeys(options.webhookSecrets)
       return PaymentProvider.of({
@@ -339,4 +337,7 @@ export const layerNoDeps = (options: PolarOptions) =>
 
 /** Polar as merchant of record. Nothing is sent before somebody buys or the books are compared. */
 export const layer = (options: PolarOptions): Layer.Layer<PaymentProvider> =>
-  layerNoDeps(options).pipe(Layer.provide(NodeHttpClient.layerUndici))
+  layerNoDeps(options).pipe(
+    Layer.provide(NodeHttpClient.layerUndiciNoDispatcher),
+    Layer.provide(BoundedDispatcher.layer({ maxReceivedBytes: PolarClient.maxReceivedBytes }))
+  )

@@ -7,6 +7,7 @@ import {
   type HttpMethod
 } from "effect/http"
 import { ProviderUnavailable } from "../../services/PaymentProvider.ts"
+import { Bytes } from "../outgoing/Bytes.ts"
 
 /** The addresses of Polar's own servers. */
 export const servers = {
@@ -18,10 +19,13 @@ export const servers = {
 const polarVersion = "2026-10"
 
 /** The time for one call. A person waits for it on the pages of billing. */
-const callTimeout = Duration.seconds(5)
+const defaultCallTimeout = Duration.seconds(5)
 
 /** The largest answer that is read. A page of 100 orders has less than 2 MiB. */
 const maxAnswerBytes = 8 * 1024 * 1024
+
+/** An answer with everything around it. */
+export const maxReceivedBytes = 16 * 1024 * 1024
 
 /** Objects that are asked for in one page, the most that Polar gives. */
 const pageSize = 100
@@ -64,14 +68,13 @@ class AnswerTooLarge extends Data.TaggedError("AnswerTooLarge") {}
 const bodyOf = (response: HttpClientResponse.HttpClientResponse) =>
   response.stream.pipe(
     Stream.runFoldEffect(
-      () => ({ bytes: 0, chunks: [] as Array<Uint8Array> }),
-      (read, chunk) => {
-        read.bytes += chunk.length
-        read.chunks.push(chunk)
-        return read.bytes > maxAnswerBytes ? Effect.fail(new AnswerTooLarge()) : Effect.succeed(read)
+      () => new Bytes(),
+      (bytes, chunk) => {
+        bytes.add(Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength))
+        return bytes.length > maxAnswerBytes ? Effect.fail(new AnswerTooLarge()) : Effect.succeed(bytes)
       }
     ),
-    Effect.map(({ chunks }) => Buffer.concat(chunks).toString("utf8"))
+    Effect.map(({ whole }) => whole.toString("utf8"))
   )
 
 const parseJson = Option.liftThrowable((text: string): unknown => JSON.parse(text))
@@ -106,8 +109,18 @@ const ListBody = Schema.Struct({
 
 export type PolarClient = ReturnType<typeof make>
 
+export interface PolarClientOptions {
+  readonly accessToken: Redacted.Redacted
+  /** Without a slash at its end, as `servers` has them. */
+  readonly baseUrl: string
+  readonly callTimeout?: Duration.Duration | undefined
+}
+
 /** Polar's HTTP API: what goes wrong below the meaning of an answer is `ProviderUnavailable`, and never a defect. */
-export const make = (http: HttpClient.HttpClient, baseUrl: string, accessToken: Redacted.Redacted) => {
+export const make = (
+  http: HttpClient.HttpClient,
+  { accessToken, baseUrl, callTimeout = defaultCallTimeout }: PolarClientOptions
+) => {
   /** Sends one call. Nothing is sent twice: Polar has no idempotency keys. */
   const exchange = ({ body, method, path, query = [] }: PolarCall): Effect.Effect<PolarAnswer, ProviderUnavailable> => {
     const request = HttpClientRequest.make(method)(`${baseUrl}${path}`, {

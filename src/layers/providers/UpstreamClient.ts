@@ -1,6 +1,8 @@
 import * as NodeHttpClient from "@effect/platform-node/NodeHttpClient"
 import type { Dispatcher } from "@effect/platform-node/Undici"
 import { Context, Data, Effect, Layer, Predicate, Result } from "effect"
+import { Bytes } from "../outgoing/Bytes.ts"
+import * as BoundedDispatcher from "../outgoing/Dispatcher.ts"
 import type { UpstreamRequest } from "./UpstreamRequest.ts"
 
 /** The connection could not be made or broke. `code` is the system's word for it, such as ECONNREFUSED. */
@@ -8,6 +10,9 @@ export class ConnectionFailed extends Data.TaggedError("ConnectionFailed")<{ rea
 
 /** The body is longer than whoever read it allowed. */
 export class BodyTooLarge extends Data.TaggedError("BodyTooLarge") {}
+
+/** Bytes of one answer with everything around it: the largest body that is read, in chunks of a few bytes each. */
+const maxReceivedBytes = 8 * 1024 * 1024
 
 /** The beginning of an upstream's answer. */
 export interface Reply {
@@ -59,7 +64,7 @@ export class UpstreamClient extends Context.Service<
           })
       })
     )
-  ).pipe(Layer.provide(NodeHttpClient.layerDispatcher))
+  ).pipe(Layer.provide(BoundedDispatcher.layer({ maxReceivedBytes })))
 }
 
 type Ended = Result.Result<Buffer, BodyTooLarge | ConnectionFailed>
@@ -72,10 +77,7 @@ const failureOf = (error: unknown): ConnectionFailed =>
 /** A request and its answer, which Undici delivers piece by piece. */
 class Exchange implements Dispatcher.DispatchHandler {
   private controller: Dispatcher.DispatchController | undefined
-  private first: Buffer | undefined
-  /** All pieces, once there is a second. As a list, a body in pieces of one byte would take a hundred times its size. */
-  private collected: Buffer | undefined
-  private bytes = 0
+  private readonly bytes = new Bytes()
   private maxBytes = Number.POSITIVE_INFINITY
   private closed = false
   private ended: Ended | undefined
@@ -117,19 +119,12 @@ class Exchange implements Dispatcher.DispatchHandler {
 
   onResponseData(_: unknown, chunk: Buffer): void {
     if (this.closed) return
-    if (this.bytes + chunk.length > this.maxBytes) {
-      this.end(Result.fail(new BodyTooLarge()))
-      return
-    }
-    if (this.first === undefined) this.first = chunk
-    else this.collect(this.first, chunk)
-    this.bytes += chunk.length
+    if (this.bytes.length + chunk.length > this.maxBytes) this.end(Result.fail(new BodyTooLarge()))
+    else this.bytes.add(chunk)
   }
 
   onResponseEnd(): void {
-    // Most answers come in one piece, which needs no copy.
-    const whole = this.collected?.subarray(0, this.bytes) ?? this.first ?? Buffer.alloc(0)
-    this.ended ??= Result.succeed(whole)
+    this.ended ??= Result.succeed(this.bytes.whole)
     this.end(this.ended)
   }
 
@@ -140,21 +135,10 @@ class Exchange implements Dispatcher.DispatchHandler {
     this.end(this.ended)
   }
 
-  private collect(first: Buffer, chunk: Buffer): void {
-    const needed = this.bytes + chunk.length
-    if (this.collected === undefined || this.collected.length < needed) {
-      const larger = Buffer.allocUnsafeSlow(Math.max(needed, 2 * this.bytes))
-      const collected = this.collected?.subarray(0, this.bytes) ?? first
-      collected.copy(larger)
-      this.collected = larger
-    }
-    chunk.copy(this.collected, this.bytes)
-  }
-
   private body(declared: number, maxBytes: number): Effect.Effect<Buffer, BodyTooLarge | ConnectionFailed> {
     return Effect.callback((resume) => {
       this.maxBytes = maxBytes
-      if (declared > maxBytes || this.bytes > maxBytes) return resume(Effect.fail(new BodyTooLarge()))
+      if (declared > maxBytes || this.bytes.length > maxBytes) return resume(Effect.fail(new BodyTooLarge()))
       if (this.ended !== undefined) return resume(Effect.fromResult(this.ended))
       this.onEnd = (ended) => queueMicrotask(() => resume(Effect.fromResult(ended)))
     })

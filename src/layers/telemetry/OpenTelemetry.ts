@@ -13,6 +13,7 @@ import { Context, Effect, Layer, Redacted, References, Tracer } from "effect"
 import { version } from "../../domain/version.ts"
 import { counter } from "../../services/Instrument.ts"
 import type { AppConfig } from "../../settings/Settings.ts"
+import { KeepAliveAgent } from "../outgoing/KeepAliveAgent.ts"
 import { samplingOf } from "./Sampling.ts"
 import * as SpanQueue from "./SpanQueue.ts"
 import * as SpanTracer from "./SpanTracer.ts"
@@ -22,6 +23,9 @@ type Signal = "traces" | "metrics" | "logs"
 
 /** The longest that a shutdown waits for each signal; the layers below the listener have five seconds altogether. */
 const shutdownTimeoutMs = 1_500
+
+/** A collector's answer to one export, which has a few bytes. */
+const maxReceivedBytes = 256 * 1024
 
 const dropped = counter("quarry.telemetry.dropped", {
   description: "Spans and log records that were not exported, by signal and reason",
@@ -75,6 +79,7 @@ const lossMeterProvider = (signal: Signal, log: Log): MeterProvider => {
 interface Destination {
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
+  readonly httpAgentOptions: () => KeepAliveAgent
 }
 
 /**
@@ -103,9 +108,16 @@ const destinationOf = (signal: Signal, config: Settings): Destination | undefine
   const address = endpoint ?? base
   if (exporter === "none" || address === undefined) return undefined
   const shared = config.otelExporterOtlpHeaders
+  const url =
+    address === endpoint ? Redacted.value(address) : `${Redacted.value(address).replace(/\/+$/, "")}/v1/${signal}`
+  const agent = new KeepAliveAgent(new URL(url).protocol, {
+    maxReceivedBytes,
+    timeoutMs: config.otelExporterOtlpTimeout
+  })
   return {
-    url: address === endpoint ? Redacted.value(address) : `${Redacted.value(address).replace(/\/+$/, "")}/v1/${signal}`,
-    headers: { ...(shared && Redacted.value(shared)), ...(headers && Redacted.value(headers)) }
+    url,
+    headers: { ...(shared && Redacted.value(shared)), ...(headers && Redacted.value(headers)) },
+    httpAgentOptions: () => agent
   }
 }
 

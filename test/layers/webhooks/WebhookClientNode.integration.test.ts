@@ -1,17 +1,13 @@
-import { execFileSync } from "node:child_process"
-import { readFileSync } from "node:fs"
 import { createServer, type IncomingMessage, type RequestListener, type Server } from "node:http"
 import { createServer as createSecureServer } from "node:https"
 import type { AddressInfo } from "node:net"
-import { join } from "node:path"
-import { getCACertificates, setDefaultCACertificates } from "node:tls"
 import { assert, describe, it } from "@effect/vitest"
 import { Duration, Effect, Redacted } from "effect"
 import { Webhook } from "standardwebhooks"
 import { secretPrefix } from "../../../src/domain/Event.ts"
 import * as WebhookClientNode from "../../../src/layers/webhooks/WebhookClientNode.ts"
 import { WebhookClient } from "../../../src/services/WebhookClient.ts"
-import { temporaryDirectory } from "../../support/Spawned.ts"
+import { type Certificate, trusted } from "../../support/Certificates.ts"
 
 const secretOf = (byte: number) => `${secretPrefix}${Buffer.alloc(32, byte).toString("base64")}`
 
@@ -23,7 +19,7 @@ interface Received {
 }
 
 /** A receiver on a socket of its own, with what it got. */
-const receiver = (answer: RequestListener, certificate?: { readonly key: string; readonly cert: string }) =>
+const receiver = (answer: RequestListener, certificate?: Certificate) =>
   Effect.acquireRelease(
     Effect.promise(
       () =>
@@ -60,26 +56,6 @@ const post = (url: string, options: Partial<WebhookClientNode.WebhookClientOptio
     const timestamp = Math.floor(Date.now() / 1000)
     return yield* client.post({ url, id: "evt_1", timestamp, body, secrets: secrets.map((it) => Redacted.make(it)) })
   }).pipe(Effect.provide(WebhookClientNode.layer({ allowsPrivate: true, ...options })))
-
-/** Certificates of an authority of its own for this name, which this process trusts until the scope ends. */
-const trusted = Effect.fnUntraced(function* (name: string) {
-  const directory = yield* temporaryDirectory
-  const openssl = (...args: ReadonlyArray<string>) => execFileSync("openssl", args, { cwd: directory, stdio: "pipe" })
-  const made = ["-newkey", "rsa:2048", "-nodes", "-days", "2"]
-  openssl("req", "-x509", ...made, "-subj", "/CN=test", "-keyout", "ca.key", "-out", "ca.pem")
-  const ours = ["-CA", "ca.pem", "-CAkey", "ca.key", "-addext", `subjectAltName=DNS:${name}`]
-  openssl("req", "-x509", ...made, ...ours, "-subj", `/CN=${name}`, "-keyout", "key.pem", "-out", "cert.pem")
-  const read = (file: string) => readFileSync(join(directory, file), "utf8")
-  yield* Effect.acquireRelease(
-    Effect.sync(() => {
-      const before = getCACertificates("default")
-      setDefaultCACertificates([...before, read("ca.pem")])
-      return before
-    }),
-    (before) => Effect.sync(() => setDefaultCACertificates(before))
-  )
-  return { key: read("key.pem"), cert: read("cert.pem") }
-})
 
 const localhost = (port: number) => `http://127.0.0.1:${port}/hook?a=1`
 
@@ -203,7 +179,7 @@ describe("WebhookClientNode", () => {
 
   it.live("R53: over https the certificate is checked for the name, and the connection goes to the address", () =>
     Effect.gen(function* () {
-      const certificate = yield* trusted("hooks.test")
+      const certificate = yield* trusted("DNS:hooks.test")
       const { got, port } = yield* receiver((_, response) => response.writeHead(204).end(), certificate)
       const options = { resolve: () => Promise.resolve(["127.0.0.1"]) }
       assert.strictEqual((yield* post(`https://hooks.test:${port}/`, options)).status, 204)

@@ -1,0 +1,31 @@
+/**
+ * The pieces of a body, in one buffer that doubles. As a list, a body in pieces of one byte would take a hundred times
+ * its size.
+ */
+export class Bytes {
+  length = 0
+  /** The only piece of most bodies, which needs no copy. */
+  private first: Buffer | undefined
+  private collected: Buffer | undefined
+
+  add(piece: Buffer): void {
+    if (this.first === undefined) this.first = piece
+    else this.append(this.first, piece)
+    this.length += piece.length
+  }
+
+  get whole(): Buffer {
+    return this.collected?.subarray(0, this.length) ?? this.first ?? Buffer.alloc(0)
+  }
+
+  private append(first: Buffer, piece: Buffer): void {
+    const needed = this.length + piece.length
+    if (this.collected === undefined || this.collected.length < needed) {
+      const larger = Buffer.allocUnsafeSlow(Math.max(needed, 2 * this.length))
+      const collected = this.collected?.subarray(0, this.length) ?? first
+      collected.copy(larger)
+      this.collected = larger
+    }
+    piece.copy(this.collected, this.length)
+  }
+}

@@ -1,0 +1,64 @@
+import * as NodeHttpClient from "@effect/platform-node/NodeHttpClient"
+import type { Agent, buildConnector, Dispatcher } from "@effect/platform-node/Undici"
+import { Effect, Layer } from "effect"
+import * as Connection from "./Connection.ts"
+
+/** The time until a connection is ready. A caller with less time leaves earlier, and the next caller gets it. */
+const connectTimeoutMs = 10_000
+
+/** The head of an answer, and each informational response before it. */
+const maxHeadBytes = 16 * 1024
+
+const maxInformational = 8
+
+/** Opens Undici's connections within the limits of ours. `opening` gets what gives up those that are not ready yet. */
+const connector =
+  (limits: Connection.ConnectionLimits, opening: Set<() => void>): buildConnector.connector =>
+  ({ hostname, port, protocol, servername }, callback) => {
+    const isSecure = protocol === "https:"
+    const to = { host: hostname, port: Number(port) || (isSecure ? 443 : 80), isSecure, serverName: servername }
+    const giveUp = Connection.open(to, limits, (error, socket) => {
+      opening.delete(giveUp)
+      if (socket === undefined) callback(error ?? new Error("no connection"), null)
+      else callback(null, socket)
+    })
+    opening.add(giveUp)
+  }
+
+/** Ends a request whose server sends informational responses without end: Undici reads them all. */
+const limitInformational: Dispatcher.DispatcherComposeInterceptor = (dispatch) => (options, handler) => {
+  let informational = 0
+  return dispatch(options, {
+    onRequestStart: (controller, context) => handler.onRequestStart?.(controller, context),
+    onRequestUpgrade: (...args) => handler.onRequestUpgrade?.(...args),
+    onResponseStart: (controller, status, headers, message) => {
+      if (status >= 200) handler.onResponseStart?.(controller, status, headers, message)
+      else if (++informational > maxInformational) {
+        controller.abort(new Error(`more than ${maxInformational} informational responses`))
+      }
+    },
+    onResponseData: (controller, chunk) => handler.onResponseData?.(controller, chunk),
+    onResponseEnd: (controller, trailers) => handler.onResponseEnd?.(controller, trailers),
+    onResponseError: (controller, error) => handler.onResponseError?.(controller, error)
+  })
+}
+
+/**
+ * Keeps connections to servers that the operator has named, and limits what each request receives. Whoever sends a
+ * request has a deadline of its own. HTTP/2 is off, because these limits count nothing of it.
+ */
+export const layer = (limits: { readonly maxReceivedBytes: number }): Layer.Layer<NodeHttpClient.Dispatcher> =>
+  Layer.effect(
+    NodeHttpClient.Dispatcher,
+    Effect.gen(function* () {
+      const opening = new Set<() => void>()
+      const options: Agent.Options = {
+        connect: connector({ connectTimeoutMs, ...limits }, opening),
+        allowH2: false,
+        maxHeaderSize: maxHeadBytes
+      }
+      const agent = yield* NodeHttpClient.makeDispatcherOptions(options)
+      yield* Effect.addFinalizer(() => Effect.sync(() => opening.forEach((giveUp) => void giveUp())))
+      return agent.compose(limitInformational)
+    })
+  )

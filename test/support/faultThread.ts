@@ -1,0 +1,72 @@
+import { createServer, type Socket } from "node:net"
+import { createServer as createTlsServer } from "node:tls"
+import { parentPort } from "node:worker_threads"
+import { faults, mailFaults, starttlsFaults, tlsFaults } from "./ServerFaults.ts"
+
+/** A request to the thread that plays the servers. */
+export type Order =
+  | {
+      readonly _tag: "open"
+      readonly fault: string
+      /** When the fault begins: with the connection, or with the first bytes of the client. */
+      readonly begins: "connection" | "request"
+      readonly certificate?: { readonly key: string; readonly cert: string } | undefined
+    }
+  | { readonly _tag: "look" }
+  | { readonly _tag: "close" }
+
+/** What a server saw of its clients. */
+export interface Seen {
+  readonly connections: number
+  readonly open: number
+  /** Bytes that the system took from the server, in all connections. */
+  readonly sentBytes: number
+}
+
+const all = [...faults, ...tlsFaults, ...mailFaults, ...starttlsFaults]
+const port = parentPort
+if (port === null) throw new Error("this is a thread of ServerFaults")
+
+/** The connections as clients see them, and below TLS. */
+const sockets = new Set<Socket>()
+const wires = new Set<Socket>()
+let close = (): void => undefined
+
+const play = ({ begins, certificate, fault }: Extract<Order, { readonly _tag: "open" }>): void => {
+  const act = all.find(({ name }) => name === fault)?.act
+  if (act === undefined) throw new Error(`no fault is called ${fault}`)
+  const onSocket = (socket: Socket): void => {
+    sockets.add(socket.on("error", () => undefined))
+    const wire = [...wires].find(({ remotePort }) => remotePort === socket.remotePort)
+    // A TLS socket cannot be reset.
+    if (wire !== undefined && wire !== socket) socket.resetAndDestroy = () => wire.resetAndDestroy()
+    if (begins === "connection") act(socket)
+    else socket.once("data", () => act(socket))
+    socket.resume()
+  }
+  const server = certificate === undefined ? createServer(onSocket) : createTlsServer(certificate, onSocket)
+  server.on("connection", (wire: Socket) => wires.add(wire.on("error", () => undefined)))
+  server.on("tlsClientError", () => undefined)
+  server.listen(0, "127.0.0.1", () => {
+    const address = server.address()
+    port.postMessage(typeof address === "object" && address !== null ? address.port : 0)
+  })
+  close = () => {
+    for (const wire of wires) wire.destroy()
+    wires.clear()
+    sockets.clear()
+    server.close()
+  }
+}
+
+const look = (): Seen => ({
+  connections: wires.size,
+  open: [...wires].filter(({ destroyed }) => !destroyed).length,
+  sentBytes: [...sockets].reduce((sum, { bytesWritten, writableLength }) => sum + bytesWritten - writableLength, 0)
+})
+
+port.on("message", (order: Order) => {
+  if (order._tag === "open") play(order)
+  else if (order._tag === "look") port.postMessage(look())
+  else close()
+})
