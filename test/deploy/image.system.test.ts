@@ -61,7 +61,7 @@ describeWithImages("the image", () => {
     )
 
     it.effect(
-      "runs on a read-only root as process 1, is healthy, and at SIGTERM answers what it accepted and exits 0",
+      "R54: runs on a read-only root as process 1, is healthy, and at SIGTERM, even twice, answers what it accepted and exits 0",
       () =>
         Effect.gen(function* () {
           const built = yield* Built
@@ -89,6 +89,8 @@ describeWithImages("the image", () => {
             statusOf(`http://127.0.0.1:${port}/v1/query?query=css+grid`, { authorization: `Bearer ${secret}` })
           )
           while (upstream.open() === 0) yield* Effect.sleep("20 millis")
+          server.signal("SIGTERM")
+          while ((yield* statusOf(`http://127.0.0.1:${adminPort}/readyz`, {})) === 200) yield* Effect.sleep("20 millis")
           server.signal("SIGTERM")
           assert.strictEqual(yield* Fiber.join(search), 200)
           const { code, stderr } = yield* server.ended
