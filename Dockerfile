@@ -1,7 +1,7 @@
 # The server and the operator's commands, with the Node of package-lock.json. docs/operate/production.md has its use.
 #   docker build -t quarry --build-arg COMMIT=$(git rev-parse --short HEAD) .
-ARG BUILDER=docker.io/library/node:24-bookworm-slim
-ARG BASE=docker.io/library/debian:bookworm-slim
+ARG BUILDER=docker.io/library/node:24.21.0-bookworm-slim
+ARG BASE=docker.io/library/debian:bookworm-20260824-slim
 
 FROM ${BUILDER} AS build
 WORKDIR /quarry
@@ -30,9 +30,9 @@ COPY --from=build /quarry /quarry
 # The embedded database is here when DATABASE_URL is not set.
 COPY --from=build --chown=10001:10001 /empty /data
 ARG COMMIT=
-# Inside a container both listeners are for the container's network: publish the public one alone.
+# The private listener has no password, so other containers reach it only where ADMIN_HOST says so.
 ENV PATH=/quarry/bin:/quarry/node_modules/.bin:$PATH \
-    HOST=0.0.0.0 PORT=3000 ADMIN_HOST=0.0.0.0 ADMIN_PORT=9464 DATA_DIR=/data \
+    HOST=0.0.0.0 PORT=3000 ADMIN_HOST=127.0.0.1 ADMIN_PORT=9464 DATA_DIR=/data \
     QUARRY_COMMIT=$COMMIT
 # A number, so that Kubernetes can see that it is not root.
 USER 10001:10001
@@ -41,5 +41,5 @@ EXPOSE 3000 9464
 STOPSIGNAL SIGTERM
 # The first start on an empty database migrates it before it is ready.
 HEALTHCHECK --interval=10s --timeout=3s --start-period=60s --retries=3 \
-  CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.ADMIN_PORT}/readyz`).then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
+  CMD ["node", "-e", "const { ADMIN_HOST: host, ADMIN_PORT: port } = process.env; fetch(`http://${host.includes(':') ? `[${host}]` : host}:${port}/readyz`).then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
 CMD ["quarry-server"]

@@ -21,9 +21,8 @@ const closingReserve = (grace: Duration.Duration): Duration.Duration =>
   Duration.min(Duration.seconds(5), Duration.times(grace, 0.2))
 
 /** Starts the public listener and returns its address. Fails when the address cannot be bound. */
-export const make = Effect.fnUntraced(function* ({ grace, host, port, ...options }: ListenerOptions) {
+export const make = Effect.fnUntraced(function* ({ drainDelay, grace, host, port, ...options }: ListenerOptions) {
   const firstSignal = yield* FirstSignal
-  const drainDelay = Duration.min(options.drainDelay, Duration.times(grace, 0.5))
   const app = yield* HttpRouter.toHttpEffect(Routes.layer).pipe(
     Effect.provideService(HttpRouter.RouterConfig, Routes.routerConfig)
   )

@@ -1,4 +1,4 @@
-import { Context, Duration, Effect, Layer } from "effect"
+import { Clock, Context, Duration, Effect, Layer } from "effect"
 
 const signals = ["SIGTERM", "SIGINT"] as const
 
@@ -10,10 +10,44 @@ const exitCode = { SIGTERM: 143, SIGINT: 130 } as const
 /** The time for an orderly end, even where requests are to be cut off at once. */
 const minGrace = Duration.seconds(1)
 
+/**
+ * The first signal again within this time is the same one. npm forwards the signals that its process group gets, so a
+ * service manager that signals the group, or Ctrl-C at a terminal, delivers each of them twice (R54).
+ */
+const repeatWindow = Duration.seconds(2)
+
 /** The signal that started the shutdown; undefined before it. */
 export const FirstSignal = Context.Reference<() => Signal | undefined>("quarry/process/FirstSignal", {
   defaultValue: () => () => undefined
 })
+
+export type Reaction = "begin shutdown" | "ignore" | "end at once"
+
+/** Decides what to do about each signal, by the signals before it and by the clock. */
+export const makeReactions = Effect.map(Clock.Clock, (clock) => {
+  let first: { readonly signal: Signal; readonly atNanos: bigint } | undefined
+  return {
+    firstSignal: () => first?.signal,
+    reactTo: (signal: Signal): Reaction => {
+      const atNanos = clock.monotonicTimeNanosUnsafe()
+      if (first === undefined) {
+        first = { signal, atNanos }
+        return "begin shutdown"
+      }
+      const isRepeated = signal === first.signal && atNanos - first.atNanos < Duration.toNanosUnsafe(repeatWindow)
+      return isRepeated ? "ignore" : "end at once"
+    }
+  }
+})
+
+/** Says how the operator can skip the wait that begins now. */
+const announcement = (signal: Signal, grace: Duration.Duration): string => {
+  const again = signal === "SIGINT" ? "press Ctrl-C" : "send SIGTERM"
+  return (
+    `Got ${signal}: accepted requests have up to ${Duration.format(grace)} to finish. ` +
+    `To cut them off, ${again} again after ${Duration.format(repeatWindow)}.`
+  )
+}
 
 /**
  * Bounds a shutdown, which the first SIGTERM or SIGINT starts by interrupting the main fiber. When `grace` has passed,
@@ -28,17 +62,20 @@ export const layer = (options: {
   Layer.effect(
     FirstSignal,
     Effect.gen(function* () {
-      let first: Signal | undefined
+      const { firstSignal, reactTo } = yield* makeReactions
+      const fork = Effect.runForkWith(yield* Effect.context<never>())
+      const grace = Duration.max(options.grace, minGrace)
+      const beginShutdown = (signal: Signal) => {
+        if (options.endsAtSecond) fork(Effect.logInfo(announcement(signal, grace)))
+        setTimeout(() => {
+          process.stderr.write(`quarry: the shutdown took longer than ${Duration.format(options.grace)}\n`)
+          process.exit(1)
+        }, Duration.toMillis(grace)).unref()
+      }
       const onSignal = (signal: Signal) => {
-        if (first !== undefined) return options.endsAtSecond ? process.exit(exitCode[signal]) : undefined
-        first = signal
-        setTimeout(
-          () => {
-            process.stderr.write(`quarry: the shutdown took longer than ${Duration.format(options.grace)}\n`)
-            process.exit(1)
-          },
-          Duration.toMillis(Duration.max(options.grace, minGrace))
-        ).unref()
+        const reaction = reactTo(signal)
+        if (reaction === "begin shutdown") beginShutdown(signal)
+        else if (reaction === "end at once" && options.endsAtSecond) process.exit(exitCode[signal])
       }
       for (const signal of signals) {
         const listener = () => onSignal(signal)
@@ -48,6 +85,6 @@ export const layer = (options: {
           () => Effect.sync(() => process.off(signal, listener))
         )
       }
-      return () => first
+      return firstSignal
     })
   )

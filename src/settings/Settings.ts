@@ -1,6 +1,6 @@
-import { Config, ConfigProvider, Context, Effect, Layer, Option, Result } from "effect"
+import { Config, ConfigProvider, Context, Duration, Effect, Layer, Option, Result } from "effect"
 import { OperatorError } from "../domain/OperatorError.ts"
-import { contradictions } from "./contradictions.ts"
+import { contradictions, maxDrainDelay } from "./contradictions.ts"
 import { type Name, type Setting, table, type Values, variableOf } from "./table.ts"
 
 /** Settings that are wrong or contradict each other, one a line. */
@@ -23,6 +23,9 @@ const decode = <A, F>(name: Name, { fallback, form }: Setting<A, F>): Effect.Eff
     return yield* Effect.fail(`${variable}: got ${got}; takes ${form.takes}.`)
   })
 
+/** DRAIN_DELAY if it is not set and the grace is not too short for it (R54). */
+export const usualDrainDelay = Duration.seconds(5)
+
 const read = Effect.gen(function* () {
   const values: Record<string, unknown> = {}
   const faults: Array<string> = []
@@ -35,7 +38,11 @@ const read = Effect.gen(function* () {
   const settings = values as Values // Each value is of its setting in the table.
   const contradicting = contradictions(settings)
   if (contradicting.length > 0) return yield* new SettingsInvalid({ message: contradicting.join("\n") })
-  return { ...settings, baseUrl: settings.baseUrl ?? `http://localhost:${settings.port}` }
+  return {
+    ...settings,
+    baseUrl: settings.baseUrl ?? `http://localhost:${settings.port}`,
+    drainDelay: settings.drainDelay ?? Duration.min(usualDrainDelay, maxDrainDelay(settings))
+  }
 })
 
 /** The settings in force, read from the environment once, at the start. */

@@ -1,3 +1,4 @@
+import { Duration } from "effect"
 import { isLoopbackHost } from "../domain/Network.ts"
 import { type Values, variableOf } from "./table.ts"
 
@@ -69,6 +70,20 @@ const samePort = ({ adminHost, adminPort, host, port }: Values): ReadonlyArray<s
     ? [`ADMIN_PORT: got ${adminPort}, which is PORT too; takes another port.`]
     : []
 
+/** The longest DRAIN_DELAY: the other half of the grace is for the requests that are still open then (R54). */
+export const maxDrainDelay = ({ shutdownGrace }: Pick<Values, "shutdownGrace">): Duration.Duration =>
+  Duration.times(shutdownGrace, 0.5)
+
+const longDrainDelay = (values: Values): ReadonlyArray<string> => {
+  const { drainDelay } = values
+  const max = maxDrainDelay(values)
+  return drainDelay === undefined || Duration.isLessThanOrEqualTo(drainDelay, max)
+    ? []
+    : [
+        `DRAIN_DELAY: got ${Duration.format(drainDelay)}; takes at most ${Duration.format(max)}, half of SHUTDOWN_GRACE.`
+      ]
+}
+
 /** One process alone may open the embedded database. */
 const workersOnEmbedded = ({ databaseUrl, workers }: Values): ReadonlyArray<string> =>
   workers === 1 || databaseUrl !== undefined
@@ -81,6 +96,7 @@ export const contradictions = (values: Values): ReadonlyArray<string> => [
   ...halfPairs(values),
   ...compatFaults(values),
   ...samePort(values),
+  ...longDrainDelay(values),
   ...workersOnEmbedded(values),
   ...missingForBilling(values),
   ...sameProducts(values)

@@ -129,10 +129,7 @@ export const table = {
     forms.duration(0, "10 minutes", "a duration up to 10 minutes, such as 75 seconds"),
     Duration.seconds(75)
   ),
-  drainDelay: setting(
-    forms.duration(0, "5 minutes", "a duration up to 5 minutes, such as 5 seconds"),
-    Duration.seconds(5)
-  ),
+  drainDelay: optional(forms.duration(0, "5 minutes", "a duration up to 5 minutes, such as 5 seconds")),
   quarryCommit: optional(forms.text("the commit that runs, such as 1a2b3c4")),
   otelSdkDisabled: setting(forms.boolean(), false),
   otelExporterOtlpEndpoint: collector,

@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs"
 import { fileURLToPath } from "node:url"
 import { Duration } from "effect"
 import { Yaml } from "effect/encoding"
+import { usualDrainDelay } from "../../src/settings/Settings.ts"
 import { table, variableOf } from "../../src/settings/table.ts"
 
 export const directory = fileURLToPath(new URL("../../deploy/", import.meta.url))
@@ -20,4 +21,4 @@ export const settings: ReadonlySet<string> = new Set(
 /** The seconds that a replica may take to end, with the defaults. */
 export const shutdownSeconds = Duration.toSeconds(table.shutdownGrace.fallback)
 
-export const drainDelaySeconds = Duration.toSeconds(table.drainDelay.fallback)
+export const drainDelaySeconds = Duration.toSeconds(usualDrainDelay)

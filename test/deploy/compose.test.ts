@@ -16,11 +16,20 @@ interface Service {
   readonly security_opt?: ReadonlyArray<string>
   readonly stop_grace_period?: string
   readonly profiles?: ReadonlyArray<string>
+  readonly networks?: Readonly<Record<string, { readonly aliases?: ReadonlyArray<string> } | null>>
 }
 
 interface Composed {
   readonly services: Readonly<Record<string, Service>>
+  readonly networks: Readonly<Record<string, { readonly internal?: boolean }>>
 }
+
+/** The services on a network. */
+const membersOf = ({ services }: Composed, network: string): ReadonlyArray<string> =>
+  Object.keys(services).filter((name) => Object.hasOwn(services[name]?.networks ?? {}, network))
+
+const networksOf = ({ services }: Composed, name: string): ReadonlyArray<string> =>
+  Object.keys(services[name]?.networks ?? {})
 
 /** The settings that deploy/make-env writes for Compose and for the other containers. */
 const notSettings = ["COMPOSE_PROJECT_NAME", "QUARRY_SITE", "POSTGRES_PASSWORD", "REDIS_PASSWORD", "SEARXNG_SECRET"]
@@ -30,6 +39,15 @@ const secondsOf = (text: string): number => {
   const [, minutes = "0", seconds = "0"] = /^(?:(\d+)m)?(?:(\d+)s)?$/.exec(text) ?? []
   return Number(minutes) * 60 + Number(seconds)
 }
+
+describe("Dockerfile", () => {
+  it("names the images that it is built on by their exact versions", () => {
+    const dockerfile = readFileSync(join(Shipped.directory, "../Dockerfile"), "utf8")
+    const [builder, base] = Array.from(dockerfile.matchAll(/^ARG (?:BUILDER|BASE)=(.*)$/gm), ([, image]) => image)
+    assert.match(`${builder}`, /node:\d+\.\d+\.\d+-\w+-slim$/)
+    assert.match(`${base}`, /debian:\w+-\d{8}-slim$/)
+  })
+})
 
 describe("deploy/make-env", () => {
   it("makes secrets of its own, for its owner alone, and never replaces them", () => {
@@ -80,13 +98,38 @@ compose.describe("deploy/compose.yml", () => {
     assert.include(compose.complaints(["-f", join(checkout, "deploy/compose.yml"), "config"]), "make-env")
   })
 
-  it("is what Compose takes, once its secrets are made", () => {
+  it("is what Compose takes, once its secrets are made, and names every image by its exact version", () => {
     execFileSync(join(checkout, "deploy/make-env"), ["search.example.com"])
     const { services } = composed()
     assert.includeMembers(Object.keys(services), ["postgres", "redis", "searxng", "proxy", "collector", "grafana"])
-    // Only the builds without releases have another tag.
-    for (const [name, { image }] of Object.entries(services)) {
-      if (name !== "searxng") assert.match(image, /:v?\d+\.\d+(?:\.\d+)?(?:-\w+)?$/, name)
+    for (const [name, { image }] of Object.entries(services))
+      assert.match(image, /:v?\d+\.\d+(?:\.\d+)?(?:-\w+)?$/, name)
+  })
+
+  it("lets nobody but replicas reach Postgres, Redis and SearXNG, and keeps the data off the internet", () => {
+    const all = composed()
+    const replicas = replicasOf(all).map(([name]) => name)
+    for (const name of ["postgres", "redis", "searxng"]) {
+      assert.lengthOf(networksOf(all, name), 1, name)
+      for (const network of networksOf(all, name)) {
+        const others = membersOf(all, network).filter((it) => !replicas.includes(it))
+        assert.includeMembers(name === "searxng" ? ["searxng"] : ["postgres", "redis"], others, name)
+        assert.strictEqual(all.networks[network]?.internal ?? false, name !== "searxng", name)
+      }
+    }
+  })
+
+  it("opens the private listener to the proxy and to Prometheus alone", () => {
+    const all = composed()
+    for (const [replica, { environment = {}, networks = {} }] of replicasOf(all)) {
+      const host = environment.ADMIN_HOST
+      const listening = Object.entries(networks).filter(([, options]) => options?.aliases?.includes(host ?? ""))
+      assert.lengthOf(listening, 1, replica)
+      const members = listening.flatMap(([network]) => membersOf(all, network))
+      assert.sameMembers(
+        members.filter((name) => !name.startsWith("quarry-")),
+        ["proxy", "prometheus"]
+      )
     }
   })
 
@@ -118,7 +161,7 @@ compose.describe("deploy/compose.yml", () => {
     const quarry = scrape_configs.find(({ job_name }) => job_name === "quarry")
     assert.deepStrictEqual(
       quarry?.static_configs.flatMap(({ targets }) => targets),
-      names.map((name) => `${name}:9464`)
+      replicasOf(all).map(([, { environment }]) => `${environment?.ADMIN_HOST}:9464`)
     )
     for (const [name, { ports = [] }] of Object.entries(all.services)) {
       if (name !== "proxy") for (const port of ports) assert.match(String(port), /^127\.0\.0\.1:/, name)

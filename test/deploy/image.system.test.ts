@@ -51,17 +51,20 @@ describeWithImages("the image", () => {
       })
     )
 
-    it.effect("names a user without privileges by number, its volume and the signal that ends it", () =>
-      Effect.gen(function* () {
-        const { config } = yield* Built
-        assert.match(config.User, /^[1-9]\d+:[1-9]\d+$/)
-        assert.deepStrictEqual(Object.keys(config.Volumes), ["/data"])
-        assert.strictEqual(config.StopSignal, "SIGTERM")
-      })
+    it.effect(
+      "names a user without privileges by number, its volume, the signal that ends it, and no network for the private listener",
+      () =>
+        Effect.gen(function* () {
+          const { config } = yield* Built
+          assert.include(config.Env, "ADMIN_HOST=127.0.0.1")
+          assert.match(config.User, /^[1-9]\d+:[1-9]\d+$/)
+          assert.deepStrictEqual(Object.keys(config.Volumes), ["/data"])
+          assert.strictEqual(config.StopSignal, "SIGTERM")
+        })
     )
 
     it.effect(
-      "runs on a read-only root as process 1, is healthy, and at SIGTERM answers what it accepted and exits 0",
+      "R54: runs on a read-only root as process 1, is healthy, and at SIGTERM, even twice, answers what it accepted and exits 0",
       () =>
         Effect.gen(function* () {
           const built = yield* Built
@@ -73,7 +76,8 @@ describeWithImages("the image", () => {
           const env = {
             HOST: "127.0.0.1",
             PORT: `${port}`,
-            ADMIN_HOST: "127.0.0.1",
+            // The health check follows it.
+            ADMIN_HOST: "127.0.0.2",
             ADMIN_PORT: `${adminPort}`,
             SEARXNG_URL: upstream.url,
             DRAIN_DELAY: "1 second"
@@ -89,6 +93,8 @@ describeWithImages("the image", () => {
             statusOf(`http://127.0.0.1:${port}/v1/query?query=css+grid`, { authorization: `Bearer ${secret}` })
           )
           while (upstream.open() === 0) yield* Effect.sleep("20 millis")
+          server.signal("SIGTERM")
+          while ((yield* statusOf(`http://127.0.0.2:${adminPort}/readyz`, {})) === 200) yield* Effect.sleep("20 millis")
           server.signal("SIGTERM")
           assert.strictEqual(yield* Fiber.join(search), 200)
           const { code, stderr } = yield* server.ended

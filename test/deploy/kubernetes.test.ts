@@ -105,6 +105,8 @@ kubectl.describe("deploy/kubernetes, as Kustomize renders it", () => {
     assert.deepStrictEqual(container.startupProbe.httpGet, { path: "/readyz", port: "admin" })
     assert.deepStrictEqual(container.readinessProbe.httpGet, { path: "/readyz", port: "admin" })
     assert.deepStrictEqual(container.livenessProbe.httpGet, { path: "/healthz", port: "admin" })
+    // The kubelet asks at the pod's own address, and the image listens on the loopback alone.
+    assert.strictEqual(one("ConfigMap").data?.ADMIN_HOST, "0.0.0.0")
     const noticedSeconds = container.readinessProbe.periodSeconds * container.readinessProbe.failureThreshold
     assert.isBelow(noticedSeconds, Shipped.drainDelaySeconds)
   })
@@ -151,7 +153,12 @@ kubectl.describe("deploy/kubernetes, as Kustomize renders it", () => {
     assert.deepStrictEqual(one("NetworkPolicy").spec.ingress, [
       { ports: [{ port: "public" }] },
       {
-        from: [{ namespaceSelector: { matchLabels: { "kubernetes.io/metadata.name": "monitoring" } } }],
+        from: [
+          {
+            namespaceSelector: { matchLabels: { "kubernetes.io/metadata.name": "monitoring" } },
+            podSelector: { matchLabels: { "app.kubernetes.io/name": "prometheus" } }
+          }
+        ],
         ports: [{ port: "admin" }]
       }
     ])

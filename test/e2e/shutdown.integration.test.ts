@@ -38,6 +38,10 @@ const readiness = (port: number) =>
     return { status: response.status, ...JSON.parse(await response.text()) }
   })
 
+/** Readiness, once it fails. */
+const unready = (port: number) =>
+  Effect.repeat(readiness(port), { until: ({ status }) => status === 503, schedule: Schedule.spaced("20 millis") })
+
 const elapsed = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
   Effect.map(Effect.timed(effect), ([duration, value]) => ({ ms: Duration.toMillis(duration), value }))
 
@@ -73,10 +77,7 @@ describe("a process that is told to stop", () => {
       const server = yield* start(10_000, 0, 2000)
       const open = yield* connect(server.ports.public)
       yield* server.signal("SIGTERM")
-      const draining = yield* Effect.repeat(readiness(server.ports.admin), {
-        until: ({ status }) => status === 503,
-        schedule: Schedule.spaced("20 millis")
-      })
+      const draining = yield* unready(server.ports.admin)
       assert.deepStrictEqual(draining, { status: 503, ready: false, listener: "draining" })
       // A connection from before, which the response closes, and one that is opened now.
       const late = yield* connect(server.ports.public)
@@ -119,18 +120,40 @@ describe("a process that is told to stop", () => {
     })
   )
 
-  it.live("exits at once at a second signal, and not as if all were well", () =>
+  it.live("R54: counts the same signal within 2 seconds once, and exits at once at one after that", () =>
+    Effect.gen(function* () {
+      const server = yield* start(60_000, 0, 30_000)
+      const signals = Effect.repeat(server.signal("SIGTERM"), Schedule.spaced("100 millis"))
+      const { ms, value } = yield* elapsed(Effect.raceFirst(server.exited, signals))
+      // Not as if all were well.
+      assert.deepStrictEqual(value, { code: 143, signal: null })
+      assert.isAtLeast(ms, 2000)
+      assert.isBelow(ms, 20_000)
+    })
+  )
+
+  it.live("R54: exits at once at a different signal", () =>
+    Effect.gen(function* () {
+      const server = yield* start(60_000, 0, 30_000)
+      yield* server.signal("SIGTERM")
+      // The system delivers signals that wait in the order of their numbers.
+      yield* unready(server.ports.admin)
+      yield* server.signal("SIGINT")
+      const { ms, value } = yield* elapsed(server.exited)
+      assert.deepStrictEqual(value, { code: 130, signal: null })
+      assert.isBelow(ms, 20_000)
+    })
+  )
+
+  it.live("says how to cut the shutdown short, as it begins", () =>
     Effect.gen(function* () {
       const server = yield* start(60_000)
-      const busy = yield* connect(server.ports.public)
-      yield* busy.send(search("wait 60000"))
-      yield* Effect.sleep(100)
-      yield* server.signal("SIGTERM")
-      yield* Effect.sleep(100)
-      yield* server.signal("SIGTERM")
-      const { ms, value } = yield* elapsed(server.exited)
-      assert.deepStrictEqual(value, { code: 143, signal: null })
-      assert.isBelow(ms, 20_000)
+      yield* server.signal("SIGINT")
+      yield* server.exited
+      assert.include(
+        server.lines.join("\n"),
+        "Got SIGINT: accepted requests have up to 1m to finish. To cut them off, press Ctrl-C again after 2s."
+      )
     })
   )
 

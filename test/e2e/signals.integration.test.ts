@@ -6,11 +6,18 @@ import { join } from "node:path"
 import { createInterface } from "node:readline"
 import { fileURLToPath } from "node:url"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, type Scope } from "effect"
+import { Effect, Fiber, Redacted, Schedule, type Scope } from "effect"
 import { version } from "../../src/domain/version.ts"
+import { freshDatabase } from "../support/Database.ts"
 import * as EmbeddedStore from "../support/EmbeddedStore.ts"
 import { firstProcess } from "../support/firstProcess.ts"
+import { describeWithPostgres } from "../support/Postgres.ts"
 import { freePort } from "../support/Spawned.ts"
+import * as Audit from "../torture/support/Audit.ts"
+import * as Client from "../torture/support/Client.ts"
+import * as Engine from "../torture/support/Engine.ts"
+import * as Replica from "../torture/support/Replica.ts"
+import * as Store from "../torture/support/Store.ts"
 
 const root = fileURLToPath(new URL("../../", import.meta.url))
 const timeout = 120_000
@@ -133,6 +140,69 @@ describe("SIGTERM to the process that a supervisor started", () => {
       timeout
     )
   }
+})
+
+/** Searches by callers who each wait for their answer, until readiness fails: then a load balancer sends no more. */
+const searchUntilDraining = Effect.fnUntraced(function* (urls: Record<"public" | "admin", string>, secret: string) {
+  const client = yield* Client.make
+  const received: Array<Client.Answer> = []
+  let isReady = true
+  const caller = (name: number) =>
+    Effect.whileLoop({
+      while: () => isReady,
+      body: () => client.search(urls.public, secret, `caller ${name} search ${received.length} wait1000`),
+      step: (answer) => void received.push(answer)
+    })
+  const callers = Effect.forEach(Array.from({ length: 40 }).keys(), caller, { concurrency: "unbounded" })
+  const draining = answers(`${urls.admin}/readyz`).pipe(
+    Effect.repeat({ until: (ready) => !ready, schedule: Schedule.spaced("50 millis") }),
+    Effect.andThen(Effect.sync(() => (isReady = false)))
+  )
+  return { answers: received, ended: yield* Effect.forkChild(callers), draining }
+})
+
+describeWithPostgres("R54: SIGTERM twice in quick succession under load cuts no search off", () => {
+  const commands = [["npm", "start"], ["bin/quarry-server"]] as const
+  const cases = commands.flatMap((command) =>
+    ([1, 2] as const).flatMap((workers) =>
+      (["the process", "its group"] as const).map((receiver) => ({ command, workers, receiver }))
+    )
+  )
+
+  it.live.each(cases.map((it) => [`${it.command.join(" ")}, WORKERS=${it.workers}, to ${it.receiver}`, it] as const))(
+    "%s",
+    ([, { command, receiver, workers }]) =>
+      Effect.gen(function* () {
+        const { url } = yield* freshDatabase
+        const { secret } = yield* Store.customer(yield* Store.open(url), { quota: 1_000_000 })
+        const [port, adminPort] = [yield* freePort, yield* freePort]
+        const urls = { public: `http://127.0.0.1:${port}`, admin: `http://127.0.0.1:${adminPort}` }
+        const env = {
+          ...Replica.secrets,
+          DATABASE_URL: Redacted.value(url),
+          SEARXNG_URL: yield* Engine.start,
+          PORT: `${port}`,
+          ADMIN_PORT: `${adminPort}`,
+          WORKERS: `${workers}`,
+          DRAIN_DELAY: "1 second",
+          LOG_LEVEL: "info",
+          LOG_FORMAT: "json"
+        }
+        const { child, ended } = yield* running(command, env, "Quarry listens at")
+        const load = yield* searchUntilDraining(urls, secret)
+        const pid = child.pid ?? assert.fail("it has not started")
+        const terminate = Effect.sync(() => process.kill(receiver === "the process" ? pid : -pid, "SIGTERM"))
+        while (load.answers.length < 40) yield* Effect.sleep("50 millis")
+        yield* terminate
+        yield* load.draining
+        yield* terminate
+        yield* Fiber.join(load.ended)
+        assert.strictEqual(Audit.tally(load.answers), `200: ${load.answers.length}`)
+        assert.deepStrictEqual(yield* ended, { code: 0, signal: null })
+        assert.isAtLeast(load.answers.length, 80)
+      }),
+    timeout
+  )
 })
 
 describe("bin/quarry", () => {

@@ -324,6 +324,18 @@ describe("AppConfig", () => {
     })
   )
 
+  it.effect("R54: DRAIN_DELAY is at most half of SHUTDOWN_GRACE, and without a value it is never more", () =>
+    Effect.gen(function* () {
+      assert.strictEqual(
+        yield* complaint({ DRAIN_DELAY: "40 seconds" }),
+        "DRAIN_DELAY: got 40s; takes at most 37s 500ms, half of SHUTDOWN_GRACE."
+      )
+      assert.strictEqual(describeSettings(yield* load({ DRAIN_DELAY: "37.5 seconds" })).DRAIN_DELAY, "37500 millis")
+      assert.strictEqual(describeSettings(yield* load({ SHUTDOWN_GRACE: "4 seconds" })).DRAIN_DELAY, "2 seconds")
+      assert.strictEqual(describeSettings(yield* load({ SHUTDOWN_GRACE: "0" })).DRAIN_DELAY, "0")
+    })
+  )
+
   it.effect.each(["DATABASE_URL", "REDIS_URL", "SEARXNG_URL", "SMTP_URL", "MARKETPLACE_PROXY_SECRET"] as const)(
     "a wrong %s is refused without being shown",
     (name) =>
