@@ -1,11 +1,10 @@
 import {
+  DatasourceVariableBuilder,
   PanelBuilder,
-  QueryVariableBuilder,
-  TextBoxVariableBuilder,
-  VariableRefresh
+  TextBoxVariableBuilder
 } from "@grafana/grafana-foundation-sdk/dashboard"
 import * as text from "@grafana/grafana-foundation-sdk/text"
-import { type Board, jaeger, type Line, type Panel, prometheus, query } from "./grafana.ts"
+import { type Board, jaeger, type Line, type Panel, query, valuesOf } from "./grafana.ts"
 
 const panel = (
   title: string,
@@ -247,16 +246,7 @@ export const providers: Board = {
   uid: "quarry-providers",
   title: "Quarry: providers",
   description: "Which provider is it, and why?",
-  variables: [
-    new QueryVariableBuilder("provider")
-      .label("Provider")
-      .datasource(prometheus)
-      .query({ query: "label_values(quarry_provider_breaker, provider)", refId: "provider" })
-      .refresh(VariableRefresh.OnTimeRangeChanged)
-      .includeAll(true)
-      .multi(true)
-      .current({ text: "All", value: "$__all" })
-  ],
+  variables: [valuesOf("provider", "Provider", "quarry_provider_breaker")],
   rows: [
     {
       title: "Attempts",
@@ -490,6 +480,7 @@ export const batch: Board = {
   title: "Quarry: one batch",
   description: "What happened to row 17, and was it charged?",
   variables: [
+    new DatasourceVariableBuilder("traces").label("Jaeger").type("jaeger"),
     new TextBoxVariableBuilder("batch").label("Batch").defaultValue(""),
     new TextBoxVariableBuilder("trace").label("Trace").defaultValue("")
   ],

@@ -9,17 +9,22 @@ import {
   VizTooltipOptionsBuilder
 } from "@grafana/grafana-foundation-sdk/common"
 import {
+  AnnotationQueryBuilder,
   type Dashboard,
   DashboardBuilder,
   DashboardLinkBuilder,
   DashboardLinkType,
+  DatasourceVariableBuilder,
+  QueryVariableBuilder,
   RowBuilder,
   type Panel as StoredPanel,
-  type VariableModel
+  type VariableModel,
+  VariableRefresh
 } from "@grafana/grafana-foundation-sdk/dashboard"
 import { DataqueryBuilder } from "@grafana/grafana-foundation-sdk/prometheus"
 import * as stateTimeline from "@grafana/grafana-foundation-sdk/statetimeline"
 import * as timeseries from "@grafana/grafana-foundation-sdk/timeseries"
+import { isRecorded, withMatchers } from "../promql.ts"
 
 /** A line of a panel: what is asked of Prometheus, and what it is called. */
 export interface Line {
@@ -53,8 +58,47 @@ export interface Board {
   readonly variables?: ReadonlyArray<Builder<VariableModel>>
 }
 
-export const prometheus = { type: "prometheus", uid: "prometheus" }
-export const jaeger = { type: "jaeger", uid: "jaeger" }
+/** The datasources that the reader chooses at the top of a dashboard. */
+export const prometheus = { type: "prometheus", uid: "$datasource" }
+export const jaeger = { type: "jaeger", uid: "$traces" }
+
+/** The deployment and the replicas that the reader chooses. Recorded series are about a deployment as a whole. */
+const chosen = (expr: string): string =>
+  withMatchers(expr, (metric) => (isRecorded(metric) ? 'job=~"$job"' : 'job=~"$job",instance=~"$instance"'))
+
+const labelVariable = (name: string, label: string, values: string) =>
+  new QueryVariableBuilder(name)
+    .label(label)
+    .datasource(prometheus)
+    .query({ query: values, refId: name })
+    .refresh(VariableRefresh.OnTimeRangeChanged)
+    .includeAll(true)
+    .multi(true)
+    .current({ text: "All", value: "$__all" })
+
+/** A variable whose values are those of a label, of the chosen deployment. */
+export const valuesOf = (name: string, label: string, metric: string) =>
+  labelVariable(name, label, `label_values(${metric}{job=~"$job"}, ${name})`)
+
+const commonVariables = [
+  new DatasourceVariableBuilder("datasource").label("Prometheus").type("prometheus"),
+  labelVariable("job", "Deployment", "label_values(quarry_build_info, job)"),
+  valuesOf("instance", "Replica", "quarry_build_info")
+]
+
+/** A mark in every panel where a replica starts with a version or commit that none had five minutes before. */
+const deployments = new AnnotationQueryBuilder()
+  .name("Deployments")
+  .datasource(prometheus)
+  .enable(true)
+  .iconColor("blue")
+  .expr(
+    withMatchers(
+      "count by (version, commit) (quarry_build_info) unless count by (version, commit) (quarry_build_info offset 5m)",
+      () => 'job=~"$job"'
+    )
+  )
+  .titleFormat("{{version}} {{commit}}")
 
 const columns = 24
 const panelHeight = 8
@@ -69,7 +113,7 @@ const lineBuilder = ({ expr, legend }: Line, index: number) =>
   new DataqueryBuilder()
     .refId(String.fromCharCode("A".charCodeAt(0) + index))
     .datasource(prometheus)
-    .expr(expr)
+    .expr(chosen(expr))
     .legendFormat(legend)
 
 const builderOf = (kind: Panel["kind"]) =>
@@ -106,8 +150,8 @@ export const toGrafana = ({ above = [], description, rows, title, uid, variables
     .version(1)
     .refresh("30s")
     .time({ from: "now-3h", to: "now" })
-    .variables([...variables])
-    .annotations([])
+    .variables([...commonVariables, ...variables])
+    .annotations([deployments])
     .link(new DashboardLinkBuilder("Quarry").type(DashboardLinkType.Dashboards).tags(["quarry"]).keepTime(true))
   for (const panel of above) board.withPanel(panel)
   for (const row of rows) {

@@ -40,7 +40,10 @@ export interface Dashboard {
   readonly uid: string
   readonly title: string
   readonly schemaVersion: number
-  readonly templating: { readonly list: ReadonlyArray<{ readonly query: unknown }> }
+  readonly templating: {
+    readonly list: ReadonlyArray<{ readonly name: string; readonly type: string; readonly query: unknown }>
+  }
+  readonly annotations: { readonly list: ReadonlyArray<{ readonly name: string; readonly expr?: string }> }
   readonly panels: ReadonlyArray<Panel>
 }
 
@@ -49,7 +52,8 @@ export const dashboards: ReadonlyArray<Dashboard> = dashboardFiles.map((file) =>
 )
 
 /** Grafana's variables replaced by what Prometheus reads. */
-const plain = (expr: string): string => expr.replaceAll("$__rate_interval", "5m").replaceAll("$provider", ".*")
+const plain = (expr: string): string =>
+  expr.replaceAll("$__rate_interval", "5m").replaceAll(/\$(?:provider|job|instance)\b/g, ".*")
 
 /** Every PromQL expression that is shipped, with where it stands. */
 export const expressions: ReadonlyArray<{ readonly where: string; readonly expr: string }> = [

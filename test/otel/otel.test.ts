@@ -1,5 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
+import { rulesFile } from "../../scripts/alerts.ts"
 import { files } from "../../scripts/dashboards.ts"
+import { withMatchers } from "../../scripts/promql.ts"
 import { compose } from "../support/OperatorTool.ts"
 import * as Shipped from "./Shipped.ts"
 
@@ -11,12 +13,34 @@ describe("the dashboards", () => {
     }
   })
 
-  it("have no panel over another, none without a query, and only datasources that are provisioned", () => {
-    const { datasources } = Shipped.readYaml<{ readonly datasources: ReadonlyArray<{ readonly uid: string }> }>(
-      "grafana/provisioning/datasources/datasources.yml"
-    )
-    const provisioned = datasources.map(({ uid }) => uid)
+  it("let the reader choose datasource, deployment and replica, and mark deployments", () => {
+    for (const { annotations, templating, title } of Shipped.dashboards) {
+      const names = templating.list.map(({ name }) => name)
+      assert.deepStrictEqual(names.slice(0, 3), ["datasource", "job", "instance"], title)
+      assert.deepStrictEqual(
+        annotations.list.map(({ name }) => name),
+        ["Deployments"],
+        title
+      )
+    }
+  })
+
+  it("ask each metric for the chosen deployment alone", () => {
     for (const { panels, title } of Shipped.dashboards) {
+      for (const { expr } of panels.flatMap(({ targets }) => targets ?? [])) {
+        if (expr === undefined) continue
+        const selectors = withMatchers(expr, () => "mark")
+          .split("{mark")
+          .slice(1)
+        assert.isNotEmpty(selectors)
+        for (const rest of selectors) assert.match(rest, /^,job=~"\$job"/, `${title}: ${expr}`)
+      }
+    }
+  })
+
+  it("have no panel over another, none without a query, and only datasources that the reader chooses", () => {
+    for (const { panels, templating, title } of Shipped.dashboards) {
+      const provisioned = templating.list.flatMap(({ name, type }) => (type === "datasource" ? [`$${name}`] : []))
       const taken = new Set<string>()
       for (const { datasource, gridPos, targets, title: panel, type } of panels) {
         assert.isAtMost(gridPos.x + gridPos.w, 24, `${title}, ${panel}`)
@@ -43,6 +67,18 @@ describe("the dashboards", () => {
 })
 
 describe("the alerts", () => {
+  it("are those that `npm run alerts` makes", () => {
+    assert.strictEqual(Shipped.read("prometheus/rules.yml"), rulesFile())
+  })
+
+  it("refuse a selector that is not PromQL, and take a metric without braces, with them, or with matchers", () => {
+    assert.throws(() => rulesFile('job~"quarry"'), /not PromQL from here on/)
+    assert.strictEqual(
+      withMatchers('sum(rate(a[5m])) / a{} > b{c="d"}', (name) => `n="${name}"`),
+      'sum(rate(a{n="a"}[5m])) / a{n="a"} > b{n="b",c="d"}'
+    )
+  })
+
   const alerts = Shipped.rules.flatMap((rule) => (rule.alert === undefined ? [] : [{ ...rule, alert: rule.alert }]))
   const headings = [...Shipped.read("RUNBOOK.md").matchAll(/^## (\w+)$/gm)].map(([, name]) => name)
 

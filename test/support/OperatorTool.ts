@@ -6,6 +6,8 @@ export interface OperatorTool {
   readonly describe: (name: string, tests: () => void) => void
   /** What the tool says of its input; nothing when it finds nothing wrong. */
   readonly complaints: (args: ReadonlyArray<string>, input?: string) => string
+  /** What the tool prints on stdout. */
+  readonly output: (args: ReadonlyArray<string>) => string
 }
 
 /** A program of those who read what we ship for operators, from a Debian package. It runs without harm with `trial`. */
@@ -20,11 +22,14 @@ const operatorTool = (command: string, debianPackage: string, ...trial: Readonly
     complaints: (args, input = "") => {
       const { status, stderr, stdout } = spawnSync(command, args, { input, encoding: "utf8" })
       return status === 0 ? "" : `${stdout}${stderr}`.trim()
-    }
+    },
+    output: (args) => spawnSync(command, args, { encoding: "utf8" }).stdout
   }
 }
 
 export const promtool = operatorTool("promtool", "prometheus", "--version")
+
+export const alertmanagerTool = operatorTool("amtool", "prometheus-alertmanager", "--version")
 
 export const compose = operatorTool("docker-compose", "docker-compose", "--version")
 
