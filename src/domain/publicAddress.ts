@@ -5,28 +5,46 @@ import { privateNetworks } from "./Network.ts"
 /*
  * The addresses to which a customer may make this service connect. Everything else leads into the operator's own networks:
  * loopback, private and link-local ones, those of a provider's translation, and the services of a cloud's machines.
+ *
+ * Every block of IANA's special-purpose registries (RFC 6890) is closed, even a globally reachable one: no receiver of
+ * events is in any of them.
  */
 
-/** All of IPv4 that is not public: the private networks, and the others in the registry of RFC 6890 and after it. */
+/** The IPv4 registry. `privateNetworks` has its loopback, private, shared and link-local blocks. */
 const closedIpv4Networks = [
   ...privateNetworks,
   ...[
-    "0.0.0.0/8",
-    "192.0.0.0/24",
-    "192.0.2.0/24",
-    "192.88.99.0/24",
-    "198.18.0.0/15",
-    "198.51.100.0/24",
-    "203.0.113.0/24",
-    "224.0.0.0/3"
+    "0.0.0.0/8", // this network
+    "192.0.0.0/24", // protocol assignments, such as the discovery of NAT64
+    "192.0.2.0/24", // documentation
+    "192.31.196.0/24", // AS112
+    "192.52.193.0/24", // AMT
+    "192.88.99.0/24", // relays of 6to4
+    "192.175.48.0/24", // AS112
+    "198.18.0.0/15", // benchmarks
+    "198.51.100.0/24", // documentation
+    "203.0.113.0/24", // documentation
+    "224.0.0.0/3", // multicast and reserved
+    // Azure's WireServer, which gives each of its machines its settings. The metadata services of other clouds are in the
+    // networks above, or for IPv6 in fc00::/7 and fe80::/10.
+    "168.63.129.16/32"
   ].map(IpNetwork.fromStringUnsafe)
 ]
 
-/** IPv6 is public in this network alone, so that unique local, link-local and mapped addresses are outside. */
+/**
+ * IPv6 is public in this network alone. Outside it are unique local, link-local and multicast addresses, and IPv4 addresses
+ * that are mapped, compatible or translated (NAT64: 64:ff9b::/96 and 64:ff9b:1::/48).
+ */
 const publicIpv6Network = IpNetwork.fromStringUnsafe("2000::/3")
 
-/** Parts of it that are special, or have an IPv4 address inside: Teredo and others, documentation, 6to4. */
-const closedIpv6Networks = ["2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20"].map(IpNetwork.fromStringUnsafe)
+/** The blocks of the IPv6 registry inside it. */
+const closedIpv6Networks = [
+  "2001::/23", // protocol assignments, among them Teredo, which holds IPv4 addresses
+  "2001:db8::/32", // documentation
+  "2002::/16", // 6to4, which holds an IPv4 address
+  "2620:4f:8000::/48", // AS112
+  "3fff::/20" // documentation
+].map(IpNetwork.fromStringUnsafe)
 
 const isIn = (ip: NetAddress.IpAddress) => (network: IpNetwork.IpNetwork) => IpNetwork.contains(network, ip)
 

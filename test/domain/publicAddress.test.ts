@@ -105,6 +105,109 @@ describe("isPublicAddress", () => {
   )
 })
 
+/** Blocks of IANA's special-purpose registries, and where clouds answer their own machines. */
+const closed: ReadonlyArray<readonly [what: string, addresses: ReadonlyArray<string>]> = [
+  ["this network", ["0.0.0.0", "0.255.255.255"]],
+  ["private use", ["10.0.0.0", "10.255.255.255", "172.16.0.0", "172.31.255.255", "192.168.0.0", "192.168.255.255"]],
+  ["shared", ["100.64.0.0", "100.127.255.255"]],
+  ["loopback", ["127.0.0.0", "127.255.255.255"]],
+  ["link-local", ["169.254.0.0", "169.254.255.255"]],
+  ["IETF protocol assignments", ["192.0.0.0", "192.0.0.8", "192.0.0.170", "192.0.0.255"]],
+  ["documentation", ["192.0.2.1", "198.51.100.1", "203.0.113.1"]],
+  ["AS112", ["192.31.196.1", "192.175.48.1"]],
+  ["AMT", ["192.52.193.1"]],
+  ["relays of 6to4", ["192.88.99.1"]],
+  ["benchmarks", ["198.18.0.0", "198.19.255.255"]],
+  ["multicast and reserved", ["224.0.0.0", "239.255.255.255", "240.0.0.0", "255.255.255.255"]],
+  ["the metadata of AWS, Google, Azure, Oracle and others", ["169.254.169.254"]],
+  ["the credentials of containers at AWS", ["169.254.170.2", "169.254.170.23"]],
+  ["Azure's WireServer", ["168.63.129.16"]],
+  ["the metadata of Alibaba", ["100.100.100.200"]],
+  ["the metadata of Oracle's classic cloud", ["192.0.0.192"]],
+  ["the metadata of Scaleway and Tencent", ["169.254.42.42", "169.254.0.23"]]
+]
+
+const closedIpv6: ReadonlyArray<readonly [what: string, addresses: ReadonlyArray<string>]> = [
+  ["unspecified and loopback", ["::", "::1"]],
+  ["discard and dummy", ["100::1", "100:0:0:1::1"]],
+  ["IETF protocol assignments", ["2001:1::1", "2001:1ff:ffff::1"]],
+  ["benchmarks", ["2001:2::1"]],
+  ["AMT and AS112", ["2001:3::1", "2001:4:112::1", "2620:4f:8000::1"]],
+  ["ORCHID and drones", ["2001:10::1", "2001:20::1", "2001:30::1"]],
+  ["documentation", ["2001:db8::1", "3fff::1", "3fff:fff:ffff::1"]],
+  ["segment routing", ["5f00::1"]],
+  [
+    "unique local, link-local, site-local and multicast",
+    ["fc00::1", "fdff::1", "fe80::1", "febf::1", "fec0::1", "ff0e::1"]
+  ],
+  ["the metadata of AWS", ["fd00:ec2::254", "fd00:ec2::23"]],
+  ["the metadata of Google", ["fd20:ce::254"]],
+  ["the metadata of Oracle and Scaleway", ["fd00:c1::a9fe:a9fe", "fd00:42::42"]]
+]
+
+/** Everything that stands for an IPv4 address, as a host of a URL. */
+const spellings = (address: string): ReadonlyArray<string> => {
+  const [a = 0, b = 0, c = 0, d = 0] = address.split(".").map(Number)
+  const value = ((a * 256 + b) * 256 + c) * 256 + d
+  const [high, low] = hexOf(address).split(":")
+  const [notHigh, notLow] = hexOf([a, b, c, d].map((part) => 255 - part).join(".")).split(":")
+  return [
+    address,
+    `${address}.`,
+    `${value}`,
+    `0x${value.toString(16)}`,
+    `0X${value.toString(16).toUpperCase()}`,
+    `0${value.toString(8)}`,
+    `${a}.${(b * 256 + c) * 256 + d}`,
+    `${a}.${b}.${c * 256 + d}`,
+    [a, b, c, d].map((part) => `0x${part.toString(16)}`).join("."),
+    [a, b, c, d].map((part) => `0${part.toString(8)}`).join("."),
+    `0000${a.toString(8)}.${b}.0x${c.toString(16)}.${d}`,
+    encodeURIComponent(address).replaceAll(/\d/g, (digit) => `%3${digit}`),
+    address.replaceAll(/\d/g, (digit) => String.fromCharCode(0xff10 + Number(digit))),
+    address.replaceAll(".", "\u3002"),
+    `[::ffff:${address}]`,
+    `[::FFFF:${high}:${low}]`,
+    `[0:0:0:0:0:ffff:${high}:${low}]`,
+    `[0000:0000:0000:0000:0000:ffff:${address}]`,
+    `[::${address}]`,
+    `[::${high}:${low}]`,
+    `[::ffff:0:${address}]`,
+    `[64:ff9b::${address}]`,
+    `[64:ff9b::${high}:${low}]`,
+    `[64:ff9b:1::${address}]`,
+    `[64:ff9b:1:${high}:0:${low}::]`,
+    `[2002:${high}:${low}::]`,
+    `[2002:${high}:${low}:1:2:3:4:5]`,
+    `[2001::${high}:${low}:0:0:${notHigh}:${notLow}]`,
+    `[2001:0:${high}:${low}:0:ffff:${notHigh}:${notLow}]`
+  ]
+}
+
+describe("R53: no spelling of a closed address is public", () => {
+  it.each(closed)("%s", (_, addresses) => {
+    for (const host of addresses.flatMap(spellings)) {
+      const url = new URL(`https://${host}/`)
+      assert.isTrue(isAddress(hostOf(url)), host)
+      assert.isFalse(isPublicAddress(hostOf(url)), host)
+    }
+  })
+
+  it.each(closedIpv6)("%s", (_, addresses) => {
+    for (const address of addresses) {
+      const url = new URL(`https://[${address.toUpperCase()}]/`)
+      assert.isFalse(isPublicAddress(address), address)
+      assert.isFalse(isPublicAddress(hostOf(url)), address)
+    }
+  })
+
+  it("their neighbors are", () => {
+    const open = ["168.63.129.15", "168.63.129.17", "100.63.255.255", "100.128.0.0", "169.253.255.255", "169.255.0.0"]
+    const openIpv6 = ["2001:200::1", "2003::1", "2620:4f:7fff::1", "2620:4f:8001::1", "3fff:1000::1", "2600::1"]
+    for (const address of [...open, ...openIpv6]) assert.isTrue(isPublicAddress(address), address)
+  })
+})
+
 describe("an endpoint's address", () => {
   it("R53: a host that is a closed address in any notation of URLs is read as that address", () => {
     const hosts = closedV4.chain((address) => {
