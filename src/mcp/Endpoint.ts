@@ -1,9 +1,10 @@
-import { Cause, Effect, Layer, Metric, Result } from "effect"
+import { Cause, Effect, Layer, Metric, Result, UndefinedOr } from "effect"
 import { HttpRouter, HttpServerResponse } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import { type InternalError, internalError } from "../domain/errors.ts"
 import type { RawFields } from "../domain/fields.ts"
 import type { AccountPrincipal } from "../domain/Principal.ts"
+import { abbreviate } from "../domain/text.ts"
 import { version } from "../domain/version.ts"
 import { Api } from "../http/Api.ts"
 import { readText } from "../http/body.ts"
@@ -22,6 +23,9 @@ import { bulkSearch } from "./tools/bulkSearch.ts"
 import { webSearch } from "./tools/webSearch.ts"
 
 const info = { name: "quarry", title: "Quarry web search", version }
+
+/** More than any revision of the protocol has. The library quotes a revision that it does not know. */
+const maxRevisionCharacters = 32
 
 const instructions =
   "Web search. Use web_search for one question and bulk_search for several at once; both return ranked links with " +
@@ -116,7 +120,7 @@ const post = HttpApiBuilder.group(
         const principal = yield* currentAccountPrincipal
         const text = yield* readText(request)
         const { isMessage, open } = yield* Effect.promise(() => import("./ProtocolServer.ts"))
-        const revision = headers["mcp-protocol-version"]
+        const revision = UndefinedOr.map(headers["mcp-protocol-version"], (it) => abbreviate(it, maxRevisionCharacters))
         const messages = readMessages(text, revision, isMessage)
         if (Result.isFailure(messages)) return errorResponse(messages.failure)
 

@@ -1,6 +1,7 @@
 import { Effect, Result } from "effect"
 import type { Headers, HttpServerRequest } from "effect/http"
 import { IpNetwork, NetAddress } from "effect/net"
+import { parseAddress } from "../../domain/address.ts"
 import { unauthorized } from "../../domain/errors.ts"
 import { Deployment } from "../../services/Deployment.ts"
 import { Keyless } from "../../services/Keyless.ts"
@@ -16,7 +17,7 @@ const privateName = /(?:^|\.)(?:localhost|local|internal|lan|home\.arpa)$/
  * whose own name leads to this machine (DNS rebinding) counts as its own site in the browser, and `Host` alone shows it.
  */
 const isPrivateHost = (host: string, own: string): boolean => {
-  const name = URL.parse(`http://${host}`)?.hostname
+  const name = parseAddress(`http://${host}`)?.hostname
   if (name === undefined) return false
   const isAddress = name.startsWith("[") || Result.isSuccess(NetAddress.ipv4FromString(name))
   return isAddress || name === own || !name.includes(".") || privateName.test(name)

@@ -69,9 +69,9 @@ export const searxng: Shape = {
   read: (request) => {
     const { method, url } = request
     const end = `${url}?`.indexOf("?")
-    const parameters = parseQuery(url.slice(end + 1))
-    if (method !== "POST") return Effect.succeed(parameters)
-    return Effect.map(readForm(request), (form) => ({ ...parameters, ...form }))
+    const parameters = Effect.fromResult(parseQuery(url.slice(end + 1)))
+    if (method !== "POST") return parameters
+    return Effect.zipWith(parameters, readForm(request), (parameters, form) => ({ ...parameters, ...form }))
   },
   decode: (fields, engines) =>
     Result.flatMap(decode(fields), ({ engines: names, language, pageno, q, safesearch }) =>

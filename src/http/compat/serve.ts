@@ -21,6 +21,7 @@ import { limitByAddress } from "../middleware/addressLimit.ts"
 import { client } from "../middleware/clientAddress.ts"
 import { logFault } from "../middleware/Edge.ts"
 import { admit } from "../middleware/RateLimiting.ts"
+import { checkParameterCount } from "../query.ts"
 import { Compat } from "./Compat.ts"
 import type { CompatError } from "./errors.ts"
 import { present } from "./fields.ts"
@@ -126,6 +127,7 @@ export const makeServe = Effect.gen(function* () {
       ...(principal._tag === "demo" ? {} : { account_id: principal.account.id })
     })
     yield* admit(limiter, principal)
+    yield* checkParameterCount
     const fields = yield* early === undefined ? readFields(shape, request, "authenticated") : Effect.fromResult(early)
     const asked = yield* Effect.fromResult(shape.decode(fields, engines))
     const found = yield* run(principal, yield* Effect.fromResult(toSearchRequest(shape, asked, state)), state)

@@ -2,14 +2,15 @@ import { Effect, Layer } from "effect"
 import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { InvalidRequest, Unauthorized } from "../../domain/errors.ts"
 import { Billing } from "../../services/Billing.ts"
-import { readBytes } from "../body.ts"
+import { type BodyLimit, readBytes } from "../body.ts"
 import { apiErrorResponse } from "../errors.ts"
 import { withRetryAfter } from "../retryAfter.ts"
 
 /** The largest delivery that is read: the provider's are a few kilobytes, and each costs four digests of its bytes. */
-const maxDeliveryBytes = 256 * 1024
-
-const tooLarge = InvalidRequest.whole("the body is larger than 256 KiB")
+const deliveryLimit: BodyLimit = {
+  bytes: 256 * 1024,
+  error: InvalidRequest.whole("the body is larger than 256 KiB")
+}
 
 /** The same for every fault of a delivery, so that whoever forges one learns nothing. */
 const notTheProvider = new Unauthorized({ message: "The delivery is not signed by the payment provider." })
@@ -24,9 +25,7 @@ export const layer = Layer.unwrap(
 
     const receive = Effect.gen(function* () {
       const request = yield* HttpServerRequest.HttpServerRequest
-      if (Number(request.headers["content-length"]) > maxDeliveryBytes) return yield* Effect.fail(tooLarge)
-      const body = yield* readBytes(request, "anonymous")
-      if (body.length > maxDeliveryBytes) return yield* Effect.fail(tooLarge)
+      const body = yield* readBytes(request, "anonymous", deliveryLimit)
       yield* withRetryAfter(billing.receive(request.headers, body))
       return HttpServerResponse.empty({ status: 202 })
     }).pipe(
