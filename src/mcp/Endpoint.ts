@@ -1,10 +1,9 @@
-import { Cause, Effect, Layer, Metric, Result, UndefinedOr } from "effect"
+import { Cause, Effect, Layer, Metric, Result } from "effect"
 import { HttpRouter, HttpServerResponse } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import { type InternalError, internalError } from "../domain/errors.ts"
 import type { RawFields } from "../domain/fields.ts"
 import type { AccountPrincipal } from "../domain/Principal.ts"
-import { abbreviate } from "../domain/text.ts"
 import { version } from "../domain/version.ts"
 import { Api } from "../http/Api.ts"
 import { readText } from "../http/body.ts"
@@ -120,7 +119,7 @@ const post = HttpApiBuilder.group(
         const principal = yield* currentAccountPrincipal
         const text = yield* readText(request)
         const { isMessage, open } = yield* Effect.promise(() => import("./ProtocolServer.ts"))
-        const revision = UndefinedOr.map(headers["mcp-protocol-version"], (it) => abbreviate(it, maxRevisionCharacters))
+        const revision = headers["mcp-protocol-version"]?.slice(0, maxRevisionCharacters)
         const messages = readMessages(text, revision, isMessage)
         if (Result.isFailure(messages)) return errorResponse(messages.failure)
 

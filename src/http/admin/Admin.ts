@@ -115,6 +115,7 @@ export const serve = <E, R>(
   routes: Layer.Layer<never, E, R>,
   options: AdminOptions & { readonly exclusive?: boolean }
 ) =>
-  HttpRouter.serve(Layer.mergeAll(routes, identified, parsable, notFound), { disableLogger: true, disableListenLog: true }).pipe(
-    Layer.provideMerge(NodeHttpServer.layer(createServer, { ...options, gracefulShutdownTimeout: "1 second" }))
-  )
+  HttpRouter.serve(Layer.mergeAll(routes, identified, parsable, notFound), {
+    disableLogger: true,
+    disableListenLog: true
+  }).pipe(Layer.provideMerge(NodeHttpServer.layer(createServer, { ...options, gracefulShutdownTimeout: "1 second" })))

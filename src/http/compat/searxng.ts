@@ -65,6 +65,7 @@ const decode = decoder(SearxngParameters)
 /** SearXNG's JSON search. Its clients send parameters in the address, in a form or in both; the form's win. */
 export const searxng: Shape = {
   name: "searxng",
+  fields: Object.keys(SearxngParameters.fields),
   takesKeyInBody: false,
   read: (request) => {
     const { method, url } = request

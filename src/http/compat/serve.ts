@@ -37,11 +37,11 @@ type Request = HttpServerRequest.HttpServerRequest
 
 const notObject = InvalidRequest.whole("the body must be a JSON object")
 
-const toFields = (input: unknown): Result.Result<RawFields, InvalidRequest> =>
-  isObject(input) && !Array.isArray(input) ? Result.succeed(present(input)) : Result.fail(notObject)
+const toFields = ({ fields }: Shape, input: unknown): Result.Result<RawFields, InvalidRequest> =>
+  isObject(input) && !Array.isArray(input) ? Result.succeed(present(input, fields)) : Result.fail(notObject)
 
 const readFields = (shape: Shape, request: Request, sender: Sender) =>
-  Effect.flatMap(shape.read(request, sender), (input) => Effect.fromResult(toFields(input)))
+  Effect.flatMap(shape.read(request, sender), (input) => Effect.fromResult(toFields(shape, input)))
 
 /** The key in a body. Whatever stands there in place of text is presented too, and is no key. */
 const keyIn = (fields: Result.Result<RawFields, unknown>): string | undefined => {
