@@ -61,6 +61,15 @@ const makeCodes = (): ReadonlyMap<string, string> => {
   return new Map([...Object.entries(otherNames), ...cldr])
 }
 
+/**
+ * The supported code that a country's common short name, such as `uk`, stands for. It reads the list above alone: CLDR's names
+ * take a fifth of a second to load.
+ */
+export const nearestCode = (text: string): string | undefined => {
+  const name = text.length > maxNameUnits ? "" : plain(text)
+  return Object.hasOwn(otherNames, name) ? otherNames[name] : undefined
+}
+
 let codes: ReadonlyMap<string, string> | undefined
 
 /**

@@ -1,6 +1,8 @@
+import { parseAddress } from "./address.ts"
+
 /** The site that a list of domains names, as people write it: a host, an address, `*.example.com` or `.example.com`. */
 const parse = (text: string): URL | null =>
-  URL.parse(
+  parseAddress(
     `http://${text
       .trim()
       .replace(/^https?:\/\//i, "")

@@ -1,4 +1,5 @@
 import { parse } from "tldts"
+import { parseAddress } from "./address.ts"
 import { hostOf, isLoopbackHost } from "./Network.ts"
 
 /**
@@ -75,7 +76,7 @@ export const isPrivateUseScheme = (address: string): boolean =>
 
 /** Checks a redirect URI: https, http on the loopback, or a private-use scheme of an app. */
 export const isAllowedRedirect = (address: string): boolean => {
-  const url = URL.parse(address)
+  const url = parseAddress(address)
   if (url === null || /[#\s\p{C}]/u.test(address)) return false
   if (url.protocol === "https:") return true
   if (url.protocol === "http:") return isLoopbackHost(hostOf(url))

@@ -1,4 +1,5 @@
 import { Result, Schema, SchemaTransformation } from "effect"
+import { nearestCode } from "./Country.ts"
 import { type InvalidRequest, UnsupportedGeo, UnsupportedParameter } from "./errors.ts"
 import {
   acrossFields,
@@ -213,9 +214,15 @@ export const toSearch = (
 
 const unsupportedGeo = (text: string): UnsupportedGeo =>
   new UnsupportedGeo({
-    message: `geo ${JSON.stringify(cutCodePoints(text, 32))} is not a supported country: send a code such as us or de.`,
+    message: `geo ${JSON.stringify(cutCodePoints(text, 32))} is not a supported country code.${suggestion(text)}`,
     details: geos
   })
+
+/** The code that was probably meant, such as `gb` for `uk`. The message names no other, because `details` lists them all. */
+const suggestion = (text: string): string => {
+  const code = nearestCode(text)
+  return code === undefined ? "" : ` Did you mean ${code}?`
+}
 
 /** The reason for which a target does not serve a search. It does not repeat the values: a page may have 400 digits. */
 const unserved = (target: Target, page: number, num: number, safe: Safe): string | undefined => {

@@ -2,6 +2,7 @@ import { Schema } from "effect"
 import { type Allowance, remaining } from "./Account.ts"
 import { type Budget, describeBudget } from "./Budget.ts"
 import { Plan } from "./Plan.ts"
+import { abbreviate } from "./text.ts"
 
 /**
  * The API's errors as values. Each `_tag` is the code clients see; status and envelope are given to them in one place,
@@ -13,6 +14,23 @@ export const Issue = Schema.Struct({
   message: Schema.String
 }).annotate({ identifier: "Issue" })
 export type Issue = typeof Issue.Type
+
+/** Limits of a list of issues (R70). The characters are those of field and message together. */
+export const maxIssues = 20
+export const maxIssueCharacters = 300
+const maxFieldCharacters = 100
+
+const boundIssue = (issue: Issue): Issue => {
+  const field = abbreviate(issue.field, maxFieldCharacters)
+  return { field, message: abbreviate(issue.message, maxIssueCharacters - field.length) }
+}
+
+/** Keeps a list of issues within its limits. The last entry of a longer list says how many are left out. */
+const boundIssues = (issues: ReadonlyArray<Issue>): ReadonlyArray<Issue> => {
+  if (issues.length <= maxIssues) return issues.map(boundIssue)
+  const listed = issues.slice(0, maxIssues - 1).map(boundIssue)
+  return [...listed, { field: "", message: `${issues.length - listed.length} more fields are not valid` }]
+}
 
 /**
  * Makes an error without the trace of where that was, which takes seven times as long as the rest of it. Floods of
@@ -28,13 +46,14 @@ const untraced = <E>(make: () => E): E => {
   }
 }
 
-/** Validation failed. Every failed field is listed (R6). */
+/** Validation failed. The failed fields are listed (R6), up to `maxIssues` entries (R70). */
 export class InvalidRequest extends Schema.TaggedError<InvalidRequest>()("invalid_request", {
   message: Schema.String,
   issues: Schema.Array(Issue)
 }) {
   /** The message names the fields, so that a log line or a person without the list can act on it. */
-  static fromIssues(issues: ReadonlyArray<Issue>): InvalidRequest {
+  static fromIssues(all: ReadonlyArray<Issue>): InvalidRequest {
+    const issues = boundIssues(all)
     const fields = issues.map((issue) => (issue.field === "" ? issue.message : `${issue.field} ${issue.message}`))
     const message = `The request is not valid: ${fields.join("; ")}`
     return untraced(() => new InvalidRequest({ message, issues }))

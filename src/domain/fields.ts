@@ -1,4 +1,4 @@
-import { DateTime, Effect, Result, Schema, SchemaIssue, SchemaTransformation } from "effect"
+import { DateTime, Effect, Result, Schema, type SchemaAST, SchemaIssue, SchemaTransformation } from "effect"
 import { InvalidRequest, type Issue } from "./errors.ts"
 import { isCarriable, normalizeWhitespace } from "./text.ts"
 
@@ -42,10 +42,9 @@ const rulesOf = (failure: SchemaIssue.Issue): ReadonlyArray<FieldsRule> =>
       })
     : []
 
-const fieldNames = (failure: SchemaIssue.Issue): ReadonlyArray<string> =>
-  failure._tag === "Composite" && failure.ast._tag === "Objects"
-    ? failure.ast.propertySignatures.map(({ name }) => String(name))
-    : []
+/** The names of the fields of a struct. */
+const namesIn = (ast: SchemaAST.AST): ReadonlyArray<string> =>
+  ast._tag === "Objects" ? ast.propertySignatures.map(({ name }) => String(name)) : []
 
 const formatIssue = SchemaIssue.makeFormatterStandardSchemaV1()
 
@@ -74,16 +73,36 @@ export const issuesOf = (failure: SchemaIssue.Issue, input: unknown): ReadonlyAr
     if (issue !== undefined && !messages.has(issue.field)) messages.set(issue.field, issue.message)
   }
   const issues = Array.from(messages, ([field, message]) => ({ field, message }))
-  const names = fieldNames(failure)
+  const names = failure._tag === "Composite" ? namesIn(failure.ast) : []
   const position = ({ field }: Issue): number => names.indexOf(field.split(".", 1).join(""))
   return issues.sort((a, b) => position(a) - position(b))
+}
+
+/**
+ * The most entries that the list of any field may have. Decoders read one entry more, which is enough to refuse a longer list:
+ * they make an issue for each invalid entry, and a body of 1 MiB has room for 500,000.
+ */
+export const maxListEntries = 300
+
+const isTooLong = (value: unknown): value is ReadonlyArray<unknown> =>
+  Array.isArray(value) && value.length > maxListEntries
+
+/** The fields of an object with these names, if one of them holds a list to be cut. */
+const cutLists = (input: unknown, names: ReadonlyArray<string>): unknown => {
+  if (!isObject(input) || !names.some((name) => isTooLong(input[name]))) return input
+  const cut = (value: unknown) => (isTooLong(value) ? value.slice(0, maxListEntries + 1) : value)
+  const present = names.filter((name) => Object.hasOwn(input, name))
+  return Object.fromEntries(present.map((name) => [name, cut(input[name])]))
 }
 
 /** The decoder of a request's schema, compiled once. */
 export const decoder = <A>(schema: Schema.ConstraintDecoder<A>) => {
   const decode = Schema.decodeUnknownResult(schema, reportAll)
-  return (input: unknown): Result.Result<A, InvalidRequest> =>
-    Result.mapError(decode(input), ({ issue }) => InvalidRequest.fromIssues(issuesOf(issue, input)))
+  const names = namesIn(schema.ast)
+  return (raw: unknown): Result.Result<A, InvalidRequest> => {
+    const input = cutLists(raw, names)
+    return Result.mapError(decode(input), ({ issue }) => InvalidRequest.fromIssues(issuesOf(issue, input)))
+  }
 }
 
 export const Text = Schema.String.annotate({ message: "must be a string" })

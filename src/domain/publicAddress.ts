@@ -1,5 +1,6 @@
 import { Result } from "effect"
 import { IpNetwork, NetAddress } from "effect/net"
+import { parseAddress } from "./address.ts"
 import { privateNetworks } from "./Network.ts"
 
 /*
@@ -62,8 +63,8 @@ export const maxEndpointAddressCharacters = 2_000
 
 /** The reason why an endpoint cannot have this address, for the person who gives it; undefined for one that it can. */
 export const addressFault = (text: string, allowsPrivate: boolean): string | undefined => {
-  const url = URL.parse(text)
-  if (url === null || text.length > maxEndpointAddressCharacters) {
+  const url = text.length > maxEndpointAddressCharacters ? null : parseAddress(text)
+  if (url === null) {
     return `must be an https address of at most ${maxEndpointAddressCharacters} characters`
   }
   if (url.protocol !== "https:" && !(allowsPrivate && url.protocol === "http:")) return "must begin with https://"

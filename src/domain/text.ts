@@ -23,6 +23,10 @@ export const cutCodePoints = (text: string, count: number): string => {
   return text.slice(0, end)
 }
 
+/** `text` in at most `maxUnits` UTF-16 units. A text that is cut ends with an ellipsis, and is not cut inside a character. */
+export const abbreviate = (text: string, maxUnits: number): string =>
+  text.length <= maxUnits ? text : `${text.slice(0, maxUnits - 1).replace(/\p{Cs}$/u, "")}…`
+
 /** Finds the words of a text, also where no spaces separate them. */
 const words = new Intl.Segmenter("und", { granularity: "word" })
 

@@ -34,11 +34,19 @@ export interface RequestState {
    * response waits for it in any case.
    */
   work: Effect.Effect<void> | undefined
+  /** True if the query string has too many parameters (R70). The router then runs without it. */
+  hasTooManyParameters: boolean
   /** Response headers. They are set in one step at the end, because each step copies all headers of the response. */
   readonly headers: Record<string, string>
 }
 
-export const makeRequestState = (id: string): RequestState => ({ id, logFields: {}, work: undefined, headers: {} })
+export const makeRequestState = (id: string): RequestState => ({
+  id,
+  logFields: {},
+  work: undefined,
+  hasTooManyParameters: false,
+  headers: {}
+})
 
 /** Set by the edge for every request. */
 export const CurrentRequest = Context.Reference<RequestState>("quarry/http/CurrentRequest", {

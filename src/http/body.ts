@@ -4,23 +4,29 @@ import { Effect } from "effect"
 import * as ByteSize from "effect/ByteSize"
 import { HttpIncomingMessage, type HttpServerRequest } from "effect/http"
 import { InvalidRequest, type RateLimited } from "../domain/errors.ts"
+import { hasTooManyParameters } from "../domain/parameters.ts"
 import { CurrentRequest, setHeaders } from "./CurrentRequest.ts"
 import { type BodyPool, busyError, busyRetrySeconds, CurrentIntake, type Sender } from "./listener/Intake.ts"
 import { countShed } from "./metrics.ts"
-import { parseQuery } from "./query.ts"
+import { parseQuery, tooManyParameters } from "./query.ts"
 
 /** The largest request body that is read. */
 export const maxBodyBytes = ByteSize.mebibytes(1)
 
+const maxBytes = ByteSize.toNumberUnsafe(maxBodyBytes)
+
 export const unreadableBody = InvalidRequest.whole("the body is larger than 1 MiB or could not be read")
 
-/** The most bytes of a body, and the error of a larger one. */
-export interface BodySize {
-  readonly maxBytes: number
+/** The largest body of a kind, and the error of a larger one. */
+export interface BodyLimit {
+  readonly bytes: number
   readonly error: InvalidRequest
 }
 
-const largest: BodySize = { maxBytes: ByteSize.toNumberUnsafe(maxBodyBytes), error: unreadableBody }
+const anyBody: BodyLimit = { bytes: maxBytes, error: unreadableBody }
+
+/** Of forms, and of the JSON that people's browsers and apps send before they are known. */
+const formLimit: BodyLimit = { bytes: 64 * 1024, error: InvalidRequest.whole("the body is larger than 64 KiB") }
 
 const notJson = InvalidRequest.whole("the body must be JSON, sent with Content-Type: application/json")
 
@@ -63,19 +69,19 @@ class Collector {
   private length = 0
   private pieces = 0
   private readonly pool: BodyPool
-  private readonly size: BodySize
+  private readonly limit: BodyLimit
   private readonly capacity: number
 
-  constructor(pool: BodyPool, size: BodySize, declaredBytes = size.maxBytes) {
+  constructor(pool: BodyPool, limit: BodyLimit, declaredBytes: number) {
     this.pool = pool
-    this.size = size
-    this.capacity = Math.min(declaredBytes, size.maxBytes)
+    this.limit = limit
+    this.capacity = Math.min(declaredBytes, limit.bytes)
   }
 
   /** Adds a chunk, or returns the error that it fails the body with. */
   add(chunk: Buffer): InvalidRequest | RateLimited | undefined {
     const needed = this.length + chunk.length
-    if (needed > this.size.maxBytes) return this.size.error
+    if (needed > this.limit.bytes) return this.limit.error
     if (++this.pieces > freePieces + needed / bytesPerPiece) return inPieces
     if (needed > this.buffer.length && !this.grow(needed)) return busyError
     chunk.copy(this.buffer, this.length)
@@ -105,10 +111,9 @@ class Collector {
  * Collects the body of a request from its connection. What comes after a failure is discarded; the connection of a body
  * in small pieces is closed with its answer, because discarding them costs as much as keeping them.
  */
-const collectFrom = (source: IncomingMessage, response: unknown, pool: BodyPool, size: BodySize) =>
+const collectFrom = (source: IncomingMessage, response: unknown, pool: BodyPool, limit: BodyLimit) =>
   Effect.callback<Uint8Array, InvalidRequest | RateLimited>((resume) => {
-    const declared = source.headers["content-length"]
-    const collector = new Collector(pool, size, declared === undefined ? undefined : Number(declared))
+    const collector = new Collector(pool, limit, Number(source.headers["content-length"] ?? limit.bytes))
     const stop = (): void => {
       source
         .off("data", onData)
@@ -141,27 +146,27 @@ const collectFrom = (source: IncomingMessage, response: unknown, pool: BodyPool,
   })
 
 /** Reads the body of a request without a connection, as tests make it. */
-const collectWhole = (request: HttpServerRequest.HttpServerRequest, { error, maxBytes }: BodySize) =>
+const collectWhole = (request: HttpServerRequest.HttpServerRequest, limit: BodyLimit) =>
   request.arrayBuffer.pipe(
-    Effect.provideService(HttpIncomingMessage.MaxBodySize, ByteSize.bytes(maxBytes)),
-    Effect.mapBoth({ onFailure: () => error, onSuccess: (buffer) => new Uint8Array(buffer) })
+    Effect.provideService(HttpIncomingMessage.MaxBodySize, ByteSize.bytes(limit.bytes)),
+    Effect.mapBoth({ onFailure: () => limit.error, onSuccess: (buffer) => new Uint8Array(buffer) })
   )
 
 /**
- * Reads the body of a request, at most 1 MiB unless the caller says less (R3). Fails with `rate_limited` where the limits
- * on bodies that are being received are reached (R57).
+ * Reads the body of a request within a limit, 1 MiB if none is given (R3). Fails with `rate_limited` where the limits on bodies that are being
+ * received are reached (R57).
  */
 export const readBytes = (
   request: HttpServerRequest.HttpServerRequest,
   sender: Sender,
-  size = largest
+  limit: BodyLimit = anyBody
 ): Effect.Effect<Uint8Array, InvalidRequest | RateLimited> => {
   // Fails by the declared length, without a wait for a body that would fail anyway.
-  if (Number(request.headers["content-length"]) > size.maxBytes) return Effect.fail(size.error)
+  if (Number(request.headers["content-length"]) > limit.bytes) return Effect.fail(limit.error)
   const { source } = request
-  if (!(source instanceof IncomingMessage)) return collectWhole(request, size)
+  if (!(source instanceof IncomingMessage)) return collectWhole(request, limit)
   const response = NodeHttpServerRequest.toServerResponse(request)
-  const collect = (pool: BodyPool) => collectFrom(source, response, pool, size)
+  const collect = (pool: BodyPool) => collectFrom(source, response, pool, limit)
   return Effect.flatMap(CurrentIntake, (intake) => intake.awaitBody(sender, collect)).pipe(
     Effect.tapErrorTag("rate_limited", () =>
       Effect.andThen(
@@ -206,14 +211,27 @@ const formType = /^application\/x-www-form-urlencoded\s*(?:;|$)/i
 
 /** Reads the fields of a form. A body without a byte is a form without fields, whatever its content type says. */
 export const readForm = Effect.fnUntraced(function* (request: HttpServerRequest.HttpServerRequest) {
-  const bytes = yield* readBytes(request, "authenticated")
+  const bytes = yield* readBytes(request, "authenticated", formLimit)
   if (bytes.length === 0) return {}
   if (!formType.test(request.headers["content-type"] ?? "")) return yield* Effect.fail(notForm)
-  return yield* Effect.try({ try: () => parseQuery(utf8.decode(bytes)), catch: () => notForm })
+  const text = yield* Effect.try({ try: () => utf8.decode(bytes), catch: () => notForm })
+  return yield* Effect.fromResult(parseQuery(text))
 })
 
-/** Reads the body of a request without a credential, such as a form. Bytes that are not UTF-8 are replaced. */
+/** Reads the body of a request without a credential. Bytes that are not UTF-8 are replaced. */
+const readAnonymousText = (request: HttpServerRequest.HttpServerRequest) =>
+  Effect.map(readBytes(request, "anonymous", formLimit), (bytes) => Buffer.from(bytes).toString())
+
+/** Reads the form of a request without a credential as text, whatever its content type says. */
+export const readAnonymousForm = (
+  request: HttpServerRequest.HttpServerRequest
+): Effect.Effect<string, InvalidRequest | RateLimited> =>
+  Effect.flatMap(readAnonymousText(request), (text) =>
+    hasTooManyParameters(text) ? Effect.fail(tooManyParameters) : Effect.succeed(text)
+  )
+
+/** Reads the JSON or the form of a request without a credential as text. */
 export const readAnonymous = (
   request: HttpServerRequest.HttpServerRequest
 ): Effect.Effect<string, InvalidRequest | RateLimited> =>
-  Effect.map(readBytes(request, "anonymous"), (bytes) => Buffer.from(bytes).toString())
+  jsonType.test(request.headers["content-type"] ?? "") ? readAnonymousText(request) : readAnonymousForm(request)

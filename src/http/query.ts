@@ -1,8 +1,17 @@
-import { Effect } from "effect"
-import { HttpServerRequest } from "effect/http"
-import { undecodable, undecodableValue } from "../domain/fields.ts"
+import { Context, Effect, Result } from "effect"
+import { HttpServerRequest, type HttpServerResponse } from "effect/http"
+import { InvalidRequest } from "../domain/errors.ts"
+import { undecodable } from "../domain/fields.ts"
+import { hasTooManyParameters, maxParameters } from "../domain/parameters.ts"
+import { CurrentRequest, type RequestState } from "./CurrentRequest.ts"
+import { apiErrorResponse } from "./errors.ts"
 
 type Parameters = Record<string, string | Array<string>>
+
+/** The error of a query string or form with more parameters than R70 allows. */
+export const tooManyParameters = InvalidRequest.whole(
+  `a query string or form may have at most ${maxParameters} parameters`
+)
 
 const decode = (written: string): string => {
   try {
@@ -12,26 +21,68 @@ const decode = (written: string): string => {
   }
 }
 
-const toValue = (value: string): string | Array<string> => (value === undecodable ? [...undecodableValue] : value)
+/** What a decoder gets: one value as text, several as a list, and a value that cannot be decoded as a list (`undecodableValue`). */
+const toParameter = (values: Array<string>): string | Array<string> => {
+  const [first = "", second] = values
+  return second === undefined && first !== undecodable ? first : values
+}
 
-/** The parameters of a query string, with `undecodableValue` for each that is no percent-encoded UTF-8. */
-export const parseQuery = (query: string): Parameters => {
-  const parameters: Parameters = Object.create(null)
+/**
+ * Parses a query string or form. Keeps the first two values of a parameter, because a second one is invalid already (R4). Fails
+ * before it decodes anything if there are too many parameters (R70).
+ */
+export const parseQuery = (query: string): Result.Result<Parameters, InvalidRequest> => {
+  if (hasTooManyParameters(query)) return Result.fail(tooManyParameters)
+  const values = new Map<string, Array<string>>()
   for (const pair of query.split("&")) {
+    if (pair === "") continue
     const end = `${pair}=`.indexOf("=")
     const name = decode(pair.slice(0, end))
     const value = decode(pair.slice(end + 1))
-    const before = parameters[name]
-    if (pair !== "") parameters[name] = before === undefined ? toValue(value) : [before, value].flat()
+    const before = values.get(name)
+    if (before === undefined) values.set(name, [value])
+    else if (before.length < 2) before.push(value)
   }
-  return parameters
+  const parameters: Parameters = Object.create(null)
+  for (const [name, all] of values) parameters[name] = toParameter(all)
+  return Result.succeed(parameters)
 }
 
-/** Runs a handler with parameters of which none reads as something else than what was sent (R4). */
-export const withDecodedQuery = <A, E, R>(handler: Effect.Effect<A, E, R>) =>
-  Effect.flatMap(HttpServerRequest.HttpServerRequest, ({ url }) => {
+/**
+ * Runs the router without the query string if that has too many parameters, because the router decodes every parameter before
+ * any gate. The routes fail such a request after their gates.
+ */
+export const withoutLongQuery = <A, E, R>(
+  request: HttpServerRequest.HttpServerRequest,
+  state: RequestState,
+  app: Effect.Effect<A, E, R>
+) => {
+  const start = request.url.indexOf("?")
+  if (start < 0 || !hasTooManyParameters(request.url.slice(start + 1))) return app
+  state.hasTooManyParameters = true
+  return Effect.provideService(
+    app,
+    HttpServerRequest.HttpServerRequest,
+    request.modify({ url: request.url.slice(0, start) })
+  )
+}
+
+/** Fails a request whose query string has too many parameters. */
+export const checkParameterCount: Effect.Effect<void, InvalidRequest> = Effect.flatMap(CurrentRequest, (state) =>
+  state.hasTooManyParameters ? Effect.fail(tooManyParameters) : Effect.void
+)
+
+type Handler<E, R> = Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>
+
+/** Runs a handler with parameters that are exactly what was sent (R4), or answers that there are too many. */
+export const withDecodedQuery = <E, R>(handler: Handler<E, R>): Handler<E, R | HttpServerRequest.HttpServerRequest> =>
+  Effect.withFiber(({ context }) => {
+    if (Context.get(context, CurrentRequest).hasTooManyParameters) return apiErrorResponse(tooManyParameters)
+    const { url } = Context.getUnsafe(context, HttpServerRequest.HttpServerRequest)
     // The router keeps a value that it cannot decode as it was written. A whole query decodes where each value does.
     if (!url.includes("%") || decode(url) !== undecodable) return handler
-    const parameters = parseQuery(url.slice(url.indexOf("?") + 1))
-    return Effect.provideService(handler, HttpServerRequest.ParsedSearchParams, parameters)
+    return Result.match(parseQuery(url.slice(url.indexOf("?") + 1)), {
+      onFailure: apiErrorResponse,
+      onSuccess: (parameters) => Effect.provideService(handler, HttpServerRequest.ParsedSearchParams, parameters)
+    })
   })

@@ -14,6 +14,8 @@ import {
   type ServerCapabilities,
   type Tool
 } from "@modelcontextprotocol/sdk/types.js"
+import { maxIssueCharacters } from "../domain/errors.ts"
+import { abbreviate } from "../domain/text.ts"
 
 /**
  * The only module that imports the protocol's library. Loading it takes about 100 ms and 30 MB, so that the endpoint
@@ -71,7 +73,8 @@ const parameterIssue = (request: JSONRPCRequest): string | undefined => {
   if (!hasSchema(request.method)) return undefined
   const parsed = requestSchemas[request.method].safeParse(request)
   const issue = parsed.error?.issues[0]
-  return issue === undefined ? undefined : `${issue.path.join(".")}: ${issue.message}`
+  if (issue === undefined) return undefined
+  return abbreviate(`${issue.path.join(".")}: ${issue.message}`, maxIssueCharacters)
 }
 
 /** Removes the `task` of a request, so that it runs as any other: the library fails it where tasks are not declared. */

@@ -17,6 +17,15 @@ const serverError = -32000
 /** Few clients send batches, and each message may call a tool: one request must not run thousands of searches. */
 const maxBatchMessages = 10
 
+/**
+ * The most values in a body, at any depth: 50 searches with every field have 400. The library copies the objects of a message
+ * several times.
+ */
+const maxValues = 5_000
+
+/** Longer than the ids of any client. Responses repeat the id. */
+const maxIdCharacters = 256
+
 /** The first revision of the protocol without batches. Revisions are ISO dates, which compare as text. */
 const firstWithoutBatches = "2025-06-18"
 
@@ -48,6 +57,21 @@ const idsOf = (messages: ReadonlyArray<unknown>): ReadonlyArray<unknown> =>
     typeof message === "object" && message !== null && "method" in message && "id" in message ? [message.id] : []
   )
 
+/** Counts without recursion, because a body has room for values that are nested 500,000 deep. */
+const hasTooManyValues = (body: unknown): boolean => {
+  const waiting = [body]
+  let count = 0
+  while (waiting.length > 0) {
+    const value = waiting.pop()
+    if (typeof value !== "object" || value === null) continue
+    for (const member of Object.values(value)) {
+      if (++count > maxValues) return true
+      waiting.push(member)
+    }
+  }
+  return false
+}
+
 /**
  * Parses the body as one message or a batch of messages. Ids must differ within a batch, because the library would run
  * the second of two requests with one id and never answer it.
@@ -60,6 +84,7 @@ export const readMessages = (
   const parsed = Result.try({ try: (): unknown => JSON.parse(text), catch: () => "no JSON" })
   if (Result.isFailure(parsed)) return fail(parseError, "Parse error: the body is not JSON")
   const body = parsed.success
+  if (hasTooManyValues(body)) return fail(invalidRequest, `Invalid Request: a body has at most ${maxValues} values`)
   if (Array.isArray(body)) {
     if (revision !== undefined && revision >= firstWithoutBatches) {
       return fail(invalidRequest, `Invalid Request: protocol ${firstWithoutBatches} and later have no batches`)
@@ -73,6 +98,9 @@ export const readMessages = (
     }
   }
   const messages: ReadonlyArray<unknown> = Array.isArray(body) ? body : [body]
+  if (idsOf(messages).some((id) => typeof id === "string" && id.length > maxIdCharacters)) {
+    return fail(invalidRequest, `Invalid Request: an id has at most ${maxIdCharacters} characters`)
+  }
   if (!messages.every(isMessage)) return fail(invalidRequest, "Invalid Request: this is no JSON-RPC 2.0 message")
   return Result.succeed(body)
 }

@@ -326,6 +326,17 @@ describe("R8: geo", () => {
     })
   }
 
+  it.each([
+    ["uk", " Did you mean gb?"],
+    ["USA", " Did you mean us?"],
+    ["zz", ""],
+    ["constructor", ""],
+    ["z".repeat(100_000), ""]
+  ])("R70: %s is told at most the nearest code", (geo, suggestion) => {
+    const { message } = refused({ query: "a", geo })
+    assert.strictEqual(message, `geo "${geo.slice(0, 32)}" is not a supported country code.${suggestion}`)
+  })
+
   it("a long one is not told back whole", () => {
     assert.isBelow(refused({ query: "a", geo: "z".repeat(100_000) }).message.length, 200)
   })

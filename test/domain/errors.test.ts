@@ -1,4 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
+import * as fc from "fast-check"
 import * as errors from "../../src/domain/errors.ts"
 
 describe("R6: an invalid request", () => {
@@ -21,6 +22,46 @@ describe("R6: an invalid request", () => {
     const error = errors.InvalidRequest.whole("The body is not JSON")
     assert.deepStrictEqual(error.issues, [{ field: "", message: "The body is not JSON" }])
     assert.strictEqual(error.message, "The request is not valid: The body is not JSON")
+  })
+})
+
+describe("R70: the list of issues", () => {
+  const { maxIssueCharacters, maxIssues } = errors
+  const text = fc.oneof(fc.string({ unit: "binary" }), fc.string({ unit: "binary", minLength: 200, maxLength: 2000 }))
+
+  it("has at most 20 entries of at most 300 characters, and keeps what fits", () => {
+    fc.assert(
+      fc.property(fc.array(fc.record({ field: text, message: text }), { maxLength: 40 }), (issues) => {
+        const bounded = errors.InvalidRequest.fromIssues(issues)
+        assert.isAtMost(bounded.issues.length, maxIssues)
+        for (const [index, { field, message }] of bounded.issues.entries()) {
+          assert.isAtMost(field.length + message.length, maxIssueCharacters)
+          const given = issues[index]
+          if (index === maxIssues - 1 || given === undefined || given.field.length > 100) continue
+          if (given.field.length + given.message.length <= maxIssueCharacters)
+            assert.deepStrictEqual({ field, message }, given)
+          else assert.isTrue(given.message.startsWith(message.slice(0, -1)))
+        }
+        assert.isAtMost(bounded.message.length, (maxIssues + 1) * maxIssueCharacters)
+      })
+    )
+  })
+
+  it("says in its last entry how many are left out", () => {
+    const issues = Array.from({ length: 25 }, (_, n) => ({ field: `f${n}`, message: "is wrong" }))
+    assert.strictEqual(errors.InvalidRequest.fromIssues(issues.slice(0, 20)).issues.at(-1)?.field, "f19")
+    const { issues: listed } = errors.InvalidRequest.fromIssues(issues)
+    assert.deepStrictEqual(listed.at(-2), issues[18])
+    assert.deepStrictEqual(listed.at(-1), { field: "", message: "6 more fields are not valid" })
+  })
+
+  it("cuts no character into halves", () => {
+    for (const length of [298, 299, 300]) {
+      const { issues } = errors.InvalidRequest.fromIssues([
+        { field: "", message: `${"a".repeat(length)}${"🦉".repeat(9)}` }
+      ])
+      assert.isTrue(issues[0]?.message.isWellFormed())
+    }
   })
 })
 

@@ -2,12 +2,15 @@ import { assert, describe, it } from "@effect/vitest"
 import { Result, Schema } from "effect"
 import fc from "fast-check"
 import { parseBulk } from "../../src/domain/BulkRequest.ts"
-import { InvalidRequest } from "../../src/domain/errors.ts"
-import { decoder } from "../../src/domain/fields.ts"
-import { parseNewKey } from "../../src/domain/NewKey.ts"
+import { InvalidRequest, maxIssueCharacters, maxIssues } from "../../src/domain/errors.ts"
+import { decoder, maxListEntries } from "../../src/domain/fields.ts"
+import { parseApiKeyChange, parseNewKey } from "../../src/domain/NewKey.ts"
 import { HistoryParameters, RecentParameters } from "../../src/domain/QueryHistory.ts"
 import { jsonSearchFields, pageWithinTarget, SearchParameters } from "../../src/domain/SearchRequest.ts"
 import { toUsageQuery, UsageParameters } from "../../src/domain/Usage.ts"
+import { parseEventSettingsChange, parseNewWebhook, parseWebhookChange } from "../../src/domain/WebhookRequest.ts"
+import { PerplexityRequest } from "../../src/http/compat/PerplexityGroup.ts"
+import { TavilyRequest } from "../../src/http/compat/TavilyGroup.ts"
 
 /** Fields that nearly fit, beside anything at all. */
 const text = fc.oneof(
@@ -30,11 +33,21 @@ const usage = (raw: Record<string, unknown>) =>
 
 const firstRow = (row: Record<string, unknown>) => Result.getOrThrow(parseBulk({ queries: [row] }))[0]
 
+const length = (value: unknown): number => JSON.stringify(value).length
+
+/** R70, and R6's one issue for each field. */
+const assertBounded = ({ issues, message }: InvalidRequest) => {
+  assert.isAtMost(issues.length, maxIssues)
+  for (const { field, message } of issues) assert.isAtMost(field.length + message.length, maxIssueCharacters)
+  assert.isAtMost(message.length, (maxIssues + 1) * maxIssueCharacters)
+}
+
 const assertOnePerField = (refused: unknown) => {
   if (!(refused instanceof InvalidRequest)) return
   const fields = refused.issues.map(({ field }) => field)
   assert.deepStrictEqual([...new Set(fields)], fields)
   assert.isNotEmpty(fields)
+  assertBounded(refused)
 }
 
 describe("one issue a field", () => {
@@ -81,5 +94,76 @@ describe("one issue a field", () => {
     const result = usage({ from: "2026-03-03", to: "2026-03-02", group_by: "x" })
     const fields = Result.isFailure(result) ? result.failure.issues.map(({ field }) => field) : []
     assert.deepStrictEqual(fields, ["from", "group_by"])
+  })
+})
+
+describe("R70: lists", () => {
+  /** Every decoder of a body, with the lists that it reads and an entry that each may have. */
+  const lists: ReadonlyArray<readonly [string, (raw: unknown) => unknown, object, string, unknown]> = [
+    ["POST /v1/bulk", parseBulk, {}, "queries", "a"],
+    ["POST /v1/api-keys", parseNewKey, { name: "a" }, "targets", "alpha_search"],
+    ["POST /v1/api-keys", parseNewKey, { name: "a" }, "networks", "203.0.113.0/24"],
+    ["PATCH /v1/api-keys/{id}", parseApiKeyChange, {}, "networks", "203.0.113.0/24"],
+    ["POST /v1/webhooks", parseNewWebhook, { url: "https://example.com/" }, "events", "credits.low"],
+    ["PATCH /v1/webhooks/{id}", parseWebhookChange, {}, "events", "credits.low"],
+    ["PATCH /v1/webhooks/settings", parseEventSettingsChange, {}, "low_percents", 1],
+    ["PATCH /v1/webhooks/settings", parseEventSettingsChange, {}, "email_events", "credits.low"],
+    ["Tavily", decoder(TavilyRequest), { query: "a" }, "include_domains", "example.com"],
+    ["Tavily", decoder(TavilyRequest), { query: "a" }, "exclude_domains", "example.com"],
+    ["Perplexity", decoder(PerplexityRequest), {}, "query", "a"]
+  ]
+
+  /** A list that counts how many of its entries somebody reads. */
+  const counting = (entries: ReadonlyArray<unknown>) => {
+    const read = new Set<PropertyKey>()
+    const list = new Proxy(entries, {
+      get: (target, property, receiver) => {
+        if (typeof property === "string" && /^[0-9]+$/.test(property)) read.add(property)
+        return Reflect.get(target, property, receiver)
+      }
+    })
+    return { list, read }
+  }
+
+  for (const [name, parse, rest, field, valid] of lists) {
+    it(`${name}: only the first entries of ${field} are read if it is longer than any list may be`, () => {
+      for (const entry of [valid, 1, null, "", {}, []]) {
+        const { list, read } = counting(Array(100_000).fill(entry))
+        const result = parse({ ...rest, [field]: list }) as Result.Result<unknown, unknown>
+        if (Result.isSuccess(result)) assert.fail(`${JSON.stringify(entry)} is accepted`)
+        assertOnePerField(result.failure)
+        assert.isAtMost(read.size, maxListEntries + 1)
+      }
+    })
+
+    it(`${name}: a list of ${field} may have valid entries only up to its own limit`, () => {
+      const isAccepted = (count: number) =>
+        Result.isSuccess(parse({ ...rest, [field]: Array(count).fill(valid) }) as Result.Result<unknown, unknown>)
+      assert.isTrue(isAccepted(1))
+      for (const count of [maxListEntries + 1, maxListEntries + 2, 1000]) assert.isFalse(isAccepted(count))
+    })
+  }
+
+  it("any JSON in any field has bounded issues", () => {
+    const json = fc.oneof(fc.jsonValue(), fc.array(fc.constantFrom(1, null, "", "x".repeat(1000)), { maxLength: 400 }))
+    fc.assert(
+      fc.property(fc.constantFrom(...lists), json, json, ([, parse, rest, field], value, other) => {
+        const result = parse({ ...rest, other, [field]: value }) as Result.Result<unknown, unknown>
+        if (Result.isFailure(result)) assertOnePerField(result.failure)
+      }),
+      { numRuns: 500 }
+    )
+  })
+
+  it("the rows of a batch are bounded whatever they hold", () => {
+    const row = fc.oneof(fc.jsonValue(), fieldsOf(search, fc.oneof(value, fc.constant("x".repeat(5000)))))
+    fc.assert(
+      fc.property(fc.array(row, { minLength: 50, maxLength: 50 }), (queries) => {
+        const rows = Result.getOrThrow(parseBulk({ queries }))
+        const messages = rows.flatMap((row) => (Result.isFailure(row) ? [row.failure.message] : []))
+        assert.isBelow(length(messages), 100_000)
+      }),
+      { numRuns: 200 }
+    )
   })
 })

@@ -671,6 +671,25 @@ export const appsConformance = (it: Vitest.MethodsNonLive<Services>): void => {
     })
   )
 
+  it.effect("R70: an address of an app whose host would take long to convert is refused before it is parsed", () =>
+    Effect.gen(function* () {
+      const replica = yield* makeSite()
+      const { browser } = yield* aPerson(replica)
+      const host = Array.from({ length: 600 }, (_, n) => String.fromCodePoint(0x4e00 + n)).join("")
+      const address = `https://${host}/`
+      const { json } = yield* Apps.register(replica, { redirect_uris: [address] })
+      assert.strictEqual(json.error, "invalid_redirect_uri")
+      const app = yield* Apps.makeApp(replica)
+      const { challenge } = Apps.makeProof()
+      for (const changes of [{ redirect_uri: address }, { resource: address }, { resource: "x".repeat(2001) }]) {
+        const query = Apps.authorizationQuery(replica, app, challenge, changes)
+        assert.match(yield* Apps.authorize(replica, browser, query), /\/oauth\/error\?error=invalid_request$/)
+        const { redeem } = yield* Apps.makeCode(replica, browser, app)
+        assert.deepInclude((yield* redeem(changes)).json, { error_description: "an address is too long" })
+      }
+    })
+  )
+
   it.effect("an app's name is no address that anything is fetched from", () =>
     Effect.gen(function* () {
       const { browser, replica } = yield* aConnection

@@ -634,6 +634,37 @@ export const sessionsConformance = (it: Vitest.MethodsNonLive<Services>): void =
       })
   )
 
+  it.effect("R70: an address or an app's request that the library would be slow with is refused before it", () =>
+    Effect.gen(function* () {
+      const replica = yield* makeReplica({ baseUrl: "https://quarry.test", github: providerClient })
+      const host = Array.from({ length: 5000 }, (_, n) => String.fromCodePoint(0x4e00 + n)).join("")
+      const request = (count: number) => Array.from({ length: count }, (_, n) => `k${n}=1`).join("&")
+      const { email } = yield* aPerson(replica)
+      for (const [path, body, message] of [
+        ["/sign-in/social", { provider: "github", callbackURL: `//${host}` }, "must be an address of this site"],
+        [
+          "/sign-in/social",
+          { provider: "github", callbackURL: `/${"\ufdfa".repeat(10_000)}` },
+          "must be an address of this site"
+        ],
+        [
+          "/sign-in/social",
+          { provider: "github", callbackURL: `/a/${"\ufdfa".repeat(10_000)}` },
+          "must have at most 20000 characters"
+        ],
+        ["/request-password-reset", { email, redirectTo: `//${host}` }, "must be an address of this site"],
+        ["/sign-in/email", { email, password, oauth_query: request(65) }, "must have at most 64 parameters"],
+        ["/oauth2/consent", { accept: true, oauth_query: "sig=a&".repeat(65) }, "must have at most 64 parameters"]
+      ] as const) {
+        const { json, status } = yield* makeBrowser().post(replica, path, body)
+        assert.strictEqual(status, 400, path)
+        assert.strictEqual(json.issues[0].message, message, path)
+      }
+      const body = { email, password, oauth_query: request(64) }
+      assert.notInclude((yield* makeBrowser().post(replica, "/sign-in/email", body)).text, "parameters")
+    })
+  )
+
   it.effect("R6: a refusal names the field that it is about", () =>
     Effect.gen(function* () {
       const replica = yield* makeReplica()

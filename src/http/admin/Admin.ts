@@ -3,6 +3,7 @@ import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import { Cause, Effect, Layer } from "effect"
 import { HttpEffect, HttpRouter, HttpServerError, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { PrometheusMetrics } from "effect/observability"
+import { hasTooManyParameters } from "../../domain/parameters.ts"
 import { Ids } from "../../services/Ids.ts"
 import { prometheusName } from "../../services/Instrument.ts"
 import { Overview } from "../../services/Overview.ts"
@@ -23,8 +24,8 @@ const routes = HttpRouter.use(
     yield* router.add(
       "GET",
       "/readyz",
-      Effect.flatMap(HttpServerRequest.HttpServerRequest, ({ url }) =>
-        new URL(url, "http://localhost").searchParams.has("full")
+      Effect.flatMap(HttpServerRequest.ParsedSearchParams, (parameters) =>
+        "full" in parameters
           ? Effect.map(readiness.full, (report) => json(report.healthy ? 200 : 503, report))
           : Effect.map(readiness.report, (report) => json(report.ready ? 200 : 503, report))
       )
@@ -49,13 +50,28 @@ const routes = HttpRouter.use(
   })
 )
 
+const missing = json(404, { error: "not_found" })
+
 /** Answers 404 with a body where there is no route: the router only fails there. */
 const notFound = HttpRouter.middleware(
   (app) =>
     Effect.catchCause(app, (cause) => {
       const error = Cause.squash(cause)
-      const missing = HttpServerError.isHttpServerError(error) && error.reason._tag === "RouteNotFound"
-      return missing ? Effect.succeed(json(404, { error: "not_found" })) : Effect.failCause(cause)
+      const isMissing = HttpServerError.isHttpServerError(error) && error.reason._tag === "RouteNotFound"
+      return isMissing ? Effect.succeed(missing) : Effect.failCause(cause)
+    }),
+  { global: true }
+)
+
+/**
+ * Answers what the router would parse slowly: too many parameters (R70), and escapes in a path, which no route has. The router
+ * copies the whole path for each escaped percent sign.
+ */
+const parsable = HttpRouter.middleware(
+  (app) =>
+    Effect.flatMap(HttpServerRequest.HttpServerRequest, ({ url }) => {
+      if (/^[^?]*%/.test(url)) return Effect.succeed(missing)
+      return hasTooManyParameters(url) ? Effect.succeed(json(400, { error: "invalid_request" })) : app
     }),
   { global: true }
 )
@@ -104,6 +120,6 @@ export const serve = <E, R>(
 ) =>
   // `identified` is built first and so the outermost: a refusal has an id too (R2).
   HttpRouter.serve(
-    Layer.mergeAll(routes, trustedHosts([options.host, ...hosts]), notFound).pipe(Layer.provide(identified)),
+    Layer.mergeAll(routes, trustedHosts([options.host, ...hosts]), parsable, notFound).pipe(Layer.provide(identified)),
     { disableLogger: true, disableListenLog: true }
   ).pipe(Layer.provideMerge(NodeHttpServer.layer(createServer, { ...options, gracefulShutdownTimeout: "1 second" })))

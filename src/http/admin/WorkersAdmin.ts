@@ -66,8 +66,8 @@ const routes = (workers: Workers) =>
       yield* router.add(
         "GET",
         "/readyz",
-        Effect.flatMap(HttpServerRequest.HttpServerRequest, ({ url }) => {
-          if (new URL(url, "http://localhost").searchParams.has("full")) {
+        Effect.flatMap(HttpServerRequest.ParsedSearchParams, (parameters) => {
+          if ("full" in parameters) {
             return Effect.map(health(workers), (report) => json(report.healthy ? 200 : 503, report))
           }
           const report = readiness(workers)

@@ -38,6 +38,8 @@ export interface CompatResults {
 /** The part in which the endpoints of one service differ from those of the others. `serve` has the rest. */
 export interface Shape {
   readonly name: CompatShape
+  /** The names of the fields that are read. Others are ignored. */
+  readonly fields: ReadonlyArray<string>
   /** Reads the fields that the client sent. */
   readonly read: (
     request: HttpServerRequest.HttpServerRequest,

@@ -1,12 +1,12 @@
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
-import { Text } from "../../domain/fields.ts"
+import { maxListEntries, Text } from "../../domain/fields.ts"
 import { documented } from "./endpoints.ts"
 import type { CompatError } from "./errors.ts"
 import { Count, LongQuery } from "./fields.ts"
 
 /** The most domains of a list: each result is compared with all of them. */
-const maxDomains = 300
+const maxDomains = maxListEntries
 
 const domains = (description: string) =>
   Schema.optionalKey(

@@ -16,6 +16,8 @@ export const Count = Schema.Number.annotate({ message: countMessage }).check(
   Schema.isGreaterThanOrEqualTo(0, { message: countMessage })
 )
 
-/** The fields that hold something: programs send empty text and null for a setting that is not set. */
-export const present = (fields: RawFields): RawFields =>
-  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== "" && value !== null))
+/** The fields with these names that hold something: programs send empty text and null for a setting that is not set. */
+export const present = (fields: RawFields, names: ReadonlyArray<string>): RawFields => {
+  const isPresent = (name: string) => Object.hasOwn(fields, name) && fields[name] !== "" && fields[name] !== null
+  return Object.fromEntries(names.filter(isPresent).map((name) => [name, fields[name]]))
+}

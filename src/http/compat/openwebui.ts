@@ -15,6 +15,7 @@ const decode = decoder(OpenWebUiRequest)
 /** Open WebUI's engine `external`. */
 export const openwebui: Shape = {
   name: "openwebui",
+  fields: Object.keys(OpenWebUiRequest.fields),
   takesKeyInBody: false,
   read: readJson,
   decode: (fields) =>

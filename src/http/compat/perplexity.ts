@@ -20,6 +20,7 @@ const decode = decoder(PerplexityRequest)
 /** Perplexity's search. */
 export const perplexity: Shape = {
   name: "perplexity",
+  fields: Object.keys(PerplexityRequest.fields),
   takesKeyInBody: false,
   read: readJson,
   decode: (fields) =>

@@ -65,13 +65,14 @@ const decode = decoder(SearxngParameters)
 /** SearXNG's JSON search. Its clients send parameters in the address, in a form or in both; the form's win. */
 export const searxng: Shape = {
   name: "searxng",
+  fields: Object.keys(SearxngParameters.fields),
   takesKeyInBody: false,
   read: (request) => {
     const { method, url } = request
     const end = `${url}?`.indexOf("?")
-    const parameters = parseQuery(url.slice(end + 1))
-    if (method !== "POST") return Effect.succeed(parameters)
-    return Effect.map(readForm(request), (form) => ({ ...parameters, ...form }))
+    const parameters = Effect.fromResult(parseQuery(url.slice(end + 1)))
+    if (method !== "POST") return parameters
+    return Effect.zipWith(parameters, readForm(request), (parameters, form) => ({ ...parameters, ...form }))
   },
   decode: (fields, engines) =>
     Result.flatMap(decode(fields), ({ engines: names, language, pageno, q, safesearch }) =>

@@ -21,6 +21,7 @@ import { limitByAddress } from "../middleware/addressLimit.ts"
 import { client } from "../middleware/clientAddress.ts"
 import { logFault } from "../middleware/Edge.ts"
 import { admit } from "../middleware/RateLimiting.ts"
+import { checkParameterCount } from "../query.ts"
 import { Compat } from "./Compat.ts"
 import type { CompatError } from "./errors.ts"
 import { present } from "./fields.ts"
@@ -36,11 +37,11 @@ type Request = HttpServerRequest.HttpServerRequest
 
 const notObject = InvalidRequest.whole("the body must be a JSON object")
 
-const toFields = (input: unknown): Result.Result<RawFields, InvalidRequest> =>
-  isObject(input) && !Array.isArray(input) ? Result.succeed(present(input)) : Result.fail(notObject)
+const toFields = ({ fields }: Shape, input: unknown): Result.Result<RawFields, InvalidRequest> =>
+  isObject(input) && !Array.isArray(input) ? Result.succeed(present(input, fields)) : Result.fail(notObject)
 
 const readFields = (shape: Shape, request: Request, sender: Sender) =>
-  Effect.flatMap(shape.read(request, sender), (input) => Effect.fromResult(toFields(input)))
+  Effect.flatMap(shape.read(request, sender), (input) => Effect.fromResult(toFields(shape, input)))
 
 /** The key in a body. Whatever stands there in place of text is presented too, and is no key. */
 const keyIn = (fields: Result.Result<RawFields, unknown>): string | undefined => {
@@ -126,6 +127,7 @@ export const makeServe = Effect.gen(function* () {
       ...(principal._tag === "demo" ? {} : { account_id: principal.account.id })
     })
     yield* admit(limiter, principal)
+    yield* checkParameterCount
     const fields = yield* early === undefined ? readFields(shape, request, "authenticated") : Effect.fromResult(early)
     const asked = yield* Effect.fromResult(shape.decode(fields, engines))
     const found = yield* run(principal, yield* Effect.fromResult(toSearchRequest(shape, asked, state)), state)

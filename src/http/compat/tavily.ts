@@ -49,6 +49,7 @@ const decode = decoder(TavilyRequest)
 /** Tavily's search. The lists of domains filter what was found, so that more is asked for with them. */
 export const tavily: Shape = {
   name: "tavily",
+  fields: Object.keys(TavilyRequest.fields),
   takesKeyInBody: true,
   read: readJson,
   decode: (fields) =>

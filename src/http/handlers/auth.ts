@@ -10,6 +10,7 @@ import { type ApiError, apiErrorResponse, encodeApiError } from "../errors.ts"
 import { limitByAddress } from "../middleware/addressLimit.ts"
 import { clientAddress } from "../middleware/clientAddress.ts"
 import { noStore } from "../middleware/securityHeaders.ts"
+import { checkParameterCount } from "../query.ts"
 
 /** An error of the sign-in library: a message for people, a code, and the wrong fields, if any. */
 const LibraryError = Schema.Struct({
@@ -73,9 +74,10 @@ export const layer = Layer.unwrap(
       const request = yield* HttpServerRequest.HttpServerRequest
       const { headers, method } = request
       if (method === "POST") yield* limitByAddress(limiter)
+      yield* checkParameterCount
       const body = method === "POST" ? yield* readAnonymous(request) : ""
-      // A reserved host, because nothing may depend on the `Host` that a client sends.
-      const url = new URL(request.url, "http://quarry.invalid")
+      // A reserved host, because nothing may depend on the one that a client sends, in `Host` or in a whole URL.
+      const url = new URL(`http://quarry.invalid${request.url.replace(/^https?:\/\/[^/]*/i, "")}`)
       const webRequest = new Request(url, { method, headers, body: body === "" ? null : body })
       return yield* toServerResponse(url, yield* routes.handle(webRequest, yield* clientAddress))
     }).pipe(Effect.catchTag(["not_found", "rate_limited", "invalid_request"], apiErrorResponse))

@@ -3,13 +3,16 @@ import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { InvalidRequest, Unauthorized } from "../../domain/errors.ts"
 import { Billing } from "../../services/Billing.ts"
 import { RateLimiter } from "../../services/RateLimiter.ts"
-import { readBytes } from "../body.ts"
+import { type BodyLimit, readBytes } from "../body.ts"
 import { apiErrorResponse } from "../errors.ts"
 import { limitDeliveries } from "../middleware/addressLimit.ts"
 import { withRetryAfter } from "../retryAfter.ts"
 
 /** The largest delivery that is read: the provider's are a few kilobytes, and each costs four digests of its bytes. */
-const deliverySize = { maxBytes: 256 * 1024, error: InvalidRequest.whole("the body is larger than 256 KiB") }
+const deliveryLimit: BodyLimit = {
+  bytes: 256 * 1024,
+  error: InvalidRequest.whole("the body is larger than 256 KiB")
+}
 
 /** The same for every fault of a delivery, so that whoever forges one learns nothing. */
 const notTheProvider = new Unauthorized({ message: "The delivery is not signed by the payment provider." })
@@ -27,7 +30,7 @@ export const layer = Layer.unwrap(
     const receive = Effect.gen(function* () {
       const request = yield* HttpServerRequest.HttpServerRequest
       yield* limitDeliveries(limiter)
-      const body = yield* readBytes(request, "anonymous", deliverySize)
+      const body = yield* readBytes(request, "anonymous", deliveryLimit)
       yield* withRetryAfter(billing.receive(request.headers, body))
       return HttpServerResponse.empty({ status: 202 })
     }).pipe(

@@ -1,5 +1,5 @@
 import { Context, Effect, Layer } from "effect"
-import { HttpMiddleware, HttpPlatform, HttpRouter } from "effect/http"
+import { HttpMiddleware, HttpPlatform, HttpRouter, HttpServerRequest } from "effect/http"
 
 /** True where responses are compressed (R52). Off by default, because a proxy in front usually does it. */
 export const CompressesResponses = Context.Reference<boolean>("quarry/http/CompressesResponses", {
@@ -8,6 +8,12 @@ export const CompressesResponses = Context.Reference<boolean>("quarry/http/Compr
 
 /** The smallest response that is compressed: below it the coding saves no packet. */
 const minBytes = 1024
+
+/**
+ * The longest `Accept-Encoding` that is read. The library's parser takes time with the square of a run of spaces, and what
+ * browsers send has 40 characters.
+ */
+const maxAcceptCharacters = 256
 
 /** Brotli's highest level takes 20 to 80 times as long as 4, for a sixth less (`bench/compression.ts`). */
 const levels = { br: 4, gzip: 6 }
@@ -45,8 +51,14 @@ export const layer = Layer.unwrap(
     if (!(yield* CompressesResponses)) return Layer.empty
     const platform = withLimit(yield* HttpPlatform.HttpPlatform)
     const compress = HttpMiddleware.compression({ algorithms: ["br", "gzip"], minSize: minBytes, levels })
-    return HttpRouter.middleware((app) => Effect.provideService(compress(app), HttpPlatform.HttpPlatform, platform), {
-      global: true
-    })
+    return HttpRouter.middleware(
+      (app) =>
+        Effect.flatMap(HttpServerRequest.HttpServerRequest, ({ headers }) =>
+          (headers["accept-encoding"]?.length ?? 0) > maxAcceptCharacters
+            ? app
+            : Effect.provideService(compress(app), HttpPlatform.HttpPlatform, platform)
+        ),
+      { global: true }
+    )
   })
 )

@@ -19,6 +19,7 @@ import { unreadableBody } from "../body.ts"
 import { CurrentRequest, makeRequestState, type RequestState, requestIdFrom } from "../CurrentRequest.ts"
 import { apiErrorResponse } from "../errors.ts"
 import { matchedRoute, measureRequest } from "../metrics.ts"
+import { withoutLongQuery } from "../query.ts"
 import { type SecurityHeaders, securityHeadersFor, securityHeadersOf } from "./securityHeaders.ts"
 
 const notFound = new NotFound({ message: "There is nothing at this address. GET /openapi.json lists what there is." })
@@ -65,9 +66,10 @@ const isRoutable = ({ method, url }: HttpServerRequest.HttpServerRequest): boole
 }
 
 /** Runs the app. Every failure becomes an error response with the envelope. */
-const respond = <E, R>(request: HttpServerRequest.HttpServerRequest, app: App<E, R>) =>
-  Effect.catchCause(isRoutable(request) ? app : apiErrorResponse(notFound), (cause) =>
-    Cause.hasInterruptsOnly(cause) ? Effect.failCause(cause) : errorResponseTo(cause)
+const respond = <E, R>(request: HttpServerRequest.HttpServerRequest, state: RequestState, app: App<E, R>) =>
+  Effect.catchCause(
+    isRoutable(request) ? withoutLongQuery(request, state, app) : apiErrorResponse(notFound),
+    (cause) => (Cause.hasInterruptsOnly(cause) ? Effect.failCause(cause) : errorResponseTo(cause))
   )
 
 /** The outcome in the log of a request whose client disconnected before a status was sent. */
@@ -166,7 +168,7 @@ const withRequestState = <E, R>(
       request_id: state.id,
       ...(span === undefined ? {} : { trace_id: span.traceId, span_id: span.spanId })
     }
-    const responded = Effect.onExit(respond(request, app), (exit) =>
+    const responded = Effect.onExit(respond(request, state, app), (exit) =>
       recordRequest(request, state, span, startedAtMs, exit)
     )
     // One step for three services: each would have steps of its own to come and to go.

@@ -1,4 +1,5 @@
 import { Context, Effect, Layer } from "effect"
+import type { HttpServerResponse } from "effect/http"
 import { RateLimited } from "../../domain/errors.ts"
 import { type Principal, rateLimitOf } from "../../domain/Principal.ts"
 import { limiterDecisions } from "../../services/Metrics.ts"
@@ -24,7 +25,10 @@ export const admit = (limiter: RateLimiter["Service"], principal: Principal): Ef
   )
 
 /** Runs an endpoint's handler for requests that are admitted. */
-export const limited = <A, E, R>(limiter: RateLimiter["Service"], httpEffect: Effect.Effect<A, E, R>) =>
+export const limited = <E, R>(
+  limiter: RateLimiter["Service"],
+  httpEffect: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>
+) =>
   Effect.andThen(
     Effect.flatMap(CurrentPrincipal, (principal) => admit(limiter, principal)),
     withDecodedQuery(httpEffect)

@@ -1,4 +1,5 @@
 import { Predicate } from "effect"
+import { hasShortHost } from "../../domain/address.ts"
 import { appScopes, authPath, failurePath, isAllowedRedirect, resourceOf } from "../../domain/OAuth.ts"
 import { ownPath } from "../../domain/ownPath.ts"
 import { cutCodePoints } from "../../domain/text.ts"
@@ -16,6 +17,10 @@ const redirectToFailure = (error: string, baseUrl: string): Response =>
     status: 302,
     headers: { location: `${baseUrl}${failurePath}?${new URLSearchParams({ error })}`, "cache-control": "no-store" }
   })
+
+/** Checks the length of an address that the library parses. */
+const isShortAddress = (address: string): boolean =>
+  address.length <= limits.redirectCharacters && hasShortHost(address)
 
 /** The only parameter that a request may repeat (RFC 8707 section 2). */
 const repeatable = "resource"
@@ -49,6 +54,8 @@ const rewriteForm = async (request: Request): Promise<Request | Response> => {
   const fields = new URLSearchParams(await request.text())
   const names = [...fields.keys()].filter((name) => name !== repeatable)
   if (new Set(names).size < names.length) return errorResponse("invalid_request", "a field is there twice")
+  const addresses = [...fields.getAll("redirect_uri"), ...fields.getAll(repeatable)]
+  if (!addresses.every(isShortAddress)) return errorResponse("invalid_request", "an address is too long")
   const headers = new Headers(request.headers)
   for (const name of ["dpop", "content-length"]) headers.delete(name)
   return new Request(request.url, { method: "POST", headers, body: String(fields) })
@@ -77,6 +84,8 @@ const rewriteAuthorization = (request: Request, url: URL, baseUrl: string): Requ
   }
   if ((query.get("state")?.length ?? 0) > limits.stateCharacters) return redirectToFailure("invalid_request", baseUrl)
   const resources = url.searchParams.getAll("resource")
+  const addresses = [...query.getAll("redirect_uri"), ...resources]
+  if (!addresses.every(isShortAddress)) return redirectToFailure("invalid_request", baseUrl)
   for (const resource of resources.length === 0 ? [resourceOf(baseUrl)] : resources) query.append("resource", resource)
   query.set("scope", appScopes.join(" "))
   query.set("prompt", "consent")

@@ -1,6 +1,7 @@
 import { Effect, Predicate, type Redacted } from "effect"
 import { SqlClient } from "effect/sql"
 import { accessTokenPrefix, refreshTokenPrefix } from "../../domain/OAuth.ts"
+import { hasTooManyParameters } from "../../domain/parameters.ts"
 import type { Keyring } from "../../services/Keyrings.ts"
 import { digestOf, isSignedBy, signatureOf } from "./Digest.ts"
 
@@ -13,8 +14,11 @@ import { digestOf, isSignedBy, signatureOf } from "./Digest.ts"
 /** A larger body holds no token: the library refuses it. */
 const maxBodyCharacters = 16_384
 
+/** The most session cookies that are read: a browser sends one or two. Each is looked up by statements of its own. */
+const maxSessionCookies = 4
+
 /** A cookie's value and its HMAC-SHA256 in base64, percent-encoded as the library does. */
-const signedCookiePattern = /^(\s*[^=]+=)(.+)(?:\.|%2E)([0-9A-Za-z+/]{43}=)$/
+const signedCookiePattern = /^([^=]+=)(.+)(?:\.|%2E)([0-9A-Za-z+/]{43}=)$/
 
 const renewCookie = (keyring: Keyring, cookie: string): string => {
   const [present, ...others] = keyring.values()
@@ -28,6 +32,7 @@ const renewCookie = (keyring: Keyring, cookie: string): string => {
 /** An app's request as the library signs it: its parameters in order, and the signature among them. */
 const renewAppRequest = (keyring: Keyring, request: string): string => {
   const [present, ...others] = keyring.values()
+  if (hasTooManyParameters(request)) return request
   const parameters = new URLSearchParams(request)
   const signature = parameters.get("sig") ?? ""
   parameters.delete("sig")
@@ -41,7 +46,7 @@ type Fields = Readonly<Record<string, unknown>>
 
 /** The body's fields: of a form, or of a JSON object. */
 const fieldsOf = (body: string): Fields => {
-  if (!body.startsWith("{")) return Object.fromEntries(new URLSearchParams(body))
+  if (!body.startsWith("{")) return hasTooManyParameters(body) ? {} : Object.fromEntries(new URLSearchParams(body))
   try {
     const json: unknown = JSON.parse(body)
     return Predicate.isObject(json) ? { ...json } : {}
@@ -52,7 +57,9 @@ const fieldsOf = (body: string): Fields => {
 
 /** The tokens in a request: of its session, and in its body. */
 const tokensIn = (cookies: ReadonlyArray<string>, fields: Fields) => {
-  const session = cookies.flatMap((cookie) => /session_token=([0-9A-Za-z]{32})(?:\.|%2E)/.exec(cookie)?.[1] ?? [])
+  const session = cookies
+    .flatMap((cookie) => /session_token=([0-9A-Za-z]{32})(?:\.|%2E)/.exec(cookie)?.[1] ?? [])
+    .slice(0, maxSessionCookies)
   const field = (name: string) => [fields[name]].filter(Predicate.isString)
   return {
     session,

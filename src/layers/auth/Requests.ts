@@ -2,9 +2,10 @@ import { Predicate, Record } from "effect"
 import { InvalidRequest, type Issue } from "../../domain/errors.ts"
 import { authPath } from "../../domain/OAuth.ts"
 import { ownPath } from "../../domain/ownPath.ts"
+import { hasTooManyParameters, maxParameters } from "../../domain/parameters.ts"
 
-/** The type of a field. An address must be one of this deployment; the library gets its path. */
-type Kind = "string" | "boolean" | "address"
+/** The type of a field. An address must be one of this deployment; the library gets its path. A query is a query string. */
+type Kind = "string" | "boolean" | "address" | "query"
 
 interface Field {
   readonly kind: Kind
@@ -19,7 +20,7 @@ const flag = { kind: "boolean", required: false } as const
 const address = { kind: "address", required: false } as const
 
 /** The signed authorization request of an app that waits for the sign-in. */
-const appRequest = { oauth_query: optional }
+const appRequest = { oauth_query: { kind: "query", required: false } } as const
 
 /**
  * The fields of the requests of people. Nothing else reaches the library: it answers 500 to a field of another type, and
@@ -68,6 +69,9 @@ const queries: Readonly<Record<string, Fields>> = {
 /** Of a string in a body or a query. The longest is the signed request of an app. */
 const maxCharacters = 20_000
 
+const tooLong = { message: `must have at most ${maxCharacters} characters` }
+const tooManyParameters = { message: `must have at most ${maxParameters} parameters` }
+
 type Reading = { readonly values: { [field: string]: string | boolean } } | { readonly issues: ReadonlyArray<Issue> }
 
 const readFields = (fields: Fields, source: Readonly<Record<string, unknown>>, baseUrl: string): Reading => {
@@ -89,15 +93,24 @@ const readFields = (fields: Fields, source: Readonly<Record<string, unknown>>, b
 const readField = (kind: Kind, value: unknown, baseUrl: string): string | boolean | { readonly message: string } => {
   if (kind === "boolean") return typeof value === "boolean" ? value : { message: "must be true or false" }
   if (typeof value !== "string") return { message: "must be a string" }
-  if (value.length > maxCharacters) return { message: `must have at most ${maxCharacters} characters` }
+  if (value.length > maxCharacters) return tooLong
   if (kind === "string") return value
+  if (kind === "query") return hasTooManyParameters(value) ? tooManyParameters : value
+  return readAddress(value, baseUrl)
+}
+
+const readAddress = (value: string, baseUrl: string): string | { readonly message: string } => {
   // To the library an empty address is an absent one.
-  return value === "" ? "" : (ownPath(value, baseUrl) ?? { message: "must be an address of this site" })
+  if (value === "") return value
+  const path = ownPath(value, baseUrl)
+  if (path === undefined) return { message: "must be an address of this site" }
+  // Percent-encoding makes a character up to nine times as long, and the library puts the path into a cookie.
+  return path.length > maxCharacters ? tooLong : path
 }
 
 /** An error with its issues, which the handler puts into the API's envelope (R6). */
-const issuesResponse = (issues: ReadonlyArray<Issue>, headers?: Headers): Response => {
-  const { message } = InvalidRequest.fromIssues(issues)
+const issuesResponse = (all: ReadonlyArray<Issue>, headers?: Headers): Response => {
+  const { issues, message } = InvalidRequest.fromIssues(all)
   const jsonHeaders = new Headers(headers)
   jsonHeaders.delete("content-length")
   jsonHeaders.set("content-type", "application/json")

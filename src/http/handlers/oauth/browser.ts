@@ -3,7 +3,7 @@ import { HttpServerRequest } from "effect/http"
 import { Deployment } from "../../../services/Deployment.ts"
 import { RateLimiter } from "../../../services/RateLimiter.ts"
 import type { Browser } from "../../../services/SignIn.ts"
-import { readAnonymous } from "../../body.ts"
+import { readAnonymousForm } from "../../body.ts"
 import { limitByAddress } from "../../middleware/addressLimit.ts"
 import { clientAddress } from "../../middleware/clientAddress.ts"
 import { isOwnPage } from "../../ownPage.ts"
@@ -34,7 +34,7 @@ export const readForm = Effect.gen(function* () {
   const { origin } = yield* Deployment
   if (!isOwnPage(request.headers, origin)) return yield* otherSite
   yield* limitByAddress(yield* RateLimiter)
-  return new URLSearchParams(yield* readAnonymous(request))
+  return new URLSearchParams(yield* readAnonymousForm(request))
 })
 
 /** A secret in a form. */

@@ -22,6 +22,7 @@ import type { SignIn } from "../../../services/SignIn.ts"
 import { apiErrorResponse } from "../../errors.ts"
 import { stylePath } from "../../pages/pages.ts"
 import { style } from "../../pages/style.ts"
+import { checkParameterCount } from "../../query.ts"
 import * as choosePassword from "./choosePassword.ts"
 import * as consent from "./consent.ts"
 import * as failure from "./failure.ts"
@@ -60,7 +61,7 @@ export const layer = Layer.unwrap(
     const hasApps = canAuthorizeApps(origin)
 
     const page = (handler: Handler) =>
-      handler.pipe(
+      Effect.andThen(checkParameterCount, handler).pipe(
         Effect.provideContext(services),
         Effect.catchTags({
           ErrorPage: ({ response }) => Effect.succeed(response),
