@@ -57,7 +57,12 @@ layer(
       const api = yield* TestApi.make
       const person = yield* aCaller({ plan: "growth" })
       const cookie = yield* Effect.flatMap(SignedIn, (signedIn) => signedIn.cookie(person.account))
-      const headers = { cookie, origin: "http://quarry.test", "content-type": "application/json" }
+      const headers = {
+        cookie,
+        origin: "http://quarry.test",
+        "content-type": "application/json",
+        "x-quarry-dashboard": "1"
+      }
       const created = yield* api.send("POST", "/v1/api-keys", { headers, body: '{"name":"canary"}' })
       const rotated = yield* api.send("POST", `/v1/api-keys/${created.json.id}/rotate`, { headers })
       yield* TestClock.adjust("10 seconds")

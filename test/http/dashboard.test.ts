@@ -16,7 +16,12 @@ const aPerson = Effect.fnUntraced(function* (choice: PlanChoice) {
   const api = yield* TestApi.make
   const caller = yield* aCaller(choice)
   const cookie = yield* Effect.flatMap(SignedIn, (signedIn) => signedIn.cookie(caller.account))
-  const headers = { cookie, origin: "http://quarry.test", "content-type": "application/json" }
+  const headers = {
+    cookie,
+    origin: "http://quarry.test",
+    "content-type": "application/json",
+    "x-quarry-dashboard": "1"
+  }
   const send = (method: string, path: string, body?: unknown) =>
     api.send(method, path, body === undefined ? { headers } : { headers, body: JSON.stringify(body) })
   const search = (query: string) => api.get(`/v1/query?query=${query}`, caller.auth)
