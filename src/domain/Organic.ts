@@ -1,5 +1,6 @@
 import { decodeHTML } from "entities"
 import { getDomain } from "tldts"
+import { parseAddress } from "./address.ts"
 import type { OrganicResult } from "./OrganicResult.ts"
 import { cutCodePoints, normalizeWhitespace } from "./text.ts"
 
@@ -26,7 +27,7 @@ const trackingParameter = /^(?:utm_.*|gclid|fbclid)$/i
 const parseWebUrl = (text: string): URL | undefined => {
   if (text.length > maxUrlUnits) return undefined
   if (!/^https?:\/\//i.test(text) || /\p{Cc}/u.test(text) || !text.isWellFormed()) return undefined
-  const url = URL.parse(text)
+  const url = parseAddress(text)
   return url !== null && url.hostname !== "" ? url : undefined
 }
 

@@ -121,7 +121,7 @@ describe("R70 over sockets", () => {
   const bodies: ReadonlyArray<readonly [string, (value: string) => string]> = [
     ["/v1/bulk", (value) => value],
     ["/v1/bulk", (value) => `{"queries":${value}}`],
-    ["/v1/bulk", (value) => `{"queries":[{"query":"a","geo":${value}},{"query":${value.slice(0, 1)}`],
+    ["/v1/bulk", (value) => `{"queries":[{"query":"a","geo":${value}}]}`],
     ["/mcp", (value) => value],
     ["/mcp", (value) => `{"jsonrpc":"2.0","id":${value},"method":"ping"}`],
     ["/mcp", (value) => `{"jsonrpc":"2.0","id":1,"method":${value}}`],

@@ -83,6 +83,11 @@ describe("what is answered in JSON-RPC", () => {
     ["a batch with one id twice", `[${ping},${toolCall("account")}]`, {}, 400, [-32600]],
     ["a batch in a batch", `[[${ping}]]`, {}, 400, [-32600]],
     ["a batch of more than 10", `[${Array(11).fill(notification)}]`, {}, 400, [-32600]],
+    ["an id of 256 characters", request("ping", undefined, "x".repeat(256)), {}, 200, [0]],
+    ["R70: a longer id, which the answer would repeat", request("ping", undefined, "x".repeat(257)), {}, 400, [-32600]],
+    ["as many values as a body may have", request("ping", { a: Array(4995).fill(1) }), {}, 200, [0]],
+    ["R70: one value more", request("ping", { a: Array(4996).fill(1) }), {}, 400, [-32600]],
+    ["R70: one value more, each in the one before it", `${"[".repeat(5002)}${"]".repeat(5002)}`, {}, 400, [-32600]],
     ["a revision that is known", ping, { "mcp-protocol-version": "2025-11-25" }, 200, [0]],
     ["a revision that is not", ping, { "mcp-protocol-version": "1999-01-01" }, 400, [-32000]],
     ["an empty revision", ping, { "mcp-protocol-version": "" }, 400, [-32000]],
@@ -115,6 +120,34 @@ describe("what is answered in JSON-RPC", () => {
       }).pipe(Effect.provide(layer))
     )
   }
+})
+
+describe("R70: what an error quotes of a message", () => {
+  const name = "x".repeat(5000)
+  const bodies = {
+    "the name of a field": initialize("2025-06-18").replace(
+      `"capabilities":{}`,
+      `"capabilities":{"experimental":{"${name}":1}}`
+    ),
+    "the name of a tool": toolCall(name),
+    "a method": request(name)
+  }
+  it.effect.each(Object.entries(bodies))("%s is cut", ([, body]) =>
+    Effect.gen(function* () {
+      const { send } = yield* sending
+      const { json } = yield* send(body)
+      assert.isBelow(json.error.message.length, 350)
+    }).pipe(Effect.provide(layer))
+  )
+
+  it.effect("a revision is cut", () =>
+    Effect.gen(function* () {
+      const { send } = yield* sending
+      const { json } = yield* send(request("ping"), { "mcp-protocol-version": `\u00e9${name}` })
+      assert.strictEqual(json.error.code, -32000)
+      assert.isBelow(json.error.message.length, 350)
+    }).pipe(Effect.provide(layer))
+  )
 })
 
 describe("R3: what is refused before it is a message has the envelope", () => {

@@ -76,8 +76,8 @@ export const layer = Layer.unwrap(
       if (method === "POST") yield* limitByAddress(limiter)
       yield* checkParameterCount
       const body = method === "POST" ? yield* readAnonymous(request) : ""
-      // A reserved host, because nothing may depend on the one that a client sends, in `Host` or in a whole URL.
-      const url = new URL(`http://quarry.invalid${request.url.replace(/^https?:\/\/[^/]*/i, "")}`)
+      // A reserved host, because nothing may depend on the `Host` that a client sends.
+      const url = new URL(request.url, "http://quarry.invalid")
       const webRequest = new Request(url, { method, headers, body: body === "" ? null : body })
       return yield* toServerResponse(url, yield* routes.handle(webRequest, yield* clientAddress))
     }).pipe(Effect.catchTag(["not_found", "rate_limited", "invalid_request"], apiErrorResponse))

@@ -12,6 +12,11 @@ import { linkExpired, pageResponse, redirectResponse } from "./responses.ts"
 /** The page to go on to when the link names none. */
 const defaultNext = "/dashboard"
 
+/** More than a token has. The page repeats it. */
+const maxTokenCharacters = 256
+
+const shownToken = (fields: URLSearchParams): string => (fields.get("token") ?? "").slice(0, maxTokenCharacters)
+
 /** A path of this deployment: a link or a form may name another site. */
 const readNext = Effect.fnUntraced(function* (address: string | null) {
   const { origin } = yield* Deployment
@@ -22,7 +27,7 @@ const readNext = Effect.fnUntraced(function* (address: string | null) {
 export const show = Effect.gen(function* () {
   const query = new URLSearchParams(yield* queryText)
   const next = yield* readNext(query.get("callbackURL"))
-  return pageResponse(pages.choosePassword({ token: query.get("token") ?? "", next }))
+  return pageResponse(pages.choosePassword({ token: shownToken(query), next }))
 })
 
 export const submit = Effect.gen(function* () {
@@ -37,7 +42,7 @@ export const submit = Effect.gen(function* () {
         error._tag === "InvalidField" && error.field === "token"
           ? Effect.fail(linkExpired)
           : Effect.succeed(
-              errorResponse(error, (notice) => pages.choosePassword({ token: form.get("token") ?? "", next, notice }))
+              errorResponse(error, (notice) => pages.choosePassword({ token: shownToken(form), next, notice }))
             )
       )
     )
