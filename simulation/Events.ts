@@ -157,6 +157,12 @@ export class Events {
     if (hook !== undefined) hook.isOver = true
   }
 
+  /** R53: deliveries of a suspended account are dropped, also those of requests that were under way. */
+  suspended(me: Person): void {
+    const hook = this.hooks.get(urlOf(me))
+    for (const [name, expected] of this.expected) if (expected.hook === hook) this.expected.delete(name)
+  }
+
   private make(me: Person) {
     return Effect.gen({ self: this }, function* () {
       const url = urlOf(me)

@@ -1,9 +1,11 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Duration, Effect, Layer, Redacted } from "effect"
 import { TestClock } from "effect/testing"
+import type { SlotLimits } from "../../src/domain/DeliverySlots.ts"
 import { maxAttempts } from "../../src/domain/Event.ts"
+import * as RateLimiterMemory from "../../src/layers/memory/RateLimiterMemory.ts"
 import { EmailNotSent } from "../../src/services/Emails.ts"
-import { EventBooks, type TakeLimits, type TakenDelivery } from "../../src/services/EventBooks.ts"
+import { EventBooks, type TakenDelivery } from "../../src/services/EventBooks.ts"
 import { EventEmails } from "../../src/services/EventEmails.ts"
 import * as EventWork from "../../src/services/EventWork.ts"
 import { Ledger } from "../../src/services/Ledger.ts"
@@ -47,7 +49,7 @@ const withWork = <A, E, R>(
     EventBooks,
     Effect.map(EventBooks, (books) => ({
       ...books,
-      take: (limits: TakeLimits, leaseMs: number) =>
+      take: (limits: SlotLimits, leaseMs: number) =>
         Effect.map(books.take(limits, leaseMs), (taken) =>
           taken.map((it) => ({ ...it, receiver: receiver ?? it.receiver }))
         )
@@ -57,7 +59,9 @@ const withWork = <A, E, R>(
   return effect.pipe(
     Effect.provide(
       Layer.mergeAll(Webhooks.layer, ...work).pipe(
-        Layer.provideMerge(Layer.mergeAll(emails, WebhookClientMemory.layer, MemoryStorage.layer))
+        Layer.provideMerge(
+          Layer.mergeAll(emails, WebhookClientMemory.layer, MemoryStorage.layer, RateLimiterMemory.layer())
+        )
       )
     )
   )
@@ -67,6 +71,12 @@ const url = "https://hooks.test/quarry"
 
 const addEndpoint = Effect.fnUntraced(function* (accountId: string, address = url) {
   return yield* (yield* Webhooks).create(accountId, address, [])
+})
+
+/** Tests beside the limit on those that people ask for. */
+const addTests = Effect.fnUntraced(function* (accountId: string, id: string, count: number) {
+  const books = yield* EventBooks
+  yield* Effect.forEach(Array.from({ length: count }), () => books.addTest(accountId, id))
 })
 
 const deliveriesOf = Effect.fnUntraced(function* (accountId: string, id: string) {
@@ -184,8 +194,7 @@ describe("EventWork", () => {
       Effect.gen(function* () {
         const account = yield* makeAccount(custom)
         const { endpoint } = yield* addEndpoint(account.id)
-        const webhooks = yield* Webhooks
-        yield* Effect.forEach(Array.from({ length: 50 }), () => webhooks.test(account.id, endpoint.id))
+        yield* addTests(account.id, endpoint.id, 50)
         yield* turns(30)
         const { posts } = yield* Receivers
         assert.deepStrictEqual([posts.length, new Set(posts.map(({ id }) => id)).size], [50, 50])
@@ -199,8 +208,7 @@ describe("EventWork", () => {
       Effect.gen(function* () {
         const account = yield* makeAccount(custom)
         const { endpoint } = yield* addEndpoint(account.id)
-        const webhooks = yield* Webhooks
-        yield* Effect.forEach(Array.from({ length: 400 }), () => webhooks.test(account.id, endpoint.id))
+        yield* addTests(account.id, endpoint.id, 400)
         yield* turns(10)
         const { posts } = yield* Receivers
         assert.lengthOf(posts, 400)

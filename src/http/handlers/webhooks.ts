@@ -16,6 +16,7 @@ import { type IssuedEndpoint, Webhooks } from "../../services/Webhooks.ts"
 import { Api } from "../Api.ts"
 import { readJson, readOptionalJson } from "../body.ts"
 import { currentAccount } from "../Middleware.ts"
+import { withRetryAfter } from "../retryAfter.ts"
 
 const toDelivery = (delivery: Delivery) => ({
   id: delivery.id,
@@ -120,7 +121,7 @@ export const layer = HttpApiBuilder.group(
       .handle(
         "test",
         Effect.fnUntraced(function* ({ params }) {
-          return toDelivery(yield* webhooks.test((yield* currentAccount).id, params.id))
+          return toDelivery(yield* withRetryAfter(webhooks.test((yield* currentAccount).id, params.id)))
         })
       )
       .handleRaw(
@@ -142,7 +143,8 @@ export const layer = HttpApiBuilder.group(
       .handle(
         "redeliver",
         Effect.fnUntraced(function* ({ params }) {
-          return toDelivery(yield* books.redeliver((yield* currentAccount).id, params.id, params.delivery))
+          const { id } = yield* currentAccount
+          return toDelivery(yield* withRetryAfter(webhooks.redeliver(id, params.id, params.delivery)))
         })
       )
   })

@@ -103,6 +103,9 @@ const sharedFunctionsFiles = [
   "functions/ledger_reserve_keyed_budgeted.sql"
 ]
 
+/** Queues of deliveries that accounts share fairly, and that end when their address or their account does (R53). */
+const eventQueuesFiles = ["event_queues.sql", "functions/event_queue_is_full.sql", "functions/event_add.sql"]
+
 /** The documents that are there get their terms, which are made in TypeScript. */
 const documentsTerms: Migration = Effect.gen(function* () {
   yield* runFile("documents_terms.sql")
@@ -127,7 +130,8 @@ const migrations: Readonly<Record<string, Migration>> = {
   "0012_key_bounds": Effect.forEach(keyBoundsFiles, runFile, { discard: true }),
   "0013_events": Effect.forEach(eventsFiles, runFile, { discard: true }),
   "0014_reserve_again": runFile("functions/ledger_reserve.sql"),
-  "0015_shared_functions": Effect.forEach(sharedFunctionsFiles, runFile, { discard: true })
+  "0015_shared_functions": Effect.forEach(sharedFunctionsFiles, runFile, { discard: true }),
+  "0016_event_queues": Effect.forEach(eventQueuesFiles, runFile, { discard: true })
 }
 
 /**
