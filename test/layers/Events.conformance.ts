@@ -452,7 +452,7 @@ const attempts = (it: Vitest.MethodsNonLive<Storage>): void => {
     })
   )
 
-  it.effect("R53: an account gets a fifth of the slots at most, and one with fewer attempts goes before it", () =>
+  it.effect("R53: an account gets less than a quarter of the slots, and one with fewer attempts goes before it", () =>
     Effect.gen(function* () {
       const books = yield* EventBooks
       const busy = yield* makeAccount(custom(10))

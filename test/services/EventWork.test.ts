@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Duration, Effect, Layer, Redacted } from "effect"
+import { Duration, Effect, Layer, Metric, Redacted } from "effect"
 import { TestClock } from "effect/testing"
 import type { SlotLimits } from "../../src/domain/DeliverySlots.ts"
 import { maxAttempts } from "../../src/domain/Event.ts"
@@ -9,7 +9,7 @@ import { EventBooks, type TakenDelivery } from "../../src/services/EventBooks.ts
 import { EventEmails } from "../../src/services/EventEmails.ts"
 import * as EventWork from "../../src/services/EventWork.ts"
 import { Ledger } from "../../src/services/Ledger.ts"
-import { Webhooks } from "../../src/services/Webhooks.ts"
+import { requestedPerMinute, Webhooks } from "../../src/services/Webhooks.ts"
 import * as WebhookClientMemory from "../../src/testing/WebhookClientMemory.ts"
 import { Receivers } from "../../src/testing/WebhookClientMemory.ts"
 import * as MemoryStorage from "../support/MemoryStorage.ts"
@@ -212,6 +212,109 @@ describe("EventWork", () => {
         yield* turns(10)
         const { posts } = yield* Receivers
         assert.lengthOf(posts, 400)
+      })
+    )
+  )
+
+  /** The times in milliseconds that events of an account take to arrive, while the receivers of twenty others hang. */
+  const arrivals = Effect.gen(function* () {
+    const receivers = yield* Receivers
+    receivers.isSilent = (address) => address.startsWith("https://silent.test/")
+    for (let n = 0; n < 20; n++) {
+      const { id } = yield* makeAccount(custom)
+      for (let m = 0; m < 10; m++) {
+        const { endpoint } = yield* addEndpoint(id, `https://silent.test/${n}/${m}`)
+        yield* addTests(id, endpoint.id, 15)
+      }
+    }
+    const account = yield* makeAccount(custom)
+    yield* addEndpoint(account.id)
+    const times = []
+    yield* turns(3)
+    // Long enough for attempts that hang to end and be made again, at endpoints that fail by then.
+    for (let round = 0; round < 12; round++) {
+      const count = receivers.posts.length
+      yield* (yield* Ledger).grant(account.id, 1, "thanks")
+      let waited = 0
+      while (receivers.posts.length === count && waited < 60_000) {
+        yield* TestClock.adjust(100)
+        waited += 100
+      }
+      times.push(waited)
+      yield* turns(4)
+    }
+    return times
+  })
+
+  for (const replicas of [1, 3]) {
+    it.effect(
+      `R53: beside 20 accounts whose receivers hang, an event arrives in 5 seconds (${replicas} replicas)`,
+      () =>
+        withWork(
+          Effect.gen(function* () {
+            assert.isAtMost(Math.max(...(yield* arrivals)), 5_000)
+          }),
+          { replicas }
+        )
+    )
+  }
+
+  it.effect("R53: what is dropped is counted once, by its reason, although several replicas look", () =>
+    withWork(
+      Effect.gen(function* () {
+        const account = yield* makeAccount(custom)
+        const { endpoint } = yield* addEndpoint(account.id)
+        const books = yield* EventBooks
+        yield* books.pause(account.id, undefined, true)
+        yield* addTests(account.id, endpoint.id, 3)
+        yield* (yield* Webhooks).change(account.id, endpoint.id, { url: `${url}/new` })
+        yield* addTests(account.id, endpoint.id, 2)
+        yield* books.drop(account.id, undefined)
+        yield* turns(31)
+        const counts = Object.fromEntries(
+          (yield* Metric.snapshot).flatMap(({ attributes, id, state }) =>
+            id === "quarry.events.dropped" && "count" in state ? [[attributes?.reason, Number(state.count)]] : []
+          )
+        )
+        assert.deepStrictEqual(counts, { address_changed: 3, suspended: 0, operator: 2, expired: 0, too_many: 0 })
+      }),
+      { replicas: 2 }
+    ).pipe(
+      Effect.provideServiceEffect(
+        Metric.MetricRegistry,
+        Effect.sync(() => new Map())
+      )
+    )
+  )
+
+  it.effect("R53: an account asks for 12 tests and redeliveries in any minute, and others are not affected", () =>
+    withWork(
+      Effect.gen(function* () {
+        const account = yield* makeAccount(custom)
+        const other = yield* makeAccount(custom)
+        const webhooks = yield* Webhooks
+        const { endpoint } = yield* addEndpoint(account.id)
+        const second = yield* addEndpoint(account.id)
+        const others = yield* addEndpoint(other.id)
+        const first = yield* webhooks.test(account.id, endpoint.id)
+        yield* turns(20)
+        for (let n = 1; n < requestedPerMinute - 1; n++) yield* webhooks.test(account.id, second.endpoint.id)
+        yield* webhooks.redeliver(account.id, endpoint.id, first.id)
+        const refused = [
+          yield* Effect.flip(webhooks.test(account.id, endpoint.id)),
+          yield* Effect.flip(webhooks.redeliver(account.id, endpoint.id, first.id))
+        ]
+        for (const error of refused) {
+          if (error._tag !== "rate_limited") return assert.fail(error._tag)
+          assert.strictEqual(error.retryAfterSeconds, 40)
+        }
+        yield* webhooks.test(other.id, others.endpoint.id)
+        yield* turns(40)
+        yield* webhooks.test(account.id, endpoint.id)
+        yield* Effect.flip(webhooks.test(account.id, endpoint.id))
+        const { posts } = yield* Receivers
+        yield* turns(2)
+        assert.lengthOf(posts, requestedPerMinute + 2)
       })
     )
   )
