@@ -1,23 +1,15 @@
-import { Context, Effect, Layer, Metric, Redacted } from "effect"
+import { Context, Effect, Layer, Redacted } from "effect"
 import { Base64 } from "effect/encoding"
 import { type Delivery, type Endpoint, type EventType, secretBytes, secretPrefix } from "../domain/Event.ts"
-import { InvalidRequest, type NotFound, RateLimited } from "../domain/errors.ts"
+import { InvalidRequest, type NotFound } from "../domain/errors.ts"
 import { type EndpointChange, EventBooks } from "./EventBooks.ts"
 import { Ids } from "./Ids.ts"
-import { limiterDecisions } from "./Metrics.ts"
-import { RateLimiter } from "./RateLimiter.ts"
 import { WebhookClient } from "./WebhookClient.ts"
 
 export interface IssuedEndpoint {
   readonly endpoint: Endpoint
   readonly secret: Redacted.Redacted
 }
-
-/**
- * Tests and redeliveries of an account together in a rolling minute (R53). Each posts to an address that the account chose,
- * and is repeated for three days where it fails.
- */
-export const requestedPerMinute = 12
 
 /** Endpoints as their account manages them. An address is asked for before it is taken, and again at each delivery. */
 export class Webhooks extends Context.Service<
@@ -34,12 +26,7 @@ export class Webhooks extends Context.Service<
       change: EndpointChange
     ) => Effect.Effect<Endpoint, InvalidRequest | NotFound>
     readonly rotate: (accountId: string, id: string, graceMs: number) => Effect.Effect<IssuedEndpoint, NotFound>
-    readonly test: (accountId: string, id: string) => Effect.Effect<Delivery, InvalidRequest | NotFound | RateLimited>
-    readonly redeliver: (
-      accountId: string,
-      id: string,
-      deliveryId: string
-    ) => Effect.Effect<Delivery, InvalidRequest | NotFound | RateLimited>
+    readonly test: (accountId: string, id: string) => Effect.Effect<Delivery, InvalidRequest | NotFound>
   }
 >()("quarry/services/Webhooks") {
   static readonly layer = Layer.effect(
@@ -48,24 +35,6 @@ export class Webhooks extends Context.Service<
       const books = yield* EventBooks
       const client = yield* WebhookClient
       const ids = yield* Ids
-      const limiter = yield* RateLimiter
-
-      /** Counts a test or a redelivery, or fails where the account has used up its minute. */
-      const requireRoom = Effect.fnUntraced(function* (accountId: string) {
-        const { admitted, limit, retryAfterSeconds } = yield* limiter.hit({
-          credential: `deliveries:${accountId}`,
-          limit: requestedPerMinute
-        })
-        yield* Metric.update(limiterDecisions.of("delivery", admitted ? "admitted" : "refused"), 1)
-        if (admitted) return
-        yield* Effect.annotateLogs(Effect.logInfo("Refused a test or a redelivery of a webhook."), {
-          account_id: accountId
-        })
-        const message =
-          `This account has asked for ${limit} tests and redeliveries in the last minute, which is the most. ` +
-          `Try again in ${retryAfterSeconds} s.`
-        return yield* new RateLimited({ message, retryAfterSeconds })
-      })
 
       const requireOpen = (url: string) =>
         Effect.catchTag(client.check(url), "AddressClosed", ({ reason }) =>
@@ -90,9 +59,7 @@ export class Webhooks extends Context.Service<
           const secret = yield* makeSecret
           return { endpoint: yield* books.replaceSecret(accountId, id, secret, graceMs), secret }
         }),
-        test: (accountId, id) => Effect.andThen(requireRoom(accountId), books.addTest(accountId, id)),
-        redeliver: (accountId, id, deliveryId) =>
-          Effect.andThen(requireRoom(accountId), books.redeliver(accountId, id, deliveryId))
+        test: books.addTest
       })
     })
   )

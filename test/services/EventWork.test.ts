@@ -3,13 +3,12 @@ import { Duration, Effect, Layer, Metric, Redacted } from "effect"
 import { TestClock } from "effect/testing"
 import type { SlotLimits } from "../../src/domain/DeliverySlots.ts"
 import { maxAttempts } from "../../src/domain/Event.ts"
-import * as RateLimiterMemory from "../../src/layers/memory/RateLimiterMemory.ts"
 import { EmailNotSent } from "../../src/services/Emails.ts"
 import { EventBooks, type TakenDelivery } from "../../src/services/EventBooks.ts"
 import { EventEmails } from "../../src/services/EventEmails.ts"
 import * as EventWork from "../../src/services/EventWork.ts"
 import { Ledger } from "../../src/services/Ledger.ts"
-import { requestedPerMinute, Webhooks } from "../../src/services/Webhooks.ts"
+import { Webhooks } from "../../src/services/Webhooks.ts"
 import * as WebhookClientMemory from "../../src/testing/WebhookClientMemory.ts"
 import { Receivers } from "../../src/testing/WebhookClientMemory.ts"
 import * as MemoryStorage from "../support/MemoryStorage.ts"
@@ -59,9 +58,7 @@ const withWork = <A, E, R>(
   return effect.pipe(
     Effect.provide(
       Layer.mergeAll(Webhooks.layer, ...work).pipe(
-        Layer.provideMerge(
-          Layer.mergeAll(emails, WebhookClientMemory.layer, MemoryStorage.layer, RateLimiterMemory.layer())
-        )
+        Layer.provideMerge(Layer.mergeAll(emails, WebhookClientMemory.layer, MemoryStorage.layer))
       )
     )
   )
@@ -73,7 +70,6 @@ const addEndpoint = Effect.fnUntraced(function* (accountId: string, address = ur
   return yield* (yield* Webhooks).create(accountId, address, [])
 })
 
-/** Tests beside the limit on those that people ask for. */
 const addTests = Effect.fnUntraced(function* (accountId: string, id: string, count: number) {
   const books = yield* EventBooks
   yield* Effect.forEach(Array.from({ length: count }), () => books.addTest(accountId, id))
@@ -194,7 +190,8 @@ describe("EventWork", () => {
       Effect.gen(function* () {
         const account = yield* makeAccount(custom)
         const { endpoint } = yield* addEndpoint(account.id)
-        yield* addTests(account.id, endpoint.id, 50)
+        const webhooks = yield* Webhooks
+        yield* Effect.forEach(Array.from({ length: 50 }), () => webhooks.test(account.id, endpoint.id))
         yield* turns(30)
         const { posts } = yield* Receivers
         assert.deepStrictEqual([posts.length, new Set(posts.map(({ id }) => id)).size], [50, 50])
@@ -208,7 +205,8 @@ describe("EventWork", () => {
       Effect.gen(function* () {
         const account = yield* makeAccount(custom)
         const { endpoint } = yield* addEndpoint(account.id)
-        yield* addTests(account.id, endpoint.id, 400)
+        const webhooks = yield* Webhooks
+        yield* Effect.forEach(Array.from({ length: 400 }), () => webhooks.test(account.id, endpoint.id))
         yield* turns(10)
         const { posts } = yield* Receivers
         assert.lengthOf(posts, 400)
@@ -284,38 +282,6 @@ describe("EventWork", () => {
         Metric.MetricRegistry,
         Effect.sync(() => new Map())
       )
-    )
-  )
-
-  it.effect("R53: an account asks for 12 tests and redeliveries in any minute, and others are not affected", () =>
-    withWork(
-      Effect.gen(function* () {
-        const account = yield* makeAccount(custom)
-        const other = yield* makeAccount(custom)
-        const webhooks = yield* Webhooks
-        const { endpoint } = yield* addEndpoint(account.id)
-        const second = yield* addEndpoint(account.id)
-        const others = yield* addEndpoint(other.id)
-        const first = yield* webhooks.test(account.id, endpoint.id)
-        yield* turns(20)
-        for (let n = 1; n < requestedPerMinute - 1; n++) yield* webhooks.test(account.id, second.endpoint.id)
-        yield* webhooks.redeliver(account.id, endpoint.id, first.id)
-        const refused = [
-          yield* Effect.flip(webhooks.test(account.id, endpoint.id)),
-          yield* Effect.flip(webhooks.redeliver(account.id, endpoint.id, first.id))
-        ]
-        for (const error of refused) {
-          if (error._tag !== "rate_limited") return assert.fail(error._tag)
-          assert.strictEqual(error.retryAfterSeconds, 40)
-        }
-        yield* webhooks.test(other.id, others.endpoint.id)
-        yield* turns(40)
-        yield* webhooks.test(account.id, endpoint.id)
-        yield* Effect.flip(webhooks.test(account.id, endpoint.id))
-        const { posts } = yield* Receivers
-        yield* turns(2)
-        assert.lengthOf(posts, requestedPerMinute + 2)
-      })
     )
   )
 
