@@ -5,7 +5,7 @@ import {
   type WebhookPost,
   WebhookUnreachable
 } from "../src/services/WebhookClient.ts"
-import type { Auditor } from "./Auditor.ts"
+import type { Auditor, ModelAccount } from "./Auditor.ts"
 import { eventWaitsMs, failingMs } from "./Model.ts"
 import type { Person } from "./Person.ts"
 import type { World } from "./World.ts"
@@ -17,7 +17,7 @@ type Mood = "well" | "failing" | "busy" | "away" | "silent" | "gone"
 interface Hook {
   readonly id: string
   readonly url: string
-  readonly accountId: string
+  readonly account: ModelAccount
   readonly epoch: number
   mood: Mood
   /** The first failure since the last success. */
@@ -43,6 +43,8 @@ const dayMs = 24 * hourMs
 /** A loop that has slept is late by up to a day. */
 const lateMs = dayMs + hourMs
 const busyForMs = hourMs
+/** An attempt that was taken before a suspension has begun by then. */
+const underWayMs = 60_000
 
 /** The servers of customers, and the events that must come to them. */
 export class Events {
@@ -72,6 +74,8 @@ export class Events {
     trace.add("receiver", `${post.url} is ${mood}: ${name}`)
     const known = this.ids.get(`${post.url} ${name}`)
     this.ids.set(`${post.url} ${name}`, post.id)
+    const isSilenced = hook?.account.isSuspended === true && hook.account.changedAt < this.world.agenda.now - underWayMs
+    this.auditor.hold("R49 nothing is sent", !isSilenced, () => `${name} for a suspended account`)
     this.auditor.hold("R53 one id", known === undefined || known === post.id, () => `${name}: ${known}, ${post.id}`)
     const expected = this.expected.get(`${post.url} ${name}`)
     const end = <A, E>(answer: Effect.Effect<A, E>, ms: number) =>
@@ -127,7 +131,7 @@ export class Events {
   }
 
   private isUsable(me: Person, hook: Hook): boolean {
-    return !hook.isOver && hook.accountId === me.account.id && hook.epoch === this.world.epoch
+    return !hook.isOver && hook.account === me.account && hook.epoch === this.world.epoch
   }
 
   /** A customer makes use of webhooks: makes one, tests it, and has a server that does not always work. */
@@ -157,6 +161,12 @@ export class Events {
     if (hook !== undefined) hook.isOver = true
   }
 
+  /** R53: deliveries of a suspended account are dropped, also those of requests that were under way. */
+  suspended(me: Person): void {
+    const hook = this.hooks.get(urlOf(me))
+    for (const [name, expected] of this.expected) if (expected.hook === hook) this.expected.delete(name)
+  }
+
   private make(me: Person) {
     return Effect.gen({ self: this }, function* () {
       const url = urlOf(me)
@@ -174,7 +184,7 @@ export class Events {
       if (reply.status !== 201) return
       const { id }: { id: string } = JSON.parse(reply.text)
       const { epoch } = this.world
-      const made = { id, url, accountId: me.account.id, epoch }
+      const made = { id, url, account: me.account, epoch }
       this.hooks.set(url, { ...made, mood: "well", failingSince: undefined, isOver: false })
     })
   }

@@ -119,6 +119,9 @@ export const eventWaitsMs: ReadonlyArray<number> = [
   ...[2, 5, 10, 14, 20, 24].map((hours) => hours * hour)
 ]
 
+/** Tests and redeliveries of an account in a rolling minute. */
+export const deliveriesPerMinute = 12
+
 /** R53: a webhook that fails for so long is disabled. */
 export const failingMs = 5 * 24 * hour
 

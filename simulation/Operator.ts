@@ -18,7 +18,7 @@ const touch = (account: ModelAccount, now: number): void => {
 }
 
 /** The commands that an operator runs, each with its words in the trace. */
-const commandsOf = ({ agenda, store }: World, chance: Chance) => {
+const commandsOf = ({ agenda, events, store }: World, chance: Chance) => {
   const suspend = (me: Person) =>
     Effect.gen(function* () {
       const { account } = me
@@ -26,11 +26,13 @@ const commandsOf = ({ agenda, store }: World, chance: Chance) => {
       if (done._tag === "Failure") return
       touch(account, agenda.now)
       account.isSuspended = true
+      events.suspended(me)
       yield* Effect.sleep(chance.between(20, 1_800) * 1_000)
       yield* quiet(store)
       store.now(Effect.flatMap(Accounts, (accounts) => accounts.resume(account.id)))
       touch(account, agenda.now)
       account.isSuspended = false
+      events.suspended(me)
     })
 
   const give = ({ account }: Person) =>

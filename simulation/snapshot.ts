@@ -31,8 +31,9 @@ const keepLength = (list: Array<unknown>): (() => void) => {
 
 /** Events that were written meanwhile are forgotten, and their numbers are given again. */
 const keepEvents = (events: Memory["events"]): (() => void) => {
-  const { causes, count, deliveries, endpoints, settings } = events
-  const restore = [keepMap(endpoints), keepTexts(settings)]
+  const { causes, count, deliveries, endpoints, paused, settings } = events
+  const restore = [keepMap(endpoints), keepTexts(settings), keepTexts(paused)]
+  const dropped = [...events.dropped]
   const kept = deliveries.map((delivery) => [delivery, { ...delivery }] as const)
   const keptCauses = [...causes]
   return () => {
@@ -41,6 +42,7 @@ const keepEvents = (events: Memory["events"]): (() => void) => {
     causes.clear()
     for (const cause of keptCauses) causes.add(cause)
     events.count = count
+    events.dropped = dropped
   }
 }
 

@@ -42,6 +42,7 @@ import { secrets as secretsCommand } from "./secrets.ts"
 import { sessions } from "./sessions.ts"
 import { status } from "./status.ts"
 import { usage } from "./usage.ts"
+import { webhooks } from "./webhooks.ts"
 
 export type StorageServices =
   | AccountRemoval
@@ -99,6 +100,7 @@ export const make = <E, R>(layers: CommandLayers<E, R>) => {
       documents(storage),
       ledger(storage),
       billing(layers),
+      webhooks(storage),
       holds(inspection),
       query(inspection),
       batch(inspection),

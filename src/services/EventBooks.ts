@@ -1,4 +1,5 @@
 import { Context, type Effect, type Redacted } from "effect"
+import type { SlotLimits } from "../domain/DeliverySlots.ts"
 import type { Delivery, Endpoint, Event, EventSettings, EventType } from "../domain/Event.ts"
 import { InvalidRequest, NotFound } from "../domain/errors.ts"
 
@@ -10,8 +11,55 @@ export const noSuchEndpoint = new NotFound({ message: "The account has no webhoo
 export const noSuchDelivery = new NotFound({ message: "The webhook has no delivery with this id." })
 export const endpointDisabled = InvalidRequest.whole("the webhook is disabled: enable it first")
 
+/** Deliveries that wait for one endpoint, or for one account's address. `event_queue_is_full` has the same number. */
+export const maxQueued = 10_000
+
+export const queueFull = InvalidRequest.whole(
+  `${maxQueued} deliveries wait for the webhook, which is the most: it gets no more until some have ended`
+)
+export const addressChanged = InvalidRequest.whole(
+  "the webhook has another address since this event: events are sent only to the address that it had when they happened"
+)
+
 /** The error of deliveries that ended because nobody is to get them any more. */
 export const stoppedError = { disabled: "the webhook was disabled", emails: "the account stopped these emails" }
+
+/** The error of deliveries that were dropped. The others are not in the list of deliveries any more. */
+export const droppedError = {
+  address_changed: "the webhook's address was changed",
+  suspended: "the account was suspended",
+  operator: "the operator of this service dropped it"
+}
+
+/** `expired`: it waited longer than events are kept. `too_many`: `maxQueued` deliveries were waiting, so it was not added. */
+export const dropReasons = ["address_changed", "suspended", "operator", "expired", "too_many"] as const
+export type DropReason = (typeof dropReasons)[number]
+
+/** Deliveries that were dropped together. `endpointId` is undefined for emails. */
+export interface Dropped {
+  readonly accountId: string
+  readonly endpointId: string | undefined
+  readonly reason: DropReason
+  readonly deliveries: number
+}
+
+/** An endpoint as operators see it. */
+export interface EndpointQueue {
+  readonly endpoint: Endpoint
+  /** Unix milliseconds; undefined while the operator lets it send. */
+  readonly pausedAt: number | undefined
+  /** Deliveries that wait, or whose attempt is in flight. */
+  readonly queued: number
+  /** Deliveries of the last 30 days that ended without a success. */
+  readonly failed: number
+}
+
+export interface AccountQueues {
+  /** Unix milliseconds; undefined while the operator lets the account's endpoints send. */
+  readonly pausedAt: number | undefined
+  /** Newest endpoint first. */
+  readonly webhooks: ReadonlyArray<EndpointQueue>
+}
 
 export interface NewEndpoint {
   readonly id: string
@@ -63,14 +111,6 @@ export interface TakenDelivery {
   readonly receiver: Receiver
 }
 
-/** The most deliveries to take, for those receivers that work and those whose last attempt failed. */
-export interface TakeLimits {
-  readonly working: number
-  readonly failing: number
-  /** Attempts at one endpoint at the same time, over all replicas. */
-  readonly perEndpoint: number
-}
-
 export interface Attempt {
   readonly durationMs: number
   readonly httpStatus: number | undefined
@@ -103,6 +143,7 @@ export class EventBooks extends Context.Service<
     /** Newest first. */
     readonly endpoints: (accountId: string) => Effect.Effect<ReadonlyArray<Endpoint>>
     readonly addEndpoint: (accountId: string, endpoint: NewEndpoint) => Effect.Effect<Endpoint, InvalidRequest>
+    /** Another address drops the deliveries that wait: they would go where their events were not meant to go. */
     readonly changeEndpoint: (
       accountId: string,
       id: string,
@@ -124,7 +165,10 @@ export class EventBooks extends Context.Service<
       id: string,
       page: { readonly after: string | undefined; readonly limit: number }
     ) => Effect.Effect<DeliveryPage, NotFound>
-    /** Sends the event of a delivery once more, under its old id: the first delivery stays as it is. */
+    /**
+     * Sends the event of a delivery once more, under its old id: the first delivery stays as it is. Fails for an event from
+     * before the endpoint had its present address.
+     */
     readonly redeliver: (
       accountId: string,
       id: string,
@@ -134,21 +178,39 @@ export class EventBooks extends Context.Service<
     readonly changeSettings: (accountId: string, change: SettingsChange) => Effect.Effect<EventSettings>
     /** Says whether this deployment sends emails: without a mail server none is written. */
     readonly setEmails: (isOn: boolean) => Effect.Effect<void>
-    /** Takes deliveries that are due for so long. Replicas take them without waiting for each other. */
-    readonly take: (limits: TakeLimits, leaseMs: number) => Effect.Effect<ReadonlyArray<TakenDelivery>>
+    /**
+     * Leases due deliveries for `leaseMs`. Accounts share the free slots by `shareSlots`, over all replicas. Deliveries of
+     * suspended accounts, and of events from before a change of address, are dropped instead.
+     */
+    readonly take: (limits: SlotLimits, leaseMs: number) => Effect.Effect<ReadonlyArray<TakenDelivery>>
     readonly finish: (taken: TakenDelivery, attempt: Attempt) => Effect.Effect<AttemptEnd>
     /** Accounts that wait for an event of a period or plan that has ended while nobody searched. */
     readonly overdueAccounts: (limit: number) => Effect.Effect<ReadonlyArray<string>>
     /** Writes the events of keys that expire within so long, once for each expiry. */
     readonly addExpiring: (withinMs: number) => Effect.Effect<void>
-    /** Deletes events that are older, and answers how many. */
+    /** Deletes events that are older, and returns how many. */
     readonly prune: (ageMs: number) => Effect.Effect<number>
+    /** For the operator: the endpoints of an account, with what waits for them. */
+    readonly queues: (accountId: string) => Effect.Effect<AccountQueues>
+    /** Stops the attempts at one endpoint, or at all of the account's, or lets them go on. What waits is kept. */
+    readonly pause: (
+      accountId: string,
+      endpointId: string | undefined,
+      isPaused: boolean
+    ) => Effect.Effect<void, NotFound>
+    /** Ends the deliveries that wait for one endpoint, or for all of the account's. Returns how many. */
+    readonly drop: (accountId: string, endpointId: string | undefined) => Effect.Effect<number, NotFound>
+    /** Returns what was dropped since the last call, on any replica or by a command, once. */
+    readonly collectDropped: (limit: number) => Effect.Effect<ReadonlyArray<Dropped>>
     /** Encrypts secrets anew whose AUTH_SECRET a rotation replaces. Each call looks at the next ones. */
     readonly resealSecrets: (limit: number) => Effect.Effect<Resealed>
     readonly figures: Effect.Effect<{
       /** Age of the oldest event that has a receiver left. */
       readonly oldestMs: number
-      /** The longest by which an attempt is late. */
+      /**
+       * The longest that an endpoint that works, or an address, has waited for an attempt while none is in flight there.
+       * Its own long queue does not count.
+       */
       readonly overdueMs: number
       readonly pending: number
     }>

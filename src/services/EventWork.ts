@@ -3,10 +3,10 @@ import { waitAfter } from "../domain/Event.ts"
 import { toMoment } from "../domain/fields.ts"
 import { Accounts } from "./Accounts.ts"
 import { logFailure, runRepeatedly } from "./background.ts"
-import { type Attempt, EventBooks, type TakenDelivery } from "./EventBooks.ts"
+import { type Attempt, dropReasons, EventBooks, type TakenDelivery } from "./EventBooks.ts"
 import { EventEmails } from "./EventEmails.ts"
 import { Ledger } from "./Ledger.ts"
-import { eventDeliveries, eventOldest, eventOverdue, eventPending } from "./Metrics.ts"
+import { eventDeliveries, eventDrops, eventOldest, eventOverdue, eventPending } from "./Metrics.ts"
 import { StoreClock, storeTime } from "./StoreClock.ts"
 import { WebhookClient } from "./WebhookClient.ts"
 
@@ -17,7 +17,10 @@ const busyTurnInterval = Duration.millis(50)
 const defaultUpkeepInterval = Duration.seconds(15)
 const pruneInterval = Duration.hours(1)
 
-/** Attempts of this process at the same time. Receivers that fail have less, so that those that work have room. */
+/**
+ * Attempts of this process at the same time, which accounts share (`shareSlots`). Receivers that fail have fewer, so that
+ * those that work have room.
+ */
 const maxAtOnce = { working: 96, failing: 32 }
 /** Over all replicas. */
 const maxPerEndpoint = 4
@@ -35,6 +38,7 @@ const expiringMs = Duration.toMillis(Duration.days(7))
 
 const maxOverdueAccounts = 100
 const maxResealed = 100
+const maxCollected = 1_000
 
 interface Deps {
   readonly accounts: Accounts["Service"]
@@ -190,6 +194,17 @@ const makeReseal = ({ books }: Deps) => {
   })
 }
 
+/** Counts and logs what was dropped, also by requests and commands, which leave it to the next replica that looks. */
+const reportDropped = Effect.fnUntraced(function* ({ books }: Deps) {
+  for (const { accountId, deliveries, endpointId, reason } of yield* books.collectDropped(maxCollected)) {
+    yield* Metric.update(eventDrops.of(reason), deliveries)
+    yield* Effect.annotateLogs(Effect.logInfo(`Dropped ${deliveries} deliveries of events: ${reason}`), {
+      account_id: accountId,
+      ...(endpointId === undefined ? {} : { webhook_id: endpointId })
+    })
+  }
+})
+
 /** Each failure leaves the other steps alone. */
 const makeUpkeep = (deps: Deps) => {
   const { books, emails } = deps
@@ -204,6 +219,7 @@ const makeUpkeep = (deps: Deps) => {
     logFailure(openOverdue(deps), "Periods that have ended could not be opened."),
     logFailure(books.addExpiring(expiringMs), "Keys that expire could not be looked for."),
     logFailure(makeReseal(deps), "Secrets of webhooks could not be renewed."),
+    logFailure(reportDropped(deps), "Dropped deliveries could not be counted."),
     logFailure(report, "The figures of events could not be read.")
   ]
   return Effect.all(steps, { discard: true })
@@ -228,8 +244,9 @@ export const layer = (options: EventWorkOptions = {}) =>
         emails: yield* EventEmails,
         ledger: yield* Ledger
       }
-      // Exported with 0 at start: a panel finds the series before the first attempt.
+      // Exported with 0 at start: a panel finds the series before the first attempt, and the first drop is an increase.
       yield* Metric.update(eventDeliveries.of("webhook", "delivered"), 0)
+      yield* Effect.forEach(dropReasons, (reason) => Metric.update(eventDrops.of(reason), 0), { discard: true })
       const turn = yield* makeTurn(deps)
       const prune = logFailure(books.prune(Duration.toMillis(keepEvents)), "Old events could not be deleted.")
       yield* runRepeatedly(makeUpkeep(deps), options.upkeepInterval ?? defaultUpkeepInterval)

@@ -329,3 +329,16 @@ export const emailsSuppressed = counter("quarry.emails.suppressed", {
   unit: "{email}",
   labels: ["kind", "reason"]
 })
+
+/** `reason` as in `DropReason`. */
+export const eventDrops = counter("quarry.events.dropped", {
+  description: "Deliveries of events that were dropped before they were made, by why",
+  unit: "{delivery}",
+  labels: ["reason"]
+})
+
+export const eventAccountsCapped = gauge("quarry.events.accounts.capped", {
+  description: "Accounts with due deliveries that wait because the account has its share of the slots",
+  unit: "{account}",
+  labels: []
+})

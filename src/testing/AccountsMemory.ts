@@ -13,7 +13,7 @@ import {
   termsOf
 } from "../services/Accounts.ts"
 import { Ids } from "../services/Ids.ts"
-import { noticePeriod, noticePlan } from "./events.ts"
+import { dropPending, noticePeriod, noticePlan } from "./events.ts"
 import { enterPeriod, MemoryStore } from "./MemoryStore.ts"
 
 /** The value, or the failure that there is no such account. */
@@ -54,6 +54,7 @@ const setSuspended = Effect.fnUntraced(function* (store: MemoryStore["Service"],
   const now = yield* Clock.currentTimeMillis
   const suspendedAt = isSuspended ? (stored.account.suspendedAt ?? now) : undefined
   stored.account = { ...stored.account, suspendedAt }
+  if (isSuspended) dropPending(store, "suspended", ({ event }) => event.accountId === id)
   return stored.account
 })
 

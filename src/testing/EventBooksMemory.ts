@@ -1,8 +1,11 @@
 import { Clock, Effect, Layer, type Redacted } from "effect"
+import { type SlotLimits, shareSlots } from "../domain/DeliverySlots.ts"
 import { type Delivery, type Endpoint, maxFailingMs } from "../domain/Event.ts"
 import {
+  type AccountQueues,
   type Attempt,
   type AttemptEnd,
+  addressChanged,
   type EndpointChange,
   EventBooks,
   endpointDisabled,
@@ -10,14 +13,14 @@ import {
   type NewEndpoint,
   noSuchDelivery,
   noSuchEndpoint,
+  queueFull,
   type Receiver,
   type SettingsChange,
   stoppedError,
-  type TakeLimits,
   type TakenDelivery,
   tooManyEndpoints
 } from "../services/EventBooks.ts"
-import { addDelivery, makeEvent, noticeExpiring, settingsOf } from "./events.ts"
+import { addDelivery, dropPending, isQueueFull, makeEvent, noticeExpiring, pruneEvents, settingsOf } from "./events.ts"
 import { MemoryStore, type StoredDelivery } from "./MemoryStore.ts"
 
 type Store = MemoryStore["Service"]
@@ -43,7 +46,8 @@ const addEndpoint = Effect.fnUntraced(function* (store: Store, accountId: string
   const createdAt = yield* Clock.currentTimeMillis
   const ended = { failingSince: undefined, disabledAt: undefined, disabledFor: undefined }
   const endpoint: Endpoint = { id, accountId, url, types, createdAt, ...ended }
-  store.events.endpoints.set(id, { endpoint, secret, old: undefined })
+  const state = { old: undefined, addressSince: Number.NEGATIVE_INFINITY, pausedAt: undefined }
+  store.events.endpoints.set(id, { endpoint, secret, ...state })
   return endpoint
 })
 
@@ -65,16 +69,20 @@ const changeEndpoint = Effect.fnUntraced(function* (
   const now = yield* Clock.currentTimeMillis
   const before = stored.endpoint
   stored.endpoint = { ...before, url: url ?? before.url, types: types ?? before.types }
-  if (disabled === false) {
+  const isMoved = stored.endpoint.url !== before.url
+  if (isMoved) stored.addressSince = now
+  if (disabled === false && before.disabledAt !== undefined) {
     stored.endpoint = { ...stored.endpoint, failingSince: undefined, disabledAt: undefined, disabledFor: undefined }
   } else if (disabled === true) {
     const { disabledAt = now, disabledFor = "account" } = before
     stored.endpoint = { ...stored.endpoint, disabledAt, disabledFor }
-  } else if (url !== undefined) {
+  } else if (isMoved) {
     stored.endpoint = { ...stored.endpoint, failingSince: undefined }
   }
   if (stored.endpoint.disabledAt !== undefined) {
     endPending(store, stoppedError.disabled, ({ endpointId }) => endpointId === id)
+  } else if (isMoved) {
+    dropPending(store, "address_changed", ({ endpointId }) => endpointId === id)
   }
   return stored.endpoint
 })
@@ -82,6 +90,7 @@ const changeEndpoint = Effect.fnUntraced(function* (
 const addTest = Effect.fnUntraced(function* (store: Store, accountId: string, id: string) {
   const { endpoint } = yield* requireEndpoint(store, accountId, id)
   if (endpoint.disabledAt !== undefined) return yield* endpointDisabled
+  if (isQueueFull(store, accountId, id)) return yield* queueFull
   const now = yield* Clock.currentTimeMillis
   return toDelivery(addDelivery(store, makeEvent(store, accountId, "webhook.test", { webhook_id: id }, now), id, now))
 })
@@ -100,10 +109,12 @@ const deliveries = Effect.fnUntraced(function* (
 })
 
 const redeliver = Effect.fnUntraced(function* (store: Store, accountId: string, id: string, deliveryId: string) {
-  const { endpoint } = yield* requireEndpoint(store, accountId, id)
+  const { addressSince, endpoint } = yield* requireEndpoint(store, accountId, id)
   const known = store.events.deliveries.find((it) => it.id === deliveryId && it.endpointId === id)
   if (known === undefined) return yield* noSuchDelivery
   if (endpoint.disabledAt !== undefined) return yield* endpointDisabled
+  if (known.event.createdAt < addressSince) return yield* addressChanged
+  if (isQueueFull(store, accountId, id)) return yield* queueFull
   return toDelivery(addDelivery(store, known.event, id, yield* Clock.currentTimeMillis))
 })
 
@@ -143,22 +154,35 @@ const receiverOf = (store: Store, { endpointId, event }: StoredDelivery, now: nu
   }
 }
 
-const take = (store: Store, limits: TakeLimits, leaseMs: number, now: number): ReadonlyArray<TakenDelivery> => {
-  const room = { working: limits.working, failing: limits.failing }
-  const pending = store.events.deliveries.filter(({ status }) => status === "pending")
-  const taken: Array<TakenDelivery> = []
-  for (const delivery of pending.toSorted((a, b) => a.dueAt - b.dueAt || (a.id < b.id ? -1 : 1))) {
-    const receiver = receiverOf(store, delivery, now)
-    const lane = receiver._tag === "endpoint" && receiver.isFailing ? "failing" : "working"
-    const atOnce = pending.filter((it) => it.endpointId === delivery.endpointId && it.isTaken && it.dueAt > now)
-    if (delivery.dueAt > now || room[lane] <= 0 || atOnce.length >= limits.perEndpoint) continue
-    room[lane] -= 1
+const isDue = ({ dueAt, status }: StoredDelivery, now: number): boolean => status === "pending" && dueAt <= now
+
+const isPaused = ({ events }: Store, { endpointId, event }: StoredDelivery): boolean =>
+  endpointId !== undefined &&
+  (events.paused.has(event.accountId) || events.endpoints.get(endpointId)?.pausedAt !== undefined)
+
+const isSuspended = ({ accounts }: Store, { event }: StoredDelivery): boolean =>
+  accounts.get(event.accountId)?.account.suspendedAt !== undefined
+
+const toRecipient = ({ endpointId, event }: StoredDelivery) => ({ accountId: event.accountId, endpointId })
+
+const take = (store: Store, limits: SlotLimits, leaseMs: number, now: number): ReadonlyArray<TakenDelivery> => {
+  const { deliveries } = store.events
+  dropPending(store, "suspended", (it) => isDue(it, now) && isSuspended(store, it))
+  const due = deliveries
+    .filter((it) => isDue(it, now) && !isPaused(store, it))
+    .toSorted((a, b) => a.dueAt - b.dueAt || (a.id < b.id ? -1 : 1))
+    .map((delivery) => {
+      const receiver = receiverOf(store, delivery, now)
+      const isFailing = receiver._tag === "endpoint" && receiver.isFailing
+      return { ...toRecipient(delivery), id: delivery.id, isFailing, delivery, receiver }
+    })
+  const inFlight = deliveries.filter(({ dueAt, isTaken, status }) => status === "pending" && isTaken && dueAt > now)
+  return shareSlots(due, inFlight.map(toRecipient), limits).chosen.map(({ delivery, receiver }) => {
     delivery.isTaken = true
     delivery.attempts += 1
     delivery.dueAt = now + leaseMs
-    taken.push({ id: delivery.id, event: delivery.event, attempts: delivery.attempts, receiver })
-  }
-  return taken
+    return { id: delivery.id, event: delivery.event, attempts: delivery.attempts, receiver }
+  })
 }
 
 const finish = (store: Store, taken: TakenDelivery, attempt: Attempt, now: number): AttemptEnd => {
@@ -199,22 +223,64 @@ const overdueAccounts = (store: Store, limit: number, now: number): ReadonlyArra
     .map(({ account }) => account.id)
     .slice(0, limit)
 
-const prune = ({ events }: Store, before: number): number => {
-  const old = events.deliveries.filter(({ event }) => event.createdAt < before)
-  events.deliveries = events.deliveries.filter(({ event }) => event.createdAt >= before)
-  return old.length
-}
-
-const figures = ({ events }: Store, now: number) => {
-  const pending = events.deliveries.filter(({ status }) => status === "pending")
-  const due = pending.filter(({ dueAt, isTaken }) => !isTaken || dueAt <= now)
+const figures = (store: Store, now: number) => {
+  const pending = store.events.deliveries.filter(({ status }) => status === "pending")
+  const inFlight = new Set(
+    pending.filter(({ dueAt, isTaken }) => isTaken && dueAt > now).map(({ endpointId }) => endpointId)
+  )
+  const isFailing = ({ endpointId }: StoredDelivery) =>
+    store.events.endpoints.get(endpointId ?? "")?.endpoint.failingSince !== undefined
+  const waiting = pending.filter(
+    (it) =>
+      isDue(it, now) &&
+      !isPaused(store, it) &&
+      !isSuspended(store, it) &&
+      !isFailing(it) &&
+      !inFlight.has(it.endpointId)
+  )
   const since = (moments: ReadonlyArray<number>) => Math.max(now - Math.min(now, ...moments), 0)
   return {
     pending: pending.length,
     oldestMs: since(pending.map(({ createdAt }) => createdAt)),
-    overdueMs: since(due.map(({ createdAt, dueAt }) => Math.max(dueAt, createdAt)))
+    overdueMs: since(waiting.map(({ createdAt, dueAt }) => Math.max(dueAt, createdAt)))
   }
 }
+
+const queues = ({ events }: Store, accountId: string): AccountQueues => {
+  const count = (id: string, status: Delivery["status"]) =>
+    events.deliveries.filter((it) => it.endpointId === id && it.status === status).length
+  const own = [...events.endpoints.values()].filter(({ endpoint }) => endpoint.accountId === accountId).toReversed()
+  return {
+    pausedAt: events.paused.get(accountId),
+    webhooks: own.map(({ endpoint, pausedAt }) => ({
+      endpoint,
+      pausedAt,
+      queued: count(endpoint.id, "pending"),
+      failed: count(endpoint.id, "failed")
+    }))
+  }
+}
+
+const pause = Effect.fnUntraced(function* (
+  store: Store,
+  accountId: string,
+  endpointId: string | undefined,
+  isPausing: boolean
+) {
+  const now = yield* Clock.currentTimeMillis
+  if (endpointId !== undefined) {
+    const stored = yield* requireEndpoint(store, accountId, endpointId)
+    stored.pausedAt = isPausing ? (stored.pausedAt ?? now) : undefined
+  } else if (!isPausing) store.events.paused.delete(accountId)
+  else if (!store.events.paused.has(accountId)) store.events.paused.set(accountId, now)
+})
+
+const drop = Effect.fnUntraced(function* (store: Store, accountId: string, endpointId: string | undefined) {
+  if (endpointId !== undefined) yield* requireEndpoint(store, accountId, endpointId)
+  const isMeant = (it: StoredDelivery) =>
+    endpointId === undefined ? it.endpointId !== undefined : it.endpointId === endpointId
+  return dropPending(store, "operator", (it) => it.event.accountId === accountId && isMeant(it))
+})
 
 /** Events without a database. */
 export const layer: Layer.Layer<EventBooks, never, MemoryStore> = Layer.effect(
@@ -248,7 +314,11 @@ export const layer: Layer.Layer<EventBooks, never, MemoryStore> = Layer.effect(
       take: (limits, leaseMs) => atNow((now) => take(store, limits, leaseMs, now)),
       finish: (taken, attempt) => atNow((now) => finish(store, taken, attempt, now)),
       overdueAccounts: (limit) => atNow((now) => overdueAccounts(store, limit, now)),
-      prune: (ageMs) => atNow((now) => prune(store, now - ageMs)),
+      prune: (ageMs) => atNow((now) => pruneEvents(store, now - ageMs)),
+      queues: (accountId) => Effect.sync(() => queues(store, accountId)),
+      pause: (accountId, endpointId, isPausing) => pause(store, accountId, endpointId, isPausing),
+      drop: (accountId, endpointId) => drop(store, accountId, endpointId),
+      collectDropped: (limit) => Effect.sync(() => store.events.dropped.splice(0, limit)),
       addExpiring: (withinMs) => atNow((now) => noticeExpiring(store, now, now + withinMs)),
       // Nothing is encrypted here.
       resealSecrets: () => Effect.succeed({ renewed: 0, unreadable: undefined }),

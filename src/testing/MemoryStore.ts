@@ -9,6 +9,7 @@ import { type Period, periodAt } from "../domain/Plan.ts"
 import type { PeriodSight, SoldSubscription } from "../domain/Subscription.ts"
 import type { AuditEntry } from "../services/Audit.ts"
 import type { BookedOrder, InboxItem, Removal, SweepExtent } from "../services/BillingBooks.ts"
+import type { Dropped } from "../services/EventBooks.ts"
 import type { Hold, KeyedRequest } from "../services/Ledger.ts"
 import type { StoredLogEntry } from "../services/QueryLog.ts"
 
@@ -93,6 +94,9 @@ export interface StoredEndpoint {
   secret: Redacted.Redacted
   /** The secret before a rotation, and the end of its grace. */
   old: { readonly secret: Redacted.Redacted; readonly until: number } | undefined
+  /** The moment of the last change of address. */
+  addressSince: number
+  pausedAt: number | undefined
 }
 
 export interface StoredDelivery extends Omit<Delivery, "nextAttemptAt" | "event"> {
@@ -116,7 +120,11 @@ export interface StoredEvents {
   readonly causes: Set<string>
   readonly settings: Map<string, EventSettings>
   readonly endpoints: Map<string, StoredEndpoint>
+  /** Accounts whose endpoints the operator has paused, with the time. */
+  readonly paused: Map<string, number>
   deliveries: Array<StoredDelivery>
+  /** What was dropped and is not collected yet. */
+  dropped: Array<Dropped>
 }
 
 /** The data that the memory layers share, as the SQL layers share a database. It only grows, and so serves tests only. */
@@ -174,7 +182,9 @@ export class MemoryStore extends Context.Service<
         causes: new Set(),
         settings: new Map(),
         endpoints: new Map(),
-        deliveries: []
+        paused: new Map(),
+        deliveries: [],
+        dropped: []
       }
     })
   )

@@ -16,6 +16,8 @@ export class Receivers extends Context.Service<
     /** The answer to a post; undefined for a receiver that is away. */
     answer: (post: WebhookPost) => WebhookAnswer | undefined
     isClosed: (url: string) => boolean
+    /** True for a receiver that takes a post and never answers. */
+    isSilent: (url: string) => boolean
   }
 >()("quarry/testing/Receivers") {}
 
@@ -25,8 +27,10 @@ export const layer: Layer.Layer<WebhookClient | Receivers> = Layer.effectContext
     const receivers: Receivers["Service"] = {
       posts: [],
       answer: () => ({ status: 200, retryAfterMs: 0 }),
-      isClosed: () => false
+      isClosed: () => false,
+      isSilent: () => false
     }
+    const late = new WebhookUnreachable({ reason: "no answer within 15 seconds" })
     const check = (url: string) =>
       Effect.suspend(() =>
         receivers.isClosed(url)
@@ -41,6 +45,7 @@ export const layer: Layer.Layer<WebhookClient | Receivers> = Layer.effectContext
         Effect.andThen(
           check(post.url),
           Effect.suspend(() => {
+            if (receivers.isSilent(post.url)) return Effect.andThen(Effect.sleep("15 seconds"), Effect.fail(late))
             const answer = receivers.answer(post)
             if (answer === undefined) return Effect.fail(new WebhookUnreachable({ reason: "ECONNREFUSED" }))
             receivers.posts.push(post)

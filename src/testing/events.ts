@@ -1,6 +1,7 @@
 import type { Schema } from "effect"
 import { type AnyEventType, defaultEventSettings, type EventSettings } from "../domain/Event.ts"
 import { toMoment } from "../domain/fields.ts"
+import { type DropReason, droppedError, maxQueued } from "../services/EventBooks.ts"
 import type { MemoryStore, StoredAccount, StoredAllowance, StoredDelivery, StoredKey } from "./MemoryStore.ts"
 
 type Store = MemoryStore["Service"]
@@ -36,6 +37,44 @@ export const addDelivery = (
   return delivery
 }
 
+/** Notes deliveries that were dropped, for the metrics. */
+const noteDropped = (
+  { events }: Store,
+  reason: DropReason,
+  { endpointId, event }: Pick<StoredDelivery, "endpointId" | "event">
+) => events.dropped.push({ accountId: event.accountId, endpointId, reason, deliveries: 1 })
+
+/** Ends pending deliveries that a condition selects, and returns how many there were. */
+export const dropPending = (
+  store: Store,
+  reason: keyof typeof droppedError,
+  isDropped: (delivery: StoredDelivery) => boolean
+): number => {
+  const dropped = store.events.deliveries.filter((delivery) => delivery.status === "pending" && isDropped(delivery))
+  for (const delivery of dropped) {
+    delivery.status = "failed"
+    delivery.isTaken = false
+    delivery.error = droppedError[reason]
+    noteDropped(store, reason, delivery)
+  }
+  return dropped.length
+}
+
+/** Deletes events that are older, and returns how many deliveries they had. */
+export const pruneEvents = (store: Store, before: number): number => {
+  const { events } = store
+  const old = events.deliveries.filter(({ event }) => event.createdAt < before)
+  for (const delivery of old) if (delivery.status === "pending") noteDropped(store, "expired", delivery)
+  events.deliveries = events.deliveries.filter(({ event }) => event.createdAt >= before)
+  return old.length
+}
+
+/** True where the most deliveries wait for an endpoint, or for the account's address. */
+export const isQueueFull = ({ events }: Store, accountId: string, endpointId: string | undefined): boolean =>
+  events.deliveries.filter(
+    ({ endpointId: id, event, status }) => status === "pending" && event.accountId === accountId && id === endpointId
+  ).length >= maxQueued
+
 /** An event without its receivers. */
 export const makeEvent = (
   store: Store,
@@ -65,7 +104,10 @@ export const addEvent = (
   if (receivers.length === 0 || events.causes.has(cause)) return
   events.causes.add(cause)
   const event = makeEvent(store, accountId, type, data, now)
-  for (const receiver of receivers) addDelivery(store, event, receiver, now)
+  for (const endpointId of receivers) {
+    if (isQueueFull(store, accountId, endpointId)) noteDropped(store, "too_many", { endpointId, event })
+    else addDelivery(store, event, endpointId, now)
+  }
 }
 
 const resetsAt = ({ period }: StoredAllowance): string | null => (period === undefined ? null : toMoment(period.end))

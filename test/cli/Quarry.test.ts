@@ -15,7 +15,7 @@ import { AccountRemoval } from "../../src/services/AccountRemoval.ts"
 import { AccountError, Accounts } from "../../src/services/Accounts.ts"
 import { BillingBooks } from "../../src/services/BillingBooks.ts"
 import { DocumentIndex } from "../../src/services/DocumentIndex.ts"
-import { EventBooks } from "../../src/services/EventBooks.ts"
+import { type EndpointQueue, EventBooks, noSuchEndpoint } from "../../src/services/EventBooks.ts"
 import { KeyStore, tooManyKeys } from "../../src/services/KeyStore.ts"
 import { CorrectionImpossible, type Discrepancy, Ledger } from "../../src/services/Ledger.ts"
 import { PaymentProvider, ProviderUnavailable } from "../../src/services/PaymentProvider.ts"
@@ -123,7 +123,11 @@ const storage = (discrepancies: ReadonlyArray<Discrepancy>) =>
       erase: () => Effect.void
     }),
     Layer.mock(AccountRemoval, { end: () => Effect.void }),
-    Layer.mock(EventBooks, {}),
+    Layer.mock(EventBooks, {
+      queues: () => Effect.succeed({ pausedAt: undefined, webhooks: [queue] }),
+      pause: (_, endpointId) => (endpointId === "whk_2" ? Effect.fail(noSuchEndpoint) : Effect.void),
+      drop: (_, endpointId) => (endpointId === "whk_2" ? Effect.fail(noSuchEndpoint) : Effect.succeed(7))
+    }),
     Layer.mock(BillingBooks, {
       account: (id) => Effect.succeed(id === account.id ? billed : undefined),
       orders: () => Effect.succeed([packOrder]),
@@ -132,6 +136,23 @@ const storage = (discrepancies: ReadonlyArray<Discrepancy>) =>
     AuditMemory.layer.pipe(Layer.provideMerge(MemoryStore.layer)),
     AppConfig.layerTest({ quarryOperator: "ada" })
   )
+
+/** A webhook whose receiver fails, and that the operator has paused. */
+const queue: EndpointQueue = {
+  endpoint: {
+    id: "whk_1",
+    accountId: "acc_1",
+    url: "https://example.com/hook",
+    types: [],
+    createdAt: 0,
+    failingSince: 1000,
+    disabledAt: undefined,
+    disabledFor: undefined
+  },
+  pausedAt: 2000,
+  queued: 12,
+  failed: 3
+}
 
 /** An account that pays, with a cancellation, a blocked purchase and a pack that was refunded after it was spent. */
 const billed = {
@@ -380,6 +401,61 @@ describe("quarry billing", () => {
       const audit = yield* quarry(words("audit list --json"), foundations)
       const [entry] = JSON.parse(audit.out.join()).entries
       assert.deepInclude(entry, { command: "billing unblock", subject: "acc_1", arguments: { reason: "paid" } })
+    })
+  )
+})
+
+describe("quarry webhooks", () => {
+  it.effect("R53: list prints what waits for each webhook, what failed, and whether it is paused", () =>
+    Effect.gen(function* () {
+      const { code, out } = yield* quarry(words("webhooks list --account acc_1"))
+      assert.strictEqual(code, 0)
+      assert.deepStrictEqual(out.join("\n").split("\n"), [
+        "WEBHOOK  QUEUED  FAILED  STATE   ADDRESS",
+        "whk_1    12      3       paused  https://example.com/hook"
+      ])
+      const json = yield* quarry(words("webhooks list --account acc_1 --json"))
+      assert.deepStrictEqual(JSON.parse(json.out.join()), {
+        account_id: "acc_1",
+        paused_at: null,
+        webhooks: [
+          {
+            id: "whk_1",
+            url: "https://example.com/hook",
+            created_at: "1970-01-01T00:00:00.000Z",
+            queued: 12,
+            failed: 3,
+            failing_since: "1970-01-01T00:00:01.000Z",
+            disabled_at: null,
+            disabled_reason: null,
+            paused_at: "1970-01-01T00:00:02.000Z"
+          }
+        ]
+      })
+    })
+  )
+
+  it.effect.each([
+    ["pause --account acc_1", { endpoint_id: null, paused: true }, {}],
+    ["pause --account acc_1 --endpoint whk_1", { endpoint_id: "whk_1", paused: true }, { endpoint: "whk_1" }],
+    ["resume --account acc_1", { endpoint_id: null, paused: false }, {}],
+    ["drop --account acc_1", { endpoint_id: null, dropped: 7 }, { deliveries: 7 }],
+    [
+      "drop --account acc_1 --endpoint whk_1",
+      { endpoint_id: "whk_1", dropped: 7 },
+      { endpoint: "whk_1", deliveries: 7 }
+    ]
+  ] as const)("R53: %s says what it did, and the audit has it", ([line, printed, recorded]) =>
+    Effect.gen(function* () {
+      const both = yield* Layer.build(storage([]))
+      const foundations = { storage: Layer.succeedContext(both) }
+      const { code, out } = yield* quarry(words(`webhooks ${line} --json`), foundations)
+      assert.deepStrictEqual([code, JSON.parse(out.join())], [0, { account_id: "acc_1", ...printed }])
+      const audit = yield* quarry(words("audit list --json"), foundations)
+      const [entry, ...more] = JSON.parse(audit.out.join()).entries
+      const command = `webhooks ${line.split(" ", 1).join("")}`
+      assert.deepInclude(entry, { operator: "ada", command, subject: "acc_1", arguments: recorded })
+      assert.deepStrictEqual(more, [])
     })
   )
 })
@@ -792,6 +868,10 @@ describe("quarry", () => {
     ["key bounds --id key_1 --budget 0", "command_failed", /^budget\.credits must be a whole number from 1 to \d+$/],
     ["key bounds --id key_1 --networks 10.0.0.1/8", "command_failed", /^networks\.0 must be a network in CIDR form/],
     ["key list --account acc_2", "not_found", /^There is no such thing\.$/],
+    ["webhooks list --account acc_2", "not_found", /^There is no such thing\.$/],
+    ["webhooks drop --account acc_2", "not_found", /^There is no such thing\.$/],
+    ["webhooks pause --account acc_1 --endpoint whk_2", "not_found", /^The account has no webhook with this id\.$/],
+    ["webhooks drop --account acc_1 --endpoint whk_2", "not_found", /^The account has no webhook with this id\.$/],
     ["index load docs", "command_failed", /^\S+docs is a folder: --base-url says [^\n]+$/],
     [
       "index load package.json --base-url https://a.example",
@@ -877,6 +957,8 @@ describe("quarry", () => {
     "key revoke --all --account acc_1 --id key_1 --yes",
     "billing show",
     "billing unblock --account acc_1",
+    "webhooks list",
+    "webhooks drop --endpoint whk_1",
     "index load",
     "index load nowhere.jsonl",
     "index load docs --base-url docs.example.org",

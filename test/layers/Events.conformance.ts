@@ -431,7 +431,7 @@ const attempts = (it: Vitest.MethodsNonLive<Storage>): void => {
     })
   )
 
-  it.effect("R53: one endpoint has so many attempts at a time, and those that fail have turns of their own", () =>
+  it.effect("R53: one endpoint has so many attempts at a time, and those that fail have slots of their own", () =>
     Effect.gen(function* () {
       const account = yield* makeAccount(custom(10))
       const books = yield* EventBooks
@@ -447,8 +447,230 @@ const attempts = (it: Vitest.MethodsNonLive<Storage>): void => {
           taken.flatMap(({ receiver }) => (receiver._tag === "endpoint" ? [receiver.id] : []))
         )
       assert.deepStrictEqual(yield* idsOf({ working: 10, failing: 0, perEndpoint: 2 }), [working.id, working.id])
-      assert.deepStrictEqual(yield* idsOf({ working: 10, failing: 1, perEndpoint: 2 }), [failing.id])
-      assert.deepStrictEqual(yield* idsOf({ working: 10, failing: 10, perEndpoint: 3 }), [working.id, failing.id])
+      assert.deepStrictEqual(yield* idsOf({ working: 10, failing: 9, perEndpoint: 2 }), [failing.id])
+      assert.sameMembers(yield* idsOf({ working: 100, failing: 100, perEndpoint: 3 }), [working.id, failing.id])
+    })
+  )
+
+  it.effect("R53: an account gets less than a quarter of the slots, and one with fewer attempts goes before it", () =>
+    Effect.gen(function* () {
+      const books = yield* EventBooks
+      const busy = yield* makeAccount(custom(10))
+      const other = yield* makeAccount(custom(10))
+      yield* takeOf(busy)
+      const add = Effect.fnUntraced(function* (account: Account, count: number) {
+        const { id } = yield* addEndpoint(account)
+        for (let n = 0; n < count; n++) yield* books.addTest(account.id, id)
+      })
+      for (let n = 0; n < maxEndpoints; n++) yield* add(busy, 4)
+      const slots = (working: number) =>
+        Effect.map(books.take({ working, failing: 0, perEndpoint: 4 }, leaseMs), (taken) =>
+          taken.map(({ event }) => event.accountId)
+        )
+      assert.deepStrictEqual(
+        yield* slots(40),
+        Array.from({ length: 8 }, () => busy.id)
+      )
+      assert.deepStrictEqual(yield* slots(32), [])
+      yield* add(other, 2)
+      assert.deepStrictEqual(yield* slots(1), [other.id])
+      assert.deepStrictEqual(yield* slots(1), [])
+      assert.include(yield* slots(100), other.id)
+    })
+  )
+}
+
+/** What was dropped of the account's, by reason and receiver. */
+const droppedOf = (account: Account) =>
+  Effect.gen(function* () {
+    const all = yield* (yield* EventBooks).collectDropped(10_000)
+    const counts: Record<string, number> = {}
+    for (const { accountId, deliveries, endpointId, reason } of all) {
+      if (accountId !== account.id) continue
+      const name = `${reason} ${endpointId ?? "email"}`
+      counts[name] = (counts[name] ?? 0) + deliveries
+    }
+    return counts
+  })
+
+const drops = (it: Vitest.MethodsNonLive<Storage>): void => {
+  it.effect(
+    "R53: what waits for an address is dropped when the address changes, and cannot be sent to the next one",
+    () =>
+      Effect.gen(function* () {
+        const account = yield* makeAccount(custom(10))
+        const books = yield* EventBooks
+        const { id, url } = yield* addEndpoint(account)
+        yield* books.addTest(account.id, id)
+        const [retried] = yield* takeOf(account)
+        if (retried !== undefined) yield* books.finish(retried, failed(1_000))
+        yield* books.addTest(account.id, id)
+        yield* books.changeEndpoint(account.id, id, { url, types: [] })
+        const same = yield* books.deliveries(account.id, id, { after: undefined, limit: 10 })
+        assert.deepStrictEqual(
+          same.deliveries.map(({ status }) => status),
+          ["pending", "pending"]
+        )
+        yield* TestClock.adjust(1)
+        yield* books.changeEndpoint(account.id, id, { url: "https://victim.example/" })
+        yield* TestClock.adjust(leaseMs)
+        assert.deepStrictEqual(yield* takeOf(account), [])
+        const { deliveries } = yield* books.deliveries(account.id, id, { after: undefined, limit: 10 })
+        for (const { error, id: delivery, status } of deliveries) {
+          assert.deepStrictEqual([status, error], ["failed", "the webhook's address was changed"])
+          const refused = yield* Effect.flip(books.redeliver(account.id, id, delivery))
+          assert.strictEqual(refused._tag, "invalid_request")
+        }
+        assert.deepStrictEqual(yield* droppedOf(account), { [`address_changed ${id}`]: 2 })
+        // The address that it had before is another one too, and events that happen from now on are sent.
+        yield* books.changeEndpoint(account.id, id, { url })
+        assert.deepStrictEqual(yield* takeOf(account), [])
+        const test = yield* books.addTest(account.id, id)
+        assert.lengthOf(yield* takeOf(account), 1)
+        yield* books.redeliver(account.id, id, test.id)
+        assert.lengthOf(yield* takeOf(account), 1)
+      })
+  )
+
+  it.effect("R53: an attempt that is in flight when its address changes is not repeated at the next one", () =>
+    Effect.gen(function* () {
+      const account = yield* makeAccount(custom(10))
+      const books = yield* EventBooks
+      const { id } = yield* addEndpoint(account)
+      yield* books.addTest(account.id, id)
+      const [taken] = yield* takeOf(account)
+      if (taken === undefined) return assert.fail("nothing was taken")
+      yield* books.changeEndpoint(account.id, id, { url: "https://victim.example/" })
+      assert.strictEqual(yield* books.finish(taken, failed(1_000)), "lost")
+      yield* TestClock.adjust(leaseMs)
+      assert.deepStrictEqual(yield* takeOf(account), [])
+    })
+  )
+
+  it.effect(
+    "R53: only a change of address, and enabling what was disabled, end the time for which an endpoint fails",
+    () =>
+      Effect.gen(function* () {
+        const account = yield* makeAccount(custom(10))
+        const books = yield* EventBooks
+        const { id, url } = yield* addEndpoint(account)
+        yield* books.addTest(account.id, id)
+        const [taken] = yield* takeOf(account)
+        if (taken !== undefined) yield* books.finish(taken, failed(1_000))
+        const since = (change: Parameters<typeof books.changeEndpoint>[2]) =>
+          Effect.map(books.changeEndpoint(account.id, id, change), ({ failingSince }) => failingSince)
+        assert.isDefined(yield* since({ url }))
+        assert.isDefined(yield* since({ disabled: false }))
+        assert.isDefined(yield* since({ disabled: true }))
+        assert.isUndefined(yield* since({ disabled: false }))
+      })
+  )
+
+  it.effect("R49, R53: a suspended account is sent nothing, neither what waited nor what happens meanwhile", () =>
+    Effect.gen(function* () {
+      const account = yield* makeAccount(custom(10))
+      const books = yield* EventBooks
+      const accounts = yield* Accounts
+      const { id } = yield* addEndpoint(account)
+      yield* books.addTest(account.id, id)
+      const [retried] = yield* takeOf(account)
+      if (retried !== undefined) yield* books.finish(retried, failed(3_600_000))
+      const waiting = yield* books.addTest(account.id, id)
+      yield* accounts.suspend(account.id)
+      yield* (yield* Ledger).grant(account.id, 5, "thanks")
+      assert.deepStrictEqual(yield* takeOf(account), [])
+      yield* accounts.resume(account.id)
+      yield* TestClock.adjust("2 hours")
+      assert.deepStrictEqual(yield* takeOf(account), [])
+      const { deliveries } = yield* books.deliveries(account.id, id, { after: undefined, limit: 10 })
+      assert.deepStrictEqual(
+        deliveries.map(({ error, status }) => [status, error]),
+        Array.from({ length: 3 }, () => ["failed", "the account was suspended"])
+      )
+      assert.deepStrictEqual(yield* droppedOf(account), { [`suspended ${id}`]: 3 })
+      yield* books.redeliver(account.id, id, waiting.id)
+      assert.lengthOf(yield* takeOf(account), 1)
+    })
+  )
+
+  it.effect("R49, R53: a suspended account gets no email either", () =>
+    Effect.gen(function* () {
+      const account = yield* makeAccount(custom(10))
+      const books = yield* EventBooks
+      yield* books.setEmails(true)
+      yield* (yield* Ledger).grant(account.id, 5, "thanks")
+      yield* books.setEmails(false)
+      yield* (yield* Accounts).suspend(account.id)
+      assert.deepStrictEqual(yield* takeOf(account), [])
+      assert.deepStrictEqual(yield* droppedOf(account), { "suspended email": 1 })
+    })
+  )
+
+  it.effect("R53: what the operator pauses waits, and what the operator drops has ended", () =>
+    Effect.gen(function* () {
+      const account = yield* makeAccount(custom(10))
+      const books = yield* EventBooks
+      const first = yield* addEndpoint(account)
+      const second = yield* addEndpoint(account)
+      const add = Effect.forEach([first, first, second], ({ id }) => books.addTest(account.id, id))
+      const queues = Effect.map(books.queues(account.id), ({ pausedAt, webhooks }) => {
+        const seen = webhooks.map(({ endpoint, failed, pausedAt, queued }) => [
+          endpoint.id,
+          [queued, failed, pausedAt !== undefined]
+        ])
+        return { isPaused: pausedAt !== undefined, ...Object.fromEntries(seen) }
+      })
+      yield* add
+      yield* books.pause(account.id, first.id, true)
+      assert.lengthOf(yield* takeOf(account), 1)
+      yield* books.pause(account.id, undefined, true)
+      yield* add
+      assert.deepStrictEqual(yield* takeOf(account), [])
+      assert.deepStrictEqual(yield* queues, {
+        isPaused: true,
+        [first.id]: [4, 0, true],
+        [second.id]: [2, 0, false]
+      })
+      assert.strictEqual((yield* books.figures).overdueMs, 0)
+      yield* books.pause(account.id, first.id, false)
+      assert.deepStrictEqual(yield* takeOf(account), [])
+      yield* books.pause(account.id, undefined, false)
+      assert.lengthOf(yield* takeOf(account), 5)
+      yield* add
+      assert.strictEqual(yield* books.drop(account.id, first.id), 6)
+      assert.strictEqual(yield* books.drop(account.id, undefined), 3)
+      assert.strictEqual(yield* books.drop(account.id, undefined), 0)
+      assert.deepStrictEqual(yield* queues, {
+        isPaused: false,
+        [first.id]: [0, 6, false],
+        [second.id]: [0, 3, false]
+      })
+      assert.deepStrictEqual(yield* takeOf(account), [])
+      assert.deepStrictEqual(yield* droppedOf(account), { [`operator ${first.id}`]: 6, [`operator ${second.id}`]: 3 })
+      assert.deepStrictEqual(yield* droppedOf(account), {})
+      const other = yield* makeAccount(custom(10))
+      const failures = [
+        yield* Effect.flip(books.pause(other.id, first.id, true)),
+        yield* Effect.flip(books.drop(other.id, first.id))
+      ]
+      assert.deepStrictEqual(
+        failures.map(({ _tag }) => _tag),
+        ["not_found", "not_found"]
+      )
+    })
+  )
+
+  it.effect("R53: a delivery that waits for longer than events are kept is counted as it goes", () =>
+    Effect.gen(function* () {
+      const account = yield* makeAccount(custom(10))
+      const books = yield* EventBooks
+      const { id } = yield* addEndpoint(account)
+      yield* books.addTest(account.id, id)
+      const before = yield* Clock.currentTimeMillis
+      yield* TestClock.setTime(Date.UTC(2200, 0, 1))
+      while ((yield* books.prune(1)) > 0);
+      yield* TestClock.setTime(before)
+      assert.deepStrictEqual(yield* droppedOf(account), { [`expired ${id}`]: 1 })
     })
   )
 }
@@ -503,5 +725,6 @@ export const eventsConformance = (it: Vitest.MethodsNonLive<Storage>): void => {
   keys(it)
   endpoints(it)
   attempts(it)
+  drops(it)
   emails(it)
 }

@@ -1,9 +1,10 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Duration, Effect, Layer, Redacted } from "effect"
+import { Duration, Effect, Layer, Metric, Redacted } from "effect"
 import { TestClock } from "effect/testing"
+import type { SlotLimits } from "../../src/domain/DeliverySlots.ts"
 import { maxAttempts } from "../../src/domain/Event.ts"
 import { EmailNotSent } from "../../src/services/Emails.ts"
-import { EventBooks, type TakeLimits, type TakenDelivery } from "../../src/services/EventBooks.ts"
+import { EventBooks, type TakenDelivery } from "../../src/services/EventBooks.ts"
 import { EventEmails } from "../../src/services/EventEmails.ts"
 import * as EventWork from "../../src/services/EventWork.ts"
 import { Ledger } from "../../src/services/Ledger.ts"
@@ -47,7 +48,7 @@ const withWork = <A, E, R>(
     EventBooks,
     Effect.map(EventBooks, (books) => ({
       ...books,
-      take: (limits: TakeLimits, leaseMs: number) =>
+      take: (limits: SlotLimits, leaseMs: number) =>
         Effect.map(books.take(limits, leaseMs), (taken) =>
           taken.map((it) => ({ ...it, receiver: receiver ?? it.receiver }))
         )
@@ -67,6 +68,11 @@ const url = "https://hooks.test/quarry"
 
 const addEndpoint = Effect.fnUntraced(function* (accountId: string, address = url) {
   return yield* (yield* Webhooks).create(accountId, address, [])
+})
+
+const addTests = Effect.fnUntraced(function* (accountId: string, id: string, count: number) {
+  const books = yield* EventBooks
+  yield* Effect.forEach(Array.from({ length: count }), () => books.addTest(accountId, id))
 })
 
 const deliveriesOf = Effect.fnUntraced(function* (accountId: string, id: string) {
@@ -205,6 +211,77 @@ describe("EventWork", () => {
         const { posts } = yield* Receivers
         assert.lengthOf(posts, 400)
       })
+    )
+  )
+
+  /** The times in milliseconds that events of an account take to arrive, while the receivers of twenty others hang. */
+  const arrivals = Effect.gen(function* () {
+    const receivers = yield* Receivers
+    receivers.isSilent = (address) => address.startsWith("https://silent.test/")
+    for (let n = 0; n < 20; n++) {
+      const { id } = yield* makeAccount(custom)
+      for (let m = 0; m < 10; m++) {
+        const { endpoint } = yield* addEndpoint(id, `https://silent.test/${n}/${m}`)
+        yield* addTests(id, endpoint.id, 15)
+      }
+    }
+    const account = yield* makeAccount(custom)
+    yield* addEndpoint(account.id)
+    const times = []
+    yield* turns(3)
+    // Long enough for attempts that hang to end and be made again, at endpoints that fail by then.
+    for (let round = 0; round < 12; round++) {
+      const count = receivers.posts.length
+      yield* (yield* Ledger).grant(account.id, 1, "thanks")
+      let waited = 0
+      while (receivers.posts.length === count && waited < 60_000) {
+        yield* TestClock.adjust(100)
+        waited += 100
+      }
+      times.push(waited)
+      yield* turns(4)
+    }
+    return times
+  })
+
+  for (const replicas of [1, 3]) {
+    it.effect(
+      `R53: beside 20 accounts whose receivers hang, an event arrives in 5 seconds (${replicas} replicas)`,
+      () =>
+        withWork(
+          Effect.gen(function* () {
+            assert.isAtMost(Math.max(...(yield* arrivals)), 5_000)
+          }),
+          { replicas }
+        )
+    )
+  }
+
+  it.effect("R53: what is dropped is counted once, by its reason, although several replicas look", () =>
+    withWork(
+      Effect.gen(function* () {
+        const account = yield* makeAccount(custom)
+        const { endpoint } = yield* addEndpoint(account.id)
+        const books = yield* EventBooks
+        yield* books.pause(account.id, undefined, true)
+        yield* addTests(account.id, endpoint.id, 3)
+        yield* (yield* Webhooks).change(account.id, endpoint.id, { url: `${url}/new` })
+        yield* addTests(account.id, endpoint.id, 2)
+        yield* books.drop(account.id, undefined)
+        yield* turns(31)
+        const counts = Object.fromEntries(
+          (yield* Metric.snapshot).flatMap(({ attributes, id, state }) =>
+            id === "quarry.events.dropped" && "count" in state ? [[attributes?.reason, Number(state.count)]] : []
+          )
+        )
+        assert.deepStrictEqual(counts, { address_changed: 3, suspended: 0, operator: 2, expired: 0, too_many: 0 })
+      }),
+      { replicas: 2 }
+    ).pipe(
+      Effect.provideServiceEffect(
+        Metric.MetricRegistry,
+        Effect.sync(() => new Map())
+      )
     )
   )
 

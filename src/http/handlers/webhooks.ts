@@ -12,10 +12,12 @@ import {
 } from "../../domain/WebhookRequest.ts"
 import { EventBooks } from "../../services/EventBooks.ts"
 import { EventEmails } from "../../services/EventEmails.ts"
+import { RateLimiter } from "../../services/RateLimiter.ts"
 import { type IssuedEndpoint, Webhooks } from "../../services/Webhooks.ts"
 import { Api } from "../Api.ts"
 import { readJson, readOptionalJson } from "../body.ts"
 import { currentAccount } from "../Middleware.ts"
+import { limitDeliveries } from "../middleware/deliveryLimit.ts"
 
 const toDelivery = (delivery: Delivery) => ({
   id: delivery.id,
@@ -84,6 +86,7 @@ export const layer = HttpApiBuilder.group(
   "webhooks",
   Effect.fn(function* (handlers) {
     const books = yield* EventBooks
+    const limiter = yield* RateLimiter
     const webhooks = yield* Webhooks
     const { changeSettings, settings } = yield* settingsHandlers
 
@@ -120,7 +123,9 @@ export const layer = HttpApiBuilder.group(
       .handle(
         "test",
         Effect.fnUntraced(function* ({ params }) {
-          return toDelivery(yield* webhooks.test((yield* currentAccount).id, params.id))
+          const account = yield* currentAccount
+          yield* limitDeliveries(limiter, account.id)
+          return toDelivery(yield* webhooks.test(account.id, params.id))
         })
       )
       .handleRaw(
@@ -142,7 +147,9 @@ export const layer = HttpApiBuilder.group(
       .handle(
         "redeliver",
         Effect.fnUntraced(function* ({ params }) {
-          return toDelivery(yield* books.redeliver((yield* currentAccount).id, params.id, params.delivery))
+          const account = yield* currentAccount
+          yield* limitDeliveries(limiter, account.id)
+          return toDelivery(yield* books.redeliver(account.id, params.id, params.delivery))
         })
       )
   })

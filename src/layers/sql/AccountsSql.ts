@@ -15,6 +15,7 @@ import {
 } from "../../services/Accounts.ts"
 import { Ids } from "../../services/Ids.ts"
 import { StoreClock, storeTime } from "../../services/StoreClock.ts"
+import { dropPending } from "./EventDrops.ts"
 import { originOf } from "./KeyRows.ts"
 import { columnsOf, rowOf, rowsOf } from "./Rows.ts"
 import { retryTransient } from "./Transient.ts"
@@ -199,8 +200,12 @@ const suspend = ({ clock, sql }: Deps) =>
       const row = yield* accountRow(sql`
         update accounts set suspended_at = coalesce(suspended_at, ${now}) where id = ${id} and deleted_at is null
         returning ${sql.literal(accountColumns)}`)
-      return toAccount(yield* found(row, id))
+      const account = toAccount(yield* found(row, id))
+      yield* dropPending(sql, "suspended", sql`account_id = ${id}`)
+      return account
     },
+    sql.withTransaction,
+    retryTransient,
     Effect.catchTag("SqlError", Effect.die)
   )
 

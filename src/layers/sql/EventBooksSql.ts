@@ -1,99 +1,21 @@
 import { Effect, Layer, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { maxFailingMs } from "../../domain/Event.ts"
-import {
-  type Attempt,
-  type AttemptEnd,
-  EventBooks,
-  type Receiver,
-  type TakeLimits,
-  type TakenDelivery
-} from "../../services/EventBooks.ts"
+import { type Attempt, type AttemptEnd, EventBooks, type TakenDelivery } from "../../services/EventBooks.ts"
 import type { Keyring } from "../../services/Keyrings.ts"
 import { StoreClock, storeTime } from "../../services/StoreClock.ts"
+import { collectDropped } from "./EventDrops.ts"
 import * as EventEndpoints from "./EventEndpoints.ts"
-import { eventFields, toEvent } from "./EventRows.ts"
+import * as EventQueues from "./EventQueues.ts"
+import * as EventTurns from "./EventTurns.ts"
 import { rowOf, rowsOf } from "./Rows.ts"
 import * as SealedSecret from "./SealedSecret.ts"
 import { retryTransient } from "./Transient.ts"
 
 type Deps = EventEndpoints.Deps
 
-/** The oldest due deliveries, which one turn sorts by their receivers. */
-const maxDue = 2_000
-
 /** Characters of an error that are kept. */
 const maxErrorCharacters = 200
-
-const TakenRow = Schema.Struct({
-  id: Schema.String,
-  attempts: Schema.Int,
-  ...eventFields,
-  endpoint_id: Schema.NullOr(Schema.String),
-  url: Schema.NullOr(Schema.String),
-  is_failing: Schema.Boolean,
-  secret: Schema.NullOr(Schema.Uint8Array),
-  old_secret: Schema.NullOr(Schema.Uint8Array),
-  secret_key: Schema.NullOr(Schema.String),
-  email: Schema.NullOr(Schema.String)
-})
-const takenRows = rowsOf(TakenRow)
-
-const receiverOf = (keyring: Keyring, row: typeof TakenRow.Type): Receiver => {
-  const { email, endpoint_id: id, is_failing: isFailing, old_secret, secret, secret_key: key, url } = row
-  if (id === null || url === null || secret === null || key === null) {
-    return { _tag: "email", address: email ?? undefined }
-  }
-  const secrets = [secret, ...(old_secret === null ? [] : [old_secret])]
-    .map((bytes) => SealedSecret.open(keyring, id, { bytes, key }))
-    .filter((opened) => opened !== undefined)
-  return { _tag: "endpoint", id, url, secrets, isFailing }
-}
-
-/** Deliveries of one receiver come one after the other in rank, so that no receiver takes all of a replica's turns. */
-const take = ({ clock, keyring, sql }: Deps) =>
-  Effect.fnUntraced(function* ({ failing, perEndpoint, working }: TakeLimits, leaseMs: number) {
-    const time = yield* storeTime(clock)
-    const now = new Date(time)
-    const rows = yield* takenRows(sql`
-      with due as materialized (
-        select d.id, d.endpoint_id, d.due_at, d.ordinal, e.failing_since is not null as is_failing
-        from event_deliveries d left join webhook_endpoints e on e.id = d.endpoint_id
-        where d.status = 'pending' and d.due_at <= ${now} order by d.due_at, d.ordinal limit ${maxDue}
-      ), ranked as (
-        select due.*, row_number() over (partition by endpoint_id order by due_at, ordinal) as n from due
-      ), free as (
-        select r.*, row_number() over (partition by is_failing order by due_at, ordinal) as turn from ranked r
-        where r.n <= ${perEndpoint} - (
-          select count(*) from event_deliveries f
-          where f.endpoint_id is not distinct from r.endpoint_id and f.status = 'pending' and f.is_taken
-            and f.due_at > ${now}
-        )
-      ), locked as (
-        select d.id, f.is_failing from free f join event_deliveries d on d.id = f.id
-        where f.turn <= case when f.is_failing then ${failing}::integer else ${working}::integer end
-          and d.status = 'pending' and d.due_at <= ${now}
-        for update of d skip locked
-      ), taken as (
-        update event_deliveries d set due_at = ${new Date(time + leaseMs)}, is_taken = true, attempts = attempts + 1
-        from locked where d.id = locked.id
-        returning d.id, d.attempts, d.event_id, d.endpoint_id, locked.is_failing
-      )
-      select t.id, t.attempts, t.event_id, v.account_id, v.type, v.data, v.created_at as event_at, t.endpoint_id, e.url,
-        t.is_failing, e.secret, case when e.old_secret_until > ${now} then e.old_secret end as old_secret, e.secret_key,
-        case when not exists (select from auth_users u where u.account_id = a.id and not u.email_verified)
-          then a.email end as email
-      from taken t join events v on v.id = t.event_id join accounts a on a.id = v.account_id
-      left join webhook_endpoints e on e.id = t.endpoint_id`)
-    return rows.map(
-      (row): TakenDelivery => ({
-        id: row.id,
-        event: toEvent(row),
-        attempts: row.attempts,
-        receiver: receiverOf(keyring, row)
-      })
-    )
-  }, Effect.orDie)
 
 const endedRow = rowOf(Schema.Struct({ endpoint_id: Schema.NullOr(Schema.String) }))
 const disabledRow = rowOf(Schema.Struct({ id: Schema.String }))
@@ -242,16 +164,20 @@ const upkeep = ({ clock, sql }: Deps) => ({
   prune: Effect.fnUntraced(function* (ageMs: number) {
     const before = new Date((yield* storeTime(clock)) - ageMs)
     const rows = yield* retryTransient(sql`
-      delete from events where id in (
+      with old as materialized (
         select id from events where created_at < ${before} order by created_at limit ${maxPruned}
-      ) returning id`)
+      ), noted as (
+        insert into event_drops (account_id, endpoint_id, reason, deliveries)
+        select d.account_id, d.endpoint_id, 'expired', count(*) from event_deliveries d join old on old.id = d.event_id
+        where d.status = 'pending' group by d.account_id, d.endpoint_id
+      )
+      delete from events where id in (select id from old) returning id`)
     return rows.length
   }, Effect.orDie),
   figures: Effect.gen(function* () {
     const now = yield* storeTime(clock)
     const row = yield* figuresRow(sql`
-      select count(*)::int as pending, min(created_at) as oldest,
-        min(greatest(due_at, created_at)) filter (where not is_taken or due_at <= ${new Date(now)}) as due
+      select count(*)::int as pending, min(created_at) as oldest, (${EventTurns.longestWaiting(sql, new Date(now))}) as due
       from event_deliveries where status = 'pending'`)
     const since = (moment: Date | null | undefined) => Math.max(now - (moment?.getTime() ?? now), 0)
     return { pending: row?.pending ?? 0, oldestMs: since(row?.oldest), overdueMs: since(row?.due) }
@@ -270,11 +196,13 @@ export const layer = (options: { readonly keyring: Keyring }): Layer.Layer<Event
       }
       return EventBooks.of({
         ...EventEndpoints.make(deps),
-        take: take(deps),
+        ...EventQueues.make(deps),
+        take: EventTurns.make(deps),
         finish: finish(deps),
         overdueAccounts: overdueAccounts(deps),
         addExpiring: addExpiring(deps),
         resealSecrets: makeReseal(deps),
+        collectDropped: (limit) => Effect.orDie(collectDropped(deps.sql, limit)),
         ...upkeep(deps)
       })
     })

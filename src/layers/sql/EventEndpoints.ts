@@ -3,6 +3,7 @@ import type { SqlClient } from "effect/sql"
 import { defaultEventSettings, EventType } from "../../domain/Event.ts"
 import { isCarriable } from "../../domain/text.ts"
 import {
+  addressChanged,
   type EndpointChange,
   type EventBooks,
   endpointDisabled,
@@ -10,12 +11,14 @@ import {
   type NewEndpoint,
   noSuchDelivery,
   noSuchEndpoint,
+  queueFull,
   type SettingsChange,
   stoppedError,
   tooManyEndpoints
 } from "../../services/EventBooks.ts"
 import type { Keyring } from "../../services/Keyrings.ts"
 import { type StoreClock, storeTime } from "../../services/StoreClock.ts"
+import { dropPending } from "./EventDrops.ts"
 import { DeliveryRow, deliveryColumns, EndpointRow, endpointColumns, toDelivery, toEndpoint } from "./EventRows.ts"
 import { rowOf, rowsOf } from "./Rows.ts"
 import * as SealedSecret from "./SealedSecret.ts"
@@ -67,17 +70,26 @@ export const endPending = (sql: SqlClient.SqlClient, endpointId: string) => sql`
   update event_deliveries set status = 'failed', is_taken = false, error = ${stoppedError.disabled}
   where endpoint_id = ${endpointId} and status = 'pending'`
 
+const addressRow = rowOf(Schema.Struct({ url: Schema.String, is_disabled: Schema.Boolean }))
+
 const changeEndpoint = (deps: Deps) => {
   const { clock, sql } = deps
   return Effect.fn("EventBooks.changeEndpoint")(
     function* (accountId: string, id: string, { disabled, types, url }: EndpointChange) {
       if (!isCarriable(id)) return yield* noSuchEndpoint
       const now = new Date(yield* storeTime(clock))
+      const before = yield* addressRow(sql`
+        select url, disabled_at is not null as is_disabled from webhook_endpoints
+        where id = ${id} and account_id = ${accountId} for no key update`)
+      if (before === undefined) return yield* noSuchEndpoint
+      const isMoved = url !== undefined && url !== before.url
+      const isEnabled = disabled === false && before.is_disabled
       const row = yield* endpointRow(sql`
         update webhook_endpoints set url = coalesce(${url ?? null}::text, url),
+          address_since = case when ${isMoved}::boolean then clock_timestamp() else address_since end,
           types = coalesce(${types ?? null}::text[], types),
-          failing_since = case when ${disabled ?? null}::boolean then failing_since
-            when ${disabled === false || url !== undefined} then null else failing_since end,
+          failing_since = case when ${isEnabled || (isMoved && disabled !== true)}::boolean then null
+            else failing_since end,
           disabled_at = case ${disabled ?? null}::boolean when true then coalesce(disabled_at, ${now}) when false then null
             else disabled_at end,
           disabled_for = case ${disabled ?? null}::boolean when true then coalesce(disabled_for, 'account')
@@ -85,9 +97,12 @@ const changeEndpoint = (deps: Deps) => {
         where id = ${id} and account_id = ${accountId} returning ${sql.literal(endpointColumns)}`)
       if (row === undefined) return yield* noSuchEndpoint
       if (row.disabled_at !== null) yield* endPending(sql, id)
+      else if (isMoved) yield* dropPending(sql, "address_changed", sql`endpoint_id = ${id}`)
       return toEndpoint(row)
     },
     sql.withTransaction,
+    // A deadlock with the end of an attempt, which locks the delivery before the endpoint.
+    retryTransient,
     Effect.catchTag("SqlError", Effect.die)
   )
 }
@@ -117,7 +132,7 @@ const replaceSecret = ({ clock, keyring, sql }: Deps) =>
   )
 
 /** The endpoint of an account by its id, which is a part of a URL's path and may be any text. */
-const findEndpoint = Effect.fnUntraced(function* ({ sql }: Deps, accountId: string, id: string) {
+export const findEndpoint = Effect.fnUntraced(function* ({ sql }: Deps, accountId: string, id: string) {
   const row = isCarriable(id)
     ? yield* endpointRow(sql`
         select ${sql.literal(endpointColumns)} from webhook_endpoints where id = ${id} and account_id = ${accountId}`)
@@ -125,17 +140,18 @@ const findEndpoint = Effect.fnUntraced(function* ({ sql }: Deps, accountId: stri
   return row === undefined ? yield* noSuchEndpoint : row
 })
 
+/** Adds a delivery that somebody asked for. Without a row the queue is full. */
 const insertDelivery = ({ sql }: Deps, eventId: string, endpointId: string) =>
   deliveryRow(sql`
     with added as (
       insert into event_deliveries (id, event_id, account_id, endpoint_id, status, due_at, created_at)
       select 'dlv_' || replace(gen_random_uuid()::text, '-', ''), id, account_id, ${endpointId}, 'pending',
         to_timestamp(0), clock_timestamp()
-      from events where id = ${eventId}
+      from events where id = ${eventId} and not event_queue_is_full(account_id, ${endpointId})
       returning *
     )
     select ${sql.literal(deliveryColumns)} from added d join events e on e.id = d.event_id`).pipe(
-    Effect.flatMap((row) => (row === undefined ? Effect.fail(noSuchDelivery) : Effect.succeed(toDelivery(row))))
+    Effect.flatMap((row) => (row === undefined ? Effect.fail(queueFull) : Effect.succeed(toDelivery(row))))
   )
 
 const addTest = (deps: Deps) => {
@@ -181,18 +197,22 @@ const deliveries = (deps: Deps) => {
   )
 }
 
+const sentRow = rowOf(Schema.Struct({ event_id: Schema.String, has_moved: Schema.Boolean }))
+
 const redeliver = (deps: Deps) => {
   const { sql } = deps
   return Effect.fn("EventBooks.redeliver")(
     function* (accountId: string, id: string, deliveryId: string) {
       const endpoint = yield* findEndpoint(deps, accountId, id)
       const row = isCarriable(deliveryId)
-        ? yield* deliveryRow(sql`
-            select ${sql.literal(deliveryColumns)} from event_deliveries d join events e on e.id = d.event_id
+        ? yield* sentRow(sql`
+            select d.event_id, coalesce(v.created_at < e.address_since, false) as has_moved
+            from event_deliveries d join events v on v.id = d.event_id join webhook_endpoints e on e.id = d.endpoint_id
             where d.id = ${deliveryId} and d.endpoint_id = ${id}`)
         : undefined
       if (row === undefined) return yield* noSuchDelivery
       if (endpoint.disabled_at !== null) return yield* endpointDisabled
+      if (row.has_moved) return yield* addressChanged
       return yield* insertDelivery(deps, row.event_id, id)
     },
     sql.withTransaction,

@@ -103,6 +103,9 @@ const sharedFunctionsFiles = [
   "functions/ledger_reserve_keyed_budgeted.sql"
 ]
 
+/** Queues of deliveries that accounts share fairly, and that end when their address or their account does (R53). */
+const eventQueuesFiles = ["event_queues.sql", "functions/event_queue_is_full.sql", "functions/event_add.sql"]
+
 /** The mailboxes that trials are granted to, and the function of the ledger that enters a trial (R32). */
 const trialMailboxesFiles = [
   "functions/trial_mailbox.sql",
@@ -137,6 +140,7 @@ const migrations: Readonly<Record<string, Migration>> = {
   "0013_events": Effect.forEach(eventsFiles, runFile, { discard: true }),
   "0014_reserve_again": runFile("functions/ledger_reserve.sql"),
   "0015_shared_functions": Effect.forEach(sharedFunctionsFiles, runFile, { discard: true }),
+  "0016_event_queues": Effect.forEach(eventQueuesFiles, runFile, { discard: true }),
   "0017_trial_mailboxes": Effect.forEach(trialMailboxesFiles, runFile, { discard: true })
 }
 

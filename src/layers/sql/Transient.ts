@@ -1,5 +1,5 @@
 import { type Duration, Effect, Predicate, Schedule } from "effect"
-import type { SqlError } from "effect/sql"
+import { SqlError } from "effect/sql"
 import { Unanswered } from "./StatementLimit.ts"
 
 /** Codes of a server that shuts down, starts, has no connection left, or is read-only: unknown errors to the client. */
@@ -34,8 +34,8 @@ const backoff = Schedule.exponential("20 millis").pipe(Schedule.jittered)
 const briefly = Schedule.upTo(backoff, { times: maxRetries, duration: maxRetryTime })
 
 /** Sends a statement again after a transient error. It must be safe to run twice: its first answer can be lost. */
-export const retryTransient = <A, R>(effect: Effect.Effect<A, SqlError.SqlError, R>) =>
-  Effect.retry(effect, { schedule: briefly, while: isTransient })
+export const retryTransient = <A, E, R>(effect: Effect.Effect<A, E | SqlError.SqlError, R>) =>
+  Effect.retry(effect, { schedule: briefly, while: (error) => SqlError.isSqlError(error) && isTransient(error) })
 
 const maxPause = Schedule.spaced("500 millis")
 

@@ -63,6 +63,7 @@ const allMigrations: ReadonlyArray<readonly [id: number, name: string]> = [
   [13, "events"],
   [14, "reserve_again"],
   [15, "shared_functions"],
+  [16, "event_queues"],
   [17, "trial_mailboxes"]
 ]
 

@@ -16,6 +16,7 @@ import { operatorLogConformance } from "../OperatorLog.conformance.ts"
 import { queryLogConformance } from "../QueryLog.conformance.ts"
 import { replicasConformance } from "../Replicas.conformance.ts"
 import { auditSqlConformance } from "./AuditSql.conformance.ts"
+import { eventQueuesConformance } from "./EventQueues.conformance.ts"
 import { eventSecretsConformance } from "./EventSecrets.conformance.ts"
 import { secretRotationSqlConformance } from "./SecretRotationSql.conformance.ts"
 
@@ -37,6 +38,7 @@ layer(SqlStorage.layer(Pglite.layer({ dataDir: undefined })))("PGlite", (it) => 
   describe("EventBooksSql", () => {
     eventsConformance(it)
     eventSecretsConformance(it)
+    eventQueuesConformance(it, { due: 20_000 })
   })
   describe("QueryLogSql", () => queryLogConformance(it))
   describe("HoldsSql", () => holdsConformance(it))

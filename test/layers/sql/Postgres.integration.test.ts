@@ -14,6 +14,7 @@ import { operatorLogConformance } from "../OperatorLog.conformance.ts"
 import { queryLogConformance } from "../QueryLog.conformance.ts"
 import { replicasConformance } from "../Replicas.conformance.ts"
 import { auditSqlConformance } from "./AuditSql.conformance.ts"
+import { eventQueuesConformance } from "./EventQueues.conformance.ts"
 import { eventSecretsConformance } from "./EventSecrets.conformance.ts"
 import { secretRotationSqlConformance } from "./SecretRotationSql.conformance.ts"
 
@@ -36,6 +37,7 @@ Postgres.describeWithPostgres("Postgres", () => {
     describe("EventBooksSql", () => {
       eventsConformance(it)
       eventSecretsConformance(it)
+      eventQueuesConformance(it, { due: 100_000 })
     })
     describe("QueryLogSql", () => queryLogConformance(it))
     describe("HoldsSql", () => holdsConformance(it))

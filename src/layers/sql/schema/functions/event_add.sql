@@ -26,8 +26,15 @@ begin
   if not found then
     return;
   end if;
-  insert into event_deliveries (id, event_id, account_id, endpoint_id, status, due_at, created_at)
-    select 'dlv_' || replace(gen_random_uuid()::text, '-', ''), event, account, t.endpoint_id, 'pending',
+  -- A receiver that lets its queue fill up must not fill the table.
+  with queues as materialized (
+    select t.endpoint_id, event_queue_is_full(account, t.endpoint_id) as is_full from unnest(receivers) as t (endpoint_id)
+  ), added as (
+    insert into event_deliveries (id, event_id, account_id, endpoint_id, status, due_at, created_at)
+    select 'dlv_' || replace(gen_random_uuid()::text, '-', ''), event, account, q.endpoint_id, 'pending',
       to_timestamp(0), moment
-    from unnest(receivers) as t (endpoint_id);
+    from queues q where not q.is_full
+  )
+  insert into event_drops (account_id, endpoint_id, reason, deliveries)
+    select account, q.endpoint_id, 'too_many', 1 from queues q where q.is_full;
 end $$;
