@@ -292,9 +292,11 @@ export const neighbors: Scenario = {
   rounds: 1,
   run: Effect.fnUntraced(function* ({ rounds, short }) {
     const findings = yield* Findings
+    const only = process.env.ATTACKS?.split(",").map(Number)
+    const chosen = attacks.filter((_, index) => only === undefined || only.includes(index + 1))
     const rows: Array<string> = []
     for (let round = 1; round <= rounds; round++)
-      for (const attack of attacks) rows.push(yield* feel(attack, { short }))
+      for (const attack of chosen) rows.push(yield* feel(attack, { short }))
     yield* findings.note("")
     yield* findings.note("| Attack | quiet p50 / p99 | harmless | attacked | lost | slowest event |")
     yield* findings.note("| --- | --- | --- | --- | --- | --- |")
