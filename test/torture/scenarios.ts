@@ -1,6 +1,7 @@
 import type { Scenario } from "./Scenario.ts"
 import { backups } from "./scenarios/backup.ts"
 import { contention } from "./scenarios/contention.ts"
+import { cost } from "./scenarios/cost.ts"
 import { disconnect } from "./scenarios/disconnect.ts"
 import { hostile } from "./scenarios/hostile.ts"
 import { idempotency } from "./scenarios/idempotency.ts"
@@ -32,5 +33,6 @@ export const scenarios: ReadonlyArray<Scenario> = [
   timing,
   typescript,
   hostile,
-  requests
+  requests,
+  cost
 ]
