@@ -12,7 +12,10 @@ import * as Wallet from "./Wallet.ts"
 
 const quota = 1_000_000_000
 
-/** The settings of a server on which every route is open. */
+/** The highest that an account may have, so that no request of ours exceeds the rate limit. */
+const concurrency = 10_000
+
+/** Settings that enable every route. */
 const settingsOf = (polar: FakePolar, adminPort: number, keylessAccount: string) => ({
   ...Wallet.settings,
   ...polar.environment(),
@@ -24,18 +27,17 @@ const settingsOf = (polar: FakePolar, adminPort: number, keylessAccount: string)
   GOOGLE_CLIENT_SECRET: "a secret",
   GITHUB_CLIENT_ID: "a client",
   GITHUB_CLIENT_SECRET: "a secret",
-  // So that each request may have an address of its own on a connection that is kept.
+  // Each request has its own client address in a header, on a shared connection.
   TRUSTED_PROXY_HOPS: "1",
   PROVIDER_TIMEOUT: "1 second",
   LOG_LEVEL: "error"
 })
 
-/** An account with a high limit, and what it may present. */
 const openAccount = Effect.fnUntraced(function* (store: Store.Store, call: Wallet.Call) {
   const { cookie, email } = yield* Wallet.newPerson(call)
   const account = yield* store.accounts.byEmail(email)
-  yield* store.accounts.setPlan(account.id, { plan: "custom", quota, concurrency: 10_000 })
-  // The server keeps an account for a moment.
+  yield* store.accounts.setPlan(account.id, { plan: "custom", quota, concurrency })
+  // The server caches accounts for some seconds.
   yield* Effect.repeat(call("GET", "/v1/me", undefined, cookie), {
     until: ({ json }) => json.plan === "custom",
     schedule: Schedule.spaced("500 millis")
@@ -43,7 +45,7 @@ const openAccount = Effect.fnUntraced(function* (store: Store.Store, call: Walle
   return { cookie, wallet: yield* Wallet.make(call, cookie) }
 })
 
-/** A server on Postgres, with what stands beside it. It says which routes it has. */
+/** Starts a server on Postgres with an upstream, a payment provider and an account. */
 export const start = Effect.gen(function* () {
   const { url: database } = yield* freshDatabase
   const store = yield* Store.open(database)
@@ -54,27 +56,27 @@ export const start = Effect.gen(function* () {
     (fake) => Effect.promise(() => fake.close())
   )
   const routes = RouteList.make()
-  let hashes = 0
+  let hashCount = 0
   const replica = yield* Replica.start({
     database,
     engine: yield* Engine.start,
     env: settingsOf(polar, adminPort, keyless.accountId),
     onReport: (report) => {
       routes.take(report)
-      if ("hashed" in report) hashes++
+      if ("hashed" in report) hashCount++
     }
   })
   const exchange = yield* Exchange.make
   const call = Wallet.callerOf(exchange, replica.port)
-  const account = yield* openAccount(store, call)
+  const { cookie, wallet } = yield* openAccount(store, call)
   const { json } = yield* call("GET", "/openapi.json", undefined)
   const document: Document = json // The server's own document.
   return {
-    ...{ store, replica, exchange, call, ...account, document },
+    ...{ store, replica, exchange, call, cookie, wallet, document },
     ports: { public: replica.port, private: adminPort },
     routes: describeRoutes(document, routes.listed()),
-    /** Passwords that it has hashed. */
-    hashes: () => hashes
+    /** Password hashes since the start. */
+    hashCount: () => hashCount
   }
 })
 

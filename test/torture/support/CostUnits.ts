@@ -10,97 +10,104 @@ import { type ListenerName, type RandomRequest, toCurl } from "./RandomRequests.
 import * as RawExchange from "./RawExchange.ts"
 import * as Wallet from "./Wallet.ts"
 
-/** For an answer, on a machine that does other work too. */
+/* Requests that `Costs.ts` can send repeatedly. Each reports what is wrong with its response. */
+
+/** For a response, on a loaded machine. */
 const patienceMs = 60_000
 
-/** Requests share the connections of one address. Each has a client's address of its own, in a proxy's header. */
-const shared = 1
+/** Makes `Exchange` reuse connections. */
+const sharedConnection = 1
 
 let clients = 0
 
-const clientAddress = (): string => {
+const nextClientAddress = (): string => {
   const n = ++clients
   return `10.${(n >> 16) % 250}.${(n >> 8) % 250}.${1 + (n % 250)}`
 }
 
-/** What requests came to, and what their callers were told. */
 export const makeTally = () => ({
+  /** Counts of responses. "cut" stands for connections without one. */
   statuses: new Map<string, number>(),
+  /** Credits used, as the responses say. */
   credits: 0,
+  /** Counts of faults by kind. */
   faults: new Map<string, number>()
 })
 
 export type Tally = ReturnType<typeof makeTally>
 
-/** Faults that are told one by one, of each kind. The kind is what so many characters say. */
-const maxShown = 3
-const kindCharacters = 40
-
-/** What a server's units are made of, for one round. */
-export interface Means {
+/** What the requests of a round share. */
+export interface Round {
   readonly server: CostServer
   readonly tally: Tally
   readonly spare: Wallet.Spare
-  /** The session of somebody who may be deleted. */
+  /** A session of an account that may be deleted. */
   readonly disposable: string
 }
 
-const record = Effect.fnUntraced(function* ({ tally }: Means, fault: string | undefined, name: string) {
+/** Faults of one kind that are reported one by one. */
+const maxReported = 3
+
+/** The kind of a fault is its beginning. */
+const kindCharacters = 40
+
+const reportFault = Effect.fnUntraced(function* ({ tally }: Round, fault: string | undefined, name: string) {
   if (fault === undefined) return
   const kind = fault.slice(0, kindCharacters)
   const seen = (tally.faults.get(kind) ?? 0) + 1
   tally.faults.set(kind, seen)
-  if (seen <= maxShown) yield* (yield* Findings).violation(`${fault}\n    ${name}`)
+  if (seen <= maxReported) yield* (yield* Findings).violation(`${fault}\n    ${name}`)
 })
 
-const count = ({ tally }: Means, status: string): void => {
+const countStatus = ({ tally }: Round, status: string): void => {
   tally.statuses.set(status, (tally.statuses.get(status) ?? 0) + 1)
 }
 
-/** Of each part of a hostile request, whose shape says the rest. */
-const shownCharacters = 100
-
-/** Of a request that hashes a password twice: the second one is what it is compared with. */
+/** Two for a request, twice: a report may arrive while the next request is sent. */
 const maxHashes = 4
 
-/** The metrics of the whole process are formatted for each reader, of whom there are few. */
+/** Of each part of a hostile request, whose shape describes the rest. */
+const shownCharacters = 100
+
+/** `/metrics` formats every series of the process, whatever is sent. */
 const extraMsOf = ({ listener, path }: RandomRequest): number =>
   listener === "private" && path.startsWith("/metrics") ? 100 : 0
 
-const unanswered = (name: string): Error => new Error(`no answer within ${patienceMs / 1000} s: ${name}`)
+const unanswered = (name: string): Error => new Error(`no response within ${patienceMs / 1000} s: ${name}`)
 
-type Unit = Costs.Unit
-
-/** A request as a client of HTTP sends it. `shape` says what is hostile in it. */
-export const ofRequest = (means: Means, random: RandomRequest, shape?: string): Unit => {
-  const { exchange, hashes, ports, replica, wallet } = means.server
+/** Makes a unit of a request that an HTTP client can send. `shape` describes its hostile part. */
+export const ofRequest = (round: Round, template: RandomRequest, shape?: string): Costs.Unit => {
+  const { exchange, hashCount, ports, replica, wallet } = round.server
   const origin = `http://localhost:${replica.port}`
-  const request = Wallet.withSpare(random, means.spare)
-  const own = Wallet.headersOf(request, { wallet, origin, disposable: means.disposable })
+  const request = Wallet.withSpare(template, round.spare)
+  const own = Wallet.headersOf(request, { wallet, origin, disposable: round.disposable })
+  const hasAddress = own.some(([name]) => name === "x-forwarded-for")
   const bytes = headerBytes({ ...request, headers: own }) + (request.body?.length ?? 0)
-  const name =
-    shape === undefined
-      ? toCurl(request, origin)
-      : `${shape}, ${bytes} bytes: ${toCurl(request, origin, shownCharacters)}`
+  const curl = toCurl(
+    request,
+    `http://localhost:${ports[request.listener]}`,
+    shape === undefined ? 500 : shownCharacters
+  )
+  const name = shape === undefined ? curl : `${shape}, ${bytes} bytes: ${curl}`
   const send = Effect.gen(function* () {
-    const hashesBefore = hashes()
-    const hasAddress = own.some(([name]) => name === "x-forwarded-for")
-    const headers = hasAddress ? own : [...own, ["x-forwarded-for", clientAddress()] as const]
-    const reply = yield* exchange(ports[request.listener], { ...request, from: shared }, headers).pipe(
+    const hashesBefore = hashCount()
+    const headers = hasAddress ? own : [...own, ["x-forwarded-for", nextClientAddress()] as const]
+    const reply = yield* exchange(ports[request.listener], { ...request, from: sharedConnection }, headers).pipe(
       Effect.timeoutOrElse({ duration: patienceMs, orElse: () => Effect.fail(unanswered(name)) })
     )
-    count(means, reply.status === undefined ? "cut" : String(reply.status))
-    means.tally.credits += creditsOf(request, reply)
-    yield* record(means, faultOf({ ...request, headers }, reply), name)
-    if (hashes() - hashesBefore > maxHashes)
-      yield* record(means, `${hashes() - hashesBefore} passwords were hashed`, name)
-    return { bytes: reply.bytes, searches: searchesOf(request, reply) }
+    const status = reply.status === undefined ? "cut" : String(reply.status)
+    countStatus(round, status)
+    round.tally.credits += creditsOf(request, reply)
+    yield* reportFault(round, faultOf({ ...request, headers }, reply), name)
+    const hashes = hashCount() - hashesBefore
+    if (hashes > maxHashes) yield* reportFault(round, `${hashes} password hashes`, name)
+    return { status, bytes: reply.bytes, searches: searchesOf(request, reply) }
   })
   return { name, bytes, requests: 1, extraMs: extraMsOf(request), send }
 }
 
-/** A request whose frame is broken. */
-interface FramedTarget {
+/** A route whose requests are sent with broken framing. */
+interface FramedRoute {
   readonly method: string
   readonly path: string
   readonly listener: ListenerName
@@ -111,8 +118,8 @@ interface FramedTarget {
 
 const json = "application/json"
 
-/** Those of which each reads its body in another way. */
-const targets: ReadonlyArray<FramedTarget> = [
+/** Routes that differ in how they read a body. */
+const framedRoutes: ReadonlyArray<FramedRoute> = [
   { method: "GET", path: "/v1/me", listener: "public", isAuthorized: true, type: undefined, body: "" },
   {
     ...{ method: "POST", path: "/v1/bulk", listener: "public", isAuthorized: true, type: json },
@@ -129,74 +136,73 @@ const targets: ReadonlyArray<FramedTarget> = [
   { method: "GET", path: "/healthz", listener: "private", isAuthorized: false, type: undefined, body: "" }
 ]
 
-/** What is wrong with the answers to a broken frame, whatever is in it. */
 const faultOfReplies = (framing: Framing, listener: ListenerName, { end, replies }: RawExchange.RawExchange) => {
-  // Node closes a tunnel that nothing takes.
+  // Node closes a CONNECT for which a server has no handler.
   const mayBeUnanswered = framing.mayBeUnanswered ?? (listener === "private" && framing.name === "a tunnel")
-  if (replies.length === 0 && !mayBeUnanswered) return `no answer (${end})`
-  // On a loaded machine the upstream may be too slow.
+  if (replies.length === 0 && !mayBeUnanswered) return `no response (${end})`
+  // 504: the upstream may be too slow on a loaded machine.
   const wrong = replies.find(({ status }) => status >= 500 && status !== 504)
   if (wrong !== undefined) return `${wrong.status} ${wrong.text.slice(0, 200)}`
-  const nameless = replies.find(({ headers }) => headers["x-request-id"] === undefined)
-  return nameless !== undefined && listener === "public" ? `${nameless.status} without X-Request-Id` : undefined
+  const anonymous = replies.find(({ headers }) => headers["x-request-id"] === undefined)
+  return anonymous !== undefined && listener === "public" ? `${anonymous.status} without X-Request-Id` : undefined
 }
 
-const ofFraming = (means: Means, framing: Framing, framed: FramedTarget, size: number): Unit => {
-  const { ports, wallet } = means.server
-  const linesOf = (): string =>
-    [
-      ["host", `localhost:${ports[framed.listener]}`],
-      ["x-forwarded-for", clientAddress()],
-      ...(framed.type === undefined ? [] : [["content-type", framed.type]]),
-      ...(framed.isAuthorized ? wallet.live : [])
-    ]
-      .map(([name, value]) => `${name}: ${value}\r\n`)
-      .join("")
-  const targetOf = (): Target => ({ ...framed, lines: linesOf() })
-  const bytes = framing.of(targetOf(), size).length
-  const name = `${framing.name}, ${bytes} bytes: ${framed.method} ${framed.path}`
+const targetOf = ({ ports, wallet }: CostServer, route: FramedRoute): Target => {
+  const lines = [
+    ["host", `localhost:${ports[route.listener]}`],
+    ["x-forwarded-for", nextClientAddress()],
+    ...(route.type === undefined ? [] : [["content-type", route.type]]),
+    ...(route.isAuthorized ? wallet.live : [])
+  ]
+  return { ...route, lines: lines.map(([name, value]) => `${name}: ${value}\r\n`).join("") }
+}
+
+const ofFraming = (round: Round, framing: Framing, route: FramedRoute, size: number): Costs.Unit => {
+  const { server, tally } = round
+  const example = targetOf(server, route)
+  const bytes = framing.of(example, size).length
+  const name = `${framing.name}, ${bytes} bytes: ${route.method} ${route.path}`
   const send = Effect.gen(function* () {
-    const whole = Buffer.from(framing.of(targetOf(), size), "latin1")
-    const exchanged = yield* RawExchange.send(ports[framed.listener], whole, {
+    const text = framing.of(targetOf(server, route), size)
+    const exchange = yield* RawExchange.send(server.ports[route.listener], Buffer.from(text, "latin1"), {
       ends: framing.ends === true,
       patienceMs
     })
-    if (exchanged.end === "late") return yield* Effect.fail(unanswered(name))
-    for (const { headers, status } of exchanged.replies) {
-      count(means, String(status))
-      means.tally.credits += Number(headers["x-credits-used"] ?? 0)
-    }
-    if (exchanged.replies.length === 0) count(means, "cut")
-    yield* record(means, faultOfReplies(framing, framed.listener, exchanged), name)
-    return { bytes: exchanged.bytes, searches: exchanged.replies.length }
+    if (exchange.end === "late") return yield* Effect.fail(unanswered(name))
+    const statuses = exchange.replies.length === 0 ? ["cut"] : exchange.replies.map(({ status }) => String(status))
+    for (const status of statuses) countStatus(round, status)
+    for (const { headers } of exchange.replies) tally.credits += Number(headers["x-credits-used"] ?? 0)
+    yield* reportFault(round, faultOfReplies(framing, route.listener, exchange), name)
+    return { status: statuses.join(" "), bytes: exchange.bytes, searches: exchange.replies.length }
   })
-  return { name, bytes, requests: framing.requests?.(targetOf(), size) ?? 1, send }
+  const requests = framing.requests?.(example, size) ?? 1
+  return { name, bytes, requests, extraMs: framing.extraMs?.(bytes) ?? 0, send }
 }
 
 /** A hostile request in growing sizes. */
 export interface Ladder {
   readonly isInEveryRun: boolean
   readonly name: string
-  readonly units: (means: Means) => ReadonlyArray<Unit>
+  readonly units: (round: Round) => ReadonlyArray<Costs.Unit>
 }
 
-/** Every hostile request to every route of a server, in an order that a new route does not change. */
+/** Returns all hostile requests to a server, those of every run first. The order of the others is stable. */
 export const laddersOf = ({ document, routes }: CostServer): ReadonlyArray<Ladder> => {
   const shaped = routes.flatMap((route) =>
     hostileRequests(route, document.components.schemas).map(
       ({ isInEveryRun, name, of, sizes }): Ladder => ({
         isInEveryRun,
         name: `${name} at ${route.method} ${route.path}`,
-        units: (means) => sizes.map((size) => ofRequest(means, of(size), name))
+        units: (round) => sizes.map((size) => ofRequest(round, of(size), name))
       })
     )
   )
   const framed = framings.flatMap((framing) =>
-    targets.map(
-      (target): Ladder => ({
+    framedRoutes.map(
+      (route): Ladder => ({
         isInEveryRun: true,
-        name: `${framing.name} at ${target.method} ${target.path}`,
-        units: (means) => framing.sizes.map((size) => ofFraming(means, framing, target, size))
+        name: `${framing.name} at ${route.method} ${route.path}`,
+        units: (round) => framing.sizes.map((size) => ofFraming(round, framing, route, size))
       })
     )
   )

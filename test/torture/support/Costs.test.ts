@@ -6,8 +6,8 @@ import { repliesIn } from "./RawExchange.ts"
 
 const burnMs = 60
 
-describe.skipIf(process.platform !== "linux")("the meter of CPU time", () => {
-  it.live("reads what a process has used, to a fraction of the budget of a request", () =>
+describe.skipIf(process.platform !== "linux")("the CPU meter", () => {
+  it.live("measures a process with an error far below the budget of a request", () =>
     Effect.scoped(
       Effect.gen(function* () {
         const cpuMs = yield* CpuMeter.make(process.pid)
@@ -28,13 +28,13 @@ describe("the budget of a request", () => {
     assert.strictEqual(allowedBytes({ bytes: 16_384, requests: 1 }), 1_000_000)
   })
 
-  it("grows by less than that with what is longer, and with the searches that run", () => {
+  it("grows with longer input and with searches", () => {
     assert.strictEqual(allowedMs({ bytes: 2 * 16_384, requests: 1 }, 0), 55)
     assert.strictEqual(allowedMs({ bytes: 100, requests: 1 }, 50), 550)
     assert.strictEqual(allowedBytes({ bytes: 1_048_576, requests: 1 }), 2_032_192)
   })
 
-  it("lets a cost grow with the input, and not with its square", () => {
+  it("allows linear growth and rejects quadratic growth", () => {
     assert.isFalse(growsTooFast(1, 4))
     assert.isFalse(growsTooFast(10, 40))
     assert.isTrue(growsTooFast(10, 160))
@@ -42,10 +42,10 @@ describe("the budget of a request", () => {
   })
 })
 
-describe("the answers on a connection", () => {
+describe("the responses on a connection", () => {
   const parsed = (text: string) => repliesIn(Buffer.from(text)).map(({ status, text }) => `${status} ${text}`)
 
-  it("are told apart by their lengths and chunks, without interim answers", () => {
+  it("are split by their lengths and chunks, without interim responses", () => {
     assert.deepStrictEqual(
       parsed(
         "HTTP/1.1 102 Processing\r\n\r\n" +
@@ -58,7 +58,7 @@ describe("the answers on a connection", () => {
     )
   })
 
-  it("are none in bytes that are no HTTP", () => {
+  it("are none in bytes that are not HTTP", () => {
     assert.deepStrictEqual(parsed(""), [])
     assert.deepStrictEqual(parsed("HTTP/1.1 200 OK\r\n"), [])
   })

@@ -4,45 +4,47 @@ import * as CpuMeter from "./CpuMeter.ts"
 import { Findings } from "./Findings.ts"
 
 /*
- * Holds each request to a budget of CPU time and of bytes. Requests go one at a time, and a request ends when the server's
- * main thread sleeps again, so that what the process has used since the request before is what this one has cost.
+ * Measures the CPU time and the response size of requests, and reports those above their budget. Requests go one at a
+ * time, and the next one waits until the server's main thread sleeps. So the CPU time that the process used in between
+ * belongs to one request.
  */
 
 /** Input up to this size has the whole budget. */
 const inputBytes = 16 * 1024
 const cpuMsOfRequest = 50
-const bytesOfAnswer = 1_000_000
+const bytesOfResponse = 1_000_000
 
-/** What each further part of this size adds, and each further byte. */
+/** Added for each further `inputBytes`. */
 const cpuMsOfPart = 5
 
-/** For each search that a request runs, from an upstream with ten results. */
+/** Added for each search that a request runs. The upstream returns ten results. */
 const cpuMsOfSearch = 10
 
 /**
- * Four times the input may cost `growth` times as much, and so much more. A square would grow 16 times; what grows with the
- * input alone may seem to grow 11 times, where the collector of garbage has more to copy.
+ * Four times the input may use `growth` times the CPU time plus `noiseMs`. Quadratic work uses 16 times as much. Linear
+ * work was measured at up to 11 times, because large heaps cost more to collect.
  */
 const growth = 12
-const cpuMsOfNoise = 20
+const noiseMs = 20
 
-/** A suspicious request is sent alone again so often. Each repetition must cost too much, or it was something else. */
+/** A request above its budget is repeated up to this many times, alone. It fails if no repetition is within the budget. */
 const repetitions = 3
 
-/** What a request came to. */
 export interface Outcome {
-  /** Of its answers. */
+  /** Distinguishes outcomes that did different work. */
+  readonly status: string
+  /** Bytes of all responses. */
   readonly bytes: number
   readonly searches: number
 }
 
-/** A request, or several on one connection, that can be sent again and again. */
+/** A request, or several on one connection, that can be sent repeatedly. */
 export interface Unit {
-  /** Says which one it is. */
+  /** Identifies it in reports. */
   readonly name: string
   readonly bytes: number
   readonly requests: number
-  /** What its answer costs whatever is sent. */
+  /** Added to the CPU budget. */
   readonly extraMs?: number
   readonly send: Effect.Effect<Outcome, Error, Findings>
 }
@@ -57,26 +59,31 @@ export const allowedMs = (size: Size, searches: number): number =>
   cpuMsOfSearch * searches +
   (size.extraMs ?? 0)
 
-export const allowedBytes = (size: Size): number => bytesOfAnswer * size.requests + furtherBytes(size)
+export const allowedBytes = (size: Size): number => bytesOfResponse * size.requests + furtherBytes(size)
 
-/** Whether four times the input costs too much more. */
-export const growsTooFast = (beforeMs: number, afterMs: number): boolean => afterMs > growth * beforeMs + cpuMsOfNoise
+/** Compares the CPU time of a request with that of the same request at four times the size. */
+export const growsTooFast = (beforeMs: number, afterMs: number): boolean => afterMs > growth * beforeMs + noiseMs
 
-/** A request that was sent, and what it cost. */
-export interface Measured {
+interface Measured {
   readonly unit: Unit
   readonly outcome: Outcome
   readonly cpuMs: number
   readonly allowedMs: number
 }
 
-const shareOf = (it: Measured): number => it.cpuMs / it.allowedMs
+const isCheap = ({ allowedMs, cpuMs }: Measured): boolean => cpuMs <= allowedMs
 
-const shown = (ms: number): string => `${Math.round(ms * 10) / 10} ms`
+const format = (ms: number): string => `${Math.round(ms * 10) / 10} ms`
 
-const lookMs = 1
+const describe = (measured: Measured | undefined): string =>
+  measured === undefined
+    ? "none"
+    : `${format(measured.cpuMs)} (allowed: ${format(measured.allowedMs)}): ${measured.unit.name}`
 
-/** Says whether the main thread of a process waits. One that is ready may just have no processor. */
+/**
+ * Reads whether the main thread of a process sleeps. A thread that is only waiting for a processor is not asleep, so this
+ * also works on a loaded machine.
+ */
 const makeSleeps = (pid: number) =>
   Effect.map(
     Effect.acquireRelease(
@@ -89,123 +96,136 @@ const makeSleeps = (pid: number) =>
     }
   )
 
-/** A server that is idle has used less in so long. */
+const pollMs = 1
+const maxPolls = 60_000
+
+/** The server is idle if it uses less than `idleCpuMs` in `idleMs`. */
 const idleMs = 10
 const idleCpuMs = 0.5
-const maxLooks = 3_000
+const maxIdlePolls = 3_000
 
-/** Sends requests to the server of this process, and keeps the accounts of what they cost. */
+/** Measures the server with this process id. */
 export const make = Effect.fnUntraced(function* (pid: number) {
   const findings = yield* Findings
   const cpuMs = yield* CpuMeter.make(pid)
   const sleeps = yield* makeSleeps(pid)
-  const counts = { requests: 0, suspicious: 0, confirmed: 0 }
-  let dearest: Measured | undefined
-  let dearestLong: Measured | undefined
-  let longest: Measured | undefined
+  const counts = { requests: 0, suspicious: 0, confirmed: 0, unrepeatable: 0 }
+  /** Of requests with up to `inputBytes`, by CPU time; of longer ones, by the share of their budget; by response size. */
+  const most: { short?: Measured; long?: Measured; response?: Measured } = {}
 
   const untilSleeping = Effect.gen(function* () {
-    while (!sleeps()) yield* Effect.sleep(lookMs)
+    for (let poll = 0; poll < maxPolls && !sleeps(); poll++) yield* Effect.sleep(pollMs)
   })
 
-  /** Waits until nothing is left to do of the requests before. */
+  /** Waits until the work of earlier requests has ended. */
   const untilIdle = Effect.gen(function* () {
-    for (let look = 0; look < maxLooks; look++) {
+    for (let poll = 0; poll < maxIdlePolls; poll++) {
       const startMs = cpuMs()
       yield* Effect.sleep(idleMs)
       if (sleeps() && cpuMs() - startMs < idleCpuMs) return
     }
   })
 
-  const sendThen = Effect.fnUntraced(function* (unit: Unit, end: Effect.Effect<void>) {
+  const sendUntil = Effect.fnUntraced(function* (unit: Unit, end: Effect.Effect<void>) {
     const startMs = cpuMs()
     const outcome = yield* unit.send
     yield* end
     counts.requests += unit.requests
-    return { unit, outcome, cpuMs: cpuMs() - startMs, allowedMs: allowedMs(unit, outcome.searches) } as Measured
+    const measured: Measured = {
+      ...{ unit, outcome, cpuMs: cpuMs() - startMs },
+      allowedMs: allowedMs(unit, outcome.searches)
+    }
+    return measured
   })
 
-  /** The least that a request costs alone, of this measure and of repetitions up to the first that is `enough`. */
-  const alone = Effect.fnUntraced(function* (first: Measured, enough: (measured: Measured) => boolean) {
-    let least = first
-    for (let repetition = 0; repetition < repetitions && !enough(least); repetition++) {
+  /**
+   * Repeats a request alone until `isEnough`. Returns the lowest measurement, and the number of repetitions that had the
+   * same outcome: a request that creates something may fail when it is repeated, which costs less.
+   */
+  const repeat = Effect.fnUntraced(function* (first: Measured, isEnough: (measured: Measured) => boolean) {
+    let lowest = first
+    let same = 0
+    for (let repetition = 0; repetition < repetitions && !isEnough(lowest); repetition++) {
       yield* untilIdle
-      const again = yield* sendThen(first.unit, untilIdle)
-      if (again.cpuMs < least.cpuMs) least = again
+      const again = yield* sendUntil(first.unit, untilIdle)
+      if (again.outcome.status !== first.outcome.status) continue
+      same++
+      if (again.cpuMs < lowest.cpuMs) lowest = again
     }
-    return least
+    return { lowest, same }
   })
 
-  /** Keeps the most expensive requests. What the collector of garbage took by chance is not counted. */
+  /** Updates the maxima. A new maximum is repeated, because garbage collection may have caused it. */
   const record = Effect.fnUntraced(function* (measured: Measured) {
-    const isLong = furtherBytes(measured.unit) > 0
-    const isDearest = (it: Measured): boolean => {
-      const most = isLong ? dearestLong : dearest
-      return most === undefined || (isLong ? shareOf(it) > shareOf(most) : it.cpuMs > most.cpuMs)
+    const key = furtherBytes(measured.unit) > 0 ? "long" : "short"
+    const rank = (it: Measured): number => (key === "long" ? it.cpuMs / it.allowedMs : it.cpuMs)
+    const isHighest = (it: Measured): boolean => {
+      const highest = most[key]
+      return highest === undefined || rank(it) > rank(highest)
     }
-    if (longest === undefined || measured.outcome.bytes > longest.outcome.bytes) longest = measured
-    if (!isDearest(measured)) return
-    const least = yield* alone(measured, (it) => !isDearest(it))
-    if (!isDearest(least)) return
-    if (isLong) dearestLong = least
-    else dearest = least
+    if (most.response === undefined || measured.outcome.bytes > most.response.outcome.bytes) most.response = measured
+    if (!isHighest(measured)) return
+    const { lowest } = yield* repeat(measured, (it) => !isHighest(it))
+    if (isHighest(lowest)) most[key] = lowest
   })
 
-  /** Sends a request, and says what is wrong with its cost. False if it is too high. */
-  const measure = Effect.fnUntraced(function* (unit: Unit) {
-    const measured = yield* sendThen(unit, untilSleeping)
-    const { bytes } = measured.outcome
-    if (bytes > allowedBytes(unit))
-      yield* findings.violation(`an answer of ${bytes} bytes (allowed: ${allowedBytes(unit)}): ${unit.name}`)
-    if (measured.cpuMs <= measured.allowedMs) {
-      yield* record(measured)
-      return { measured, isCheap: bytes <= allowedBytes(unit) }
-    }
+  const checkCpu = Effect.fnUntraced(function* (measured: Measured) {
+    if (isCheap(measured)) return measured
     counts.suspicious++
-    const least = yield* alone(measured, (it) => it.cpuMs <= it.allowedMs)
-    const isCheap = least.cpuMs <= least.allowedMs
-    if (!isCheap) {
+    const { lowest, same } = yield* repeat(measured, isCheap)
+    if (same === 0) counts.unrepeatable++
+    else if (!isCheap(lowest)) {
       counts.confirmed++
-      yield* findings.violation(
-        `${shown(least.cpuMs)} of CPU (allowed: ${shown(least.allowedMs)}), and no less in ${repetitions} repetitions alone: ${unit.name}`
-      )
+      yield* findings.violation(`CPU time, the lowest of ${same + 1} measurements: ${describe(lowest)}`)
     }
-    return { measured: least, isCheap: isCheap && bytes <= allowedBytes(unit) }
+    return lowest
   })
 
-  /** Sends requests of growing size, each four times as long as the one before, up to one that costs too much. */
-  const climb = Effect.fnUntraced(function* (units: ReadonlyArray<Unit>) {
+  /** Sends a request and checks its cost. Returns undefined for a request above its budget. */
+  const measure = Effect.fnUntraced(function* (unit: Unit) {
+    const measured = yield* checkCpu(yield* sendUntil(unit, untilSleeping))
+    const { bytes } = measured.outcome
+    yield* record(measured)
+    if (bytes <= allowedBytes(unit)) return isCheap(measured) ? measured : undefined
+    yield* findings.violation(`a response of ${bytes} bytes (allowed: ${allowedBytes(unit)}): ${unit.name}`)
+    return undefined
+  })
+
+  const checkGrowth = Effect.fnUntraced(function* (before: Measured, after: Measured) {
+    if (!growsTooFast(before.cpuMs, after.cpuMs)) return
+    counts.suspicious++
+    const { lowest: low } = yield* repeat(before, () => false)
+    const { lowest: high, same } = yield* repeat(after, (it) => !growsTooFast(low.cpuMs, it.cpuMs))
+    if (same === 0) counts.unrepeatable++
+    else if (growsTooFast(low.cpuMs, high.cpuMs)) {
+      counts.confirmed++
+      const beforeText = `${format(low.cpuMs)} for ${low.unit.bytes} bytes`
+      yield* findings.violation(`CPU time grows faster than the input: ${beforeText}, and ${describe(high)}`)
+    }
+  })
+
+  /** Sends requests of growing size, up to the first one above its budget. */
+  const measureGrowth = Effect.fnUntraced(function* (units: ReadonlyArray<Unit>) {
     let before: Measured | undefined
     for (const unit of units) {
-      const { isCheap, measured } = yield* measure(unit)
-      if (!isCheap) return
-      if (before !== undefined && growsTooFast(before.cpuMs, measured.cpuMs)) {
-        counts.suspicious++
-        const { cpuMs: beforeMs } = yield* alone(before, () => false)
-        const { cpuMs: afterMs } = yield* alone(measured, (it) => !growsTooFast(beforeMs, it.cpuMs))
-        if (growsTooFast(beforeMs, afterMs)) {
-          counts.confirmed++
-          return yield* findings.violation(
-            `${shown(beforeMs)} of CPU for ${before.unit.bytes} bytes, and ${shown(afterMs)} for ${unit.bytes}: ${unit.name}`
-          )
-        }
-      }
+      const measured = yield* measure(unit)
+      if (measured === undefined) return
+      if (before !== undefined) yield* checkGrowth(before, measured)
       before = measured
     }
   })
 
-  const show = (it: Measured | undefined): string =>
-    it === undefined ? "none" : `${shown(it.cpuMs)} (allowed: ${shown(it.allowedMs)}): ${it.unit.name}`
-
-  const tell = Effect.gen(function* () {
+  const report = Effect.gen(function* () {
+    const { confirmed, suspicious, unrepeatable } = counts
     yield* findings.note(
-      `suspicious: ${counts.suspicious} requests, of which ${counts.confirmed} cost too much when they were sent alone`
+      `${suspicious} requests were suspicious, ${confirmed} confirmed, ${unrepeatable} not repeatable; the others were within the budget alone`
     )
-    yield* findings.note(`most CPU of a request of up to 16 KiB: ${show(dearest)}`)
-    yield* findings.note(`most CPU of a longer one, by what is allowed: ${show(dearestLong)}`)
-    yield* findings.note(`longest answer: ${longest?.outcome.bytes} bytes: ${longest?.unit.name}`)
+    yield* findings.note(`most CPU time of a request of up to 16 KiB: ${describe(most.short)}`)
+    yield* findings.note(`most CPU time of a longer request, by its share of the budget: ${describe(most.long)}`)
+    yield* findings.note(`longest response: ${most.response?.outcome.bytes ?? 0} bytes: ${most.response?.unit.name}`)
   })
-  return { measure, climb, cpuMs, untilIdle, counts, tell }
+
+  return { measure, measureGrowth, cpuMs, untilIdle, counts, report }
 })
 
 export type Costs = Effect.Success<ReturnType<typeof make>>

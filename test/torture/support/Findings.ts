@@ -12,7 +12,7 @@ export class Findings extends Context.Service<
     /** A promise was broken. */
     readonly violation: (text: string) => Effect.Effect<void>
     readonly violations: Effect.Effect<ReadonlyArray<string>>
-    /** Waits for the first violation. */
+    /** Completes with the first violation. */
     readonly broken: Effect.Effect<void>
   }
 >()("quarry/test/torture/Findings") {

@@ -90,7 +90,7 @@ export const faultOf = (request: RandomRequest, reply: Reply): string | undefine
   const isPurchase =
     status === 503 && /^\/(v1|webhooks)\/billing\b/.test(routeOf(request)) && text.includes('"billing_unavailable"')
   if (status >= 500 && !isSearch && !isPurchase) return `${status} ${text.slice(0, 200)}`
-  // The private listener is not the API: what follows are promises of the API.
+  // The private listener is not part of the API.
   if (request.listener === "private") return undefined
   // 400 is the parser's, which knows no routes.
   if (isRespelled(routeOf(request)) && status !== 404 && status !== 400)
@@ -104,7 +104,7 @@ export const faultOf = (request: RandomRequest, reply: Reply): string | undefine
 
 const searchRoutes = /^\/(?:v1\/(?:query|bulk)$|mcp$|compat\/)/
 
-/** The searches that a request has run: those that were charged, and those of the demo and of test keys. */
+/** Counts the searches that a request ran, with the free ones of the demo and of test keys. */
 export const searchesOf = (request: RandomRequest, reply: Reply): number => {
   if (!searchRoutes.test(routeOf(request))) return 0
   const rows = reply.text.match(/"status":"/g)?.length ?? 0

@@ -6,11 +6,11 @@ import { type JsonSchema, mutated, type Schemas, valuesOf } from "./schemaValues
 export const credentials = ["live", "test", "revoked", "garbage", "session", "demo", "marketplace"] as const
 export type Credential = (typeof credentials)[number]
 
-/** Stand for the ids of a key and of a webhook that may be changed and deleted. */
+/** Placeholders for the ids of a key and of a webhook that may be changed and deleted. */
 export const spareKey = "SPARE_KEY"
 export const spareHook = "SPARE_HOOK"
 
-/** The public listener, or the private one (`ADMIN_PORT`). */
+/** The private listener is the one on `ADMIN_PORT`. */
 export type ListenerName = "public" | "private"
 
 export interface RandomRequest {
@@ -54,19 +54,19 @@ export interface Document {
   readonly components: { readonly schemas: Schemas }
 }
 
-/** A route as a router has it. */
+/** A route as a router lists it. */
 export interface ListedRoute {
   readonly listener: ListenerName
   readonly method: string
   readonly path: string
 }
 
-/** A route with what it takes. Its path has parameters in braces. */
+/** A route with its parameters and body. Parameters of its path are in braces. */
 export interface Route extends ListedRoute {
   readonly parameters: ReadonlyArray<Parameter>
   readonly body: JsonSchema | undefined
   readonly type: string
-  /** A credential that it accepts. */
+  /** A credential that it accepts, if it needs one. */
   readonly as: Credential | undefined
   readonly isDocumented: boolean
 }
@@ -99,7 +99,7 @@ const fields = (names: string): JsonSchema => ({
   required: names.split(" ").slice(0, 2)
 })
 
-/** The fields of routes that the document leaves out. */
+/** The fields of routes that are not in the document. */
 const undocumented: Readonly<Record<string, string>> = {
   "POST /api/auth/sign-up/email": "email password name callbackURL oauth_query image rememberMe",
   "POST /api/auth/sign-in/email": "email password callbackURL oauth_query rememberMe",
@@ -140,10 +140,10 @@ const undocumented: Readonly<Record<string, string>> = {
   "GET /status": "full"
 }
 
-/** The fields of a route about which nothing is known. */
+/** The fields of any other route. */
 const anyFields = "id name query q url token email data page limit"
 
-/** Paths at which there is no route. */
+/** Paths without a route. */
 const nowhere: ReadonlyArray<ListedRoute> = [
   { listener: "public", method: "GET", path: "/unlisted" },
   { listener: "public", method: "POST", path: "/v1/unlisted" },
@@ -175,14 +175,14 @@ const isForm = (path: string): boolean => /^\/oauth\/|\/token$|\/revoke$|\/unsub
 const jsonType = "application/json"
 export const formType = "application/x-www-form-urlencoded"
 
-/** The credential by which most requests of a route come. */
+/** Chooses the credential of most requests to a route. */
 const credentialOf = (path: string, security: ReadonlyArray<object> | undefined): Credential | undefined => {
   if (path.startsWith("/compat/")) return "live"
   const accepted = security?.flatMap(Object.keys) ?? []
   return accepted.includes("apiKey") ? "live" : accepted.includes("session") ? "session" : undefined
 }
 
-/** A documented route of which this is another address: clients of SearXNG leave off the end of its path. */
+/** Finds the documented path of an undocumented alias: some SearXNG clients omit the end of the path. */
 const aliased = ({ paths }: Document, { method, path }: ListedRoute): string | undefined => {
   const start = `${path.replace(/\/$/, "")}/`
   return path === "/"
@@ -190,7 +190,7 @@ const aliased = ({ paths }: Document, { method, path }: ListedRoute): string | u
     : Object.keys(paths).find((known) => known.startsWith(start) && method.toLowerCase() in (paths[known] ?? {}))
 }
 
-/** The routes of the sign-in library, which has a router of its own behind this one. */
+/** Expands the wildcard route of the sign-in library, which has its own router. */
 const offered = (listed: ListedRoute): ReadonlyArray<ListedRoute> =>
   offeredRoutes.flatMap(([method, pattern]) =>
     method === listed.method
@@ -232,7 +232,7 @@ const describe = (document: Document, listed: ListedRoute): Route => {
   }
 }
 
-/** Describes each of a server's routes by its document, or by what is known here of the others. */
+/** Describes a server's routes by its document, or by `undocumented`. */
 export const describeRoutes = (document: Document, listed: ReadonlyArray<ListedRoute>): ReadonlyArray<Route> =>
   [...listed.flatMap((route) => (route.path === "/api/auth/*" ? offered(route) : [route])), ...nowhere].map((route) =>
     describe(document, route)
@@ -376,6 +376,7 @@ const headersOf = ({ method, type }: Route): fc.Arbitrary<Headers> => {
       rarely("sec-fetch-site", ["same-origin", "cross-site", "none", "x"]),
       rarely("x-request-id", [uuid, uuid.toUpperCase(), "", "x".repeat(4000), "\u00ff", `${uuid}, ${uuid}`]),
       sometimes("accept", ["application/json, text/event-stream", "application/json", "text/html", "*/*;q=", "x"], 3),
+      rarely("idempotency-key", ["a", '"a"', "b", "", "\u00ff", "x".repeat(256), "a, b"]),
       rarely("mcp-protocol-version", ["2025-06-18", "2025-03-26", "1", ""]),
       rarely("user-agent", ["x".repeat(9000), "\u00ff", ""]),
       rarely("x-forwarded-for", ["1.2.3.4", "::1", "x, ,", "9".repeat(5000)]),
@@ -417,7 +418,7 @@ const ofRoute = (route: Route, schemas: Schemas): fc.Arbitrary<RandomRequest> =>
 /** The document's own routes come more often: there is more to them. */
 const weightOfDocumented = 3
 
-/** Requests to every route: those that the document allows, and whatever else a caller could send. */
+/** Generates requests to every route: those that the document allows, and invalid variations of them. */
 export const requestsTo = (routes: ReadonlyArray<Route>, { components }: Document): fc.Arbitrary<RandomRequest> =>
   fc.oneof(
     ...routes.map((route) => ({
@@ -429,7 +430,7 @@ export const requestsTo = (routes: ReadonlyArray<Route>, { components }: Documen
 const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`
 
 /**
- * A request as a line for a shell. Its credentials are named and not told: they ended with the server. Parts with more
+ * Formats a request as a shell command. Credentials are only named, because they expired with the server. Parts with more
  * than `characters` are cut.
  */
 export const toCurl = (

@@ -1,7 +1,7 @@
 import { connect } from "node:net"
 import { Effect } from "effect"
 
-/** An answer as it came from the socket. */
+/** A response as it arrived on the socket. */
 export interface RawReply {
   readonly status: number
   /** Names in lower case. */
@@ -11,15 +11,15 @@ export interface RawReply {
 
 export interface RawExchange {
   readonly replies: ReadonlyArray<RawReply>
-  /** Bytes of all answers, their heads included. */
+  /** Bytes of all responses with their headers. */
   readonly bytes: number
-  /** Why the connection was left. */
+  /** "late" if the server did not close the connection in time. */
   readonly end: "closed" | "reset" | "late"
 }
 
 const endOfHead = Buffer.from("\r\n\r\n")
 
-/** The length of a body in chunks, with its end; undefined if the end is missing. */
+/** Returns the length of a chunked body; undefined if its end is missing. */
 const chunkedLength = (bytes: Buffer): number | undefined => {
   for (let at = 0; ; ) {
     const end = bytes.indexOf("\r\n", at)
@@ -31,7 +31,7 @@ const chunkedLength = (bytes: Buffer): number | undefined => {
   }
 }
 
-/** The answers in what a server has sent. The last one may be cut. */
+/** Parses final responses. The last one may be incomplete. */
 export const repliesIn = (received: Buffer): ReadonlyArray<RawReply> => {
   const replies: Array<RawReply> = []
   for (let rest = received; ; ) {
@@ -53,7 +53,7 @@ export const repliesIn = (received: Buffer): ReadonlyArray<RawReply> => {
   }
 }
 
-/** Writes bytes to a socket, whatever they are, and reads until the server closes it or does not for too long. */
+/** Writes any bytes to a socket, and reads until the server closes the connection or `patienceMs` have passed. */
 export const send = (
   port: number,
   bytes: Buffer,

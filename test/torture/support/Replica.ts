@@ -33,7 +33,7 @@ export interface ReplicaOptions {
   readonly env?: Record<string, string>
   /** Takes every line that it says once it listens; they are not kept in `said` then. */
   readonly onLine?: (line: string) => void
-  /** Takes what the server reports of itself (`inside.ts`); its password hashes are cheap then. */
+  /** Loads `inside.ts` into the server and receives its reports. Password hashes are cheap then. */
   readonly onReport?: (report: Report) => void
 }
 

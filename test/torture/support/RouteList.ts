@@ -1,7 +1,7 @@
 import type { Report } from "./inside.ts"
 import type { ListedRoute } from "./RandomRequests.ts"
 
-/** Collects the routes that a server reports. Each of its listeners has a router of its own. */
+/** Collects the routes that a server reports (`inside.ts`). Each of its listeners has its own router. */
 export const make = () => {
   const routers: Array<Array<Omit<ListedRoute, "listener">>> = []
   return {
@@ -10,7 +10,7 @@ export const make = () => {
       const { method, path, router } = report.route
       routers[router] = [...(routers[router] ?? []), { method, path }]
     },
-    /** For another start of the server. */
+    /** Forgets the routes before the server starts again. */
     clear: (): void => void routers.splice(0),
     listed: (): ReadonlyArray<ListedRoute> =>
       routers.flatMap((routes) => {

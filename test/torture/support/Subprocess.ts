@@ -15,7 +15,7 @@ export interface Subprocess {
 export interface SubprocessOptions {
   readonly env?: Record<string, string>
   readonly onLine?: (line: string) => void
-  /** Takes each line that the process writes to file descriptor 3. */
+  /** Receives each line that the process writes to file descriptor 3. */
   readonly onReport?: ((line: string) => void) | undefined
 }
 

@@ -2,14 +2,14 @@ import { Effect } from "effect"
 import * as Exchange from "./Exchange.ts"
 import { type Credential, type RandomRequest, spareHook, spareKey } from "./RandomRequests.ts"
 
-/** What requests carry: every kind of credential, most of them of one account, and ids that they may change. */
+/** The headers of every kind of credential. Most of them belong to one account. */
 export type Wallet = Readonly<Record<Credential, RandomRequest["headers"]>>
 
 const demoOrigin = "https://demo.test"
 const marketplaceSecret = "a secret for tests, of 32 characters or more"
 const password = "correct horse battery staple"
 
-/** The settings of a server that accepts all of them. Events go to the loopback. */
+/** The settings of a server that accepts all of them, and delivers webhooks to the loopback. */
 export const settings = {
   DEMO_ORIGIN: demoOrigin,
   MARKETPLACE_PROXY_SECRET: marketplaceSecret,
@@ -19,7 +19,7 @@ export const settings = {
 
 let calls = 0
 
-/** Our own requests, which must succeed. Each comes from another address, because sign-ups are limited by address. */
+/** Makes a function for our own requests, which must succeed. Each has its own address, because sign-ups are limited by address. */
 export const callerOf = (exchange: Exchange.Exchange, port: number) => {
   const origin = `http://localhost:${port}`
   return Effect.fnUntraced(function* (method: string, path: string, fields: object | undefined, cookie?: string) {
@@ -49,7 +49,7 @@ export const newPerson = Effect.fnUntraced(function* (call: Call) {
   return { email, cookie }
 })
 
-/** The name of the keys that are in use. */
+/** The name of the keys in the wallet. */
 const walletKey = "in the wallet"
 
 export const make = Effect.fnUntraced(function* (call: Call, cookie: string) {
@@ -76,12 +76,13 @@ export const make = Effect.fnUntraced(function* (call: Call, cookie: string) {
   return wallet
 })
 
+/** Ids that requests may change and delete. */
 export interface Spare {
   readonly key: string
   readonly hook: string
 }
 
-/** A key and a webhook that requests may change and delete. */
+/** Creates a key and a webhook that requests may change and delete. */
 export const makeSpare = Effect.fnUntraced(function* (call: Call, cookie: string) {
   const { json: key } = yield* call("POST", "/v1/api-keys", { name: "spare" }, cookie)
   const { json: hook } = yield* call("POST", "/v1/webhooks", { url: "http://127.0.0.1:9/" }, cookie)
@@ -89,7 +90,7 @@ export const makeSpare = Effect.fnUntraced(function* (call: Call, cookie: string
   return spare
 })
 
-/** Removes the keys and webhooks that requests have made: an account may have only so many. */
+/** Removes the keys and webhooks that requests created, because their number per account is limited. */
 export const removeOthers = Effect.fnUntraced(function* (call: Call, cookie: string) {
   const { json } = yield* call("GET", "/v1/api-keys", undefined, cookie)
   const keys: ReadonlyArray<{ readonly id: string; readonly name: string; readonly revoked_at: string | null }> =
@@ -106,10 +107,10 @@ export const withSpare = (request: RandomRequest, { hook, key }: Spare): RandomR
   path: request.path.replaceAll(spareKey, key).replaceAll(spareHook, hook)
 })
 
-/** Whether a request may end the session that it carries, delete the account behind it, or read all that it has. */
+/** Returns true for a request that may end its session, delete its account, or export the whole account. */
 const usesDisposable = ({ path }: RandomRequest): boolean => /auth|account|session/i.test(path)
 
-/** The headers that a request is sent with. */
+/** Returns the headers of a request with its credentials. */
 export const headersOf = (
   request: RandomRequest,
   { disposable, origin, wallet }: { readonly wallet: Wallet; readonly origin: string; readonly disposable: string }

@@ -1,11 +1,11 @@
 import { createServer, type Socket } from "node:net"
 
 /**
- * Receives webhooks, as a process of its own, and answers as nobody should. The last part of a request's path says how:
- * one of `levers`. Its first line of output is its port, and then it prints the lever of each connection.
+ * A hostile receiver of webhooks, run as its own process so that its CPU time is not the server's. The last part of a
+ * request's path selects one of `behaviors`. Prints its port, then the selected behavior of each connection.
  */
 
-/** Writes a text as fast as the other side takes it. */
+/** Writes a text repeatedly, as fast as the client reads it. */
 const flood = (text: string) => (socket: Socket) => {
   const piece = text.repeat(Math.ceil(64_000 / text.length))
   const write = (): void => {
@@ -15,7 +15,7 @@ const flood = (text: string) => (socket: Socket) => {
   write()
 }
 
-/** Writes a text again and again, with a pause. */
+/** Writes a text repeatedly, with pauses. */
 const drip =
   (text: string, everyMs: number): ((socket: Socket) => void) =>
   (socket) => {
@@ -49,15 +49,15 @@ const behaviors: Readonly<Record<string, (socket: Socket) => void>> = {
   silence: () => {}
 }
 
-export const levers = Object.keys(behaviors)
+export const behaviorNames = Object.keys(behaviors)
 
 if (import.meta.main) {
   const server = createServer((socket) => {
     socket.on("error", () => socket.destroy())
     socket.once("data", (bytes) => {
-      const lever = /\/([a-z-]+) HTTP/.exec(bytes.toString("latin1"))?.[1] ?? ""
-      console.log(lever)
-      behaviors[lever]?.(socket)
+      const name = /\/([a-z-]+) HTTP/.exec(bytes.toString("latin1"))?.[1] ?? ""
+      console.log(name)
+      behaviors[name]?.(socket)
     })
   })
   server.listen(0, "127.0.0.1", () => {

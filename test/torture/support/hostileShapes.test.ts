@@ -33,12 +33,12 @@ const describeOne = (method: string, path: string): Route => {
 const shapesOf = (route: Route) => hostileRequests(route, document.components.schemas)
 
 describe("the hostile requests", () => {
-  it("are sent to a route as soon as a router has it, also where nothing describes it", () => {
+  it("include every route of a router, with or without a description", () => {
     for (const route of [describeOne("GET", "/v1/new"), describeOne("POST", "/v1/new/:id")])
       assert.isAbove(shapesOf(route).length, 60, `${route.method} ${route.path}`)
   })
 
-  it("are sent to each route of the sign-in library", () => {
+  it("include every route of the sign-in library", () => {
     const described = describeRoutes(document, [listed("GET", "/api/auth/*"), listed("POST", "/api/auth/*")])
     for (const [method, pattern] of offered)
       assert.isTrue(
@@ -47,7 +47,7 @@ describe("the hostile requests", () => {
       )
   })
 
-  it("have lists of wrong values in each field that takes a list, in every run", () => {
+  it("include lists of wrong values in each list field in every run", () => {
     const always = shapesOf(describeOne("POST", "/v1/known/:id")).filter(({ isInEveryRun }) => isInEveryRun)
     assert.includeMembers(
       always.map(({ name }) => name),
@@ -56,7 +56,7 @@ describe("the hostile requests", () => {
     assert.isAbove(Math.max(...always.flatMap(({ sizes }) => sizes)), 1_000_000)
   })
 
-  it("are as long as they are told, below the limits of headers and bodies", () => {
+  it("have the given size, below the limits of headers and bodies", () => {
     for (const { name, of, sizes } of shapesOf(describeOne("POST", "/v1/known/:id")))
       for (const size of sizes) {
         const request = of(size)

@@ -3,10 +3,10 @@ import fc from "fast-check"
 import { formType, type RandomRequest, type Route, spareHook, spareKey } from "./RandomRequests.ts"
 import type { JsonSchema, Schemas } from "./schemaValues.ts"
 
-/** One hostile request of any size: what is repeated in it, or how long a part of it is, follows from its bytes. */
+/** A hostile request that can be made in any size. */
 export interface HostileRequest {
   readonly name: string
-  /** Whether every run sends it: wrong values where a list is taken, and repetitions where a form is. */
+  /** True for lists of wrong values in list fields, and for repeated fields in forms. */
   readonly isInEveryRun: boolean
   readonly route: Route
   /** Sizes in bytes, each four times the one before. */
@@ -14,13 +14,13 @@ export interface HostileRequest {
   readonly of: (bytes: number) => RandomRequest
 }
 
-/** Query strings, paths and headers: with what else a request carries, the largest is just below the limit (R2). */
+/** For query strings, paths and headers. With its other headers the largest request is just below the limit (R2). */
 const headSizes: ReadonlyArray<number> = [3_500, 14_000]
 
-/** Bodies, up to just below the limit of 1 MiB. */
+/** For bodies. The largest is just below the limit of 1 MiB. */
 const bodySizes: ReadonlyArray<number> = [16_000, 64_000, 256_000, 1_024_000]
 
-/** Pieces of text up to so many bytes. All are ASCII. */
+/** Repeats a piece of ASCII text up to `bytes`. */
 const fill = (bytes: number, piece: string | ((index: number) => string), separator = ""): string => {
   if (typeof piece === "string") {
     const whole = piece + separator
@@ -59,7 +59,7 @@ const queries: ReadonlyArray<Part> = [
   ["one long value", (bytes) => `a=${"x".repeat(bytes - 2)}`]
 ]
 
-/** Values of a declared parameter. */
+/** Values of a documented parameter. */
 const values: ReadonlyArray<Part> = [
   repeated("letters", "x"),
   repeated("digits", "9"),
@@ -116,7 +116,7 @@ const headers: ReadonlyArray<Part> = [
   ["x-request-id", (bytes) => fill(bytes, "0-", "")]
 ]
 
-/** Of a header that comes several times, and of headers that mean nothing. */
+/** Repeated headers, and many different ones. */
 const floods: ReadonlyArray<readonly [name: string, header: (index: number) => readonly [string, string]]> = [
   ["a header repeated", () => ["a", "b"]],
   ["Authorization repeated", () => ["authorization", "Bearer x"]],
@@ -125,7 +125,7 @@ const floods: ReadonlyArray<readonly [name: string, header: (index: number) => r
   ["distinct headers", (n) => [`a${n}`, "b"]]
 ]
 
-/** Texts of a body without a meaning. */
+/** JSON bodies that no route expects. */
 const texts: ReadonlyArray<Part> = [
   repeated("unclosed lists", "["),
   ["nested lists", (bytes) => `${"[".repeat(bytes / 2)}${"]".repeat(bytes / 2)}`],
@@ -164,7 +164,7 @@ const fieldValues: ReadonlyArray<Part> = [
 
 const multipart = (bytes: number, part: string): string => `${fill(bytes, `--a\r\n${part}`)}--a--\r\n`
 
-/** Bodies of other content types. */
+/** Bodies with other content types. */
 const typed: ReadonlyArray<readonly [name: string, type: string, body: (bytes: number) => Buffer | string]> = [
   ...queries.map(([name, text]) => [`a form with ${name}`, `${formType}; charset=utf-8`, text] as const),
   ["invalid UTF-8", "application/json", (bytes) => Buffer.alloc(bytes, 0xff)],
@@ -182,7 +182,7 @@ const typed: ReadonlyArray<readonly [name: string, type: string, body: (bytes: n
   ["XML entities", "application/xml", (bytes) => `<!DOCTYPE a [<!ENTITY b "${fill(bytes, "&b;")}">]><a>&b;</a>`]
 ]
 
-/** Bodies of JSON-RPC. */
+/** JSON-RPC bodies. */
 const messages: ReadonlyArray<Part> = [
   ["a batch of pings", (bytes) => `[${fill(bytes, (n) => `{"jsonrpc":"2.0","id":${n},"method":"ping"}`, ",")}]`],
   ["a batch of answers", (bytes) => `[${fill(bytes, (n) => `{"jsonrpc":"2.0","id":${n},"result":{}}`, ",")}]`],
@@ -206,7 +206,7 @@ const resolved = (schema: JsonSchema, schemas: Schemas): JsonSchema => {
   return first === undefined ? schema : resolved(first, schemas)
 }
 
-/** The plainest value that a schema allows, so that a request is wrong in one part alone. */
+/** Returns the simplest value that a schema allows, so that only the hostile part of a request is wrong. */
 const plainValue = (of: JsonSchema, schemas: Schemas): unknown => {
   const schema = resolved(of, schemas)
   if (schema.enum !== undefined) return schema.enum[0]
@@ -238,7 +238,7 @@ const plainQuery = ({ parameters }: Route, schemas: Schemas): string =>
     .map(({ name, schema }) => `${name}=${encodeURIComponent(String(plainValue(schema, schemas)))}`)
     .join("&")
 
-/** A request that its route accepts, as far as a stranger can make one. */
+/** Makes a valid request from the description of a route. */
 const plainRequest = (route: Route, schemas: Schemas): RandomRequest => {
   const path = route.path.replaceAll(/\{\w+\}/g, route.path.includes("webhooks") ? spareHook : spareKey)
   const query = plainQuery(route, schemas)
@@ -259,7 +259,7 @@ const addQuery = (path: string, query: string): string => `${path}${path.include
 const withHeader = (request: RandomRequest, name: string, value: string): RandomRequest => ({
   ...request,
   headers: [...request.headers.filter(([other]) => other !== name), [name, value]],
-  // The credential of the request would stand beside the value.
+  // Otherwise the request would have the credential's header too.
   as: name === "authorization" || name === "cookie" ? [] : request.as
 })
 
@@ -305,11 +305,11 @@ const heads = (route: Route, schemas: Schemas): ReadonlyArray<HostileRequest> =>
   ]
 }
 
-/** The fields of a body. */
+/** Returns the fields of a JSON body. */
 const fieldsOf = ({ body }: Route, schemas: Schemas): ReadonlyArray<readonly [name: string, JsonSchema]> =>
   body === undefined ? [] : Object.entries(resolved(body, schemas).properties ?? {})
 
-/** Whether a field takes a list. What the document leaves out has the names of OAuth. */
+/** Returns true for a list field. The only undocumented one is OAuth's `redirect_uris`. */
 const takesList = ([name, schema]: readonly [string, JsonSchema]): boolean =>
   name === "redirect_uris" || [schema, ...(schema.anyOf ?? [])].some(({ type }) => type === "array")
 
@@ -353,7 +353,7 @@ const bodies = (route: Route, schemas: Schemas): ReadonlyArray<HostileRequest> =
   ]
 }
 
-/** Every hostile request to a route. */
+/** Returns all hostile requests to a route. */
 export const hostileRequests = (route: Route, schemas: Schemas): ReadonlyArray<HostileRequest> => [
   ...heads(route, schemas),
   ...(["POST", "PUT", "PATCH"].includes(route.method) ? bodies(route, schemas) : [])

@@ -5,11 +5,11 @@ import { syncBuiltinESMExports } from "node:module"
 import * as FindMyWay from "effect/http/FindMyWay"
 
 /*
- * Runs inside a server before the server's own code (`node --import`). It writes lines to file descriptor 3: each route
- * that a router gets, and each password that is hashed. Hashes are cheap here, because a run makes thousands.
+ * Loaded into a server before the server's own code (`node --import`). Reports each route that a router gets and each
+ * password hash, as lines of JSON on file descriptor 3. Makes hashes cheap, because a run makes thousands.
  */
 
-/** A line of a report. Routers are numbered in the order of their first route. */
+/** One line. Routers are numbered in the order of their first route. */
 export type Report =
   | { readonly route: { readonly router: number; readonly method: string; readonly path: string } }
   | { readonly hashed: true }
@@ -25,7 +25,7 @@ const numberOf = (router: object): number => {
 
 type Router = FindMyWay.Router<unknown>
 
-// All routers share the class of this one, which the library does not export.
+// The library does not export the class of its routers.
 const prototype: Router = Object.getPrototypeOf(FindMyWay.make())
 const { on } = prototype
 
