@@ -197,11 +197,10 @@ export const mutations: ReadonlyArray<Mutation> = [
   }
 ]
 
-/** A copy of the sources with the mistake in it. A mistake that does not fit the sources any more is an error. */
-const copyWith = ({ file, from, name, to }: Mutation): string => {
+/** A copy of some rooms with the mistake in it. A mistake that does not fit the sources any more is an error. */
+export const copyWith = ({ file, from, name, to }: Mutation, rooms: ReadonlyArray<string>): string => {
   const directory = mkdtempSync(join(tmpdir(), "quarry-mutation-"))
-  for (const room of ["src", "simulation", "package.json"])
-    cpSync(join(root, room), join(directory, room), { recursive: true })
+  for (const room of [...rooms, "package.json"]) cpSync(join(root, room), join(directory, room), { recursive: true })
   symlinkSync(join(root, "node_modules"), join(directory, "node_modules"))
   const path = join(directory, file)
   const parts = readFileSync(path, "utf8").split(from)
@@ -228,7 +227,7 @@ const sizes: Readonly<Record<StoreName, ReadonlyArray<string>>> = {
 }
 
 const tryMutation = async (mutation: Mutation, store: StoreName): Promise<Found> => {
-  const directory = copyWith(mutation)
+  const directory = copyWith(mutation, ["src", "simulation"])
   const size = ["--seed", "1", ...sizes[store]]
   const args = ["simulation/main.ts", ...size, "--seconds", String(limitSeconds[store]), "--no-shrink"]
   const startedAt = performance.now()

@@ -9,6 +9,7 @@ const longest = [
   "layers/sql/Connections",
   "deploy/proxies",
   "e2e/rotation",
+  "e2e/torture/cost",
   "e2e/torture/requests",
   "e2e/torture/postgres",
   "e2e/torture/",

@@ -1,6 +1,7 @@
 import type { Scenario } from "./Scenario.ts"
 import { backups } from "./scenarios/backup.ts"
 import { contention } from "./scenarios/contention.ts"
+import { cost } from "./scenarios/cost.ts"
 import { disconnect } from "./scenarios/disconnect.ts"
 import { hostile } from "./scenarios/hostile.ts"
 import { idempotency } from "./scenarios/idempotency.ts"
@@ -34,5 +35,6 @@ export const scenarios: ReadonlyArray<Scenario> = [
   typescript,
   hostile,
   neighbors,
-  requests
+  requests,
+  cost
 ]

@@ -1,30 +1,31 @@
 import { parseArgs } from "node:util"
-import { Console, Effect, Random } from "effect"
+import { Console, Effect, identity, Random } from "effect"
 import * as Database from "../support/Database.ts"
-import type { Scenario } from "./Scenario.ts"
+import { checkMutations } from "./mutations.ts"
+import type { Scenario, ScenarioOptions } from "./Scenario.ts"
 import { scenarios } from "./scenarios.ts"
 import { Findings } from "./support/Findings.ts"
 
-const usage = `npm run torture -- [--seed N] [--scenario NAME] [--rounds N] [--short]
+const usage = `npm run torture -- [--seed N] [--scenario NAME] [--rounds N] [--short] [--first] [--mutations]
 
 Starts servers of its own on the loopback, breaks them and what they stand on, and checks that every promise held.
 It needs Linux, Postgres with initdb and pg_ctl, and redis-server. QUARRY_TEST_DATABASE_URL names a Postgres on which it
 may make databases. --short ends leases by hand instead of waiting for them, and makes sizes small.
+--first ends a scenario with its first violation. --mutations puts faults back into a copy of the sources, each of which
+\`cost\` must find.
 ATTACKS=1,3 in the environment leaves \`hostile\` and \`neighbors\` only those of their six attacks.
 
 ${scenarios.map(({ name, promise, rounds }) => `${name.padEnd(12)} ${promise} (${rounds} rounds)`).join("\n")}`
 
 /** Runs one scenario and answers what it broke; a scenario that cannot go on has failed too. */
-export const run = (
-  scenario: Scenario,
-  options: { readonly seed: string; readonly rounds: number; readonly short: boolean }
-) =>
+export const run = (scenario: Scenario, options: ScenarioOptions) =>
   Effect.gen(function* () {
     const findings = yield* Findings
     yield* Console.log(`${scenario.name}: ${scenario.promise} (seed ${options.seed}, ${options.rounds} rounds)`)
     const startedAt = performance.now()
     yield* scenario.run(options).pipe(
       Effect.scoped,
+      options.first ? Effect.raceFirst(findings.broken) : identity,
       Effect.catchCause((cause) => findings.violation(`the scenario could not go on: ${cause}`))
     )
     const violations = yield* findings.violations
@@ -42,6 +43,8 @@ const main = Effect.gen(function* () {
       scenario: { type: "string", multiple: true },
       rounds: { type: "string" },
       short: { type: "boolean", default: false },
+      first: { type: "boolean", default: false },
+      mutations: { type: "boolean", default: false },
       help: { type: "boolean", default: false }
     }
   })
@@ -54,11 +57,12 @@ const main = Effect.gen(function* () {
     yield* Console.error("There is no Postgres; name one in QUARRY_TEST_DATABASE_URL.")
     return 2
   }
+  if (values.mutations) return (yield* Effect.promise(checkMutations)) ? 0 : 1
   const seed = values.seed ?? String(yield* Random.nextIntBetween(1, 1_000_000))
   let broken = 0
   for (const scenario of chosen) {
     const rounds = values.rounds === undefined ? scenario.rounds : Number(values.rounds)
-    broken += (yield* run(scenario, { seed, rounds, short: values.short })).length
+    broken += (yield* run(scenario, { seed, rounds, short: values.short, first: values.first })).length
   }
   return broken === 0 ? 0 : 1
 })

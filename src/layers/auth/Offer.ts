@@ -32,6 +32,9 @@ const ofApps: Routes = [
   ["POST", /^\/oauth2\/consent$/]
 ]
 
+/** Every route that a deployment may offer. */
+export const routes: Routes = [...common, ...ofProviders, ...ofApps]
+
 /** True for an offered route. The path comes from a parsed URL, because the library routes by that too. */
 export const isOffered = (
   method: string,

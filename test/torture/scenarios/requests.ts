@@ -8,16 +8,11 @@ import * as Engine from "../support/Engine.ts"
 import * as Exchange from "../support/Exchange.ts"
 import { Findings } from "../support/Findings.ts"
 import { creditsOf, faultOf } from "../support/Promises.ts"
-import {
-  type Credential,
-  type Document,
-  type RandomRequest,
-  requestsOf,
-  spareKey,
-  toCurl
-} from "../support/RandomRequests.ts"
+import { type Document, describeRoutes, type RandomRequest, requestsTo, toCurl } from "../support/RandomRequests.ts"
 import * as Replica from "../support/Replica.ts"
+import * as RouteList from "../support/RouteList.ts"
 import * as Subprocess from "../support/Subprocess.ts"
+import * as Wallet from "../support/Wallet.ts"
 
 const requestsOfRound = 1000
 const inFlight = 16
@@ -25,9 +20,6 @@ const inFlight = 16
 const maxShown = 3
 const faultCharacters = 40
 const quota = 1_000_000_000
-const demoOrigin = "https://demo.test"
-const marketplaceSecret = "a secret for tests, of 32 characters or more"
-const password = "correct horse battery staple"
 
 type Env = Readonly<Record<string, string>>
 
@@ -45,90 +37,6 @@ const operate = Effect.fnUntraced(function* (env: Env, ...words: ReadonlyArray<s
   return printed
 })
 
-let calls = 0
-
-/** Our own requests, which must succeed. Each comes from another address: signing up is limited by address. */
-const callerOf = (exchange: Exchange.Exchange, port: number) => {
-  const origin = `http://localhost:${port}`
-  return Effect.fnUntraced(function* (method: string, path: string, fields: object | undefined, cookie?: string) {
-    const body = fields === undefined ? undefined : Buffer.from(JSON.stringify(fields))
-    const headers: ReadonlyArray<readonly [string, string]> = [
-      ["origin", origin],
-      ...(body === undefined ? [] : [["content-type", "application/json"] as const]),
-      ...(cookie === undefined ? [] : [["cookie", cookie] as const])
-    ]
-    const reply = yield* exchange(
-      port,
-      { method, path, headers, body, as: [], from: Exchange.ownAddress(++calls) },
-      headers
-    )
-    if (reply.status === undefined || reply.status >= 400)
-      return yield* Effect.fail(new Error(`${method} ${path}: ${reply.status ?? reply.error} ${reply.text}`))
-    const [cookies = ""] = reply.headers["set-cookie"] ?? []
-    return { cookie: cookies.split(";", 1).join(""), json: reply.text === "" ? {} : JSON.parse(reply.text) }
-  })
-}
-
-type Call = ReturnType<typeof callerOf>
-
-let people = 0
-
-/** A person who has just signed up. */
-const newPerson = Effect.fnUntraced(function* (call: Call) {
-  const email = `person${++people}@example.com`
-  const { cookie } = yield* call("POST", "/api/auth/sign-up/email", { email, password, name: "A Person" })
-  return { email, cookie }
-})
-
-/** The name of the keys that are in use. */
-const walletKey = "in the wallet"
-
-/** Revokes the keys that requests have made: an account may have so many. */
-const revokeOthers = Effect.fnUntraced(function* (call: Call, cookie: string) {
-  const { json } = yield* call("GET", "/v1/api-keys", undefined, cookie)
-  const keys: ReadonlyArray<{ readonly id: string; readonly name: string; readonly revoked_at: string | null }> =
-    json.api_keys
-  for (const { id, name, revoked_at } of keys) {
-    if (name !== walletKey && revoked_at === null) yield* call("DELETE", `/v1/api-keys/${id}`, undefined, cookie)
-  }
-})
-
-type Wallet = Readonly<Record<Credential, RandomRequest["headers"]>>
-
-/** Every credential there is, most of them of one account. */
-const makeWallet = Effect.fnUntraced(function* (call: Call, cookie: string) {
-  const newKey = (type: string) =>
-    Effect.map(
-      call("POST", "/v1/api-keys", { name: walletKey, type }, cookie),
-      ({ json }) => json as { readonly id: string; readonly secret: string }
-    )
-  const [live, test, revoked] = [yield* newKey("live"), yield* newKey("test"), yield* newKey("live")]
-  yield* call("DELETE", `/v1/api-keys/${revoked.id}`, undefined, cookie)
-  const bearer = (secret: string): RandomRequest["headers"] => [["authorization", `Bearer ${secret}`]]
-  const wallet: Wallet = {
-    live: bearer(live.secret),
-    test: bearer(test.secret),
-    revoked: bearer(revoked.secret),
-    garbage: bearer("sk_live_0123456789abcdef"),
-    session: [["cookie", cookie]],
-    demo: [["x-demo-origin", demoOrigin]],
-    marketplace: [
-      ["x-marketplace-proxy-secret", marketplaceSecret],
-      ["x-marketplace-user", "subscriber"]
-    ]
-  }
-  return wallet
-})
-
-/** Whether a request may end the session that it carries, or the account behind it. */
-const mayEndSession = ({ method, path }: RandomRequest): boolean =>
-  method === "DELETE" ? path.includes("account") : /auth/i.test(path)
-
-const withSpareKey = (request: RandomRequest, id: string): RandomRequest => ({
-  ...request,
-  path: request.path.replaceAll(spareKey, id)
-})
-
 /**
  * The session of a person with a high limit. The server where they sign up is stopped: the embedded database has one user
  * at a time, and the operator's tool is the next.
@@ -139,7 +47,7 @@ const makeOwner = Effect.fnUntraced(function* (
   tool: Env
 ) {
   const server = yield* start
-  const { cookie, email } = yield* newPerson(callerOf(exchange, server.port))
+  const { cookie, email } = yield* Wallet.newPerson(Wallet.callerOf(exchange, server.port))
   server.signal("SIGTERM")
   yield* server.ended
   const { account_id } = yield* operate(tool, "account", "show", "--email", email)
@@ -153,40 +61,34 @@ const openServer = Effect.fnUntraced(function* (storage: Env) {
   const findings = yield* Findings
   const exchange = yield* Exchange.make
   const engine = yield* Engine.start
-  const env = {
-    ...storage,
-    DEMO_ORIGIN: demoOrigin,
-    MARKETPLACE_PROXY_SECRET: marketplaceSecret,
-    MARKETPLACE_PLAN: "custom",
-    LOG_LEVEL: "error"
-  }
-  const start = Replica.start({ database: Redacted.make(storage.DATABASE_URL ?? ""), engine, env })
+  const env = { ...storage, ...Wallet.settings, LOG_LEVEL: "error" }
+  const database = Redacted.make(storage.DATABASE_URL ?? "")
+  const routes = RouteList.make()
+  const start = Replica.start({ database, engine, env, onReport: routes.take })
 
   const tool = { ...storage, ...Replica.secrets }
   const cookie = yield* makeOwner(exchange, start, tool)
+  routes.clear()
   const replica = yield* start
   const origin = `http://localhost:${replica.port}`
-  const call = callerOf(exchange, replica.port)
-  const wallet = yield* makeWallet(call, cookie)
-  const { json: document } = yield* call("GET", "/openapi.json", undefined)
-  const requests = requestsOf(document as Document) // The server's own document.
+  const call = Wallet.callerOf(exchange, replica.port)
+  const wallet = yield* Wallet.make(call, cookie)
+  const { json } = yield* call("GET", "/openapi.json", undefined)
+  const document: Document = json // The server's own document.
+  const requests = requestsTo(describeRoutes(document, routes.listed()), document)
 
   const creditsLeft = Effect.map(call("GET", "/v1/me", undefined, cookie), ({ json }): number => json.credits_available)
 
   const faults = new Map<string, number>()
   const round = Effect.fnUntraced(function* (seed: number) {
     const before = yield* creditsLeft
-    const spare = yield* call("POST", "/v1/api-keys", { name: "spare" }, cookie)
-    const disposable = yield* newPerson(call)
+    const spare = yield* Wallet.makeSpare(call, cookie)
+    const disposable = yield* Wallet.newPerson(call)
     const statuses = new Map<number | undefined, number>()
     let credits = 0
     const one = Effect.fnUntraced(function* (random: RandomRequest) {
-      const request = withSpareKey(random, spare.json.id)
-      const session = mayEndSession(request) ? [["cookie", disposable.cookie] as const] : wallet.session
-      const carried = request.as.flatMap((it) => (it === "session" ? session : wallet[it]))
-      const headers = [...request.headers, ...carried].map(
-        ([name, value]) => [name, value === "SELF" ? origin : value] as const
-      )
+      const request = Wallet.withSpare(random, spare)
+      const headers = Wallet.headersOf(request, { wallet, origin, disposable: disposable.cookie })
       const reply = yield* exchange(replica.port, request, headers)
       statuses.set(reply.status, (statuses.get(reply.status) ?? 0) + 1)
       if (!request.as.includes("marketplace")) credits += creditsOf(request, reply)
@@ -205,7 +107,7 @@ const openServer = Effect.fnUntraced(function* (storage: Env) {
     if (charged !== credits)
       yield* findings.violation(`seed ${seed}: ${charged} credits were charged, callers were told of ${credits}`)
     if (!replica.isRunning()) yield* findings.violation(`the process has ended: ${replica.said.slice(-5).join("\n")}`)
-    yield* revokeOthers(call, cookie)
+    yield* Wallet.removeOthers(call, cookie)
     return { statuses, credits }
   })
 

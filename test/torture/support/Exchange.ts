@@ -1,4 +1,4 @@
-import { Agent, request as send } from "node:http"
+import { Agent, type ClientRequest, request as send } from "node:http"
 import { Effect } from "effect"
 import type { RandomRequest } from "./RandomRequests.ts"
 
@@ -9,6 +9,8 @@ export interface Reply {
   readonly error: string | undefined
   readonly headers: Readonly<Record<string, string | ReadonlyArray<string> | undefined>>
   readonly text: string
+  /** Bytes of the body. */
+  readonly bytes: number
 }
 
 /** Half of all requests share the connections of this address. */
@@ -25,7 +27,8 @@ const broken = (error: NodeJS.ErrnoException): Reply => ({
   status: undefined,
   error: error.code ?? error.message,
   headers: {},
-  text: ""
+  text: "",
+  bytes: 0
 })
 
 export type Exchange = Effect.Success<typeof make>
@@ -42,7 +45,7 @@ export const make = Effect.map(
       { body, from, method, path }: RandomRequest,
       headers: ReadonlyArray<readonly [string, string]>,
       resume: (reply: Reply | "again") => void
-    ): void => {
+    ): ClientRequest => {
       const whole = [
         ["host", `localhost:${port}`],
         ...headers,
@@ -61,19 +64,25 @@ export const make = Effect.map(
         const chunks: Array<Buffer> = []
         response.on("data", (chunk: Buffer) => chunks.push(chunk)).on("error", (error) => resume(broken(error)))
         response.on("end", () => {
-          const text = Buffer.concat(chunks).toString("utf8")
-          resume({ status: response.statusCode, error: undefined, headers: response.headers, text })
+          const body = Buffer.concat(chunks)
+          const { headers, statusCode: status } = response
+          resume({ status, error: undefined, headers, text: body.toString("utf8"), bytes: body.length })
         })
       })
       request.end(body)
+      return request
     }
 
     /** `headers` are sent in place of the request's own. */
     return (port: number, request: RandomRequest, headers: RandomRequest["headers"]): Effect.Effect<Reply> =>
       Effect.callback((resume) => {
-        const attempt = () =>
-          once(port, request, headers, (reply) => (reply === "again" ? attempt() : resume(Effect.succeed(reply))))
-        attempt()
+        const attempt = (): ClientRequest =>
+          once(port, request, headers, (reply) => {
+            if (reply === "again") sent = attempt()
+            else resume(Effect.succeed(reply))
+          })
+        let sent = attempt()
+        return Effect.sync(() => sent.destroy())
       })
   }
 )

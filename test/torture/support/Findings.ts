@@ -1,4 +1,4 @@
-import { Console, Context, Effect, Layer } from "effect"
+import { Console, Context, Deferred, Effect, Layer } from "effect"
 
 /** Violations that are shown one by one; the rest is counted. */
 const maxShown = 20
@@ -12,18 +12,23 @@ export class Findings extends Context.Service<
     /** A promise was broken. */
     readonly violation: (text: string) => Effect.Effect<void>
     readonly violations: Effect.Effect<ReadonlyArray<string>>
+    /** Completes with the first violation. */
+    readonly broken: Effect.Effect<void>
   }
 >()("quarry/test/torture/Findings") {
   static readonly layer = Layer.sync(Findings, () => {
     const violations: Array<string> = []
+    const broken = Deferred.makeUnsafe<void>()
     return Findings.of({
       note: (text) => Console.log(`  ${text}`),
-      violation: (text) => {
-        violations.push(text)
-        if (violations.length > maxShown + 1) return Effect.void
-        return Console.log(violations.length > maxShown ? "  VIOLATION: … and more" : `  VIOLATION: ${text}`)
-      },
-      violations: Effect.sync(() => violations)
+      violation: (text) =>
+        Effect.suspend(() => {
+          violations.push(text)
+          if (violations.length > maxShown + 1) return Effect.void
+          return Console.log(violations.length > maxShown ? "  VIOLATION: … and more" : `  VIOLATION: ${text}`)
+        }).pipe(Effect.andThen(Deferred.succeed(broken, undefined))),
+      violations: Effect.sync(() => violations),
+      broken: Deferred.await(broken)
     })
   })
 }

@@ -49,10 +49,11 @@ export const creditsOf = (request: RandomRequest, { headers, text }: Reply): num
 /** Whether refusals have a form of their own there: pages, OAuth's (RFC 6749 section 5.2), JSON-RPC's. */
 const hasOwnForm = (request: RandomRequest, { headers, text }: Reply): boolean => {
   const path = routeOf(request)
-  if (path.startsWith("/oauth/")) return String(headers["content-type"]).startsWith("text/html")
+  if (/^\/oauth\/|\/unsubscribe$/.test(path)) return String(headers["content-type"]).startsWith("text/html")
   const body = parsed(text)
   if (typeof body !== "object" || body === null) return false
   if (path === "/mcp") return "jsonrpc" in body
+  if (path.startsWith("/compat/tavily")) return "detail" in body
   return path.startsWith("/api/auth/oauth2/") && "error" in body && !("request_id" in body)
 }
 
@@ -73,7 +74,7 @@ const isEnvelope = (text: string, requestId: unknown): boolean => {
 /** A path is matched as it is written (R3): with `;`, `#`, or what needs no encoding encoded, it is another. */
 const isRespelled = (path: string): boolean => /[;#]|%(?:2[de]|3\d|[46][1-9a-f]|[57][0-9a]|5f|7e)/i.test(path)
 
-const headerBytes = ({ headers, path }: RandomRequest): number =>
+export const headerBytes = ({ headers, path }: RandomRequest): number =>
   headers.reduce((sum, [name, value]) => sum + name.length + value.length + 4, path.length)
 
 /** What is wrong with an answer, whatever was asked; undefined when nothing is. */
@@ -84,11 +85,13 @@ export const faultOf = (request: RandomRequest, reply: Reply): string | undefine
     const isTooLarge = headerBytes(request) > largestHeadersBytes || (request.body?.length ?? 0) > 1_048_576
     return isTooLarge ? undefined : `no answer (${reply.error})`
   }
-  const isSearch = routeOf(request) === "/v1/query" && (status === 502 || status === 504)
+  const isSearch = /^\/(v1\/query$|compat\/)/.test(routeOf(request)) && (status === 502 || status === 504)
   // Nothing is sold on the deployment that these requests go to.
   const isPurchase =
     status === 503 && /^\/(v1|webhooks)\/billing\b/.test(routeOf(request)) && text.includes('"billing_unavailable"')
   if (status >= 500 && !isSearch && !isPurchase) return `${status} ${text.slice(0, 200)}`
+  // The private listener is not part of the API.
+  if (request.listener === "private") return undefined
   // 400 is the parser's, which knows no routes.
   if (isRespelled(routeOf(request)) && status !== 404 && status !== 400)
     return `${status} at another spelling of a path`
@@ -97,4 +100,13 @@ export const faultOf = (request: RandomRequest, reply: Reply): string | undefine
   if (status >= 400 && creditsOf(request, reply) > 0 && !isSearch) return `${status} is charged`
   if (status < 400 || request.method === "HEAD" || hasOwnForm(request, reply)) return undefined
   return isEnvelope(text, requestId) ? undefined : `${status} without the envelope: ${text.slice(0, 200)}`
+}
+
+const searchRoutes = /^\/(?:v1\/(?:query|bulk)$|mcp$|compat\/)/
+
+/** Counts the searches that a request ran, with the free ones of the demo and of test keys. */
+export const searchesOf = (request: RandomRequest, reply: Reply): number => {
+  if (!searchRoutes.test(routeOf(request))) return 0
+  const rows = reply.text.match(/"status":"/g)?.length ?? 0
+  return Math.max(creditsOf(request, reply), rows, reply.status === 200 ? 1 : 0)
 }

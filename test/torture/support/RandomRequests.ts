@@ -1,14 +1,20 @@
 import fc from "fast-check"
+import { routes as offeredRoutes } from "../../../src/layers/auth/Offer.ts"
 import { type JsonSchema, mutated, type Schemas, valuesOf } from "./schemaValues.ts"
 
 /** Whose credentials a request carries; two of them contradict each other. */
 export const credentials = ["live", "test", "revoked", "garbage", "session", "demo", "marketplace"] as const
 export type Credential = (typeof credentials)[number]
 
-/** Stands for the id of a key that may be rotated and revoked. */
+/** Placeholders for the ids of a key and of a webhook that may be changed and deleted. */
 export const spareKey = "SPARE_KEY"
+export const spareHook = "SPARE_HOOK"
+
+/** The private listener is the one on `ADMIN_PORT`. */
+export type ListenerName = "public" | "private"
 
 export interface RandomRequest {
+  readonly listener: ListenerName
   readonly method: string
   /** With its query, in characters of Latin-1. */
   readonly path: string
@@ -38,6 +44,7 @@ export interface Document {
           string,
           {
             readonly parameters?: ReadonlyArray<Parameter>
+            readonly security?: ReadonlyArray<object>
             readonly requestBody?: { readonly content: Readonly<Record<string, { readonly schema: JsonSchema }>> }
           }
         >
@@ -47,19 +54,36 @@ export interface Document {
   readonly components: { readonly schemas: Schemas }
 }
 
-interface Route {
+/** A route as a router lists it. */
+export interface ListedRoute {
+  readonly listener: ListenerName
   readonly method: string
   readonly path: string
+}
+
+/** A route with its parameters and body. Parameters of its path are in braces. */
+export interface Route extends ListedRoute {
   readonly parameters: ReadonlyArray<Parameter>
   readonly body: JsonSchema | undefined
-  readonly type: "application/json" | "application/x-www-form-urlencoded"
+  readonly type: string
+  /** A credential that it accepts, if it needs one. */
+  readonly as: Credential | undefined
+  readonly isDocumented: boolean
 }
 
 /** Queries with levers of the fake engine among them: failures are rare, or its breaker would stay open. */
 const texts: fc.Arbitrary<string> = fc.oneof(
   {
     weight: 30,
-    arbitrary: fc.constantFrom("effect typescript", "quarry wait5", "a@a.test", "https://a.test/b", "mcp", "us", "7")
+    arbitrary: fc.constantFrom(
+      "effect typescript",
+      "quarry wait5",
+      "a@a.test",
+      "http://127.0.0.1:9/b",
+      "mcp",
+      "us",
+      "7"
+    )
   },
   { weight: 10, arbitrary: fc.string({ maxLength: 30, unit: "grapheme" }) },
   { weight: 5, arbitrary: fc.constant(spareKey) },
@@ -75,63 +99,56 @@ const fields = (names: string): JsonSchema => ({
   required: names.split(" ").slice(0, 2)
 })
 
-/** Of sign-in and apps, which the document leaves out: the fields that the library reads. */
-const undocumented: ReadonlyArray<readonly [method: string, path: string, fields?: string]> = [
-  ["POST", "/api/auth/sign-up/email", "email password name callbackURL oauth_query image rememberMe"],
-  ["POST", "/api/auth/sign-in/email", "email password callbackURL oauth_query rememberMe"],
-  ["POST", "/api/auth/sign-in/social", "provider callbackURL errorCallbackURL newUserCallbackURL idToken"],
-  ["POST", "/api/auth/sign-out", "oauth_query x"],
-  ["GET", "/api/auth/get-session", "disableCookieCache disableRefresh"],
-  ["POST", "/api/auth/revoke-sessions", "oauth_query x"],
-  ["POST", "/api/auth/change-password", "newPassword currentPassword revokeOtherSessions"],
-  ["POST", "/api/auth/request-password-reset", "email redirectTo"],
-  ["POST", "/api/auth/reset-password", "newPassword token"],
-  ["POST", "/api/auth/send-verification-email", "email callbackURL"],
-  ["GET", "/oauth/confirm", "token callbackURL"],
-  ["GET", "/api/auth/error", "error error_description"],
-  ["GET", "/api/auth/callback/google", "code state error"],
-  [
-    "GET",
-    "/api/auth/oauth2/authorize",
-    "client_id redirect_uri response_type state code_challenge code_challenge_method resource scope prompt"
-  ],
-  [
-    "POST",
-    "/api/auth/oauth2/token",
-    "grant_type client_id code redirect_uri code_verifier refresh_token resource client_secret"
-  ],
-  [
-    "POST",
-    "/api/auth/oauth2/register",
-    "redirect_uris client_name grant_types response_types scope token_endpoint_auth_method contacts jwks"
-  ],
-  ["POST", "/api/auth/oauth2/revoke", "token client_id token_type_hint client_secret"],
-  ["POST", "/api/auth/oauth2/public-client-prelogin", "client_id oauth_query"],
-  ["POST", "/api/auth/oauth2/consent", "accept oauth_query scope"],
-  ["GET", "/oauth/sign-in", "client_id redirect_uri sig exp"],
-  ["POST", "/oauth/sign-in", "request email password provider"],
-  ["GET", "/oauth/sign-up", "client_id redirect_uri sig exp"],
-  ["POST", "/oauth/sign-up", "request email password"],
-  ["GET", "/oauth/forgot-password", "client_id redirect_uri sig exp"],
-  ["POST", "/oauth/forgot-password", "request email"],
-  ["POST", "/oauth/confirm", "token password next"],
-  ["GET", "/oauth/consent", "client_id redirect_uri sig exp"],
-  ["POST", "/oauth/consent", "request decision"],
-  ["GET", "/oauth/error", "error"],
-  ["GET", "/oauth/style.css"],
-  ["GET", "/.well-known/oauth-protected-resource"],
-  ["GET", "/.well-known/oauth-protected-resource/mcp"],
-  ["GET", "/.well-known/oauth-authorization-server"],
-  ["GET", "/.well-known/oauth-authorization-server/api/auth"],
-  ["GET", "/docs"],
-  ["GET", "/openapi.json"],
-  ["GET", "/dashboard"],
-  ["POST", "/webhooks/billing", "type data"],
-  ["GET", "/"],
-  ["GET", "/favicon.ico"],
-  ["GET", "/unlisted"],
-  ["POST", "/v1/unlisted", "a"],
-  ["GET", "/compat/tavily", "q"]
+/** The fields of routes that are not in the document. */
+const undocumented: Readonly<Record<string, string>> = {
+  "POST /api/auth/sign-up/email": "email password name callbackURL oauth_query image rememberMe",
+  "POST /api/auth/sign-in/email": "email password callbackURL oauth_query rememberMe",
+  "POST /api/auth/sign-in/social": "provider callbackURL errorCallbackURL newUserCallbackURL idToken",
+  "POST /api/auth/sign-out": "oauth_query x",
+  "GET /api/auth/get-session": "disableCookieCache disableRefresh",
+  "POST /api/auth/revoke-sessions": "oauth_query x",
+  "POST /api/auth/change-password": "newPassword currentPassword revokeOtherSessions",
+  "POST /api/auth/request-password-reset": "email redirectTo",
+  "POST /api/auth/reset-password": "newPassword token",
+  "POST /api/auth/send-verification-email": "email callbackURL",
+  "GET /api/auth/error": "error error_description",
+  "GET /api/auth/callback/google": "code state error",
+  "GET /api/auth/oauth2/authorize":
+    "client_id redirect_uri response_type state code_challenge code_challenge_method resource scope prompt",
+  "POST /api/auth/oauth2/token":
+    "grant_type client_id code redirect_uri code_verifier refresh_token resource client_secret",
+  "POST /api/auth/oauth2/register":
+    "redirect_uris client_name grant_types response_types scope token_endpoint_auth_method contacts jwks",
+  "POST /api/auth/oauth2/revoke": "token client_id token_type_hint client_secret",
+  "POST /api/auth/oauth2/public-client-prelogin": "client_id oauth_query",
+  "POST /api/auth/oauth2/consent": "accept oauth_query scope",
+  "GET /oauth/sign-in": "client_id redirect_uri sig exp",
+  "POST /oauth/sign-in": "request email password provider",
+  "GET /oauth/sign-up": "client_id redirect_uri sig exp",
+  "POST /oauth/sign-up": "request email password",
+  "GET /oauth/forgot-password": "client_id redirect_uri sig exp",
+  "POST /oauth/forgot-password": "request email",
+  "GET /oauth/confirm": "token callbackURL",
+  "POST /oauth/confirm": "token password next",
+  "GET /oauth/consent": "client_id redirect_uri sig exp",
+  "POST /oauth/consent": "request decision",
+  "GET /oauth/error": "error",
+  "GET /v1/webhooks/unsubscribe": "token",
+  "POST /v1/webhooks/unsubscribe": "token List-Unsubscribe",
+  "POST /webhooks/billing": "type data",
+  "GET /readyz": "full",
+  "GET /status": "full"
+}
+
+/** The fields of any other route. */
+const anyFields = "id name query q url token email data page limit"
+
+/** Paths without a route. */
+const nowhere: ReadonlyArray<ListedRoute> = [
+  { listener: "public", method: "GET", path: "/unlisted" },
+  { listener: "public", method: "POST", path: "/v1/unlisted" },
+  { listener: "public", method: "GET", path: "/compat/tavily" },
+  { listener: "private", method: "GET", path: "/unlisted" }
 ]
 
 const toolCall: JsonSchema = {
@@ -153,27 +170,73 @@ const toolCall: JsonSchema = {
   }
 }
 
-const routesOf = ({ paths }: Document): ReadonlyArray<Route> => [
-  ...Object.entries(paths).flatMap(([path, operations]) =>
-    Object.entries(operations).map(([method, { parameters = [], requestBody }]): Route => {
-      const schema = requestBody?.content["application/json"]?.schema
-      const body = path === "/mcp" && schema !== undefined ? { anyOf: [schema, toolCall, toolCall] } : schema
-      return { method: method.toUpperCase(), path, parameters, body, type: "application/json" }
-    })
-  ),
-  ...undocumented.map(([method, path, names]): Route => {
-    const schema = names === undefined ? undefined : fields(names)
-    const inQuery = method === "GET" ? Object.entries(schema?.properties ?? {}) : []
+const isForm = (path: string): boolean => /^\/oauth\/|\/token$|\/revoke$|\/unsubscribe$/.test(path)
+
+const jsonType = "application/json"
+export const formType = "application/x-www-form-urlencoded"
+
+/** Chooses the credential of most requests to a route. */
+const credentialOf = (path: string, security: ReadonlyArray<object> | undefined): Credential | undefined => {
+  if (path.startsWith("/compat/")) return "live"
+  const accepted = security?.flatMap(Object.keys) ?? []
+  return accepted.includes("apiKey") ? "live" : accepted.includes("session") ? "session" : undefined
+}
+
+/** Finds the documented path of an undocumented alias: some SearXNG clients omit the end of the path. */
+const aliased = ({ paths }: Document, { method, path }: ListedRoute): string | undefined => {
+  const start = `${path.replace(/\/$/, "")}/`
+  return path === "/"
+    ? undefined
+    : Object.keys(paths).find((known) => known.startsWith(start) && method.toLowerCase() in (paths[known] ?? {}))
+}
+
+/** Expands the wildcard route of the sign-in library, which has its own router. */
+const offered = (listed: ListedRoute): ReadonlyArray<ListedRoute> =>
+  offeredRoutes.flatMap(([method, pattern]) =>
+    method === listed.method
+      ? fc
+          .sample(fc.stringMatching(pattern), { seed: 1, numRuns: 8 })
+          .map((path) => ({ ...listed, path: `/api/auth${path}` }))
+          .filter(({ path }, index, all) => all.findIndex((other) => other.path === path) === index)
+      : []
+  )
+
+const describe = (document: Document, listed: ListedRoute): Route => {
+  const { method } = listed
+  const path = listed.path.replaceAll(/:(\w+)/g, "{$1}").replace("*", "{rest}")
+  const known = aliased(document, { ...listed, path })
+  const operation = document.paths[path]?.[method.toLowerCase()] ?? document.paths[known ?? ""]?.[method.toLowerCase()]
+  if (operation === undefined) {
+    const schema = fields(undocumented[`${method} ${path}`] ?? anyFields)
+    const inQuery = method === "GET" ? Object.entries(schema.properties ?? {}) : []
     return {
-      method,
+      ...listed,
       path,
       parameters: inQuery.map(([name, schema]) => ({ name, in: "query", schema })),
       body: method === "GET" ? undefined : schema,
-      type:
-        path.startsWith("/oauth/") || path.endsWith("/token") ? "application/x-www-form-urlencoded" : "application/json"
+      type: isForm(path) ? formType : jsonType,
+      as: undefined,
+      isDocumented: false
     }
-  })
-]
+  }
+  const [[type, content] = [jsonType, undefined]] = Object.entries(operation.requestBody?.content ?? {})
+  const body = content?.schema
+  return {
+    ...listed,
+    path,
+    parameters: operation.parameters ?? [],
+    body: path === "/mcp" && body !== undefined ? { anyOf: [body, toolCall, toolCall] } : body,
+    type,
+    as: credentialOf(path, operation.security),
+    isDocumented: true
+  }
+}
+
+/** Describes a server's routes by its document, or by `undocumented`. */
+export const describeRoutes = (document: Document, listed: ReadonlyArray<ListedRoute>): ReadonlyArray<Route> =>
+  [...listed.flatMap((route) => (route.path === "/api/auth/*" ? offered(route) : [route])), ...nowhere].map((route) =>
+    describe(document, route)
+  )
 
 /** Mostly `usual`, now and then one of the others. */
 const mostly = <A>(usual: fc.Arbitrary<A>, ...others: ReadonlyArray<fc.Arbitrary<A>>): fc.Arbitrary<A> =>
@@ -231,13 +294,14 @@ const respelled = (path: string): fc.Arbitrary<string> =>
   )
 
 const pathOf = (route: Route, schemas: Schemas): fc.Arbitrary<string> => {
-  const plain = fc.oneof(fc.constant(spareKey), texts).map((id) => route.path.replace("{id}", wellFormed(id)))
+  const ids = fc.oneof(fc.constantFrom(spareKey, spareHook), texts)
+  const plain = ids.map((id) => route.path.replaceAll(/\{\w+\}/g, () => wellFormed(id)))
   const path = mostly(plain, plain.chain(respelled))
   return fc.tuple(path, queryOf(route, schemas)).map(([path, query]) => (query === "" ? path : `${path}?${query}`))
 }
 
 const inForm = (type: Route["type"], value: unknown): string => {
-  if (type === "application/json" || typeof value !== "object" || value === null) return JSON.stringify(value) ?? ""
+  if (type !== formType || typeof value !== "object" || value === null) return JSON.stringify(value) ?? ""
   return Object.entries(value)
     .map(([name, part]) => `${wellFormed(name)}=${wellFormed(part)}`)
     .join("&")
@@ -312,6 +376,7 @@ const headersOf = ({ method, type }: Route): fc.Arbitrary<Headers> => {
       rarely("sec-fetch-site", ["same-origin", "cross-site", "none", "x"]),
       rarely("x-request-id", [uuid, uuid.toUpperCase(), "", "x".repeat(4000), "\u00ff", `${uuid}, ${uuid}`]),
       sometimes("accept", ["application/json, text/event-stream", "application/json", "text/html", "*/*;q=", "x"], 3),
+      rarely("idempotency-key", ["a", '"a"', "b", "", "\u00ff", "x".repeat(256), "a, b"]),
       rarely("mcp-protocol-version", ["2025-06-18", "2025-03-26", "1", ""]),
       rarely("user-agent", ["x".repeat(9000), "\u00ff", ""]),
       rarely("x-forwarded-for", ["1.2.3.4", "::1", "x, ,", "9".repeat(5000)]),
@@ -327,15 +392,18 @@ const headersOf = ({ method, type }: Route): fc.Arbitrary<Headers> => {
     .map((lists) => lists.flat())
 }
 
-const whose: fc.Arbitrary<ReadonlyArray<Credential>> = fc.oneof(
-  { weight: 2, arbitrary: fc.constant([]) },
-  { weight: 6, arbitrary: fc.constantFrom("live" as const, "session" as const).map((it) => [it]) },
-  { weight: 3, arbitrary: fc.constantFrom(...credentials).map((it) => [it]) },
-  { weight: 1, arbitrary: fc.subarray([...credentials], { minLength: 2, maxLength: 3 }) }
-)
+const whose = ({ as }: Route): fc.Arbitrary<ReadonlyArray<Credential>> =>
+  fc.oneof(
+    { weight: 8, arbitrary: fc.constant(as === undefined ? [] : [as]) },
+    { weight: 1, arbitrary: fc.constant([]) },
+    { weight: 2, arbitrary: fc.constantFrom("live" as const, "session" as const).map((it) => [it]) },
+    { weight: 2, arbitrary: fc.constantFrom(...credentials).map((it) => [it]) },
+    { weight: 1, arbitrary: fc.subarray([...credentials], { minLength: 2, maxLength: 3 }) }
+  )
 
 const ofRoute = (route: Route, schemas: Schemas): fc.Arbitrary<RandomRequest> =>
   fc.record({
+    listener: fc.constant(route.listener),
     method: mostly(
       fc.constant(route.method),
       fc.constantFrom("GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS", "TRACE", "QUERY", "get")
@@ -343,26 +411,33 @@ const ofRoute = (route: Route, schemas: Schemas): fc.Arbitrary<RandomRequest> =>
     path: pathOf(route, schemas),
     headers: headersOf(route),
     body: bodyOf(route, schemas),
-    as: whose,
+    as: whose(route),
     from: fc.nat()
   })
 
 /** The document's own routes come more often: there is more to them. */
 const weightOfDocumented = 3
 
-/** Requests to every route: those that the document allows, and whatever else a caller could send. */
-export const requestsOf = (document: Document): fc.Arbitrary<RandomRequest> =>
+/** Generates requests to every route: those that the document allows, and invalid variations of them. */
+export const requestsTo = (routes: ReadonlyArray<Route>, { components }: Document): fc.Arbitrary<RandomRequest> =>
   fc.oneof(
-    ...routesOf(document).map((route) => ({
-      weight: route.path in document.paths ? weightOfDocumented : 1,
-      arbitrary: ofRoute(route, document.components.schemas)
+    ...routes.map((route) => ({
+      weight: route.isDocumented ? weightOfDocumented : 1,
+      arbitrary: ofRoute(route, components.schemas)
     }))
   )
 
 const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`
 
-/** A request as a line for a shell. Its credentials are named and not told: they ended with the server. */
-export const toCurl = ({ as, body, headers, method, path }: RandomRequest, origin: string): string => {
+/**
+ * Formats a request as a shell command. Credentials are only named, because they expired with the server. Parts with more
+ * than `characters` are cut.
+ */
+export const toCurl = (
+  { as, body, headers, method, path }: RandomRequest,
+  origin: string,
+  characters = 500
+): string => {
   const parts = ["curl", "-X", method, "--request-target", quoted(path), origin]
   for (const [name, value] of headers) parts.push("-H", quoted(`${name}: ${value}`))
   if (as.length > 0) parts.push(`<as ${as.join(" and ")}>`)
@@ -371,6 +446,6 @@ export const toCurl = ({ as, body, headers, method, path }: RandomRequest, origi
     parts.push("--data-binary", Buffer.from(text).equals(body) ? quoted(text) : `<base64 ${body.toString("base64")}>`)
   }
   return parts
-    .map((part) => (part.length > 500 ? `${part.slice(0, 500)}… (${part.length} characters)` : part))
+    .map((part) => (part.length > characters ? `${part.slice(0, characters)}… (${part.length} characters)` : part))
     .join(" ")
 }

@@ -3,9 +3,11 @@ import { fileURLToPath } from "node:url"
 import { Deferred, Effect, Redacted } from "effect"
 import { freePort } from "../../support/Spawned.ts"
 import { authSecret, pepper } from "../../support/SqlStorage.ts"
+import type { Report } from "./inside.ts"
 import * as Subprocess from "./Subprocess.ts"
 
 const program = fileURLToPath(new URL("../../../src/main.ts", import.meta.url))
+const inside = fileURLToPath(new URL("inside.ts", import.meta.url))
 
 /** What `npm start` gives Node, its heap's size above all. */
 const flags: ReadonlyArray<string> = JSON.parse(readFileSync(new URL("../../../package.json", import.meta.url), "utf8"))
@@ -31,6 +33,8 @@ export interface ReplicaOptions {
   readonly env?: Record<string, string>
   /** Takes every line that it says once it listens; they are not kept in `said` then. */
   readonly onLine?: (line: string) => void
+  /** Loads `inside.ts` into the server and receives its reports. Password hashes are cheap then. */
+  readonly onReport?: (report: Report) => void
 }
 
 /** A server process that listens and is killed with the scope. */
@@ -38,7 +42,9 @@ export const start = Effect.fnUntraced(function* (options: ReplicaOptions) {
   const port = yield* freePort
   const said: Array<string> = []
   const listening = yield* Deferred.make<void, Error>()
-  const subprocess = yield* Subprocess.start(process.execPath, [...flags, program], {
+  const { onReport } = options
+  const preload = onReport === undefined ? [] : ["--import", inside]
+  const subprocess = yield* Subprocess.start(process.execPath, [...flags, ...preload, program], {
     env: {
       PORT: String(port),
       ADMIN_PORT: "0",
@@ -55,7 +61,8 @@ export const start = Effect.fnUntraced(function* (options: ReplicaOptions) {
       if (line.includes("Quarry listens")) Deferred.doneUnsafe(listening, Effect.void)
       else if (options.onLine !== undefined && Deferred.isDoneUnsafe(listening)) options.onLine(line)
       else said.push(line)
-    }
+    },
+    onReport: onReport === undefined ? undefined : (line) => onReport(JSON.parse(line))
   })
   yield* subprocess.ended.pipe(
     Effect.flatMap((code) =>

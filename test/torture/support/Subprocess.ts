@@ -1,6 +1,7 @@
 import { spawn } from "node:child_process"
 import { readdirSync, readFileSync } from "node:fs"
 import { createInterface } from "node:readline"
+import { Readable } from "node:stream"
 import { Effect } from "effect"
 
 export interface Subprocess {
@@ -11,21 +12,27 @@ export interface Subprocess {
   readonly isRunning: () => boolean
 }
 
+export interface SubprocessOptions {
+  readonly env?: Record<string, string>
+  readonly onLine?: (line: string) => void
+  /** Receives each line that the process writes to file descriptor 3. */
+  readonly onReport?: ((line: string) => void) | undefined
+}
+
 /** A child process whose every line of output goes to `onLine`; killed with the scope, frozen or not. */
-export const start = (
-  command: string,
-  args: ReadonlyArray<string>,
-  options: { readonly env?: Record<string, string>; readonly onLine?: (line: string) => void } = {}
-) =>
+export const start = (command: string, args: ReadonlyArray<string>, options: SubprocessOptions = {}) =>
   Effect.acquireRelease(
     Effect.sync((): Subprocess => {
       const child = spawn(command, args, {
         env: { PATH: process.env.PATH, NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE, ...options.env },
-        stdio: ["ignore", "pipe", "pipe"]
+        stdio: ["ignore", "pipe", "pipe", options.onReport === undefined ? "ignore" : "pipe"]
       })
-      for (const stream of [child.stdout, child.stderr]) {
-        createInterface(stream).on("line", (line) => options.onLine?.(line))
+      const lines = (stream: unknown, take: ((line: string) => void) | undefined): void => {
+        if (stream instanceof Readable) createInterface(stream).on("line", (line) => take?.(line))
       }
+      lines(child.stdout, options.onLine)
+      lines(child.stderr, options.onLine)
+      lines(child.stdio[3], options.onReport)
       const ended = new Promise<number | NodeJS.Signals | null>((resolve) => {
         child.on("error", (error) => {
           options.onLine?.(String(error))
