@@ -138,6 +138,12 @@ const collectWhole = (request: HttpServerRequest.HttpServerRequest) =>
     Effect.mapBoth({ onFailure: () => unreadableBody, onSuccess: (buffer) => new Uint8Array(buffer) })
   )
 
+/** Counts a request that `busyError` ends, and adds its `Retry-After`. */
+export const announceBusy = Effect.andThen(
+  countShed,
+  Effect.map(CurrentRequest, (state) => setHeaders(state, { "retry-after": String(busyRetrySeconds) }))
+)
+
 /**
  * Reads the body of a request, at most 1 MiB (R3). Fails with `rate_limited` where the limits on bodies that are being
  * received are reached (R57).
@@ -153,12 +159,7 @@ export const readBytes = (
   const response = NodeHttpServerRequest.toServerResponse(request)
   const collect = (pool: BodyPool) => collectFrom(source, response, pool)
   return Effect.flatMap(CurrentIntake, (intake) => intake.awaitBody(sender, collect)).pipe(
-    Effect.tapErrorTag("rate_limited", () =>
-      Effect.andThen(
-        countShed,
-        Effect.map(CurrentRequest, (state) => setHeaders(state, { "retry-after": String(busyRetrySeconds) }))
-      )
-    )
+    Effect.tapErrorTag("rate_limited", () => announceBusy)
   )
 }
 

@@ -15,6 +15,8 @@ export class Receivers extends Context.Service<
     readonly posts: Array<WebhookPost>
     /** The answer to a post; undefined for a receiver that is away. */
     answer: (post: WebhookPost) => WebhookAnswer | undefined
+    /** The operator's reason why a receiver is away. */
+    reason: string
     isClosed: (url: string) => boolean
   }
 >()("quarry/testing/Receivers") {}
@@ -25,6 +27,7 @@ export const layer: Layer.Layer<WebhookClient | Receivers> = Layer.effectContext
     const receivers: Receivers["Service"] = {
       posts: [],
       answer: () => ({ status: 200, retryAfterMs: 0 }),
+      reason: "ECONNREFUSED",
       isClosed: () => false
     }
     const check = (url: string) =>
@@ -42,7 +45,7 @@ export const layer: Layer.Layer<WebhookClient | Receivers> = Layer.effectContext
           check(post.url),
           Effect.suspend(() => {
             const answer = receivers.answer(post)
-            if (answer === undefined) return Effect.fail(new WebhookUnreachable({ reason: "ECONNREFUSED" }))
+            if (answer === undefined) return Effect.fail(new WebhookUnreachable({ reason: receivers.reason }))
             receivers.posts.push(post)
             return Effect.succeed(answer)
           })
