@@ -84,10 +84,22 @@ export interface Delivery {
   /** Unix milliseconds of the next attempt; undefined where none will follow. */
   readonly nextAttemptAt: number | undefined
   readonly httpStatus: number | undefined
-  /** The reason why the last attempt failed; undefined after a success, and before the first attempt. */
+  /** The reason why the last attempt failed, for the operator: `shownError` makes the account's of it. */
   readonly error: string | undefined
   readonly durationMs: number | undefined
 }
+
+const unreachable = "the endpoint could not be reached"
+
+/** The error of an attempt without a response, with the cause for the operator. */
+export const unreachableError = (cause: string): string => `${unreachable} (${cause})`
+
+/**
+ * The error of a delivery as its account sees it. All attempts without a response have the same one: if a refused, a
+ * filtered and a silent port differed, an account could scan networks from here. The duration of an attempt still differs,
+ * up to its time limit, and the account would see as much from the time at which a delivery changes.
+ */
+export const shownError = (error: string): string => (error.startsWith(unreachable) ? unreachable : error)
 
 const second = 1_000
 const minute = 60 * second

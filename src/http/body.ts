@@ -152,6 +152,12 @@ const collectWhole = (request: HttpServerRequest.HttpServerRequest, limit: BodyL
     Effect.mapBoth({ onFailure: () => limit.error, onSuccess: (buffer) => new Uint8Array(buffer) })
   )
 
+/** Counts a request that `busyError` ends, and adds its `Retry-After`. */
+export const announceBusy = Effect.andThen(
+  countShed,
+  Effect.map(CurrentRequest, (state) => setHeaders(state, { "retry-after": String(busyRetrySeconds) }))
+)
+
 /**
  * Reads the body of a request within a limit, 1 MiB if none is given (R3). Fails with `rate_limited` where the limits on bodies that are being
  * received are reached (R57).
@@ -168,12 +174,7 @@ export const readBytes = (
   const response = NodeHttpServerRequest.toServerResponse(request)
   const collect = (pool: BodyPool) => collectFrom(source, response, pool, limit)
   return Effect.flatMap(CurrentIntake, (intake) => intake.awaitBody(sender, collect)).pipe(
-    Effect.tapErrorTag("rate_limited", () =>
-      Effect.andThen(
-        countShed,
-        Effect.map(CurrentRequest, (state) => setHeaders(state, { "retry-after": String(busyRetrySeconds) }))
-      )
-    )
+    Effect.tapErrorTag("rate_limited", () => announceBusy)
   )
 }
 

@@ -1,5 +1,5 @@
 import { Clock, Duration, Effect, FiberSet, Layer, Metric, Random } from "effect"
-import { waitAfter } from "../domain/Event.ts"
+import { unreachableError, waitAfter } from "../domain/Event.ts"
 import { toMoment } from "../domain/fields.ts"
 import { Accounts } from "./Accounts.ts"
 import { logFailure, runRepeatedly } from "./background.ts"
@@ -84,7 +84,11 @@ const post = Effect.fnUntraced(function* (
     Effect.map(({ retryAfterMs, status }) =>
       status >= 200 && status < 300 ? { httpStatus: status } : statusFailure(status, retryAfterMs)
     ),
-    Effect.catchTag(["AddressClosed", "WebhookUnreachable"], ({ reason }) => Effect.succeed({ error: reason }))
+    Effect.catchTag(["AddressClosed", "WebhookUnreachable"], ({ reason }) =>
+      Effect.as(Effect.logDebug(`${event.id} did not reach ${receiver.id}: ${reason}`), {
+        error: unreachableError(reason)
+      })
+    )
   )
 })
 
@@ -103,7 +107,7 @@ const email = ({ emails }: Deps, { event, receiver }: TakenDelivery): Effect.Eff
   )
 }
 
-const late: AttemptFailure = { error: "the attempt took too long" }
+const late: AttemptFailure = { error: unreachableError("the attempt took too long") }
 const broken: AttemptFailure = { error: "the attempt broke off on our side" }
 
 /** One attempt, and what follows from it. A process that dies in between leaves a delivery that is due again. */

@@ -15,6 +15,8 @@ export class Receivers extends Context.Service<
     readonly posts: Array<WebhookPost>
     /** The answer to a post; undefined for a receiver that is away. */
     answer: (post: WebhookPost) => WebhookAnswer | undefined
+    /** The operator's reason why a receiver is away. */
+    reason: string
     isClosed: (url: string) => boolean
     /** True for a receiver that takes a post and never answers. */
     isSilent: (url: string) => boolean
@@ -27,6 +29,7 @@ export const layer: Layer.Layer<WebhookClient | Receivers> = Layer.effectContext
     const receivers: Receivers["Service"] = {
       posts: [],
       answer: () => ({ status: 200, retryAfterMs: 0 }),
+      reason: "ECONNREFUSED",
       isClosed: () => false,
       isSilent: () => false
     }
@@ -47,7 +50,7 @@ export const layer: Layer.Layer<WebhookClient | Receivers> = Layer.effectContext
           Effect.suspend(() => {
             if (receivers.isSilent(post.url)) return Effect.andThen(Effect.sleep("15 seconds"), Effect.fail(late))
             const answer = receivers.answer(post)
-            if (answer === undefined) return Effect.fail(new WebhookUnreachable({ reason: "ECONNREFUSED" }))
+            if (answer === undefined) return Effect.fail(new WebhookUnreachable({ reason: receivers.reason }))
             receivers.posts.push(post)
             return Effect.succeed(answer)
           })

@@ -173,7 +173,10 @@ describe("EventWork", () => {
         yield* turns(60)
         assert.deepStrictEqual(receivers.posts, [])
         const [delivery] = yield* deliveriesOf(account.id, endpoint.id)
-        assert.include(delivery?.error, "not on the public internet")
+        assert.strictEqual(
+          delivery?.error,
+          "the endpoint could not be reached (not all of its addresses are on the public internet)"
+        )
         const failures = [
           yield* Effect.flip(addEndpoint(account.id)),
           yield* Effect.flip((yield* Webhooks).change(account.id, endpoint.id, { url }))

@@ -28,8 +28,8 @@ export const assertRateLimitFields = (status: number, get: Get): void => {
   assert.strictEqual(parameters.r, Number(get("x-ratelimit-remaining")))
   assert.isTrue(Number.isInteger(parameters.t) && Number(parameters.t) >= 1 && Number(parameters.t) <= 60, "t")
   const retryAfter = get("retry-after") ?? undefined
-  // Elsewhere it is about something else than the limiter, such as a payment provider that is away (R42).
-  if (status === 429 && retryAfter !== undefined)
+  // Elsewhere it is about something else than the limiter: a payment provider that is away (R42), a full process (R57).
+  if (status === 429 && parameters.r === 0 && retryAfter !== undefined)
     assert.strictEqual(parameters.t, Number(retryAfter), "t is Retry-After")
 }
 

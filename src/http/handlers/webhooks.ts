@@ -1,7 +1,7 @@
 import { Effect, Redacted } from "effect"
 import type { HttpServerRequest } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
-import type { Delivery, Endpoint, EventSettings } from "../../domain/Event.ts"
+import { type Delivery, type Endpoint, type EventSettings, shownError } from "../../domain/Event.ts"
 import { maxGraceSeconds } from "../../domain/grace.ts"
 import {
   defaultDeliveriesListed,
@@ -15,7 +15,8 @@ import { EventEmails } from "../../services/EventEmails.ts"
 import { RateLimiter } from "../../services/RateLimiter.ts"
 import { type IssuedEndpoint, Webhooks } from "../../services/Webhooks.ts"
 import { Api } from "../Api.ts"
-import { readJson, readOptionalJson } from "../body.ts"
+import { announceBusy, readJson, readOptionalJson } from "../body.ts"
+import { CurrentIntake } from "../listener/Intake.ts"
 import { currentAccount } from "../Middleware.ts"
 import { limitDeliveries } from "../middleware/deliveryLimit.ts"
 
@@ -30,7 +31,7 @@ const toDelivery = (delivery: Delivery) => ({
   attempted_at: delivery.attemptedAt ?? null,
   next_attempt_at: delivery.nextAttemptAt ?? null,
   http_status: delivery.httpStatus ?? null,
-  error: delivery.error ?? null,
+  error: delivery.error === undefined ? null : shownError(delivery.error),
   duration_ms: delivery.durationMs ?? null
 })
 
@@ -55,6 +56,12 @@ export const toSettings = (settings: EventSettings) => ({
   low_balance: settings.lowBalance ?? null,
   email_events: settings.emailTypes
 })
+
+/** The name servers of a webhook's host may take seconds: the request keeps no place for them. */
+const awaitLookup = <A, E, R>(accountId: string, work: Effect.Effect<A, E, R>) =>
+  Effect.flatMap(CurrentIntake, (intake) => intake.awaitLookup(accountId, work)).pipe(
+    Effect.tapErrorTag("rate_limited", () => announceBusy)
+  )
 
 const settingsHandlers = Effect.gen(function* () {
   const books = yield* EventBooks
@@ -101,7 +108,8 @@ export const layer = HttpApiBuilder.group(
         "create",
         Effect.fnUntraced(function* ({ request }) {
           const { events = [], url } = yield* Effect.fromResult(parseNewWebhook(yield* readJson(request)))
-          return toIssued(yield* webhooks.create((yield* currentAccount).id, url, events))
+          const { id } = yield* currentAccount
+          return toIssued(yield* awaitLookup(id, webhooks.create(id, url, events)))
         })
       )
       .handle("settings", settings)
@@ -111,7 +119,9 @@ export const layer = HttpApiBuilder.group(
         Effect.fnUntraced(function* ({ params, request }) {
           const { events, ...change } = yield* Effect.fromResult(parseWebhookChange(yield* readJson(request)))
           const types = events === undefined ? {} : { types: events }
-          return toWebhook(yield* webhooks.change((yield* currentAccount).id, params.id, { ...change, ...types }))
+          const { id } = yield* currentAccount
+          const changed = webhooks.change(id, params.id, { ...change, ...types })
+          return toWebhook(yield* change.url === undefined ? changed : awaitLookup(id, changed))
         })
       )
       .handle(

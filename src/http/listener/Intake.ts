@@ -7,6 +7,12 @@ export interface BodyLimits {
   readonly maxBytes: number
 }
 
+/** Limits on requests that wait for the name servers of a host that their caller chose. */
+export interface LookupLimits {
+  readonly maxLookups: number
+  readonly maxPerAccount: number
+}
+
 /** Limits over all requests of one listener. */
 export interface IntakeLimits {
   /** Requests that are processed at once. Each may hold a body of 1 MiB and an upstream call. */
@@ -15,12 +21,14 @@ export interface IntakeLimits {
   readonly bodies: BodyLimits
   /** Bodies of other requests. Their pool is separate, so that they cannot block authenticated callers. */
   readonly anonymousBodies: BodyLimits
+  readonly lookups: LookupLimits
 }
 
 export const intakeLimits: IntakeLimits = {
   maxRequestsInFlight: 1024,
   bodies: { maxBodies: 2048, maxBytes: 64 * 1024 * 1024 },
-  anonymousBodies: { maxBodies: 512, maxBytes: 16 * 1024 * 1024 }
+  anonymousBodies: { maxBodies: 512, maxBytes: 16 * 1024 * 1024 },
+  lookups: { maxLookups: 64, maxPerAccount: 2 }
 }
 
 /** The sender of a body: `authenticated` where its credential was accepted. */
@@ -58,11 +66,13 @@ export class BodyPool {
 }
 
 /**
- * Counts the requests that are processed. A request that waits for its body is not counted, because slow senders would
- * otherwise take all places.
+ * Counts the requests that are processed. A request that waits for its body, or for name servers of its caller's choice,
+ * is not counted, because slow ones would otherwise take all places.
  */
 export class Intake {
   inFlight = 0
+  private lookups = 0
+  private readonly lookupsByAccount = new Map<string, number>()
   readonly limits: IntakeLimits
   readonly pools: Readonly<Record<Sender, BodyPool>>
 
@@ -103,6 +113,37 @@ export class Intake {
         () => this.inFlight <= this.limits.maxRequestsInFlight,
         () => busyError
       )
+    )
+  }
+
+  /**
+   * Runs work that looks up a host for an account. The request leaves its place meanwhile, and fails with `busyError`
+   * before the work where too many wait, of this account or of all.
+   */
+  readonly awaitLookup = <A, E, R>(
+    accountId: string,
+    work: Effect.Effect<A, E, R>
+  ): Effect.Effect<A, E | RateLimited, R> => {
+    const { maxLookups, maxPerAccount } = this.limits.lookups
+    const start = Effect.suspend(() => {
+      const own = this.lookupsByAccount.get(accountId) ?? 0
+      if (this.lookups >= maxLookups || own >= maxPerAccount) return Effect.fail(busyError)
+      this.lookups++
+      this.lookupsByAccount.set(accountId, own + 1)
+      this.inFlight--
+      return Effect.void
+    })
+    const end = Effect.sync(() => {
+      this.lookups--
+      const others = (this.lookupsByAccount.get(accountId) ?? 1) - 1
+      if (others === 0) this.lookupsByAccount.delete(accountId)
+      else this.lookupsByAccount.set(accountId, others)
+      this.inFlight++
+    })
+    return Effect.acquireUseRelease(
+      start,
+      () => work,
+      () => end
     )
   }
 }

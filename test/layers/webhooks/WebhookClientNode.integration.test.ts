@@ -2,11 +2,12 @@ import { createServer, type IncomingMessage, type RequestListener, type Server }
 import { createServer as createSecureServer } from "node:https"
 import type { AddressInfo } from "node:net"
 import { assert, describe, it } from "@effect/vitest"
-import { Duration, Effect, Redacted } from "effect"
+import { Deferred, Duration, Effect, Fiber, Redacted } from "effect"
+import { TestClock } from "effect/testing"
 import { Webhook } from "standardwebhooks"
 import { secretPrefix } from "../../../src/domain/Event.ts"
 import * as WebhookClientNode from "../../../src/layers/webhooks/WebhookClientNode.ts"
-import { WebhookClient } from "../../../src/services/WebhookClient.ts"
+import { hostClosed, WebhookClient } from "../../../src/services/WebhookClient.ts"
 import { type Certificate, trusted } from "../../support/Certificates.ts"
 
 const secretOf = (byte: number) => `${secretPrefix}${Buffer.alloc(32, byte).toString("base64")}`
@@ -187,6 +188,54 @@ describe("WebhookClientNode", () => {
       const other = yield* Effect.flip(post(`https://other.test:${port}/`, options))
       assert.deepStrictEqual([other._tag, other.reason], ["WebhookUnreachable", "ERR_TLS_CERT_ALTNAME_INVALID"])
       assert.lengthOf(got, 1)
+    })
+  )
+
+  it.effect(
+    "R53: the message for a host that a webhook cannot have does not say why, and the operator's reason does",
+    () =>
+      Effect.gen(function* () {
+        const check = Effect.fnUntraced(function* (
+          url: string,
+          resolve: WebhookClientNode.WebhookClientOptions["resolve"]
+        ) {
+          const checked = Effect.flatMap(WebhookClient, (client) => Effect.flip(client.check(url)))
+          const layer = WebhookClientNode.layer({ allowsPrivate: false, resolve })
+          const fiber = yield* Effect.forkChild(Effect.provide(checked, layer), { startImmediately: true })
+          yield* TestClock.adjust("5 seconds")
+          return yield* Fiber.join(fiber)
+        })
+        const failures = [
+          yield* check("https://hooks.test/", () => Promise.resolve(["10.0.0.1"])),
+          yield* check("https://hooks.test/", () => Promise.resolve([])),
+          yield* check("https://hooks.test/", () => Promise.reject(new Error("ENOTFOUND"))),
+          yield* check("https://hooks.test/", () => new Promise(() => undefined)),
+          yield* check("https://127.0.0.1/", undefined)
+        ]
+        assert.deepStrictEqual(new Set(failures.map(({ shown }) => shown)), new Set([hostClosed]))
+        assert.deepStrictEqual(
+          failures.map(({ reason }) => reason),
+          [
+            "not all of its addresses are on the public internet",
+            "its name has no address",
+            "its name has no address",
+            "its name servers did not answer in 5s",
+            "not all of its addresses are on the public internet"
+          ]
+        )
+      })
+  )
+
+  it.live("R53: the search for a name's addresses ends with the check that asked for them", () =>
+    Effect.gen(function* () {
+      const ended = yield* Deferred.make<void>()
+      const resolve = (_: string, signal: AbortSignal) =>
+        new Promise<ReadonlyArray<string>>(() => {
+          signal.addEventListener("abort", () => Deferred.doneUnsafe(ended, Effect.void))
+        })
+      const failure = yield* Effect.flip(post("https://hooks.test/", { resolve, timeout: Duration.millis(50) }))
+      assert.strictEqual(failure._tag, "WebhookUnreachable")
+      yield* Deferred.await(ended)
     })
   )
 })
