@@ -41,6 +41,12 @@ const cutConnections = counter("quarry.http.connections.cut", {
   labels: []
 })
 
+export const forbiddenHosts = counter("quarry.admin.forbidden_hosts", {
+  description: "Requests to the private listener answered 403 for their Host",
+  unit: "{request}",
+  labels: []
+})
+
 /** The `http.route` of requests that match no route: a path as label would let callers create series without end. */
 const unmatched = "unmatched"
 

@@ -1,13 +1,7 @@
 import { Clock, Effect, Metric } from "effect"
 import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { isTrustedHost } from "../../domain/RequestHost.ts"
-import { counter } from "../../services/Instrument.ts"
-
-const forbiddenHosts = counter("quarry.admin.forbidden_hosts", {
-  description: "Requests to the private listener answered 403 for their Host",
-  unit: "{request}",
-  labels: []
-})
+import { forbiddenHosts } from "../metrics.ts"
 
 /** At most one log line in this time, because callers choose how often they send such a host. */
 const logIntervalMs = 60_000
