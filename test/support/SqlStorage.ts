@@ -20,7 +20,7 @@ import { Backdoor } from "./Backdoor.ts"
 export const pepper = "a pepper for tests, of 32 characters or more"
 
 /** The key of the secrets of endpoints. */
-const authSecret = "an auth secret for tests, of 32 characters or more"
+export const authSecret = "an auth secret for tests, of 32 characters or more"
 
 const backdoor = Layer.effect(
   Backdoor,

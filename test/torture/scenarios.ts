@@ -6,6 +6,7 @@ import { hostile } from "./scenarios/hostile.ts"
 import { idempotency } from "./scenarios/idempotency.ts"
 import { kill } from "./scenarios/kill.ts"
 import { limiter } from "./scenarios/limiter.ts"
+import { neighbors } from "./scenarios/neighbors.ts"
 import { postgres } from "./scenarios/postgres.ts"
 import { redis } from "./scenarios/redis.ts"
 import { requests } from "./scenarios/requests.ts"
@@ -32,5 +33,6 @@ export const scenarios: ReadonlyArray<Scenario> = [
   timing,
   typescript,
   hostile,
+  neighbors,
   requests
 ]

@@ -10,7 +10,7 @@ const usage = `npm run torture -- [--seed N] [--scenario NAME] [--rounds N] [--s
 Starts servers of its own on the loopback, breaks them and what they stand on, and checks that every promise held.
 It needs Linux, Postgres with initdb and pg_ctl, and redis-server. QUARRY_TEST_DATABASE_URL names a Postgres on which it
 may make databases. --short ends leases by hand instead of waiting for them, and makes sizes small.
-ATTACKS=1,3 in the environment leaves \`hostile\` only those of its six attacks.
+ATTACKS=1,3 in the environment leaves \`hostile\` and \`neighbors\` only those of their six attacks.
 
 ${scenarios.map(({ name, promise, rounds }) => `${name.padEnd(12)} ${promise} (${rounds} rounds)`).join("\n")}`
 

@@ -47,8 +47,12 @@ export const run = Effect.fnUntraced(function* (options: {
   return yield* Effect.forEach(searches, Fiber.join)
 })
 
-/** The time within which all but one in a hundred were answered, in milliseconds. */
-export const p99 = (answers: ReadonlyArray<Answer>): number => {
+/** The time within which this share of the searches, from 0 to 1, was answered, in milliseconds. */
+const percentile = (answers: ReadonlyArray<Answer>, share: number): number => {
   const sorted = answers.map(({ elapsedMs }) => elapsedMs).sort((one, other) => one - other)
-  return Math.round(sorted[Math.ceil(sorted.length * 0.99) - 1] ?? 0)
+  return Math.round(sorted[Math.ceil(sorted.length * share) - 1] ?? 0)
 }
+
+export const p50 = (answers: ReadonlyArray<Answer>): number => percentile(answers, 0.5)
+
+export const p99 = (answers: ReadonlyArray<Answer>): number => percentile(answers, 0.99)

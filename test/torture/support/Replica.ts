@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs"
 import { fileURLToPath } from "node:url"
 import { Deferred, Effect, Redacted } from "effect"
 import { freePort } from "../../support/Spawned.ts"
-import { pepper } from "../../support/SqlStorage.ts"
+import { authSecret, pepper } from "../../support/SqlStorage.ts"
 import * as Subprocess from "./Subprocess.ts"
 
 const program = fileURLToPath(new URL("../../../src/main.ts", import.meta.url))
@@ -13,7 +13,7 @@ const flags: ReadonlyArray<string> = JSON.parse(readFileSync(new URL("../../../p
   .filter((word: string) => word.startsWith("--"))
 
 /** Without these nothing starts on Postgres. */
-export const secrets = { KEY_PEPPER: pepper, AUTH_SECRET: "a secret for tests, of 32 characters or more" }
+export const secrets = { KEY_PEPPER: pepper, AUTH_SECRET: authSecret }
 
 /** On a machine that does other work too. */
 const startMs = 180_000

@@ -3,6 +3,7 @@ import { Context, Effect, Layer, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
 import * as Postgres from "../../../src/layers/sql/Postgres.ts"
 import { Accounts } from "../../../src/services/Accounts.ts"
+import { EventBooks } from "../../../src/services/EventBooks.ts"
 import { Ids } from "../../../src/services/Ids.ts"
 import { KeyStore } from "../../../src/services/KeyStore.ts"
 import { Ledger } from "../../../src/services/Ledger.ts"
@@ -15,6 +16,7 @@ export const open = Effect.fnUntraced(function* (url: Redacted.Redacted) {
     url,
     sql: Context.get(context, SqlClient.SqlClient),
     accounts: Context.get(context, Accounts),
+    events: Context.get(context, EventBooks),
     ids: Context.get(context, Ids),
     keys: Context.get(context, KeyStore),
     ledger: Context.get(context, Ledger)
