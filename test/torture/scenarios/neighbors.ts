@@ -294,9 +294,8 @@ export const neighbors: Scenario = {
     const findings = yield* Findings
     const only = process.env.ATTACKS?.split(",").map(Number)
     const chosen = attacks.filter((_, index) => only === undefined || only.includes(index + 1))
-    const rows: Array<string> = []
-    for (let round = 1; round <= rounds; round++)
-      for (const attack of chosen) rows.push(yield* feel(attack, { short }))
+    const runs = Array.from({ length: rounds }, () => chosen).flat()
+    const rows = yield* Effect.forEach(runs, (attack) => feel(attack, { short }))
     yield* findings.note("")
     yield* findings.note("| Attack | quiet p50 / p99 | harmless | attacked | lost | slowest event |")
     yield* findings.note("| --- | --- | --- | --- | --- | --- |")
