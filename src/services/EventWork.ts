@@ -1,4 +1,4 @@
-import { Clock, Duration, Effect, FiberSet, Layer, Metric, Random } from "effect"
+import { Cause, Clock, Duration, Effect, FiberSet, Layer, Metric, Random } from "effect"
 import { unreachableError, waitAfter } from "../domain/Event.ts"
 import { toMoment } from "../domain/fields.ts"
 import { Accounts } from "./Accounts.ts"
@@ -175,8 +175,11 @@ const makeTurn = Effect.fnUntraced(function* (deps: Deps) {
 
 /** Takes turns for ever, with a short pause after one that found something and the whole interval after the others. */
 const takeTurns = Effect.fnUntraced(function* (turn: Effect.Effect<number>, interval: Duration.Duration) {
+  // The end of the process can interrupt the transaction of a turn, which is not worth a warning.
   const watchedTurn = Effect.catchCause(turn, (cause) =>
-    Effect.as(Effect.logWarning("Deliveries of events could not be read.", cause), 0)
+    Cause.hasInterruptsOnly(cause)
+      ? Effect.succeed(0)
+      : Effect.as(Effect.logWarning("Deliveries of events could not be read.", cause), 0)
   )
   while (true) {
     const taken = yield* watchedTurn

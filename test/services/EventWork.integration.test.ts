@@ -69,7 +69,9 @@ const fillQueues = Effect.flatMap(
     from event, generate_series(1, 100)`
 )
 
-const until = (isTrue: () => boolean) => Effect.repeat(Effect.sleep("20 millis"), { until: isTrue })
+/** Waits for a condition, for 30 seconds at most. */
+const until = (isTrue: () => boolean) =>
+  Effect.timeoutOption(Effect.repeat(Effect.sleep("20 millis"), { until: isTrue }), "30 seconds")
 
 /** How long each of ten events takes to arrive, while the slots are under attack for longer than an attempt may take. */
 const arrivals = Effect.fnUntraced(function* (replicas: number) {
@@ -87,6 +89,7 @@ const arrivals = Effect.fnUntraced(function* (replicas: number) {
     const committedAt = yield* Clock.currentTimeMillis
     yield* until(() => well.got >= n)
     times.push((yield* Clock.currentTimeMillis) - committedAt)
+    if (well.got < n) break
     yield* Effect.sleep("1500 millis")
   }
   return { times, silent, well }

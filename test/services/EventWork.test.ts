@@ -237,11 +237,12 @@ describe("EventWork", () => {
       const count = receivers.posts.length
       yield* (yield* Ledger).grant(account.id, 1, "thanks")
       let waited = 0
-      while (receivers.posts.length === count && waited < 60_000) {
+      while (receivers.posts.length === count && waited < 30_000) {
         yield* TestClock.adjust(100)
         waited += 100
       }
       times.push(waited)
+      if (waited > 5_000) break
       yield* turns(4)
     }
     return times
