@@ -13,6 +13,7 @@ const indexOfHostEnd = (text: string): number => {
  * `URL` converts a host to ASCII in time that grows with the square of its length.
  */
 export const hasShortHost = (address: string): boolean => {
+  if (address.length <= maxHostCharacters) return true
   const text = address.replaceAll(/[\t\n\r]/g, "")
   const scheme = indexOfHostEnd(text)
   const host = text.slice(scheme).replace(/^[/\\]+/, "")

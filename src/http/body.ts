@@ -25,7 +25,7 @@ export interface BodyLimit {
 
 const anyBody: BodyLimit = { bytes: maxBytes, error: unreadableBody }
 
-/** Of forms, and of the JSON that people's browsers and apps send before they are known. */
+/** The limit of forms, and of what is sent to sign-in (R70). */
 const formLimit: BodyLimit = { bytes: 64 * 1024, error: InvalidRequest.whole("the body is larger than 64 KiB") }
 
 const notJson = InvalidRequest.whole("the body must be JSON, sent with Content-Type: application/json")

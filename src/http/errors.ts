@@ -69,7 +69,11 @@ export const InvalidRequest = Schema.toType(domain.InvalidRequest).pipe(
         identifier: "InvalidRequest",
         description: "The request cannot be read, or fields of it are not valid. Nothing was charged."
       },
-      { issues: Schema.Array(domain.Issue).annotate({ description: "One entry for each failed field" }) }
+      {
+        issues: Schema.Array(domain.Issue).annotate({
+          description: `One entry for each failed field, at most ${domain.maxIssues}; the last may say how many more failed`
+        })
+      }
     ),
     SchemaTransformation.transformEffect({
       decode: ({ issues, message }) => Effect.succeed(new domain.InvalidRequest({ message, issues })),

@@ -21,7 +21,7 @@ const decode = (written: string): string => {
   }
 }
 
-/** What a decoder gets: one value as text, several as a list, and a value that cannot be decoded as a list (`undecodableValue`). */
+/** Returns one value as text, and several as a list. A value that cannot be decoded stays a list, as `undecodableValue` is. */
 const toParameter = (values: Array<string>): string | Array<string> => {
   const [first = "", second] = values
   return second === undefined && first !== undecodable ? first : values

@@ -172,7 +172,7 @@ export interface InvalidRequest {
   readonly message: string
   /** Same value as the X-Request-Id response header */
   readonly request_id: string
-  /** One entry for each failed field */
+  /** One entry for each failed field, at most 20; the last may say how many more failed */
   readonly issues: ReadonlyArray<Issue>
 }
 

@@ -1,6 +1,7 @@
 import { assert, describe, layer } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { HttpServer } from "effect/http"
+import { vi } from "vitest"
 import { Refusal } from "../../../src/domain/Refusal.ts"
 import * as Admin from "../../../src/http/admin/Admin.ts"
 import * as Ids from "../../../src/layers/Ids.ts"
@@ -44,6 +45,20 @@ describe("the private listener", () => {
     it.effect("/healthz answers while the process is up", () =>
       Effect.gen(function* () {
         assert.deepInclude(yield* get("/healthz"), { status: 200, text: `{"status":"up"}` })
+      })
+    )
+
+    it.effect("R70: parses no more than 64 parameters, and no escapes in a path", () =>
+      Effect.gen(function* () {
+        const decode = vi.spyOn(globalThis, "decodeURIComponent")
+        const tooMany = yield* get(`/readyz?${"a=%zz&".repeat(65)}`)
+        const escaped = yield* get(`/${"%25".repeat(1000)}`)
+        const decoded = decode.mock.calls.length
+        decode.mockRestore()
+        assert.deepInclude(tooMany, { status: 400, text: `{"error":"invalid_request"}` })
+        assert.deepInclude(escaped, { status: 404, text: `{"error":"not_found"}` })
+        assert.strictEqual(decoded, 0)
+        assert.strictEqual((yield* get(`/readyz?${"a=1&".repeat(64)}`)).status, 503)
       })
     )
 
