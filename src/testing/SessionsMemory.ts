@@ -58,6 +58,20 @@ const removeFrom = (map: Map<string, string>, accountId: string, matches: (token
     return Effect.void
   })
 
+const connectedAppsIn = (apps: Map<string, string>) =>
+  ConnectedApps.of({
+    list: (accountId) =>
+      Effect.sync(() =>
+        tokensOf(apps, accountId).map((token) => ({
+          id: appIdOf(token),
+          name: "An app",
+          connectedAt: 0,
+          renewedAt: 0
+        }))
+      ),
+    end: (accountId, id) => removeFrom(apps, accountId, (token) => appIdOf(token) === id)
+  })
+
 /** Sessions in a map. Each request reads the account from its store, as the real layer does. */
 const sessions = Layer.effectContext(
   Effect.gen(function* () {
@@ -100,19 +114,6 @@ const sessions = Layer.effectContext(
         Effect.map(ownerOf(Redacted.value(token)), (account) => ({ _tag: "oauth" as const, account }))
     })
 
-    const connectedApps = ConnectedApps.of({
-      list: (accountId) =>
-        Effect.sync(() =>
-          tokensOf(apps, accountId).map((token) => ({
-            id: appIdOf(token),
-            name: "An app",
-            connectedAt: 0,
-            renewedAt: 0
-          }))
-        ),
-      end: (accountId, id) => removeFrom(apps, accountId, (token) => appIdOf(token) === id)
-    })
-
     const openFor = Effect.fnUntraced(function* (account: Account, map: Map<string, string>) {
       const token = Buffer.from(yield* ids.entropy(24)).toString("base64url")
       map.set(token, account.id)
@@ -128,7 +129,7 @@ const sessions = Layer.effectContext(
     return Context.make(Sessions, store).pipe(
       Context.add(SignedIn, signedIn),
       Context.add(AccessTokens, accessTokens),
-      Context.add(ConnectedApps, connectedApps)
+      Context.add(ConnectedApps, connectedAppsIn(apps))
     )
   })
 )

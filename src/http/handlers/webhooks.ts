@@ -87,6 +87,10 @@ const settingsHandlers = Effect.gen(function* () {
   }
 })
 
+/** The account of a request for a delivery, if it may ask for one more at this moment. */
+const limitedAccount = (limiter: RateLimiter["Service"]) =>
+  Effect.tap(currentAccount, ({ id }) => limitDeliveries(limiter, id))
+
 /** Raw handlers, because a body is read under the limits of `readJson`. They decode with the payload's schema. */
 export const layer = HttpApiBuilder.group(
   Api,
@@ -133,9 +137,7 @@ export const layer = HttpApiBuilder.group(
       .handle(
         "test",
         Effect.fnUntraced(function* ({ params }) {
-          const account = yield* currentAccount
-          yield* limitDeliveries(limiter, account.id)
-          return toDelivery(yield* webhooks.test(account.id, params.id))
+          return toDelivery(yield* webhooks.test((yield* limitedAccount(limiter)).id, params.id))
         })
       )
       .handleRaw(
@@ -157,9 +159,8 @@ export const layer = HttpApiBuilder.group(
       .handle(
         "redeliver",
         Effect.fnUntraced(function* ({ params }) {
-          const account = yield* currentAccount
-          yield* limitDeliveries(limiter, account.id)
-          return toDelivery(yield* books.redeliver(account.id, params.id, params.delivery))
+          const { id } = yield* limitedAccount(limiter)
+          return toDelivery(yield* books.redeliver(id, params.id, params.delivery))
         })
       )
   })

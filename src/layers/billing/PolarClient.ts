@@ -109,6 +109,13 @@ const ListBody = Schema.Struct({
 
 export type PolarClient = ReturnType<typeof make>
 
+/** Runs calls without Effect's own spans: those show addresses, and Polar's contain customers' email addresses. */
+const untraced = <A, E, R>(call: Effect.Effect<A, E, R>) =>
+  call.pipe(
+    Effect.provideService(HttpClient.TracerDisabledWhen, () => true),
+    Effect.provideService(HttpClient.TracerPropagationEnabled, false)
+  )
+
 export interface PolarClientOptions {
   readonly accessToken: Redacted.Redacted
   /** Without a slash at its end, as `servers` has them. */
@@ -138,9 +145,7 @@ export const make = (
         duration: callTimeout,
         orElse: () => Effect.fail(unavailable(`Polar did not answer in ${Duration.format(callTimeout)}`))
       }),
-      // Effect's own spans show addresses, and these hold customers' e-mail addresses.
-      Effect.provideService(HttpClient.TracerDisabledWhen, () => true),
-      Effect.provideService(HttpClient.TracerPropagationEnabled, false)
+      untraced
     )
   }
 
