@@ -396,6 +396,14 @@ export const ledger: Board = {
         panel("Waiting", "short", "Deliveries that wait for an attempt or an answer.", [
           "max(quarry_events_pending)",
           "deliveries"
+        ]),
+        panel("Dropped", "ops", "Deliveries that were dropped: by a change of address, a suspension, the operator.", [
+          `sum by (reason) (${rate("quarry_events_dropped_total")})`,
+          "{{reason}}"
+        ]),
+        panel("Accounts at their share", "short", "Accounts with due deliveries that have their share of the slots.", [
+          "max(quarry_events_accounts_capped)",
+          "accounts"
         ])
       ]
     },

@@ -132,7 +132,8 @@ const manage = HttpApiGroup.make("webhooks")
         identifier: "changeWebhook",
         summary: "Change a webhook",
         description:
-          "What is absent stays as it is. Deliveries that wait end when it is disabled, and can be sent again."
+          "What is absent stays as it is. Deliveries that wait end when it is disabled, and can be sent again. Another address " +
+          "drops them: events from before the change are not sent to it."
       })
     )
   )
@@ -160,7 +161,9 @@ export class WebhooksGroup extends manage
       OpenApi.annotations({
         identifier: "testWebhook",
         summary: "Send a test",
-        description: "Sends webhook.test, whatever types it has chosen. The delivery shows what came of it."
+        description:
+          "Sends webhook.test, whatever types it has chosen. The delivery shows what came of it. An account can ask for 12 " +
+          "tests and redeliveries together in a minute."
       })
     )
   )
@@ -203,7 +206,9 @@ export class WebhooksGroup extends manage
       OpenApi.annotations({
         identifier: "redeliverWebhook",
         summary: "Send an event again",
-        description: "A new delivery of the same event, with the same webhook-id."
+        description:
+          "A new delivery of the same event, with the same webhook-id. It counts as a test does, and fails for an event from " +
+          "before the webhook had its present address."
       })
     )
   )
