@@ -123,7 +123,7 @@ export interface StoredEvents {
   /** Accounts whose endpoints the operator has paused, with the time. */
   readonly paused: Map<string, number>
   deliveries: Array<StoredDelivery>
-  /** What was dropped and is not collected yet. */
+  /** Dropped deliveries that no replica has collected yet. */
   dropped: Array<Dropped>
 }
 

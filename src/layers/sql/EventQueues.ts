@@ -7,7 +7,7 @@ import { EndpointRow, endpointColumns, toEndpoint } from "./EventRows.ts"
 import { rowOf, rowsOf } from "./Rows.ts"
 import { retryTransient } from "./Transient.ts"
 
-/** What an operator sees of the queues of an account's endpoints, and does to them. */
+/** The operator's view of the queues of an account's endpoints, and the changes to them. */
 
 const pausedRow = rowOf(Schema.Struct({ webhooks_paused_at: Schema.NullOr(Schema.Date) }))
 const queueRows = rowsOf(

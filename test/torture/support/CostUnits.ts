@@ -40,6 +40,8 @@ export type Tally = ReturnType<typeof makeTally>
 export interface Round {
   readonly server: CostServer
   readonly tally: Tally
+  /** Leaves out the largest size of requests that are not in every run. */
+  readonly short: boolean
   readonly spare: Wallet.Spare
   /** A session of an account that may be deleted. */
   readonly disposable: string
@@ -179,6 +181,8 @@ const ofFraming = (round: Round, framing: Framing, route: FramedRoute, size: num
   return { name, bytes, requests, extraMs: framing.extraMs?.(bytes) ?? 0, send }
 }
 
+const maxShortBytes = 256_000
+
 /** A hostile request in growing sizes. */
 export interface Ladder {
   readonly isInEveryRun: boolean
@@ -193,7 +197,10 @@ export const laddersOf = ({ document, routes }: CostServer): ReadonlyArray<Ladde
       ({ isInEveryRun, name, of, sizes }): Ladder => ({
         isInEveryRun,
         name: `${name} at ${route.method} ${route.path}`,
-        units: (round) => sizes.map((size) => ofRequest(round, of(size), name))
+        units: (round) =>
+          sizes
+            .filter((size) => !round.short || isInEveryRun || size <= maxShortBytes)
+            .map((size) => ofRequest(round, of(size), name))
       })
     )
   )

@@ -164,7 +164,7 @@ export const make = Effect.fnUntraced(function* (pid: number) {
       return highest === undefined || rank(it) > rank(highest)
     }
     if (most.response === undefined || measured.outcome.bytes > most.response.outcome.bytes) most.response = measured
-    if (!isHighest(measured)) return
+    if (measured.unit.requests > 1 || !isHighest(measured)) return
     const { lowest } = yield* repeat(measured, (it) => !isHighest(it))
     if (isHighest(lowest)) most[key] = lowest
   })
