@@ -75,7 +75,8 @@ const makeRound = Effect.fnUntraced(function* (
 
 export const cost: Scenario = {
   name: "cost",
-  promise: "random and hostile requests, 1,000 a round, are all answered and charged correctly, and none uses more CPU time or bytes than its length allows",
+  promise:
+    "random and hostile requests, 1,000 a round, are all answered and charged correctly, and none uses more CPU time or bytes than its length allows",
   rounds: 20,
   run: Effect.fnUntraced(function* ({ rounds, seed, short }) {
     const findings = yield* Findings

@@ -5,6 +5,7 @@ import type { Costs } from "./Costs.ts"
 import { Findings } from "./Findings.ts"
 import { behaviorNames } from "./hostileReceiver.ts"
 import * as Subprocess from "./Subprocess.ts"
+import * as Wallet from "./Wallet.ts"
 
 /* Measures the CPU time that the server uses to deliver a test event to a hostile receiver. */
 
@@ -45,7 +46,7 @@ const measureIdle = Effect.fnUntraced(function* ({ cpuMs, untilIdle }: Costs) {
 })
 
 /** Checks deliveries to each kind of hostile receiver. */
-export const check = Effect.fnUntraced(function* ({ call, cookie }: CostServer, costs: Costs) {
+export const check = Effect.fnUntraced(function* ({ call }: CostServer, costs: Costs) {
   const findings = yield* Findings
   const receiver = yield* startReceiver
   const idleMsPerSecond = yield* measureIdle(costs)
@@ -53,6 +54,8 @@ export const check = Effect.fnUntraced(function* ({ call, cookie }: CostServer, 
 
   /** Returns the CPU time of a delivery without that of the idle server. */
   const deliver = Effect.fnUntraced(function* (behavior: string) {
+    // An account of its own, because test events are limited for each account.
+    const { cookie } = yield* Wallet.newPerson(call)
     yield* costs.untilIdle
     const [startMs, startedAt] = [costs.cpuMs(), performance.now()]
     const { json } = yield* call("POST", "/v1/webhooks", { url: `${receiver.url}/${behavior}` }, cookie)
