@@ -6,6 +6,7 @@ import { type Discrepancy, Ledger } from "../services/Ledger.ts"
 import type { AppConfig } from "../settings/Settings.ts"
 import { adjust } from "./adjust.ts"
 import { audited } from "./audited.ts"
+import { writesMore } from "./effects.ts"
 import { reason } from "./flags.ts"
 import { CommandFailed, print, table } from "./Output.ts"
 import { operator } from "./operator.ts"
@@ -64,8 +65,8 @@ export const ledger = <E, R>(storage: Layer.Layer<Accounts | AppConfig | Audit |
   Command.make("ledger").pipe(
     Command.withDescription("The record of credits"),
     Command.withSubcommands([
-      verify.pipe(Command.provide(storage)),
-      adjust("ledger", "account").pipe(Command.provide(storage)),
-      repair.pipe(Command.provide(storage))
+      verify.pipe(writesMore, Command.provide(storage)),
+      adjust("ledger", "account").pipe(writesMore, Command.provide(storage)),
+      repair.pipe(writesMore, Command.provide(storage))
     ])
   )

@@ -183,8 +183,10 @@ export class Ledger extends Context.Service<
      * held until `settle`. Fails also where too little of it is left. An entry that costs nothing is a defect.
      */
     readonly settlePart: (hold: Hold, entry: LogEntry) => Effect.Effect<void, HoldExpired>
-    /** The account's present allowance. */
+    /** The account's present allowance. Opens its period if that has begun without a search. */
     readonly allowance: (account: Account) => Effect.Effect<Allowance>
+    /** The same figures, and nothing is written: for commands that only read. */
+    readonly peek: (account: Account) => Effect.Effect<Allowance>
     /**
      * Adds pack credits, a positive number, and returns the new balance. The same grant with the same idempotency key
      * again adds nothing, and returns the balance of the first time.

@@ -177,6 +177,12 @@ export const ledgerVerifiedAccounts = gauge("quarry.ledger.verified.accounts", {
   labels: []
 })
 
+export const logMonthsDropped = counter("quarry.log.months.dropped", {
+  description: "Months of the query log that this process dropped because they were older than the retention",
+  unit: "{month}",
+  labels: []
+})
+
 export const clockSkew = gauge("quarry.clock.skew", {
   description: "Time by which this process's clock is ahead of the database's",
   unit: "s",
