@@ -21,9 +21,14 @@ const toTable = (discrepancies: ReadonlyArray<Discrepancy>) =>
 
 const verify = Command.make(
   "verify",
-  {},
-  Effect.fn(function* () {
-    const discrepancies = yield* Effect.flatMap(Ledger, (ledger) => ledger.verify)
+  {
+    full: Flag.Boolean("full").pipe(
+      Flag.withDescription("Read every entry, closed months too"),
+      Flag.withDefault(false)
+    )
+  },
+  Effect.fn(function* ({ full }) {
+    const discrepancies = yield* Effect.flatMap(Ledger, (ledger) => (full ? ledger.verifyFully : ledger.verify))
     const isSound = discrepancies.length === 0
     yield* print(
       { ok: isSound, discrepancies: discrepancies.map(toJson) },
@@ -35,7 +40,7 @@ const verify = Command.make(
       })
     }
   })
-).pipe(Command.withDescription("Recompute every account from its records"))
+).pipe(Command.withDescription("Recompute every account from its records, and close those that agree"))
 
 const repair = Command.make(
   "repair",

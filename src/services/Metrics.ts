@@ -146,7 +146,7 @@ export const ledgerChecks = counter("quarry.ledger.checks", {
   labels: ["outcome"]
 })
 
-/** `kind`, here and below, is the book that disagrees: `quota`, `balance` (of packs) or `log`. */
+/** `kind`, here and below, is the book that disagrees: `quota`, `balance` (of packs), `log`, or `closed` for months. */
 export const ledgerDiscrepancies = gauge("quarry.ledger.discrepancies", {
   description: "What did not add up in the last check of the newest entries of the books",
   unit: "{discrepancy}",

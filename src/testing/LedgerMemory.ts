@@ -57,6 +57,7 @@ export const layer = (options: LedgerOptions = {}): Layer.Layer<Ledger, never, M
         adjust: (adjustment) => adjust(deps, adjustment),
         sweep: Effect.map(Clock.currentTimeMillis, (now) => sweep(deps.store, now)),
         verify: Effect.sync(() => discrepancies(deps.store)),
+        verifyFully: Effect.sync(() => discrepancies(deps.store)),
         repair: (it) => repair(deps, it)
       })
     })

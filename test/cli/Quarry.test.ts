@@ -108,7 +108,10 @@ const storage = (discrepancies: ReadonlyArray<Discrepancy>) =>
           ? Effect.fail(CorrectionImpossible.ofAdjustment(it, { quota: 9, used: 5, held: 0, balance: 7 }))
           : Effect.succeed({ ...allowance, balance: allowance.balance + it.credits }),
       repair: ({ accountId }) => Effect.succeed([{ accountId, what: "pack balance" as const, expected: 5, found: 6 }]),
-      verify: Effect.succeed(discrepancies)
+      verify: Effect.succeed(discrepancies),
+      verifyFully: Effect.succeed([
+        { accountId: "acc_2", what: "closed months of the ledger" as const, expected: 3, found: 2 }
+      ])
     }),
     Layer.mock(DocumentIndex, {
       load: (documents) => Effect.map(Stream.runCount(documents), (written) => ({ written, removed: 0 })),
@@ -585,6 +588,18 @@ describe("quarry --json", () => {
         discrepancies: [{ account_id: "acc_1", what: "pack balance", expected: 1, found: 2 }]
       })
       assert.match(err.join(), /does not add up/)
+    })
+  )
+})
+
+describe("quarry ledger verify --full", () => {
+  it.effect("I6: reads every entry, and shows closed months that are not what their entries add up to", () =>
+    Effect.gen(function* () {
+      const { code, out } = yield* quarry(words("ledger verify --full --json"))
+      assert.strictEqual(code, 1)
+      assert.deepStrictEqual(JSON.parse(out.join()).discrepancies, [
+        { account_id: "acc_2", what: "closed months of the ledger", expected: 3, found: 2 }
+      ])
     })
   )
 })

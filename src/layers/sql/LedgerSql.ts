@@ -260,6 +260,9 @@ const repair = (deps: Deps) =>
     Effect.catchTag("SqlError", Effect.die)
   )
 
+const verify = (sql: SqlClient.SqlClient, options: { readonly isFull: boolean }) =>
+  Effect.map(Effect.orDie(retryTransient(VerificationRuns.verify(sql, options))), ({ discrepancies }) => discrepancies)
+
 const sweep = (sql: SqlClient.SqlClient): Effect.Effect<number, SqlError.SqlError> =>
   Effect.flatMap(Statements.sweepHolds(sql, maxSweptAccounts), (swept) =>
     swept < maxSweptAccounts ? Effect.succeed(swept) : Effect.map(sweep(sql), (more) => swept + more)
@@ -319,10 +322,8 @@ export const layer = (options: LedgerOptions = {}): Layer.Layer<Ledger, never, S
         grant: grant(deps),
         adjust: adjust(deps),
         sweep: Effect.orDie(retryTransient(sweep(sql))),
-        verify: Effect.map(
-          Effect.orDie(retryTransient(VerificationRuns.verify(sql))),
-          ({ discrepancies }) => discrepancies
-        ),
+        verify: verify(sql, { isFull: false }),
+        verifyFully: verify(sql, { isFull: true }),
         repair: repair(deps)
       })
     })

@@ -136,7 +136,8 @@ const migrations: Readonly<Record<string, Migration>> = {
   "0013_events": Effect.forEach(eventsFiles, runFile, { discard: true }),
   "0014_reserve_again": runFile("functions/ledger_reserve.sql"),
   "0015_shared_functions": Effect.forEach(sharedFunctionsFiles, runFile, { discard: true }),
-  "0018_log_upkeep": Effect.forEach(logUpkeepFiles, runFile, { discard: true })
+  "0018_log_upkeep": Effect.forEach(logUpkeepFiles, runFile, { discard: true }),
+  "0019_ledger_months": runFile("ledger_months.sql")
 }
 
 /**

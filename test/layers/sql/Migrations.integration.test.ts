@@ -59,7 +59,8 @@ const allMigrations: ReadonlyArray<readonly [id: number, name: string]> = [
   [13, "events"],
   [14, "reserve_again"],
   [15, "shared_functions"],
-  [18, "log_upkeep"]
+  [18, "log_upkeep"],
+  [19, "ledger_months"]
 ]
 
 /** What a newer version may do to a store that older replicas are using: add, and replace with the same signature. */
