@@ -52,7 +52,7 @@ const show = Command.make(
   })
 ).pipe(Command.withDescription("Show how long searches are kept, and when each month of the log is dropped"))
 
-/** What a shorter retention drops, for the operator who has to confirm it. */
+/** The months that a shorter retention drops, for the operator who has to confirm it. */
 const consequence = (months: ReadonlyArray<LogMonth>): string => {
   if (months.length === 0) return "This shortens the retention. No month is over yet."
   const [first, last] = [months[0]?.name, months.at(-1)?.name]

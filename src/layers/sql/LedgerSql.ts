@@ -169,7 +169,7 @@ const allowance = (deps: Deps) =>
     return yield* Effect.die(new Error(`the period of account ${account.id} could not be opened`))
   }, Effect.orDie)
 
-/** What `allowance` would answer. The period of an account that has not searched in it yet has nothing used. */
+/** The answer of `allowance` without opening a period. The period of an account that has not searched in it yet has nothing used. */
 const peek = (deps: Deps) =>
   Effect.fn("Ledger.peek")(function* (account: Account): Effect.fn.Return<Allowance, SqlError.SqlError> {
     const now = yield* storeTime(deps.clock)

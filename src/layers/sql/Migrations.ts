@@ -249,17 +249,17 @@ export const state: Effect.Effect<MigrationStatus, SqlError.SqlError, SqlClient.
  */
 export const requireSchema = Effect.fnUntraced(function* ({ takesNewer }: { readonly takesNewer: boolean }) {
   const { applied, pending, unknown } = yield* state
-  const refuse = (message: string) => new StorageUnavailable({ message })
+  const unavailable = (message: string) => new StorageUnavailable({ message })
   if (applied.length === 0)
-    return yield* refuse(`The database is empty: start the server, or run \`npm run quarry -- migrate\`.`)
+    return yield* unavailable(`The database is empty: start the server, or run \`npm run quarry -- migrate\`.`)
   if (pending.length > 0) {
-    return yield* refuse(
+    return yield* unavailable(
       `The database lacks migrations of this version (${pending.join(", ")}): run \`npm run quarry -- migrate\`, or run this ` +
         "command in the version of the running replicas."
     )
   }
   if (unknown.length > 0 && !takesNewer) {
-    return yield* refuse(
+    return yield* unavailable(
       `The database has migrations that this version does not know (${unknown.join(", ")}): run this command in the ` +
         "version that made them."
     )

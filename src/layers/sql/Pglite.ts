@@ -26,7 +26,7 @@ export const layer = (
   Layer.unwrap(
     Effect.map(open(options.dataDir), (database) =>
       PgClient.layer({
-        stream: () => new Connection(database, options.readOnly === true ? [...reset, refuseWrites] : reset),
+        stream: () => new Connection(database, options.readOnly === true ? [...reset, noWrites] : reset),
         ssl: false,
         username: "postgres",
         database: "postgres",
@@ -112,7 +112,7 @@ const maxTurnMs = 5
 /** Clears the previous session, because its connection may have ended at any point. */
 const reset = [message("S"), query("ROLLBACK"), query("DISCARD ALL")]
 
-const refuseWrites = query("SET default_transaction_read_only = on")
+const noWrites = query("SET default_transaction_read_only = on")
 
 /**
  * One connection as the client sees it. The start of the protocol is answered here; whole messages after it go to the

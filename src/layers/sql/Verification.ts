@@ -46,7 +46,7 @@ const bounds = (sql: SqlClient.SqlClient, accounts: Accounts) => sql`
   where ${among(sql, accounts, "a.id")} group by a.id`
 
 /**
- * What comparisons read, as common table expressions: `entries` beside the log (`logged`), and `sums`, which add up to
+ * Common table expressions that comparisons read: `entries` beside the log (`logged`), and `sums`, which add up to
  * what an account has. Here: every entry of the accounts, whatever is closed.
  */
 export const everything = (sql: SqlClient.SqlClient, accounts: Accounts) => sql`

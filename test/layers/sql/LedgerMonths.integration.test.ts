@@ -43,12 +43,14 @@ const age = Effect.fnUntraced(function* (accountId: string, days: number) {
   )
 })
 
+type Found = ReadonlyArray<readonly [what: string, expected: number, found: number]>
+
 const verifyBy = (how: "verify" | "verifyFully") => (account: Account) =>
   Effect.flatMap(Ledger, (ledger) =>
     Effect.map(ledger[how], (all) =>
       all
         .filter(({ accountId }) => accountId === account.id)
-        .map(({ expected, found, what }) => [what, expected, found])
+        .map(({ expected, found, what }): Found[number] => [what, expected, found])
     )
   )
 const verified = verifyBy("verify")
@@ -84,7 +86,7 @@ const faults: ReadonlyArray<
   readonly [
     name: string,
     fault: (sql: SqlClient.SqlClient, accountId: string, holdId: string) => Effect.Effect<unknown, SqlError.SqlError>,
-    found: ReadonlyArray<readonly [what: string, expected: number, found: number]>
+    found: Found
   ]
 > = [
   [
@@ -138,9 +140,9 @@ const suite = <E>(name: string, database: Layer.Layer<SqlClient.SqlClient, E>) =
       Effect.gen(function* () {
         const { account, holds } = yield* closedAccount
         yield* tamper((sql) => fault(sql, account.id, holds[0] ?? ""))
-        assert.deepStrictEqual(yield* verified(account), expected)
-        assert.deepStrictEqual(yield* verified(account), expected)
-        assert.deepStrictEqual(yield* fullyVerified(account), expected)
+        assert.deepStrictEqual<Found>(yield* verified(account), expected)
+        assert.deepStrictEqual<Found>(yield* verified(account), expected)
+        assert.deepStrictEqual<Found>(yield* fullyVerified(account), expected)
         yield* (yield* Ledger).repair({ accountId: account.id, keep: "entries", reason: "a test", by: "ann" })
         assert.deepStrictEqual(yield* verified(account), [])
         assert.deepStrictEqual(yield* verified(account), [])
