@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process"
 import { connect, type Socket } from "node:net"
-import { Worker } from "node:worker_threads"
+import { MessageChannel, Worker } from "node:worker_threads"
 import { Effect, Schedule } from "effect"
 import type { Certificate } from "./Certificates.ts"
 import type { Order, Seen } from "./faultThread.ts"
@@ -12,10 +12,16 @@ export const faultThread = Effect.acquireRelease(
   (thread) => Effect.promise(() => thread.terminate())
 )
 
+/** Each reply has a channel of its own, so that one that nobody waits for any more is not taken for the next. */
 const ask = <A>(thread: Worker, order: Order) =>
   Effect.callback<A>((resume) => {
-    thread.once("message", (reply: A) => resume(Effect.succeed(reply)))
-    thread.postMessage(order)
+    const { port1, port2 } = new MessageChannel()
+    port1.once("message", (reply: A) => {
+      port1.close()
+      resume(Effect.succeed(reply))
+    })
+    thread.postMessage({ order, to: port2 }, [port2])
+    return Effect.sync(() => port1.close())
   })
 
 export interface FaultServer {
@@ -34,7 +40,7 @@ export const serveFault = (
       ask<number>(thread, { _tag: "open", fault: name, ...options }),
       (port): FaultServer => ({ port, look: ask<Seen>(thread, { _tag: "look" }) })
     ),
-    () => Effect.sync(() => thread.postMessage({ _tag: "close" } satisfies Order))
+    () => Effect.sync(() => thread.postMessage({ order: { _tag: "close" } satisfies Order }))
   )
 
 /** Waits until the server has seen the end of every connection. */

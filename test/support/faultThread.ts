@@ -1,9 +1,9 @@
 import { createServer, type Socket } from "node:net"
 import { createServer as createTlsServer } from "node:tls"
-import { parentPort } from "node:worker_threads"
+import { type MessagePort, parentPort } from "node:worker_threads"
 import { faults, mailFaults, starttlsFaults, tlsFaults } from "./ServerFaults.ts"
 
-/** A request to the thread that plays the servers. */
+/** A request to the thread that plays the servers. Those with a reply come with a port for it. */
 export type Order =
   | {
       readonly _tag: "open"
@@ -24,15 +24,15 @@ export interface Seen {
 }
 
 const all = [...faults, ...tlsFaults, ...mailFaults, ...starttlsFaults]
-const port = parentPort
-if (port === null) throw new Error("this is a thread of ServerFaults")
-
 /** The connections as clients see them, and below TLS. */
 const sockets = new Set<Socket>()
 const wires = new Set<Socket>()
 let close = (): void => undefined
 
-const play = ({ begins, certificate, fault }: Extract<Order, { readonly _tag: "open" }>): void => {
+const play = (
+  { begins, certificate, fault }: Extract<Order, { readonly _tag: "open" }>,
+  reply: (port: number) => void
+): void => {
   const act = all.find(({ name }) => name === fault)?.act
   if (act === undefined) throw new Error(`no fault is called ${fault}`)
   const onSocket = (socket: Socket): void => {
@@ -49,7 +49,7 @@ const play = ({ begins, certificate, fault }: Extract<Order, { readonly _tag: "o
   server.on("tlsClientError", () => undefined)
   server.listen(0, "127.0.0.1", () => {
     const address = server.address()
-    port.postMessage(typeof address === "object" && address !== null ? address.port : 0)
+    reply(typeof address === "object" && address !== null ? address.port : 0)
   })
   close = () => {
     for (const wire of wires) wire.destroy()
@@ -65,8 +65,8 @@ const look = (): Seen => ({
   sentBytes: [...sockets].reduce((sum, { bytesWritten, writableLength }) => sum + bytesWritten - writableLength, 0)
 })
 
-port.on("message", (order: Order) => {
-  if (order._tag === "open") play(order)
-  else if (order._tag === "look") port.postMessage(look())
+parentPort?.on("message", ({ order, to }: { readonly order: Order; readonly to: MessagePort }) => {
+  if (order._tag === "open") play(order, (port) => to.postMessage(port))
+  else if (order._tag === "look") to.postMessage(look())
   else close()
 })
