@@ -6,6 +6,7 @@ import { type Discrepancy, Ledger } from "../services/Ledger.ts"
 import type { AppConfig } from "../settings/Settings.ts"
 import { adjust } from "./adjust.ts"
 import { audited } from "./audited.ts"
+import { writesMore } from "./effects.ts"
 import { reason } from "./flags.ts"
 import { CommandFailed, print, table } from "./Output.ts"
 import { operator } from "./operator.ts"
@@ -20,9 +21,14 @@ const toTable = (discrepancies: ReadonlyArray<Discrepancy>) =>
 
 const verify = Command.make(
   "verify",
-  {},
-  Effect.fn(function* () {
-    const discrepancies = yield* Effect.flatMap(Ledger, (ledger) => ledger.verify)
+  {
+    full: Flag.Boolean("full").pipe(
+      Flag.withDescription("Read every entry, closed months too"),
+      Flag.withDefault(false)
+    )
+  },
+  Effect.fn(function* ({ full }) {
+    const discrepancies = yield* Effect.flatMap(Ledger, (ledger) => (full ? ledger.verifyFully : ledger.verify))
     const isSound = discrepancies.length === 0
     yield* print(
       { ok: isSound, discrepancies: discrepancies.map(toJson) },
@@ -34,7 +40,7 @@ const verify = Command.make(
       })
     }
   })
-).pipe(Command.withDescription("Recompute every account from its records"))
+).pipe(Command.withDescription("Recompute every account from its records, and close those that agree"))
 
 const repair = Command.make(
   "repair",
@@ -64,8 +70,8 @@ export const ledger = <E, R>(storage: Layer.Layer<Accounts | AppConfig | Audit |
   Command.make("ledger").pipe(
     Command.withDescription("The record of credits"),
     Command.withSubcommands([
-      verify.pipe(Command.provide(storage)),
-      adjust("ledger", "account").pipe(Command.provide(storage)),
-      repair.pipe(Command.provide(storage))
+      verify.pipe(writesMore, Command.provide(storage)),
+      adjust("ledger", "account").pipe(writesMore, Command.provide(storage)),
+      repair.pipe(writesMore, Command.provide(storage))
     ])
   )

@@ -110,6 +110,7 @@ export const layer = Layer.mergeAll(
   Events.layer,
   readiness,
   watch,
+  Storage.logMaintenance,
   heartbeat,
   Inspection.overview,
   DashboardFilesEsbuild.layer
