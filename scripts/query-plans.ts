@@ -112,7 +112,7 @@ const report = Effect.gen(function* () {
   }
   yield* Console.log("Explaining")
   const plans = psql(url, "-f", file("explain.sql"))
-  const verification = psql(url, "-Atc", `explain (analyze, buffers) ${books(sql, {}, true).compile()[0]}`)
+  const verification = psql(url, "-Atc", `explain (analyze, buffers) ${books(sql).compile()[0]}`)
   const verified = yield* timed(Effect.flatMap(Ledger, (ledger) => ledger.verify))
   yield* Console.log("Measuring")
   const full = yield* throughput

@@ -12,7 +12,6 @@ import type { EventBooks } from "../services/EventBooks.ts"
 import type { Holds } from "../services/Holds.ts"
 import type { KeyStore } from "../services/KeyStore.ts"
 import type { Ledger } from "../services/Ledger.ts"
-import type { LogRetention } from "../services/LogRetention.ts"
 import type { OperatorLog } from "../services/OperatorLog.ts"
 import type { Overview } from "../services/Overview.ts"
 import type { PaymentProvider } from "../services/PaymentProvider.ts"
@@ -29,7 +28,6 @@ import { batch } from "./batch.ts"
 import { billing } from "./billing.ts"
 import { config } from "./config.ts"
 import { documents } from "./documents.ts"
-import { writesMore, writesNothing } from "./effects.ts"
 import { failureOf } from "./exit.ts"
 import { holds } from "./holds.ts"
 import { key } from "./key.ts"
@@ -40,14 +38,14 @@ import { By } from "./operator.ts"
 import { providers as providersCommand } from "./providers.ts"
 import { query } from "./query.ts"
 import { request } from "./request.ts"
-import { retention } from "./retention.ts"
 import { secrets as secretsCommand } from "./secrets.ts"
 import { sessions } from "./sessions.ts"
 import { status } from "./status.ts"
 import { usage } from "./usage.ts"
 import { webhooks } from "./webhooks.ts"
 
-type ReadingServices =
+export type StorageServices =
+  | AccountRemoval
   | Accounts
   | AppConfig
   | Audit
@@ -55,10 +53,9 @@ type ReadingServices =
   | DocumentIndex
   | KeyStore
   | Ledger
-  | LogRetention
+  | People
+  | EventBooks
   | QueryLog
-
-export type StorageServices = ReadingServices | AccountRemoval | People | EventBooks
 
 /** The layers that commands need. Each is opened only for a command that needs it, after its flags are found valid. */
 export interface CommandLayers<E, R> {
@@ -74,8 +71,6 @@ export interface CommandLayers<E, R> {
   /** The rotation of secrets, also of ones that the database does not know. */
   readonly secrets: Layer.Layer<AppConfig | Audit | SecretRotation, E, R>
   readonly storage: Layer.Layer<StorageServices, E, R>
-  /** The stores on a database that refuses writes, for commands that only read. */
-  readonly reading: Layer.Layer<ReadingServices, E, R>
   /** The payment provider of the settings; it fails where they name none. It opens no database. */
   readonly paymentProvider: Layer.Layer<PaymentProvider, E, R>
   /** The storage with what compares it with the payment provider. */
@@ -91,18 +86,18 @@ const printFailure = Effect.fnUntraced(function* (cause: Cause.Cause<unknown>) {
   yield* Console.log(JSON.stringify(failure))
 })
 
-/** The table of commands. */
-export const commands = <E, R>(layers: CommandLayers<E, R>) => {
-  const { database, inspection, overview, providers, reading, secrets, settings, storage } = layers
-  return Command.make("quarry").pipe(
+/** The operator's CLI: runs the command in the arguments. */
+export const make = <E, R>(layers: CommandLayers<E, R>) => {
+  const { database, exportAccount, inspection, overview, providers, secrets, settings, storage } = layers
+  const quarry = Command.make("quarry").pipe(
     Command.withDescription("Operate a Quarry: a web-search API"),
     Command.withSubcommands([
       status(overview),
-      account(layers),
-      key(layers),
+      account(storage, exportAccount),
+      key(storage),
       sessions(storage),
-      audit(reading),
-      documents(layers),
+      audit(storage),
+      documents(storage),
       ledger(storage),
       billing(layers),
       webhooks(storage),
@@ -113,17 +108,12 @@ export const commands = <E, R>(layers: CommandLayers<E, R>) => {
       usage(inspection),
       secretsCommand(secrets),
       providersCommand(providers),
-      retention(layers),
-      migrate.pipe(writesMore, Command.provide(database)),
-      config.pipe(writesNothing, Command.provide(settings))
+      migrate.pipe(Command.provide(database)),
+      config.pipe(Command.provide(settings))
     ]),
     Command.withGlobalFlags([Json, By])
   )
-}
-
-/** The operator's CLI: runs the command in the arguments. */
-export const make = <E, R>(layers: CommandLayers<E, R>) => {
-  const run = Command.runWith(commands(layers), { version })
+  const run = Command.runWith(quarry, { version })
   return (args: ReadonlyArray<string>) =>
     run(args).pipe(
       Effect.mapError((error) => (error instanceof errors.NotFound ? new NotFound({ message: error.message }) : error)),

@@ -1,7 +1,6 @@
 import { Effect, type Layer, Option } from "effect"
 import { Command, Flag } from "effect/cli"
 import { Audit } from "../services/Audit.ts"
-import { writesNothing } from "./effects.ts"
 import { between, limit, moment, nextLines, nextOf } from "./flags.ts"
 import { print, table, time } from "./Output.ts"
 
@@ -68,8 +67,8 @@ const list = Command.make(
   })
 ).pipe(Command.withDescription("List the commands that changed something or gave something out, newest first"))
 
-export const audit = <E, R>(reading: Layer.Layer<Audit, E, R>) =>
+export const audit = <E, R>(storage: Layer.Layer<Audit, E, R>) =>
   Command.make("audit").pipe(
     Command.withDescription("The record of the operators' commands"),
-    Command.withSubcommands([list.pipe(writesNothing, Command.provide(reading))])
+    Command.withSubcommands([list.pipe(Command.provide(storage))])
   )

@@ -1,7 +1,6 @@
 import { Effect, type Layer } from "effect"
 import { Command, Flag } from "effect/cli"
 import { OperatorLog } from "../services/OperatorLog.ts"
-import { writesNothing } from "./effects.ts"
 import { entriesLines, entryJson, totalsLine, totalsOf } from "./logEntries.ts"
 import { print, table } from "./Output.ts"
 
@@ -39,5 +38,5 @@ const show = Command.make(
 export const batch = <E, R>(log: Layer.Layer<OperatorLog, E, R>) =>
   Command.make("batch").pipe(
     Command.withDescription("Bulk requests in the query log"),
-    Command.withSubcommands([show.pipe(writesNothing, Command.provide(log))])
+    Command.withSubcommands([show.pipe(Command.provide(log))])
   )

@@ -9,7 +9,6 @@ import type { AppConfig } from "../settings/Settings.ts"
 import { audited, recordFirst } from "./audited.ts"
 import { check } from "./billing/check.ts"
 import { show } from "./billing/show.ts"
-import { writesMore, writesNothing } from "./effects.ts"
 import { accountId, reason } from "./flags.ts"
 import { CommandFailed, print, table } from "./Output.ts"
 
@@ -68,18 +67,17 @@ type Storage = Accounts | AppConfig | Audit | BillingBooks
 /** The layers of the commands, of which each opens no more than it needs. */
 interface Layers<E, R> {
   readonly paymentProvider: Layer.Layer<PaymentProvider, E, R>
-  readonly reading: Layer.Layer<BillingBooks, E, R>
   readonly reconciler: Layer.Layer<Storage | Reconciler, E, R>
   readonly storage: Layer.Layer<Storage, E, R>
 }
 
-export const billing = <E, R>({ paymentProvider, reading, reconciler, storage }: Layers<E, R>) =>
+export const billing = <E, R>({ paymentProvider, reconciler, storage }: Layers<E, R>) =>
   Command.make("billing").pipe(
     Command.withDescription("Payments: what accounts have bought at the payment provider"),
     Command.withSubcommands([
-      check.pipe(writesNothing, Command.provide(paymentProvider)),
-      show.pipe(writesNothing, Command.provide(reading)),
-      reconcile.pipe(writesMore, Command.provide(reconciler)),
-      unblock.pipe(writesMore, Command.provide(storage))
+      check.pipe(Command.provide(paymentProvider)),
+      show.pipe(Command.provide(storage)),
+      reconcile.pipe(Command.provide(reconciler)),
+      unblock.pipe(Command.provide(storage))
     ])
   )

@@ -9,7 +9,6 @@ import type { Audit } from "../services/Audit.ts"
 import { DocumentIndex } from "../services/DocumentIndex.ts"
 import type { AppConfig } from "../settings/Settings.ts"
 import { audited, recordFirst } from "./audited.ts"
-import { writesMore, writesNothing } from "./effects.ts"
 import { withProgress } from "./loadProgress.ts"
 import { CommandFailed, Json, print, table } from "./Output.ts"
 
@@ -180,17 +179,12 @@ const clear = Command.make(
   })
 ).pipe(Command.withDescription("Remove every document"))
 
-interface Layers<E, R> {
-  readonly reading: Layer.Layer<AppConfig | DocumentIndex, E, R>
-  readonly storage: Layer.Layer<AppConfig | Audit | DocumentIndex, E, R>
-}
-
-export const documents = <E, R>({ reading, storage }: Layers<E, R>) =>
+export const documents = <E, R>(storage: Layer.Layer<AppConfig | Audit | DocumentIndex, E, R>) =>
   Command.make("index").pipe(
     Command.withDescription("Documents of the built-in index"),
     Command.withSubcommands([
-      load.pipe(writesMore, Command.provide(storage)),
-      stats.pipe(writesNothing, Command.provide(reading)),
-      clear.pipe(writesMore, Command.provide(storage))
+      load.pipe(Command.provide(storage)),
+      stats.pipe(Command.provide(storage)),
+      clear.pipe(Command.provide(storage))
     ])
   )

@@ -1,7 +1,6 @@
 import { Effect, type Layer, Option } from "effect"
 import { Command, Flag } from "effect/cli"
 import { Holds } from "../services/Holds.ts"
-import { writesNothing } from "./effects.ts"
 import { limit } from "./flags.ts"
 import { print, table, time } from "./Output.ts"
 
@@ -57,5 +56,5 @@ const list = Command.make(
 export const holds = <E, R>(layer: Layer.Layer<Holds, E, R>) =>
   Command.make("holds").pipe(
     Command.withDescription("Credits that are taken for searches that run"),
-    Command.withSubcommands([list.pipe(writesNothing, Command.provide(layer))])
+    Command.withSubcommands([list.pipe(Command.provide(layer))])
   )

@@ -12,7 +12,6 @@ import { type IssuedKey, KeyStore } from "../services/KeyStore.ts"
 import { StoreClock, storeTime } from "../services/StoreClock.ts"
 import type { AppConfig } from "../settings/Settings.ts"
 import { audited } from "./audited.ts"
-import { writesMore, writesNothing } from "./effects.ts"
 import { accountId, between, nextLines, nextOf, page, requireOne, requireYes, yes } from "./flags.ts"
 import { CommandFailed, print, table, time } from "./Output.ts"
 
@@ -278,19 +277,14 @@ const bounds = Command.make(
   )
 )
 
-interface Layers<E, R> {
-  readonly reading: Layer.Layer<Accounts | AppConfig | KeyStore, E, R>
-  readonly storage: Layer.Layer<Accounts | AppConfig | Audit | KeyStore, E, R>
-}
-
-export const key = <E, R>({ reading, storage }: Layers<E, R>) =>
+export const key = <E, R>(storage: Layer.Layer<Accounts | AppConfig | Audit | KeyStore, E, R>) =>
   Command.make("key").pipe(
     Command.withDescription("API keys"),
     Command.withSubcommands([
-      create.pipe(writesMore, Command.provide(storage)),
-      list.pipe(writesNothing, Command.provide(reading)),
-      revoke.pipe(writesMore, Command.provide(storage)),
-      rotate.pipe(writesMore, Command.provide(storage)),
-      bounds.pipe(writesMore, Command.provide(storage))
+      create.pipe(Command.provide(storage)),
+      list.pipe(Command.provide(storage)),
+      revoke.pipe(Command.provide(storage)),
+      rotate.pipe(Command.provide(storage)),
+      bounds.pipe(Command.provide(storage))
     ])
   )

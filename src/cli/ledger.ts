@@ -6,7 +6,6 @@ import { type Discrepancy, Ledger } from "../services/Ledger.ts"
 import type { AppConfig } from "../settings/Settings.ts"
 import { adjust } from "./adjust.ts"
 import { audited } from "./audited.ts"
-import { writesMore } from "./effects.ts"
 import { reason } from "./flags.ts"
 import { CommandFailed, print, table } from "./Output.ts"
 import { operator } from "./operator.ts"
@@ -21,14 +20,9 @@ const toTable = (discrepancies: ReadonlyArray<Discrepancy>) =>
 
 const verify = Command.make(
   "verify",
-  {
-    full: Flag.Boolean("full").pipe(
-      Flag.withDescription("Read every entry, closed months too"),
-      Flag.withDefault(false)
-    )
-  },
-  Effect.fn(function* ({ full }) {
-    const discrepancies = yield* Effect.flatMap(Ledger, (ledger) => (full ? ledger.verifyFully : ledger.verify))
+  {},
+  Effect.fn(function* () {
+    const discrepancies = yield* Effect.flatMap(Ledger, (ledger) => ledger.verify)
     const isSound = discrepancies.length === 0
     yield* print(
       { ok: isSound, discrepancies: discrepancies.map(toJson) },
@@ -40,7 +34,7 @@ const verify = Command.make(
       })
     }
   })
-).pipe(Command.withDescription("Recompute every account from its records, and close those that agree"))
+).pipe(Command.withDescription("Recompute every account from its records"))
 
 const repair = Command.make(
   "repair",
@@ -70,8 +64,8 @@ export const ledger = <E, R>(storage: Layer.Layer<Accounts | AppConfig | Audit |
   Command.make("ledger").pipe(
     Command.withDescription("The record of credits"),
     Command.withSubcommands([
-      verify.pipe(writesMore, Command.provide(storage)),
-      adjust("ledger", "account").pipe(writesMore, Command.provide(storage)),
-      repair.pipe(writesMore, Command.provide(storage))
+      verify.pipe(Command.provide(storage)),
+      adjust("ledger", "account").pipe(Command.provide(storage)),
+      repair.pipe(Command.provide(storage))
     ])
   )

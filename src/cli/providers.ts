@@ -5,7 +5,6 @@ import type { SearchRequest } from "../domain/SearchRequest.ts"
 import { namesOf } from "../services/Provider.ts"
 import { ProviderStates } from "../services/ProviderStates.ts"
 import { AppConfig } from "../settings/Settings.ts"
-import { writesNothing } from "./effects.ts"
 import { CommandFailed, print, table } from "./Output.ts"
 
 /** Something that every engine finds. */
@@ -82,5 +81,5 @@ const check = Command.make(
 export const providers = <E, R>(layer: Layer.Layer<AppConfig | ProviderStates, E, R>) =>
   Command.make("providers").pipe(
     Command.withDescription("The engines behind the targets"),
-    Command.withSubcommands([check.pipe(writesNothing, Command.provide(layer))])
+    Command.withSubcommands([check.pipe(Command.provide(layer))])
   )

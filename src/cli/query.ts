@@ -1,7 +1,6 @@
 import { Effect, type Layer } from "effect"
 import { Command, Flag } from "effect/cli"
 import { OperatorLog } from "../services/OperatorLog.ts"
-import { writesNothing } from "./effects.ts"
 import { entryJson, entryLines } from "./logEntries.ts"
 import { print } from "./Output.ts"
 
@@ -17,5 +16,5 @@ const show = Command.make(
 export const query = <E, R>(log: Layer.Layer<OperatorLog, E, R>) =>
   Command.make("query").pipe(
     Command.withDescription("Searches in the query log"),
-    Command.withSubcommands([show.pipe(writesNothing, Command.provide(log))])
+    Command.withSubcommands([show.pipe(Command.provide(log))])
   )

@@ -2,7 +2,6 @@ import { Effect, type Layer, Schema } from "effect"
 import { Command, Flag } from "effect/cli"
 import { requestIdPattern } from "../domain/requestId.ts"
 import { maxEntries, OperatorLog } from "../services/OperatorLog.ts"
-import { writesNothing } from "./effects.ts"
 import { entriesLines, entryJson, totalsLine, totalsOf } from "./logEntries.ts"
 import { print, table } from "./Output.ts"
 
@@ -58,5 +57,5 @@ const show = Command.make(
 export const request = <E, R>(log: Layer.Layer<OperatorLog, E, R>) =>
   Command.make("request").pipe(
     Command.withDescription("HTTP requests, by their X-Request-Id"),
-    Command.withSubcommands([show.pipe(writesNothing, Command.provide(log))])
+    Command.withSubcommands([show.pipe(Command.provide(log))])
   )

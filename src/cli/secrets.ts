@@ -4,7 +4,6 @@ import type { Audit } from "../services/Audit.ts"
 import { SecretRotation, type SecretStatus } from "../services/SecretRotation.ts"
 import type { AppConfig } from "../settings/Settings.ts"
 import { audited } from "./audited.ts"
-import { writesMore, writesNothing } from "./effects.ts"
 import { requireYes, yes } from "./flags.ts"
 import { print, table } from "./Output.ts"
 
@@ -76,9 +75,9 @@ export const secrets = <E, R>(rotation: Layer.Layer<AppConfig | Audit | SecretRo
   Command.make("secrets").pipe(
     Command.withDescription("KEY_PEPPER and AUTH_SECRET, and their rotation"),
     Command.withSubcommands([
-      status.pipe(writesNothing, Command.provide(rotation)),
-      rotate.pipe(writesMore, Command.provide(rotation)),
-      finish.pipe(writesMore, Command.provide(rotation)),
-      adopt.pipe(writesMore, Command.provide(rotation))
+      status.pipe(Command.provide(rotation)),
+      rotate.pipe(Command.provide(rotation)),
+      finish.pipe(Command.provide(rotation)),
+      adopt.pipe(Command.provide(rotation))
     ])
   )

@@ -5,7 +5,6 @@ import type { Audit } from "../services/Audit.ts"
 import { People } from "../services/People.ts"
 import type { AppConfig } from "../settings/Settings.ts"
 import { audited } from "./audited.ts"
-import { writesMore } from "./effects.ts"
 import { accountId } from "./flags.ts"
 import { print } from "./Output.ts"
 
@@ -27,5 +26,5 @@ const end = Command.make(
 export const sessions = <E, R>(storage: Layer.Layer<Accounts | AppConfig | Audit | People, E, R>) =>
   Command.make("sessions").pipe(
     Command.withDescription("Sign-ins of people"),
-    Command.withSubcommands([end.pipe(writesMore, Command.provide(storage))])
+    Command.withSubcommands([end.pipe(Command.provide(storage))])
   )

@@ -2,7 +2,6 @@ import { Effect, type Layer } from "effect"
 import { Command } from "effect/cli"
 import { problemsOf, type Status } from "../domain/Status.ts"
 import { Overview } from "../services/Overview.ts"
-import { writesNothing } from "./effects.ts"
 import { CommandFailed, print, table } from "./Output.ts"
 
 const mebibytes = (bytes: number | null) => (bytes === null ? "?" : `${Math.round(bytes / 1_048_576)} MiB`)
@@ -74,6 +73,5 @@ export const status = <E, R>(overview: Layer.Layer<Overview, E, R>) =>
     })
   ).pipe(
     Command.withDescription("Show replicas, database, migrations, holds, Redis and providers, and what is wrong"),
-    writesNothing,
     Command.provide(overview)
   )

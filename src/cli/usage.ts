@@ -1,7 +1,6 @@
 import { Clock, Effect, type Layer, Option } from "effect"
 import { CliError, Command, Flag } from "effect/cli"
 import { OperatorLog, usageGroups } from "../services/OperatorLog.ts"
-import { writesNothing } from "./effects.ts"
 import { limit, moment } from "./flags.ts"
 import { CommandFailed, print, table, time } from "./Output.ts"
 
@@ -79,5 +78,5 @@ const top = Command.make(
 export const usage = <E, R>(log: Layer.Layer<OperatorLog, E, R>) =>
   Command.make("usage").pipe(
     Command.withDescription("Searches over all accounts"),
-    Command.withSubcommands([top.pipe(writesNothing, Command.provide(log))])
+    Command.withSubcommands([top.pipe(Command.provide(log))])
   )

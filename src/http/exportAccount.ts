@@ -57,7 +57,7 @@ export const exportAccount = Effect.fnUntraced(function* (account: Account) {
   const queryLog = yield* QueryLog
   const books = yield* BillingBooks
   const events = yield* EventBooks
-  const { balance, plan, quota, used } = yield* ledger.peek(account)
+  const { balance, plan, quota, used } = yield* ledger.allowance(account)
   const { createdAt, email, id } = account
   // Undefined where the account was removed meanwhile: the rest of the document is as empty then.
   const billed = yield* books.account(id)

@@ -2,7 +2,7 @@ import { fileURLToPath } from "node:url"
 import { Effect, Layer, Stream } from "effect"
 import { ChildProcess } from "effect/process"
 import { OperatorError } from "../domain/OperatorError.ts"
-import { isMade } from "../layers/sql/DirectoryLock.ts"
+import * as NewStore from "../layers/sql/NewStore.ts"
 import { AppConfig } from "../settings/Settings.ts"
 import { Secrets } from "./Secrets.ts"
 
@@ -27,7 +27,7 @@ export const layer = Layer.effectDiscard(
     if (databaseUrl !== undefined || dataDir === "memory:") return
     // They find out whether the directory is a store at all, and are there before anything else is.
     yield* Secrets
-    if (!isMade(dataDir)) yield* makeElsewhere(dataDir)
+    if (!NewStore.isMade(dataDir)) yield* makeElsewhere(dataDir)
   })
 ).pipe(Layer.provide(Secrets.layer))
 
@@ -48,7 +48,7 @@ const makeElsewhere = Effect.fnUntraced(function* (dataDir: string) {
     ],
     { concurrency: "unbounded" }
   )
-  if (code === 0 && isMade(dataDir)) return
+  if (code === 0 && NewStore.isMade(dataDir)) return
   return yield* explain(dataDir, complaint)
 }, Effect.scoped)
 

@@ -2,7 +2,7 @@ import { Effect, Layer } from "effect"
 import { version } from "../domain/version.ts"
 import * as OverviewRemote from "../layers/OverviewRemote.ts"
 import * as DatabaseInspectionSql from "../layers/sql/DatabaseInspectionSql.ts"
-import type { StorageUnavailable } from "../layers/sql/DirectoryLock.ts"
+import { StorageUnavailable } from "../layers/sql/DirectoryLock.ts"
 import * as HoldsSql from "../layers/sql/HoldsSql.ts"
 import * as Migrations from "../layers/sql/Migrations.ts"
 import * as OperatorLogSql from "../layers/sql/OperatorLogSql.ts"
@@ -32,27 +32,35 @@ const inspection = Layer.unwrap(
   )
 )
 
-/** A newer schema is taken too, so that an operator can look during a roll-out and after a roll-back. */
-const knownSchema = Layer.effectDiscard(Migrations.requireSchema({ takesNewer: true }))
+const presentSchema = Layer.effectDiscard(
+  Effect.gen(function* () {
+    const { pending } = yield* Migrations.state
+    if (pending.length === 0) return
+    return yield* new StorageUnavailable({
+      message:
+        `The database lacks migrations of this version (${pending.join(", ")}). ` +
+        "Run `migrate`, or this command in the version of the replicas that run."
+    })
+  })
+)
 
 /** Services that read the database for a command. They do not migrate it, unlike `Storage.layer`. */
 export const layer = Layer.mergeAll(HoldsSql.layer, OperatorLogSql.layer).pipe(
-  Layer.provide(knownSchema),
-  Layer.provide(Storage.readOnlyDatabase)
+  Layer.provide(presentSchema),
+  Layer.provide(Storage.database)
 )
 
-const look = Overview.layer(version).pipe(Layer.provide([inspection, redis, ReplicasSql.layer, HoldsSql.layer]))
-
-/** The overview from the server's own database. */
-export const overview = Layer.provide(look, Storage.database)
+/** The overview from the database of the settings. */
+export const overview = Overview.layer(version).pipe(
+  Layer.provide([inspection, redis, ReplicasSql.layer, HoldsSql.layer]),
+  Layer.provide(Storage.database)
+)
 
 /** The private listener as a process on this machine reaches it. */
 const adminOrigin = (host: string, port: number): string => `http://${host.includes(":") ? `[${host}]` : host}:${port}`
 
-const ownOverview = Layer.provide(look, Storage.commandDatabase)
-
 /** The same for a command. While a server has the embedded database open, that server is asked. */
-export const commandOverview = Layer.catchTag(ownOverview, "StorageUnavailable", (unavailable: StorageUnavailable) =>
+export const commandOverview = Layer.catchTag(overview, "StorageUnavailable", (unavailable: StorageUnavailable) =>
   Layer.unwrap(
     Effect.map(AppConfig, ({ adminHost, adminPort }) =>
       adminPort === 0

@@ -110,7 +110,6 @@ export const layer = Layer.mergeAll(
   Events.layer,
   readiness,
   watch,
-  Storage.logMaintenance,
   heartbeat,
   Inspection.overview,
   DashboardFilesEsbuild.layer

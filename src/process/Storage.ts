@@ -4,14 +4,11 @@ import * as AccountsSql from "../layers/sql/AccountsSql.ts"
 import * as AuditSql from "../layers/sql/AuditSql.ts"
 import * as BillingBooksSql from "../layers/sql/BillingBooksSql.ts"
 import * as DatabaseClock from "../layers/sql/DatabaseClock.ts"
-import { isMade, StorageUnavailable } from "../layers/sql/DirectoryLock.ts"
 import * as DocumentIndexSql from "../layers/sql/DocumentIndexSql.ts"
 import * as EventBooksSql from "../layers/sql/EventBooksSql.ts"
 import * as KeyringsSql from "../layers/sql/KeyringsSql.ts"
 import * as KeyStoreSql from "../layers/sql/KeyStoreSql.ts"
 import * as LedgerSql from "../layers/sql/LedgerSql.ts"
-import * as LogMaintenance from "../layers/sql/LogMaintenance.ts"
-import * as LogRetentionSql from "../layers/sql/LogRetentionSql.ts"
 import * as Migrations from "../layers/sql/Migrations.ts"
 import * as Postgres from "../layers/sql/Postgres.ts"
 import * as QueryLogSql from "../layers/sql/QueryLogSql.ts"
@@ -24,47 +21,26 @@ import { Secrets } from "./Secrets.ts"
  * The database that the settings name, as it is: a Postgres server, or the one embedded in this process. The embedded
  * one is opened after the secrets, which find out whether the directory is a store at all.
  */
-const databaseWith = (options: { readonly readOnly: boolean }) =>
-  Layer.unwrap(
-    Effect.gen(function* () {
-      const { databasePoolSize, databasePrepare, databaseStatementTimeout, databaseUrl, dataDir } = yield* AppConfig
-      if (databaseUrl !== undefined) {
-        return Postgres.layer({
-          url: databaseUrl,
-          poolSize: databasePoolSize,
-          statementTimeout: databaseStatementTimeout,
-          prepare: databasePrepare,
-          ...options
-        })
-      }
-      yield* Secrets
-      const Pglite = yield* Effect.promise(() => import("../layers/sql/Pglite.ts"))
-      return Pglite.layer({ dataDir: dataDir === "memory:" ? undefined : dataDir, ...options })
-    })
-  ).pipe(Layer.provideMerge(Secrets.layer))
-
-export const database = databaseWith({ readOnly: false })
-
-/** Commands make no embedded store where there is none, except for `migrate`. */
-const madeStore = Layer.effectDiscard(
+export const database = Layer.unwrap(
   Effect.gen(function* () {
-    const { databaseUrl, dataDir } = yield* AppConfig
-    if (databaseUrl !== undefined || dataDir === "memory:" || isMade(dataDir)) return
-    return yield* new StorageUnavailable({
-      message: `DATA_DIR ${dataDir} has no store yet: start the server, or run \`npm run quarry -- migrate\`.`
-    })
+    const { databasePoolSize, databasePrepare, databaseStatementTimeout, databaseUrl, dataDir } = yield* AppConfig
+    if (databaseUrl !== undefined) {
+      return Postgres.layer({
+        url: databaseUrl,
+        poolSize: databasePoolSize,
+        statementTimeout: databaseStatementTimeout,
+        prepare: databasePrepare
+      })
+    }
+    yield* Secrets
+    const Pglite = yield* Effect.promise(() => import("../layers/sql/Pglite.ts"))
+    return Pglite.layer({ dataDir: dataDir === "memory:" ? undefined : dataDir })
   })
-)
-
-/** The database of a command, as it is. */
-export const commandDatabase = Layer.provide(database, madeStore)
-
-/** The database of a command that only reads. It refuses writes. */
-export const readOnlyDatabase = Layer.provide(databaseWith({ readOnly: true }), madeStore)
+).pipe(Layer.provideMerge(Secrets.layer))
 
 const given = Effect.map(Secrets, ({ authSecret, keyPepper }) => ({ AUTH_SECRET: authSecret, KEY_PEPPER: keyPepper }))
 
-const keyrings = (options: { readonly reports: boolean; readonly writes: boolean }) =>
+const keyrings = (options: { readonly reports: boolean }) =>
   Layer.unwrap(Effect.map(given, (secrets) => KeyringsSql.layer(secrets, options)))
 
 const keyStore = Layer.unwrap(Effect.map(Keyrings, ({ KEY_PEPPER }) => KeyStoreSql.layer({ pepper: KEY_PEPPER })))
@@ -73,54 +49,38 @@ const eventBooks = Layer.unwrap(
   Effect.map(Keyrings, ({ AUTH_SECRET }) => EventBooksSql.layer({ keyring: AUTH_SECRET }))
 )
 
-/** Lets a command on a database of this version's schema alone (R74). */
-const presentSchema = Layer.effectDiscard(Migrations.requireSchema({ takesNewer: false }))
-
 /** The rotation of the secrets with its audit, which works with secrets that the database does not know. */
 export const secretRotation = Layer.unwrap(Effect.map(given, SecretRotationSql.layer)).pipe(
   Layer.merge(AuditSql.layer),
-  Layer.provide(presentSchema),
-  Layer.provide(commandDatabase)
+  Layer.provide(Migrations.layer),
+  Layer.provide(database)
 )
 
-/** The stores on a database that is open, for the server or for commands. */
-const stores = (options: { readonly reports: boolean; readonly writes: boolean }) =>
+const queryLog = Layer.unwrap(
+  Effect.map(AppConfig, ({ queryLogRetention }) => QueryLogSql.layer({ retention: queryLogRetention }))
+)
+
+const stores = (options: { readonly reports: boolean }) =>
   Layer.mergeAll(
     AccountsSql.layer,
     AuditSql.layer,
     BillingBooksSql.layer,
     eventBooks,
     keyStore,
-    LedgerSql.layer({ hasUpkeep: options.reports }),
+    LedgerSql.layer(),
     DocumentIndexSql.layer,
-    QueryLogSql.layer,
-    LogRetentionSql.layer
+    queryLog
   ).pipe(
     Layer.provideMerge(keyrings(options)),
     // Everything that stands on the stores has the database's clock too: sign-in, and the usage of an account.
     Layer.provideMerge(DatabaseClock.layer()),
+    Layer.provideMerge(Migrations.layer),
+    Layer.provide(database),
     Layer.provide(Ids.layer)
   )
 
 /** All stores of the server, on the database with the present schema. */
-export const layer = stores({ reports: true, writes: true }).pipe(
-  Layer.provideMerge(Migrations.layer),
-  Layer.provide(database)
-)
+export const layer = stores({ reports: true })
 
-/** The stores of a command, which is no replica: a rotation does not wait for it, and upkeep is left to the server. */
-export const commandLayer = stores({ reports: false, writes: true }).pipe(
-  Layer.provide(presentSchema),
-  Layer.provide(commandDatabase)
-)
-
-/** The stores of a command that only reads. */
-export const readingLayer = stores({ reports: false, writes: false }).pipe(
-  Layer.provide(presentSchema),
-  Layer.provide(readOnlyDatabase)
-)
-
-/** The upkeep of the query log, which the server alone does. */
-export const logMaintenance = Layer.unwrap(
-  Effect.map(AppConfig, ({ queryLogRetention }) => LogMaintenance.layer({ retention: queryLogRetention }))
-).pipe(Layer.provide(Migrations.layer), Layer.provide(database))
+/** The stores of a command, which is no replica: a rotation does not wait for it. */
+export const commandLayer = stores({ reports: false })

@@ -130,8 +130,7 @@ export const discrepancyKinds = [
   "pack balance",
   "credits owed",
   "credits in the query log",
-  "credits spent of a key's budget",
-  "closed months of the ledger"
+  "credits spent of a key's budget"
 ] as const
 
 /** A figure of an account that differs from the sum of its entries. */
@@ -184,10 +183,8 @@ export class Ledger extends Context.Service<
      * held until `settle`. Fails also where too little of it is left. An entry that costs nothing is a defect.
      */
     readonly settlePart: (hold: Hold, entry: LogEntry) => Effect.Effect<void, HoldExpired>
-    /** The account's present allowance. Opens its period if that has begun without a search. */
+    /** The account's present allowance. */
     readonly allowance: (account: Account) => Effect.Effect<Allowance>
-    /** The same figures, and nothing is written: for commands that only read. */
-    readonly peek: (account: Account) => Effect.Effect<Allowance>
     /**
      * Adds pack credits, a positive number, and returns the new balance. The same grant with the same idempotency key
      * again adds nothing, and returns the balance of the first time.
@@ -206,13 +203,10 @@ export class Ledger extends Context.Service<
     /** Returns the credits of holds whose lease ran out, each exactly once. The result is their number. */
     readonly sweep: Effect.Effect<number>
     /**
-     * Compares every account with its entries, holds and log, and remembers the run for the metrics. Empty where everything
-     * agrees (I1, I2); at most 10,000 discrepancies. Entries that were compared are closed, and read again in turns, a part
-     * in each run.
+     * Recomputes every account from its entries, holds and log, and remembers the run for the metrics. Empty where
+     * everything agrees (I1, I2); at most 10,000 discrepancies.
      */
     readonly verify: Effect.Effect<ReadonlyArray<Discrepancy>>
-    /** The same with every entry, closed or not. It takes the longer, the more entries there are. */
-    readonly verifyFully: Effect.Effect<ReadonlyArray<Discrepancy>>
     /**
      * Makes an account's books agree by entries that name the operator and the reason, and answers what disagreed before.
      * Fails where I1 would not hold after it.

@@ -146,7 +146,7 @@ export const ledgerChecks = counter("quarry.ledger.checks", {
   labels: ["outcome"]
 })
 
-/** `kind`, here and below, is the book that disagrees: `quota`, `balance` (of packs), `log`, or `closed` for months. */
+/** `kind`, here and below, is the book that disagrees: `quota`, `balance` (of packs) or `log`. */
 export const ledgerDiscrepancies = gauge("quarry.ledger.discrepancies", {
   description: "What did not add up in the last check of the newest entries of the books",
   unit: "{discrepancy}",
@@ -174,12 +174,6 @@ export const ledgerVerifiedIn = gauge("quarry.ledger.verified.duration", {
 export const ledgerVerifiedAccounts = gauge("quarry.ledger.verified.accounts", {
   description: "Accounts in the last verification of all books",
   unit: "{account}",
-  labels: []
-})
-
-export const logMonthsDropped = counter("quarry.log.months.dropped", {
-  description: "Months of the query log that this process dropped because they were older than the retention",
-  unit: "{month}",
   labels: []
 })
 

@@ -1,5 +1,4 @@
 import { Duration, Redacted } from "effect"
-import { durationText } from "../domain/durationText.ts"
 import { type Name, table, type Values, variableOf } from "./table.ts"
 
 const redacted = "<redacted>"
@@ -11,6 +10,15 @@ const withoutPassword = (text: string): string => {
   for (const name of url.searchParams.keys())
     if (/pass|secret|token|key/i.test(name)) url.searchParams.set(name, "redacted")
   return url.href.replaceAll(/(?<=:)redacted(?=@)|(?<==)redacted/g, redacted)
+}
+
+const unitsMs = { day: 86_400_000, hour: 3_600_000, minute: 60_000, second: 1000, milli: 1 }
+
+/** A duration as a variable takes it. */
+const durationText = (value: Duration.Duration): string => {
+  const ms = Duration.toMillis(value)
+  const [unit, unitMs] = Object.entries(unitsMs).find(([, unitMs]) => ms % unitMs === 0) ?? ["milli", 1]
+  return ms === 0 ? "0" : `${ms / unitMs} ${unit}${ms === unitMs ? "" : "s"}`
 }
 
 const pairsText = (pairs: object): string =>
@@ -35,7 +43,7 @@ const show = (name: Name, value: Values[Name]): Shown => {
   if (typeof value === "string") return name === "logLevel" ? value.toLowerCase() : value
   // A list or a map without entries is what an unset variable means.
   if (Array.isArray(value)) return value.join(",") || null
-  return Duration.isDuration(value) ? durationText(Duration.toMillis(value)) : pairsText(value) || null
+  return Duration.isDuration(value) ? durationText(value) : pairsText(value) || null
 }
 
 /** The settings by the names of their variables, secrets and passwords in addresses redacted; null is unset. */

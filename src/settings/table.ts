@@ -118,8 +118,9 @@ export const table = {
   webhooksAllowPrivate: setting(forms.boolean("true, or false where customers are strangers"), false),
   compression: setting(forms.oneOf(["on", "off"], "on or off"), "off"),
   trustedProxyHops: setting(forms.whole(0, 100, "a whole number of proxies from 0 to 100"), 0),
-  queryLogRetention: optional(
-    forms.duration("1 day", "3650 days", "a duration from 1 day to 3650 days, such as 90 days")
+  queryLogRetention: setting(
+    forms.duration("1 day", "3650 days", "a duration from 1 day to 3650 days, such as 90 days"),
+    Duration.days(90)
   ),
   quarryOperator: optional(forms.operatorName),
   logLevel: setting(logLevel, "Info"),

@@ -48,7 +48,6 @@ export const layer = (options: LedgerOptions = {}): Layer.Layer<Ledger, never, M
       return Ledger.of({
         reserve: (account, credits, budgetId) => reserve(deps, account.id, credits, budgetId),
         allowance: (account) => allowance(deps.store, account.id),
-        peek: (account) => peek(deps.store, account.id),
         reserveKeyed: (account, credits, request, budgetId) =>
           reserveKeyed(deps, account.id, credits, request, budgetId),
         settle: (hold, entries, answer) => settle(deps.store, hold, entries, answer),
@@ -57,7 +56,6 @@ export const layer = (options: LedgerOptions = {}): Layer.Layer<Ledger, never, M
         adjust: (adjustment) => adjust(deps, adjustment),
         sweep: Effect.map(Clock.currentTimeMillis, (now) => sweep(deps.store, now)),
         verify: Effect.sync(() => discrepancies(deps.store)),
-        verifyFully: Effect.sync(() => discrepancies(deps.store)),
         repair: (it) => repair(deps, it)
       })
     })
@@ -101,17 +99,6 @@ const current = (store: Store, stored: StoredAccount, now: number): Allowance =>
 const allowance = Effect.fnUntraced(function* (store: Store, accountId: string) {
   const stored = yield* find(store, accountId)
   return current(store, stored, yield* Clock.currentTimeMillis)
-})
-
-/** `allowance` on a copy of all that it changes. */
-const peek = Effect.fnUntraced(function* (store: Store, accountId: string) {
-  const stored = yield* find(store, accountId)
-  const copy = {
-    ...store,
-    allowances: new Map(Array.from(store.allowances, ([key, it]) => [key, { ...it }])),
-    events: { ...store.events, causes: new Set<string>(), endpoints: new Map(), deliveries: [] }
-  }
-  return current(copy, { ...stored }, yield* Clock.currentTimeMillis)
 })
 
 const reserve = Effect.fnUntraced(function* (

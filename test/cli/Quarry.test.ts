@@ -18,7 +18,6 @@ import { DocumentIndex } from "../../src/services/DocumentIndex.ts"
 import { type EndpointQueue, EventBooks, noSuchEndpoint } from "../../src/services/EventBooks.ts"
 import { KeyStore, tooManyKeys } from "../../src/services/KeyStore.ts"
 import { CorrectionImpossible, type Discrepancy, Ledger } from "../../src/services/Ledger.ts"
-import { LogRetention } from "../../src/services/LogRetention.ts"
 import { PaymentProvider, ProviderUnavailable } from "../../src/services/PaymentProvider.ts"
 import { People } from "../../src/services/People.ts"
 import type { Provider } from "../../src/services/Provider.ts"
@@ -63,16 +62,6 @@ const unknown = () => Effect.fail(new NotFound({ message: "There is no such thin
 
 const allowance = { plan: "growth" as const, quota: 75_000, used: 5, balance: 7, periodStart: 0, resetsAt: 1000 }
 
-const dayMs = 86_400_000
-
-/** Of six months, the last of which is made ahead of time. */
-const months = Array.from({ length: 6 }, (_, index) => ({
-  name: `2026-0${index + 2}`,
-  end: Date.UTC(2026, index + 2, 1),
-  bytes: index < 4 ? 3 * 1_048_576 : 0,
-  searches: index < 4 ? 1_000 : undefined
-}))
-
 const storage = (discrepancies: ReadonlyArray<Discrepancy>) =>
   Layer.mergeAll(
     Layer.mock(Accounts, {
@@ -101,17 +90,13 @@ const storage = (discrepancies: ReadonlyArray<Discrepancy>) =>
     }),
     Layer.mock(Ledger, {
       allowance: () => Effect.succeed(allowance),
-      peek: () => Effect.succeed(allowance),
       grant: (_, credits) => Effect.succeed(credits + 7),
       adjust: (it) =>
         it.credits < -7
           ? Effect.fail(CorrectionImpossible.ofAdjustment(it, { quota: 9, used: 5, held: 0, balance: 7 }))
           : Effect.succeed({ ...allowance, balance: allowance.balance + it.credits }),
       repair: ({ accountId }) => Effect.succeed([{ accountId, what: "pack balance" as const, expected: 5, found: 6 }]),
-      verify: Effect.succeed(discrepancies),
-      verifyFully: Effect.succeed([
-        { accountId: "acc_2", what: "closed months of the ledger" as const, expected: 3, found: 2 }
-      ])
+      verify: Effect.succeed(discrepancies)
     }),
     Layer.mock(DocumentIndex, {
       load: (documents) => Effect.map(Stream.runCount(documents), (written) => ({ written, removed: 0 })),
@@ -136,10 +121,6 @@ const storage = (discrepancies: ReadonlyArray<Discrepancy>) =>
           }
         ]),
       erase: () => Effect.void
-    }),
-    Layer.mock(LogRetention, {
-      look: Effect.succeed({ retentionMs: 90 * dayMs, months, now: Date.UTC(2026, 5, 15) }),
-      set: () => Effect.void
     }),
     Layer.mock(AccountRemoval, { end: () => Effect.void }),
     Layer.mock(EventBooks, {
@@ -283,7 +264,6 @@ const quarry = (
       overview: Layer.effectContext(Effect.die(new Error("no command here needs it"))),
       secrets: Layer.merge(rotation, foundations.storage ?? storage([])),
       storage: foundations.storage ?? storage([]),
-      reading: foundations.storage ?? storage([]),
       paymentProvider: Layer.mock(PaymentProvider, { check: Effect.succeed(findings) }),
       reconciler: Layer.merge(foundations.storage ?? storage([]), reconciler(foundations.drifts)),
       exportAccount: ({ id }) => Effect.succeed(Stream.make(`{"account":`, `"${id}"}`))
@@ -668,18 +648,6 @@ describe("quarry --json", () => {
   )
 })
 
-describe("quarry ledger verify --full", () => {
-  it.effect("I6: reads every entry, and shows closed months that are not what their entries add up to", () =>
-    Effect.gen(function* () {
-      const { code, out } = yield* quarry(words("ledger verify --full --json"))
-      assert.strictEqual(code, 1)
-      assert.deepStrictEqual(JSON.parse(out.join()).discrepancies, [
-        { account_id: "acc_2", what: "closed months of the ledger", expected: 3, found: 2 }
-      ])
-    })
-  )
-})
-
 describe("quarry audit", () => {
   /** Runs the command and reads its entry; the tests' operator is ada. */
   const entryOf = Effect.fnUntraced(function* (line: string) {
@@ -875,7 +843,6 @@ describe("quarry index load", () => {
         reconciler: unused,
         secrets: unused,
         exportAccount: () => Effect.die(new Error("no command here needs it")),
-        reading: unused,
         storage: Layer.merge(storage([]), index)
       })
       const fiber = yield* Effect.forkChild(run(["index", "load", "data/starter-index.jsonl.gz"]))
@@ -885,60 +852,6 @@ describe("quarry index load", () => {
         "Stopped after reading 20782 documents. Run the same command again to load the rest."
       ])
     }).pipe(Effect.provide([TestConsole.layer, NodeServices.layer]))
-  )
-})
-
-describe("quarry retention", () => {
-  it.effect("R74: shows the months of the log and the moment from which each is dropped", () =>
-    Effect.gen(function* () {
-      const shown = JSON.parse((yield* quarry(words("retention show --json"))).out.join())
-      assert.strictEqual(shown.retention_days, 90)
-      assert.deepStrictEqual(
-        shown.months.map((it: Record<string, unknown>) => [it.month, it.searches, it.dropped_at]),
-        [
-          ["2026-02", 1_000, "2026-05-30T00:00:00.000Z"],
-          ["2026-03", 1_000, "2026-06-30T00:00:00.000Z"],
-          ["2026-04", 1_000, "2026-07-30T00:00:00.000Z"],
-          ["2026-05", 1_000, "2026-08-30T00:00:00.000Z"],
-          ["2026-06", null, "2026-09-29T00:00:00.000Z"]
-        ]
-      )
-      assert.match((yield* quarry(words("retention show"))).out.join("\n"), /kept for 90 days.*\n2026-05 +1000 +3 MiB/s)
-    })
-  )
-
-  it.effect("R74: a longer retention is set at once, a shorter one with --yes alone", () =>
-    Effect.gen(function* () {
-      const foundations = { storage: Layer.succeedContext(yield* Layer.build(storage([]))) }
-      const set = (...args: ReadonlyArray<string>) => quarry(["retention", "set", ...args, "--json"], foundations)
-      const longer = yield* set("365 days")
-      assert.deepInclude(JSON.parse(longer.out.join()), { retention_days: 365, months_to_drop: [] })
-      const shorter = yield* set("30 days")
-      assert.strictEqual(shorter.code, 1)
-      assert.match(shorter.err.join(), /^quarry: This drops the 3 months from 2026-02 to 2026-04 .*--yes/)
-      const confirmed = yield* set("30 days", "--yes")
-      assert.deepStrictEqual(JSON.parse(confirmed.out.join()), {
-        retention_days: 30,
-        previous_days: 90,
-        months_to_drop: ["2026-02", "2026-03", "2026-04"]
-      })
-      const audit = yield* quarry(words("audit list --json"), foundations)
-      const { entries } = JSON.parse(audit.out.join())
-      assert.strictEqual(entries.length, 2)
-      assert.deepInclude(entries[0], {
-        command: "retention set",
-        operator: "ada",
-        arguments: { retention_days: 30, previous_days: 90 }
-      })
-    })
-  )
-
-  it.effect.each(["1 hour", "4000 days", "soon"])("a retention of %s is a mistake in the command line", (text) =>
-    Effect.gen(function* () {
-      const { code, err } = yield* quarry(["retention", "set", text])
-      assert.strictEqual(code, 2)
-      assert.match(err.join("\n"), /a duration from 1 day to 3650 days, such as 90 days/)
-    })
   )
 })
 

@@ -45,7 +45,6 @@ const quarry = (line: string, found: Status = status({}), logged = failed) =>
       providers: unused,
       secrets: unused,
       storage: unused,
-      reading: unused,
       exportAccount: () => Effect.die(new Error("no command here needs it")),
       overview: Layer.succeed(Overview, { look: Effect.succeed(found) }),
       inspection: Layer.merge(

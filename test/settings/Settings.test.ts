@@ -59,7 +59,7 @@ const contract = {
   WEBHOOKS_ALLOW_PRIVATE: false,
   COMPRESSION: "off",
   TRUSTED_PROXY_HOPS: 0,
-  QUERY_LOG_RETENTION: null,
+  QUERY_LOG_RETENTION: "90 days",
   QUARRY_OPERATOR: null,
   LOG_LEVEL: "info",
   LOG_FORMAT: null,
@@ -145,7 +145,7 @@ describe("AppConfig", () => {
       const config = yield* load({ PROVIDER_TIMEOUT: "1.5 seconds", CACHE_TTL: "0", QUERY_LOG_RETENTION: "30 days" })
       assert.strictEqual(Duration.toMillis(config.providerTimeout), 1500)
       assert.strictEqual(Duration.toMillis(config.cacheTtl), 0)
-      assert.strictEqual(config.queryLogRetention && Duration.toDays(config.queryLogRetention), 30)
+      assert.strictEqual(Duration.toDays(config.queryLogRetention), 30)
     })
   )
 

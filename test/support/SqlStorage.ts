@@ -8,7 +8,6 @@ import * as EventBooksSql from "../../src/layers/sql/EventBooksSql.ts"
 import * as HoldsSql from "../../src/layers/sql/HoldsSql.ts"
 import * as KeyStoreSql from "../../src/layers/sql/KeyStoreSql.ts"
 import * as LedgerSql from "../../src/layers/sql/LedgerSql.ts"
-import * as LogRetentionSql from "../../src/layers/sql/LogRetentionSql.ts"
 import * as Migrations from "../../src/layers/sql/Migrations.ts"
 import * as OperatorLogSql from "../../src/layers/sql/OperatorLogSql.ts"
 import * as QueryLogSql from "../../src/layers/sql/QueryLogSql.ts"
@@ -70,9 +69,8 @@ export const replica = () =>
     EventBooksSql.layer({ keyring: singleKeyring(Redacted.make(authSecret)) }),
     KeyStoreSql.layer({ pepper: singleKeyring(Redacted.make(pepper)) }),
     LedgerSql.layer({ sweepInterval: Duration.infinity, keysClearingInterval: Duration.infinity }),
-    QueryLogSql.layer,
+    QueryLogSql.layer({ maintenanceInterval: Duration.infinity }),
     HoldsSql.layer,
-    LogRetentionSql.layer,
     OperatorLogSql.layer,
     ReplicasSql.layer,
     backdoor

@@ -26,7 +26,7 @@ export const show = Command.make(
     const account = yield* Option.isSome(input.id)
       ? accounts.byId(input.id.value)
       : accounts.byEmail(Option.getOrElse(input.email, () => ""))
-    const allowance = yield* ledger.peek(account)
+    const allowance = yield* ledger.allowance(account)
     yield* print(
       { ...accountJson(account), allowance: allowanceJson(allowance), balance: allowance.balance },
       table([
@@ -112,7 +112,7 @@ export const usage = Command.make(
   },
   Effect.fn(function* ({ from, granularity, groupBy, id, to }) {
     const account = yield* Effect.flatMap(Accounts, (accounts) => accounts.byId(id))
-    const allowance = yield* Effect.flatMap(Ledger, (ledger) => ledger.peek(account))
+    const allowance = yield* Effect.flatMap(Ledger, (ledger) => ledger.allowance(account))
     const given = {
       granularity,
       ...(Option.isSome(from) && { from: from.value }),

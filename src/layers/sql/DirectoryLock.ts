@@ -1,4 +1,4 @@
-import { existsSync, linkSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs"
+import { linkSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { Effect, type Scope } from "effect"
 import { OperatorError } from "../../domain/OperatorError.ts"
@@ -16,12 +16,6 @@ export const unusableDirectory = (dataDir: string, error: unknown): StorageUnava
       `DATA_DIR ${dataDir} cannot be used: ${rootCauseMessage(error)}. ` +
       "Name a directory that belongs to the user of this process, who may write in it."
   })
-
-/** False for a data directory whose database was not made yet. An empty directory in its place is none. */
-export const isMade = (dataDir: string): boolean => {
-  const directory = join(dataDir, "postgres")
-  return existsSync(directory) && readdirSync(directory).length > 0
-}
 
 /**
  * Makes this process the only one in a data directory for the life of the scope: two on one embedded database silently

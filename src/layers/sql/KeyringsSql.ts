@@ -115,13 +115,13 @@ interface Deps {
 
 type Fingerprints = Effect.Success<ReturnType<typeof readFingerprints>>
 
-/** Fails where a value that is in use is not given. In a new database the last one given is, as `insertMissing` has it. */
+/** Fails where a value that is in use is not given. */
 const stateOf = (
   name: SecretName,
   given: Arr.NonEmptyReadonlyArray<SecretValue>,
   fingerprints: Fingerprints
 ): Effect.Effect<State, SecretMismatch> => {
-  const { current = given.at(-1)?.fingerprint, previous } = fingerprints(name)
+  const { current, previous } = fingerprints(name)
   const values = order(given, current)
   if (values === undefined) return Effect.fail(mismatch(name))
   const hasPrevious = previous === undefined || values.some(({ fingerprint }) => fingerprint === previous)
@@ -156,18 +156,18 @@ const watch = Effect.fnUntraced(function* (deps: Deps) {
 
 /**
  * The secrets that the database agrees to: another one than that in use ends the start (R56). A process with `reports`
- * looks every 15 seconds if a rotation has begun. One that only reads leaves a database without fingerprints as it is.
+ * looks every 15 seconds if a rotation has begun.
  */
 export const layer = (
   given: GivenSecrets,
-  options: { readonly reports: boolean; readonly writes: boolean }
+  options: { readonly reports: boolean }
 ): Layer.Layer<Keyrings, SecretMismatch | SqlError.SqlError, SqlClient.SqlClient> =>
   Layer.effect(
     Keyrings,
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const secrets = yield* addFingerprints(given)
-      if (options.writes) yield* retryTransient(insertMissing(sql, secrets))
+      yield* retryTransient(insertMissing(sql, secrets))
       const fingerprints = yield* retryTransient(readFingerprints(sql))
       const states = {
         KEY_PEPPER: yield* stateOf("KEY_PEPPER", secrets.KEY_PEPPER, fingerprints),

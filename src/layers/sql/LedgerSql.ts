@@ -1,6 +1,6 @@
 import { Duration, Effect, Layer, Metric, Schedule } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
-import { type Account, type Allowance, accountAt } from "../../domain/Account.ts"
+import type { Account, Allowance } from "../../domain/Account.ts"
 import { NotFound, QuotaExceeded } from "../../domain/errors.ts"
 import type { LogEntry } from "../../domain/LogEntry.ts"
 import { periodAt } from "../../domain/Plan.ts"
@@ -27,8 +27,6 @@ import { retryTransient } from "./Transient.ts"
 import * as VerificationRuns from "./VerificationRuns.ts"
 
 export interface LedgerOptions {
-  /** False for a command, which leaves expired holds and old idempotency keys to the server. True by default. */
-  readonly hasUpkeep?: boolean | undefined
   /**
    * Life of a hold that nobody ends. Longer than the longest request with its drain, and, with the sweep's interval,
    * below the two minutes in which a crash must give credits back (R29).
@@ -169,32 +167,6 @@ const allowance = (deps: Deps) =>
     return yield* Effect.die(new Error(`the period of account ${account.id} could not be opened`))
   }, Effect.orDie)
 
-/** The answer of `allowance` without opening a period. The period of an account that has not searched in it yet has nothing used. */
-const peek = (deps: Deps) =>
-  Effect.fn("Ledger.peek")(function* (account: Account): Effect.fn.Return<Allowance, SqlError.SqlError> {
-    const now = yield* storeTime(deps.clock)
-    const { is_open, ...row } = yield* termsOf(deps, account.id, now)
-    if (is_open) return toAllowance(row)
-    const terms = accountAt(account, now)
-    const { cycleStart, plan } = terms
-    const period = periodAt(plan, cycleStart, now)
-    // A change of plan inside a period that goes on: `ledger_advance` leaves the period as it is.
-    if (period !== undefined && row.period_end !== null && row.period_end.getTime() > now) {
-      return toAllowance({ ...row, plan })
-    }
-    const counted = yield* retryTransient(Statements.readAllowance(deps.sql, terms, period))
-    const used = Number(counted?.used ?? 0)
-    const quota = counted?.quota === null ? undefined : Number(counted?.quota ?? terms.quota)
-    return {
-      plan,
-      quota: period === undefined ? Math.max(terms.quota ?? 0, used) : quota,
-      used,
-      balance: Number(row.balance),
-      periodStart: period?.start,
-      resetsAt: period?.end
-    }
-  }, Effect.orDie)
-
 /** The allowance of a row, or the next period's where that of the row has ended. */
 const presentAllowance = Effect.fnUntraced(function* (deps: Deps, account: Account, row: Statements.TermsRow) {
   const hasEnded = row.period_end !== null && row.period_end.getTime() <= (yield* storeTime(deps.clock))
@@ -260,9 +232,6 @@ const repair = (deps: Deps) =>
     Effect.catchTag("SqlError", Effect.die)
   )
 
-const verify = (sql: SqlClient.SqlClient, options: { readonly isFull: boolean }) =>
-  Effect.map(Effect.orDie(retryTransient(VerificationRuns.verify(sql, options))), ({ discrepancies }) => discrepancies)
-
 const sweep = (sql: SqlClient.SqlClient): Effect.Effect<number, SqlError.SqlError> =>
   Effect.flatMap(Statements.sweepHolds(sql, maxSweptAccounts), (swept) =>
     swept < maxSweptAccounts ? Effect.succeed(swept) : Effect.map(sweep(sql), (more) => swept + more)
@@ -282,14 +251,6 @@ const clearKeysWatched = (sql: SqlClient.SqlClient, clock: StoreClock) =>
   retryTransient(Statements.clearKeys(sql, clock)).pipe(
     Effect.catchCause((cause) => Effect.logWarning("Old idempotency keys could not be cleared.", cause))
   )
-
-/** Sweeps expired holds and old idempotency keys until the scope closes. */
-const keepUp = Effect.fnUntraced(function* ({ clock, sql }: Deps, options: LedgerOptions) {
-  const sweepInterval = Schedule.spaced(options.sweepInterval ?? defaultSweepInterval)
-  yield* Effect.forkScoped(Effect.repeat(sweepWatched(sql), sweepInterval))
-  const keysClearingInterval = Schedule.spaced(options.keysClearingInterval ?? defaultKeysClearingInterval)
-  yield* Effect.forkScoped(Effect.repeat(clearKeysWatched(sql, clock), keysClearingInterval))
-})
 
 /** The ledger in Postgres or PGlite. It sweeps expired holds and old idempotency keys for as long as it lives. */
 export const layer = (options: LedgerOptions = {}): Layer.Layer<Ledger, never, SqlClient.SqlClient | Ids> =>
@@ -311,19 +272,23 @@ export const layer = (options: LedgerOptions = {}): Layer.Layer<Ledger, never, S
         submitEnding: yield* Statements.endings(sql, lease),
         submitPart: yield* Statements.parts(sql, lease)
       }
-      if (options.hasUpkeep !== false) yield* keepUp(deps, options)
+      const sweepInterval = Schedule.spaced(options.sweepInterval ?? defaultSweepInterval)
+      yield* Effect.forkScoped(Effect.repeat(sweepWatched(sql), sweepInterval))
+      const keysClearingInterval = Schedule.spaced(options.keysClearingInterval ?? defaultKeysClearingInterval)
+      yield* Effect.forkScoped(Effect.repeat(clearKeysWatched(sql, clock), keysClearingInterval))
       return Ledger.of({
         reserve: reserve(deps),
         reserveKeyed: reserveKeyed(deps),
         settle: settle(deps),
         settlePart: settlePart(deps),
         allowance: allowance(deps),
-        peek: peek(deps),
         grant: grant(deps),
         adjust: adjust(deps),
         sweep: Effect.orDie(retryTransient(sweep(sql))),
-        verify: verify(sql, { isFull: false }),
-        verifyFully: verify(sql, { isFull: true }),
+        verify: Effect.map(
+          Effect.orDie(retryTransient(VerificationRuns.verify(sql))),
+          ({ discrepancies }) => discrepancies
+        ),
         repair: repair(deps)
       })
     })

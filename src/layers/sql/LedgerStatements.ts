@@ -1,7 +1,6 @@
 import { hash } from "node:crypto"
 import { type Duration, Effect, Schema } from "effect"
 import type { SqlClient, SqlError } from "effect/sql"
-import type { Account } from "../../domain/Account.ts"
 import { budgetPeriods } from "../../domain/Budget.ts"
 import type { LogEntry } from "../../domain/LogEntry.ts"
 import { type Period, Plan } from "../../domain/Plan.ts"
@@ -340,16 +339,6 @@ export const readTerms = (sql: SqlClient.SqlClient, accountId: string, now: numb
         and coalesce(a.next_plan_at > ${new Date(now)}, true) as is_open
     from accounts a join wallets w on w.account_id = a.id left join allowances l on l.id = a.allowance_id
     where a.id = ${accountId}`)
-
-const countedRow = rowOf(Schema.Struct({ quota: Schema.NullOr(Schema.BigInt), used: Schema.BigInt }))
-
-/** The allowance of an account's period, or of its address's trial without one. Undefined until the first search in it. */
-export const readAllowance = (sql: SqlClient.SqlClient, { email, id }: Account, period: Period | undefined) =>
-  countedRow(sql`
-    select quota, used from allowances
-    where period_start = ${new Date(period?.start ?? 0)} and scope = ${
-      period === undefined ? sql`'trial:' || encode(sha256(convert_to(${email}, 'UTF8')), 'hex')` : sql`${id}`
-    }`)
 
 const GrantRow = Schema.Struct({
   status: Schema.Literals(["granted", "different", "unknown"]),

@@ -57,7 +57,6 @@ const reportLastRun = (sql: SqlClient.SqlClient) =>
     yield* Metric.update(ledgerProblems.of("quota"), Number(last?.quota_problems ?? 0))
     yield* Metric.update(ledgerProblems.of("balance"), Number(last?.balance_problems ?? 0))
     yield* Metric.update(ledgerProblems.of("log"), Number(last?.log_problems ?? 0))
-    yield* Metric.update(ledgerProblems.of("closed"), Number(last?.closed_problems ?? 0))
   })
 
 /** Discrepancies of a night's run that the log lists: the metric counts all, and `ledger verify` shows them. */
@@ -68,7 +67,7 @@ const verifyNightly = (sql: SqlClient.SqlClient) =>
   Effect.gen(function* () {
     const night = yield* VerificationRuns.takeNight(sql)
     if (night !== undefined) {
-      const { accounts, discrepancies } = yield* VerificationRuns.verify(sql, { isFull: false, night: night.id })
+      const { accounts, discrepancies } = yield* VerificationRuns.verify(sql, night.id)
       yield* Effect.logInfo(`The books of ${accounts} accounts were verified: ${discrepancies.length} discrepancies.`)
       yield* Effect.forEach(discrepancies.slice(0, maxLogged), log, { discard: true })
     }

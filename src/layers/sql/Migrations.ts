@@ -115,14 +115,6 @@ const trialMailboxesFiles = [
   "trial_mailboxes.sql"
 ]
 
-/** The stored retention, the log's counts by hour, and the functions that make and drop the months of both. */
-const logUpkeepFiles = [
-  "log_upkeep.sql",
-  "functions/queries_make_partitions.sql",
-  "functions/queries_drop_month.sql",
-  "functions/queries_drop_before.sql"
-]
-
 /** The documents that are there get their terms, which are made in TypeScript. */
 const documentsTerms: Migration = Effect.gen(function* () {
   yield* runFile("documents_terms.sql")
@@ -149,9 +141,7 @@ const migrations: Readonly<Record<string, Migration>> = {
   "0014_reserve_again": runFile("functions/ledger_reserve.sql"),
   "0015_shared_functions": Effect.forEach(sharedFunctionsFiles, runFile, { discard: true }),
   "0016_event_queues": Effect.forEach(eventQueuesFiles, runFile, { discard: true }),
-  "0017_trial_mailboxes": Effect.forEach(trialMailboxesFiles, runFile, { discard: true }),
-  "0018_log_upkeep": Effect.forEach(logUpkeepFiles, runFile, { discard: true }),
-  "0019_ledger_months": runFile("ledger_months.sql")
+  "0017_trial_mailboxes": Effect.forEach(trialMailboxesFiles, runFile, { discard: true })
 }
 
 /**
@@ -240,29 +230,6 @@ export const state: Effect.Effect<MigrationStatus, SqlError.SqlError, SqlClient.
     applied,
     pending: ours.filter((name) => !applied.includes(name)),
     unknown: applied.filter((name) => !ours.includes(name))
-  }
-})
-
-/**
- * Fails unless the database has the schema of this version: only `migrate` and the server change it (R74). `takesNewer`
- * lets a database pass that a newer version has migrated.
- */
-export const requireSchema = Effect.fnUntraced(function* ({ takesNewer }: { readonly takesNewer: boolean }) {
-  const { applied, pending, unknown } = yield* state
-  const unavailable = (message: string) => new StorageUnavailable({ message })
-  if (applied.length === 0)
-    return yield* unavailable(`The database is empty: start the server, or run \`npm run quarry -- migrate\`.`)
-  if (pending.length > 0) {
-    return yield* unavailable(
-      `The database lacks migrations of this version (${pending.join(", ")}): run \`npm run quarry -- migrate\`, or run this ` +
-        "command in the version of the running replicas."
-    )
-  }
-  if (unknown.length > 0 && !takesNewer) {
-    return yield* unavailable(
-      `The database has migrations that this version does not know (${unknown.join(", ")}): run this command in the ` +
-        "version that made them."
-    )
   }
 })
 

@@ -13,17 +13,14 @@ export interface PostgresOptions {
   readonly statementTimeout?: Duration.Duration | undefined
   /** False behind a pooler that gives each transaction another connection. */
   readonly prepare?: boolean | undefined
-  /** True makes the server refuse writes; not behind a pooler, which would pass the setting on to other clients. */
-  readonly readOnly?: boolean | undefined
 }
 
 const defaultStatementTimeout = Duration.seconds(10)
 /** Added to the time limit on this side, so that the server, whose error says more, gives up first. */
 const timeoutGrace = Duration.seconds(2)
 
-const connect = (options: PostgresOptions) => {
-  const { poolSize, prepare = true, readOnly = false, statementTimeout = defaultStatementTimeout, url } = options
-  return PgClient.make({
+const connect = ({ poolSize, prepare = true, statementTimeout = defaultStatementTimeout, url }: PostgresOptions) =>
+  PgClient.make({
     url,
     maxConnections: poolSize,
     idleTimeout: Duration.infinity,
@@ -32,14 +29,8 @@ const connect = (options: PostgresOptions) => {
     applicationName: "quarry",
     prepare,
     // A pooler refuses settings that it does not know; behind one, only this process has a time limit.
-    startupParameters: prepare
-      ? {
-          statement_timeout: `${Math.ceil(Duration.toMillis(statementTimeout))}`,
-          ...(readOnly ? { default_transaction_read_only: "on" } : {})
-        }
-      : {}
+    startupParameters: prepare ? { statement_timeout: `${Math.ceil(Duration.toMillis(statementTimeout))}` } : {}
   })
-}
 
 /** Commits. The server answers ROLLBACK when a statement of the transaction has failed, and that is no success. */
 export const commit = (connection: SqlConnection.Connection): Effect.Effect<void, SqlError.SqlError> =>

@@ -308,6 +308,29 @@ describeWithPostgres("LedgerSql with several replicas", () => {
     })
   )
 
+  it.effect("the log has partitions ahead, and retention drops whole months of it without upsetting the books", () =>
+    Effect.gen(function* () {
+      const [one] = yield* two
+      yield* Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        const ledger = yield* Ledger
+        const account = yield* makeAccount({ plan: "trial" })
+        yield* ledger.settle(yield* ledger.reserve(account, 1), [yield* makeRecord(account)])
+        const partitions = sql<{ readonly name: string }>`
+          select relname as name from pg_inherits join pg_class on pg_class.oid = inhrelid
+          where inhparent = 'queries'::regclass order by 1`
+        assert.strictEqual((yield* partitions).length, 4)
+        assert.deepStrictEqual(yield* sql`select id from queries_default`, [])
+        yield* sql`select queries_drop_before(now() + interval '1 month')`
+        assert.strictEqual((yield* partitions).length, 3)
+        assert.deepStrictEqual(yield* (yield* QueryLog).recent(account.id, 10), [])
+        assert.deepStrictEqual(yield* ledger.verify, [])
+        yield* ledger.settle(yield* ledger.reserve(account, 1), [yield* makeRecord(account)])
+        assert.strictEqual((yield* sql`select id from queries_default`).length, 1)
+      }).pipe(Effect.provide(one))
+    })
+  )
+
   it.effect("a revocation on one replica takes effect on the other within 10 seconds", () =>
     Effect.gen(function* () {
       const [one, other] = yield* two

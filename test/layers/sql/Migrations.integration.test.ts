@@ -64,9 +64,7 @@ const allMigrations: ReadonlyArray<readonly [id: number, name: string]> = [
   [14, "reserve_again"],
   [15, "shared_functions"],
   [16, "event_queues"],
-  [17, "trial_mailboxes"],
-  [18, "log_upkeep"],
-  [19, "ledger_months"]
+  [17, "trial_mailboxes"]
 ]
 
 /** What a newer version may do to a store that older replicas are using: add, and replace with the same signature. */
