@@ -54,13 +54,30 @@ const errorResponse = Effect.fnUntraced(function* (response: Response, text: str
   return HttpServerResponse.fromWeb(new Response(JSON.stringify(body), { status, headers }))
 })
 
+/** Longer headers than 16 KiB are refused by most clients. */
+const maxLocationCharacters = 8 * 1024
+
+/**
+ * The library's headers. Its error page leads on with every parameter, and percent-encoding makes them three times as long:
+ * an address that is too long loses its query.
+ */
+const headersOf = ({ headers }: Response): Headers => {
+  const copy = new Headers(headers)
+  const location = copy.get("location")
+  if (location !== null && location.length > maxLocationCharacters)
+    copy.set("location", location.replace(/[?#].*$/s, ""))
+  return copy
+}
+
 /** A response of the library as it is, or its error in the API's envelope. */
 const toServerResponse = Effect.fnUntraced(function* (url: URL, response: Response) {
   // Read to its end: a stream that fails later could not be answered with an error.
   const text = yield* Effect.promise(() => response.text())
-  const { headers, status } = response
+  const { status } = response
   if (status >= 400 && !isOAuthError(url, status, text)) return yield* errorResponse(response, text)
-  const whole = HttpServerResponse.fromWeb(new Response(text === "" ? null : text, { status, headers }))
+  const whole = HttpServerResponse.fromWeb(
+    new Response(text === "" ? null : text, { status, headers: headersOf(response) })
+  )
   return HttpServerResponse.setHeaders(whole, noStore)
 })
 
