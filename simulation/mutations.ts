@@ -96,8 +96,8 @@ export const mutations: ReadonlyArray<Mutation> = [
   {
     name: "a trial for each account of an address",
     file: "src/testing/MemoryStore.ts",
-    from: "account.email}` : account.id",
-    to: "account.id}` : account.id"
+    from: "`trial:${mailboxOf(account.email)}`",
+    to: "`trial:${account.id}`"
   },
   {
     name: "a refund taken twice",
