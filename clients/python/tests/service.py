@@ -69,6 +69,8 @@ class Step:
 
     data: bytes = b""
     then: str = "keep"
+    #: Seconds between the bytes; without them all are sent at once.
+    pause: float = 0
 
 
 def answer(status: int, body: object, then: str = "keep", **headers: str) -> Step:
@@ -144,7 +146,9 @@ class Service:
                 with self._lock:
                     step = self.steps[min(len(self.requests), len(self.steps) - 1)]
                     self.requests.append(request)
-                connection.sendall(step.data)
+                for piece in [step.data] if step.pause == 0 else [bytes([it]) for it in step.data]:
+                    connection.sendall(piece)
+                    self._over.wait(step.pause)
                 if step.then == "hang":
                     self._over.wait()
                 if step.then == "reset":

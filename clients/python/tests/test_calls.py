@@ -9,7 +9,7 @@ from typing import Any, List, Optional
 from unittest import mock
 
 import quarry
-from quarry import _calls
+from quarry import _calls, _http
 
 from .service import ACCOUNT, BATCH, KEY, LINES, RESULT, Async, Face, Service, Step, Sync, answer, error, lines
 
@@ -132,6 +132,12 @@ class Cases:
                 self.assertIsNone(failed.charged)
                 self.assertEqual(len(running.requests), 1)
 
+        def test_larger_than_the_limit_are_not_read_to_their_end(self) -> None:
+            with mock.patch.object(_http, "MAX_BODY_BYTES", 100):
+                failed = self.failure(self.client(self.serving(answer(200, RESULT)), max_retries=0), "query", "a")
+            self.assertIsInstance(failed, quarry.NetworkError)
+            self.assertIn("larger than 100 bytes", failed.message)
+
         def test_that_lead_elsewhere_are_not_followed(self) -> None:
             with Service([answer(200, RESULT)]) as other:
                 running = self.serving(answer(302, b"", Location=f"{other.url}/v1/query"))
@@ -238,7 +244,7 @@ class Cases:
         def test_reach_another_connection_where_a_kept_one_has_ended(self) -> None:
             cut = Step(b"", "close")
             running = self.serving(answer(200, RESULT), cut, answer(200, RESULT))
-            client = self.client(running, max_retries=0)
+            client = self.client(running)
             client.call("query", "a")
             client.call("query", "b")
             self.assertEqual([it.connection for it in running.requests], [1, 1, 2])
@@ -263,6 +269,14 @@ class Cases:
                 self.assertIsInstance(failed, TimeoutError)
                 self.assertIsNone(failed.charged)
                 self.assertLess(time.monotonic() - began, 10)
+
+        def test_end_an_answer_that_comes_byte_by_byte(self) -> None:
+            head = b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n"
+            running = self.serving(Step(head + b"x" * 1000, pause=0.02))
+            began = time.monotonic()
+            failed = self.failure(self.client(running), "query", "a", timeout=2)
+            self.assertIsInstance(failed, quarry.DeadlineError)
+            self.assertLess(time.monotonic() - began, 15)
 
         def test_give_up_an_attempt_and_leave_time_for_another(self) -> None:
             with mock.patch.object(_calls, "QUERY_ATTEMPT_SECONDS", 0.2):

@@ -203,6 +203,7 @@ class Cancellation(unittest.TestCase):
             for _ in range(2):
                 self.assertEqual(asyncio.run(client.query("a")).id, RESULT["id"])
             self.assertEqual(running.connections, 2)
+            asyncio.run(client.aclose())
 
 
 if __name__ == "__main__":

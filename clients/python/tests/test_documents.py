@@ -105,7 +105,7 @@ def run(code: str, *steps: Step) -> Tuple[Dict[str, Any], str, Service]:
     printed = io.StringIO()
     names: Dict[str, Any] = {"__name__": "block"}
     service.__enter__()
-    environment = {"QUARRY_URL": service.url, "QUARRY_KEY": KEY}
+    environment = {"QUARRY_URL": service.url, "QUARRY_API_KEY": KEY}
     with mock.patch.dict(os.environ, environment), mock.patch.dict(sys.modules, stand_ins()):
         with contextlib.redirect_stdout(printed):
             exec(compile(code, "block", "exec"), names)
@@ -167,7 +167,7 @@ class Agents(unittest.TestCase):
             if is_installed(name):
                 self.skipTest(f"{name} would need a server of MCP")
             names, _, service = run(self.block(name))
-            environment = {"QUARRY_URL": service.url, "QUARRY_KEY": KEY}
+            environment = {"QUARRY_URL": service.url, "QUARRY_API_KEY": KEY}
             with mock.patch.dict(os.environ, environment):
                 self.assertEqual(asyncio.run(names["quarry_tools"]()), ["web_search"])
             self.assertEqual(McpServer.reached[-1], (service.url + "/mcp", {"Authorization": f"Bearer {KEY}"}))

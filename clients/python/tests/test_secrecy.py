@@ -77,7 +77,7 @@ class TheKey(unittest.TestCase):
         with Service([answer(500, error("internal_error")), answer(200, RESULT)]) as running:
             with quarry.Client(KEY, running.url) as client:
                 client.query("something private")
-                self.assertNotIn(KEY, repr(client) + repr(vars(client)) + repr(vars(vars(client)["_pool"])))
+                self.assertNotIn(KEY, repr(client) + repr(vars(client)) + repr(vars(vars(client)["_http"])))
                 self.assertNotIn(KEY, repr(quarry.AsyncClient(KEY, running.url)))
                 with self.assertRaises(TypeError):
                     pickle.dumps(client)
@@ -95,14 +95,14 @@ class TheKey(unittest.TestCase):
 class TheEnvironment(unittest.TestCase):
     def test_gives_key_and_address_where_the_caller_does_not(self) -> None:
         with Service([answer(200, RESULT)]) as running:
-            with mock.patch.dict("os.environ", {"QUARRY_KEY": KEY, "QUARRY_URL": running.url}):
+            with mock.patch.dict("os.environ", {"QUARRY_API_KEY": KEY, "QUARRY_URL": running.url}):
                 with quarry.Client() as client:
                     client.query("a")
             self.assertEqual(running.requests[0].headers["authorization"], f"Bearer {KEY}")
 
     def test_without_either_is_an_error_that_names_the_variable(self) -> None:
         with mock.patch.dict("os.environ", clear=True):
-            with self.assertRaisesRegex(ValueError, "QUARRY_KEY"):
+            with self.assertRaisesRegex(ValueError, "QUARRY_API_KEY"):
                 quarry.Client(base_url="http://localhost")
             with self.assertRaisesRegex(ValueError, "QUARRY_URL"):
                 quarry.Client(KEY)

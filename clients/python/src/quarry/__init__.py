@@ -1,6 +1,6 @@
 """The client of Quarry, a web-search API that anyone can host."""
 
-from ._address import VERSION as __version__
+from ._http import VERSION as __version__
 from ._async import AsyncClient, AsyncStream
 from ._sync import Client, Stream
 from .errors import (

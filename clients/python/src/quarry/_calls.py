@@ -33,8 +33,6 @@ ME_ATTEMPT_SECONDS = 10.0
 #: A streamed batch has at least an empty line each 10 seconds.
 STREAM_SILENCE_SECONDS = 25.0
 CONNECT_SECONDS = 10.0
-#: What follows the last line of a stream is its end, which comes at once.
-DRAIN_SECONDS = 1.0
 
 QUERY_SECONDS = 60.0
 BULK_SECONDS = 180.0
@@ -46,10 +44,6 @@ MAX_BACKOFF_SECONDS = 8.0
 RETRY_AFTER_JITTER = 0.25
 
 DEFAULT_RETRIES = 5
-MAX_IDLE_CONNECTIONS = 16
-#: Shorter than the time after which Quarry (65 s) and usual proxies (60 s) close an idle connection.
-MAX_IDLE_SECONDS = 50.0
-READ_BYTES = 65_536
 
 MAX_KEY_CHARACTERS = 255
 
@@ -70,8 +64,6 @@ class Lost:
 
     reason: str
     was_sent: bool
-    #: The connection was kept from an earlier call and gave nothing: the server closed it meanwhile.
-    was_stale: bool = False
     timed_out: bool = False
     #: Another attempt would end the same.
     is_final: bool = False
@@ -181,7 +173,6 @@ class Attempts(Generic[T]):
         self._retries_left = max_retries
         self._clock = clock
         self._backoff = FIRST_BACKOFF_SECONDS
-        self._was_stale = False
         #: If an attempt may have been charged without an answer that says so.
         self._may_be_charged = False
         self.deadline = clock() + call.seconds
@@ -199,15 +190,12 @@ class Attempts(Generic[T]):
         error = self._failure(NetworkError, lost.reason)
         if lost.is_final or (lost.was_sent and not self.call.is_repeatable):
             raise error
-        if lost.was_stale and not self._was_stale:
-            self._was_stale = True
-            return 0.0
         return self._wait(error)
 
-    def answered(self, reply: Reply) -> Union[T, "Wait"]:
+    def answered(self, reply: Union[Reply, Lost]) -> Union[T, "Wait"]:
         """What the call returns, or the seconds until the next attempt."""
-        meta = Meta.of(reply.headers)
-        if reply.status == 200:
+        if isinstance(reply, Reply) and reply.status == 200:
+            meta = Meta.of(reply.headers)
             try:
                 return self.call.read(_decode.parse(reply.body), meta)
             except _decode.WrongShape as wrong:
@@ -215,10 +203,13 @@ class Attempts(Generic[T]):
                     return Wait(self.lost(Lost("the answer was cut off", was_sent=True)))
                 self._may_be_charged = not self.call.is_free
                 raise self._failure(UnexpectedAnswerError, str(wrong), status=200, meta=meta) from None
-        return Wait(self.failed(reply, meta))
+        return Wait(self.failed(reply))
 
-    def failed(self, reply: Reply, meta: Meta) -> float:
-        """The seconds until the next attempt, after an answer that is an error."""
+    def failed(self, reply: Union[Reply, Lost]) -> float:
+        """The seconds until the next attempt, after one without an answer or with an error."""
+        if isinstance(reply, Lost):
+            return self.lost(reply)
+        meta = Meta.of(reply.headers)
         retry_after = _seconds_of(reply.headers.get("retry-after"))
         envelope = _envelope(reply.body)
         if envelope is None:

@@ -1,10 +1,12 @@
 """The lines of a streamed batch (R46), for both clients."""
 
-from typing import Optional, Tuple, Union
+from typing import Iterator, Optional, Tuple
 
 from . import _decode
 from .errors import StreamCutError
 from .models import BatchStart, BatchSummary, ErrorRow, Meta, Row, ServedRow
+
+MAX_LINE_BYTES = 4 * 1024 * 1024
 
 
 class BatchLines:
@@ -12,21 +14,26 @@ class BatchLines:
 
     def __init__(self, key: Optional[str], meta: Meta) -> None:
         self._key = key
+        self._rest = b""
         self.meta = meta
         self.start: Optional[BatchStart] = None
         self.summary: Optional[BatchSummary] = None
         self.received = 0
 
-    def take(self, line: Optional[bytes]) -> Union[Tuple[int, Row], BatchStart, BatchSummary, None]:
-        """What a line says, None if it is an empty one. ``line`` is None at the end of the body."""
-        if line is None:
-            raise self.cut("the stream ended before its summary")
-        if not line.strip():
-            return None
-        try:
-            return self._taken(_decode.parse(line))
-        except _decode.WrongShape as wrong:
-            raise self.cut(f"a line cannot be read: {wrong}") from None
+    def rows(self, chunk: bytes) -> Iterator[Tuple[int, Row]]:
+        """The rows whose lines end in a chunk of the body.
+
+        ``httpx`` has ``iter_lines``, which also splits at U+2028 and other characters that a JSON text may hold.
+        """
+        *lines, self._rest = (self._rest + chunk).split(b"\n")
+        for line in lines:
+            # Empty lines keep the connection open.
+            row = self._taken(line) if line.strip() else None
+            if row is not None:
+                self.received += 1
+                yield row
+        if len(self._rest) > MAX_LINE_BYTES:
+            raise self.cut(f"a line is larger than {MAX_LINE_BYTES} bytes")
 
     def cut(self, reason: str) -> StreamCutError:
         return StreamCutError(
@@ -38,20 +45,20 @@ class BatchLines:
             meta=self.meta,
         )
 
-    def _taken(self, value: object) -> Union[Tuple[int, Row], BatchStart, BatchSummary, None]:
-        kind = value.get("type") if isinstance(value, dict) else None
-        if kind == "batch":
-            self.start = _decode.decode(BatchStart, value)
-            return self.start
-        if kind == "summary":
-            self.summary = _decode.decode(BatchSummary, value)
-            return self.summary
-        # A kind of line that is new since this version.
-        if kind != "row" or not isinstance(value, dict):
+    def _taken(self, line: bytes) -> Optional[Tuple[int, Row]]:
+        try:
+            value = _decode.parse(line)
+            kind = value.get("type") if isinstance(value, dict) else None
+            if kind == "batch":
+                self.start = _decode.decode(BatchStart, value)
+            elif kind == "summary":
+                self.summary = _decode.decode(BatchSummary, value)
+            elif kind == "row" and isinstance(value, dict):
+                index = value.get("index")
+                if not isinstance(index, int):
+                    raise _decode.WrongShape("a row has no index")
+                return index, _decode.decode(ServedRow if value.get("status") == "ok" else ErrorRow, value)
+            # Any other kind of line is newer than this version.
             return None
-        index = value.get("index")
-        if not isinstance(index, int):
-            raise _decode.WrongShape("a row has no index")
-        row: Row = _decode.decode(ServedRow if value.get("status") == "ok" else ErrorRow, value)
-        self.received += 1
-        return index, row
+        except _decode.WrongShape as wrong:
+            raise self.cut(f"a line cannot be read: {wrong}") from None
