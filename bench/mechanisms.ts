@@ -138,6 +138,9 @@ const logged: typeof LoggedRow.Type = {
   request_id: "0f8fad5b-d9cb-469f-a165-70867728950e",
   row_index: null,
   refusals: null,
+  host: null,
+  reason: null,
+  bytes: null,
   created_at: new Date(1_800_000_000_000)
 }
 const page = Array.from({ length: 50 }, () => logged)

@@ -5,13 +5,14 @@ import { latency } from "./scenarios/latency.ts"
 import { decode, ledger, limiter } from "./scenarios/parts.ts"
 import { memory, replicas, start, workers } from "./scenarios/process.ts"
 import { refusals } from "./scenarios/refusals.ts"
-import { bulk, cached, connections, hot, keyed, single } from "./scenarios/search.ts"
+import { bulk, cached, connections, hot, keyed, single, tools } from "./scenarios/search.ts"
 import { collector, tracing } from "./scenarios/telemetry.ts"
 
 /** In the order in which they run. */
 export const scenarios: ReadonlyArray<Scenario> = [
   single,
   keyed,
+  tools,
   connections,
   hot,
   cached,

@@ -26,6 +26,7 @@ const { values } = parseArgs({
     documents: { type: "string" },
     searches: { type: "string", default: "2000" },
     greedy: { type: "string", default: "10000" },
+    long: { type: "string", default: "200" },
     into: { type: "string" },
     help: { type: "boolean", default: false }
   }
@@ -74,12 +75,9 @@ const sizes = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const [row] = yield* sql<Readonly<Record<string, string>>>`
     select pg_size_pretty(pg_table_size('indexed_documents')) as documents,
-      pg_size_pretty(pg_relation_size('indexed_documents_terms')) as terms,
-      pg_size_pretty(pg_relation_size('indexed_documents_address')) as addresses,
-      pg_size_pretty(pg_total_relation_size('indexed_documents')) as total`
-  yield* Console.log(
-    `on disk: ${row?.total}: documents ${row?.documents}, terms ${row?.terms}, addresses ${row?.addresses}`
-  )
+      pg_size_pretty(pg_total_relation_size('document_postings')) as postings,
+      pg_size_pretty(pg_indexes_size('indexed_documents')) as addresses`
+  yield* Console.log(`on disk: documents ${row?.documents}, postings ${row?.postings}, addresses ${row?.addresses}`)
 })
 
 const searches = Effect.gen(function* () {
@@ -97,6 +95,19 @@ const searches = Effect.gen(function* () {
     all.push(...times)
   }
   yield* Console.log(`1 to 5 words: ${quantiles(all)}`)
+})
+
+/** Queries of 400 characters, of words that stand together in documents. */
+const long = Effect.gen(function* () {
+  const index = yield* DocumentIndex
+  const random = randomFrom(55)
+  const queries = Array.from({ length: Number(values.long) }, () =>
+    Array.from({ length: 12 }, () => queryFor(random, documents, 8))
+      .join(" ")
+      .slice(0, 400)
+  )
+  const results = yield* searchAll(index, queries)
+  yield* Console.log(`400 characters: ${quantiles(results.map(({ ms }) => ms))}`)
 })
 
 const greedy = Effect.gen(function* () {
@@ -141,7 +152,7 @@ const opened = (layer: Layer.Layer<DocumentIndex | SqlClient.SqlClient>) =>
     yield* Console.log(`start to first answer: ${((performance.now() - startedAt) / 1_000).toFixed(1)} s`)
   })
 
-const everything = Effect.andThen(load, Effect.andThen(sizes, Effect.andThen(searches, greedy)))
+const everything = Effect.andThen(load, Effect.andThen(sizes, Effect.andThen(searches, Effect.andThen(long, greedy))))
 
 const indexOn = <E>(database: Layer.Layer<SqlClient.SqlClient, E>) =>
   DocumentIndexSql.layer.pipe(Layer.provideMerge(Migrations.layer), Layer.provideMerge(database), Layer.orDie)

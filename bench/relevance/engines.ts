@@ -10,7 +10,7 @@ import { searchRequest } from "../../test/support/requests.ts"
 import { depth } from "./Score.ts"
 
 /** The addresses of the first ten results, best first. */
-export type Find = (query: string) => Effect.Effect<ReadonlyArray<string>>
+export type Find = (query: string, locale?: string) => Effect.Effect<ReadonlyArray<string>>
 
 const builtIn = DocumentIndexSql.layer.pipe(Layer.provide(Migrations.layer))
 
@@ -23,8 +23,8 @@ export const quarry = (documents: ReadonlyArray<Document>): Effect.Effect<Find, 
   Effect.gen(function* () {
     const index = yield* DocumentIndex
     yield* index.load(Stream.fromIterable(documents), { target: undefined, replace: false })
-    return (query) =>
-      Effect.map(index.search(searchRequest({ query, num: depth })), (rows) => rows.map(({ url }) => url))
+    return (query, locale = "en-us") =>
+      Effect.map(index.search(searchRequest({ query, locale, num: depth })), (rows) => rows.map(({ url }) => url))
   })
 
 /** A query in parts, so that each library gets its operators in its own language. */
@@ -44,18 +44,21 @@ const parts = (query: string): Parts => {
   return { wanted, excluded }
 }
 
-const ftsTerm = (term: string): string => `"${term.replaceAll('"', "")}"`
+/** Each word of a text; of a phrase, all of them in a row. */
+const ftsTerm = (term: string): string => `"${term.replace(/^"|"$/g, "").replaceAll('"', " ")}"`
 
 /** SQLite FTS5: any of the words, by BM25, with Porter's stemmer; a word in the title counts four times. */
 export const fts5 = (documents: ReadonlyArray<Document>): Find => {
   const database = new DatabaseSync(":memory:")
-  database.exec("create virtual table documents using fts5(url, title, description, tokenize = 'porter unicode61')")
-  const insert = database.prepare("insert into documents values (?, ?, ?)")
+  database.exec(
+    "create virtual table documents using fts5(url, title, description, content, tokenize = 'porter unicode61')"
+  )
+  const insert = database.prepare("insert into documents values (?, ?, ?, ?)")
   database.exec("begin")
-  for (const { url, title, description } of documents) insert.run(url, title, description)
+  for (const { content = "", description, title, url } of documents) insert.run(url, title, description, content)
   database.exec("commit")
   const select = database.prepare(
-    `select url from documents where documents match ? order by bm25(documents, 2.0, 4.0, 1.0), rowid limit ${depth}`
+    `select url from documents where documents match ? order by bm25(documents, 2.0, 4.0, 1.0, 1.0), rowid limit ${depth}`
   )
   return (query) =>
     Effect.sync(() => {
@@ -72,7 +75,7 @@ export const fts5 = (documents: ReadonlyArray<Document>): Find => {
 export const miniSearch = (documents: ReadonlyArray<Document>): Find => {
   const index = new MiniSearch<Document>({
     idField: "url",
-    fields: ["url", "title", "description"],
+    fields: ["url", "title", "description", "content"],
     searchOptions: { boost: { title: 4, url: 2 }, prefix: true, fuzzy: 0.2 }
   })
   index.addAll(documents)

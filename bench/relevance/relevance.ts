@@ -6,6 +6,8 @@ import * as NodeServices from "@effect/platform-node/NodeServices"
 import { Effect, Stream } from "effect"
 import * as DocumentFile from "../../src/layers/DocumentFile.ts"
 import * as Database from "../../test/support/Database.ts"
+import { printAblations } from "./ablations.ts"
+import { collectionsTable } from "./collections.ts"
 import { embedded, type Find, fts5, miniSearch, onPostgres, quarry } from "./engines.ts"
 import { type JudgedSet, readJudgements, sets } from "./Judgement.ts"
 import { json, markdown, misses, type Run } from "./Report.ts"
@@ -15,7 +17,12 @@ const starterIndex = fileURLToPath(new URL("../../data/starter-index.jsonl.gz", 
 const results = fileURLToPath(new URL("../results/", import.meta.url))
 
 const { values: options } = parseArgs({
-  options: { misses: { type: "boolean", default: false }, only: { type: "string" } }
+  options: {
+    misses: { type: "boolean", default: false },
+    only: { type: "string" },
+    collection: { type: "string", multiple: true, default: [] },
+    ablations: { type: "boolean", default: false }
+  }
 })
 
 const isSet = (name: string): name is JudgedSet => sets.some((set) => set === name)
@@ -67,7 +74,14 @@ const program = Effect.gen(function* () {
   writeFileSync(`${results}relevance.json`, `${JSON.stringify(json(runs), undefined, 2)}\n`)
 })
 
-if (options.only !== undefined && !isSet(options.only)) {
+/** The work of `--collection` and `--ablations`. */
+const compared = Effect.gen(function* () {
+  if (options.ablations) return yield* printAblations(options.collection)
+  console.log(yield* collectionsTable(options.collection, embedded))
+})
+
+if (options.collection.length > 0 || options.ablations) await Effect.runPromise(compared)
+else if (options.only !== undefined && !isSet(options.only)) {
   console.error(`--only takes ${sets.join(" or ")}, not ${options.only}.`)
   process.exitCode = 2
 } else {

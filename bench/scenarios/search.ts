@@ -96,6 +96,34 @@ export const keyed: Scenario = {
     })
 }
 
+export const tools: Scenario = {
+  name: "tools",
+  measures:
+    "a search by GET /v1/query and by a call of the tool at /mcp in two revisions, in turn, the stub at 0 ms, 64 connections",
+  run: (stage) =>
+    Effect.gen(function* () {
+      const subject = yield* stage.quarry
+      const work = distinctSearches(stage)
+      const works = [
+        ["query", work],
+        ["2025-11-25", { ...work, protocol: "2025-11-25" }],
+        ["2026-07-28", { ...work, protocol: "2026-07-28" }]
+      ] as const
+      const measurements: Array<Measurement> = []
+      for (let pair = 1; pair <= stage.scale.pairs; pair++) {
+        for (const [variant, it] of works) measurements.push(yield* measure(stage, subject, it, { variant, pair }))
+      }
+      const cpu = (variant: string) => runsOf(measurements, "quarry", variant).map((it) => it.cpu.total)
+      const figure = (variant: string): Figure => ({
+        name: `CPU for a call of ${variant}, of a query`,
+        value: median(cpu(variant).map((value, index) => value / (cpu("query")[index] ?? value))),
+        unit: "×",
+        wanted: { atMost: 1.15 }
+      })
+      return { measurements, figures: [figure("2025-11-25"), figure("2026-07-28")] }
+    })
+}
+
 export const connections: Scenario = {
   name: "connections",
   measures: "a search, the stub at 0 and at 200 ms, 1, 64 and 512 connections open, all accounts",

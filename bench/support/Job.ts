@@ -10,6 +10,8 @@ export interface Job {
   readonly distinct: boolean
   /** Rows of each `POST /v1/bulk`; single searches when undefined. */
   readonly rows?: number | undefined
+  /** Searches by a call of the tool at `/mcp`, in this revision of the protocol; by `GET /v1/query` when undefined. */
+  readonly protocol?: "2025-11-25" | "2026-07-28" | undefined
   /** Whether each request has an idempotency key of its own. */
   readonly keyed?: boolean | undefined
   readonly seconds: number

@@ -13,12 +13,34 @@ import { makeTally } from "./Tally.ts"
 /** Counts over all jobs, so that no search is made twice. */
 let asked = 0
 
+/** A search by an MCP client, as the official ones send it. */
+const toolCall = (protocol: string, query: string, headers: Record<string, string>) => {
+  headers["content-type"] = "application/json"
+  headers.accept = "application/json, text/event-stream"
+  headers["mcp-protocol-version"] = protocol
+  const params = { name: "web_search", arguments: { query } }
+  if (protocol < "2026-07-28") {
+    const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params })
+    return { method: "POST" as const, path: "/mcp", headers, body }
+  }
+  headers["mcp-method"] = "tools/call"
+  headers["mcp-name"] = "web_search"
+  const meta = {
+    "io.modelcontextprotocol/protocolVersion": protocol,
+    "io.modelcontextprotocol/clientInfo": { name: "bench", version: "1" },
+    "io.modelcontextprotocol/clientCapabilities": {}
+  }
+  const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params: { ...params, _meta: meta } })
+  return { method: "POST" as const, path: "/mcp", headers, body }
+}
+
 const nextRequest = (job: Job) => {
   const number = asked++
   const name = () => (job.distinct ? `${job.query} ${asked++}` : job.query)
   const secret = job.secrets[number % job.secrets.length]
   const headers: Record<string, string> = secret === undefined ? {} : { authorization: `Bearer ${secret}` }
   if (job.keyed === true) headers["idempotency-key"] = randomUUID()
+  if (job.protocol !== undefined) return toolCall(job.protocol, name(), headers)
   if (job.rows === undefined) {
     return { method: "GET" as const, path: `/v1/query?query=${encodeURIComponent(name())}`, headers, body: undefined }
   }

@@ -1,54 +1,30 @@
-import { nameOf, termsOf, together, type Word, wordsOf } from "./terms.ts"
+import { guessLanguage, stemOf } from "./languages.ts"
+import { fold, isUnspaced, type Word, wordsOf } from "./words.ts"
 
-/** The texts of a document that are searched. */
 export interface DocumentTexts {
   readonly url: string
   readonly title: string
+  readonly headings: string
   readonly description: string
   readonly content: string
+  readonly language: string | null
 }
 
-/** Documents are divided into so many samples by their addresses. A search for the most common words reads some of them. */
-export const samples = 256
-
-/**
- * A title of so many terms, without the names of section and site, is a short one. Of the documents with a common word,
- * those with it in a short title are the best: a search for the word reads these and no others, if they are enough.
- */
-const maxShortTitleTerms = 4
-
-/** Words of each field that are read. */
-const maxWords = { title: 60, url: 30, description: 400, content: 8_000 }
-
-/** The site's own name stands last in most titles, behind one of these. */
-const titleSeparator = /\s+[|·•–—-]\s+/
-
-/** The longest name of a site or a section behind a dash. More words are a part of the title: "git-add - Add file contents". */
-const maxSiteWords = 3
-
-/**
- * A title without the names of its section and its site: "CSS grid layout" of "CSS grid layout - CSS | MDN". Most pages
- * of a site have these names, so that they say little about a page, and they would make its title look longer than it is.
- */
-const headAndSite = (title: string): { readonly head: string; readonly site: string } => {
-  const bar = /^(.*\S)\s+\|\s+(.*)$/s.exec(title)
-  const [, beforeBar = title, behindBar = ""] = bar ?? []
-  const dash = /^(.*\S)\s+[·•–—-]\s+(.*)$/s.exec(beforeBar)
-  const [, beforeDash = beforeBar, behindDash = ""] = dash ?? []
-  return behindDash !== "" && wordsOf(behindDash, maxSiteWords + 1).length <= maxSiteWords
-    ? { head: beforeDash, site: `${behindDash} ${behindBar}` }
-    : { head: beforeBar, site: behindBar }
+/** The weighted term frequencies of a document, and its weighted length. */
+export interface DocumentTerms {
+  readonly frequencies: ReadonlyMap<string, number>
+  readonly length: number
 }
 
-/** The sample of an address: its FNV-1a. */
-export const sampleOf = (url: string): number => {
-  let hash = 0x811c9dc5
-  for (let index = 0; index < url.length; index++) hash = Math.imul(hash ^ url.charCodeAt(index), 0x01000193)
-  return (hash >>> 0) % samples
-}
+const weights = { title: 4, headings: 2, url: 1, description: 1, content: 1 }
 
-/** The words of an address without what most addresses have: scheme, `www`, top-level domain, query and fragment. */
-const addressParts = (url: string): { readonly text: string; readonly last: string } => {
+const maxWords = { title: 60, headings: 200, url: 30, description: 400, content: 8_000 }
+
+/** Maximum number of words read to guess an undeclared language. */
+const maxGuessed = 200
+
+/** The words of a URL without scheme, `www`, top-level domain, query and fragment. */
+const addressText = (url: string): string => {
   const [host = "", ...path] = url
     .replace(/^https?:\/\//i, "")
     .replace(/[?#].*$/s, "")
@@ -57,82 +33,61 @@ const addressParts = (url: string): { readonly text: string; readonly last: stri
     .replace(/^www\./i, "")
     .split(".")
     .slice(0, -1)
-  const segments = path.filter((segment) => segment !== "")
-  const last = segments.at(-1)?.replace(/\.(?:html?|md|php|aspx?)$/i, "") ?? ""
-  return { text: [...labels, ...segments].join(" ").replace(/%[0-9a-f]{2}/gi, " "), last }
+  return [...labels, ...path].join(" ").replace(/%[0-9a-f]{2}/gi, " ")
 }
 
-/** Words at the end of a title that say what kind of thing it names: "Window: fetch() method" names `fetch`. */
-const kind =
-  / (?:api|attribute|class|command|component|constructor|directive|element|event|function|header|hook|interface|keyword|license|method|module|object|operator|package|property|rule|standard|statement|type)s?$/i
+const maxHostUnits = 253
 
-/** The short name that a title gives of the long one: "Cross-Origin Resource Sharing (CORS)". */
-const abbreviation = /\((\p{Lu}[\p{L}\p{N}]*\p{Lu}[\p{L}\p{N}]*)\)/u
+/** Terms for `site:` queries: the host and its parent domains, such as `@docs.example.org` and `@example.org`. */
+const siteTerms = (url: string): ReadonlyArray<string> => {
+  const hostname = URL.parse(url)?.hostname ?? ""
+  if (hostname.length > maxHostUnits) return []
+  const labels = hostname.split(".")
+  return labels.map((_, index) => `@${labels.slice(index).join(".")}`)
+}
 
-/** The names in a title: the whole, without the site, behind a colon, its abbreviation, and without parentheses and kind. */
-const titleNames = (title: string): ReadonlyArray<string> => {
-  const [head = ""] = title.split(titleSeparator)
-  const colon = head.indexOf(": ")
-  const parts = [head, ...(colon === -1 ? [] : [head.slice(colon + 2)])]
-  const bare = parts.map((part) => part.replace(/\([^)]*\)/g, " ").trim())
-  const all = [
-    title,
-    ...parts,
-    ...bare,
-    abbreviation.exec(head)?.[1] ?? "",
-    ...bare.map((part) => part.replace(/ (?:html|css|svg|http)(?= )/i, "").replace(kind, ""))
+/** The index terms of a word: its stem, and the exact word after `=` if it differs. */
+export const formsOf = (word: string, language: string): ReadonlyArray<string> => {
+  const stem = stemOf(word, language)
+  const exact = fold(word)
+  return exact === stem ? [stem] : [stem, `=${exact}`]
+}
+
+export const partsAndCompounds = (words: ReadonlyArray<Word>): ReadonlyArray<string> =>
+  words.flatMap(({ compounds, parts }) => (compounds.length === 0 ? parts : [...parts, ...compounds]))
+
+/** A description that repeats the start of the content adds nothing. */
+const isBeginning = (description: string, content: string): boolean =>
+  description !== "" && content.startsWith(description.replace(/(?:\.\.\.|…)$/, "").trimEnd())
+
+export const languageOf = (language: string | null, words: ReadonlyArray<Word>): string =>
+  language ?? guessLanguage(words.slice(0, maxGuessed).flatMap(({ parts }) => parts.map(fold)))
+
+export const documentTerms = (texts: DocumentTexts): DocumentTerms => {
+  const fields = [
+    { words: wordsOf(texts.title, maxWords.title), weight: weights.title },
+    { words: wordsOf(texts.headings, maxWords.headings), weight: weights.headings },
+    { words: wordsOf(addressText(texts.url), maxWords.url), weight: weights.url },
+    {
+      words: isBeginning(texts.description, texts.content) ? [] : wordsOf(texts.description, maxWords.description),
+      weight: weights.description
+    },
+    { words: wordsOf(texts.content, maxWords.content), weight: weights.content }
   ]
-  return [...new Set(all)]
-}
-
-const namesOf = (title: string, lastSegment: string): ReadonlyArray<string> => {
-  const marked = (mark: string, texts: ReadonlyArray<string>) =>
-    texts.flatMap((text) => {
-      const name = nameOf(wordsOf(text, maxWords.title))
-      return name === undefined ? [] : [`${mark}${name}`]
-    })
-  return [...new Set([...marked("^", titleNames(title)), ...marked("/", [lastSegment])])]
-}
-
-const neighbours = (words: ReadonlyArray<Word>): ReadonlyArray<string> =>
-  words.flatMap((word, index) => {
-    const next = words[index + 1]
-    const term = next === undefined ? undefined : together(word, next)
-    return term === undefined ? [] : [term]
-  })
-
-const line = (terms: Iterable<string>): string => ` ${[...terms].join(" ")} `
-
-/**
- * The terms of a document as one text, from which the database makes its index and the ranking counts. It has a line for
- * each field, and in the first line terms that stand for more than a word:
- *
- * - `^name` the title or a part of it, `/name` the last part of the address: a search for exactly this finds the document,
- * - `=term` a term of the title,
- * - `~term` a term of a short title,
- * - `term` two neighbours of the title written together,
- * - `%n` the sample that the document belongs to.
- *
- * Terms have spaces on both sides, so that a phrase is found as a piece of the text. They are letters, digits, `.`, `+`
- * and `#`: none of the signs that mean something in Postgres's tsvector.
- */
-export const documentTerms = ({ content, description, title, url }: DocumentTexts): string => {
-  const address = addressParts(url)
-  const titleWords = wordsOf(title, maxWords.title)
-  const titleTerms = termsOf(titleWords)
-  const { head, site } = headAndSite(title)
-  const pairs = neighbours(titleWords)
-  const headTerms = head === title ? titleTerms : termsOf(wordsOf(head, maxWords.title))
-  const marked = new Set([
-    ...titleTerms.map((term) => `=${term}`),
-    ...(headTerms.length > maxShortTitleTerms ? [] : headTerms.map((term) => `~${term}`))
-  ])
-  const read = (text: string, limit: number) => line(termsOf(wordsOf(text, limit)))
-  return [
-    line([...namesOf(title, address.last), ...marked, ...pairs, `%${sampleOf(url)}`]),
-    line(headTerms),
-    read(`${address.text} ${site}`, maxWords.url),
-    read(description, maxWords.description),
-    read(content, maxWords.content)
-  ].join("\n")
+  const language = languageOf(
+    texts.language,
+    fields.flatMap(({ words }) => words)
+  )
+  const frequencies = new Map<string, number>()
+  let length = 0
+  for (const { weight, words } of fields) {
+    for (const part of partsAndCompounds(words)) {
+      length += weight
+      for (const form of isUnspaced(part) ? [part] : formsOf(part, language)) {
+        frequencies.set(form, (frequencies.get(form) ?? 0) + weight)
+      }
+    }
+  }
+  for (const term of siteTerms(texts.url)) frequencies.set(term, 1)
+  return { frequencies, length }
 }

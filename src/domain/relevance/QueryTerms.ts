@@ -1,153 +1,174 @@
-import { isFiller, nameOf, synonymOf, termsOf, together, type Word, wordsOf } from "./terms.ts"
+import { siteOf } from "../Domain.ts"
+import { formsOf } from "./DocumentTerms.ts"
+import { isStopWord } from "./languages.ts"
+import { fold, isUnspaced, phraseText, type Word, wordsOf } from "./words.ts"
 
-/** A term that may stand for a slot of the query. */
-export interface Alternative {
-  readonly term: string
-  /** 1 for what the query says, less for what it may mean: a word that is spelt like it or begins with it. */
-  readonly weight: number
-  /** True where every term that begins with it counts. */
-  readonly prefix: boolean
+/** A word of a query, with the terms that match it. */
+export interface QuerySlot {
+  readonly terms: ReadonlyArray<string>
+  /** The word for spelling correction; undefined if it is not corrected. */
+  readonly word: string | undefined
+  /** Occurrences in the query; less than 1 for a name joined from several words. */
+  readonly times: number
+  readonly role: "wanted" | "required" | "excluded"
 }
 
-/** One thing that a document should have. */
-export interface Slot {
-  readonly alternatives: ReadonlyArray<Alternative>
-  /** False for words such as "how" and "the", which count but need not be there. */
-  readonly required: boolean
-}
-
-/** Two slots that stand side by side in the query, and the term of both written together. */
-export interface Pair {
-  readonly left: number
-  readonly right: number
-  readonly term: string | undefined
-}
-
-/** A query in the terms of the index. */
 export interface QueryTerms {
-  readonly slots: ReadonlyArray<Slot>
-  readonly pairs: ReadonlyArray<Pair>
-  /** Names as they are written, `promiseany` for `Promise.any`: they count where they are found. */
-  readonly compounds: ReadonlyArray<string>
-  /** The whole query as a name, with and without words such as "what" and "is". */
-  readonly names: ReadonlyArray<string>
-  /** Terms in a row that a document must have, and must not. */
+  readonly slots: ReadonlyArray<QuerySlot>
+  /** The terms in query order, for comparison with titles. */
+  readonly sequence: ReadonlyArray<string>
+  /** Phrases that documents must contain (or, excluded, must not), as written by `phraseText`. */
   readonly phrases: ReadonlyArray<string>
   readonly excludedPhrases: ReadonlyArray<string>
-  readonly excluded: ReadonlyArray<string>
+  /** Sites that documents must belong to, or must not. */
+  readonly sites: ReadonlyArray<string>
+  readonly excludedSites: ReadonlyArray<string>
 }
 
-/** Words of a query that are read, and slots that a document may be asked to have. */
-const maxWords = 32
-export const maxRequired = 8
-const maxAlternatives = 8
-const maxPhrases = 4
-const maxExcluded = 8
+const maxWords = 200
+const maxOperators = 8
 
-/** Pieces of a query: `-"…"`, `"…"`, `-word`, word. A quotation mark that is never closed quotes the rest. */
-const piecePattern = /(-?)"([^"]*)(?:"|$)|(\S+)/g
+/** A longer query is a passage of text, in which these characters are not operators. */
+const maxWordsOfOperators = 8
 
-type Piece = { readonly kind: "words" | "phrase" | "excluded" | "or"; readonly text: string }
+/** Weights of a joined name relative to its parts: written joined (`flatMap`), or made of two words. */
+const compoundTimes = 0.5
+const joinedTimes = 0.15
 
-const piecesOf = (query: string): ReadonlyArray<Piece> =>
-  Array.from(query.matchAll(piecePattern), ([, minus, quoted, word = ""]): Piece => {
-    if (quoted !== undefined) return { kind: minus === "-" ? "excluded" : "phrase", text: quoted }
-    if (/^or$/i.test(word)) return { kind: "or", text: word }
-    return /^-[^-]/u.test(word) ? { kind: "excluded", text: word } : { kind: "words", text: word }
+/** Parts of a query: `"…"`, `-"…"`, or a word. Quotation marks inside a word are literal. */
+const piecePattern = /(?<=^|\s)(-?)"(?!\s)([^"]*)(?<!\s)"(?=\s|$)|(\S+)/g
+const sitePattern = /^(-?)site:(\S+)$/i
+
+interface Piece {
+  readonly kind: "words" | "phrase" | "excluded" | "site" | "excludedSite"
+  readonly text: string
+}
+
+const pieceOf = ([, minus, quoted, word = ""]: RegExpMatchArray): Piece => {
+  if (quoted !== undefined) return { kind: minus === "-" ? "excluded" : "phrase", text: quoted }
+  const [, not, site] = sitePattern.exec(word) ?? []
+  if (site !== undefined) return { kind: not === "-" ? "excludedSite" : "site", text: site }
+  return /^-[^-]/u.test(word) ? { kind: "excluded", text: word.slice(1) } : { kind: "words", text: word }
+}
+
+const piecesOf = (query: string): ReadonlyArray<Piece> => {
+  const unquoted = query.replace(piecePattern, (piece, _, quoted?: string) => (quoted === undefined ? piece : " "))
+  if (unquoted.trim().split(/\s+/).length > maxWordsOfOperators) return [{ kind: "words", text: query }]
+  return Array.from(query.matchAll(piecePattern), pieceOf)
+}
+
+/** Abbreviations and their long forms. A search for one finds the other. */
+const synonyms = new Map(
+  [
+    ["postgres", "postgresql"],
+    ["js", "javascript"],
+    ["ts", "typescript"],
+    ["regex", "regexp"],
+    ["k8s", "kubernetes"],
+    ["db", "database"],
+    ["repo", "repository"],
+    ["config", "configuration"],
+    ["param", "parameter"],
+    ["env", "environment"],
+    ["docs", "documentation"],
+    ["auth", "authentication"],
+    ["a11y", "accessibility"],
+    ["i18n", "internationalization"],
+    ["l10n", "localization"]
+  ].flatMap(
+    ([short = "", long = ""]): ReadonlyArray<readonly [string, string]> => [
+      [short, long],
+      [long, short]
+    ]
+  )
+)
+
+/** Slots by their first term, so that a repeated word is one slot with a higher count. */
+class Slots {
+  readonly #slots = new Map<string, QuerySlot>()
+  readonly #language: string
+
+  constructor(language: string) {
+    this.#language = language
+  }
+
+  forms(part: string): ReadonlyArray<string> {
+    if (isUnspaced(part)) return [part]
+    const forms = formsOf(part, this.#language)
+    // Documents in other languages have a different stem, so the exact form is added.
+    return forms.length > 1 ? forms : [...forms, `=${fold(part)}`]
+  }
+
+  add(part: string, times: number, role: QuerySlot["role"], mayBeMisspelt: boolean): void {
+    const synonym = role === "wanted" ? synonyms.get(part) : undefined
+    const terms = [...this.forms(part), ...(synonym === undefined ? [] : this.forms(synonym))]
+    const key = `${role} ${terms[0]}`
+    const before = this.#slots.get(key)
+    if (before !== undefined) this.#slots.set(key, { ...before, times: before.times + times })
+    else this.#slots.set(key, { terms, word: mayBeMisspelt ? part : undefined, times, role })
+  }
+
+  /** Matches any of the sites. Paths are compared later, with the documents found. */
+  addSites(sites: ReadonlyArray<string>, role: QuerySlot["role"]): void {
+    const terms = sites.map((site) => `@${siteOf(site)?.hostname ?? ""}`)
+    if (terms.length > 0) this.#slots.set(`${role} site`, { terms, word: undefined, times: 0, role })
+  }
+
+  get all(): ReadonlyArray<QuerySlot> {
+    return [...this.#slots.values()]
+  }
+}
+
+const isFiller = ({ compounds, parts }: Word, language: string): boolean =>
+  parts.length === 1 && compounds.length === 0 && isStopWord(fold(parts[0] ?? ""), language)
+
+/** Joins neighboring words, so that "local storage" finds `localStorage`. */
+const neighbours = (words: ReadonlyArray<Word>): ReadonlyArray<string> =>
+  words.flatMap(({ parts }, index) => {
+    const next = words[index + 1]
+    const joined = [...parts, ...(next?.parts ?? [])].join("")
+    return next === undefined || isUnspaced(joined) ? [] : [joined]
   })
 
-/** A word of the query; `joined` is true where it stands for one of two things around an `or`. */
-interface QueryWord {
-  readonly word: Word
-  readonly joined: boolean
-  /** True for words in quotation marks, which are never left out. */
-  readonly quoted: boolean
-}
-
-const queryWordsOf = (pieces: ReadonlyArray<Piece>): ReadonlyArray<QueryWord> => {
-  const wanted: Array<QueryWord> = []
-  let joins = false
-  for (const { kind, text } of pieces) {
-    if (kind === "or") joins = wanted.length > 0
-    if (kind !== "words" && kind !== "phrase") continue
-    const words = wordsOf(text, maxWords)
-    for (const [index, word] of words.entries()) {
-      wanted.push({ word, joined: joins && index === 0, quoted: kind === "phrase" })
-    }
-    if (words.length > 0) joins = false
-  }
-  return wanted.slice(0, maxWords)
-}
-
-const exactly = (term: string): Alternative => ({ term, weight: 1, prefix: false })
-
-/** The other form of a word counts a little less than the one that was written. */
-const synonymWeight = 0.9
-
-/** A word in quotation marks means itself alone. */
-const meanings = (term: string, quoted: boolean): Array<Alternative> => {
-  const synonym = quoted ? undefined : synonymOf(term)
-  return [exactly(term), ...(synonym === undefined ? [] : [{ term: synonym, weight: synonymWeight, prefix: false }])]
-}
-
-/** A slot for each part of each word. Repeated words are one slot, and words around an `or` are alternatives of one. */
-const slotsOf = (wanted: ReadonlyArray<QueryWord>) => {
-  const hasContent = wanted.some(({ word }) => !isFiller(word))
-  const slots: Array<{ alternatives: Array<Alternative>; required: boolean }> = []
-  const slotOfTerm = new Map<string, number>()
-  const pairs: Array<Pair> = []
-  let before: { readonly word: Word; readonly slot: number } | undefined
-  for (const { joined, quoted, word } of wanted) {
-    const previous = slots.at(-1)
-    const first = word.parts[0]
-    if (joined && previous !== undefined && first !== undefined) {
-      // A name of several parts is one alternative: what it is written together.
-      if (previous.alternatives.length < maxAlternatives) {
-        previous.alternatives.push(exactly(word.compounds.at(-1) ?? first))
-      }
-      before = undefined
-      continue
-    }
-    const required = quoted || !hasContent || !isFiller(word)
-    for (const [index, term] of word.parts.entries()) {
-      const known = slotOfTerm.get(term)
-      const slot = known ?? slots.length
-      if (known === undefined) slots.push({ alternatives: meanings(term, quoted), required })
-      slotOfTerm.set(term, slot)
-      if (before !== undefined && before.slot !== slot) {
-        pairs.push({ left: before.slot, right: slot, term: index === 0 ? together(before.word, word) : undefined })
-      }
-      before = { word, slot }
-    }
-  }
-  return { slots, pairs }
-}
-
-const phraseOf = (text: string): ReadonlyArray<string> => {
-  const words = wordsOf(text, maxWords)
-  return words.length < 2 ? [] : [` ${termsOf(words).join(" ")} `]
-}
-
-/** One term for each excluded word: all of a name's parts are in many documents that are not about it. */
-const exclusionOf = (text: string): ReadonlyArray<string> => {
-  const words = wordsOf(text, maxWords)
-  const [word] = words
-  if (words.length !== 1 || word === undefined) return []
-  return [word.compounds.at(-1) ?? word.parts.at(-1) ?? ""].filter((term) => term !== "")
-}
-
-export const readQuery = (query: string): QueryTerms => {
+export const readQuery = (query: string, language: string): QueryTerms => {
   const pieces = piecesOf(query)
-  const wanted = queryWordsOf(pieces)
-  const words = wanted.map(({ word }) => word)
   const texts = (kind: Piece["kind"]) => pieces.filter((piece) => piece.kind === kind).map(({ text }) => text)
-  const names = [nameOf(words), nameOf(words.filter((word) => !isFiller(word)))]
+  const slots = new Slots(language)
+  const all = pieces
+    .filter(({ kind }) => kind === "words" || kind === "phrase")
+    .flatMap(({ text }) => wordsOf(text, maxWords))
+    .slice(0, maxWords)
+  const telling = all.filter((word) => !isFiller(word, language))
+  const words = telling.length === 0 ? all : telling
+  for (const { compounds, parts } of words) {
+    for (const part of parts) slots.add(part, 1, "wanted", true)
+    for (const compound of compounds) slots.add(compound, compoundTimes, "wanted", true)
+  }
+  for (const joined of neighbours(words)) slots.add(joined, joinedTimes, "wanted", false)
+  const quoted = texts("phrase").slice(0, maxOperators)
+  for (const { parts } of quoted.flatMap((text) => wordsOf(text, maxWords))) {
+    for (const part of parts) slots.add(part, 0, "required", false)
+  }
+  const excluded = texts("excluded").slice(0, maxOperators)
+  for (const text of excluded) {
+    const [word, ...others] = wordsOf(text, maxWords)
+    // Only the joined name is excluded: its parts occur in many unrelated documents.
+    const name = word?.compounds.at(-1) ?? word?.parts.at(-1)
+    if (name !== undefined && others.length === 0) slots.add(name, 0, "excluded", false)
+  }
+  const sites = texts("site").slice(0, maxOperators)
+  const excludedSites = texts("excludedSite").slice(0, maxOperators)
+  slots.addSites(sites, "required")
+  slots.addSites(
+    excludedSites.filter((site) => !site.includes("/")),
+    "excluded"
+  )
   return {
-    ...slotsOf(wanted),
-    compounds: [...new Set(words.flatMap(({ compounds }) => compounds))],
-    names: [...new Set(names.flatMap((name) => (name === undefined ? [] : [name])))],
-    phrases: texts("phrase").flatMap(phraseOf).slice(0, maxPhrases),
-    excludedPhrases: texts("excluded").flatMap(phraseOf).slice(0, maxPhrases),
-    excluded: texts("excluded").flatMap(exclusionOf).slice(0, maxExcluded)
+    slots: slots.all,
+    sequence: words.flatMap(({ parts }) => parts.map((part) => slots.forms(part)[0] ?? part)),
+    phrases: quoted.map(phraseText).filter((phrase) => phrase.trim() !== ""),
+    excludedPhrases: excluded.map(phraseText).filter((phrase) => phrase.trim().includes(" ")),
+    sites,
+    excludedSites
   }
 }

@@ -1,200 +1,195 @@
-import { minCoverage } from "./candidates.ts"
-import { OccurrenceCounter } from "./occurrences.ts"
-import type { QueryTerms } from "./QueryTerms.ts"
-import { rarity, slotWorth, type WordFigures } from "./WordFigures.ts"
+import { lengthOf, PostingsReader } from "./postings.ts"
 
-/** A document as the ranking sees it. */
-export interface Candidate {
-  readonly id: string
-  readonly url: string
-  readonly language: string | null
-  /** The beginning of what `documentTerms` made of it. */
-  readonly terms: string
-  /** True where it has every required slot, though perhaps further down than `terms` reaches. */
-  readonly complete: boolean
+/**
+ * BM25F as in Robertson, Zaragoza and Taylor (2004): field frequencies are weighted and added before they saturate,
+ * which happens during indexing. The constants are the usual ones.
+ */
+const saturation = 1.2
+const lengthMatters = 0.75
+
+export interface Collection {
+  readonly documents: number
+  readonly length: number
+}
+
+/** A term that matches a slot, with its documents. */
+export interface ScoredTerm {
+  readonly weight: number
+  /** Lists in ascending document order, which do not overlap. */
+  readonly lists: ReadonlyArray<Uint8Array>
+}
+
+/** One word of the query. */
+export interface ScoredSlot {
+  readonly terms: ReadonlyArray<ScoredTerm>
+  /** The weight of the slot; a document gains at most 2.2 times this. 0 for slots that only filter. */
+  readonly worth: number
+  /** Documents must match all required slots and no excluded slot. */
+  readonly role: "wanted" | "required" | "excluded"
 }
 
 export interface Scored {
-  readonly candidate: Candidate
+  readonly document: number
   readonly score: number
-  /** The share of the required slots that it has, each counted by its rarity. */
-  readonly coverage: number
-  /** True where a required slot stands in the description, from which the snippet is then taken. */
-  readonly inDescription: boolean
 }
 
-/** The second and third occurrence of a word count less: the smaller this is, the sooner. */
-const saturation = 1.2
+/** Inverse document frequency: the rarer a word, the higher its weight. */
+export const rarity = ({ documents }: Collection, count: number): number =>
+  Math.log(1 + (Math.max(documents, count) - count + 0.5) / (count + 0.5))
 
-const weights = {
-  /** Words such as "how" and "the". */
-  filler: 0.15,
-  /** A name as it is written, and neighbours written together. */
-  compound: 0.5,
-  /** Neighbours of the query that a document writes together, beside a name that the query writes together. */
-  writtenTogether: 0.3,
-  /** Neighbours of the query that are neighbours in the title, and elsewhere. */
-  nearInTitle: 0.5,
-  nearElsewhere: 0.25,
-  /** The query is the document's name: the title or a part of it, and the last part of the address. */
-  titleName: 1.2,
-  addressName: 0.3,
-  /** The document's name is the query's words written together: "CSS animation" is not quite `CSSAnimation`. */
-  nameTogether: 0.5,
-  /** A name is worth at least so much rarity: "for...of" has common words only. */
-  leastNameRarity: 6,
-  /** The part of the title's words that the query has. */
-  titleShare: 0.5
+const windowSize = 65_536
+
+const demandedWords = 2
+
+interface Cursor {
+  readonly reader: PostingsReader
+  readonly slot: number
+  readonly weight: number
 }
 
-/** A page with so much of the score of a page below its address stands before it: it is what the other is a detail of. */
-const minShareOfDetail = 0.7
+/** The best documents so far. It holds up to twice the limit before it drops the rest. */
+class Best {
+  #all: Array<Scored> = []
+  readonly #limit: number
+  threshold = Number.NEGATIVE_INFINITY
 
-const languageFactor = (language: string | null, wanted: string): number => {
-  if (language === null) return 0.9
-  return language === wanted ? 1 : 0.5
-}
+  constructor(limit: number) {
+    this.#limit = limit
+  }
 
-/** Something that is counted in documents: a slot, or a name written together. */
-interface Unit {
-  readonly worth: number
-  readonly required: boolean
-  readonly alternatives: QueryTerms["slots"][number]["alternatives"]
-}
+  add(document: number, score: number): void {
+    this.#all.push({ document, score })
+    if (this.#all.length >= this.#limit * 2) this.#drop()
+  }
 
-/** Names as the query writes them, and its neighbours written together. */
-const joinedTerms = ({ compounds, pairs }: QueryTerms): ReadonlyArray<string> => [
-  ...new Set([...compounds, ...pairs.flatMap(({ term }) => (term === undefined ? [] : [term]))])
-]
+  #drop(): void {
+    this.#all.sort((a, b) => b.score - a.score || a.document - b.document)
+    this.#all.length = Math.min(this.#all.length, this.#limit)
+    if (this.#all.length === this.#limit) this.threshold = this.#all.at(-1)?.score ?? this.threshold
+  }
 
-/** The slots of a query, then its joined terms. */
-const unitsOf = (query: QueryTerms, joined: ReadonlyArray<string>, figures: WordFigures): ReadonlyArray<Unit> => [
-  ...query.slots.map(
-    (slot): Unit => ({
-      ...slot,
-      worth: slotWorth(figures, slot) * (slot.required ? 1 : weights.filler)
-    })
-  ),
-  ...joined.map(
-    (term): Unit => ({
-      alternatives: [{ term, weight: 1, prefix: false }],
-      required: false,
-      worth:
-        rarity(figures, figures.count(term)) *
-        weights.compound *
-        (query.compounds.includes(term) ? 1 : weights.writtenTogether)
-    })
-  )
-]
-
-const counterOf = (units: ReadonlyArray<Unit>, pairs: QueryTerms["pairs"]): OccurrenceCounter => {
-  const sought = units.flatMap(({ alternatives }, unit) =>
-    alternatives.map((alternative) => ({ ...alternative, unit }))
-  )
-  const neighbours = { pairs, inTitle: weights.nearInTitle, elsewhere: weights.nearElsewhere }
-  return new OccurrenceCounter(sought, units.length, neighbours)
-}
-
-/** True where the query writes words apart that the title writes together. */
-const isTitleTogether = ({ compounds, pairs }: QueryTerms, title: string): boolean =>
-  compounds.length === 0 && pairs.some(({ term }) => term !== undefined && title.includes(` ${term} `))
-
-/** Of the terms of a document, the worth of its names for a query that is one of them. */
-const nameWorthOf = (query: QueryTerms): ((terms: string) => number) => {
-  const [titles = [], addresses = []] = ["^", "/"].map((mark) => query.names.map((name) => ` ${mark}${name} `))
-  return (terms) => {
-    const line = terms.slice(0, Math.max(0, terms.indexOf("\n")))
-    const has = (names: ReadonlyArray<string>) => names.some((name) => line.includes(name))
-    const worth = (has(titles) ? weights.titleName : 0) + (has(addresses) ? weights.addressName : 0)
-    return worth > 0 && isTitleTogether(query, terms.split("\n", 2)[1] ?? "") ? worth * weights.nameTogether : worth
+  get sorted(): ReadonlyArray<Scored> {
+    this.#drop()
+    return this.#all
   }
 }
 
-/** An address without a slash at its end, a query or a fragment. */
-const pathOf = (url: string): string => url.replace(/[#?].*$/s, "").replace(/\/$/, "")
+class Window {
+  readonly score = new Float64Array(windowSize)
+  readonly covered = new Float64Array(windowSize)
+  readonly ofSlot = new Float64Array(windowSize)
+  /** The number of matched required slots; negative if an excluded slot matched. */
+  readonly required = new Int16Array(windowSize)
+  readonly touched = new Int32Array(windowSize)
+  touchedCount = 0
+  readonly #isTouched = new Uint8Array(windowSize)
 
-/** The addresses above an address, the nearest first, without the site's own. */
-const pathsAbove = (path: string): ReadonlyArray<string> => {
-  const segments = path.split("/")
-  return Array.from({ length: Math.max(0, segments.length - 4) }, (_, index) => segments.slice(0, -1 - index).join("/"))
+  touch(at: number): void {
+    if (this.#isTouched[at] === 1) return
+    this.#isTouched[at] = 1
+    this.touched[this.touchedCount++] = at
+  }
+
+  clear(): void {
+    for (let index = 0; index < this.touchedCount; index++) {
+      const at = this.touched[index] ?? 0
+      this.score[at] = 0
+      this.covered[at] = 0
+      this.required[at] = 0
+      this.#isTouched[at] = 0
+    }
+    this.touchedCount = 0
+  }
 }
 
-interface Judged extends Scored {
-  /** True where the query is its name. */
-  readonly isNamed: boolean
+/** Shared by all searches, because it is too large to allocate for each. A search leaves it cleared. */
+const window = new Window()
+
+const cursorsOf = (slots: ReadonlyArray<ScoredSlot>): ReadonlyArray<ReadonlyArray<Cursor>> =>
+  slots.map(({ terms }, slot) =>
+    terms.flatMap(({ lists, weight }) =>
+      lists.flatMap((list) => {
+        const reader = new PostingsReader(list)
+        return reader.next() ? [{ reader, slot, weight }] : []
+      })
+    )
+  )
+
+/** Adds a slot's scores to the window. If several terms of the slot match a document, the best one counts. */
+const addSlot = (
+  { role, worth }: ScoredSlot,
+  cursors: ReadonlyArray<Cursor>,
+  start: number,
+  norms: Float64Array
+): ReadonlyArray<Cursor> => {
+  const { ofSlot } = window
+  const seen: Array<number> = []
+  const left: Array<Cursor> = []
+  const end = start + windowSize
+  for (const cursor of cursors) {
+    const { reader, weight } = cursor
+    let more = true
+    while (more && reader.document < end) {
+      const at = reader.document - start
+      const { frequency } = reader
+      const score = (weight * frequency * (saturation + 1)) / (frequency + (norms[reader.length] ?? 0))
+      const before = ofSlot[at] ?? 0
+      if (before === 0) seen.push(at)
+      if (score > before) ofSlot[at] = score
+      more = reader.next()
+    }
+    if (more) left.push(cursor)
+  }
+  for (const at of seen) {
+    window.touch(at)
+    window.score[at] = (window.score[at] ?? 0) + worth * (ofSlot[at] ?? 0)
+    window.covered[at] = (window.covered[at] ?? 0) + worth
+    ofSlot[at] = 0
+    if (role === "required") window.required[at] = (window.required[at] ?? 0) + 1
+    if (role === "excluded") window.required[at] = -slotLimit
+  }
+  return left
 }
+
+const slotLimit = 10_000
 
 /**
- * The same documents, where a page that is nearly as good as a page below its address has the score of that page, and
- * so stands before it: the guide to CORS before one of its errors. A page that the query names does not lift others.
+ * Returns the documents with the highest scores, best first. The sum over slots is multiplied by the matched share of
+ * the query, raised to a power that decreases with the length of the query.
  */
-const liftAbove = (judged: ReadonlyArray<Judged>): ReadonlyArray<Scored> => {
-  const byPath = new Map(judged.map((each) => [pathOf(each.candidate.url), each]))
-  const lifted = new Map(judged.map((each) => [each, each.score]))
-  const scoreOf = (each: Judged) => lifted.get(each) ?? each.score
-  // A page that was lifted lifts those above it: the guide is above the list of errors, which is above each error.
-  for (const page of judged.toSorted(bestFirst)) {
-    if (page.isNamed) continue
-    for (const path of pathsAbove(pathOf(page.candidate.url))) {
-      const above = byPath.get(path)
-      if (above === undefined || above.coverage < page.coverage) continue
-      if (scoreOf(above) >= scoreOf(page) * minShareOfDetail) lifted.set(above, Math.max(scoreOf(above), scoreOf(page)))
-    }
-  }
-  return judged.map((each) => ({ ...each, score: scoreOf(each) }))
-}
-
-/** Ties are ordered by address, so that pages do not overlap. */
-const bestFirst = (a: Scored, b: Scored): number => b.score - a.score || (a.candidate.url < b.candidate.url ? -1 : 1)
-
-/** The candidates that have enough of the query, best first. */
-export const rankCandidates = (
-  query: QueryTerms,
-  figures: WordFigures,
-  candidates: Iterable<Candidate>,
-  language: string
+export const bestDocuments = (
+  slots: ReadonlyArray<ScoredSlot>,
+  { documents, length }: Collection,
+  limit: number
 ): ReadonlyArray<Scored> => {
-  const joined = joinedTerms(query)
-  const units = unitsOf(query, joined, figures)
-  const counter = counterOf(units, query.pairs)
-  const nameWorth = nameWorthOf(query)
-  const required = units.flatMap((unit, index) => (unit.required ? [{ index, worth: unit.worth }] : []))
-  const total = required.reduce((sum, { worth }) => sum + worth, 0)
-  const least = minCoverage(required.length)
-  const judged: Array<Judged> = []
-  for (const candidate of candidates) {
-    const occurrences = counter.read(candidate.terms)
-    const { frequency, matchedTitleWords, titleWords } = occurrences
-    fillJoined(frequency, query, joined)
-    const has = (index: number) => candidate.complete || (frequency[index] ?? 0) > 0
-    const covered = required.reduce((sum, { index, worth }) => sum + (has(index) ? worth : 0), 0)
-    const coverage = total === 0 ? 1 : covered / total
-    if (coverage < least) continue
-    let score = 0
-    for (const [index, { worth }] of units.entries()) {
-      const times = frequency[index] ?? 0
-      score += (worth * times * (saturation + 1)) / (times + saturation)
+  const average = Math.max(1, length / Math.max(1, documents))
+  const norms = Float64Array.from(
+    { length: 256 },
+    (_, code) => saturation * (1 - lengthMatters + (lengthMatters * lengthOf(code)) / average)
+  )
+  const total = slots.reduce((sum, { role, worth }) => sum + (role === "excluded" ? 0 : worth), 0)
+  const required = slots.filter(({ role }) => role === "required").length
+  const power = Math.min(1, demandedWords / Math.max(1, slots.filter(({ worth }) => worth > 0).length))
+  const best = new Best(limit)
+  let cursors = cursorsOf(slots)
+  for (;;) {
+    const first = cursors
+      .flat()
+      .reduce((least, { reader }) => Math.min(least, reader.document), Number.POSITIVE_INFINITY)
+    if (first === Number.POSITIVE_INFINITY) return best.sorted
+    const start = Math.floor(first / windowSize) * windowSize
+    cursors = cursors.map((each, slot) => {
+      const scored = slots[slot]
+      return scored === undefined ? each : addSlot(scored, each, start, norms)
+    })
+    for (let index = 0; index < window.touchedCount; index++) {
+      const at = window.touched[index] ?? 0
+      const score = window.score[at] ?? 0
+      if ((window.required[at] ?? 0) < required || score < best.threshold) continue
+      const share = total === 0 ? 1 : (window.covered[at] ?? 0) / total
+      const whole = score * share ** power
+      if (whole >= best.threshold && (score > 0 || required > 0)) best.add(start + at, whole)
     }
-    for (const [position, { left, right }] of query.pairs.entries()) {
-      score += (occurrences.nearness[position] ?? 0) * Math.min(units[left]?.worth ?? 0, units[right]?.worth ?? 0)
-    }
-    score += total * weights.titleShare * (titleWords === 0 ? 0 : matchedTitleWords / titleWords)
-    const named = nameWorth(candidate.terms)
-    score += Math.max(total, weights.leastNameRarity) * named
-    score *= coverage ** 2 * languageFactor(candidate.language, language)
-    const inDescription = required.some(({ index }) => occurrences.inDescription[index] === 1)
-    judged.push({ candidate, score, coverage, inDescription, isNamed: named > 0 })
-  }
-  return liftAbove(judged).toSorted(bestFirst)
-}
-
-/** A document that writes two words of the query together has both of them. */
-const fillJoined = (frequency: Float64Array, { pairs, slots }: QueryTerms, joined: ReadonlyArray<string>): void => {
-  for (const { left, right, term } of pairs) {
-    if (term === undefined) continue
-    const times = frequency[slots.length + joined.indexOf(term)] ?? 0
-    if (times === 0) continue
-    frequency[left] = Math.max(frequency[left] ?? 0, times)
-    frequency[right] = Math.max(frequency[right] ?? 0, times)
+    window.clear()
   }
 }

@@ -1,14 +1,12 @@
-import { termsOf, wordsOf } from "./terms.ts"
+import { formsOf, partsAndCompounds } from "./DocumentTerms.ts"
+import { wordsOf } from "./words.ts"
 
-/** A snippet is about this long, in UTF-16 units. */
 const snippetUnits = 200
 
 const ellipsis = "…"
 
-/** Words of a token that are read. */
 const maxWordsOfToken = 4
 
-/** The whole words of a text with their places. */
 const tokenPattern = /\S+/g
 
 interface Token {
@@ -17,17 +15,16 @@ interface Token {
   readonly worth: number
 }
 
-/** The worth of a piece of text without spaces, such as `Promise.any()`: that of the most worthy of its terms. */
+/** Returns the weight of a token such as `Promise.any()`: that of its heaviest term. */
 export type WorthOfToken = (token: string) => number
 
-/**
- * From the worth of terms. What a token is worth is remembered, because texts repeat their words and reading a word takes
- * the most time: for the texts of one page of results, not longer.
- */
-export const tokenWorth = (worthOf: (term: string) => number): WorthOfToken => {
+/** Caches weights for one page of results, because texts repeat their words and splitting them is expensive. */
+export const tokenWorth = (worthOf: (term: string) => number, language: string): WorthOfToken => {
   const known = new Map<string, number>()
   const read = (token: string) =>
-    termsOf(wordsOf(token, maxWordsOfToken)).reduce((most, term) => Math.max(most, worthOf(term)), 0)
+    partsAndCompounds(wordsOf(token, maxWordsOfToken))
+      .flatMap((part) => formsOf(part, language))
+      .reduce((most, term) => Math.max(most, worthOf(term)), 0)
   return (token) => {
     const before = known.get(token)
     if (before !== undefined) return before
@@ -37,10 +34,7 @@ export const tokenWorth = (worthOf: (term: string) => number): WorthOfToken => {
   }
 }
 
-/**
- * The piece of a text that has the most of the wanted terms, cut between words. A text that is short enough is answered
- * as it is.
- */
+/** Returns the part of a text with the highest weight, cut between words. Short texts are returned unchanged. */
 export const snippetOf = (text: string, worthOf: WorthOfToken): string => {
   if (text.length <= snippetUnits) return text
   const tokens = Array.from(text.matchAll(tokenPattern), (match): Token => {
@@ -55,7 +49,7 @@ export const snippetOf = (text: string, worthOf: WorthOfToken): string => {
   return `${from === 0 ? "" : ellipsis}${piece}${to === tokens.length - 1 ? "" : ellipsis}`
 }
 
-/** Of the windows that are worth the most, one in the middle, so that words stand on both sides of what was looked for. */
+/** Picks the middle one of the best windows, so that the match has context on both sides. */
 const bestWindow = (tokens: ReadonlyArray<Token>): { readonly from: number; readonly to: number } => {
   let best: Array<{ readonly from: number; readonly to: number }> = []
   let most = -1
@@ -70,7 +64,7 @@ const bestWindow = (tokens: ReadonlyArray<Token>): { readonly from: number; read
       most = worth
       best = []
     }
-    // Without any of the words, the text begins where it begins.
+    // Without a match, the snippet starts at the beginning.
     if (worth === most && (worth > 0 || best.length === 0)) best.push({ from, to })
     worth -= own
   }

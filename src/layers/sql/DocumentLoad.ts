@@ -1,139 +1,199 @@
-import { Array as Arr, Effect, Ref, Schema, Semaphore, Stream } from "effect"
+import { Array as Arr, Cause, Effect, Schema, Stream } from "effect"
 import type { SqlClient } from "effect/sql"
-import { documentTerms, sampleOf } from "../../domain/relevance/DocumentTerms.ts"
-import { Target } from "../../domain/Target.ts"
-import type { Document, DocumentIndex } from "../../services/DocumentIndex.ts"
-import type { DocumentFigures } from "./DocumentFigures.ts"
+import { documentTerms } from "../../domain/relevance/DocumentTerms.ts"
+import type { Target } from "../../domain/Target.ts"
+import type { Document, DocumentIndex, Replacement } from "../../services/DocumentIndex.ts"
+import * as DocumentSegments from "./DocumentSegments.ts"
 import { rowsOf } from "./Rows.ts"
 import { unlimited } from "./StatementLimit.ts"
 
-/** Documents that are read together, and the writers that write them, each those of its own addresses. */
+/** Documents that one statement writes. */
 const batchSize = 1_000
-const writers = 2
 
-/** Batches that are written at the same time, so that no writer waits for another one's part of a batch. */
-const batchesInFlight = 2
+/** Documents of one segment, fewer where their texts are long: they are in memory together. */
+const segmentDocuments = 10_000
+const segmentUnits = 16_000_000
 
-/** Documents that are read without a pause. The answers of the database wait meanwhile. */
+/** The share of all documents from which on a load makes the database's figures anew. */
+const analyzedGrowth = 0.2
+
+/** Documents that are read without a pause. Searches of this process go on meanwhile. */
 const readWithoutPause = 10
 
-/** Texts are cut to this many UTF-16 units: Postgres indexes at most 1 MB of words in a document. */
+/** Texts are cut to this many UTF-16 units. */
 const maxTextUnits = 20_000
 const maxContentUnits = 50_000
 
-/** Figures are made anew after so many documents, and then each time that four times as many are written. */
-const firstFigures = 10_000
-const figuresGrowth = 4
-
 const countRows = rowsOf(Schema.Struct({ count: Schema.Int }))
+const writtenRows = rowsOf(Schema.Struct({ id: Schema.Finite, url: Schema.String }))
 
 /** Text that Postgres can carry, whatever the loaded file held. */
 const storable = (text: string, maxUnits = maxTextUnits): string =>
   text.slice(0, maxUnits).toWellFormed().replaceAll("\0", " ")
 
 /** The last of the documents with the same address: one statement cannot write a row twice. */
-const lastOfEach = (documents: ReadonlyArray<Document>): ReadonlyArray<Document> => [
+const lastOfEach = (documents: ReadonlyArray<Row>): ReadonlyArray<Row> => [
   ...new Map(documents.map((document) => [document.url, document])).values()
 ]
 
-const toRow = ({ content = "", description, language = "", title, url }: Document) => {
+const toRow = ({ content = "", description, headings = "", language, title, url }: Document) => {
   const texts = {
     url: storable(url),
     title: storable(title),
+    headings: storable(headings),
     description: storable(description),
     content: storable(content, maxContentUnits)
   }
-  return { ...texts, language, terms: documentTerms(texts) }
+  return { ...texts, language: language ?? "", terms: documentTerms({ ...texts, language: language ?? null }) }
 }
 
 type Row = ReturnType<typeof toRow>
+type Column = Exclude<keyof Row, "terms">
 
-/** The rows of a batch. What the process does besides, such as sending the batch before to the database, goes on. */
-const toRows = (batch: ReadonlyArray<Document>): Effect.Effect<ReadonlyArray<Row>> =>
+/** The rows of documents. What the process does besides, such as sending the segment before to the database, goes on. */
+const toRows = (documents: ReadonlyArray<Document>): Effect.Effect<ReadonlyArray<Row>> =>
   Effect.map(
-    Effect.forEach(Arr.chunksOf(lastOfEach(batch), readWithoutPause), (documents) =>
+    Effect.forEach(Arr.chunksOf(documents, readWithoutPause), (chunk) =>
       Effect.andThen(
         Effect.yieldNow,
-        Effect.sync(() => documents.map(toRow))
+        Effect.sync(() => chunk.map(toRow))
       )
     ),
     (rows) => rows.flat()
   )
 
-/** A document that is as it was is not written again: a nightly load of an unchanged site is cheap. */
-const write = Effect.fnUntraced(function* (
-  sql: SqlClient.SqlClient,
-  rows: ReadonlyArray<Row>,
-  target: Target | undefined
-) {
-  const column = (name: keyof Row) => rows.map((row) => row[name])
-  yield* sql`
-    insert into indexed_documents as present (target, url, title, description, content, language, terms)
-    select ${target ?? null}::text, url, title, description, content, nullif(language, ''), terms from unnest(
+/**
+ * Writes documents, and returns those that were not there as they are, with their numbers: a nightly load of an unchanged
+ * site is cheap. A document that changes gets a new number.
+ */
+const write = (sql: SqlClient.SqlClient, rows: ReadonlyArray<Row>, target: Target | null) => {
+  const column = (name: Column) => rows.map((row) => row[name])
+  return writtenRows(sql`
+    insert into indexed_documents as present (target, url, title, headings, description, content, language)
+    select ${target}::text, url, title, headings, description, content, nullif(language, '') from unnest(
       ${column("url")}::text[],
       ${column("title")}::text[],
+      ${column("headings")}::text[],
       ${column("description")}::text[],
       ${column("content")}::text[],
-      ${column("language")}::text[],
-      ${column("terms")}::text[]
-    ) as document (url, title, description, content, language, terms)
+      ${column("language")}::text[]
+    ) as document (url, title, headings, description, content, language)
     on conflict ((md5(url)::uuid), coalesce(target, '')) do update
-    set title = excluded.title, description = excluded.description, content = excluded.content,
-      language = excluded.language, terms = excluded.terms
-    where (present.title, present.description, present.content, present.language, present.terms)
-      is distinct from (excluded.title, excluded.description, excluded.content, excluded.language, excluded.terms)`
-})
-
-const remember = (sql: SqlClient.SqlClient, load: string, rows: ReadonlyArray<Row>) => sql`
-  insert into document_loads (load, address)
-  select ${load}::uuid, md5(url)::uuid from unnest(${rows.map(({ url }) => url)}::text[]) as url
-  on conflict do nothing`
-
-/** The rows of each writer. */
-const partsOf = (rows: ReadonlyArray<Row>): ReadonlyArray<ReadonlyArray<Row>> => {
-  const parts: ReadonlyArray<Array<Row>> = Array.from({ length: writers }, () => [])
-  for (const row of rows) parts[sampleOf(row.url) % writers]?.push(row)
-  return parts
+    set id = default, title = excluded.title, headings = excluded.headings, description = excluded.description,
+      content = excluded.content, language = excluded.language
+    where (present.title, present.headings, present.description, present.content, present.language)
+      is distinct from (excluded.title, excluded.headings, excluded.description, excluded.content, excluded.language)
+    returning id::float8, url`)
 }
 
-/**
- * Writes the parts of a batch, each in a transaction of its own. An address has always the same writer, which writes one
- * part after the other: so the last document of an address stays, and no two transactions wait for each other. The last
- * statement of a load waits for the disk, and all that were written before are on it then. A write has no time limit: now
- * and then it empties the index's list of waiting documents, which takes long on a slow disk.
- */
-const makeWriters = Effect.map(
-  Effect.all(Array.from({ length: writers }, () => Semaphore.make(1))),
-  (turns) =>
-    (sql: SqlClient.SqlClient, rows: ReadonlyArray<Row>, target: Target | undefined, load: string | undefined) => {
-      const writePart = (part: ReadonlyArray<Row>) =>
-        Effect.gen(function* () {
-          yield* sql`set local synchronous_commit = off`
-          yield* write(sql, part, target)
-          if (load !== undefined) yield* remember(sql, load, part)
-        })
-      return Effect.forEach(
-        Arr.zip(turns, partsOf(rows)),
-        ([turn, part]) => turn.withPermits(1)(unlimited(sql, writePart(part))),
-        { concurrency: writers, discard: true }
-      )
-    }
-)
+const remember = (sql: SqlClient.SqlClient, load: string, urls: ReadonlyArray<string>) => sql`
+  insert into document_loads (load, address)
+  select ${load}::uuid, md5(url)::uuid from unnest(${urls}::text[]) as url
+  on conflict do nothing`
 
-const removeOthers = (sql: SqlClient.SqlClient, load: string, target: Target | undefined) =>
+/** Writes a segment with its documents, so that a load that is killed leaves no document that is not found. */
+const writeSegment = (
+  sql: SqlClient.SqlClient,
+  rows: ReadonlyArray<Row>,
+  target: Target | undefined,
+  seen: Seen | undefined
+) =>
+  unlimited(
+    sql,
+    Effect.gen(function* () {
+      yield* DocumentSegments.lock(sql)
+      const termsOf = new Map(rows.map(({ terms, url }) => [url, terms]))
+      const numbered: Array<DocumentSegments.Numbered> = []
+      for (const batch of Arr.chunksOf(rows, batchSize)) {
+        for (const { id, url } of yield* write(sql, batch, target ?? null)) {
+          const terms = termsOf.get(url)
+          if (terms !== undefined) numbered.push({ id, terms })
+        }
+        if (seen !== undefined) {
+          yield* see(
+            sql,
+            seen,
+            batch.map(({ url }) => url)
+          )
+        }
+      }
+      if (numbered.length === 0) return
+      numbered.sort((a, b) => a.id - b.id)
+      yield* DocumentSegments.write(sql, target ?? null, numbered)
+      yield* DocumentSegments.merge(sql)
+    })
+  )
+
+const unitsOf = ({ content, description, headings, title }: Row): number =>
+  content.length + description.length + headings.length + title.length
+
+/** Collects rows, and writes them as a segment once they are enough for one. `flush` writes those that are left. */
+const collectSegments = (writeRows: (rows: ReadonlyArray<Row>) => Effect.Effect<void>) => {
+  let rows: Array<Row> = []
+  let units = 0
+  const flush = Effect.suspend(() => {
+    const segment = lastOfEach(rows)
+    rows = []
+    units = 0
+    return segment.length === 0 ? Effect.void : writeRows(segment)
+  })
+  const add = (more: ReadonlyArray<Row>) =>
+    Effect.suspend(() => {
+      rows.push(...more)
+      units += more.reduce((sum, row) => sum + unitsOf(row), 0)
+      return rows.length >= segmentDocuments || units >= segmentUnits ? flush : Effect.void
+    })
+  return { add, flush }
+}
+
+/** The scheme and host of an address as it is written. `others` cuts the same part out of it in SQL. */
+const siteOf = (url: string): string => /^[^/]+\/\/[^/?#]+/.exec(url)?.[0] ?? url
+
+/** A load that replaces, with the sites of the documents that it has seen. */
+interface Seen {
+  readonly load: string
+  readonly target: Target | undefined
+  readonly under: string | undefined
+  readonly sites: Set<string>
+}
+
+const see = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, { load, sites }: Seen, urls: ReadonlyArray<string>) {
+  for (const url of urls) sites.add(siteOf(url))
+  yield* remember(sql, load, urls)
+})
+
+/** The documents that a load replaces and has not seen. */
+const others = (sql: SqlClient.SqlClient, { load, sites, target, under }: Seen) => {
+  const within =
+    under === undefined
+      ? sql`substring(url from '^[^/]+//[^/?#]+') = any (${[...sites]}::text[])`
+      : sql`starts_with(url || '/', ${under}::text)`
+  return sql`target is not distinct from ${target ?? null}::text and ${within}
+    and not exists (select from document_loads where load = ${load}::uuid and address = md5(url)::uuid)`
+}
+
+const removeOthers = (sql: SqlClient.SqlClient, seen: Seen) =>
   Effect.map(
     unlimited(
       sql,
       countRows(sql`
-      with removed as (
-        delete from indexed_documents
-        where target is not distinct from ${target ?? null}::text
-          and not exists (select from document_loads where load = ${load}::uuid and address = md5(url)::uuid)
-        returning 1
-      )
+      with removed as (delete from indexed_documents where ${others(sql, seen)} returning 1)
       select count(*)::int as count from removed`)
     ),
     ([row]) => row?.count ?? 0
+  )
+
+const comparisonRows = rowsOf(Schema.Struct({ documents: Schema.Int, removed: Schema.Int }))
+
+const countOthers = (sql: SqlClient.SqlClient, seen: Seen) =>
+  Effect.map(
+    unlimited(
+      sql,
+      comparisonRows(sql`
+      select count(*)::int as documents, (count(*) filter (where ${others(sql, seen)}))::int as removed
+      from indexed_documents`)
+    ),
+    ([row]) => row ?? { documents: 0, removed: 0 }
   )
 
 /** The name of a load among those whose addresses are remembered, which are forgotten at its end. */
@@ -147,72 +207,60 @@ const loadId = (sql: SqlClient.SqlClient) =>
     (id) => Effect.ignore(sql`delete from document_loads where load = ${id}::uuid`)
   )
 
-const Unread = Schema.Struct({
-  id: Schema.String,
-  target: Schema.NullOr(Target),
-  url: Schema.String,
-  title: Schema.String,
-  description: Schema.String,
-  language: Schema.NullOr(Schema.String)
-})
-const unreadRows = rowsOf(Unread)
+const startSeen = (sql: SqlClient.SqlClient, target: Target | undefined, { under }: Replacement) =>
+  Effect.map(loadId(sql), (load): Seen => ({ load, target, under, sites: new Set() }))
 
-const unread = (sql: SqlClient.SqlClient, after: string) =>
-  unreadRows(sql`
-    select id::text, target, url, title, description, language from documents
-    where id > ${after}::text::bigint order by documents.id limit ${batchSize}`)
-
-/** Copies the documents of versions that had no terms. */
-export const copyUnread = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
-  let rows = yield* unread(sql, "0")
-  while (rows.length > 0) {
-    for (const [target, batch] of Map.groupBy(rows, (row) => row.target)) {
-      const documents = batch.map(({ description, language, title, url }) => ({
-        url,
-        title,
-        description,
-        ...(language === null ? {} : { language })
-      }))
-      yield* write(sql, yield* toRows(documents), target ?? undefined)
-    }
-    rows = yield* unread(sql, rows.at(-1)?.id ?? "")
-  }
-})
+/** Makes an end of a load: what is gone is taken out of the postings, and the database's own figures follow a growth. */
+const finish = (sql: SqlClient.SqlClient, written: number) =>
+  unlimited(
+    sql,
+    Effect.gen(function* () {
+      yield* DocumentSegments.lock(sql)
+      yield* DocumentSegments.compact(sql)
+      // No autovacuum runs on the embedded database.
+      const [row] = yield* countRows(sql`select coalesce(sum(documents), 0)::int as count from document_segments`)
+      if (written >= (row?.count ?? 0) * analyzedGrowth) yield* sql`analyze document_postings`
+    })
+  )
 
 export const load =
-  ({
-    figures,
-    sql
-  }: {
-    readonly sql: SqlClient.SqlClient
-    readonly figures: DocumentFigures
-  }): DocumentIndex["Service"]["load"] =>
+  (sql: SqlClient.SqlClient): DocumentIndex["Service"]["load"] =>
   (documents, { replace, target }) =>
     Effect.scoped(
       Effect.gen(function* () {
-        const id = replace ? yield* Effect.orDie(loadId(sql)) : undefined
-        const writeRows = yield* makeWriters
-        const state = yield* Ref.make({ written: 0, nextFigures: firstFigures })
-        const writeBatch = Effect.fnUntraced(function* (rows: ReadonlyArray<Row>) {
-          yield* writeRows(sql, rows, target, id)
-          const isDue = yield* Ref.modify(state, ({ nextFigures, written: before }) => {
-            const written = before + rows.length
-            const isDue = written >= nextFigures
-            return [isDue, { written, nextFigures: isDue ? nextFigures * figuresGrowth : nextFigures }]
-          })
-          if (isDue) yield* figures.refresh
-        }, Effect.orDie)
+        const seen = replace === false ? undefined : yield* Effect.orDie(startSeen(sql, target, replace))
+        let written = 0
+        const segments = collectSegments((rows) => {
+          written += rows.length
+          return Effect.orDie(writeSegment(sql, rows, target, seen))
+        })
         yield* documents.pipe(
           Stream.grouped(batchSize),
           Stream.mapEffect(toRows),
           // The terms of the next documents are made while the database writes.
-          Stream.buffer({ capacity: 1 }),
-          Stream.mapEffect(writeBatch, { concurrency: batchesInFlight }),
-          Stream.runDrain
+          Stream.buffer({ capacity: segmentDocuments / batchSize }),
+          Stream.runForEach(segments.add),
+          Effect.onError((cause) => (Cause.hasInterrupts(cause) ? Effect.void : segments.flush))
         )
-        const { written } = yield* Ref.get(state)
-        const removed = id === undefined ? 0 : yield* Effect.orDie(removeOthers(sql, id, target))
-        yield* Effect.orDie(figures.refresh)
+        yield* segments.flush
+        const removed = seen === undefined ? 0 : yield* Effect.orDie(removeOthers(sql, seen))
+        yield* Effect.orDie(finish(sql, written))
         return { written, removed }
+      })
+    )
+
+/** Remembers the addresses of the documents for as long as it takes to count the others. */
+export const compare =
+  (sql: SqlClient.SqlClient): DocumentIndex["Service"]["compare"] =>
+  (documents, { replace, target }) =>
+    Effect.scoped(
+      Effect.gen(function* () {
+        const seen = yield* Effect.orDie(startSeen(sql, target, replace))
+        yield* documents.pipe(
+          Stream.map(({ url }) => storable(url)),
+          Stream.grouped(batchSize),
+          Stream.runForEach((urls) => Effect.orDie(see(sql, seen, urls)))
+        )
+        return yield* Effect.orDie(countOthers(sql, seen))
       })
     )

@@ -1,41 +1,37 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as fc from "fast-check"
-import { lookupsOf } from "../../../src/domain/relevance/candidates.ts"
-import { type DocumentTexts, documentTerms, samples } from "../../../src/domain/relevance/DocumentTerms.ts"
-import { OccurrenceCounter } from "../../../src/domain/relevance/occurrences.ts"
+import { type DocumentTexts, documentTerms, partsAndCompounds } from "../../../src/domain/relevance/DocumentTerms.ts"
+import { guessLanguage, stemOf } from "../../../src/domain/relevance/languages.ts"
+import { lengthOf, PostingsReader, PostingsWriter } from "../../../src/domain/relevance/postings.ts"
 import { readQuery } from "../../../src/domain/relevance/QueryTerms.ts"
-import { rankCandidates } from "../../../src/domain/relevance/score.ts"
+import { bestDocuments, rarity, type ScoredSlot } from "../../../src/domain/relevance/score.ts"
 import { snippetOf, tokenWorth } from "../../../src/domain/relevance/snippet.ts"
-import { spreadHosts } from "../../../src/domain/relevance/spread.ts"
-import { termsOf, wordsOf } from "../../../src/domain/relevance/terms.ts"
-import { type WordFigures, wordFigures } from "../../../src/domain/relevance/WordFigures.ts"
-import { mistakesBetween, widen } from "../../../src/domain/relevance/widen.ts"
+import { meantBy, mistakesBetween } from "../../../src/domain/relevance/spelling.ts"
+import { titleScore } from "../../../src/domain/relevance/titles.ts"
+import { fold, phraseText, wordsOf } from "../../../src/domain/relevance/words.ts"
 
 const anyText = fc.string({
   maxLength: 400,
   unit: fc.oneof(
     fc.string({ unit: "binary", minLength: 1, maxLength: 1 }),
-    fc.constantFrom(..."aAbB19.:_-/'\"+#%^=\\&|!()*<> \n\0", "日本", "\ud800", "or", " -")
+    fc.constantFrom(..."aAbB19.:_-/'\"+#%^=\\&|!()*<> \n\0", "日本", "\ud800", "or", " -", " site:")
   )
 })
 
-const terms = (text: string) => termsOf(wordsOf(text, 1_000))
+const parts = (text: string) => partsAndCompounds(wordsOf(text, 1_000))
+const stems = (text: string, language = "en") => parts(text).map((part) => stemOf(part, language))
 
 const document = (fields: Partial<DocumentTexts>): DocumentTexts => ({
   url: "https://site.example/page",
   title: "",
+  headings: "",
   description: "",
   content: "",
+  language: null,
   ...fields
 })
 
-const figures = wordFigures(
-  10_000,
-  ["the", "javascript", "promis", "promise", "listen", "typographi"],
-  [0.9, 0.4, 0.01, 0.01, 0.01, 0.01]
-)
-
-describe("terms", () => {
+describe("words", () => {
   it("meet across plural, case, hyphen, camelCase, dots and accents", () => {
     for (const [one, other] of [
       ["promises", "Promise"],
@@ -44,293 +40,254 @@ describe("terms", () => {
       ["Promise.any", "promise-any"],
       ["use_chat", "useChat"],
       ["the browser's cache", "the browser cache"],
-      ["don't", "dont"]
+      ["don't", "dont"],
+      ["ＡＢＣ", "abc"]
     ] as const) {
-      assert.deepStrictEqual(terms(one), terms(other), one)
+      assert.deepStrictEqual(stems(one), stems(other), one)
     }
   })
 
   it("of a name are its parts, and the name written together", () => {
-    assert.deepStrictEqual(terms("XMLHttpRequest"), ["xml", "http", "request", "xmlhttprequest"])
-    assert.deepStrictEqual(terms("GPL-3.0"), ["gpl", "3.0", "gpl3.0"])
-    assert.deepStrictEqual(terms("JavaScript"), ["javascript"])
-    assert.deepStrictEqual(terms("C++ C# c"), ["c++", "c#", "c"])
-    assert.deepStrictEqual(terms("日本語"), ["日本", "本語"])
+    assert.deepStrictEqual(parts("XMLHttpRequest"), ["xml", "http", "request", "xmlhttprequest"])
+    assert.deepStrictEqual(parts("GPL-3.0"), ["gpl", "3.0", "gpl3.0"])
+    assert.deepStrictEqual(parts("JavaScript"), ["javascript"])
+    assert.deepStrictEqual(parts("C++ C# c"), ["c++", "c#", "c"])
   })
 
-  it("of any text have no sign that means something in a tsvector or a tsquery", () => {
+  it("of a text without spaces are its characters and their pairs, apart from words between them", () => {
+    assert.deepStrictEqual(parts("日本語Web入門"), ["日", "日本", "本", "本語", "語", "web", "入", "入門", "門"])
+  })
+
+  it("of any text are short, and have no sign that marks a term of another kind", () => {
     fc.assert(
       fc.property(anyText, (text) => {
-        for (const term of terms(text)) assert.match(term, /^[\p{L}\p{N}\p{M}.+#]{1,40}$/u)
+        for (const part of parts(text)) assert.match(part, /^[\p{L}\p{N}\p{M}.+#]{1,80}$/u)
       })
     )
+  })
+
+  it("have a stem in each language, without accents", () => {
+    for (const [language, one, other] of [
+      ["en", "searching", "searched"],
+      ["de", "Häuser", "Hauses"],
+      ["fr", "recherches", "recherche"],
+      ["es", "canciones", "canción"],
+      ["it", "biblioteche", "biblioteca"],
+      ["pt", "notícias", "notícia"],
+      ["nl", "boeken", "boek"],
+      ["sv", "flickorna", "flickor"],
+      ["da", "husene", "huset"],
+      ["no", "bilene", "bilen"],
+      ["fi", "kirjoja", "kirja"],
+      ["ru", "книги", "книгу"]
+    ] as const) {
+      assert.deepStrictEqual(stems(one, language), stems(other, language), language)
+      assert.strictEqual(stems(one, language)[0], fold(stems(one, language)[0] ?? ""), language)
+    }
+  })
+
+  it("say in which language a text is", () => {
+    const guess = (text: string) => guessLanguage(parts(text).map(fold))
+    assert.strictEqual(guess("Das ist ein Haus, und es ist nicht weit von der Stadt."), "de")
+    assert.strictEqual(guess("La maison est dans la ville et elle est à nous."), "fr")
+    assert.strictEqual(guess("The house is in the city."), "en")
+    assert.strictEqual(guess("Fortran"), "en")
+  })
+
+  it("in a row are found as a phrase, whatever stands between them", () => {
+    const has = (text: string, phrase: string) => phraseText(text).includes(phraseText(phrase))
+    assert.isTrue(has("The «Needle»\nis here.", "needle is"))
+    assert.isTrue(has("これは日本語です", "日本語"))
+    assert.isFalse(has("needles are here", "needle"))
   })
 })
 
 describe("the terms of a document", () => {
-  it("are lines of terms for title, address, description and content, behind a line of names", () => {
-    const lines = documentTerms(
-      document({
-        url: "https://www.docs.example/api/fetch.html?x=1#y",
-        title: "Window: fetch() method - Web APIs | MDN",
-        description: "Starts a request.",
-        content: "Far below."
-      })
-    ).split("\n")
-    assert.lengthOf(lines, 5)
-    const [names = "", ...fields] = lines
-    assert.include(names, " ^fetch ")
-    assert.include(names, " /fetch ")
-    assert.include(names, " =fetch ")
-    assert.include(names, " windowfetch ")
-    assert.match(names, / %\d{1,3} /)
-    assert.deepStrictEqual(fields, [
-      " window fetch method ",
-      " doc api fetch html fetchhtml web api mdn ",
-      " start a request ",
-      " far below "
-    ])
+  it("count by the weight of their field, with the word itself beside its stem", () => {
+    const { frequencies, length } = documentTerms(
+      document({ title: "Fonts", headings: "fonts", description: "About fonts", content: "A font.", language: "en" })
+    )
+    assert.strictEqual(frequencies.get("font"), 4 + 2 + 1 + 1)
+    assert.strictEqual(frequencies.get("=fonts"), 4 + 2 + 1)
+    assert.strictEqual(length, 4 + 2 + 2 + 2 + 2)
   })
 
-  it("mark the terms of a short title, without the names of section and site", () => {
-    const marks = (title: string) =>
-      documentTerms(document({ url: "https://site.example/a", title }))
-        .match(/~\S+/g)
-        ?.join(" ") ?? ""
-    assert.strictEqual(marks("CSS grid layout - CSS | MDN"), "~css ~grid ~layout")
-    assert.strictEqual(marks("One two three four five"), "")
+  it("are found by site, also by the domains above it", () => {
+    const { frequencies } = documentTerms(document({ url: "https://docs.site.example:8080/a" }))
+    for (const term of ["@docs.site.example", "@site.example", "@example"]) assert.isTrue(frequencies.has(term), term)
   })
 
-  it("have the names of section and site with the address, and the abbreviation of a name as a name", () => {
-    const titled = (title: string) => documentTerms(document({ url: "https://site.example/a", title })).split("\n")
-    const [names, title, address] = titled("Cross-Origin Resource Sharing (CORS) - HTTP | MDN")
-    assert.include(names, " ^cor ")
-    assert.strictEqual(title, ` ${terms("cross-origin resource sharing cors").join(" ")} `)
-    assert.strictEqual(address, " site a http mdn ")
-    assert.strictEqual(titled("git-rebase - Reapply commits on top of another | Git")[2], " site a git ")
-    assert.strictEqual(titled("x - npm")[1], " x ")
+  it("count a description once that is the beginning of the content", () => {
+    const { frequencies } = documentTerms(document({ description: "One needle…", content: "One needle in a stack" }))
+    assert.strictEqual(frequencies.get("needl"), 1)
   })
+})
 
-  it("are the same for the same document, with a sample in range", () => {
+describe("postings", () => {
+  const documents = fc
+    .uniqueArray(fc.nat(2 ** 40), { minLength: 1, maxLength: 50 })
+    .map((numbers) => numbers.sort((a, b) => a - b))
+  const read = (bytes: Uint8Array) => {
+    const reader = new PostingsReader(bytes)
+    const found: Array<number> = []
+    while (reader.next()) found.push(reader.document)
+    return found
+  }
+  const write = (numbers: ReadonlyArray<number>) => {
+    const writer = new PostingsWriter()
+    for (const number of numbers) writer.add(number, new Map([["a", (number % 300) + 1]]), number % 9_000)
+    return [...writer.terms()][0]?.postings ?? new Uint8Array()
+  }
+
+  it("are read as they were written, also when lists are joined, and as far as they reach when they are cut", () => {
     fc.assert(
-      fc.property(anyText, anyText, (url, title) => {
-        const made = documentTerms(document({ url, title }))
-        assert.strictEqual(documentTerms(document({ url, title })), made)
-        const sample = Number(/ %(\d+) /.exec(made)?.[1])
-        assert.isTrue(sample >= 0 && sample < samples)
-        assert.notMatch(made, /['\\:&|!()<>*]/)
+      fc.property(documents, fc.nat(), (numbers, cut) => {
+        const half = Math.ceil(numbers.length / 2)
+        const joined = Buffer.concat([write(numbers.slice(0, half)), write(numbers.slice(half))])
+        assert.deepStrictEqual(read(write(numbers)), numbers)
+        if (half < numbers.length) assert.deepStrictEqual(read(joined), numbers)
+        const few = read(joined.subarray(0, cut % joined.length))
+        assert.deepStrictEqual(few, numbers.slice(0, few.length))
       })
+    )
+  })
+
+  it("keep lengths to within 4 %", () => {
+    const reader = new PostingsReader(write([1_000, 8_000]))
+    for (const length of [1_000, 8_000]) {
+      reader.next()
+      assert.closeTo(lengthOf(reader.length), length, length * 0.04)
+    }
+  })
+
+  it("of any bytes end", () => {
+    fc.assert(fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => void read(bytes)))
+  })
+})
+
+describe("scores", () => {
+  const collection = { documents: 1_000, length: 100_000 }
+  const listOf = (numbers: ReadonlyArray<number>, frequency = 1) => {
+    const writer = new PostingsWriter()
+    for (const number of numbers) writer.add(number, new Map([["a", frequency]]), 100)
+    return [...writer.terms()].map(({ postings }) => postings)
+  }
+  const slot = (numbers: ReadonlyArray<number>, role: ScoredSlot["role"] = "wanted"): ScoredSlot => ({
+    terms: [{ weight: 1, lists: listOf(numbers) }],
+    worth: role === "wanted" ? rarity(collection, numbers.length) : 0,
+    role
+  })
+  const found = (slots: ReadonlyArray<ScoredSlot>, limit = 10) =>
+    bestDocuments(slots, collection, limit).map(({ document }) => document)
+
+  it("are greater for more of the query and for rarer words, across windows", () => {
+    const common = Array.from({ length: 900 }, (_, index) => index * 1_000)
+    assert.deepStrictEqual(found([slot([5, 700_000]), slot(common)]).slice(0, 2), [700_000, 5])
+  })
+
+  it("leave out what is excluded, and what has not all that is required", () => {
+    assert.deepStrictEqual(found([slot([1, 2, 3, 4]), slot([2, 3], "required"), slot([3], "excluded")]), [2])
+  })
+
+  it("are the same for the best few as for all", () => {
+    const numbers = fc.uniqueArray(fc.nat(200_000), { minLength: 1, maxLength: 60 })
+    fc.assert(
+      fc.property(
+        fc.array(numbers, { minLength: 1, maxLength: 4 }),
+        fc.integer({ min: 1, max: 20 }),
+        (lists, limit) => {
+          const slots = lists.map((list) => slot(list.sort((a, b) => a - b)))
+          assert.deepStrictEqual(found(slots, limit), found(slots, 1_000).slice(0, limit))
+        }
+      )
     )
   })
 })
 
 describe("queries", () => {
-  it("read phrases, exclusions and alternatives", () => {
-    const query = readQuery('"virtual machines" typography or fonts -weight -"a b" -useChat')
-    assert.deepStrictEqual(query.phrases, [" virtual machin "])
-    assert.deepStrictEqual(query.excluded, ["weight", "usechat"])
+  const slotsOf = (text: string, role = "wanted") =>
+    readQuery(text, "en").slots.filter((slot) => slot.role === role && slot.times >= (role === "wanted" ? 0.5 : 0))
+  const words = (text: string) => slotsOf(text).map(({ terms }) => terms[0])
+
+  it("have quoted phrases, exclusions and sites", () => {
+    const query = readQuery('"virtual machines" typography -weight -"a b" -useChat site:example.org', "en")
+    assert.deepStrictEqual(query.phrases, [" virtual machines "])
     assert.deepStrictEqual(query.excludedPhrases, [" a b "])
+    assert.deepStrictEqual(query.sites, ["example.org"])
+    const excluded = query.slots.filter(({ role }) => role === "excluded").map(({ terms }) => terms[0])
+    assert.deepStrictEqual(excluded, ["weight", "usechat"])
+    const required = query.slots.filter(({ role }) => role === "required").map(({ terms }) => terms[0])
+    assert.deepStrictEqual(required, ["virtual", "machin", "@example.org"])
+  })
+
+  it("of a passage of text have no operators, nor have quotation marks that hug nothing", () => {
+    const passage = 'a long text of many words that has "marks of quotation" and a dash -like this'
+    assert.deepStrictEqual(readQuery(passage, "en").phrases, [])
+    assert.deepStrictEqual(slotsOf(passage, "excluded"), [])
+    assert.deepStrictEqual(readQuery("token '<', \"<!DOCTYPE \"... is", "en").phrases, [])
+  })
+
+  it("do not count words such as how and to, unless there are no others", () => {
+    assert.deepStrictEqual(words("how to center a div"), ["center", "div"])
+    assert.deepStrictEqual(words(":is"), ["is"])
+    assert.deepStrictEqual(words("to be or not to be"), ["to", "be", "or", "not"])
+  })
+
+  it("count a repeated word each time", () => {
     assert.deepStrictEqual(
-      query.slots.map(({ alternatives }) => alternatives.map(({ term }) => term)),
-      [["virtual"], ["machin"], ["typographi", "font"]]
+      slotsOf("titles of title titles").map(({ times }) => times),
+      [3]
     )
   })
 
-  it("do not require words such as how and to, unless there are no others", () => {
-    const required = (text: string) =>
-      readQuery(text).slots.flatMap((slot) => (slot.required ? slot.alternatives.map(({ term }) => term) : []))
-    assert.deepStrictEqual(required("how to center a div"), ["center", "div"])
-    assert.deepStrictEqual(required(":is"), ["is"])
+  it("ask for the other form of a word of the trade", () => {
+    assert.isTrue(slotsOf("postgres")[0]?.terms.includes("=postgresql") ?? false)
   })
 
-  it("of any text make few lookups of bounded length, with no sign that a text could bring in", () => {
+  it("of any text have bounded terms that Postgres can take", () => {
     fc.assert(
       fc.property(anyText, (text) => {
-        const lookups = lookupsOf(readQuery(text), figures)
-        assert.isAtMost(lookups.length, 12)
-        for (const { query } of lookups) {
-          assert.isBelow(query.length, 8_000)
-          const rest = query.replaceAll(/'[^'\\:]*'/g, "x")
-          assert.match(rest, /^[x &|!()]+$/)
+        const { slots } = readQuery(text, "en")
+        assert.isAtMost(slots.length, 1_000)
+        for (const term of slots.flatMap(({ terms }) => terms)) {
+          assert.isTrue(term.isWellFormed() && !term.includes("\0") && term.length < 300, term)
         }
       })
     )
   })
-
-  it("read samples of the documents where every word is common", () => {
-    const common = wordFigures(1_000_000, ["websocket", "=websocket"], [0.5, 0.1])
-    const [, , inTitle] = lookupsOf(readQuery("websocket"), common)
-    assert.strictEqual(inTitle?.query, "('=websocket' & ('%0' | '%1' | '%2'))")
-  })
-
-  const marks = (query: string, figures: WordFigures) =>
-    lookupsOf(readQuery(query), figures).map((lookup) => lookup.query.match(/[~=]\w+/g)?.sort() ?? [])
-
-  it("look in short titles before all titles", () => {
-    const common = wordFigures(1_000_000, ["websocket", "server"], [0.01, 0.01])
-    const [, first, second] = marks("websocket server", common)
-    assert.deepStrictEqual(first, ["~server", "~websocket"])
-    assert.deepStrictEqual(second, ["=server", "=websocket"])
-  })
-
-  it("read all documents with several words of which one is rare, and of the titles alone those with all words", () => {
-    const rare = wordFigures(1_000_000, ["websocket", "server"], [0.0005, 0.01])
-    assert.deepStrictEqual(marks("websocket server", rare), [[], ["=server", "=websocket"], [], [], ["=websocket"], []])
-    const whole = lookupsOf(readQuery("websocket server"), rare).find(
-      ({ query }) => query === "('websocket' & 'server')"
-    )
-    assert.strictEqual(whole?.limit, 600)
-  })
-
-  it("do not look for a word that most documents have where there are two others, and leave it to the ranking", () => {
-    const shares = wordFigures(1_000_000, ["page", "websocket", "server"], [0.5, 0.001, 0.01])
-    const lookups = lookupsOf(readQuery("websocket server page"), shares)
-    assert.isTrue(lookups.some(({ query }) => query === "('websocket' & 'server')"))
-    assert.isFalse(lookups.some(({ complete }) => complete))
-    assert.deepStrictEqual(
-      lookups.flatMap(({ query }) => query.match(/\('\w+' & 'page'\)/g) ?? []),
-      ["('websocketserv' & 'page')"]
-    )
-    const few = wordFigures(10_000, ["page", "websocket", "server"], [0.5, 0.001, 0.01])
-    assert.isTrue(lookupsOf(readQuery("websocket server page"), few).some(({ complete }) => complete))
-  })
 })
 
-describe("the places of a query's words in a document", () => {
-  const sought = [
-    { term: "a", unit: 0, weight: 1, prefix: false },
-    { term: "ab", unit: 1, weight: 1, prefix: false },
-    { term: "a", unit: 2, weight: 1, prefix: false },
-    { term: "b", unit: 3, weight: 0.6, prefix: true }
-  ]
-  const unitsOf = (term: string) => {
-    const exact = sought.filter((each) => each.term === term)
-    return (exact.length > 0 ? exact : sought.filter((each) => each.prefix && term.startsWith(each.term))).map(
-      ({ unit }) => unit
+describe("titles", () => {
+  const title = (text: string, query = ["grid", "layout"]) =>
+    titleScore(
+      { worths: new Map(query.map((term) => [term, 1])), total: query.length, sequence: query, language: "en" },
+      text
     )
-  }
-  const pairs = [
-    { left: 0, right: 1 },
-    { left: 3, right: 0 }
-  ]
-  const field = fc.array(fc.string({ unit: fc.constantFrom(..."abc"), minLength: 1, maxLength: 3 }), { maxLength: 6 })
 
-  it("are found as by comparing each term with each, and nothing is left of the document before", () => {
-    const counter = new OccurrenceCounter(sought, 4, { pairs, inTitle: 0.5, elsewhere: 0.25 })
-    fc.assert(
-      fc.property(field, field, field, field, (...fields) => {
-        const found = counter.read([" ^a =b ", ...fields.map((terms) => ` ${terms.join(" ")} `)].join("\n"))
-        const [title, , description] = fields
-        const has = (terms: ReadonlyArray<string>, unit: number) => terms.some((term) => unitsOf(term).includes(unit))
-        for (const { unit } of sought) {
-          assert.strictEqual((found.frequency[unit] ?? 0) > 0, has(fields.flat(), unit))
-          assert.strictEqual(found.inDescription[unit] === 1, has(description, unit))
-        }
-        assert.strictEqual(found.titleWords, title.length)
-        const inTitle = new Set(title.filter((term) => unitsOf(term).length > 0).map((term) => unitsOf(term).join()))
-        assert.strictEqual(found.matchedTitleWords, inTitle.size)
-        for (const [index, { left, right }] of pairs.entries()) {
-          const isNear = (terms: ReadonlyArray<string>) =>
-            terms.some((term, at) => unitsOf(term).includes(left) && unitsOf(terms[at + 1] ?? "").includes(right))
-          assert.strictEqual(found.nearness[index], isNear(title) ? 0.5 : fields.some(isNear) ? 0.25 : 0)
-        }
-      })
-    )
-  })
-
-  it("are none in a text that was cut within its first line", () => {
-    const counter = new OccurrenceCounter(sought, 4, { pairs, inTitle: 0.5, elsewhere: 0.25 })
-    const { frequency, titleWords } = counter.read(" a ab b")
-    assert.deepStrictEqual([...frequency, titleWords], [0, 0, 0, 0, 0])
-  })
-})
-
-const candidate = (id: string, fields: Partial<DocumentTexts>, language: string | null = "en") => ({
-  id,
-  url: `https://d.example/${id}`,
-  language,
-  terms: documentTerms(document({ url: `https://d.example/${id}`, ...fields })),
-  complete: false
-})
-
-const ranked = (query: string, ...candidates: ReadonlyArray<ReturnType<typeof candidate>>) =>
-  rankCandidates(readQuery(query), figures, candidates, "en").map((scored) => scored.candidate.id)
-
-describe("the ranking", () => {
-  it("puts the document of this name first, then titles, then texts", () => {
+  it("that are the query count most, then those that have it, in its order", () => {
+    const scores = [
+      title("Grid layout | MDN"),
+      title("Layout grid"),
+      title("Grid of layouts"),
+      title("Layout"),
+      title("Nothing")
+    ]
     assert.deepStrictEqual(
-      ranked(
-        "Promise.any",
-        candidate("text", { title: "Waiting", description: "With a promise, any of them." }),
-        candidate("longer", { title: "Promise.any() and its relatives in old browsers" }),
-        candidate("name", { title: "Promise.any() - JavaScript" })
-      ),
-      ["name", "longer", "text"]
+      scores,
+      scores.toSorted((a, b) => b - a)
     )
-  })
-
-  it("puts neighbours before words that are apart, and rare words before common ones", () => {
-    assert.deepStrictEqual(
-      ranked(
-        "token bucket",
-        candidate("apart", { title: "x", description: "A token is taken out of the largest bucket." }),
-        candidate("near", { title: "x", description: "The token bucket is filled again every second." })
-      ),
-      ["near", "apart"]
-    )
-    assert.deepStrictEqual(
-      ranked(
-        "javascript listener",
-        candidate("common", { title: "JavaScript" }),
-        candidate("rare", { title: "Listener" })
-      ),
-      ["rare"]
-    )
-  })
-
-  it("finds the other form of a word, but not for a word in quotation marks", () => {
-    const page = candidate("page", { title: "JSON types in PostgreSQL" })
-    assert.deepStrictEqual(ranked("postgres json", page), ["page"])
-    assert.isTrue(readQuery("postgres").slots[0]?.alternatives.some(({ term }) => term === "postgresql"))
-    assert.lengthOf(readQuery('"postgres"').slots[0]?.alternatives ?? [], 1)
-  })
-
-  it("puts a guide before the pages below its address, if it is nearly as good", () => {
-    const guide = candidate("cors", { title: "Cross-origin requests (CORS)", description: "How a preflight works." })
-    const detail = candidate("cors/failed", { title: "CORS preflight", description: "The CORS preflight failed." })
-    const far = candidate("cors/failed/x", { title: "Reason: CORS preflight did not succeed", description: "" })
-    assert.deepStrictEqual(ranked("cors preflight", far, guide), ["cors", "cors/failed/x"])
-    assert.deepStrictEqual(ranked("cors preflight", guide, detail)[0], "cors/failed", "the query is its name")
-  })
-
-  it("puts a name of several words before one that is written together", () => {
-    const together = candidate("CSSAnimation", { title: "CSSAnimation - Web APIs" })
-    const apart = candidate("css/animations", { title: "CSS animations - CSS" })
-    assert.deepStrictEqual(ranked("css animation", together, apart), ["css/animations", "CSSAnimation"])
-    assert.strictEqual(ranked("CSSAnimation", together, apart)[0], "CSSAnimation")
-  })
-
-  it("is the same whatever the order of the candidates", () => {
-    const all = ["a", "b", "c", "d", "e"].map((id, index) =>
-      candidate(id, { title: index % 2 === 0 ? "Token" : "Tokens x" })
-    )
-    fc.assert(
-      fc.property(fc.shuffledSubarray(all, { minLength: 5 }), (shuffled) => {
-        assert.deepStrictEqual(ranked("token", ...shuffled), ["a", "c", "e", "b", "d"])
-      })
-    )
+    assert.strictEqual(new Set(scores).size, scores.length)
   })
 })
 
 describe("words that no document has", () => {
-  it("are looked for as they may have been meant, the last one as a beginning too", () => {
-    const isHeld = (term: string) => figures.isListed(term)
-    const alternatives = (text: string) =>
-      widen(readQuery(text), figures, isHeld)?.slots.map((slot) => slot.alternatives.map(({ term }) => term))
-    assert.deepStrictEqual(alternatives("javascipt"), [["javascipt", "javascript", "javascipt"]])
-    assert.deepStrictEqual(alternatives("typogr"), [["typogr", "typographi"]])
-    assert.deepStrictEqual(alternatives("typogr javascript"), undefined)
-    assert.deepStrictEqual(alternatives("javascript"), undefined)
+  it("mean the words that are spelt like them, the closest and most common first", () => {
+    const known = ["javascript", "javascripts", "java", "typescript"].map((term, index) => ({ term, documents: index }))
+    assert.deepStrictEqual(
+      meantBy("javasript", known).map(({ term }) => term),
+      ["javascript", "javascripts"]
+    )
+    assert.deepStrictEqual(meantBy("abc", [{ term: "abd", documents: 1 }]), [])
   })
 
   it("mistakes are counted as insertions, removals, replacements and swaps", () => {
@@ -349,7 +306,7 @@ describe("words that no document has", () => {
 })
 
 describe("snippets", () => {
-  const worth = (wanted: string) => tokenWorth((term) => (term === wanted ? 1 : 0))
+  const worth = (wanted: string) => tokenWorth((term) => (term === wanted ? 1 : 0), "en")
 
   it("are the piece with the wanted words, of whole words", () => {
     const text = `${"before ".repeat(60)}needle${" after".repeat(60)}`
@@ -367,29 +324,6 @@ describe("snippets", () => {
         if (text.length <= 200) assert.strictEqual(snippet, text)
         assert.isAtMost(snippet.length, 202)
         assert.include(text, snippet.replace(/^…/, "").replace(/…$/, ""))
-      })
-    )
-  })
-})
-
-describe("sites", () => {
-  const urls = (hosts: string) => Array.from(hosts, (host, index) => `https://${host}.example/${index}`)
-  const hosts = (hosts: string) =>
-    spreadHosts(urls(hosts), (url) => url)
-      .map((url) => url.slice(8, 9))
-      .join("")
-
-  it("have at most three of the first ten results while others answer, and fill the rest otherwise", () => {
-    assert.strictEqual(hosts("aaaaaaaaaaaabcd"), "aaabcdaaaaaaaaa")
-    assert.strictEqual(hosts("aaaa"), "aaaa")
-    assert.strictEqual(hosts("aaaaabbbbbcccccdddddeeeee"), "aaabbbcccdaabbccddddeeeee")
-  })
-
-  it("lose no result and get none twice", () => {
-    fc.assert(
-      fc.property(fc.array(fc.constantFrom(..."aAbcd"), { maxLength: 40 }), (letters) => {
-        const before = urls(letters.join(""))
-        assert.sameMembers([...spreadHosts(before, (url) => url)], before)
       })
     )
   })

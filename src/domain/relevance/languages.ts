@@ -1,0 +1,101 @@
+import { stemmer as danish } from "@orama/stemmers/danish"
+import { stemmer as dutch } from "@orama/stemmers/dutch"
+import { stemmer as english } from "@orama/stemmers/english"
+import { stemmer as finnish } from "@orama/stemmers/finnish"
+import { stemmer as french } from "@orama/stemmers/french"
+import { stemmer as german } from "@orama/stemmers/german"
+import { stemmer as italian } from "@orama/stemmers/italian"
+import { stemmer as norwegian } from "@orama/stemmers/norwegian"
+import { stemmer as portuguese } from "@orama/stemmers/portuguese"
+import { stemmer as russian } from "@orama/stemmers/russian"
+import { stemmer as spanish } from "@orama/stemmers/spanish"
+import { stemmer as swedish } from "@orama/stemmers/swedish"
+import { stopwords as danishStops } from "@orama/stopwords/danish"
+import { stopwords as dutchStops } from "@orama/stopwords/dutch"
+import { stopwords as englishStops } from "@orama/stopwords/english"
+import { stopwords as finnishStops } from "@orama/stopwords/finnish"
+import { stopwords as frenchStops } from "@orama/stopwords/french"
+import { stopwords as germanStops } from "@orama/stopwords/german"
+import { stopwords as italianStops } from "@orama/stopwords/italian"
+import { stopwords as norwegianStops } from "@orama/stopwords/norwegian"
+import { stopwords as portugueseStops } from "@orama/stopwords/portuguese"
+import { stopwords as russianStops } from "@orama/stopwords/russian"
+import { stopwords as spanishStops } from "@orama/stopwords/spanish"
+import { stopwords as swedishStops } from "@orama/stopwords/swedish"
+import { fold } from "./words.ts"
+
+interface Language {
+  readonly stem: (word: string) => string
+  readonly stopWords: ReadonlySet<string>
+}
+
+/** Limits the cache of stems. Stemming is the most expensive part of indexing, and texts repeat their words. */
+const maxKnownStems = 20_000
+const maxKnownUnits = 16
+
+const cached = (stem: (word: string) => string) => {
+  const stems = new Map<string, string>()
+  return (word: string): string => {
+    const before = stems.get(word)
+    if (before !== undefined) return before
+    const made = fold(stem(word))
+    if (word.length > maxKnownUnits) return made
+    if (stems.size >= maxKnownStems) stems.clear()
+    stems.set(word, made)
+    return made
+  }
+}
+
+const language = (stem: (word: string) => string, stopWords: ReadonlyArray<string>): Language => ({
+  stem: cached(stem),
+  stopWords: new Set(stopWords.map((word) => fold(word.replaceAll("'", ""))))
+})
+
+const norwegianLanguage = language(norwegian, norwegianStops)
+
+const languages: ReadonlyMap<string, Language> = new Map([
+  // The list lacks only this short word.
+  ["en", language(english, [...englishStops, "a"])],
+  ["de", language(german, germanStops)],
+  ["fr", language(french, frenchStops)],
+  ["es", language(spanish, spanishStops)],
+  ["it", language(italian, italianStops)],
+  ["pt", language(portuguese, portugueseStops)],
+  ["nl", language(dutch, dutchStops)],
+  ["sv", language(swedish, swedishStops)],
+  ["da", language(danish, danishStops)],
+  ["no", norwegianLanguage],
+  ["nb", norwegianLanguage],
+  ["nn", norwegianLanguage],
+  ["fi", language(finnish, finnishStops)],
+  ["ru", language(russian, russianStops)]
+])
+
+/** Shorter words have no endings, and words with digits are names. */
+const stemmed = /^\p{L}{3,}$/u
+
+/** Returns the folded stem of a lower-case word; the folded word if the language has no stemmer. */
+export const stemOf = (word: string, code: string): string => {
+  const found = languages.get(code)
+  return found !== undefined && stemmed.test(word) ? found.stem(word) : fold(word)
+}
+
+/** True for folded function words such as "how" and "the". */
+export const isStopWord = (word: string, code: string): boolean => languages.get(code)?.stopWords.has(word) ?? false
+
+/** Stop words that a text must contain to be recognized as a language. */
+const minStopWords = 2
+
+/** Guesses the language with the most stop words among a text's first, folded words. English if unclear. */
+export const guessLanguage = (words: ReadonlyArray<string>): string => {
+  let best = "en"
+  let most = minStopWords - 1
+  for (const [code, { stopWords }] of languages) {
+    const count = words.reduce((sum, word) => sum + (stopWords.has(word) ? 1 : 0), 0)
+    if (count > most) {
+      best = code
+      most = count
+    }
+  }
+  return best
+}
