@@ -17,8 +17,6 @@ import { leave, me } from "../session.ts"
 import { fieldsOf, useForm } from "../useForm.ts"
 import { describeUserAgent } from "../userAgent.ts"
 
-/** The person behind the account: where they are signed in, their password, their data. */
-
 type Sessions = Answer<"GET /v1/sessions">
 type Session = Sessions["sessions"][number]
 
@@ -29,7 +27,7 @@ const EndButton = ({ session, sessions }: { readonly session: Session; readonly 
     run(
       async () => {
         const result = await call("DELETE /v1/sessions/{session_id}", { params: { session_id: session.id } })
-        if (!result.ok) announce(`The session is still open: ${result.error.message}`)
+        if (!result.ok) announce(`The session could not be ended. ${result.error.message}`)
         return result
       },
       () => {
@@ -63,7 +61,7 @@ const SessionTable = ({
         cell: (session) => <span title={session.user_agent ?? undefined}>{describeUserAgent(session.user_agent)}</span>
       },
       { name: "Signed in", cell: (session) => formatMoment(session.created_at) },
-      { name: "Ends", cell: (session) => `${formatRelative(session.expires_at)}, unless it is used` },
+      { name: "Expires", cell: (session) => `${formatRelative(session.expires_at)} if not used` },
       {
         name: "Actions",
         isNameHidden: true,
@@ -90,8 +88,8 @@ const EverywhereDialog = ({ onClose }: { readonly onClose: () => void }) => {
       onConfirm={() => run(() => call("POST /api/auth/revoke-sessions", { body: {} }), leave)}
       onClose={onClose}
     >
-      <p>Every session ends, this one too, and every connected app is disconnected.</p>
-      <p>API keys go on working.</p>
+      <p>All sessions end, including this one, and all connected apps are disconnected.</p>
+      <p>API keys keep working.</p>
     </ConfirmDialog>
   )
 }
@@ -127,7 +125,7 @@ const PasswordCard = () => {
       () => call("POST /api/auth/change-password", { body: { currentPassword, newPassword } }),
       () => {
         form.reset()
-        announce("Your password is changed. All other sessions and all connected apps have ended.")
+        announce("Password changed. All other sessions were ended and all connected apps were disconnected.")
       }
     )
   }
@@ -147,8 +145,8 @@ const PasswordCard = () => {
           label="New password"
           name="newPassword"
           type="password"
-          hint="At least 8 characters. All other sessions and all connected apps end."
-          error={newPassword && `It ${newPassword}.`}
+          hint="At least 8 characters. Changing it ends all other sessions and disconnects all apps."
+          error={newPassword && `The new password ${newPassword}.`}
           input={{ autocomplete: "new-password", required: true, minLength: 8, maxLength: 128 }}
         />
         {error && currentPassword === undefined && newPassword === undefined && <Notice text={error.message} />}
@@ -165,7 +163,7 @@ const PasswordCard = () => {
 const DataCard = () => (
   <Card title="Your data">
     <div class="prose">
-      <p>The account, its API keys without their secrets, and the whole log of your searches, as one JSON document.</p>
+      <p>Download your account, your API keys without their secrets, and your complete search log as a JSON file.</p>
       <div class="actions">
         <a class="button" href="/v1/account/export" download="quarry-account.json">
           Export
@@ -181,15 +179,17 @@ const DeleteDialog = ({ onClose }: { readonly onClose: () => void }) => {
     <ConfirmDialog
       title="Delete your account?"
       name={me.value?.email ?? ""}
-      action="Delete the account"
+      action="Delete account"
       busy={busy}
       error={error?.message}
       onConfirm={() => run(() => call("DELETE /v1/account", {}), leave)}
       onClose={onClose}
     >
-      <p>Every API key, every session and every connected app ends within 10 seconds.</p>
-      <p>Your address, the names of your keys and the texts of your searches are removed. This cannot be undone.</p>
-      <p>Credits that are left are lost, and this address gets no second trial.</p>
+      <p>All API keys, sessions, and connected apps stop working within 10 seconds.</p>
+      <p>
+        Your email address, the names of your keys, and the text of your searches are deleted. This cannot be undone.
+      </p>
+      <p>You lose your remaining credits, and this email address cannot start another trial.</p>
     </ConfirmDialog>
   )
 }
@@ -197,15 +197,15 @@ const DeleteDialog = ({ onClose }: { readonly onClose: () => void }) => {
 const DeleteCard = () => {
   const [isAsking, setAsking] = useState(false)
   return (
-    <Card title="Delete the account">
+    <Card title="Delete account">
       <div class="prose">
         <p>
-          Ends your keys, sessions and apps, and removes your data. What was charged stays in the books, without your
-          name.
+          Revokes your keys, ends your sessions, disconnects your apps, and deletes your data. Records of charges are
+          kept without your name.
         </p>
         <div class="actions">
           <Button kind="danger" onClick={() => setAsking(true)} disabled={me.value === undefined}>
-            Delete the account
+            Delete account
           </Button>
         </div>
       </div>

@@ -13,12 +13,10 @@ import { formatMoment, formatRelative } from "../format.ts"
 import { type Resource, useRoute } from "../resource.ts"
 import { useForm } from "../useForm.ts"
 
-/** The apps that the person let in, each of which can be ended. */
-
 type Apps = Answer<"GET /v1/apps">
 type App = Apps["apps"][number]
 
-const nameOf = ({ name }: App): string => name ?? "An app without a name"
+const nameOf = ({ name }: App): string => name ?? "Unnamed app"
 
 const EndDialog = ({
   app,
@@ -49,8 +47,8 @@ const EndDialog = ({
       onConfirm={end}
       onClose={onClose}
     >
-      <p>It can no longer search for you or see your plan, from this moment on.</p>
-      <p>To come back, it has to ask you again.</p>
+      <p>It can no longer search for you or see your plan. This takes effect immediately.</p>
+      <p>To connect again, the app needs your permission.</p>
     </ConfirmDialog>
   )
 }
@@ -82,10 +80,10 @@ const List = ({ apps, onEnd }: { readonly apps: ReadonlyArray<App>; readonly onE
 const Connect = () => (
   <div class="prose">
     <p>
-      An agent or an editor that speaks the Model Context Protocol connects with this address. It sends you here to sign
-      in and to allow it.
+      Add this URL to an agent or editor that supports the Model Context Protocol (MCP). It sends you here to sign in
+      and allow access.
     </p>
-    <CodeBlock title="Address for apps" what="the address" text={`${location.origin}/mcp`} />
+    <CodeBlock title="MCP server URL" what="the URL" text={`${location.origin}/mcp`} />
   </div>
 )
 
@@ -94,13 +92,16 @@ export const AppsPage = () => {
   const [ending, setEnding] = useState<App>()
   return (
     <>
-      <PageHeader title="Connected apps" lead="Apps that you let in. Each search of theirs spends a credit of yours." />
+      <PageHeader
+        title="Connected apps"
+        lead="Apps that can search for you. Each of their searches costs you a credit."
+      />
       <div class="stack">
         <Card title="Your apps">
           <Loaded resource={apps} height={140}>
             {({ apps }) =>
               apps.length === 0 ? (
-                <EmptyState title="No app is connected">An app appears here once you have allowed it.</EmptyState>
+                <EmptyState title="No connected apps">An app appears here after you allow it.</EmptyState>
               ) : (
                 <List apps={apps} onEnd={setEnding} />
               )

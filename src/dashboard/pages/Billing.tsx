@@ -14,25 +14,23 @@ import { lastOf, useRoute } from "../resource.ts"
 import { place, setQuery } from "../router.ts"
 import { loadSession } from "../session.ts"
 
-/** The plan and packs of the account. Money moves on the pages of the payment provider alone. */
-
 const Closed = ({ billing }: { readonly billing: Billing }) => (
   <p class="notice info">
-    <strong>Nothing can be bought here at the moment.</strong>{" "}
+    <strong>Purchases are currently unavailable.</strong>{" "}
     {billing.subscription === null
-      ? "What you have keeps working."
-      : "Your subscription and your packs keep working, and the portal is open."}
+      ? "Your plan and credits keep working."
+      : "Your subscription and packs keep working, and you can still open the portal."}
   </p>
 )
 
-/** The page that the person comes from: the address names the checkout, and this tab remembers the errand. */
+/** The purchase the user returns from: the URL has the checkout id, and this tab remembers the rest. */
 const readReturn = () => ({ checkoutId: place.peek().query.get("checkout_id"), errand: recall() })
 
 export const BillingPage = () => {
   const resource = useRoute("GET /v1/billing", {})
   const usage = useRoute("GET /v1/usage", {})
   const [{ checkoutId, errand }] = useState(readReturn)
-  // "none" without a purchase, and after the next change, which makes its words old.
+  // "none" without a purchase, and after a later change makes the message outdated.
   const [stage, setStage] = useState<Stage | "none">(checkoutId === null ? "none" : "waiting")
   const reload = (): void => {
     resource.reload()
@@ -55,17 +53,17 @@ export const BillingPage = () => {
     void loadSession()
   }
   useEffect(() => {
-    // The portal may have changed the subscription a moment ago, before its delivery is here.
+    // The subscription may have changed in the portal before its webhook arrives.
     if (errand?._tag !== "portal") return undefined
     const ask = () => call("POST /v1/billing/sync", { body: {} }).then(reload)
     void ask()
-    // The first may be answered from the books, where the provider was asked shortly before.
+    // The API answers a sync within 5 s of another from its own data, so a second one follows.
     const timer = setTimeout(() => void ask(), askEveryMs)
     return () => clearTimeout(timer)
   }, [])
   return (
     <>
-      <PageHeader title="Billing" lead="Your plan, your packs, and what they cost." />
+      <PageHeader title="Billing" lead="Your plan, your credit packs, and their prices." />
       <div class="stack">
         {checkoutId !== null && stage !== "none" && (
           <PurchaseReturn checkoutId={checkoutId} errand={errand} onStage={onStage} />
@@ -73,7 +71,7 @@ export const BillingPage = () => {
         <h2 class="hidden">Plan and packs</h2>
         <Loaded resource={resource} height={640}>
           {(billing) => (
-            // Nothing is bought twice while the first purchase is not booked yet.
+            // Disabled until the first purchase is booked, so that nothing is bought twice.
             <fieldset class="stack" disabled={stage === "waiting"}>
               {!billing.open && <Closed billing={billing} />}
               <Card title="Your plan">

@@ -7,19 +7,19 @@ import { PageHeader } from "../components/PageHeader.tsx"
 import { deliversEmails } from "../facts.ts"
 import { fieldsOf, useForm } from "../useForm.ts"
 
-/** The same for every address, so that nobody learns which ones are known. */
+/** Identical for every address, so it does not reveal which addresses have an account. */
 const LinkSent = () =>
   deliversEmails ? (
     <>
-      <PageHeader title="Read your mail" />
-      <p class="lead">If Quarry knows this address, it has sent you a link. It is good for an hour.</p>
+      <PageHeader title="Check your email" />
+      <p class="lead">If this address has an account, we sent a link to it. The link works for one hour.</p>
     </>
   ) : (
     <>
       <PageHeader title="Ask the operator for the link" />
       <p class="lead">
-        This deployment sends no emails. If it knows this address, its operator finds a link in the log, good for an
-        hour.
+        This deployment does not send email. If this address has an account, the operator can find a link in the server
+        log. The link works for one hour.
       </p>
     </>
   )
@@ -39,16 +39,16 @@ export const ForgotPasswordPage = () => {
   }
   return (
     <>
-      <PageHeader title="Forgot your password?" lead="We send you a link with which you choose a new one." />
+      <PageHeader title="Forgot your password?" lead="We will send you a link to choose a new one." />
       {error && <Notice text={error.message} />}
       <form onSubmit={submit}>
         <EmailField />
         <Button kind="primary" type="submit" busy={busy}>
-          Send the link
+          Send link
         </Button>
       </form>
       <p class="foot">
-        Know it after all? <a href={otherEntry("sign-in")}>Sign in</a>
+        Remembered it? <a href={otherEntry("sign-in")}>Sign in</a>
       </p>
     </>
   )

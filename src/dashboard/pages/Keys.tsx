@@ -21,9 +21,6 @@ import { changed, useFresh } from "../freshness.ts"
 import { lastOf, useRoute } from "../resource.ts"
 import { home } from "../router.ts"
 
-/** The account's keys, and what becomes of each. */
-
-/** As many as the API lets be active. It refuses one more in words of its own. */
 const maxActiveKeys = 50
 
 type Action =
@@ -34,7 +31,6 @@ type Action =
 
 type Usage = Answer<"GET /v1/usage">
 
-/** Searches of the period by key. Empty until they are known. */
 const searchesOf = (usage: Usage | undefined): ReadonlyMap<string | null, number> => {
   const counts = new Map<string | null, number>()
   for (const { group, searches } of usage?.series ?? []) counts.set(group, (counts.get(group) ?? 0) + searches)
@@ -54,15 +50,15 @@ const name: Column<Key> = {
         </span>
       ))}
       {key.revoked_at !== null && isOpen(key) && (
-        <span class="bound">old secret, ends {formatRelative(key.revoked_at)}</span>
+        <span class="bound">old secret, stops working {formatRelative(key.revoked_at)}</span>
       )}
     </div>
   )
 }
 const type: Column<Key> = { name: "Type", cell: (key) => <Badge text={key.type} /> }
-const made: Column<Key> = { name: "Made", cell: (key) => <time>{formatDayAndYear(key.created_at)}</time> }
+const created: Column<Key> = { name: "Created", cell: (key) => <time>{formatDayAndYear(key.created_at)}</time> }
 const lastUse: Column<Key> = {
-  name: "Last use",
+  name: "Last used",
   cell: ({ last_used_at: at }) => (at === null ? <span class="soft">never</span> : formatRelative(at))
 }
 const log: Column<Key> = {
@@ -79,8 +75,8 @@ const log: Column<Key> = {
   )
 }
 
-const Share = ({ of, searches }: { readonly searches: number; readonly of: number }) => {
-  const share = of === 0 ? 0 : searches / of
+const Share = ({ searches, total }: { readonly searches: number; readonly total: number }) => {
+  const share = total === 0 ? 0 : searches / total
   return (
     <span class="share">
       <span class="track" aria-hidden="true">
@@ -109,11 +105,11 @@ const ActiveKeys = ({ keys, onAction, usage }: ActiveKeysProps) => {
       columns={[
         name,
         type,
-        made,
+        created,
         lastUse,
         {
-          name: "Share of the period",
-          cell: ({ id }) => usage && <Share searches={searches.get(id) ?? 0} of={usage.totals.searches} />
+          name: "Share of period",
+          cell: ({ id }) => usage && <Share searches={searches.get(id) ?? 0} total={usage.totals.searches} />
         },
         log,
         {
@@ -158,7 +154,7 @@ const RevokedKeys = ({ keys }: { readonly keys: ReadonlyArray<Key> }) => (
       columns={[
         name,
         type,
-        made,
+        created,
         lastUse,
         { name: "Revoked", cell: ({ revoked_at: at }) => at !== null && formatRelative(at) },
         log
@@ -169,15 +165,15 @@ const RevokedKeys = ({ keys }: { readonly keys: ReadonlyArray<Key> }) => (
 
 const NoKeys = ({ onCreate }: { readonly onCreate: () => void }) => (
   <EmptyState
-    title="No active key"
+    title="No active keys"
     action={
       <Button kind="primary" onClick={onCreate}>
         Create key
       </Button>
     }
   >
-    A program names a key with each request. Make one for each place that searches, so that you can end one without the
-    others.
+    Programs send a key with each request. Create a separate key for each program, so you can revoke one without
+    affecting the others.
   </EmptyState>
 )
 
@@ -208,7 +204,7 @@ export const KeysPage = () => {
     <>
       <PageHeader
         title="API keys"
-        lead="A program names a key with each request. Keep it where only the program can read it."
+        lead="Programs send a key with each request. Store keys where only the program can read them."
         actions={
           <Button kind="primary" disabled={isFull} onClick={create}>
             Create key
@@ -217,7 +213,7 @@ export const KeysPage = () => {
       />
       <div class="stack">
         {isFull && (
-          <p class="notice info">{`All ${maxActiveKeys} keys that an account can have are active. Revoke one to make another.`}</p>
+          <p class="notice info">{`You have reached the limit of ${maxActiveKeys} active keys. Revoke a key to create another.`}</p>
         )}
         <Card title="Active keys">
           <Loaded resource={keys} height={160}>

@@ -11,8 +11,6 @@ import { lastOf, useRoute } from "../resource.ts"
 import { home, place } from "../router.ts"
 import { playground } from "../searches.ts"
 
-/** Every search of the account, newest first. The address has the filters and the place in the log. */
-
 type History = Answer<"GET /v1/query/history">
 
 const entriesOnPage = 50
@@ -21,27 +19,28 @@ const path = `${home}/log`
 
 const parameterNames: ReadonlySet<string> = new Set([...filterNames, "cursor"])
 
-/** The parameters of the address that the API takes, by the same names. */
 const parametersOf = (query: URLSearchParams): Readonly<Record<string, string>> =>
   Object.fromEntries([...query].filter(([name, value]) => parameterNames.has(name) && value !== ""))
 
 const Empty = ({ hasOlder, isFiltered }: { readonly hasOlder: boolean; readonly isFiltered: boolean }) => {
   if (hasOlder) {
     return (
-      <EmptyState title="None so far">A page reads a part of a long log. Older entries may still match.</EmptyState>
+      <EmptyState title="No matches so far">
+        Each page covers only part of a long log. Older entries may still match.
+      </EmptyState>
     )
   }
   if (isFiltered) {
     return (
       <EmptyState
-        title="No search matches"
+        title="No matching searches"
         action={
           <a class="button" href={path}>
-            Show every search
+            Show all searches
           </a>
         }
       >
-        Nothing in the log has all of these properties.
+        No log entry matches all of these filters.
       </EmptyState>
     )
   }
@@ -54,7 +53,7 @@ const Empty = ({ hasOlder, isFiltered }: { readonly hasOlder: boolean; readonly 
         </a>
       }
     >
-      Each search that is charged is listed here, with its outcome, credits and time.
+      Charged searches are listed here with their outcome, credits, and time.
     </EmptyState>
   )
 }
@@ -108,13 +107,13 @@ export const LogPage = () => {
   const refresh = (): void => {
     history.reload()
     keys.reload()
-    announce("The log is read again.")
+    announce("Log refreshed.")
   }
   return (
     <>
       <PageHeader
         title="Log"
-        lead="Every charged search of this account, newest first."
+        lead="All charged searches of this account, newest first."
         actions={
           <Button busy={state._tag === "loading"} onClick={refresh}>
             Refresh

@@ -15,9 +15,7 @@ import { home } from "../router.ts"
 import type { PageProps } from "../routes.tsx"
 import { playground } from "../searches.ts"
 
-/** One search of the log: everything that is known of it, its batch, and its request to run again. */
-
-/** The most rows of a batch. */
+/** More rows than a batch can have. */
 const maxRows = 100
 
 const toLog = (
@@ -44,9 +42,32 @@ type Keys = Answer<"GET /v1/api-keys">["api_keys"]
 
 const Caller = ({ entry, keys }: { readonly entry: LoggedSearch; readonly keys: Keys }) => {
   const { key_id: id } = entry
-  if (id === null) return <>{entry.source === "dashboard" ? "a session" : "a session or an app"}</>
+  if (id === null) return <>{entry.source === "dashboard" ? "session" : "session or app"}</>
   return <a href={`${home}/log${queryText({ key: id })}`}>{keys.find((key) => key.id === id)?.name ?? id}</a>
 }
+
+const SearchFacts = ({ entry }: { readonly entry: LoggedSearch }) => (
+  <>
+    <Fact name="Results">{formatNumber(entry.result_count)}</Fact>
+    <Fact name="Country and locale">
+      <code>{entry.geo}</code>, <code>{entry.locale}</code>
+    </Fact>
+    <Fact name="Requested page and results">{`${entry.page}, ${entry.num}`}</Fact>
+    <Fact name="Safe search">{entry.safe}</Fact>
+  </>
+)
+
+const PageFacts = ({ entry }: { readonly entry: LoggedSearch }) => (
+  <>
+    <Fact name="Host">{entry.host}</Fact>
+    <Fact name="Bytes">{formatNumber(entry.bytes ?? 0)}</Fact>
+    {entry.reason !== null && (
+      <Fact name="Reason">
+        <code>{entry.reason}</code>
+      </Fact>
+    )}
+  </>
+)
 
 const Facts = ({ entry, keys }: { readonly entry: LoggedSearch; readonly keys: Keys }) => (
   <dl class="details">
@@ -60,17 +81,12 @@ const Facts = ({ entry, keys }: { readonly entry: LoggedSearch; readonly keys: K
       <time dateTime={entry.created_at}>{formatMoment(entry.created_at)}</time>, {formatRelative(entry.created_at)}
     </Fact>
     <Fact name="Credits">{formatNumber(entry.credits)}</Fact>
-    <Fact name="Results">{formatNumber(entry.result_count)}</Fact>
-    <Fact name="Time at the provider">{formatDuration(entry.duration_ms)}</Fact>
+    <Fact name="Provider time">{formatDuration(entry.duration_ms)}</Fact>
     <Fact name="Target">
       <code>{entry.target}</code>
     </Fact>
-    <Fact name="Country and locale">
-      <code>{entry.geo}</code>, <code>{entry.locale}</code>
-    </Fact>
-    <Fact name="Page and results asked">{`${entry.page}, ${entry.num}`}</Fact>
-    <Fact name="Safe search">{entry.safe}</Fact>
-    <Fact name="Asked with">
+    {entry.kind === "page" ? <PageFacts entry={entry} /> : <SearchFacts entry={entry} />}
+    <Fact name="Credential">
       <Caller entry={entry} keys={keys} />
     </Fact>
     <Fact name="Source">
@@ -95,11 +111,11 @@ const Facts = ({ entry, keys }: { readonly entry: LoggedSearch; readonly keys: K
 const Batch = ({ current, id }: { readonly id: string; readonly current: string }) => {
   const batch = useRoute("GET /v1/query/history", { query: { batch: id, limit: maxRows } })
   return (
-    <Card title="Its batch" isWide action={<a href={`${home}/log${queryText({ batch: id })}`}>In the log</a>}>
+    <Card title="Batch" isWide action={<a href={`${home}/log${queryText({ batch: id })}`}>View in the log</a>}>
       <Loaded resource={batch} height={240}>
         {({ queries }) => (
           <LogTable
-            caption="Rows of the batch that were charged"
+            caption="Charged rows of the batch"
             isBatch
             current={current}
             entries={queries.toSorted((a, b) => (a.row ?? 0) - (b.row ?? 0))}
@@ -113,15 +129,18 @@ const Batch = ({ current, id }: { readonly id: string; readonly current: string 
 const Entry = ({ entry }: { readonly entry: LoggedSearch }) => {
   const keys = useRoute("GET /v1/api-keys", {})
   const draft = draftOf(entry)
+  const isPage = entry.kind === "page"
   return (
     <>
       <Card
-        title="Query"
+        title={isPage ? "URL" : "Query"}
         isWide
         action={
-          <a class="button primary" href={playground + queryText(draftQuery(draft))}>
-            Run again in the playground
-          </a>
+          !isPage && (
+            <a class="button primary" href={playground + queryText(draftQuery(draft))}>
+              Run again in the playground
+            </a>
+          )
         }
       >
         <p class="query" dir="auto">
@@ -132,7 +151,7 @@ const Entry = ({ entry }: { readonly entry: LoggedSearch }) => {
         <Card title="Details">
           <Facts entry={entry} keys={lastOf(keys.state.value)?.api_keys ?? []} />
         </Card>
-        <SearchCode draft={draft} />
+        {!isPage && <SearchCode draft={draft} />}
       </div>
       {entry.batch_id && <Batch id={entry.batch_id} current={entry.id} />}
     </>
@@ -141,8 +160,8 @@ const Entry = ({ entry }: { readonly entry: LoggedSearch }) => {
 
 const NoEntry = () => (
   <Card title="Query">
-    <EmptyState title="There is no such search in this account's log">
-      Its id may have a typing error, it may be another account's, or it is older than the log is kept.
+    <EmptyState title="Search not found">
+      The id may have a typo, belong to another account, or be older than the log retention.
     </EmptyState>
   </Card>
 )
@@ -164,8 +183,8 @@ const Found = ({ id }: { readonly id: string }) => {
   )
 }
 
-/** Any other text is no id. An empty one would find the newest entry. */
-const idPattern = /^qry_[0-9a-f]{32}$/
+/** Guards against an empty id, which would find the newest entry. */
+const idPattern = /^(?:qry|pag)_[0-9a-f]{32}$/
 
 export const LogEntryPage = ({ params: { id = "" } }: PageProps) => (
   <>

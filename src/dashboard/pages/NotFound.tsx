@@ -6,14 +6,14 @@ export const NotFoundPage = () => (
   <>
     <PageHeader title="Not found" />
     <EmptyState
-      title="There is no such page"
+      title="This page does not exist"
       action={
         <a class="button" href={home}>
           Go to the overview
         </a>
       }
     >
-      The address may have a typing error, or the page has moved.
+      The URL may have a typo, or the page may have moved.
     </EmptyState>
   </>
 )

@@ -19,9 +19,8 @@ import {
   formatRelative,
   plural
 } from "../format.ts"
-import { useRoute } from "../resource.ts"
+import { lastOf, useRoute } from "../resource.ts"
 import { home } from "../router.ts"
-import { me } from "../session.ts"
 
 /** The state of the account at one look: credits, the day so far, the latest searches. */
 
@@ -174,7 +173,7 @@ export const OverviewPage = () => {
   const usage = useRoute("GET /v1/usage", {})
   const today = useRoute("GET /v1/usage", { query: { from: startOfDay(Date.now()), granularity: "hour" } })
   const recent = useRoute("GET /v1/query/recent", { query: { limit: recentEntries } })
-  const plan = me.value?.plan
+  const plan = lastOf(usage.state.value)?.plan_name
   return (
     <>
       <PageHeader

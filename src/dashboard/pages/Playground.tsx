@@ -8,9 +8,7 @@ import { type Draft, draftQuery, readDraft } from "../draft.ts"
 import { navigate, place } from "../router.ts"
 import { answers, keyOf, playground, running, search } from "../searches.ts"
 
-/** Searches by hand. The address holds the whole search, and opening it runs nothing: searches cost credits. */
-
-/** The address follows the typing with a pause, because browsers limit how often it may change. */
+/** Browsers limit how often the URL may change, so it is updated after a pause in typing. */
 const pauseMs = 400
 
 const viewOf = (): { readonly view: string | undefined; readonly code: string | undefined } => {
@@ -18,14 +16,14 @@ const viewOf = (): { readonly view: string | undefined; readonly code: string | 
   return { view: query.get("view") ?? undefined, code: query.get("code") ?? undefined }
 }
 
-/** Writes a draft into the address. A place with an answer of its own stays in the history to go back to. */
+/** Writes the draft to the URL. A search with results keeps its history entry, so the user can go back to it. */
 const write = (draft: Draft): void => {
   const present = keyOf(readDraft(place.peek().query))
   if (present === keyOf(draft)) return
   navigate(playground + queryText({ ...draftQuery(draft), ...viewOf() }), { replace: !answers.peek().has(present) })
 }
 
-/** The draft of the form, which follows the address when somebody goes back or forward, and is written into it. */
+/** The form's draft, kept in sync with the URL. Opening a URL runs no search, because searches cost credits. */
 const useDraft = (): readonly [draft: Draft, change: (draft: Draft) => void, flush: () => void] => {
   const [draft, setDraft] = useState(() => readDraft(place.peek().query))
   const written = useRef(keyOf(draft))
@@ -55,7 +53,7 @@ const useDraft = (): readonly [draft: Draft, change: (draft: Draft) => void, flu
 
 export const PlaygroundPage = () => {
   const [draft, change, flush] = useDraft()
-  // The answer stays while its search is changed, and gives way to the one of a place that somebody goes back to.
+  // The results stay visible while the form is edited. Going back shows the results of that history entry.
   const [shown, setShown] = useState(() => keyOf(draft))
   const key = keyOf(draft)
   const isRunning = running.value !== undefined
@@ -71,7 +69,7 @@ export const PlaygroundPage = () => {
   const issues = finished !== undefined && !finished.result.ok ? finished.result.error.issues : {}
   return (
     <>
-      <PageHeader title="Playground" lead="Search with your session, see everything that the API answers." />
+      <PageHeader title="Playground" lead="Run searches with your session and see the full API response." />
       <div class="stack">
         <section class="card" aria-label="Search">
           <SearchForm draft={draft} issues={issues} onChange={change} onSearch={run} />

@@ -10,8 +10,8 @@ import { fieldsOf, useForm } from "../useForm.ts"
 
 const wordsOf = (message: string): string =>
   message === "Email not verified"
-    ? "Confirm your address first: we have sent you the link again."
-    : "The address or the password is not right."
+    ? "This email address is not confirmed yet. Open the link that we just sent again."
+    : "The email address or password is incorrect."
 
 export const SignInPage = () => {
   const { busy, error, run } = useForm()

@@ -9,11 +9,11 @@ import { signUpMode } from "../facts.ts"
 import { enter } from "../session.ts"
 import { fieldsOf, useForm } from "../useForm.ts"
 
-/** A sign-up with a known address looks the same, so that nobody learns which addresses are known. */
+/** Identical for an address that already has an account, so it does not reveal which addresses do. */
 const ConfirmationSent = () => (
   <>
-    <PageHeader title="Read your mail" />
-    <p class="lead">We have sent you a link. It confirms your address, and brings you back to sign in.</p>
+    <PageHeader title="Check your email" />
+    <p class="lead">We sent you a link. Open it to confirm your email address and sign in.</p>
   </>
 )
 
@@ -21,14 +21,14 @@ const SignUpClosed = () => (
   <>
     <PageHeader title="Sign-up is closed" lead="Ask the operator of this server for an account." />
     <p class="foot">
-      Have an account? <a href={otherEntry("sign-in")}>Sign in</a>
+      Already have an account? <a href={otherEntry("sign-in")}>Sign in</a>
     </p>
   </>
 )
 
 const leads = {
-  open: "It starts with free searches, and needs no card.",
-  invite: "Sign-up is by invitation: use the address that the operator made an account for."
+  open: "Start with free searches. No card required.",
+  invite: "Sign-up is by invitation. Use the email address that the operator invited."
 }
 
 export const SignUpPage = () => {
@@ -39,7 +39,7 @@ export const SignUpPage = () => {
   const submit = (event: SubmitEvent & { readonly currentTarget: HTMLFormElement }): void => {
     event.preventDefault()
     const { email = "", password = "" } = fieldsOf(event.currentTarget)
-    // The library requires a name, which nothing shows.
+    // Better Auth requires a name. Quarry does not use it.
     const body = { email, password, name: email.split("@", 1).join(""), callbackURL: nextOf() }
     run(
       () => call("POST /api/auth/sign-up/email", { body }),
@@ -69,7 +69,7 @@ export const SignUpPage = () => {
         </Button>
       </form>
       <p class="foot">
-        Have an account? <a href={otherEntry("sign-in")}>Sign in</a>
+        Already have an account? <a href={otherEntry("sign-in")}>Sign in</a>
       </p>
     </>
   )

@@ -26,8 +26,6 @@ import {
   viewOf
 } from "../usageFigures.ts"
 
-/** The searches of any stretch of time, split by outcome, target or key. The address says which. */
-
 type Usage = Answer<"GET /v1/usage">
 type Keys = Answer<"GET /v1/api-keys">["api_keys"]
 type NameOf = (id: string | null) => string
@@ -40,7 +38,7 @@ const outcomeSeries: ReadonlyArray<Series> = outcomes.map((name) => ({
 
 const units = { hour: "Hour (UTC)", day: "Day (UTC)", month: "Month (UTC)" } as const
 
-/** Names of groups. Where keys have the same name, the end of the secret is added. */
+/** Keys that share a name get the last characters of their secret appended. */
 const namesOf =
   (groupBy: View["groupBy"], keys: Keys): NameOf =>
   (id) => {
@@ -52,7 +50,6 @@ const namesOf =
     return isAlone ? key.name : `${key.name} (${key.hint.slice(-4)})`
   }
 
-/** The usage with the rows of one group alone, where the view asks for one. */
 const visible = (usage: Usage, { only }: View): ReadonlyArray<Group> =>
   groupsOf(only === undefined ? usage.series : usage.series.filter(({ group }) => group === only))
 
@@ -86,7 +83,7 @@ interface ChartProps {
 }
 
 const Chart = ({ groups, nameOf, usage, view }: ChartProps) => {
-  const begins = stretches(usage)
+  const starts = stretches(usage)
   const { drawn, others } = drawnGroups(groups)
   const shown = others === undefined ? drawn : [...drawn, others]
   const isByOutcome = view.groupBy === "outcome"
@@ -95,10 +92,10 @@ const Chart = ({ groups, nameOf, usage, view }: ChartProps) => {
     ? outcomes.map((name) =>
         searchesIn(
           rows.map((row) => ({ ...row, searches: row.outcomes[name] })),
-          begins
+          starts
         )
       )
-    : shown.map(({ rows }) => searchesIn(rows, begins))
+    : shown.map(({ rows }) => searchesIn(rows, starts))
   const series = isByOutcome
     ? outcomeSeries
     : shown.map((group, index) => ({
@@ -112,7 +109,7 @@ const Chart = ({ groups, nameOf, usage, view }: ChartProps) => {
       unit={units[usage.granularity]}
       height={280}
       series={series}
-      bars={begins.map((at, index) => {
+      bars={starts.map((at, index) => {
         const { short, whole } = formatStretch(at, usage.granularity)
         return { label: short, title: whole, values: columns.map((values) => values[index] ?? 0) }
       })}
@@ -120,7 +117,7 @@ const Chart = ({ groups, nameOf, usage, view }: ChartProps) => {
   )
 }
 
-/** The sums of each group, of which the chart draws the largest alone. */
+/** Lists all groups; the chart combines the smallest ones. */
 const Breakdown = ({ groups, nameOf, view }: Omit<ChartProps, "usage">) => {
   const all = groups.reduce((sum, { searches }) => sum + searches, 0)
   return (
@@ -141,7 +138,6 @@ const Breakdown = ({ groups, nameOf, view }: Omit<ChartProps, "usage">) => {
   )
 }
 
-/** Every row of the API's answer that is visible, in the order of time. */
 const csvRows = (groups: ReadonlyArray<Group>, view: View, nameOf: NameOf): ReadonlyArray<ReadonlyArray<Cell>> => {
   const isGrouped = view.groupBy !== "outcome"
   const groupHeads = view.groupBy === "key" ? ["key", "key_id"] : view.groupBy === "target" ? ["target"] : []
@@ -162,14 +158,14 @@ const csvRows = (groups: ReadonlyArray<Group>, view: View, nameOf: NameOf): Read
 
 const Nothing = ({ view }: { readonly view: View }) => (
   <EmptyState
-    title="No searches in this stretch"
+    title="No searches in this range"
     action={
       <a class="button" href={`${home}/playground`}>
         Search in the playground
       </a>
     }
   >
-    {view.only === undefined ? "Choose a longer range, or search now." : "Choose a longer range, or look at all keys."}
+    {view.only === undefined ? "Choose a longer range or run a search." : "Choose a longer range or show all keys."}
   </EmptyState>
 )
 
@@ -203,7 +199,7 @@ export const UsagePage = () => {
   useFresh("usage", resource.reload)
   const state = resource.state.value
   const usage = lastOf(state)
-  // The last answer stays while another is read, split as it was.
+  // The previous response stays visible while the next one loads, so it must keep its own grouping.
   const view: View = usage === undefined ? asked : { ...asked, groupBy: usage.group_by ?? "outcome" }
   const nameOf = namesOf(view.groupBy, keys)
   const groups = usage === undefined ? [] : visible(usage, view)
@@ -229,9 +225,9 @@ export const UsagePage = () => {
       />
       <div class="stack">
         <UsageControls view={asked} shown={usage} keys={keys} isTrial={me.value?.plan === "trial"} issues={issues} />
-        <h2 class="hidden">Figures</h2>
+        <h2 class="hidden">Usage figures</h2>
         {asked.range === "own" && Object.keys(issues).length > 0 ? (
-          <EmptyState title="No such range">Choose another start or end.</EmptyState>
+          <EmptyState title="Invalid range">Choose a different start or end.</EmptyState>
         ) : (
           <Loaded resource={resource} height={520}>
             {(usage) => <Report usage={usage} view={view} groups={visible(usage, view)} nameOf={nameOf} />}

@@ -23,18 +23,16 @@ import { lastOf, useRoute } from "../resource.ts"
 import { place, setQuery } from "../router.ts"
 import { useForm } from "../useForm.ts"
 
-/** The receivers of the account's events, and their deliveries. The webhook whose log is open is in the address. */
-
 const dialogs = { change: ChangeWebhookDialog, rotate: RotateWebhookDialog, delete: DeleteWebhookDialog }
 
 type Action = { readonly _tag: "create" } | { readonly _tag: keyof typeof dialogs; readonly subject: Webhook }
 
-const reasons = { account: "disabled", failing: "disabled: it failed for five days", gone: "disabled: it answered 410" }
+const reasons = { account: "disabled", failing: "disabled: failed for five days", gone: "disabled: returned 410" }
 
 const State = ({ disabled_reason: reason, failing_since: since }: Webhook) => {
   if (reason !== null) return <Badge text={reasons[reason]} kind="bad" />
   if (since !== null) return <Badge text={`failing since ${formatRelative(since)}`} kind="slow" />
-  return <Badge text="works" kind="ok" />
+  return <Badge text="working" kind="ok" />
 }
 
 interface ListProps {
@@ -55,7 +53,7 @@ const List = ({ onAction, onChange, onOpen, webhooks }: ListProps) => {
     run(
       () => call("POST /v1/webhooks/{id}/test", { params: { id } }),
       () => {
-        announce("A test is on its way.")
+        announce("A test event is being sent.")
         onOpen(id)
       }
     )
@@ -89,12 +87,12 @@ const List = ({ onAction, onChange, onOpen, webhooks }: ListProps) => {
         rows={webhooks}
         keyOf={({ id }) => id}
         columns={[
-          { name: "Address", isHeader: true, cell: ({ url }) => <bdi>{url}</bdi> },
+          { name: "URL", isHeader: true, cell: ({ url }) => <bdi>{url}</bdi> },
           {
             name: "Events",
             cell: ({ events }) => (events.length === 0 ? "all" : plural(events.length, "type"))
           },
-          { name: "State", cell: (webhook) => <State {...webhook} /> },
+          { name: "Status", cell: (webhook) => <State {...webhook} /> },
           { name: "Actions", isNameHidden: true, isFigure: true, cell: actions }
         ]}
       />
@@ -120,7 +118,7 @@ export const WebhooksPage = () => {
     <>
       <PageHeader
         title="Webhooks"
-        lead="What happens to the account, posted to your servers and sent by email."
+        lead="Account events, sent to your servers and by email."
         actions={
           <Button kind="primary" onClick={() => setAction({ _tag: "create" })}>
             Add webhook
@@ -132,7 +130,7 @@ export const WebhooksPage = () => {
           <Loaded resource={webhooks} height={140}>
             {({ webhooks }) =>
               webhooks.length === 0 ? (
-                <EmptyState title="No webhook">Add one to have events posted to a server of yours.</EmptyState>
+                <EmptyState title="No webhooks">Add a webhook to send events to your server.</EmptyState>
               ) : (
                 <List
                   webhooks={webhooks}

@@ -1,4 +1,4 @@
-/** Markup. Everything else in a page is text, and is escaped. */
+/** Trusted markup. All other values in a template are escaped. */
 export class Html {
   readonly text: string
   constructor(text: string) {
@@ -24,6 +24,5 @@ const textOf = (part: Part): string => {
   return typeof part === "string" ? escapeText(part) : part.map(textOf).join("")
 }
 
-/** Builds markup from a template. Undefined parts are left out. */
 export const html = (strings: TemplateStringsArray, ...parts: ReadonlyArray<Part>): Html =>
   new Html(strings.map((string, index) => string + textOf(parts[index])).join(""))

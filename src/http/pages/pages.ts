@@ -2,7 +2,7 @@ import type { SignUpMode } from "../../domain/signUp.ts"
 import type { IdentityProvider } from "../../services/SignIn.ts"
 import { type Html, html } from "./html.ts"
 
-/** The pages of sign-in and consent. Plain forms: they need no scripts, and their policy allows none. */
+/** Sign-in and consent pages: plain forms without scripts, which their policy forbids. */
 
 export const stylePath = "/oauth/style.css"
 
@@ -34,13 +34,11 @@ ${body}
 </html>
 `.text
 
-/** The authorization request of an app. */
 export interface AppRequest {
-  /** The signed query, which each page hands on to the next. */
   readonly query: string
-  /** Chosen by the app itself. */
+  /** Registered by the app itself; not verified. */
   readonly appName: string
-  /** The registered address at which the app gets the decision, for people to read. */
+  /** The app's redirect address, as shown to people. */
   readonly destination: string
 }
 
@@ -54,13 +52,11 @@ const providerMarks: Readonly<Record<IdentityProvider, Html>> = {
   github: html`<svg viewBox="0 0 24 24" fill="currentColor" aria-hidden="true"><path d="M12 1.5a10.5 10.5 0 0 0-3.3 20.5c.5.1.7-.2.7-.5v-1.8c-2.9.6-3.5-1.4-3.5-1.4-.5-1.2-1.2-1.5-1.2-1.5-1-.7.1-.7.1-.7 1 .1 1.6 1.1 1.6 1.1.9 1.6 2.4 1.1 3 .9.1-.7.4-1.1.7-1.4-2.3-.3-4.8-1.2-4.8-5.2 0-1.1.4-2.1 1.1-2.8-.1-.3-.5-1.3.1-2.8 0 0 .9-.3 2.9 1.1a10 10 0 0 1 5.2 0c2-1.4 2.9-1.1 2.9-1.1.6 1.5.2 2.5.1 2.8.7.7 1.1 1.7 1.1 2.8 0 4-2.5 4.9-4.8 5.2.4.3.7 1 .7 1.9v2.9c0 .3.2.6.7.5A10.5 10.5 0 0 0 12 1.5Z"/></svg>`
 }
 
-/** The form that was submitted before, and a notice about its error. */
 export interface PreviousForm {
   readonly email?: string | undefined
   readonly notice?: string | undefined
 }
 
-/** Puts an authorization request into a form. */
 const requestField = ({ query }: AppRequest): Html => html`<input type="hidden" name="request" value="${query}">`
 
 const emailField = (email: string | undefined): Html =>
@@ -116,7 +112,7 @@ export const signUp = ({ email, notice, request, signUpMode }: SignUp): Page => 
 <p class="lead">to connect <strong>${request.appName}</strong> to it</p>
 ${
   signUpMode === "invite"
-    ? html`<p class="lead">Sign-up is by invitation: use the address that the operator made an account for.</p>`
+    ? html`<p class="lead">Sign-up is by invitation. Use the email address that the operator invited.</p>`
     : undefined
 }
 ${noticeBox(notice)}
@@ -152,9 +148,7 @@ ${requestField(request)}
 })
 
 export interface ChoosePassword {
-  /** From the link of an email. */
   readonly token: string
-  /** The page to go on to. */
   readonly next: string
   readonly notice?: string | undefined
 }
@@ -170,7 +164,7 @@ ${noticeBox(notice)}
 ${newPasswordField}
 <button>Save password</button>
 </form>
-<p class="foot">You did not ask for this? Close this page: nothing changes.</p>`
+<p class="foot">Didn't request this? Close this page, and nothing changes.</p>`
 })
 
 export const forgotPassword = ({ email, notice, request }: { readonly request: AppRequest } & PreviousForm): Page => ({
@@ -186,7 +180,7 @@ ${emailField(email)}
 <p class="foot">Know it after all? <a href="/oauth/sign-in?${request.query}">Sign in</a></p>`
 })
 
-/** Asks before it stops the emails of events: a mail gateway that opens the link changes nothing. */
+/** Asks before it stops event emails, because mail gateways open links. */
 export const unsubscribe = (action: string): Page => ({
   title: "Stop emails",
   body: html`<h1>Stop emails about this account?</h1>
@@ -196,7 +190,6 @@ export const unsubscribe = (action: string): Page => ({
 </form>`
 })
 
-/** A page with a heading and a text. */
 export const message = (heading: string, text: string): Page => ({
   title: heading,
   body: html`<h1>${heading}</h1>

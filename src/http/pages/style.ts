@@ -1,6 +1,6 @@
 import { theme } from "./theme.ts"
 
-/** The stylesheet of the pages, served as a file: their policy allows no inline styles. */
+/** Served as a file, because the pages' policy forbids inline styles. */
 export const style = `${theme}
 body {
   min-height: 100vh;

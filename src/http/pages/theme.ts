@@ -1,4 +1,4 @@
 import { readFileSync } from "node:fs"
 
-/** Colours, type, links and focus of every page for people. The dashboard's stylesheet imports the same file. */
+/** Colors, type, links and focus, shared with the dashboard's stylesheet. */
 export const theme = readFileSync(new URL("theme.css", import.meta.url), "utf8")

@@ -4,64 +4,73 @@ import { Data, Effect } from "effect"
 import { hostOf } from "../../domain/Network.ts"
 import { isAddress, isPublicAddress } from "../../domain/publicAddress.ts"
 
-/** The addresses of a name; none where it has none. It stops when `signal` is aborted. */
+/** Resolves a host name to its addresses, or to none. Stops when `signal` is aborted. */
 export type Resolve = (host: string, signal: AbortSignal) => Promise<ReadonlyArray<string>>
 
-/** A host to which this service does not connect. `reason` is for the operator. */
-export class HostNotAllowed extends Data.TaggedError("HostNotAllowed")<{ readonly reason: string }> {}
+/** The host is blocked. `reason` is for the operator. `isUnresolved` means that no address was found to check. */
+export class HostNotAllowed extends Data.TaggedError("HostNotAllowed")<{
+  readonly reason: string
+  readonly isUnresolved: boolean
+}> {}
 
 export interface AddressRules {
-  /** Allows the addresses of this machine and of private networks. */
+  /** Permits addresses of this machine and of private networks. */
   readonly allowsPrivate: boolean
-  /** Answers in place of the name servers. */
+  /** Replaces the DNS lookup. */
   readonly resolve?: Resolve | undefined
+  /** Replaces `isPublicAddress`. */
+  readonly isPublic?: ((address: string) => boolean) | undefined
 }
 
 const resolverTimeoutMs = 2_000
 const resolverTries = 2
 
-/** Addresses of a name that a connection tries. All are judged, and a name may have thousands. */
+/** Maximum addresses tried per connection. All addresses are checked, and a name may have thousands. */
 const maxTried = 8
 
-/**
- * Asks the name servers without the threads that Node looks names up with: there are four for the whole process, and a
- * name whose servers are silent would hold one for many seconds.
- */
+/** Avoids Node's `lookup`, whose four threads serve the whole process and block for seconds on silent name servers. */
 const resolvePublic: Resolve = async (host, signal) => {
   const resolver = new Resolver({ timeout: resolverTimeoutMs, tries: resolverTries })
   signal.addEventListener("abort", () => resolver.cancel())
   const found = await Promise.allSettled([resolver.resolve4(host), resolver.resolve6(host)])
-  return found.flatMap((it) => (it.status === "fulfilled" ? it.value : []))
+  return found.flatMap((result) => (result.status === "fulfilled" ? result.value : []))
 }
 
-/** Names of the operator's own network may stand in files of this machine. */
+/** Uses the system's lookup, because names of a private network may be defined in this machine's hosts file. */
 const resolveAny: Resolve = async (host) => (await lookup(host, { all: true })).map(({ address }) => address)
 
-const notPublic = new HostNotAllowed({ reason: "not all of its addresses are on the public internet" })
-const noAddress = new HostNotAllowed({ reason: "its name has no address" })
+const notPublic = new HostNotAllowed({
+  reason: "not all of its addresses are on the public internet",
+  isUnresolved: false
+})
+const noAddress = new HostNotAllowed({ reason: "its name has no address", isUnresolved: true })
+
+/** Names that always mean this machine, even if name servers do not know them (RFC 6761, 6.3). */
+const isLoopbackName = (host: string): boolean => /(?:^|\.)localhost\.?$/i.test(host)
 
 /**
- * Resolves the host of a URL once and judges every address. A connection to anything but these addresses would undo the
- * judgment, because the next answer of a name server may differ: give them to `lookupIn`.
+ * Resolves the host of a URL once and checks every address. Connect only to the returned addresses, with `lookupIn`: a
+ * second lookup may return an address that was not checked.
  */
 export const allowedAddresses = Effect.fnUntraced(function* (url: URL, rules: AddressRules) {
   const host = hostOf(url)
+  if (!rules.allowsPrivate && isLoopbackName(host)) return yield* notPublic
   const resolve = rules.resolve ?? (rules.allowsPrivate ? resolveAny : resolvePublic)
   const addresses = isAddress(host)
     ? [host]
     : yield* Effect.tryPromise({ try: (signal) => resolve(host, signal), catch: () => noAddress })
   if (addresses.length === 0) return yield* noAddress
-  // One closed address among open ones is enough: a connection may reach any of them.
-  if (!rules.allowsPrivate && !addresses.every(isPublicAddress)) return yield* notPublic
+  // A single private address blocks the host, because a connection may use any of the addresses.
+  if (!rules.allowsPrivate && !addresses.every(rules.isPublic ?? isPublicAddress)) return yield* notPublic
   return addresses.slice(0, maxTried)
 })
 
-/** Answers Node's question for a host with these addresses, and asks nobody else. */
+/** A lookup function for Node that returns these addresses and sends no query. */
 export const lookupIn =
   (addresses: ReadonlyArray<string>): LookupFunction =>
   (_, options, callback) => {
     const all = addresses.map((address) => ({ address, family: address.includes(":") ? 6 : 4 }))
-    // Node expects the answer after the call.
+    // Node expects the callback to run asynchronously.
     process.nextTick(() => {
       if (options.all === true) callback(null, all)
       else callback(null, all[0]?.address ?? "", all[0]?.family)

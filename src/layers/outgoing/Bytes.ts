@@ -1,10 +1,9 @@
 /**
- * The pieces of a body, in one buffer that doubles. As a list, a body in pieces of one byte would take a hundred times
- * its size.
+ * Collects the chunks of a body in one growing buffer. A list of one-byte chunks would take a hundred times the space.
  */
 export class Bytes {
   length = 0
-  /** The only piece of most bodies, which needs no copy. */
+  /** Most bodies have a single chunk, which is not copied. */
   private first: Buffer | undefined
   private collected: Buffer | undefined
 

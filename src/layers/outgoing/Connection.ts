@@ -1,51 +1,48 @@
 import { connect, isIP, type LookupFunction, type Socket } from "node:net"
 import { connect as connectTls } from "node:tls"
 
-/** The other end of a connection. */
+/** The server to connect to. */
 export interface Destination {
-  /** A name, or an address without the brackets of IPv6. */
+  /** A host name, or an IP address without brackets. */
   readonly host: string
   readonly port: number
   readonly isSecure: boolean
-  /** The name that TLS asks for, and that the certificate must have, in place of `host`. */
+  /** The name that TLS requests and the certificate must match, instead of `host`. */
   readonly serverName?: string | null | undefined
-  /** Finds the addresses of `host`. Undefined for the system's own lookup. */
+  /** Resolves `host`. Defaults to the system's lookup. */
   readonly lookup?: LookupFunction | undefined
 }
 
 export interface ConnectionLimits {
   /**
-   * Bytes that may arrive after each request: the answer with its framing, and all of TLS. Larger than a head by 64 KiB
-   * at least, because a connection is read in pieces of that size.
+   * Maximum bytes received per request, including TLS and HTTP framing. Must exceed the head by at least 64 KiB, the
+   * size of a read.
    */
   readonly maxReceivedBytes: number
-  /** The time until the connection is ready for a request, TLS included. */
+  /** Limit until the connection is ready for a request, including TLS. */
   readonly connectTimeoutMs: number
 }
 
-/** The time between looks at what TLS received. A flood of TLS's own messages uses a core for this long at most. */
+/** Interval between checks of received TLS data. A flood of TLS messages keeps a core busy for this long at most. */
 const lookMs = 100
 
-/**
- * Bytes of TLS for one request that carry no data: the handshake, whose certificates have some 10 KiB, and tickets. Small
- * records may take as much again as the data in them.
- */
+/** Maximum TLS bytes per request without data, such as certificates (about 10 KiB) and session tickets. */
 const maxTlsBytes = 256 * 1024
 
 const keepAliveDelayMs = 60_000
 
-/** An error that names its cause in `code`, as those of the system do. */
+/** An error with a `code`, like system errors. */
 const failure = (code: string, message: string): Error => Object.assign(new Error(message), { code })
 
 const tooMuch = () => failure("ERR_TOO_MUCH_RECEIVED", "more arrived for one request than its limits allow")
 
-/** Counts from the moment at which something was last written: the next request on a connection that is kept open. */
+/** Counts the bytes received since the last write, which marks the next request on a connection that is kept open. */
 class Received {
   private readonly socket: Socket
   private readonly wire: Socket
   private readonly maxBytes: number
   private written = 0
-  /** Bytes from the system, and those that readers get. */
+  /** Bytes received from the system, and bytes passed to readers. */
   private bytes = 0
   private data = 0
   private bytesBefore = 0
@@ -57,7 +54,7 @@ class Received {
     this.maxBytes = maxBytes
   }
 
-  /** Counts a chunk that has arrived, if there is one, and checks all that has. */
+  /** Adds a chunk, if there is one, and checks the totals. */
   isTooMuchWith(chunk: { readonly length: number } | undefined): boolean {
     if (this.socket.bytesWritten !== this.written) {
       this.written = this.socket.bytesWritten
@@ -73,12 +70,9 @@ class Received {
 }
 
 /**
- * Destroys `socket` when more arrives than `maxBytes` for one request.
- *
- * The check stands before every reader, because parsers have no limit on some of what a server can send without end:
- * informational responses, blank lines, the extensions of chunks. A chunk above the limit reaches no parser. `wire` is
- * the TCP socket below `socket`, and counts what the system received. A timer looks at it too, because messages of TLS
- * itself, such as session tickets, cost time and never become a chunk.
+ * Destroys `socket` when more than `maxBytes` arrive for one request. The check runs before any parser, because parsers
+ * do not limit informational responses, blank lines or chunk extensions. `wire` is the TCP socket below `socket`. A
+ * timer checks it too, because TLS messages such as session tickets take CPU time but never become a chunk.
  */
 const limitReceived = (socket: Socket, wire: Socket, maxBytes: number): void => {
   const received = new Received(socket, wire, maxBytes)
@@ -94,9 +88,9 @@ const limitReceived = (socket: Socket, wire: Socket, maxBytes: number): void => 
   socket.once("close", () => clearInterval(look))
 }
 
-/** TLS on a connection, for HTTP/1.1 alone: none of the limits here count what HTTP/2 can send. */
+/** Starts TLS for HTTP/1.1 only, because these limits do not cover HTTP/2. */
 const secured = (wire: Socket, name: string): Socket =>
-  // An address is no server name (RFC 6066, 3): the certificate is compared with `host` then.
+  // An IP address is not a valid server name (RFC 6066, 3). The certificate is then compared with `host`.
   connectTls({
     socket: wire,
     host: name,
@@ -105,11 +99,9 @@ const secured = (wire: Socket, name: string): Socket =>
   })
 
 /**
- * Opens a connection that ends by itself when its limits are passed, and calls `done` once with it or with an error.
- * Returns a function that gives the attempt up, after which `done` is not called.
- *
- * TLS starts on a connected socket. Node's own way, a TLS socket that connects, throws where the system refuses the
- * connection at once, as on a host without a network, and leaves an error that nothing can catch.
+ * Opens a connection that enforces its limits, and calls `done` once with the socket or an error. The returned function
+ * cancels the attempt. TLS starts on a connected socket, because a TLS socket of Node's that connects itself throws an
+ * uncatchable error if the system refuses the connection at once, for example on a host without a network.
  */
 export const open = (
   { host, isSecure, lookup, port, serverName }: Destination,
@@ -144,7 +136,7 @@ export const open = (
   }
   const late = () => fail(failure("ETIMEDOUT", `no connection within ${limits.connectTimeoutMs} ms`))
   const timer = setTimeout(late, limits.connectTimeoutMs)
-  // They stay when the connection is handed over: an error that nobody listens for ends the process.
+  // These listeners stay attached: an error without a listener ends the process.
   wire.on("error", fail)
   wire.once("close", () => fail(failure("ECONNRESET", "the connection was closed before it was ready")))
   wire.once("connect", () => {

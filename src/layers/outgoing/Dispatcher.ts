@@ -3,15 +3,15 @@ import type { Agent, buildConnector, Dispatcher } from "@effect/platform-node/Un
 import { Effect, Layer } from "effect"
 import * as Connection from "./Connection.ts"
 
-/** The time until a connection is ready. A caller with less time leaves earlier, and the next caller gets it. */
+/** Limit until a connection is ready. If its caller gives up earlier, the next caller uses the connection. */
 const connectTimeoutMs = 10_000
 
-/** The head of an answer, and each informational response before it. */
+/** Limit for the head of a response, and for each informational response before it. */
 const maxHeadBytes = 16 * 1024
 
 const maxInformational = 8
 
-/** Opens Undici's connections within the limits of ours. `opening` gets what gives up those that are not ready yet. */
+/** Opens Undici's connections within our limits. `opening` holds functions that cancel pending connections. */
 const connector =
   (limits: Connection.ConnectionLimits, opening: Set<() => void>): buildConnector.connector =>
   ({ hostname, port, protocol, servername }, callback) => {
@@ -25,7 +25,7 @@ const connector =
     opening.add(giveUp)
   }
 
-/** Ends a request whose server sends informational responses without end: Undici reads them all. */
+/** Aborts a request that receives too many informational responses, which Undici would read without limit. */
 const limitInformational: Dispatcher.DispatcherComposeInterceptor = (dispatch) => (options, handler) => {
   let informational = 0
   return dispatch(options, {
@@ -44,8 +44,8 @@ const limitInformational: Dispatcher.DispatcherComposeInterceptor = (dispatch) =
 }
 
 /**
- * Keeps connections to servers that the operator has named, and limits what each request receives. Whoever sends a
- * request has a deadline of its own. HTTP/2 is off, because these limits count nothing of it.
+ * Pools connections to servers that the operator configured, and limits the bytes received per request. Callers set
+ * their own deadlines. HTTP/2 is off, because these limits do not cover it.
  */
 export const layer = (limits: { readonly maxReceivedBytes: number }): Layer.Layer<NodeHttpClient.Dispatcher> =>
   Layer.effect(

@@ -4,50 +4,72 @@ import { hostOf } from "../../domain/Network.ts"
 import { type AddressRules, allowedAddresses, type HostNotAllowed, lookupIn } from "./Addresses.ts"
 import { Bytes } from "./Bytes.ts"
 import * as Connection from "./Connection.ts"
+import { decoded } from "./ContentCoding.ts"
 
-/** The most that one exchange may take. What passes a limit ends the exchange and is not read. */
+/** Limits of one exchange. Exceeding any of them ends the exchange. */
 export interface ExchangeLimits {
-  /** For the name, the connection, the request and the response together. */
+  /** For DNS, connection, request and response together. */
   readonly timeout: Duration.Duration
-  /** The head of the response, and each informational response before it. */
+  /** Limit for the head of the response, and for each informational response before it. */
   readonly maxHeadBytes: number
   readonly maxInformational: number
-  /** The body without its framing. 0: the body is not read, and the connection is closed behind the head. */
+  /** Limit for the body, both compressed and decompressed. With 0 the connection is closed after the head. */
   readonly maxBodyBytes: number
-  /** Everything that arrives: TLS, informational responses, the head, the body with its framing, and trailers. */
+  /** Truncates a longer body to `maxBodyBytes` instead of failing. */
+  readonly cutsBody?: boolean
+  /** Limit for everything received, including TLS, heads, HTTP framing and trailers. */
   readonly maxReceivedBytes: number
 }
 
 export interface OutgoingRequest {
   readonly method: "GET" | "POST"
   readonly url: URL
-  /** Names in lower case. `host`, `connection` and `content-length` are added. */
+  /** Lowercase names. `host`, `connection` and `content-length` are added. */
   readonly headers: Readonly<Record<string, string>>
   readonly body?: string
+  /** Decides from the head if the body is read. An unread body, or a body in an unknown coding, is empty. */
+  readonly wantsBody?: (head: ResponseHead) => boolean
 }
 
-export interface OutgoingResponse {
+export interface ResponseHead {
   readonly status: number
-  /** The value of a header that may be there once, by its name in lower case. */
+  /** Reads a header by its lowercase name. Only for headers that are not repeated. */
   readonly header: (name: string) => string | undefined
+}
+
+export interface OutgoingResponse extends ResponseHead {
+  /** Decompressed if the request has an `accept-encoding`. */
   readonly body: Buffer
 }
 
 /**
- * No response. `reason` is the system's code, such as ECONNREFUSED, or the limit that was passed. It is for the operator:
- * it tells open ports from closed ones.
+ * The request got no response. `reason` is a system code such as ECONNREFUSED, or the exceeded limit. Show it only to
+ * the operator, because it reveals which ports are open. `limit` is set if the response was too slow or too large.
  */
-export class ExchangeFailed extends Data.TaggedError("ExchangeFailed")<{ readonly reason: string }> {}
+export class ExchangeFailed extends Data.TaggedError("ExchangeFailed")<{
+  readonly reason: string
+  readonly limit?: "bytes" | "time"
+}> {}
 
-const failed = (error: unknown): ExchangeFailed =>
-  new ExchangeFailed({
-    reason:
-      Predicate.hasProperty(error, "code") && typeof error.code === "string" ? error.code : "the connection failed"
-  })
+/**
+ * Each chunk of a body costs CPU time, however short it is, so a body may have this many chunks and one more for each
+ * `chunkBytes`. Servers that write a page line by line stay far below.
+ */
+const freeChunks = 32_768
+const chunkBytes = 16
 
-const passed = (what: string): ExchangeFailed => new ExchangeFailed({ reason: `more than ${what}` })
+const tooMuchReceived = "ERR_TOO_MUCH_RECEIVED"
 
-const headOf = ({ headers, statusCode = 0 }: IncomingMessage) => ({
+const failed = (error: unknown): ExchangeFailed => {
+  const reason =
+    Predicate.hasProperty(error, "code") && typeof error.code === "string" ? error.code : "the connection failed"
+  if (reason === tooMuchReceived) return new ExchangeFailed({ reason, limit: "bytes" })
+  return reason === "ETIMEDOUT" ? new ExchangeFailed({ reason, limit: "time" }) : new ExchangeFailed({ reason })
+}
+
+const exceeded = (what: string): ExchangeFailed => new ExchangeFailed({ reason: `more than ${what}` })
+
+const headOf = ({ headers, statusCode = 0 }: IncomingMessage): ResponseHead => ({
   status: statusCode,
   header: (name: string): string | undefined => {
     const value = headers[name]
@@ -57,23 +79,51 @@ const headOf = ({ headers, statusCode = 0 }: IncomingMessage) => ({
 
 type Resume = (result: Effect.Effect<OutgoingResponse, ExchangeFailed>) => void
 
-/** Reads the body to its end, or closes the connection where none is wanted. */
-const receive = (answer: IncomingMessage, maxBytes: number, resume: Resume): void => {
+const receive = (answer: IncomingMessage, request: OutgoingRequest, limits: ExchangeLimits, resume: Resume): void => {
+  const { cutsBody = false, maxBodyBytes } = limits
   const head = headOf(answer)
-  answer.on("error", (error) => resume(Effect.fail(failed(error))))
-  if (maxBytes === 0) {
-    resume(Effect.succeed({ ...head, body: Buffer.alloc(0) }))
+  const finish = (result: Effect.Effect<Buffer, ExchangeFailed>): void => {
+    resume(Effect.map(result, (body) => ({ ...head, body })))
     answer.destroy()
+  }
+  const fail = (error: unknown): void => finish(Effect.fail(failed(error)))
+  answer.on("error", fail)
+  const isDecoded = request.headers["accept-encoding"] !== undefined
+  const isWanted = maxBodyBytes > 0 && request.wantsBody?.(head) !== false
+  const body = isWanted && isDecoded ? decoded(answer, head.header("content-encoding")) : answer
+  if (!isWanted || body === undefined) {
+    finish(Effect.succeed(Buffer.alloc(0)))
     return
   }
   const bytes = new Bytes()
-  answer.on("data", (piece: Buffer) => {
-    bytes.add(piece)
-    if (bytes.length <= maxBytes) return
-    resume(Effect.fail(passed(`${maxBytes} bytes of body`)))
-    answer.destroy()
+  let receivedBytes = 0
+  let chunks = 0
+  const check = (): void => {
+    if (chunks > freeChunks + receivedBytes / chunkBytes) {
+      finish(Effect.fail(new ExchangeFailed({ reason: `${chunks} chunks in ${receivedBytes} bytes`, limit: "bytes" })))
+      return
+    }
+    if (Math.max(bytes.length, receivedBytes) <= maxBodyBytes) return
+    finish(
+      cutsBody
+        ? Effect.succeed(bytes.whole.subarray(0, maxBodyBytes))
+        : Effect.fail(new ExchangeFailed({ reason: `more than ${maxBodyBytes} bytes of body`, limit: "bytes" }))
+    )
+  }
+  answer.on("data", (chunk: Buffer) => {
+    chunks++
+    receivedBytes += chunk.length
+    if (body === answer) bytes.add(chunk)
+    check()
   })
-  answer.on("end", () => resume(Effect.succeed({ ...head, body: bytes.whole })))
+  if (body !== answer) {
+    body.on("error", fail)
+    body.on("data", (piece: Buffer) => {
+      bytes.add(piece)
+      check()
+    })
+  }
+  body.on("end", () => resume(Effect.succeed({ ...head, body: bytes.whole })))
 }
 
 const start = (request: OutgoingRequest, addresses: ReadonlyArray<string>, limits: ExchangeLimits, resume: Resume) => {
@@ -91,29 +141,34 @@ const start = (request: OutgoingRequest, addresses: ReadonlyArray<string>, limit
   }
   let giveUp = (): void => undefined
   const sent: ClientRequest = httpRequest({
-    // The connection has its own TLS, so that this is plain HTTP for Node's client.
+    // Connection.open adds TLS itself, so Node's client sends plain HTTP.
     createConnection: (_, created) => {
-      // Node takes a connection as any stream, and an error without one.
+      // Node accepts any stream, and no stream with an error. Its type says otherwise.
       giveUp = Connection.open(to, connectionLimits, created as (error: Error | null) => void)
       return undefined
     },
     method,
     path: `${url.pathname}${url.search}`,
     setHost: false,
-    headers: { ...headers, host: url.host, "content-length": Buffer.byteLength(body), connection: "close" },
+    headers: {
+      ...headers,
+      host: url.host,
+      ...(method === "GET" ? {} : { "content-length": Buffer.byteLength(body) }),
+      connection: "close"
+    },
     maxHeaderSize: limits.maxHeadBytes,
     insecureHTTPParser: false
   })
   let informational = 0
   sent.on("information", () => {
     if (++informational <= limits.maxInformational) return
-    resume(Effect.fail(passed(`${limits.maxInformational} informational responses`)))
+    resume(Effect.fail(exceeded(`${limits.maxInformational} informational responses`)))
     sent.destroy()
   })
   let isAnswered = false
   sent.on("response", (answer) => {
     isAnswered = true
-    receive(answer, limits.maxBodyBytes, resume)
+    receive(answer, request, limits, resume)
   })
   sent.on("error", (error) => resume(Effect.fail(failed(error))))
   sent.on("close", () => {
@@ -127,8 +182,8 @@ const start = (request: OutgoingRequest, addresses: ReadonlyArray<string>, limit
 }
 
 /**
- * Sends one request on a connection of its own and returns the response. It resolves the host once, judges every address
- * behind it, and connects to no other. It follows no redirect, decompresses nothing, and uses no proxy.
+ * Sends one request on a new connection and returns the response. Resolves the host once, checks all of its addresses
+ * and connects only to them. Does not follow redirects or use a proxy.
  */
 export const exchange = (
   request: OutgoingRequest,
@@ -144,6 +199,11 @@ export const exchange = (
     Effect.timeoutOrElse({
       duration: limits.timeout,
       orElse: () =>
-        Effect.fail(new ExchangeFailed({ reason: `no answer within ${Duration.toSeconds(limits.timeout)} seconds` }))
+        Effect.fail(
+          new ExchangeFailed({
+            reason: `no response within ${Duration.toSeconds(limits.timeout)} seconds`,
+            limit: "time"
+          })
+        )
     })
   )

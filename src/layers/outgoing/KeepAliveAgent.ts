@@ -4,13 +4,13 @@ import * as Connection from "./Connection.ts"
 
 export interface AgentLimits {
   readonly maxReceivedBytes: number
-  /** The time for a new connection, and then for each request. */
+  /** Limit for opening a connection, and for each request on it. */
   readonly timeoutMs: number
 }
 
 /**
- * Keeps connections for libraries that stand on Node's HTTP client, within the limits of ours. Node has a limit on the
- * silence of a server and none on the whole request: a server that sends a byte from time to time keeps it for ever.
+ * Pools connections within our limits, for libraries based on Node's HTTP client. Node limits a server's silence but
+ * not the whole request, so a server that sends a byte from time to time could hold it forever.
  */
 export class KeepAliveAgent extends Agent {
   private readonly limits: AgentLimits
@@ -32,7 +32,7 @@ export class KeepAliveAgent extends Agent {
     const to = { host: host ?? "", port: Number(port), isSecure: this.isSecure, serverName: servername || undefined }
     Connection.open(to, { maxReceivedBytes, connectTimeoutMs: timeoutMs }, (error, socket) => {
       if (socket !== undefined) this.setDeadline(socket.once("close", () => this.clearDeadline(socket)))
-      // Node reads the second argument of a success alone, and its type does not say so.
+      // Node ignores the second argument after an error, but its type requires one.
       created(error, socket as Duplex)
     })
     return undefined
@@ -40,7 +40,7 @@ export class KeepAliveAgent extends Agent {
 
   override keepSocketAlive(socket: Duplex): unknown {
     this.clearDeadline(socket)
-    // It returns whether the server lets the connection be kept. Its type says nothing.
+    // The result says if the server allows keep-alive. Node's type omits it.
     const isKept: unknown = super.keepSocketAlive(socket)
     return isKept
   }
@@ -52,7 +52,7 @@ export class KeepAliveAgent extends Agent {
 
   private setDeadline(socket: Duplex): void {
     const { timeoutMs } = this.limits
-    const late = Object.assign(new Error(`no answer within ${timeoutMs} ms`), { code: "ETIMEDOUT" })
+    const late = Object.assign(new Error(`no response within ${timeoutMs} ms`), { code: "ETIMEDOUT" })
     this.deadlines.set(socket, setTimeout(() => socket.destroy(late), timeoutMs).unref())
   }
 

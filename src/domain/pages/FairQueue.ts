@@ -1,0 +1,112 @@
+interface Waiting<A> {
+  readonly item: A
+  readonly bytes: number
+}
+
+interface Account<A> {
+  start: number
+  running: number
+  readonly waiting: Array<Waiting<A>>
+}
+
+export interface QueueLimits {
+  readonly items: number
+  readonly bytes: number
+}
+
+/**
+ * A bounded queue that shares processing time between accounts (start-time fair queueing). Each account's virtual time
+ * advances by the time its items took, and the account that is furthest behind goes next. An account with one quick
+ * page thus overtakes one with many slow pages.
+ */
+export class FairQueue<A> {
+  readonly #accounts = new Map<string, Account<A>>()
+  readonly #limits: QueueLimits
+  #virtualNow = 0
+  #items = 0
+  #bytes = 0
+
+  constructor(limits: QueueLimits) {
+    this.#limits = limits
+  }
+
+  get size(): number {
+    return this.#items
+  }
+
+  /** Adds an item. Returns dropped items: the newest of the account with the most bytes waiting, if over the limits. */
+  offer(accountId: string, item: A, bytes: number): ReadonlyArray<A> {
+    const account = this.#accounts.get(accountId) ?? { start: this.#virtualNow, running: 0, waiting: [] }
+    this.#accounts.set(accountId, account)
+    if (account.waiting.length === 0 && account.running === 0) account.start = Math.max(account.start, this.#virtualNow)
+    account.waiting.push({ item, bytes })
+    this.#items++
+    this.#bytes += bytes
+    const out: Array<A> = []
+    while (this.#items > this.#limits.items || (this.#bytes > this.#limits.bytes && this.#items > 1)) {
+      out.push(...this.#pushOut())
+    }
+    return out
+  }
+
+  #pushOut(): ReadonlyArray<A> {
+    let largest: { readonly id: string; readonly account: Account<A>; readonly bytes: number } | undefined
+    for (const [id, account] of this.#accounts) {
+      const bytes = account.waiting.reduce((sum, each) => sum + each.bytes + 1, 0)
+      if (bytes > (largest?.bytes ?? 0)) largest = { id, account, bytes }
+    }
+    const last = largest?.account.waiting.pop()
+    if (largest === undefined || last === undefined) return []
+    this.#forget(last.bytes)
+    this.#dropIdle(largest.id, largest.account)
+    return [last.item]
+  }
+
+  /** Removes and returns the next item. Call `finish` when it is done. */
+  take(): { readonly accountId: string; readonly item: A } | undefined {
+    let next: { readonly accountId: string; readonly account: Account<A> } | undefined
+    for (const [accountId, account] of this.#accounts) {
+      if (account.waiting.length === 0) continue
+      if (next === undefined || account.start < next.account.start) next = { accountId, account }
+    }
+    const first = next?.account.waiting.shift()
+    if (next === undefined || first === undefined) return undefined
+    this.#virtualNow = Math.max(this.#virtualNow, next.account.start)
+    next.account.running++
+    this.#forget(first.bytes)
+    return { accountId: next.accountId, item: first.item }
+  }
+
+  finish(accountId: string, costMs: number): void {
+    const account = this.#accounts.get(accountId)
+    if (account === undefined) return
+    account.running--
+    account.start += Math.max(1, costMs)
+    this.#dropIdle(accountId, account)
+  }
+
+  remove(accountId: string, item: A): boolean {
+    const account = this.#accounts.get(accountId)
+    const index = account?.waiting.findIndex((each) => each.item === item) ?? -1
+    const [removed] = index < 0 ? [] : (account?.waiting.splice(index, 1) ?? [])
+    if (account === undefined || removed === undefined) return false
+    this.#forget(removed.bytes)
+    this.#dropIdle(accountId, account)
+    return true
+  }
+
+  #forget(bytes: number): void {
+    this.#items--
+    this.#bytes -= bytes
+  }
+
+  /** Drops accounts whose virtual time has been reached. An empty queue resets all accounts. */
+  #dropIdle(accountId: string, account: Account<A>): void {
+    const isIdle = account.waiting.length === 0 && account.running === 0
+    if (isIdle && account.start <= this.#virtualNow) this.#accounts.delete(accountId)
+    if (this.#items > 0) return
+    for (const each of this.#accounts.values()) if (each.running > 0) return
+    this.#accounts.clear()
+    this.#virtualNow = 0
+  }
+}

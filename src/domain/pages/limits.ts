@@ -1,0 +1,3 @@
+export const maxPageBytes = 5 * 1024 * 1024
+
+export const maxPageLinks = 200

@@ -1,0 +1,77 @@
+import { Effect, type Fiber, Layer } from "effect"
+import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
+import { HttpApiBuilder } from "effect/http-api"
+import type { BatchLineBody } from "../../domain/BulkResult.ts"
+import { type PageRequest, parsePageParameters } from "../../domain/pages/PageRequest.ts"
+import { type PageRowBody, parsePages } from "../../domain/pages/PagesRequest.ts"
+import { pageTarget } from "../../domain/Target.ts"
+import { PageBatches } from "../../services/pages/PageBatches.ts"
+import { PageSettings } from "../../services/pages/PageSettings.ts"
+import { type PageSettlement, Pages } from "../../services/pages/Pages.ts"
+import { Api } from "../Api.ts"
+import { addLogFields, CurrentRequest, type LogFields, setHeaders } from "../CurrentRequest.ts"
+import { makeGatedRoute } from "../gatedRoute.ts"
+import { PagesGroup } from "../groups/PagesGroup.ts"
+import { quotaHeaders } from "../headers.ts"
+import { withKey } from "../idempotencyKey.ts"
+import { currentAccountPrincipal } from "../Middleware.ts"
+import { withRetryAfter } from "../retryAfter.ts"
+import { type BatchForm, batch } from "./batches.ts"
+import { ledgerFacts, logSettlement, withQuotaOnFailure } from "./settlements.ts"
+
+/** Declared without handlers, as in search.ts: `routes` handles each endpoint. */
+const group = HttpApiBuilder.group(Api, "pages", (handlers) => handlers as never)
+
+const pageFacts = ({ entry, receipt, timings }: PageSettlement): LogFields => {
+  const facts = ledgerFacts(receipt, timings)
+  if (entry === undefined) return facts
+  const { cached, durationMs, page } = entry
+  return { ...facts, cached, page_ms: durationMs, ...(page?.reason === undefined ? {} : { reason: page.reason }) }
+}
+
+const page = (pages: Pages["Service"]) =>
+  Effect.fnUntraced(function* (request: HttpServerRequest.HttpServerRequest) {
+    const state = yield* CurrentRequest
+    const principal = yield* currentAccountPrincipal
+    const decoded = parsePageParameters(yield* HttpServerRequest.ParsedSearchParams)
+    const [asked, keyed] = yield* Effect.fromResult(withKey(request, principal, decoded))
+    addLogFields(state, { target: pageTarget })
+    const onStart = <E>(settlement: Fiber.Fiber<PageSettlement, E>) => {
+      state.work = logSettlement(state, settlement, pageFacts)
+    }
+    const run =
+      keyed === undefined
+        ? pages.read(principal, asked, onStart)
+        : withRetryAfter(pages.readKeyed(keyed.principal, asked, keyed.key, onStart))
+    const settlement = yield* withQuotaOnFailure(state, run)
+    addLogFields(state, pageFacts(settlement))
+    setHeaders(state, quotaHeaders(settlement.receipt))
+    return HttpServerResponse.jsonUnsafe(yield* Effect.fromResult(settlement.body))
+  })
+
+const encodeLine = (line: BatchLineBody<PageRowBody>): string => {
+  if (line.type !== "row") return JSON.stringify(line)
+  const { body, index, type } = line
+  return JSON.stringify({ type, index, ...body })
+}
+
+const pagesForm: BatchForm<PageRequest, PageRowBody> = {
+  parse: parsePages,
+  encodeBody: (body) => Buffer.from(JSON.stringify(body)),
+  encodeLines: (lines) => Buffer.from(lines.map((line) => `${encodeLine(line)}\n`).join(""))
+}
+
+const routes = HttpRouter.use(
+  Effect.fnUntraced(function* (router) {
+    if (!(yield* PageSettings).isOn) return
+    const gatedRoute = yield* makeGatedRoute
+    const { endpoints } = PagesGroup
+    const routes = {
+      page: gatedRoute(endpoints.page, page(yield* Pages)),
+      pages: gatedRoute(endpoints.pages, batch(yield* PageBatches, pagesForm))
+    } satisfies Record<keyof typeof endpoints, unknown>
+    yield* router.addAll(Object.values(routes))
+  })
+)
+
+export const layer = Layer.merge(group, routes)

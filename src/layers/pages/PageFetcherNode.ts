@@ -1,0 +1,178 @@
+import { type Duration, Effect, Layer } from "effect"
+import { parseAddress } from "../../domain/address.ts"
+import { PageUnreadable } from "../../domain/errors.ts"
+import { hostOf } from "../../domain/Network.ts"
+import { kindOf, readMediaType } from "../../domain/pages/mediaType.ts"
+import { maxPageBytes } from "../../domain/pages/Page.ts"
+import { allowsPage } from "../../domain/pages/robots.ts"
+import type { UnreadableReason } from "../../domain/pages/UnreadableReason.ts"
+import { PageFetcher } from "../../services/pages/PageFetcher.ts"
+import type { AddressRules, HostNotAllowed } from "../outgoing/Addresses.ts"
+import { acceptedCodings, isKnownCoding } from "../outgoing/ContentCoding.ts"
+import * as Exchange from "../outgoing/Exchange.ts"
+import { FetchSlots } from "./FetchSlots.ts"
+import { HostTurns } from "./HostTurns.ts"
+import { makeRobotsFiles, type RobotsFiles } from "./RobotsFiles.ts"
+
+export interface PageFetcherOptions extends AddressRules {
+  readonly userAgent: string
+  /** Skips pages that the site's robots.txt disallows. */
+  readonly obeysRobots: boolean
+  /** Permits addresses of this machine and private networks, and any port. */
+  readonly allowsPrivate: boolean
+  /** Replaces the permitted ports 80 and 443. */
+  readonly ports?: ReadonlySet<string> | undefined
+}
+
+/** Maximum redirects, for a page and for robots.txt (RFC 9309, 2.3.1.2). */
+const maxRedirects = 5
+
+const limitsOf = (timeout: Duration.Duration, maxBodyBytes: number): Exchange.ExchangeLimits => ({
+  timeout,
+  maxHeadBytes: 16 * 1024,
+  maxInformational: 8,
+  maxBodyBytes,
+  // Allows for TLS, head and framing. A body in tiny chunks exceeds this, and would take a second of CPU time.
+  maxReceivedBytes: maxBodyBytes + 1024 * 1024
+})
+
+/** One fetch of a page, including redirects. */
+interface Visit {
+  readonly timeout: Duration.Duration
+  status: number | undefined
+}
+
+/** Sends a request within its host's limits. */
+type Send = (
+  request: Omit<Exchange.OutgoingRequest, "method" | "headers">,
+  limits: Exchange.ExchangeLimits
+) => Effect.Effect<Exchange.OutgoingResponse, PageUnreadable>
+
+interface Deps {
+  readonly send: Send
+  readonly robots: RobotsFiles | undefined
+}
+
+const unreadable = (reason: UnreadableReason, { status }: Pick<Visit, "status">) =>
+  Effect.fail(PageUnreadable.because(reason, status))
+
+/** The port of a URL is empty if it is the default of the protocol. */
+const usualPorts: ReadonlySet<string> = new Set(["", "80", "443"])
+
+const reasonOf = ({ limit }: Exchange.ExchangeFailed): UnreadableReason =>
+  limit === undefined ? "unreachable" : limit === "bytes" ? "too_large" : "timed_out"
+
+const notAllowed = ({ isUnresolved }: HostNotAllowed) =>
+  Effect.fail(PageUnreadable.because(isUnresolved ? "unreachable" : "address_not_allowed"))
+
+const makeSend = ({ ports = usualPorts, userAgent, ...rules }: PageFetcherOptions): Send => {
+  const turns = new HostTurns()
+  const headers = {
+    "user-agent": userAgent,
+    accept: "text/html,application/xhtml+xml,application/pdf,text/markdown;q=0.9,text/plain;q=0.8,*/*;q=0.5",
+    "accept-language": "*",
+    "accept-encoding": acceptedCodings
+  }
+  return (request, limits) => {
+    if (!rules.allowsPrivate && !ports.has(request.url.port))
+      return Effect.fail(PageUnreadable.because("address_not_allowed"))
+    return Exchange.exchange({ ...request, method: "GET", headers }, rules, limits).pipe(
+      Effect.catchTags({
+        HostNotAllowed: notAllowed,
+        ExchangeFailed: (failed) => Effect.fail(PageUnreadable.because(reasonOf(failed)))
+      }),
+      turns.inTurn(hostOf(request.url))
+    )
+  }
+}
+
+const redirects: ReadonlySet<number> = new Set([301, 302, 303, 307, 308])
+
+/** The target of a redirect, without credentials. Undefined if the response has none. */
+const targetOf = ({ header, status }: Exchange.ResponseHead, from: URL): URL | undefined => {
+  const location = redirects.has(status) ? header("location") : undefined
+  const to = location === undefined ? null : parseAddress(location, from.href)
+  if (to === null || !/^https?:$/.test(to.protocol)) return undefined
+  to.username = ""
+  to.password = ""
+  to.hash = ""
+  return to
+}
+
+const isSuccess = (status: number): boolean => status >= 200 && status < 300
+
+/** Follows redirects. Undefined if there are too many. */
+const follow = Effect.fnUntraced(function* (
+  from: URL,
+  hop: (url: URL) => Effect.Effect<Exchange.OutgoingResponse, PageUnreadable>
+) {
+  const seen = new Set<string>()
+  let url = from
+  while (!seen.has(url.href) && seen.size <= maxRedirects) {
+    seen.add(url.href)
+    const response = yield* hop(url)
+    const next = targetOf(response, url)
+    if (next === undefined) return { url, response }
+    url = next
+  }
+  return undefined
+})
+
+const reasonOfStatus = (status: number): UnreadableReason => {
+  if (status === 404 || status === 410) return "not_found"
+  return [401, 402, 403, 407, 429, 451].includes(status) ? "forbidden" : "site_error"
+}
+
+/** True for a readable media type. Without a type, the parser decides from the bytes. */
+const mayHaveText = ({ header }: Exchange.ResponseHead): boolean => {
+  const type = header("content-type") ?? ""
+  return isKnownCoding(header("content-encoding")) && (type === "" || kindOf(readMediaType(type).name) !== undefined)
+}
+
+const hop = ({ robots, send }: Deps, visit: Visit) =>
+  Effect.fnUntraced(function* (url: URL) {
+    visit.status = undefined
+    const rules = yield* robots?.rulesFor(url, visit.timeout) ?? Effect.succeed([])
+    if (!allowsPage(rules, url)) return yield* unreadable("robots_disallowed", visit)
+    const wantsBody = (head: Exchange.ResponseHead): boolean => {
+      visit.status = head.status
+      return isSuccess(head.status) && mayHaveText(head)
+    }
+    return yield* send({ url, wantsBody }, limitsOf(visit.timeout, maxPageBytes))
+  })
+
+const fetchPage = Effect.fnUntraced(function* (deps: Deps, from: URL, visit: Visit) {
+  const found = yield* follow(from, hop(deps, visit)).pipe(Effect.catch(({ reason }) => unreadable(reason, visit)))
+  if (found === undefined) return yield* unreadable("too_many_redirects", visit)
+  const { response, url } = found
+  if (!isSuccess(response.status)) return yield* unreadable(reasonOfStatus(response.status), visit)
+  if (!mayHaveText(response)) return yield* unreadable("unsupported_media_type", visit)
+  return {
+    finalUrl: url.href,
+    status: response.status,
+    contentType: response.header("content-type"),
+    // Copied, because parsers take ownership of the memory and Node may share a buffer.
+    bytes: new Uint8Array(response.body)
+  }
+})
+
+export const layer = (options: PageFetcherOptions): Layer.Layer<PageFetcher> =>
+  Layer.effect(
+    PageFetcher,
+    Effect.gen(function* () {
+      const send = makeSend(options)
+      const slots = new FetchSlots(PageUnreadable.because("timed_out"))
+      const get = (url: URL, timeout: Duration.Duration, maxBytes: number) =>
+        follow(url, (url) => send({ url }, { ...limitsOf(timeout, maxBytes), cutsBody: true }))
+      const robots = options.obeysRobots ? yield* makeRobotsFiles(get) : undefined
+      return PageFetcher.of({
+        fetch: Effect.fn("PageFetcher.fetch", { kind: "client" })(function* (url, accountId, timeout) {
+          const visit: Visit = { timeout, status: undefined }
+          return yield* fetchPage({ send, robots }, url, visit).pipe(
+            slots.inSlot(accountId),
+            Effect.timeoutOrElse({ duration: timeout, orElse: () => unreadable("timed_out", visit) })
+          )
+        })
+      })
+    })
+  )

@@ -1,0 +1,174 @@
+import { availableParallelism } from "node:os"
+import { Clock, Deferred, Duration, Effect, Fiber, Layer, Metric } from "effect"
+import { FairQueue } from "../../domain/pages/FairQueue.ts"
+import { type Document, type ParsedPage, ParseFailure } from "../../domain/pages/Page.ts"
+import { observe } from "../../services/Instrument.ts"
+import { pageParseDuration, pageParserRestarts, pageParserWaiting } from "../../services/Metrics.ts"
+import { PageParser } from "../../services/pages/PageParser.ts"
+import type { ParseReply } from "./messages.ts"
+import { type Ended, type ParserThread, startThread } from "./ParserThread.ts"
+
+export interface PageParserOptions {
+  /** Number of threads, which start with the first documents (`PAGES_WORKERS`). */
+  readonly workers: number
+  /** Maximum wait of a document for a thread (`PAGES_TIMEOUT`). */
+  readonly maxWait: Duration.Duration
+}
+
+/** One thread per core, except for one core that is left to the event loop. */
+export const defaultWorkers = (): number => Math.max(1, availableParallelism() - 1)
+
+const limits = {
+  /** Limit for parsing a document (R60). */
+  parse: Duration.seconds(5),
+  /** Grace period for a document whose caller left. Most finish in time, and a new thread costs more. */
+  abandoned: Duration.millis(200),
+  /** Pause before another thread is started after one ended early. */
+  pause: Duration.seconds(1),
+  waiting: { items: 1_000, bytes: 64 * 1024 * 1024 }
+}
+
+/** A waiting document. Completes with a thread, or fails when the document is evicted. */
+type Turn = Deferred.Deferred<ParserThread, ParseFailure>
+
+const timedOut = new ParseFailure({ reason: "timed_out" })
+const tooLarge = new ParseFailure({ reason: "too_large" })
+
+const isEnded = (outcome: ParseReply | Ended): outcome is Ended => "ended" in outcome
+
+/** The threads, free threads, and waiting documents. */
+class Pool {
+  readonly queue = new FairQueue<Turn>(limits.waiting)
+  readonly #free: Array<ParserThread> = []
+  #started = 0
+  #starting = 0
+  readonly #workers: number
+
+  constructor(workers: number) {
+    this.#workers = workers
+  }
+
+  /** Assigns free threads to waiting documents, and starts threads while documents remain. */
+  readonly dispatch: Effect.Effect<void> = Effect.suspend(() => {
+    while (this.queue.size > 0) {
+      const thread = this.#free.pop()
+      if (thread === undefined) break
+      const next = this.queue.take()
+      if (next !== undefined) Deferred.doneUnsafe(next.item, Effect.succeed(thread))
+    }
+    if (this.queue.size <= this.#starting || this.#started >= this.#workers) return Effect.void
+    this.#started++
+    this.#starting++
+    return Effect.andThen(Effect.forkDetach(this.#start), this.dispatch)
+  })
+
+  readonly #start: Effect.Effect<void> = Effect.flatMap(startThread, (thread) => {
+    this.#starting--
+    if (thread !== undefined) return this.giveBack(thread)
+    this.#started--
+    return Effect.andThen(
+      Effect.logError("A parser thread could not be started"),
+      Effect.delay(this.dispatch, limits.pause)
+    )
+  })
+
+  /** Returns a thread to the pool. A stopped thread is replaced once a document needs it. */
+  readonly giveBack = (thread: ParserThread): Effect.Effect<void> =>
+    Effect.suspend(() => {
+      if (thread.isRunning()) this.#free.push(thread)
+      else this.#started--
+      return this.dispatch
+    })
+
+  readonly stopAll = Effect.suspend(() => Effect.forEach(this.#free, ({ stop }) => stop, { discard: true }))
+}
+
+/** Stops a thread that is parsing a document. */
+const restart = (thread: ParserThread, reason: "time" | "memory" | "abandoned" | "crashed") =>
+  Effect.andThen(Metric.update(pageParserRestarts.of(reason), 1), thread.stop)
+
+const toPage = (reply: ParseReply, { url }: Document): Effect.Effect<ParsedPage, ParseFailure> => {
+  if ("page" in reply) return Effect.succeed(reply.page)
+  const failure = Effect.fail(new ParseFailure({ reason: reply.reason }))
+  if (reply.problem === undefined) return failure
+  const host = URL.parse(url)?.host ?? ""
+  return Effect.andThen(Effect.logWarning(`A page of ${host} could not be parsed: ${reply.problem}`), failure)
+}
+
+/** Parses on the document's thread. After an interruption, parsing has `limits.abandoned` to finish. */
+const parseOn = (thread: ParserThread, document: Document) =>
+  Effect.gen(function* () {
+    const { contentType, url } = document
+    const running = yield* Effect.forkDetach(thread.run({ bytes: document.bytes.slice(), contentType, url }))
+    const outcome = yield* Fiber.join(running).pipe(
+      Effect.timeoutOption(limits.parse),
+      Effect.onInterrupt(() =>
+        Effect.timeoutOrElse(Effect.asVoid(Fiber.join(running)), {
+          duration: limits.abandoned,
+          orElse: () => restart(thread, "abandoned")
+        })
+      )
+    )
+    if (outcome._tag === "None") {
+      yield* restart(thread, "time")
+      return yield* tooLarge
+    }
+    if (!isEnded(outcome.value)) return yield* toPage(outcome.value, document)
+    yield* restart(thread, outcome.value.ended)
+    return yield* tooLarge
+  })
+
+const make = ({ maxWait, workers }: PageParserOptions) =>
+  Effect.gen(function* () {
+    const pool = new Pool(workers)
+    yield* Effect.addFinalizer(() => pool.stopAll)
+    yield* observe(pageParserWaiting.of(), () => pool.queue.size)
+
+    const enter = (document: Document) =>
+      Effect.suspend(() => {
+        const turn: Turn = Deferred.makeUnsafe()
+        for (const pushed of pool.queue.offer(document.accountId, turn, document.bytes.length)) {
+          Deferred.doneUnsafe(pushed, Effect.fail(timedOut))
+        }
+        return Effect.as(pool.dispatch, turn)
+      })
+
+    // A thread that was assigned while its document left goes to the next document.
+    const leave = (document: Document, turn: Turn) =>
+      Effect.suspend(() => {
+        if (pool.queue.remove(document.accountId, turn)) return Effect.void
+        return Effect.matchEffect(Deferred.await(turn), {
+          onFailure: () => Effect.void,
+          onSuccess: (thread) => {
+            pool.queue.finish(document.accountId, 0)
+            return pool.giveBack(thread)
+          }
+        })
+      })
+
+    const parse = (document: Document): Effect.Effect<ParsedPage, ParseFailure> =>
+      Effect.uninterruptibleMask((restore) =>
+        Effect.gen(function* () {
+          const turn = yield* enter(document)
+          const waited = Effect.timeoutOrElse(Deferred.await(turn), {
+            duration: maxWait,
+            orElse: () => Effect.fail(timedOut)
+          })
+          const thread = yield* Effect.onError(restore(waited), () => leave(document, turn))
+          const start = yield* Clock.currentTimeMillis
+          return yield* Effect.onExit(restore(parseOn(thread, document)), (exit) =>
+            Effect.gen(function* () {
+              const ms = (yield* Clock.currentTimeMillis) - start
+              yield* Metric.update(pageParseDuration.of(exit._tag === "Success" ? "ok" : "failed"), ms / 1000)
+              pool.queue.finish(document.accountId, ms)
+              yield* pool.giveBack(thread)
+            })
+          )
+        })
+      )
+
+    return PageParser.of({ parse })
+  })
+
+/** Parses in worker threads, with limits on time and memory per document. */
+export const layer = (options: PageParserOptions): Layer.Layer<PageParser> => Layer.effect(PageParser, make(options))

@@ -1,0 +1,70 @@
+import { Clock, Duration, Effect, type Scope } from "effect"
+import { PageUnreadable } from "../../domain/errors.ts"
+import { maxRobotsBytes, parseRobots, type RobotsRules } from "../../domain/pages/robots.ts"
+import { Flights, share } from "../../services/Flights.ts"
+import { BoundedStore } from "../memory/BoundedStore.ts"
+import { makeSweeping } from "../memory/sweeping.ts"
+import type { OutgoingResponse } from "../outgoing/Exchange.ts"
+
+/** The rules of sites, from their robots.txt. */
+export interface RobotsFiles {
+  /** Fails if the rules cannot be determined. The site must not be read then. */
+  readonly rulesFor: (url: URL, timeout: Duration.Duration) => Effect.Effect<RobotsRules, PageUnreadable>
+}
+
+/** Fetches a URL through redirects and truncates the body to `maxBytes`. Undefined after too many redirects. */
+type Get = (
+  url: URL,
+  timeout: Duration.Duration,
+  maxBytes: number
+) => Effect.Effect<{ readonly response: OutgoingResponse } | undefined, PageUnreadable>
+
+const lifetime = Duration.hours(24)
+
+/** Estimated memory of a rule besides its pattern. */
+const ruleOverheadBytes = 64
+
+const bounds = {
+  ttlMs: Duration.toMillis(lifetime),
+  capacity: 10_000,
+  maxBytes: 32 * 1024 * 1024,
+  maxValueBytes: 16 * 1024 * 1024,
+  sizeOf: (rules: RobotsRules) => rules.reduce((sum, { pattern }) => sum + 2 * pattern.length + ruleOverheadBytes, 0)
+}
+
+const noRules: RobotsRules = []
+
+/**
+ * Rules from a response: a missing file allows everything, and a server error disallows everything (RFC 9309, 2.3.1).
+ */
+const rulesOf = (response: OutgoingResponse | undefined): Effect.Effect<RobotsRules, PageUnreadable> => {
+  if (response === undefined || (response.status >= 300 && response.status < 500)) return Effect.succeed(noRules)
+  if (response.status >= 500) return Effect.fail(PageUnreadable.because("robots_disallowed"))
+  return Effect.sync(() => parseRobots(response.body.toString("utf8")))
+}
+
+/** Caches a site's rules for a day. A failed fetch of robots.txt is repeated for the next page. */
+export const makeRobotsFiles = Effect.fnUntraced(function* (
+  get: Get
+): Effect.fn.Return<RobotsFiles, never, Scope.Scope> {
+  const store = new BoundedStore<RobotsRules>(bounds)
+  const startSweep = yield* makeSweeping(store)
+  const flights = new Flights<RobotsRules>()
+  yield* Effect.addFinalizer(() => flights.interruptAll)
+
+  const read = Effect.fnUntraced(function* (origin: string, timeout: Duration.Duration) {
+    const found = yield* get(new URL("/robots.txt", origin), timeout, maxRobotsBytes)
+    const rules = yield* rulesOf(found?.response)
+    store.set(origin, rules, yield* Clock.currentTimeMillis)
+    yield* startSweep
+    return rules
+  })
+
+  return {
+    rulesFor: ({ origin }, timeout) =>
+      Effect.flatMap(Clock.currentTimeMillis, (now) => {
+        const known = store.get(origin, now)
+        return known === undefined ? share(flights, origin, read(origin, timeout)) : Effect.succeed(known)
+      })
+  }
+})

@@ -1,0 +1,124 @@
+import { type DefaultTreeAdapterTypes, defaultTreeAdapter, parse, type TreeAdapter } from "parse5"
+
+/*
+ * A page as parse5 reads it, which is how browsers read it. Everything that this folder removes from a page, it removes
+ * here: plain objects cost a tenth of the DOM that Readability needs.
+ */
+
+export type Node = DefaultTreeAdapterTypes.ChildNode
+export type Element = DefaultTreeAdapterTypes.Element
+export type Text = DefaultTreeAdapterTypes.TextNode
+export type Parent = DefaultTreeAdapterTypes.ParentNode
+export type Root = DefaultTreeAdapterTypes.Document
+
+/** The document would cost more than any page that people read. */
+export class DocumentTooLarge extends Error {}
+
+const limits = {
+  elements: 500_000,
+  /** Elements that are open at once: the parser looks through all of them at many tags. */
+  open: 5_000,
+  /** Deeper elements become text, so that recursive functions do not overflow the stack. */
+  depth: 500
+}
+
+const htmlNamespace = "http://www.w3.org/1999/xhtml"
+
+export const isElement = (node: Node | Parent): node is Element => "tagName" in node
+export const isText = (node: Node): node is Text => node.nodeName === "#text"
+/** False for the elements of pictures and formulas, some of which have names of HTML. */
+export const isHtml = (element: Element): boolean => element.namespaceURI === htmlNamespace
+
+export const attribute = (element: Element, name: string): string | undefined =>
+  element.attrs.find((each) => each.name === name)?.value
+
+/** A builder of trees that gives up on documents over the limits. */
+const boundedAdapter = (): TreeAdapter<DefaultTreeAdapterTypes.DefaultTreeAdapterMap> => {
+  let elements = 0
+  let open = 0
+  return {
+    ...defaultTreeAdapter,
+    createElement: (...options) => {
+      if (++elements > limits.elements) throw new DocumentTooLarge()
+      return defaultTreeAdapter.createElement(...options)
+    },
+    onItemPush: () => {
+      if (++open > limits.open) throw new DocumentTooLarge()
+    },
+    onItemPop: () => {
+      open--
+    }
+  }
+}
+
+/** Visits elements below `root` in order. `visit` returns false to leave out what the element contains. */
+export const walk = (root: Parent, visit: (element: Element, depth: number) => boolean): void => {
+  const waiting: Array<{ readonly node: Node; readonly depth: number }> = []
+  const enter = (parent: Parent, depth: number) => {
+    for (let index = parent.childNodes.length - 1; index >= 0; index--) {
+      const node = parent.childNodes[index]
+      if (node !== undefined && isElement(node)) waiting.push({ node, depth })
+    }
+  }
+  enter(root, 1)
+  for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+    const { depth, node } = next
+    if (isElement(node) && visit(node, depth)) enter(node, depth + 1)
+  }
+}
+
+/** Every text below `root` in order. */
+export function* textsOf(root: Node | Parent): Generator<string> {
+  const waiting: Array<Node | Parent> = [root]
+  for (let node = waiting.pop(); node !== undefined; node = waiting.pop()) {
+    if ("value" in node) yield node.value
+    if ("childNodes" in node) {
+      for (let index = node.childNodes.length - 1; index >= 0; index--) {
+        const child = node.childNodes[index]
+        if (child !== undefined) waiting.push(child)
+      }
+    }
+  }
+}
+
+export const oneLine = (text: string): string => text.replace(/\s+/g, " ").trim()
+
+export const textOf = (root: Node | Parent): string => oneLine([...textsOf(root)].join(""))
+
+/** The characters of the texts below an element. */
+export const visibleLength = (root: Parent): number => {
+  let length = 0
+  for (const text of textsOf(root)) length += text.trim().length
+  return length
+}
+
+/** Removes the nodes for which `test` holds, with all that they contain. */
+export const removeNodes = (root: Parent, test: (node: Node) => boolean): void => {
+  const waiting: Array<Parent> = [root]
+  for (let parent = waiting.pop(); parent !== undefined; parent = waiting.pop()) {
+    parent.childNodes = parent.childNodes.filter((node) => !test(node))
+    for (const node of parent.childNodes) if (isElement(node)) waiting.push(node)
+  }
+}
+
+/** Parses a page. No script runs. */
+export const parseTree = (html: string): Root => parse(html, { treeAdapter: boundedAdapter(), scriptingEnabled: true })
+
+/** Limits the depth of a tree to what recursive functions can walk. Keeps the text of what is deeper. */
+export const flatten = (root: Parent): void =>
+  walk(root, (element, depth) => {
+    if (depth < limits.depth) return true
+    const texts = [...textsOf(element)]
+    element.childNodes = []
+    defaultTreeAdapter.insertText(element, texts.join(" "))
+    return false
+  })
+
+export const findElement = (root: Parent, test: (element: Element) => boolean): Element | undefined => {
+  let found: Element | undefined
+  walk(root, (element) => {
+    if (found === undefined && test(element)) found = element
+    return found === undefined
+  })
+  return found
+}

@@ -1,0 +1,96 @@
+import type { ParsedPage, ParseFailureReason } from "../../../domain/pages/Page.ts"
+import { render } from "../Rendering.ts"
+import { findArticle } from "./article.ts"
+import { headings } from "./blocks.ts"
+import { isChallenge } from "./challenge.ts"
+import { removeChrome } from "./chrome.ts"
+import { removeHidden } from "./hidden.ts"
+import { findMainRegion, proseLength } from "./mainRegion.ts"
+import { type Metadata, readMetadata } from "./metadata.ts"
+import { StyleSheet } from "./StyleSheet.ts"
+import {
+  attribute,
+  type Element,
+  findElement,
+  flatten,
+  type Parent,
+  parseTree,
+  type Root,
+  removeNodes,
+  textOf,
+  textsOf,
+  walk
+} from "./Tree.ts"
+import { trimArticle } from "./trim.ts"
+
+const bodyOf = (root: Root): Element | undefined => findElement(root, ({ tagName }) => tagName === "body")
+
+/** An article has at least this many characters. */
+const minArticleCharacters = 250
+/** Parts of the main region's text that Readability must have found: where the page calls itself an article, and elsewhere. */
+const minCoverage = { article: 0.1, other: 0.3 }
+
+/**
+ * The main text of a page: the article that Readability finds, or the whole main region of documentation, listings and
+ * forums, of which Readability would keep a part only.
+ */
+const findMainText = (body: Element, { isArticle, title }: Metadata): Element => {
+  removeChrome(body)
+  flatten(body)
+  const article = findArticle(body, title ?? "")
+  const region = findMainRegion(body)
+  if (article === undefined) return region
+  const length = proseLength(article)
+  const coverage = length / Math.max(1, proseLength(region))
+  if (length < minArticleCharacters || coverage < (isArticle ? minCoverage.article : minCoverage.other)) return region
+  trimArticle(article)
+  return article
+}
+
+const comparable = (text: string): string =>
+  text
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N}]+/gu, " ")
+    .trim()
+
+/** Removes the first heading if it repeats the title (R58). */
+export const removeTitleHeading = (root: Parent, title: string | null): void => {
+  const first = findElement(root, ({ tagName }) => headings.has(tagName))
+  if (first === undefined || title === null || comparable(textOf(first)) !== comparable(title)) return
+  removeNodes(root, (node) => node === first)
+}
+
+/** The address that relative links are resolved against. */
+const baseOf = (root: Root, url: string): string => {
+  const base = findElement(root, ({ tagName }) => tagName === "base")
+  return URL.parse((base && attribute(base, "href")) ?? "", url)?.href ?? url
+}
+
+const sheetOf = (root: Root): StyleSheet => {
+  const sheet = new StyleSheet()
+  walk(root, (element) => {
+    if (element.tagName === "style") sheet.add([...textsOf(element)].join(""))
+    return true
+  })
+  return sheet
+}
+
+/** The text of a page that waits for its script. */
+const placeholder =
+  /^(?:(?:loading|please wait|redirecting)\b.{0,40}|.{0,80}\b(?:enable|requires?|needs?|turn on|activate) java ?script\b.{0,200})$/i
+
+/** Reads an HTML page. */
+export const readHtml = (html: string, url: string, mediaType: string): ParsedPage | ParseFailureReason => {
+  const root = parseTree(html)
+  const body = bodyOf(root)
+  if (body === undefined) return "no_text"
+  const { isArticle, ...metadata } = readMetadata(root)
+  const base = baseOf(root, url)
+  if (isChallenge(root)) return "forbidden"
+  removeHidden(body, sheetOf(root))
+  const main = findMainText(body, { ...metadata, isArticle })
+  removeTitleHeading(main, metadata.title)
+  const rendering = render(main, base)
+  if (!/[\p{L}\p{N}]/u.test(rendering.text) || placeholder.test(rendering.text)) return "no_text"
+  return { ...metadata, mediaType, ...rendering }
+}

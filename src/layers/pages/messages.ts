@@ -1,0 +1,13 @@
+import type { ParsedPage, ParseFailureReason } from "../../domain/pages/Page.ts"
+
+/** A message to a parser thread. */
+export interface ParseJob {
+  readonly bytes: Uint8Array
+  readonly contentType: string | undefined
+  readonly url: string
+}
+
+/** A parser thread's reply. `problem` is a library's error, for the log. */
+export type ParseReply =
+  | { readonly page: ParsedPage }
+  | { readonly reason: ParseFailureReason; readonly problem?: string }

@@ -1,0 +1,77 @@
+import { Marked } from "marked"
+import { type DocumentKind, kindOf, readMediaType } from "../../domain/pages/mediaType.ts"
+import type { Document, ParsedPage, ParseFailureReason } from "../../domain/pages/Page.ts"
+import { visibleText } from "../../domain/pages/visibleText.ts"
+import { decodeText } from "./charset.ts"
+import { readXml } from "./feed.ts"
+import { removeHidden } from "./html/hidden.ts"
+import { readHtml, removeTitleHeading } from "./html/readHtml.ts"
+import { findElement, flatten, oneLine, parseTree, textOf } from "./html/Tree.ts"
+import { fenceOf, render } from "./Rendering.ts"
+
+type Source = Pick<Document, "bytes" | "contentType" | "url">
+
+const startsWith = (bytes: Uint8Array, text: string): boolean =>
+  text === String.fromCharCode(...bytes.subarray(0, text.length))
+
+/** Guesses the media type if the server sends none, or only a generic one. */
+const sniff = (bytes: Uint8Array): string => {
+  if (startsWith(bytes, "%PDF-")) return "application/pdf"
+  const start = new TextDecoder("latin1").decode(bytes.subarray(0, 1_024))
+  if (start.includes("\0")) return "application/octet-stream"
+  if (/^\s*(?:\xef\xbb\xbf)?\s*<\?xml/.test(start)) return "application/xml"
+  return /<(?:!doctype html|html|head|body|title|p|div|h1|meta)\b/i.test(start) ? "text/html" : "text/plain"
+}
+
+const unnamed = {
+  title: null,
+  description: null,
+  author: null,
+  siteName: null,
+  published: null,
+  language: null,
+  links: []
+}
+
+const marked = new Marked({ gfm: true })
+
+/** Renders Markdown to HTML and back, so that comments and hidden HTML are removed like other hidden text. */
+const readMarkdown = (source: string, url: string, mediaType: string): ParsedPage => {
+  const markdown = source.replace(/^---[ \t]*\n[\s\S]*?\n---[ \t]*(?:\n|$)/, "")
+  const root = parseTree(marked.parse(markdown, { async: false }))
+  removeHidden(root)
+  flatten(root)
+  const heading = findElement(root, ({ tagName }) => tagName === "h1")
+  const title = heading === undefined ? null : oneLine(visibleText(textOf(heading))) || null
+  removeTitleHeading(root, title)
+  return { ...unnamed, title, mediaType, ...render(root, url) }
+}
+
+/** Renders plain text. JSON becomes a code block in Markdown. */
+const readPlain = (source: string, kind: DocumentKind, mediaType: string): ParsedPage => {
+  const fence = fenceOf(source)
+  const markdown = kind === "json" ? `${fence}json\n${source}\n${fence}` : source
+  return { ...unnamed, mediaType, markdown, text: source }
+}
+
+/** Reads a document of any kind. Throws `DocumentTooLarge` and errors of the libraries. */
+export const readDocument = async ({ bytes, contentType, url }: Source): Promise<ParsedPage | ParseFailureReason> => {
+  const stated = readMediaType(contentType ?? "")
+  const isUnknown =
+    stated.name === "" || /^(?:application\/octet-stream|binary\/octet-stream|\*\/\*)$/.test(stated.name)
+  const sniffed = isUnknown ? sniff(bytes) : stated.name
+  const name = stated.name.endsWith("/octet-stream") && sniffed !== "application/pdf" ? stated.name : sniffed
+  const kind = kindOf(name)
+  if (kind === undefined) return "unsupported_media_type"
+  if (kind === "pdf") return (await import("./pdf.ts")).readPdf(bytes, name)
+  const source = decodeText(bytes, stated.charset, kind === "html" || kind === "xml")
+  if (kind === "html") return readHtml(source, url, name)
+  if (kind === "xml") return readXml(source, url, name)
+  const shown = visibleText(source).trim()
+  if (!/\S/.test(shown)) return "no_text"
+  const isMarkdown =
+    kind === "markdown" || (kind === "text" && /\.(?:md|markdown)$/i.test(URL.parse(url)?.pathname ?? ""))
+  if (!isMarkdown) return readPlain(shown, kind, name)
+  const page = readMarkdown(shown, url, name)
+  return page.text === "" ? "no_text" : page
+}

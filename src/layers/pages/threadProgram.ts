@@ -1,0 +1,23 @@
+import { parentPort } from "node:worker_threads"
+import { DocumentTooLarge } from "./html/Tree.ts"
+import type { ParseJob, ParseReply } from "./messages.ts"
+import { readDocument } from "./readDocument.ts"
+
+/** The program of a parser thread, which reads one document at a time. */
+
+const reply = async (job: ParseJob): Promise<ParseReply> => {
+  try {
+    const result = await readDocument(job)
+    return typeof result === "string" ? { reason: result } : { page: result }
+  } catch (error) {
+    // A RangeError means a stack overflow, or a string that is too long.
+    if (error instanceof DocumentTooLarge || error instanceof RangeError) return { reason: "too_large" }
+    return { reason: "no_text", problem: error instanceof Error ? `${error.name}: ${error.message}` : String(error) }
+  }
+}
+
+// Libraries may leave rejected promises behind after a broken document.
+process.on("unhandledRejection", () => undefined)
+
+parentPort?.on("message", async (job: ParseJob) => parentPort?.postMessage(await reply(job)))
+parentPort?.postMessage("ready")

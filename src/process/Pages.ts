@@ -1,0 +1,39 @@
+import { Effect, Layer } from "effect"
+import { version } from "../domain/version.ts"
+import * as PageFetcherNode from "../layers/pages/PageFetcherNode.ts"
+import * as PageParserThreads from "../layers/pages/PageParserThreads.ts"
+import { PageBatches } from "../services/pages/PageBatches.ts"
+import { PageReader } from "../services/pages/PageReader.ts"
+import { PageSettings } from "../services/pages/PageSettings.ts"
+import { Pages } from "../services/pages/Pages.ts"
+import { AppConfig } from "../settings/Settings.ts"
+
+export const settings = Layer.effect(
+  PageSettings,
+  Effect.map(AppConfig, ({ pages, pagesCacheTtl, pagesTimeout }) => ({
+    isOn: pages === "on",
+    timeout: pagesTimeout,
+    cacheTtl: pagesCacheTtl
+  }))
+)
+
+const fetcher = Layer.unwrap(
+  Effect.map(AppConfig, ({ baseUrl, pagesAllowPrivate, pagesRobots, pagesUserAgent }) =>
+    PageFetcherNode.layer({
+      userAgent: pagesUserAgent ?? `Quarry/${version} (+${baseUrl})`,
+      obeysRobots: pagesRobots === "respect",
+      allowsPrivate: pagesAllowPrivate
+    })
+  )
+)
+
+const parser = Layer.unwrap(
+  Effect.map(AppConfig, ({ pagesTimeout, pagesWorkers }) =>
+    PageParserThreads.layer({ workers: pagesWorkers ?? PageParserThreads.defaultWorkers(), maxWait: pagesTimeout })
+  )
+)
+
+export const layer = Layer.merge(Pages.layer, PageBatches.layer).pipe(
+  Layer.provide(PageReader.layer),
+  Layer.provide([fetcher, parser])
+)

@@ -1,0 +1,26 @@
+import { Context, type Duration, type Effect } from "effect"
+import type { PageUnreadable } from "../../domain/errors.ts"
+
+export interface FetchedPage {
+  readonly finalUrl: string
+  readonly status: number
+  readonly contentType: string | undefined
+  /** The decompressed body, at most `maxPageBytes`, in a buffer of its own. */
+  readonly bytes: Uint8Array
+}
+
+/** Fetches pages from untrusted addresses, following R59 and R60: only public addresses, robots.txt and limits. */
+export class PageFetcher extends Context.Service<
+  PageFetcher,
+  {
+    /**
+     * Fetches a page. Accounts share fetches fairly. `timeout` covers queueing, robots.txt, redirects, request limits
+     * of the host, and the page itself. Interruption closes the connection.
+     */
+    readonly fetch: (
+      url: URL,
+      accountId: string,
+      timeout: Duration.Duration
+    ) => Effect.Effect<FetchedPage, PageUnreadable>
+  }
+>()("quarry/services/pages/PageFetcher") {}

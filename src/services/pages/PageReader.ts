@@ -1,0 +1,116 @@
+import { Clock, Context, Duration, Effect, Layer, Metric, Result } from "effect"
+import { PageUnreadable } from "../../domain/errors.ts"
+import type { LogEntry } from "../../domain/LogEntry.ts"
+import { type AccountPrincipal, defaultSource } from "../../domain/Principal.ts"
+import type { PageCopy } from "../../domain/pages/PageBody.ts"
+import type { PageRequest } from "../../domain/pages/PageRequest.ts"
+import { pageTarget } from "../../domain/Target.ts"
+import { callerOf, type LogPlace } from "../Dispatch.ts"
+import { Flights, share } from "../Flights.ts"
+import { pageDuration } from "../Metrics.ts"
+import { PageCache } from "./PageCache.ts"
+import { PageFetcher } from "./PageFetcher.ts"
+import { PageParser } from "./PageParser.ts"
+import { PageSettings } from "./PageSettings.ts"
+
+export interface PageReading {
+  readonly copy: Result.Result<PageCopy, PageUnreadable>
+  readonly cached: boolean
+  readonly durationMs: number
+}
+
+/** Reads pages from recent copies or from their sites. */
+export class PageReader extends Context.Service<
+  PageReader,
+  {
+    /** Concurrent requests for the same address share a fetch (R15). */
+    readonly read: (principal: AccountPrincipal, request: PageRequest) => Effect.Effect<PageReading>
+  }
+>()("quarry/services/pages/PageReader") {
+  static readonly layer = Layer.effect(
+    PageReader,
+    Effect.suspend(() => make)
+  )
+}
+
+const make = Effect.gen(function* () {
+  const cache = yield* PageCache
+  const fetcher = yield* PageFetcher
+  const parser = yield* PageParser
+  const { cacheTtl, timeout } = yield* PageSettings
+  const keepsCopies = Duration.toMillis(cacheTtl) > 0
+  const flights = new Flights<Result.Result<PageCopy, PageUnreadable>>()
+  yield* Effect.addFinalizer(() => flights.interruptAll)
+
+  const readAtSite = Effect.fnUntraced(function* (url: string, accountId: string, budget: Duration.Duration) {
+    const fetched = yield* fetcher.fetch(new URL(url), accountId, budget)
+    const fetchedAt = yield* Clock.currentTimeMillis
+    // Read before parsing, because the parser takes ownership of the buffer.
+    const { length } = fetched.bytes
+    const page = yield* parser
+      .parse({ bytes: fetched.bytes, contentType: fetched.contentType, url: fetched.finalUrl, accountId })
+      .pipe(Effect.mapError(({ reason }) => PageUnreadable.because(reason, fetched.status)))
+    const copy: PageCopy = { finalUrl: fetched.finalUrl, fetchedAt, bytes: length, page }
+    if (keepsCopies) yield* cache.set(url, copy)
+    return copy
+  })
+
+  /** Only a timeout fails the shared run: requests that joined late still have time for their own fetch (R15). */
+  const settled = (run: Effect.Effect<PageCopy, PageUnreadable>) =>
+    Effect.flatMap(Effect.result(run), (result) =>
+      Result.isFailure(result) && result.failure.reason === "timed_out"
+        ? Effect.fail(result.failure)
+        : Effect.succeed(result)
+    )
+
+  const readShared = Effect.fnUntraced(function* (url: string, accountId: string) {
+    const startedAt = yield* Clock.currentTimeMillis
+    const isJoining = flights.find(url) !== undefined
+    const shared = yield* Effect.result(share(flights, url, settled(readAtSite(url, accountId, timeout))))
+    if (Result.isSuccess(shared)) return shared.success
+    const left = Duration.toMillis(timeout) - ((yield* Clock.currentTimeMillis) - startedAt)
+    if (!isJoining || left <= 0) return Result.fail(shared.failure)
+    return yield* Effect.result(readAtSite(url, accountId, Duration.millis(left)))
+  })
+
+  return PageReader.of({
+    read: Effect.fnUntraced(function* ({ account }, request) {
+      const startedAt = yield* Clock.currentTimeMillis
+      const maxAgeMs = request.maxAgeSeconds === undefined ? Duration.toMillis(cacheTtl) : request.maxAgeSeconds * 1000
+      const found = keepsCopies && maxAgeMs > 0 ? yield* cache.get(request.url) : undefined
+      const cached = found !== undefined && startedAt - found.fetchedAt <= maxAgeMs
+      const copy = cached ? Result.succeed(found) : yield* readShared(request.url, account.id)
+      return { copy, cached, durationMs: (yield* Clock.currentTimeMillis) - startedAt }
+    })
+  })
+})
+
+/** The log entry of a page. Only pages that were read cost a credit (R58). */
+export const toPageEntry = (
+  principal: AccountPrincipal,
+  request: PageRequest,
+  place: LogPlace,
+  { cached, copy, durationMs }: PageReading
+): LogEntry => {
+  const isRead = Result.isSuccess(copy)
+  return {
+    ...place,
+    ...callerOf(principal),
+    request: { target: pageTarget, query: request.url, source: request.source ?? defaultSource(principal) },
+    outcome: isRead ? "ok" : copy.failure._tag,
+    credits: isRead ? 1 : 0,
+    cached,
+    provider: "direct",
+    resultCount: 0,
+    durationMs,
+    refusals: [],
+    page: {
+      host: new URL(isRead ? copy.success.finalUrl : request.url).hostname,
+      reason: isRead ? undefined : copy.failure.reason,
+      bytes: isRead ? copy.success.bytes : 0
+    }
+  }
+}
+
+export const countPage = (operation: "page" | "row", { cached, durationMs, outcome, page }: LogEntry) =>
+  Metric.update(pageDuration.of(operation, page?.reason ?? outcome, String(cached)), durationMs / 1000)

@@ -1,0 +1,4 @@
+import * as PageCacheMemory from "../../../src/layers/memory/PageCacheMemory.ts"
+import { pageCacheConformance } from "../PageCache.conformance.ts"
+
+pageCacheConformance("memory", PageCacheMemory.layer)

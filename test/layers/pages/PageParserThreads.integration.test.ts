@@ -1,0 +1,140 @@
+import { monitorEventLoopDelay } from "node:perf_hooks"
+import { setTimeout as sleep } from "node:timers/promises"
+import { assert, describe, it } from "@effect/vitest"
+import { Duration, Effect, Exit, Fiber } from "effect"
+import type { Document, ParsedPage, ParseFailure } from "../../../src/domain/pages/Page.ts"
+import { layer, type PageParserOptions } from "../../../src/layers/pages/PageParserThreads.ts"
+import { PageParser } from "../../../src/services/pages/PageParser.ts"
+
+const documentOf = (body: string, accountId = "a"): Document => ({
+  bytes: new TextEncoder().encode(body),
+  contentType: "text/html; charset=utf-8",
+  url: "https://example.org/",
+  accountId
+})
+
+const page = (text: string) => documentOf(`<title>T</title><main><p>${text}</p></main>`)
+
+/** Takes the parser longer than its limit: each tag looks through thousands of open ones. */
+const endless = `${"<b>".repeat(4_000)}${"<p>x".repeat(1_000_000)}`
+
+const hostile: { readonly [name: string]: string } = {
+  "400,000 nested elements": "<div>".repeat(400_000),
+  "200,000 cells": `<table>${"<tr><td>a<td>b".repeat(100_000)}`,
+  "a huge attribute": `<p title="${"x".repeat(4_500_000)}">text</p>`,
+  "a million entities": "&amp;".repeat(1_000_000),
+  "formatting that never closes": endless.slice(0, 5_000_000)
+}
+
+const reasonOf = (exit: Exit.Exit<ParsedPage, ParseFailure>): string =>
+  Exit.match(exit, {
+    onSuccess: () => "ok",
+    onFailure: (cause) => cause.reasons.map((each) => (each._tag === "Fail" ? each.error.reason : each._tag)).join()
+  })
+
+const parse = (document: Document) => Effect.flatMap(PageParser, (parser) => parser.parse(document))
+
+const oneWorker: PageParserOptions = { workers: 1, maxWait: Duration.seconds(60) }
+
+const live = (name: string, test: Effect.Effect<void, unknown, PageParser>, options = oneWorker) =>
+  it.live(name, () => Effect.provide(test, layer(options)), 120_000)
+
+describe("parser threads", () => {
+  live(
+    "parse a page, and say why they cannot",
+    Effect.gen(function* () {
+      assert.strictEqual((yield* parse(page("Text."))).markdown, "Text.")
+      const failure = yield* Effect.flip(parse({ ...page("Text."), contentType: "image/png" }))
+      assert.strictEqual(failure.reason, "unsupported_media_type")
+    })
+  )
+
+  live(
+    "leave the caller's bytes alone",
+    Effect.gen(function* () {
+      const document = page("Text.")
+      yield* parse(document)
+      assert.strictEqual((yield* parse(document)).text, "Text.")
+    })
+  )
+
+  live(
+    "R59: answer too_large for a document over the limits of time, and the next document is parsed",
+    Effect.gen(function* () {
+      assert.strictEqual(
+        reasonOf(yield* Effect.exit(parse(documentOf(hostile["formatting that never closes"] ?? "")))),
+        "too_large"
+      )
+      assert.strictEqual((yield* parse(page("Text."))).text, "Text.")
+    })
+  )
+
+  live(
+    "R60: answer timed_out when no thread was free in time",
+    Effect.gen(function* () {
+      yield* parse(page("Warm."))
+      // Together they take the thread for longer than the wait.
+      const busy = yield* Effect.forEach(Array.from({ length: 12 }), () =>
+        Effect.forkChild(parse(documentOf(endless.slice(0, 5_000_000))))
+      )
+      yield* Effect.promise(() => sleep(10))
+      assert.strictEqual(reasonOf(yield* Effect.exit(parse(page("Late.")))), "timed_out")
+      yield* Fiber.interruptAll(busy)
+    }),
+    { workers: 1, maxWait: Duration.seconds(2) }
+  )
+
+  live(
+    "R60: an interrupted document frees its thread and its place",
+    Effect.gen(function* () {
+      yield* parse(page("Warm."))
+      const busy = yield* Effect.forkChild(parse(documentOf(endless.slice(0, 5_000_000))))
+      const waiting = yield* Effect.forkChild(parse(documentOf(endless.slice(0, 5_000_000))))
+      yield* Effect.promise(() => sleep(100))
+      yield* Fiber.interrupt(waiting)
+      yield* Fiber.interrupt(busy)
+      assert.strictEqual((yield* parse(page("Next."))).text, "Next.")
+    }),
+    { workers: 1, maxWait: Duration.seconds(15) }
+  )
+
+  live(
+    "R60: never block the event loop while hostile documents are parsed, and answer each of them",
+    Effect.gen(function* () {
+      yield* parse(page("Warm."))
+      const delay = monitorEventLoopDelay({ resolution: 5 })
+      delay.enable()
+      const names = Object.keys(hostile)
+      const reasons = yield* Effect.forEach(
+        names,
+        (name) => Effect.map(Effect.exit(parse(documentOf(hostile[name] ?? "", name))), reasonOf),
+        { concurrency: "unbounded" }
+      )
+      delay.disable()
+      for (const [index, reason] of reasons.entries()) assert.include(["ok", "too_large"], reason, names[index])
+      assert.strictEqual(reasons[0], "too_large")
+      // The parsers run for many seconds; a loop that parsed would stand still for one of them.
+      assert.isBelow(delay.max / 1e6, 1_000)
+    })
+  )
+
+  live(
+    "R60: an honest account does not wait for all hostile pages of another",
+    Effect.gen(function* () {
+      yield* parse(page("Warm."))
+      const attack = yield* Effect.forkChild(
+        Effect.forEach(
+          Array.from({ length: 10 }),
+          () => Effect.exit(parse(documentOf(endless.slice(0, 5_000_000), "hostile"))),
+          { concurrency: "unbounded" }
+        )
+      )
+      yield* Effect.promise(() => sleep(100))
+      const honest = Array.from({ length: 5 }, (_, n) => ({ ...page(`Text ${n}.`), accountId: "honest" }))
+      const read = yield* Effect.forEach(honest, parse, { concurrency: "unbounded" })
+      assert.lengthOf(read, 5)
+      yield* Fiber.interrupt(attack)
+    }),
+    { workers: 1, maxWait: Duration.seconds(25) }
+  )
+})

@@ -1,0 +1,36 @@
+import { afterAll, assert, beforeAll, it } from "@effect/vitest"
+import { Effect, Layer } from "effect"
+import * as PageCacheRedis from "../../../src/layers/redis/PageCacheRedis.ts"
+import { RedisConnection } from "../../../src/layers/redis/RedisConnection.ts"
+import { PageCache } from "../../../src/services/pages/PageCache.ts"
+import { describeWithRedis, RedisServer } from "../../support/RedisServer.ts"
+import { pageCacheConformance, pageCopy } from "../PageCache.conformance.ts"
+
+const server = await RedisServer.make()
+
+/** A process of its own, which waits for Redis on a busy machine. */
+const replica = Layer.suspend(() =>
+  Layer.provide(PageCacheRedis.layer, RedisConnection.layer({ url: server.url(), answerMs: 60_000 }))
+)
+
+describeWithRedis("PageCacheRedis", () => {
+  beforeAll(() => server.start())
+  afterAll(() => server.stop())
+
+  pageCacheConformance("Redis", replica)
+
+  it.live("R60: what one replica has read, another finds, and what others have written is no copy", () =>
+    Effect.gen(function* () {
+      const url = "https://shared.test/"
+      yield* Effect.flatMap(PageCache, (cache) => cache.set(url, pageCopy(url))).pipe(
+        Effect.provide(replica, { local: true })
+      )
+      const look = Effect.flatMap(PageCache, (cache) => cache.get(url)).pipe(Effect.provide(replica, { local: true }))
+      assert.deepStrictEqual(yield* look, pageCopy(url))
+      for (const name of (yield* Effect.promise(() => server.cli("KEYS", "quarry:page:*"))).split("\n")) {
+        yield* Effect.promise(() => server.cli("SET", name, '{"copy":{}}'))
+      }
+      assert.isUndefined(yield* look)
+    })
+  )
+})
