@@ -16,29 +16,26 @@ import {
 } from "@modelcontextprotocol/sdk/types.js"
 import { maxIssueCharacters } from "../domain/errors.ts"
 import { abbreviate } from "../domain/text.ts"
+import { unknownTool } from "./message.ts"
 
-/**
- * The only module that imports the protocol's library. Loading it takes about 100 ms and 30 MB, so that the endpoint
- * imports it with the first request.
- */
+/** Earlier revisions. The only importer of the library, on first use: loading takes 100 ms and 30 MB. */
 
 export interface ProtocolOptions {
   readonly info: { readonly name: string; readonly title: string; readonly version: string }
   readonly instructions: string
   readonly tools: ReadonlyArray<Tool>
-  /** Calls a tool; undefined where there is none of this name. The signal aborts when the client has left. */
+  /** Undefined if no tool has this name. The signal aborts when the client disconnects. */
   readonly call: (
     name: string,
     args: Readonly<Record<string, unknown>>,
     signal: AbortSignal
   ) => Promise<CallToolResult> | undefined
-  /** Answers with an event stream instead of JSON. */
   readonly events: boolean
 }
 
 export const isMessage = (value: unknown): boolean => JSONRPCMessageSchema.safeParse(value).success
 
-/** Replaces the library's JSON schema compiler, which is slow to make. Only elicitation uses it, and no tool elicits. */
+/** The library's validator is slow to build and only used for elicitation, which no tool needs. */
 const noValidator = {
   getValidator: (): never => {
     throw new Error("Elicitation is not supported.")
@@ -53,7 +50,7 @@ const makeServer = ({ call, info, instructions, tools }: ProtocolOptions): Serve
   server.setRequestHandler(CallToolRequestSchema, ({ params }, { signal }) => {
     const result = call(params.name, params.arguments ?? {}, signal)
     if (result === undefined) {
-      throw new McpError(ErrorCode.InvalidParams, `There is no tool ${JSON.stringify(params.name.slice(0, 64))}`)
+      throw new McpError(ErrorCode.InvalidParams, unknownTool(params.name))
     }
     return result
   })
@@ -68,7 +65,7 @@ const requestSchemas = {
 
 const hasSchema = (method: string): method is keyof typeof requestSchemas => Object.hasOwn(requestSchemas, method)
 
-/** The first invalid parameter of a request. The library would answer with an internal error instead. */
+/** Finds the first invalid parameter, for which the library would return an internal error. */
 const parameterIssue = (request: JSONRPCRequest): string | undefined => {
   if (!hasSchema(request.method)) return undefined
   const parsed = requestSchemas[request.method].safeParse(request)
@@ -77,18 +74,17 @@ const parameterIssue = (request: JSONRPCRequest): string | undefined => {
   return abbreviate(`${issue.path.join(".")}: ${issue.message}`, maxIssueCharacters)
 }
 
-/** Removes the `task` of a request, so that it runs as any other: the library fails it where tasks are not declared. */
+/** Removes `task`, so that the request runs normally. The library fails it otherwise. */
 const withoutTask = (request: JSONRPCRequest): JSONRPCRequest => {
   const { task: _, ...params } = request.params ?? {}
   return { ...request, params }
 }
 
-/** Validates messages before the library handles them. */
 const validateMessages = (transport: WebStandardStreamableHTTPServerTransport): void => {
   const dispatch = transport.onmessage
   transport.onmessage = (message: JSONRPCMessage, extra) => {
     if (!isJSONRPCRequest(message)) {
-      // A cancellation is dropped. It could only reach a request of its own batch, which then would never be answered.
+      // Drops cancellations. One could only reach a request of its own batch, which would then never be answered.
       if (!("method" in message && message.method === "notifications/cancelled")) dispatch?.(message, extra)
       return
     }
@@ -101,20 +97,19 @@ const validateMessages = (transport: WebStandardStreamableHTTPServerTransport): 
 
 export interface ProtocolServer {
   readonly handle: (body: unknown, revision: string | undefined) => Promise<Response>
-  /** Aborts the calls that still run. */
   readonly close: () => Promise<void>
 }
 
-/** Opens a server for one HTTP request. Requests share no state, so that any replica can answer each of them. */
+/** Opens a server for one HTTP request. Requests share no state, so any replica can serve them. */
 export const open = async (options: ProtocolOptions): Promise<ProtocolServer> => {
   const server = makeServer(options)
   const transport = new WebStandardStreamableHTTPServerTransport({ enableJsonResponse: !options.events })
-  // The cast: the class declares its optional callbacks as `| undefined`, which `exactOptionalPropertyTypes` rejects.
+  // The cast: the class types optional callbacks as `| undefined`, which `exactOptionalPropertyTypes` rejects.
   await server.connect(transport as Parameters<typeof server.connect>[0])
   validateMessages(transport)
   return {
     handle: (body, revision) => {
-      // Only the revision is passed on. The library needs no credentials, and `Accept` and `Content-Type` were checked.
+      // Passes only the revision. The other headers are already checked, and the library needs no credentials.
       const headers = new Headers({ accept: "application/json, text/event-stream", "content-type": "application/json" })
       if (revision !== undefined) headers.set("mcp-protocol-version", revision)
       return transport.handleRequest(new Request("http://quarry.invalid/mcp", { method: "POST", headers }), {

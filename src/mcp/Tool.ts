@@ -1,6 +1,7 @@
 import { Effect, type Schema } from "effect"
 import type {
   InvalidRequest,
+  PageUnreadable,
   QuotaExceeded,
   UnsupportedGeo,
   UnsupportedParameter,
@@ -10,48 +11,59 @@ import type {
 import { decoder, type RawFields } from "../domain/fields.ts"
 import type { AccountPrincipal } from "../domain/Principal.ts"
 
-/** The errors of a tool's call. */
 export type ToolFailure =
   | InvalidRequest
   | UnsupportedGeo
   | UnsupportedParameter
   | QuotaExceeded
+  | PageUnreadable
   | UpstreamError
   | UpstreamTimeout
 
-/** An answer in two forms: complete for programs, and as short text for models. */
+/** An answer: complete for programs, and short text for models. */
 export interface ToolAnswer {
-  readonly structured: Readonly<Record<string, unknown>>
+  readonly structured: Uint8Array
   readonly text: string
 }
+
+export type Progress = (done: number, total: number) => Effect.Effect<void>
 
 export interface Tool {
   readonly name: string
   readonly title: string
-  /** Text by which a model decides when to call the tool. */
   readonly description: string
-  /** The arguments as clients are to send them. */
   readonly input: Schema.Constraint
   readonly output: Schema.Constraint
-  /** Marks answers with text of the open web, which clients must not trust. */
   readonly openWorld: boolean
-  readonly call: (principal: AccountPrincipal, args: RawFields) => Effect.Effect<ToolAnswer, ToolFailure>
+  /** Offered only if the endpoint's URL names it. */
+  readonly onRequest?: boolean
+  readonly reportsProgress?: boolean
+  readonly call: (
+    principal: AccountPrincipal,
+    args: RawFields,
+    progress?: Progress
+  ) => Effect.Effect<ToolAnswer, ToolFailure>
 }
 
 interface ToolOptions<Arguments> extends Omit<Tool, "call"> {
-  /** The arguments as `call` takes them: those of `input`, or a wider schema where parts of them may fail alone. */
+  /** The schema that decodes arguments: `input`, or a wider one if parts may fail individually. */
   readonly arguments: Schema.ConstraintDecoder<Arguments>
-  readonly call: (caller: AccountPrincipal, args: Arguments) => Effect.Effect<ToolAnswer, ToolFailure>
+  readonly call: (
+    caller: AccountPrincipal,
+    args: Arguments,
+    progress?: Progress
+  ) => Effect.Effect<ToolAnswer, ToolFailure>
 }
 
-/** A tool whose arguments are decoded by its schema, with every failure reported together (R6). */
+/** Builds a tool. Reports all invalid arguments together (R6). */
 export const makeTool = <Arguments>({ arguments: schema, call, ...tool }: ToolOptions<Arguments>): Tool => {
   const decode = decoder(schema)
   return {
     ...tool,
-    call: (caller, args) => Effect.flatMap(Effect.fromResult(decode(args)), (decoded) => call(caller, decoded))
+    call: (caller, args, progress) =>
+      Effect.flatMap(Effect.fromResult(decode(args)), (decoded) => call(caller, decoded, progress))
   }
 }
 
-/** The attribution label of searches without one (R11). It is that of the route, for every kind of credential. */
+/** Default attribution label of searches through this route (R11). */
 export const defaultSource = "mcp"

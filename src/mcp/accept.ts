@@ -1,8 +1,11 @@
 import { quality } from "../http/accept.ts"
 
-/**
- * Decides between an event stream and JSON. Most clients list both types with one weight and get JSON, because it takes
- * one write. A client that accepts only events, or prefers them, gets a stream.
- */
+const events = "text/event-stream"
+
+/** Prefers JSON at equal weight, because it takes one write. */
 export const wantsEvents = (accept: string | undefined): boolean =>
-  accept !== undefined && quality(accept, "text/event-stream") > quality(accept, "application/json")
+  accept !== undefined && quality(accept, events) > quality(accept, "application/json")
+
+/** True if a call's response may be a stream with progress. */
+export const acceptsEvents = (accept: string | undefined): boolean =>
+  accept !== undefined && quality(accept, events) > 0

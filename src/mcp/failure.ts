@@ -1,11 +1,19 @@
-import { Effect, Schema } from "effect"
-import type { InternalError } from "../domain/errors.ts"
+import { Clock, Effect, Schema } from "effect"
+import type { InternalError, QuotaExceeded } from "../domain/errors.ts"
 import { toMoment } from "../domain/fields.ts"
 import * as errors from "../http/errors.ts"
+import { Deployment } from "../services/Deployment.ts"
 import type { ToolFailure } from "./Tool.ts"
 
-/** The advice at the end of an error's text. Without it, models repeat the call that failed. */
-const nextStep = (error: ToolFailure | InternalError): string => {
+const quotaStep = ({ resetsAt }: QuotaExceeded, origin: string, nowMs: number): string => {
+  const more = `The account's owner gets more credits at ${origin}/dashboard/billing.`
+  if (resetsAt === null) return `Do not call again: the trial's quota does not reset. ${more}`
+  const seconds = Math.max(Math.ceil((resetsAt - nowMs) / 1000), 1)
+  return `Do not call again before the quota resets at ${toMoment(resetsAt)}, in ${seconds} seconds. ${more}`
+}
+
+/** Advice that ends an error's text. Without it, models repeat failed calls. */
+const nextStep = (error: ToolFailure | InternalError, origin: string, nowMs: number): string => {
   switch (error._tag) {
     case "invalid_request":
       return "Correct what the message names and call again. Nothing was charged."
@@ -14,36 +22,39 @@ const nextStep = (error: ToolFailure | InternalError): string => {
     case "unsupported_parameter":
       return "Call again within what the target accepts, or with another target. Nothing was charged."
     case "quota_exceeded":
-      return error.resetsAt === null
-        ? "Do not call again: the trial's quota does not reset. Ask the account's owner for a plan or credits."
-        : `Do not call again before the quota resets at ${toMoment(error.resetsAt)}, or ask the account's owner for more credits.`
+      return quotaStep(error, origin, nowMs)
+    case "page_unreadable":
+      return error.reason === "timed_out" || error.reason === "unreachable"
+        ? "Try once more, or read another page. Nothing was charged."
+        : "Do not call again with this address. Read another page. Nothing was charged."
     case "upstream_error":
       return "One credit was charged. Try once more, or with another target."
     case "upstream_timeout":
       return "One credit was charged. Try once more, with a simpler query or another target."
     case "internal_error":
-      return "Try again in a minute."
+      return "Wait 60 seconds and call again."
   }
 }
 
-const Envelope = Schema.Union([
+const EnvelopeSchema = Schema.Union([
   errors.InvalidRequest,
   errors.UnsupportedGeo,
   errors.UnsupportedParameter,
   errors.QuotaExceeded,
+  errors.PageUnreadable,
   errors.UpstreamError,
   errors.UpstreamTimeout,
   errors.InternalError
 ])
 
-const encode = Schema.encodeEffect(Envelope)
+export type Envelope = typeof EnvelopeSchema.Encoded
 
-/**
- * Encodes an error as a tool's result: text with advice for models, and the API's envelope for programs. The envelope
- * is under `_meta`, because clients validate structured content by the tool's output schema even in an error.
- */
-export const toErrorResult = Effect.fnUntraced(function* (error: ToolFailure | InternalError) {
+const encode = Schema.encodeEffect(EnvelopeSchema)
+
+/** The envelope is in `_meta`: clients validate structured content against the output schema even for errors. */
+export const toErrorAnswer = Effect.fnUntraced(function* (error: ToolFailure | InternalError) {
   const envelope = yield* Effect.orDie(encode(error))
-  const text = `${error._tag}: ${error.message}\n${nextStep(error)}\nRequest id: ${envelope.request_id}`
-  return { content: [{ type: "text" as const, text }], isError: true, _meta: { "quarry/error": envelope } }
+  const { origin } = yield* Deployment
+  const step = nextStep(error, origin, yield* Clock.currentTimeMillis)
+  return { envelope, text: `${error._tag}: ${error.message}\n${step}\nRequest id: ${envelope.request_id}` }
 })

@@ -1,63 +1,96 @@
 import { Result } from "effect"
+import { HttpServerResponse } from "effect/http"
+import type { RawFields } from "../domain/fields.ts"
+import { firstWithoutBatches } from "./revisions.ts"
 
-/** Parsing of request bodies into JSON-RPC messages, before the library reads them. */
-
-/** An error of JSON-RPC with the HTTP status of its response. */
-export interface MessageError {
+export interface RpcError {
   readonly status: 400 | 403 | 405
   readonly code: number
   readonly message: string
+  readonly id: string | number | null
+  readonly data?: unknown
 }
 
-const parseError = -32700
-const invalidRequest = -32600
-/** The first code of the range that JSON-RPC leaves to implementations. */
-const serverError = -32000
+export const rpcCodes = {
+  parseError: -32700,
+  invalidRequest: -32600,
+  methodNotFound: -32601,
+  invalidParams: -32602,
+  serverError: -32000,
+  headerMismatch: -32020,
+  unsupportedVersion: -32022
+} as const
 
-/** Few clients send batches, and each message may call a tool: one request must not run thousands of searches. */
+/** Limits batches, because each message may run up to 50 searches. */
 const maxBatchMessages = 10
 
-/**
- * The most values in a body, at any depth: 50 searches with every field have 400. The library copies the objects of a message
- * several times.
- */
+/** Limits values at any depth. 50 searches with every field have 400. */
 const maxValues = 5_000
 
-/** Longer than the ids of any client. Responses repeat the id. */
-const maxIdCharacters = 256
+/** Longer than any real ID. Responses repeat the ID. */
+export const maxIdCharacters = 256
 
-/** The first revision of the protocol without batches. Revisions are ISO dates, which compare as text. */
-const firstWithoutBatches = "2025-06-18"
+export const isMembers = (value: unknown): value is RawFields =>
+  typeof value === "object" && value !== null && !Array.isArray(value)
 
-const fail = (code: number, message: string): Result.Result<never, MessageError> =>
-  Result.fail({ status: 400, code, message })
+/** True for an ID or token that is safe to repeat. */
+export const isId = (id: unknown): id is string | number =>
+  typeof id === "string" ? id.length <= maxIdCharacters : Number.isSafeInteger(id)
 
-/** The error for pages of other origins: DNS rebinding could send them here. The protocol asks for a 403. */
-export const originNotAllowed: MessageError = {
+/** Reads `tools/call` parameters; undefined if they are malformed. */
+export const readCall = ({ arguments: args = {}, name }: RawFields) =>
+  typeof name === "string" && isMembers(args) ? { name, args } : undefined
+
+export const maxQuotedCharacters = 64
+
+export const quote = (text: string): string => JSON.stringify(text.slice(0, maxQuotedCharacters))
+
+export const unknownTool = (name: string): string => `There is no tool ${quote(name)}`
+
+export const fail = (
+  code: number,
+  message: string,
+  more?: { readonly id?: string | number; readonly data?: unknown }
+): Result.Result<never, RpcError> => Result.fail({ status: 400, code, message, id: null, ...more })
+
+/** Protects against DNS rebinding; the protocol requires a 403. */
+export const originNotAllowed: RpcError = {
   status: 403,
-  code: serverError,
-  message: "Pages of other origins may not call this endpoint."
+  code: rpcCodes.serverError,
+  message: "Pages of other origins may not call this endpoint.",
+  id: null
 }
 
-/** The error for GET and DELETE (R35). Clients take a 405 as "no stream, no session", and other statuses as a failure. */
-export const methodNotAllowed: MessageError = {
+/** For GET and DELETE (R35). Clients take a 405 as "no stream, no session" and other statuses as a failure. */
+export const methodNotAllowed: RpcError = {
   status: 405,
-  code: serverError,
-  message: "Method not allowed: there is no stream to listen to and no session to end. Send messages by POST."
+  code: rpcCodes.serverError,
+  message: "Method not allowed: there is no stream to listen to and no session to end. Send messages by POST.",
+  id: null
 }
 
-export const toJsonRpcError = ({ code, message }: MessageError) => ({
-  jsonrpc: "2.0" as const,
-  id: null,
-  error: { code, message }
+export const noSuchTools = (names: ReadonlyArray<string>): RpcError => ({
+  status: 400,
+  code: rpcCodes.invalidRequest,
+  message: `Invalid Request: the address names no tool in tools. There are ${names.join(", ")}.`,
+  id: null
 })
+
+export const toJsonRpcError = ({ code, data, id, message }: Omit<RpcError, "status">) => ({
+  jsonrpc: "2.0" as const,
+  id,
+  error: { code, message, ...(data === undefined ? {} : { data }) }
+})
+
+export const toErrorResponse = (error: RpcError): HttpServerResponse.HttpServerResponse =>
+  HttpServerResponse.jsonUnsafe(toJsonRpcError(error), { status: error.status })
 
 const idsOf = (messages: ReadonlyArray<unknown>): ReadonlyArray<unknown> =>
   messages.flatMap((message) =>
     typeof message === "object" && message !== null && "method" in message && "id" in message ? [message.id] : []
   )
 
-/** Counts without recursion, because a body has room for values that are nested 500,000 deep. */
+/** Counts iteratively, because values may be nested 500,000 deep. */
 const hasTooManyValues = (body: unknown): boolean => {
   const waiting = [body]
   let count = 0
@@ -72,35 +105,38 @@ const hasTooManyValues = (body: unknown): boolean => {
   return false
 }
 
-/**
- * Parses the body as one message or a batch of messages. Ids must differ within a batch, because the library would run
- * the second of two requests with one id and never answer it.
- */
-export const readMessages = (
-  text: string,
+export const parseBody = (text: string): Result.Result<unknown, RpcError> => {
+  const parsed = Result.try({ try: (): unknown => JSON.parse(text), catch: () => "no JSON" })
+  if (Result.isFailure(parsed)) return fail(rpcCodes.parseError, "Parse error: the body is not JSON")
+  if (!hasTooManyValues(parsed.success)) return Result.succeed(parsed.success)
+  return fail(rpcCodes.invalidRequest, `Invalid Request: a body has at most ${maxValues} values`)
+}
+
+/** Requires unique IDs in a batch: the library would never answer the second of two equal IDs. */
+export const checkMessages = (
+  body: unknown,
   revision: string | undefined,
   isMessage: (value: unknown) => boolean
-): Result.Result<unknown, MessageError> => {
-  const parsed = Result.try({ try: (): unknown => JSON.parse(text), catch: () => "no JSON" })
-  if (Result.isFailure(parsed)) return fail(parseError, "Parse error: the body is not JSON")
-  const body = parsed.success
-  if (hasTooManyValues(body)) return fail(invalidRequest, `Invalid Request: a body has at most ${maxValues} values`)
+): RpcError | undefined => {
+  const invalid = (message: string): RpcError => ({
+    status: 400,
+    code: rpcCodes.invalidRequest,
+    message: `Invalid Request: ${message}`,
+    id: null
+  })
   if (Array.isArray(body)) {
     if (revision !== undefined && revision >= firstWithoutBatches) {
-      return fail(invalidRequest, `Invalid Request: protocol ${firstWithoutBatches} and later have no batches`)
+      return invalid(`protocol ${firstWithoutBatches} and later have no batches`)
     }
     if (body.length < 1 || body.length > maxBatchMessages) {
-      return fail(invalidRequest, `Invalid Request: a batch has 1 to ${maxBatchMessages} messages`)
+      return invalid(`a batch has 1 to ${maxBatchMessages} messages`)
     }
     const ids = idsOf(body)
-    if (new Set(ids).size < ids.length) {
-      return fail(invalidRequest, "Invalid Request: two requests of a batch have one id")
-    }
+    if (new Set(ids).size < ids.length) return invalid("two requests of a batch have the same id")
   }
   const messages: ReadonlyArray<unknown> = Array.isArray(body) ? body : [body]
   if (idsOf(messages).some((id) => typeof id === "string" && id.length > maxIdCharacters)) {
-    return fail(invalidRequest, `Invalid Request: an id has at most ${maxIdCharacters} characters`)
+    return invalid(`an id has at most ${maxIdCharacters} characters`)
   }
-  if (!messages.every(isMessage)) return fail(invalidRequest, "Invalid Request: this is no JSON-RPC 2.0 message")
-  return Result.succeed(body)
+  return messages.every(isMessage) ? undefined : invalid("this is not a JSON-RPC 2.0 message")
 }

@@ -5,11 +5,10 @@ import type { OrganicResult } from "../domain/OrganicResult.ts"
 import type { SearchResult } from "../domain/SearchResult.ts"
 import { cutCodePoints } from "../domain/text.ts"
 
-/** Answers as text for models: no markup, one block for each result, cut to the length that the caller set. */
+/** Formats answers for models: plain text, one block per result, cut to the caller's limit. */
 
 const maximum = 200_000
 
-/** Schema of the argument that limits the text of an answer. */
 export const maxCharacters = (fallback: number) =>
   Schema.optionalKey(
     wholeNumber(maximum, {
@@ -24,7 +23,6 @@ const block = ({ position, snippet, title, url }: OrganicResult): string =>
 
 const omissionNote = (count: number): string => `(${count} more left out: raise max_characters to see them)`
 
-/** The head, as many blocks as fit, and a note with the number of the others. */
 const fill = (head: string, blocks: ReadonlyArray<string>, characters: number): string => {
   const separator = "\n\n"
   let text = head
@@ -54,7 +52,7 @@ const rowText = (row: RowResult, number: number, characters: number): string => 
     : cutCodePoints(head(`${row.error}: ${row.message}`), characters)
 }
 
-/** The text of a batch. Each row gets an equal share, so that long rows leave space for the others. */
+/** Formats a batch with an equal share for each row, so that long rows leave space for others. */
 export const bulkText = ({ failed, results, succeeded, total }: BulkResult, characters: number): string => {
   const head = `${withNoun(total, "search", "searches")}: ${succeeded} answered, ${failed} failed`
   const separator = "\n\n---\n\n"

@@ -43,7 +43,7 @@ describe("R35: the official client", () => {
         Effect.gen(function* () {
           const { client, complaints } = yield* connected(secret, `http://127.0.0.1:${port}`)
           const { tools } = yield* Effect.promise(() => client.listTools())
-          assert.strictEqual(tools.length, 3)
+          assert.strictEqual(tools.length, 4)
           const found = yield* callTool(client, "web_search", { query: "css grid" })
           assert.deepStrictEqual(found.structuredContent.results.organic, [])
           return complaints

@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Effect, Fiber, References } from "effect"
 import * as fc from "fast-check"
 import { MemoryStore } from "../../src/testing/MemoryStore.ts"
-import { initialize, post, request, toolCall } from "../support/Mcp.ts"
+import { currentCall, initialize, post, request, toolCall } from "../support/Mcp.ts"
 import * as MemoryStorage from "../support/MemoryStorage.ts"
 import { aCaller, found, providing, services, servicesOver, unlimited } from "../support/Services.ts"
 import * as TestApi from "../support/TestApi.ts"
@@ -307,8 +307,23 @@ describe("events", () => {
 })
 
 describe("R21: a client that leaves", () => {
-  for (const accept of ["application/json, text/event-stream", "text/event-stream"]) {
-    it.effect(`stops rows that have not started, and what runs is charged (Accept: ${accept})`, () =>
+  const queries = Array.from({ length: 20 }, (_, n) => `row ${n}`)
+  const call = { body: toolCall("bulk_search", { queries }), headers: {} }
+  const meta = { progressToken: "a" }
+  const both = "application/json, text/event-stream"
+  const calls: ReadonlyArray<readonly [string, typeof call, string]> = [
+    ["a call answered as JSON", call, both],
+    ["a call answered as events", call, "text/event-stream"],
+    ["a call of the current revision", currentCall("bulk_search", { queries }), both],
+    [
+      "a call with progress",
+      { ...call, body: request("tools/call", { name: "bulk_search", arguments: { queries }, _meta: meta }) },
+      both
+    ],
+    ["a call of the current revision with progress", currentCall("bulk_search", { queries }, meta), both]
+  ]
+  for (const [name, { body, headers }, accept] of calls) {
+    it.effect(`${name} stops rows that have not started, and what runs is charged`, () =>
       Effect.gen(function* () {
         const gate = yield* Deferred.make<void>()
         const started = yield* Deferred.make<void>()
@@ -322,8 +337,7 @@ describe("R21: a client that leaves", () => {
         yield* Effect.gen(function* () {
           const { send } = yield* sending
           const store = yield* MemoryStore
-          const queries = Array.from({ length: 20 }, (_, n) => `row ${n}`)
-          const fiber = yield* Effect.forkChild(send(toolCall("bulk_search", { queries }), { accept }))
+          const fiber = yield* Effect.forkChild(send(body, { ...headers, accept }))
           yield* Deferred.await(started)
           yield* Fiber.interrupt(fiber)
           yield* Deferred.succeed(gate, undefined)
@@ -357,8 +371,13 @@ describe("anything at all", () => {
     // Calls that fail: what would be run must not be charged in this test.
     fc
       .tuple(fc.constantFrom("web_search", "bulk_search", "account", "x"), fc.jsonValue())
-      .map(([name, args]) => new TextEncoder().encode(toolCall(name, { query: 1, queries: 1, args })))
+      .map(([name, args]) => new TextEncoder().encode(toolCall(name, { query: 1, queries: 1, args }))),
+    fc
+      .tuple(fc.jsonValue(), fc.jsonValue())
+      .map(([args, meta]) => new TextEncoder().encode(currentCall("web_search", { query: 1, args }, { meta }).body))
   )
+
+  const revisions = fc.constantFrom<Record<string, string>>({}, currentCall("web_search").headers)
 
   it.effect("is answered, and charges nothing", () =>
     Effect.gen(function* () {
@@ -367,12 +386,12 @@ describe("anything at all", () => {
       const context = yield* Effect.context<never>()
       yield* Effect.promise(() =>
         fc.assert(
-          fc.asyncProperty(bodies, (body) =>
+          fc.asyncProperty(bodies, revisions, (body, revision) =>
             Effect.runPromiseWith(context)(
               Effect.gen(function* () {
-                const headers = { ...auth, "content-type": "application/json" }
+                const headers = { ...auth, "content-type": "application/json", ...revision }
                 const answer = yield* api.send("POST", "/mcp", { headers, body })
-                assert.include([200, 202, 400], answer.status, answer.text)
+                assert.include([200, 202, 400, 404], answer.status, answer.text)
                 if (answer.status !== 202) assert.isObject(answer.json)
               })
             )

@@ -1,12 +1,13 @@
 import { readFileSync } from "node:fs"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, References, Schema, Tracer } from "effect"
+import { Effect, Metric, References, Schema, Tracer } from "effect"
 import { UpstreamError, UpstreamTimeout } from "../../src/domain/errors.ts"
 import { SearchResult } from "../../src/domain/SearchResult.ts"
 import { Ledger } from "../../src/services/Ledger.ts"
+import { mcpMessages } from "../../src/services/Metrics.ts"
 import { MemoryStore } from "../../src/testing/MemoryStore.ts"
 import { SignedIn } from "../../src/testing/SessionsMemory.ts"
-import { callTool, post, request, toolCall } from "../support/Mcp.ts"
+import { callTool, currentCall, initialize, post, request, toolCall } from "../support/Mcp.ts"
 import { aCaller, demoOrigin, found, marketplaceSecret, providing, services } from "../support/Services.ts"
 import { discrepanciesOf } from "../support/searches.ts"
 import * as TestApi from "../support/TestApi.ts"
@@ -92,7 +93,7 @@ describe("the tools' descriptions", () => {
   it.effect("say in words and hints that they read, and which of them read the open web", () =>
     Effect.gen(function* () {
       const tools = yield* listed
-      assert.sameMembers(Object.keys(tools), ["web_search", "bulk_search", "account"])
+      assert.sameMembers(Object.keys(tools), ["web_search", "bulk_search", "read_page", "account"])
       for (const [name, { annotations, description, inputSchema, outputSchema, title }] of Object.entries(tools)) {
         assert.isAbove(description.length, 60, name)
         assert.isNotEmpty(title, name)
@@ -232,7 +233,8 @@ describe("web_search", () => {
       const envelope = spent._meta["quarry/error"]
       assert.deepInclude(envelope, { error: "quota_exceeded", plan: "starter", quota: 1, remaining: 0 })
       assert.strictEqual(envelope.resets_at, "2026-04-01T00:00:00.000Z")
-      assert.match(spent.content[0].text, /before the quota resets at 2026-04-01T00:00:00\.000Z/)
+      assert.match(spent.content[0].text, /before the quota resets at 2026-04-01T00:00:00\.000Z, in 1900800 seconds\./)
+      assert.include(spent.content[0].text, "more credits at http://quarry.test/dashboard/billing.")
       const never = yield* callTool(api, trial.auth, "bulk_search", { queries: ["a"] })
       assert.match(never.content[0].text, /^quota_exceeded: .*\nDo not call again: the trial's quota does not reset/)
     }).pipe(Effect.provide(layer), startingAt("2026-03-10T00:00:00Z"))
@@ -327,10 +329,17 @@ describe("account", () => {
   )
 })
 
-describe("the span of a call", () => {
-  it.effect("names the tool and what came of it, and nothing that callers choose", () =>
+describe("the span of a message", () => {
+  it.effect("names its method, revision, client and tool, and what came of it", () =>
     Effect.gen(function* () {
       const spans: Array<Tracer.NativeSpan> = []
+      const counters = [
+        mcpMessages.of("initialize", "2025-03-26"),
+        mcpMessages.of("tools/call", "2026-07-28"),
+        mcpMessages.of("other", "none")
+      ]
+      const counts = Effect.forEach(counters, (counter) => Effect.map(Metric.value(counter), ({ count }) => count))
+      const before = yield* counts
       const tracer = Tracer.make({
         span: (options) => {
           const span = new Tracer.NativeSpan(options)
@@ -343,19 +352,43 @@ describe("the span of a call", () => {
         const { auth } = yield* aCaller({ plan: "trial" })
         yield* callTool(api, auth, "web_search", { query: "a" })
         yield* callTool(api, auth, "web_search", { query: "fail" })
-        yield* callTool(api, auth, "web_search", { query: "boom" })
+        yield* post(api, { ...auth, "mcp-protocol-version": "2025-06-18" }, toolCall("web_search", { query: "boom" }))
         yield* post(api, auth, toolCall("no such tool"))
+        yield* post(api, auth, initialize("2025-03-26"))
+        yield* post(api, auth, `[${request("a caller's method")},${toolCall("account", {}, 2)}]`)
+        const { body, headers } = currentCall(
+          "account",
+          {},
+          {
+            "io.modelcontextprotocol/clientInfo": { name: "x".repeat(100), version: "1" }
+          }
+        )
+        yield* post(api, { ...auth, ...headers }, body)
       }).pipe(Effect.provideService(Tracer.Tracer, tracer))
-      const calls = spans.filter(({ name }) => name === "Mcp.tool")
+      const messages = spans.filter(({ name }) => name === "Mcp.message")
+      const call = (revision: string) => ({ "mcp.method.name": "tools/call", "mcp.protocol.version": revision })
+      const search = { "quarry.tool": "web_search" }
+      const account = { "quarry.tool": "account", "quarry.outcome": "ok" }
       assert.deepStrictEqual(
-        calls.map(({ attributes }) => Object.fromEntries(attributes)),
+        messages.map(({ attributes }) => Object.fromEntries(attributes)),
         [
-          { "quarry.tool": "web_search", "quarry.outcome": "ok" },
-          { "quarry.tool": "web_search", "quarry.outcome": "upstream_error", "error.type": "upstream_error" },
-          { "quarry.tool": "web_search", "quarry.outcome": "internal_error", "error.type": "internal_error" }
+          { ...call("none"), ...search, "quarry.outcome": "ok" },
+          { ...call("none"), ...search, "quarry.outcome": "upstream_error", "error.type": "upstream_error" },
+          { ...call("2025-06-18"), ...search, "quarry.outcome": "internal_error", "error.type": "internal_error" },
+          call("none"),
+          { "mcp.method.name": "initialize", "mcp.protocol.version": "2025-03-26", "quarry.mcp.client": "test" },
+          { "mcp.method.name": "other", "mcp.protocol.version": "none" },
+          { ...call("none"), ...account },
+          { ...call("2026-07-28"), "quarry.mcp.client": "x".repeat(64), ...account }
         ]
       )
-      for (const { parent } of calls) assert.isTrue(parent._tag === "Some", "a part of its request")
+      for (const { parent } of messages) assert.isTrue(parent._tag === "Some", "a part of its request")
+      const after = yield* counts
+      assert.deepStrictEqual(
+        after.map((count, index) => count - (before[index] ?? 0)),
+        [1, 1, 1],
+        "each is counted by its method and revision"
+      )
     }).pipe(Effect.provide(layer), Effect.provideService(References.MinimumLogLevel, "None"))
   )
 })

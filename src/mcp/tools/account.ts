@@ -8,7 +8,7 @@ import { makeTool } from "../Tool.ts"
 
 const Output = Schema.Struct({
   ...Account.fields,
-  quota_remaining: Schema.Int.annotate({ description: "What is left of the period's quota" }),
+  quota_remaining: Schema.Int.annotate({ description: "Requests left in the period's quota" }),
   balance: Schema.Int.annotate({ description: "Pack credits left; they never expire" }),
   resets_at: Schema.NullOr(Moment).annotate({
     description: "When the quota resets; null on the trial, which never does"
@@ -24,7 +24,7 @@ export const account = Effect.map(Ledger, (ledger) =>
     name: "account",
     title: "Account and credits",
     description:
-      "Tells the plan, how many credits are left and when the quota resets. Costs nothing. Call it before a large batch " +
+      "Returns the plan, the remaining credits and when the quota resets. Costs nothing. Call it before a large batch " +
       "or after quota_exceeded.",
     input: Schema.Struct({}),
     arguments: Schema.Struct({}),
@@ -38,7 +38,7 @@ export const account = Effect.map(Ledger, (ledger) =>
         balance: allowance.balance,
         resets_at: toMomentOrNull(allowance.resetsAt)
       }
-      return { structured, text: textOf(structured) }
+      return { structured: Buffer.from(JSON.stringify(structured)), text: textOf(structured) }
     })
   })
 )

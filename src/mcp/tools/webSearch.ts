@@ -1,6 +1,7 @@
 import { Effect, Schema } from "effect"
 import { jsonSearchFields, pageWithinTarget, toSearch } from "../../domain/SearchRequest.ts"
 import { SearchResult, toSearchResult } from "../../domain/SearchResult.ts"
+import { searchBytes } from "../../http/handlers/searchResponses.ts"
 import { Search } from "../../services/Search.ts"
 import { defaultSource, makeTool } from "../Tool.ts"
 import { maxCharacters, searchText } from "../text.ts"
@@ -17,18 +18,17 @@ export const webSearch = Effect.map(Search, (search) =>
     title: "Web search",
     description:
       "Searches the web and returns ranked results: title, URL, domain and snippet. Use it for anything recent, specific " +
-      "or that needs a source. Only query is needed; geo and locale choose the country and language, page and num the " +
-      "depth, target another search engine. Returns no page contents. Costs one credit; for several searches at once " +
-      "use bulk_search.",
+      'or that needs a source. Only query is needed, as in {"query": "css grid subgrid support"}; geo and locale choose ' +
+      'country and language, as in {"query": "mietpreise", "geo": "de", "num": 5}; page and num the depth, target another ' +
+      "search engine. Returns no page contents. Costs one credit; for several searches at once use bulk_search.",
     input: Arguments,
     arguments: Arguments,
     output: SearchResult,
     openWorld: true,
     call: Effect.fnUntraced(function* (principal, { max_characters = defaultCharacters, ...fields }) {
       const request = yield* Effect.fromResult(toSearch({ source: defaultSource, ...fields }))
-      const { body } = yield* search.run(principal, request)
-      const result = toSearchResult(yield* Effect.fromResult(body))
-      return { structured: { ...result }, text: searchText(result, max_characters) }
+      const body = yield* Effect.fromResult((yield* search.run(principal, request)).body)
+      return { structured: searchBytes(body), text: searchText(toSearchResult(body), max_characters) }
     })
   })
 )

@@ -1,0 +1,110 @@
+import { Cause, Effect, Metric, Queue, Stream } from "effect"
+import { HttpServerResponse } from "effect/http"
+import { type InternalError, internalError } from "../domain/errors.ts"
+import type { RawFields } from "../domain/fields.ts"
+import type { AccountPrincipal } from "../domain/Principal.ts"
+import { logFault } from "../http/middleware/Edge.ts"
+import { toolCalls } from "../services/Metrics.ts"
+import { describeEnd, sampledSpan } from "../services/Tracing.ts"
+import { acceptsEvents, wantsEvents } from "./accept.ts"
+import { event, eventsResponse, progressEvent } from "./events.ts"
+import { type Envelope, toErrorAnswer } from "./failure.ts"
+import type { Progress, Tool, ToolAnswer, ToolFailure } from "./Tool.ts"
+import { type MessageFacts, traced } from "./trace.ts"
+
+/** The outcome of a call: an answer, or an error as text for models and an envelope for programs. */
+export type CallEnd = ToolAnswer | { readonly envelope: Envelope; readonly text: string }
+
+const recordEnd = (tool: Tool, outcome: string): Effect.Effect<void> =>
+  Effect.flatMap(sampledSpan, (span) => {
+    if (span !== undefined) {
+      span.attribute("quarry.tool", tool.name)
+      describeEnd(span, outcome)
+    }
+    return Metric.update(toolCalls.of(tool.name, outcome), 1)
+  })
+
+const failWith = (tool: Tool, error: ToolFailure | InternalError): Effect.Effect<CallEnd> =>
+  Effect.andThen(recordEnd(tool, error._tag), toErrorAnswer(error))
+
+/** Calls a tool. Returns failures as answers, because clients do not show JSON-RPC errors to models. */
+export const callTool = (
+  tool: Tool,
+  principal: AccountPrincipal,
+  args: RawFields,
+  progress?: Progress
+): Effect.Effect<CallEnd> =>
+  tool.call(principal, args, progress).pipe(
+    Effect.tap(recordEnd(tool, "ok")),
+    Effect.catch((error) => failWith(tool, error)),
+    Effect.catchCause((cause) =>
+      Cause.hasInterruptsOnly(cause)
+        ? Effect.failCause(cause)
+        : Effect.andThen(logFault(cause), failWith(tool, internalError))
+    )
+  )
+
+export const resultOf = (end: CallEnd) => {
+  const content = [{ type: "text" as const, text: end.text }]
+  return "envelope" in end
+    ? { _meta: { "quarry/error": end.envelope }, content, isError: true }
+    : { content, structuredContent: JSON.parse(Buffer.from(end.structured).toString()) }
+}
+
+const bytes = (text: string): Buffer => Buffer.from(text)
+
+const beforeStructured = bytes(`,"structuredContent":`)
+
+/** Writes a response around already encoded content. `meta` and `extra` are the additions of a revision. */
+const writeResponse = (end: CallEnd, id: string | number, meta: object, extra: string): Uint8Array => {
+  const isError = "envelope" in end
+  const allMeta = isError ? { "quarry/error": end.envelope, ...meta } : meta
+  const metaText = Object.keys(allMeta).length === 0 ? "" : `"_meta":${JSON.stringify(allMeta)},`
+  const start = bytes(`{"result":{${metaText}"content":[{"type":"text","text":${JSON.stringify(end.text)}}]`)
+  const last = bytes(`${isError ? `,"isError":true` : ""}${extra}},"jsonrpc":"2.0","id":${JSON.stringify(id)}}`)
+  return Buffer.concat(isError ? [start, last] : [start, beforeStructured, end.structured, last])
+}
+
+export const writeEarlier = (end: CallEnd, id: string | number): Uint8Array => writeResponse(end, id, {}, "")
+
+export const writeCurrent = (end: CallEnd, id: string | number, meta: object): Uint8Array =>
+  writeResponse(end, id, meta, `,"resultType":"complete"`)
+
+export interface Call {
+  readonly tool: Tool
+  readonly args: RawFields
+  readonly principal: AccountPrincipal
+  readonly progressToken: string | number | undefined
+  readonly facts: MessageFacts
+  readonly write: (end: CallEnd) => Uint8Array
+}
+
+/** Streams progress and response as events. A disconnect interrupts the call. */
+const streamCall = ({ args, facts, principal, progressToken, tool, write }: Call) =>
+  Effect.map(Effect.context<never>(), (context) =>
+    eventsResponse(
+      Stream.callback<Uint8Array>((events) => {
+        const progress: Progress | undefined =
+          progressToken === undefined
+            ? undefined
+            : (done, total) => Effect.asVoid(Queue.offer(events, progressEvent(progressToken, done, total)))
+        return traced(facts, callTool(tool, principal, args, progress)).pipe(
+          Effect.flatMap((end) => Queue.offer(events, event(write(end)))),
+          Effect.andThen(Queue.end(events))
+        )
+      }).pipe(Stream.provideContext(context))
+    )
+  )
+
+/** Responds with JSON, or with events if the client prefers them or asks for progress. */
+export const answerCall = (
+  call: Call,
+  accept: string | undefined
+): Effect.Effect<HttpServerResponse.HttpServerResponse> => {
+  const { args, facts, principal, tool, write } = call
+  const hasProgress = call.progressToken !== undefined && tool.reportsProgress === true && acceptsEvents(accept)
+  if (hasProgress || wantsEvents(accept)) return streamCall(call)
+  return Effect.map(traced(facts, callTool(tool, principal, args)), (end) =>
+    HttpServerResponse.uint8Array(write(end), { contentType: "application/json" })
+  )
+}
