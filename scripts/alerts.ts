@@ -6,7 +6,8 @@ import { type Alert, burn, causes, objectives, type Recording } from "./alerts/r
 import { equalLabels, isRecorded, withMatchers } from "./promql.ts"
 
 const usage = `npm run -s alerts -- [--selector MATCHERS]    prints Prometheus rules for one deployment of Quarry
-npm run alerts -- --write                     updates otel/prometheus/rules.yml, which has the default selector
+npm run alerts -- --write                     updates otel/prometheus/rules.yml and the PrometheusRule in
+                                              deploy/kubernetes/monitoring, which have the default selector
 
 --selector takes PromQL label matchers that select the deployment's series, such as 'job="search",namespace="prod"'.
 The default is 'job="quarry"'.`
@@ -20,10 +21,10 @@ const header = (selector: string) => `# Recording and alerting rules for the ser
 `
 
 /**
- * The rules as a file for Prometheus, about the series that `selector` selects. Recorded series and alerts get its
+ * Returns the groups of rules about the series that `selector` selects. Recorded series and alerts get its
  * `label="value"` matchers as labels, so that two deployments in one Prometheus stay apart.
  */
-export const rulesFile = (selector: string = defaultSelector): string => {
+const groupsOf = (selector: string) => {
   const labels = equalLabels(selector)
   const ownLabels = Object.entries(labels).map(([name, value]) => `${name}=${JSON.stringify(value)}`)
   const scoped = (expr: string) =>
@@ -36,13 +37,34 @@ export const rulesFile = (selector: string = defaultSelector): string => {
     labels: { severity, ...labels },
     annotations: { summary, runbook: `otel/RUNBOOK.md#${alert.toLowerCase()}` }
   })
-  const groups = [
+  return [
     { name: "quarry-objectives", rules: objectives.map(recording) },
     { name: "quarry-burn", rules: burn.map(alerting) },
     { name: "quarry-causes", rules: causes.map(alerting) }
   ]
-  return header(selector) + stringify({ groups }, { lineWidth: 0, aliasDuplicateObjects: false })
 }
+
+const toYaml = (document: object): string => stringify(document, { lineWidth: 0, aliasDuplicateObjects: false })
+
+/** The rules as a file for Prometheus. */
+export const rulesFile = (selector: string = defaultSelector): string =>
+  header(selector) + toYaml({ groups: groupsOf(selector) })
+
+/** The same rules as a resource for the Prometheus Operator. */
+export const prometheusRule = (selector: string = defaultSelector): string =>
+  header(selector) +
+  toYaml({
+    apiVersion: "monitoring.coreos.com/v1",
+    kind: "PrometheusRule",
+    metadata: { name: "quarry", labels: { "app.kubernetes.io/name": "quarry" } },
+    spec: { groups: groupsOf(selector) }
+  })
+
+/** The checked-in files. */
+export const outputs = [
+  { path: "otel/prometheus/rules.yml", text: rulesFile },
+  { path: "deploy/kubernetes/monitoring/rules.yaml", text: prometheusRule }
+]
 
 if (import.meta.main) {
   const { values } = parseArgs({
@@ -50,7 +72,7 @@ if (import.meta.main) {
   })
   if (values.help) console.log(usage)
   else if (values.write) {
-    writeFileSync(fileURLToPath(new URL("../otel/prometheus/rules.yml", import.meta.url)), rulesFile())
+    for (const { path, text } of outputs) writeFileSync(fileURLToPath(new URL(`../${path}`, import.meta.url)), text())
   } else {
     try {
       process.stdout.write(rulesFile(values.selector))

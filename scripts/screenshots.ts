@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from "node:child_process"
+import { once } from "node:events"
 import { existsSync, mkdirSync, mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -105,6 +106,8 @@ try {
   await takePictures(context)
 } finally {
   await browser.close()
-  server.kill()
+  // At once: the store must not lose its directory while the server still loads documents into it.
+  server.kill("SIGKILL")
+  await once(server, "exit")
   rmSync(data, { recursive: true, force: true })
 }

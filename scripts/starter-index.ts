@@ -217,7 +217,8 @@ const account = (sources: ReadonlyArray<Source>, total: number, sha256: string):
   return `# Starter index
 
 \`starter-index.jsonl.gz\` holds ${total} documents, one per line, each with \`url\`, \`title\`, \`description\` and
-\`language\`, sorted by \`url\`. They are described from published data about pages; no page was fetched.
+\`language\`. Those of \`guides.jsonl\`, which people look for most, come first, so that a first start has them at once;
+each part is sorted by \`url\`. They are described from published data about pages; no page was fetched.
 
 | Package | Version | Licence | What was taken | Credit and changes | Documents |
 | --- | --- | --- | --- | --- | ---: |
@@ -238,7 +239,11 @@ sha256 \`${sha256}\` unpacked.
 
 const build = (folder: string): void => {
   const sources = withoutRepeats(readSources((pin) => fetchPackage(pin, folder)))
-  const documents = sources.flatMap((source) => source.documents).sort(byUrl)
+  const [guides, ...others] = sources
+  const documents = [
+    ...(guides?.documents.toSorted(byUrl) ?? []),
+    ...others.flatMap((source) => source.documents).sort(byUrl)
+  ]
   const lines = documents.map(
     ({ url, title, description }) =>
       `${JSON.stringify({ url: new URL(url).href, title, description, language: "en" })}\n`

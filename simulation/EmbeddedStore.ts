@@ -8,6 +8,7 @@ import * as BillingBooksSql from "../src/layers/sql/BillingBooksSql.ts"
 import * as EventBooksSql from "../src/layers/sql/EventBooksSql.ts"
 import * as KeyStoreSql from "../src/layers/sql/KeyStoreSql.ts"
 import * as LedgerSql from "../src/layers/sql/LedgerSql.ts"
+import * as LogMaintenance from "../src/layers/sql/LogMaintenance.ts"
 import * as QueryLogSql from "../src/layers/sql/QueryLogSql.ts"
 import { CheckRows } from "../src/layers/sql/Rows.ts"
 import { Ids } from "../src/services/Ids.ts"
@@ -24,6 +25,8 @@ import { type BookedEntry, type Books, buildNow, idsOf, type Store, type StoreSe
 const pepper = "the pepper of a simulated deployment"
 const authSecret = "the auth secret of a simulated deployment"
 
+const halfDay = Duration.hours(12)
+
 /**
  * The SQL layers of one machine. Holds are swept by whoever has the ledger, on a clock that sleeps while there is none;
  * the rest of their upkeep comes some times a day. The log is kept, because the auditor reads all of it.
@@ -35,7 +38,17 @@ const sqlLayers = Layer.mergeAll(
   EventBooksSql.layer({ keyring: singleKeyring(Redacted.make(authSecret)) }),
   KeyStoreSql.layer({ pepper: singleKeyring(Redacted.make(pepper)) }),
   LedgerSql.layer({ sweepInterval: Duration.infinity, keysClearingInterval: Duration.hours(8) }),
-  QueryLogSql.layer({ retention: Duration.days(10_000) })
+  // Beside the others, which must not wait: it begins with a statement.
+  Layer.effectDiscard(
+    Effect.forkScoped(
+      Layer.launch(
+        Layer.orDie(
+          LogMaintenance.layer({ retention: Duration.days(10_000), monthsInterval: halfDay, hoursInterval: halfDay })
+        )
+      )
+    )
+  ),
+  QueryLogSql.layer
 ).pipe(Layer.provide(Layer.succeed(CheckRows, true)))
 
 /** The tables as the auditor reads them. They are read again where a statement has run since. */

@@ -210,6 +210,6 @@ export class Person {
 
 /** R50: the message of a 402 names the key's budget where that has ended, and not the account's credits. */
 export const namesBudget = ({ status, text }: Reply): boolean =>
-  status === 402 && text.includes("budget of this API key")
+  status === 402 && text.includes("this API key's budget")
 
 export const credits = (reply: Reply): number => Number(reply.headers["x-credits-used"] ?? 0)

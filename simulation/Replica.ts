@@ -46,6 +46,7 @@ import { TrustedProxies } from "../src/services/TrustedProxies.ts"
 import { WebhookClient } from "../src/services/WebhookClient.ts"
 import { Webhooks } from "../src/services/Webhooks.ts"
 import * as InMemory from "../src/testing/InMemory.ts"
+import * as PagesMemory from "../src/testing/PagesMemory.ts"
 import { type Agenda, clockOf, machineContext } from "./Agenda.ts"
 import type { Chance } from "./Chance.ts"
 import { EmbeddedStore, isMistake } from "./EmbeddedStore.ts"
@@ -214,6 +215,7 @@ const servicesOf = (around: Surroundings, links: Links, chance: Chance, machine:
   return Layer.mergeAll(
     Search.layer,
     Bulk.layer,
+    PagesMemory.layer(),
     Credentials.layer,
     AccountRemoval.layer,
     Webhooks.layer,

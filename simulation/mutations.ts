@@ -71,7 +71,7 @@ export const mutations: ReadonlyArray<Mutation> = [
   },
   {
     name: "a row is written before it is charged",
-    file: "src/services/Bulk.ts",
+    file: "src/services/Batches.ts",
     from: "const settlement = hold.settlePart(row.entry)",
     to: "const settlement = Effect.asVoid(Effect.forkDetach(hold.settlePart(row.entry)))"
   },
@@ -119,9 +119,9 @@ export const mutations: ReadonlyArray<Mutation> = [
   },
   {
     name: "an upgrade that gives the whole quota at once",
-    file: "src/domain/Purchase.ts",
-    from: "quota + Math.floor((difference * left) / length)",
-    to: "quota + difference"
+    file: "src/domain/PlanHistory.ts",
+    from: "Number((BigInt(difference) * BigInt(left)) / BigInt(length))",
+    to: "difference"
   },
   {
     name: "owed credits that are forgotten",
@@ -185,7 +185,7 @@ export const mutations: ReadonlyArray<Mutation> = [
   },
   {
     name: "expired answers that stay in memory",
-    file: "src/layers/memory/ResultCacheMemory.ts",
+    file: "src/layers/memory/BoundedStore.ts",
     from: "      if (expiresAt > now) return\n      this.remove(key)\n",
     to: "      if (expiresAt > 0 * now) return\n      this.remove(key)\n"
   },

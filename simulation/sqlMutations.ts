@@ -28,8 +28,8 @@ export const sqlMutations: ReadonlyArray<Mutation> = [
   },
   {
     name: "SQL: an answer that is not kept under its key",
-    file: `${functions}/ledger_settle_keyed.sql`,
-    from: "if settled.charged > 0 then",
-    to: "if settled.charged > 1 then"
+    file: settle,
+    from: "where ended[t.n] and t.charge > 0",
+    to: "where ended[t.n] and t.charge > 1"
   }
 ]

@@ -4,14 +4,15 @@ import * as NodeServices from "@effect/platform-node/NodeServices"
 import { Effect, Layer } from "effect"
 import { codeOf, complain } from "./process/exit.ts"
 import * as Logging from "./process/Logging.ts"
-import { workersOf } from "./process/workers/Own.ts"
+import * as Misspellings from "./process/Misspellings.ts"
+import { isWorker, workersOf } from "./process/workers/Own.ts"
 import { AppConfig } from "./settings/Settings.ts"
 
-// V8 would make objects of a kind that often survives in its old space at once. There, one that is dead keeps all that it
-// refers to, and the garbage of searches would pile up until a major collection (ARCHITECTURE.md, Memory).
+// V8 would allocate objects of types that often survive directly in old space. Dead objects there keep everything they
+// refer to until a major collection, so the garbage of searches would pile up (docs/design/lifecycle.md, Memory).
 setFlagsFromString("--no-allocation-site-pretenuring")
 
-// Each loads its own part alone: a supervisor needs less memory than a server.
+// Imported on demand, because a supervisor needs less memory than a server.
 Effect.gen(function* () {
   const workers = workersOf(yield* AppConfig)
   if (workers > 1) {
@@ -22,7 +23,12 @@ Effect.gen(function* () {
   return yield* Layer.launch(layer)
 }).pipe(
   Effect.provide(
-    Logging.layer("stdout").pipe(Layer.provideMerge(AppConfig.layer), Layer.provideMerge(NodeServices.layer))
+    // The supervisor has already printed these warnings.
+    (isWorker ? Layer.empty : Misspellings.warn).pipe(
+      Layer.provideMerge(Logging.layer("stdout")),
+      Layer.provideMerge(Misspellings.settings),
+      Layer.provideMerge(NodeServices.layer)
+    )
   ),
   Effect.tapCause(complain),
   NodeRuntime.runMain({ disableErrorReporting: true, teardown: (exit, end) => end(codeOf(exit)) })

@@ -4,11 +4,21 @@ import { assert, describe, it } from "@effect/vitest"
 
 const root = new URL("../", import.meta.url)
 
-const documents = ["", "docs/", "docs/operate/", "otel/", "bench/", "data/", "clients/", "clients/python/"].flatMap(
-  (folder) =>
-    readdirSync(fileURLToPath(new URL(folder, root)))
-      .filter((name) => name.endsWith(".md"))
-      .map((name) => new URL(folder + name, root))
+const documents = [
+  "",
+  "docs/",
+  "docs/decisions/",
+  "docs/design/",
+  "docs/operate/",
+  "otel/",
+  "bench/",
+  "data/",
+  "clients/",
+  "clients/python/"
+].flatMap((folder) =>
+  readdirSync(fileURLToPath(new URL(folder, root)))
+    .filter((name) => name.endsWith(".md"))
+    .map((name) => new URL(folder + name, root))
 )
 
 /** The anchors of a document: those that it names, and those that GitHub makes of its headings. */

@@ -69,6 +69,12 @@ export const service: Board = {
     {
       title: "Requests",
       panels: [
+        panel(
+          "Messages to /mcp by version",
+          "ops",
+          "The version of the protocol that each message names. A version without messages can be dropped.",
+          [`sum by (version) (${rate("quarry_mcp_messages_total")})`, "{{version}}"]
+        ),
         panel("Requests by status", "reqps", "All routes.", [
           `sum by (http_response_status_code) (${rate(`${requested}_count`)})`,
           "{{http_response_status_code}}"
@@ -145,7 +151,7 @@ export const service: Board = {
           [`sum by (kind, reason) (${rate("quarry_emails_suppressed_total")})`, "emails {{kind}} {{reason}}"]
         ),
         panel(
-          "Redis is away",
+          "Redis is down",
           "short",
           "1 while a replica limits by itself (R28). Nothing is refused for it.",
           ["quarry_redis_away", "{{instance}} away"],

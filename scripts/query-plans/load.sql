@@ -1,5 +1,11 @@
--- Ten million charged searches of 10,000 accounts over six months; one account has a tenth of them. What the log says,
--- the ledger says too, so that `ledger verify` has as much to compare and finds nothing.
+-- `rows` charged searches of 10,000 accounts over six months; one account has a tenth of them. What the log says, the
+-- ledger says too, so that `ledger verify` has as much to compare and finds nothing.
+--
+-- bench/log/scale.ts sets more than `rows`. months: those before this one in which the searches were. kept: those of them
+-- that the log still has. share: the large account has one search of so many.
+\if :{?months} \else \set months 5 \endif
+\if :{?kept} \else \set kept :months \endif
+\if :{?share} \else \set share 10 \endif
 -- Indexes are made after the rows, which is many times faster, and are the same that the migrations made.
 create temp table made_indexes as
   select format('alter table %s drop constraint %I', conrelid::regclass, conname) as remove,
@@ -12,16 +18,18 @@ create temp table made_indexes as
   where indrelid in ('queries'::regclass, 'ledger_entries'::regclass)
     and not exists (select from pg_constraint where conindid = indexrelid);
 
-select queries_make_partitions(now() - interval '5 months', 9);
+create temp table span as
+  select date_trunc('month', now()) - make_interval(months => :months) as since,
+    date_trunc('month', now()) - make_interval(months => :kept) as kept_since;
+select queries_make_partitions(kept_since, :kept + 4) from span;
 select remove from made_indexes \gexec
 
 insert into accounts (id, email, plan, quota, concurrency, cycle_start, created_at)
-  select 'acc_' || md5(n::text), n || '@example.com', 'custom', 1000000000, 50, now() - interval '6 months',
-    now() - interval '6 months'
-  from generate_series(0, 9999) as n;
+  select 'acc_' || md5(n::text), n || '@example.com', 'custom', 1000000000, 50, since, since
+  from generate_series(0, 9999) as n, span;
 insert into wallets (account_id) select id from accounts;
 insert into allowances (scope, period_start, period_end, quota)
-  select id, now() - interval '6 months', now() + interval '1 year', quota from accounts;
+  select id, since, now() + interval '1 year', quota from accounts, span;
 update accounts a set allowance_id = l.id from allowances l where l.scope = a.id;
 insert into api_keys (id, account_id, label, mode, digest, hint, created_at)
   select 'key_' || md5(id), id, 'key', 'live', sha256(('key' || split_part(email, '@', 1))::bytea), 'sk_live_', created_at
@@ -34,12 +42,11 @@ analyze numbered;
 
 create temp table loaded as
   select s.n, md5('search' || s.n) as search, md5('hold' || s.n) as hold, a.id as account_id, a.allowance_id,
-    date_trunc('month', now()) - interval '5 months'
-      + (now() - date_trunc('month', now()) + interval '5 months') * (s.n / :rows::float8) as at
+    since + (now() - since) * (s.n / :rows::float8) as at
   from (
-    select n, case when n % 10 = 0 then 0 else (hashint8(n)::bigint & 2147483647) % 10000 end as account
+    select n, case when n % :share = 0 then 0 else (hashint8(n)::bigint & 2147483647) % 10000 end as account
     from generate_series(1, :rows) as n
-  ) as s join numbered a on a.n = s.account;
+  ) as s join numbered a on a.n = s.account cross join span;
 
 insert into queries (
   id, hold_id, account_id, key_id, target, query, geo, locale, page, num, safe, source, outcome, credits, cached,
@@ -51,7 +58,7 @@ insert into queries (
     case when n % 50 = 0 then 'upstream_error' else 'ok' end, 1, n % 5 = 0, 'meta/google', n % 11, n % 3000,
     gen_random_uuid(), case when n % 50 = 0 then '[{"provider": "meta/google", "reason": "timeout", "ms": 5003}]'::jsonb end,
     at
-  from loaded;
+  from loaded, span where at >= kept_since;
 insert into ledger_entries (account_id, allowance_id, kind, quota_credits, balance_credits, cause, created_at)
   select account_id, allowance_id, 'search', 1, 0, 'hld_' || hold, at from loaded;
 update allowances l set used = t.used

@@ -10,42 +10,37 @@ export const Json = GlobalFlag.Setting("json")({
   )
 })
 
-/** The command was understood and cannot be done; the message says why. */
+/** The command is valid but cannot be carried out. The message says why. */
 export class CommandFailed extends OperatorError("CommandFailed") {}
 
-/** Nothing is there under the id or the name that the operator gave. */
+/** Nothing has the id or name that the operator gave. */
 export class NotFound extends OperatorError("NotFound") {}
 
-/** True once the command has printed its result. A failure after it prints no second object. */
+/** True once the command has printed its result, so that a later failure does not print a second object. */
 export const Printed = Context.Reference("quarry/cli/Printed", { defaultValue: () => Ref.makeUnsafe(false) })
 
-/** Keeps a failure after this from printing an object. */
 export const notePrinted = Effect.flatMap(Printed, (printed) => Ref.set(printed, true))
 
-/** Prints a command's result: the object on one line with `--json`, else the lines for a person. */
+/** Prints a command's result: the object on one line with `--json`, otherwise the lines. */
 export const print = Effect.fnUntraced(function* (json: object, lines: ReadonlyArray<string>) {
   yield* notePrinted
   yield* Console.log((yield* Json) ? JSON.stringify(json) : lines.join("\n"))
 })
 
-/** Unix milliseconds as an ISO 8601 time in UTC; null where there is none. */
+/** Formats Unix milliseconds as an ISO 8601 time in UTC. Undefined becomes null. */
 export const time = (millis: number | undefined): string | null =>
   millis === undefined ? null : DateTime.formatIso(DateTime.makeUnsafe(millis))
 
-/** The text of issues without their fields, because a command has none. */
+/** Joins issue messages without their fields, which mean nothing in a command. */
 export const textOf = (issues: ReadonlyArray<{ readonly message: string }>): string =>
   issues.map(({ message }) => message).join("; ")
 
-/**
- * The text with its control characters, line ends and changes of direction as escapes such as `\u{1b}`. Clients choose
- * the texts of searches and of sources, and a terminal would obey what is written there.
- */
+/** Escapes control, line-break and bidi characters (`\u{1b}`): clients choose this text, and terminals would run it. */
 const withoutControls = (text: string): string =>
   text.replaceAll(/[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/gu, (character) => {
     return `\\u{${character.codePointAt(0)?.toString(16)}}`
   })
 
-/** Rows in columns as wide as their widest cell. */
 export const table = (raw: ReadonlyArray<ReadonlyArray<string>>): ReadonlyArray<string> => {
   const rows = raw.map((row) => row.map(withoutControls))
   const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => (row[column] ?? "").length)))
@@ -57,14 +52,11 @@ export const table = (raw: ReadonlyArray<ReadonlyArray<string>>): ReadonlyArray<
   )
 }
 
-/** The library's sentence about a value, with which our own texts ("must be …") go on. */
+/** Joins the library's message prefix and our own text ("must be …") into one sentence. */
 export const withoutLibraryWords = (text: string): string =>
   text.replaceAll("Expected: Schema validation failed: must", "It must")
 
-/**
- * Keeps stdout for results. Help after a mistyped command goes to stderr with its errors, so that a script never reads
- * it as an answer.
- */
+/** Reserves stdout for results: help after a mistyped command goes to stderr, so a script never reads it as output. */
 export const presenter: CliOutput.Presenter = {
   present: (event) =>
     Effect.gen(function* () {

@@ -15,6 +15,7 @@ import { type ExportAccount, exportWith, list, search, show, usage } from "./acc
 import { remove, resume, signInLink, suspend } from "./account/state.ts"
 import { create, setEmail, setPlan } from "./account/terms.ts"
 import { adjust } from "./adjust.ts"
+import { writesAudit, writesMore, writesNothing } from "./effects.ts"
 
 type Services =
   | AccountRemoval
@@ -28,23 +29,29 @@ type Services =
   | People
   | QueryLog
 
-export const account = <E, R>(storage: Layer.Layer<Services, E, R>, exportAccount: ExportAccount) =>
+interface Layers<E, R> {
+  readonly reading: Layer.Layer<Accounts | AppConfig | Ledger | QueryLog, E, R>
+  readonly storage: Layer.Layer<Services, E, R>
+  readonly exportAccount: ExportAccount
+}
+
+export const account = <E, R>({ exportAccount, reading, storage }: Layers<E, R>) =>
   Command.make("account").pipe(
-    Command.withDescription("Accounts, their plans and their credits"),
+    Command.withDescription("Manage accounts, plans, and credits"),
     Command.withSubcommands([
-      create.pipe(Command.provide(storage)),
-      show.pipe(Command.provide(storage)),
-      list.pipe(Command.provide(storage)),
-      search.pipe(Command.provide(storage)),
-      usage.pipe(Command.provide(storage)),
-      setPlan.pipe(Command.provide(storage)),
-      setEmail.pipe(Command.provide(storage)),
-      grant.pipe(Command.provide(storage)),
-      adjust("account", "id").pipe(Command.provide(storage)),
-      suspend.pipe(Command.provide(storage)),
-      resume.pipe(Command.provide(storage)),
-      signInLink.pipe(Command.provide(storage)),
-      exportWith(exportAccount).pipe(Command.provide(storage)),
-      remove.pipe(Command.provide(storage))
+      create.pipe(writesMore, Command.provide(storage)),
+      show.pipe(writesNothing, Command.provide(reading)),
+      list.pipe(writesNothing, Command.provide(reading)),
+      search.pipe(writesNothing, Command.provide(reading)),
+      usage.pipe(writesNothing, Command.provide(reading)),
+      setPlan.pipe(writesMore, Command.provide(storage)),
+      setEmail.pipe(writesMore, Command.provide(storage)),
+      grant.pipe(writesMore, Command.provide(storage)),
+      adjust("account", "id").pipe(writesMore, Command.provide(storage)),
+      suspend.pipe(writesMore, Command.provide(storage)),
+      resume.pipe(writesMore, Command.provide(storage)),
+      signInLink.pipe(writesMore, Command.provide(storage)),
+      exportWith(exportAccount).pipe(writesAudit, Command.provide(storage)),
+      remove.pipe(writesMore, Command.provide(storage))
     ])
   )

@@ -9,30 +9,30 @@ import { operator } from "./operator.ts"
 
 const Credits = Schema.Int.check(
   Schema.makeFilter((credits) => credits !== 0 && Math.abs(credits) <= limits.credits, {
-    message: `must be a whole number up to ${limits.credits} in size, and not 0`
+    message: `must be a whole number between -${limits.credits} and ${limits.credits}, other than 0`
   })
 )
 
-/** `account adjust` and `ledger adjust` are one command, which each group has with its own name for the account. */
+/** `account adjust` and `ledger adjust`: the same command with different names for the account flag. */
 export const adjust = (group: "account" | "ledger", account: "id" | "account") =>
   Command.make(
     "adjust",
     {
       accountId: accountId(account),
       credits: Flag.Int("credits").pipe(
-        Flag.withDescription("Credits to give; below 0, to take"),
+        Flag.withDescription("Credits to add, or a negative number to remove"),
         Flag.withSchema(Credits)
       ),
       to: Flag.Literals("to", ["balance", "quota"]).pipe(
-        Flag.withDescription("The pack balance, or what is left of the present period's quota"),
+        Flag.withDescription("Adjust the pack balance or the quota of the current period"),
         Flag.withDefault("balance")
       ),
-      reason: reason.pipe(Flag.withDescription("Why, for the ledger"))
+      reason: reason.pipe(Flag.withDescription("Reason to record in the ledger"))
     },
     Effect.fn(function* (input) {
       const ledger = yield* Ledger
       const account = yield* Effect.flatMap(Accounts, (accounts) => accounts.byId(input.accountId))
-      // Opens a period that has begun, which cannot be done inside the transaction.
+      // Opens the current period first, because that is not possible inside the transaction.
       yield* ledger.allowance(account)
       const adjustment = { ...input, by: yield* operator }
       const { credits, reason, to } = input
@@ -50,4 +50,4 @@ export const adjust = (group: "account" | "ledger", account: "id" | "account") =
         ])
       )
     })
-  ).pipe(Command.withDescription("Correct an account's credits by an entry with a reason"))
+  ).pipe(Command.withDescription("Correct an account's credits with a ledger entry and a reason"))

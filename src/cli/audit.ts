@@ -1,6 +1,7 @@
 import { Effect, type Layer, Option } from "effect"
 import { Command, Flag } from "effect/cli"
 import { Audit } from "../services/Audit.ts"
+import { writesNothing } from "./effects.ts"
 import { between, limit, moment, nextLines, nextOf } from "./flags.ts"
 import { print, table, time } from "./Output.ts"
 
@@ -10,14 +11,14 @@ const filter = (name: string, description: string) =>
 const list = Command.make(
   "list",
   {
-    operator: filter("operator", "Commands of this operator"),
-    command: filter("command", 'This command, such as "account suspend"'),
-    subject: filter("subject", "Commands about this account or key, by its id"),
-    from: moment("from", "First moment listed"),
-    to: moment("to", "First moment not listed"),
+    operator: filter("operator", "Only commands by this operator"),
+    command: filter("command", 'Only this command, such as "account suspend"'),
+    subject: filter("subject", "Only commands about this account or key id"),
+    from: moment("from", "Start of the time range, inclusive"),
+    to: moment("to", "End of the time range, exclusive"),
     limit: limit(100),
     after: Flag.Int("after").pipe(
-      Flag.withDescription("The last entry of the page before: `next` in its object"),
+      Flag.withDescription("The last entry of the previous page: `next` in its output"),
       Flag.withSchema(between(1, Number.MAX_SAFE_INTEGER)),
       Flag.optional
     )
@@ -65,10 +66,10 @@ const list = Command.make(
       ]
     )
   })
-).pipe(Command.withDescription("List the commands that changed something or gave something out, newest first"))
+).pipe(Command.withDescription("List commands that changed or disclosed data, newest first"))
 
-export const audit = <E, R>(storage: Layer.Layer<Audit, E, R>) =>
+export const audit = <E, R>(reading: Layer.Layer<Audit, E, R>) =>
   Command.make("audit").pipe(
-    Command.withDescription("The record of the operators' commands"),
-    Command.withSubcommands([list.pipe(Command.provide(storage))])
+    Command.withDescription("Show the audit log of operator commands"),
+    Command.withSubcommands([list.pipe(writesNothing, Command.provide(reading))])
   )

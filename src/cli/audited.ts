@@ -2,11 +2,11 @@ import { Effect } from "effect"
 import { Audit, type AuditRecord } from "../services/Audit.ts"
 import { operator } from "./operator.ts"
 
-/** The arguments of a command as the audit keeps them. Those that were not given are left out. */
+/** Undefined arguments are left out of the audit log. */
 type Arguments = Readonly<Record<string, AuditRecord["arguments"][string] | undefined>>
 
 export interface Command extends Pick<AuditRecord, "command" | "subject"> {
-  /** Without secrets, addresses and names of keys: the audit outlives what it is about. */
+  /** Must not contain secrets, email addresses, or key names: audit entries outlive the account. */
   readonly arguments?: Arguments
 }
 
@@ -19,7 +19,7 @@ const toRecord = (by: string, { arguments: all = {}, ...command }: Command): Aud
   arguments: withoutUndefined(all)
 })
 
-/** Makes a change and records the command, in one transaction. `Audit.recorded` says what such a change may do. */
+/** Makes a change and records the command in one transaction. See `Audit.recorded` for the restrictions. */
 export const audited = Effect.fnUntraced(function* <A, E, R>(
   change: Effect.Effect<A, E, R>,
   commandOf: (result: A) => Command
@@ -29,7 +29,7 @@ export const audited = Effect.fnUntraced(function* <A, E, R>(
   return yield* audit.recorded(change, (result) => toRecord(by, commandOf(result)))
 })
 
-/** Records a command that cannot run in one transaction, before it runs. */
+/** Records a command before it runs, for commands that cannot run in one transaction. */
 export const recordFirst = Effect.fnUntraced(function* (command: Command) {
   const by = yield* operator
   const audit = yield* Audit

@@ -1,12 +1,13 @@
 import { Effect, type Layer } from "effect"
 import { Command, Flag } from "effect/cli"
 import { OperatorLog } from "../services/OperatorLog.ts"
+import { writesNothing } from "./effects.ts"
 import { entriesLines, entryJson, totalsLine, totalsOf } from "./logEntries.ts"
 import { print, table } from "./Output.ts"
 
 const show = Command.make(
   "show",
-  { id: Flag.String("id").pipe(Flag.withDescription("The batch's id: bat_…")) },
+  { id: Flag.String("id").pipe(Flag.withDescription("Batch id: bat_…")) },
   Effect.fn(function* ({ id }) {
     const rows = yield* Effect.flatMap(OperatorLog, (log) => log.batch(id))
     const [first] = rows
@@ -33,10 +34,10 @@ const show = Command.make(
       ]
     )
   })
-).pipe(Command.withDescription("Show the rows of a batch that were charged or failed; invalid rows are not logged"))
+).pipe(Command.withDescription("Show the logged rows of a batch: charged and failed rows, but not invalid ones"))
 
 export const batch = <E, R>(log: Layer.Layer<OperatorLog, E, R>) =>
   Command.make("batch").pipe(
-    Command.withDescription("Bulk requests in the query log"),
-    Command.withSubcommands([show.pipe(Command.provide(log))])
+    Command.withDescription("Look up bulk requests in the query log"),
+    Command.withSubcommands([show.pipe(writesNothing, Command.provide(log))])
   )

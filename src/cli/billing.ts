@@ -9,6 +9,7 @@ import type { AppConfig } from "../settings/Settings.ts"
 import { audited, recordFirst } from "./audited.ts"
 import { check } from "./billing/check.ts"
 import { show } from "./billing/show.ts"
+import { writesMore, writesNothing } from "./effects.ts"
 import { accountId, reason } from "./flags.ts"
 import { CommandFailed, print, table } from "./Output.ts"
 
@@ -22,18 +23,22 @@ const reconcile = Command.make(
   "reconcile",
   {
     account: Flag.String("account").pipe(
-      Flag.withDescription("Only this account: acc_…. Without it, everything that the provider has"),
+      Flag.withDescription("Only this account: acc_… (default: everything at the provider)"),
       Flag.optional
     )
   },
   Effect.fn(function* (input) {
     const reconciler = yield* Reconciler
     const account = Option.getOrUndefined(input.account)
-    // Each object has a transaction of its own, so that what is done before a failure stays done.
+    // Each object has its own transaction, so a failure does not undo earlier ones.
     yield* recordFirst({ command: "billing reconcile", subject: account })
     const drifts = yield* (account === undefined ? reconciler.sweep("changed") : reconciler.bringAccount(account)).pipe(
       Effect.catchTag("ProviderUnavailable", ({ reason }) =>
-        Effect.fail(new CommandFailed({ message: `The payment provider did not answer: ${reason}. Nothing is lost.` }))
+        Effect.fail(
+          new CommandFailed({
+            message: `The payment provider did not answer: ${reason}. Nothing is lost.`
+          })
+        )
       )
     )
     yield* print(
@@ -43,11 +48,11 @@ const reconcile = Command.make(
         : table([["MISSED", "ACCOUNT", "OBJECT"], ...drifts.map((it) => [it.kind, it.accountId ?? "", it.objectId])])
     )
   })
-).pipe(Command.withDescription("Bring the books to what the payment provider says, now"))
+).pipe(Command.withDescription("Update the books from the payment provider now"))
 
 const unblock = Command.make(
   "unblock",
-  { account: accountId("account"), reason: reason.pipe(Flag.withDescription("Why, for the audit")) },
+  { account: accountId("account"), reason: reason.pipe(Flag.withDescription("Reason to record in the audit log")) },
   Effect.fn(function* (input) {
     const account = yield* Effect.flatMap(Accounts, (accounts) => accounts.byId(input.account))
     const books = yield* BillingBooks
@@ -60,24 +65,24 @@ const unblock = Command.make(
       wasBlocked ? `${account.id} can buy again.` : `${account.id} was not blocked.`
     ])
   })
-).pipe(Command.withDescription("Let an account buy again after a lost dispute"))
+).pipe(Command.withDescription("Allow purchases again after a lost dispute"))
 
 type Storage = Accounts | AppConfig | Audit | BillingBooks
 
-/** The layers of the commands, of which each opens no more than it needs. */
 interface Layers<E, R> {
   readonly paymentProvider: Layer.Layer<PaymentProvider, E, R>
+  readonly reading: Layer.Layer<BillingBooks, E, R>
   readonly reconciler: Layer.Layer<Storage | Reconciler, E, R>
   readonly storage: Layer.Layer<Storage, E, R>
 }
 
-export const billing = <E, R>({ paymentProvider, reconciler, storage }: Layers<E, R>) =>
+export const billing = <E, R>({ paymentProvider, reading, reconciler, storage }: Layers<E, R>) =>
   Command.make("billing").pipe(
-    Command.withDescription("Payments: what accounts have bought at the payment provider"),
+    Command.withDescription("Check and reconcile payments"),
     Command.withSubcommands([
-      check.pipe(Command.provide(paymentProvider)),
-      show.pipe(Command.provide(storage)),
-      reconcile.pipe(Command.provide(reconciler)),
-      unblock.pipe(Command.provide(storage))
+      check.pipe(writesNothing, Command.provide(paymentProvider)),
+      show.pipe(writesNothing, Command.provide(reading)),
+      reconcile.pipe(writesMore, Command.provide(reconciler)),
+      unblock.pipe(writesMore, Command.provide(storage))
     ])
   )

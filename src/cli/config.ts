@@ -14,4 +14,4 @@ export const config = Command.make(
       Object.entries(settings).map(([name, value]) => (value === null ? `# ${name} is not set` : `${name}=${value}`))
     )
   })
-).pipe(Command.withDescription("Print the settings in force, secrets redacted"))
+).pipe(Command.withDescription("Print the effective settings with secrets redacted"))

@@ -3,9 +3,7 @@ import { CliError, Flag } from "effect/cli"
 import { maxEmailCharacters } from "../domain/emailAddress.ts"
 import { CommandFailed } from "./Output.ts"
 
-/** Flags that several commands have. */
-
-/** Figures and texts beyond these are typing mistakes. */
+/** Values beyond these limits are typing mistakes. */
 export const limits = { credits: 1_000_000_000, textCharacters: 500, listed: 1_000 }
 
 export const between = (minimum: number, maximum: number) =>
@@ -18,8 +16,7 @@ const Email = Schema.String.check(
   Schema.isMaxLength(maxEmailCharacters, { message: `must have at most ${maxEmailCharacters} characters` })
 )
 
-export const accountId = (name: "id" | "account") =>
-  Flag.String(name).pipe(Flag.withDescription("The account's id: acc_…"))
+export const accountId = (name: "id" | "account") => Flag.String(name).pipe(Flag.withDescription("Account id: acc_…"))
 
 export const email = Flag.String("email").pipe(
   Flag.withDescription("Email address, in any letter case"),
@@ -36,10 +33,9 @@ export const reason = Flag.String("reason").pipe(
   )
 )
 
-/** A date or a time with its offset: `2026-01-31`, `2026-01-31T08:00:00Z`. A time without an offset would be a guess. */
+/** A date, or a time with a UTC offset: without one, its time zone would be a guess. */
 const isoTime = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d{1,3})?)?(Z|[+-]\d{2}:\d{2}))?$/
 
-/** A moment in Unix milliseconds. */
 export const moment = (name: string, description: string) =>
   Flag.String(name).pipe(
     Flag.withDescription(description),
@@ -50,34 +46,31 @@ export const moment = (name: string, description: string) =>
     Flag.optional
   )
 
-/** The most lines of a list. */
 export const limit = (usual: number) =>
   Flag.Int("limit").pipe(
-    Flag.withDescription(`The most that are listed, up to ${limits.listed}`),
+    Flag.withDescription(`Maximum number of entries, up to ${limits.listed}`),
     Flag.withSchema(between(1, limits.listed)),
     Flag.withDefault(usual)
   )
 
-/** The flags of a list that is printed page by page. */
 export const page = (last: string) => ({
   limit: limit(100),
   after: Flag.String("after").pipe(
-    Flag.withDescription(`The last ${last} of the page before: \`next\` in its object`),
+    Flag.withDescription(`The last ${last} of the previous page: \`next\` in its output`),
     Flag.optional
   )
 })
 
-/** The id from which the next page goes on; null where this page was not full. */
+/** The value of `--after` for the next page; null if this page was not full. */
 export const nextOf = <Id>(rows: ReadonlyArray<{ readonly id: Id }>, limit: number): Id | null =>
   rows.length < limit ? null : (rows.at(-1)?.id ?? null)
 
-/** The line below a page that was full. */
 export const nextLines = (next: string | number | null): ReadonlyArray<string> =>
-  next === null ? [] : [`There may be more: --after ${next}`]
+  next === null ? [] : [`For more entries, add --after ${next}`]
 
-/** `--yes`, without which a command that ends much for good does nothing. */
+/** `--yes` confirms a destructive command. */
 export const yes = Flag.Boolean("yes").pipe(
-  Flag.withDescription("Do it: without this flag the command only says what it would do"),
+  Flag.withDescription("Confirm. Without this flag, the command only says what it would do"),
   Flag.withDefault(false)
 )
 

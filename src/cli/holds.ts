@@ -1,15 +1,16 @@
 import { Effect, type Layer, Option } from "effect"
 import { Command, Flag } from "effect/cli"
 import { Holds } from "../services/Holds.ts"
+import { writesNothing } from "./effects.ts"
 import { limit } from "./flags.ts"
 import { print, table, time } from "./Output.ts"
 
 const list = Command.make(
   "list",
   {
-    account: Flag.String("account").pipe(Flag.withDescription("Only those of this account: acc_…"), Flag.optional),
+    account: Flag.String("account").pipe(Flag.withDescription("Only holds of this account: acc_…"), Flag.optional),
     overdue: Flag.Boolean("overdue").pipe(
-      Flag.withDescription("Only those whose lease ran out a minute ago or longer"),
+      Flag.withDescription("Only holds whose lease expired at least a minute ago"),
       Flag.withDefault(false)
     ),
     limit: limit(100)
@@ -51,10 +52,10 @@ const list = Command.make(
       ]
     )
   })
-).pipe(Command.withDescription("List the holds that have not ended, those whose lease ends first"))
+).pipe(Command.withDescription("List open holds, earliest lease end first"))
 
 export const holds = <E, R>(layer: Layer.Layer<Holds, E, R>) =>
   Command.make("holds").pipe(
-    Command.withDescription("Credits that are taken for searches that run"),
-    Command.withSubcommands([list.pipe(Command.provide(layer))])
+    Command.withDescription("Show credits held for running searches"),
+    Command.withSubcommands([list.pipe(writesNothing, Command.provide(layer))])
   )

@@ -12,10 +12,11 @@ import { type IssuedKey, KeyStore } from "../services/KeyStore.ts"
 import { StoreClock, storeTime } from "../services/StoreClock.ts"
 import type { AppConfig } from "../settings/Settings.ts"
 import { audited } from "./audited.ts"
+import { writesMore, writesNothing } from "./effects.ts"
 import { accountId, between, nextLines, nextOf, page, requireOne, requireYes, yes } from "./flags.ts"
 import { CommandFailed, print, table, time } from "./Output.ts"
 
-const id = Flag.String("id").pipe(Flag.withDescription("The key's id: key_…"))
+const id = Flag.String("id").pipe(Flag.withDescription("Key id: key_…"))
 const account = accountId("account")
 
 const keyJson = (key: ApiKey) => ({
@@ -33,7 +34,6 @@ const keyJson = (key: ApiKey) => ({
   networks: key.bounds.networks ?? null
 })
 
-/** Prints a new key with its secret, which is shown this once. */
 const printIssued = ({ key, secret }: IssuedKey) =>
   print({ id: key.id, secret: Redacted.value(secret), label: key.label, mode: key.mode }, [
     ...table([
@@ -42,29 +42,29 @@ const printIssued = ({ key, secret }: IssuedKey) =>
       ["Mode", key.mode],
       ["Secret", Redacted.value(secret)]
     ]),
-    "Keep the secret now: it is not shown again."
+    "Store the secret now. It cannot be shown again."
   ])
 
 const text = (name: string, description: string) =>
   Flag.String(name).pipe(Flag.withDescription(description), Flag.optional)
 
-/** The flags of bounds. `none` removes a bound that a key has. */
+/** `none` removes a bound. */
 const boundsFlags = {
-  expires: text("expires", "When the key ends: an ISO 8601 date or time, or none"),
+  expires: text("expires", "When the key expires: an ISO 8601 date or time, or none"),
   budget: text("budget", "Credits that the key may spend in each period, or none"),
   budgetPeriod: Flag.Literals("budget-period", budgetPeriods).pipe(
-    Flag.withDescription("The period of the budget, by the UTC calendar"),
+    Flag.withDescription("Budget period in UTC"),
     Flag.withDefault("month")
   ),
-  targets: text("targets", "The targets that the key may use, with commas between them, or none for all"),
-  networks: text("networks", "The networks from which the key may be used, in CIDR form, or none for all")
+  targets: text("targets", "Comma-separated targets that the key may use, or none to allow all"),
+  networks: text("networks", "Comma-separated networks (CIDR) that may use the key, or none to allow all")
 }
 
 type BoundsFlags = { readonly [K in "expires" | "budget" | "targets" | "networks"]: Option.Option<string> } & {
   readonly budgetPeriod: (typeof budgetPeriods)[number]
 }
 
-/** The bounds as the body of a request has them, so that a command understands what the API does. */
+/** The flags as an API request body, so that commands accept exactly what the API accepts. */
 const bodyOf = ({ budget, budgetPeriod, expires, networks, targets }: BoundsFlags) => {
   const field = (name: string, flag: Option.Option<string>, read: (text: string) => unknown) =>
     Option.isNone(flag) ? {} : { [name]: flag.value === "none" ? null : read(flag.value) }
@@ -92,7 +92,7 @@ const create = Command.make(
     account,
     ...boundsFlags,
     name: Flag.String("name").pipe(
-      Flag.withDescription("What the key is called"),
+      Flag.withDescription("Name of the key"),
       Flag.withSchema(
         Schema.String.check(
           Schema.isPattern(new RegExp(`^[^\\p{Cc}]{1,${maxNameCodePoints}}$`, "u"), {
@@ -101,7 +101,10 @@ const create = Command.make(
         )
       )
     ),
-    mode: Flag.Literals("mode", keyModes).pipe(Flag.withDescription("What the key is for"), Flag.withDefault("live"))
+    mode: Flag.Literals("mode", keyModes).pipe(
+      Flag.withDescription("Intended use of the key; live and test keys work the same"),
+      Flag.withDefault("live")
+    )
   },
   Effect.fn(function* (input) {
     const keys = yield* KeyStore
@@ -117,12 +120,12 @@ const create = Command.make(
       }))
     )
   })
-).pipe(Command.withDescription("Make a key; its secret is printed this once"))
+).pipe(Command.withDescription("Create a key and print its secret, which is not shown again"))
 
 const all = (description: string) =>
   Flag.Boolean("all").pipe(Flag.withDescription(description), Flag.withDefault(false))
 
-/** The bounds of a key on one line; empty without any. */
+/** Empty for a key without bounds. */
 const boundsText = ({ bounds: { budget, expiresAt, networks, targets }, spending }: ApiKey): string =>
   [
     expiresAt === undefined ? [] : [`until ${time(expiresAt)}`],
@@ -150,7 +153,7 @@ const keyLines = (keys: ReadonlyArray<ApiKey>) =>
   ])
 
 const listOf = Effect.fnUntraced(function* (accountId: string) {
-  // An id that was mistyped must not look like an account without keys.
+  // Fails for a mistyped id, which would otherwise look like an account without keys.
   yield* Effect.flatMap(Accounts, (accounts) => accounts.byId(accountId))
   const keys = yield* Effect.flatMap(KeyStore, (store) => store.list(accountId))
   yield* print({ keys: keys.map(keyJson) }, keyLines(keys))
@@ -164,11 +167,15 @@ const listAll = Effect.fnUntraced(function* (limit: number, after: string | unde
 
 const list = Command.make(
   "list",
-  { account: Flag.optional(account), all: all("Keys of all accounts, newest first, page by page"), ...page("key") },
+  {
+    account: Flag.optional(account),
+    all: all("List the keys of all accounts, newest first, in pages"),
+    ...page("key")
+  },
   ({ account, after, limit }) =>
     Option.isSome(account) ? listOf(account.value) : listAll(limit, Option.getOrUndefined(after))
 ).pipe(
-  Command.withDescription("List an account's keys, or all keys; revoked ones included"),
+  Command.withDescription("List the keys of one or all accounts, including revoked keys"),
   Command.validate(({ account, all }) =>
     requireOne("Name an account with --account, or give --all", Option.isSome(account), all)
   )
@@ -202,7 +209,7 @@ const revokeAll = Effect.fnUntraced(function* (accountId: string, isConfirmed: b
 
 const revoke = Command.make(
   "revoke",
-  { id: Flag.optional(id), all: all("Every key of the account"), account: Flag.optional(account), yes },
+  { id: Flag.optional(id), all: all("Revoke all keys of the account"), account: Flag.optional(account), yes },
   ({ account, id, yes }) =>
     Option.isSome(id)
       ? revokeOne(id.value)
@@ -211,7 +218,7 @@ const revoke = Command.make(
           yes
         )
 ).pipe(
-  Command.withDescription("Revoke a key, or every key of an account"),
+  Command.withDescription("Revoke one key or all keys of an account"),
   Command.validate(({ account, all, id }) =>
     Option.isSome(id) !== (all && Option.isSome(account)) && all === Option.isSome(account)
       ? Effect.void
@@ -224,7 +231,7 @@ const rotate = Command.make(
   {
     id,
     graceSeconds: Flag.Int("grace-seconds").pipe(
-      Flag.withDescription("Seconds for which the old secret works on"),
+      Flag.withDescription("Seconds during which the old secret keeps working"),
       Flag.withSchema(between(0, maxGraceSeconds)),
       Flag.withDefault(0)
     )
@@ -246,7 +253,7 @@ const rotate = Command.make(
       }))
     )
   })
-).pipe(Command.withDescription("Make a key in the place of another; its secret is printed this once"))
+).pipe(Command.withDescription("Replace a key and print the new secret, which is not shown again"))
 
 const bounds = Command.make(
   "bounds",
@@ -263,11 +270,11 @@ const bounds = Command.make(
       arguments: { account: accountId, ...bodyOf(input) }
     }))
     yield* print(keyJson(key), [
-      `${key.id} is bound: ${boundsText(key) || "by nothing"}. This counts within 10 seconds.`
+      `Bounds of ${key.id}: ${boundsText(key) || "none"}. This takes effect within 10 seconds.`
     ])
   })
 ).pipe(
-  Command.withDescription("Change what a key may do: expiry, budget, targets, networks"),
+  Command.withDescription("Change the bounds of a key: expiry, budget, targets, and networks"),
   Command.validate((input) =>
     Object.keys(bodyOf(input)).length > 0
       ? Effect.void
@@ -277,14 +284,19 @@ const bounds = Command.make(
   )
 )
 
-export const key = <E, R>(storage: Layer.Layer<Accounts | AppConfig | Audit | KeyStore, E, R>) =>
+interface Layers<E, R> {
+  readonly reading: Layer.Layer<Accounts | AppConfig | KeyStore, E, R>
+  readonly storage: Layer.Layer<Accounts | AppConfig | Audit | KeyStore, E, R>
+}
+
+export const key = <E, R>({ reading, storage }: Layers<E, R>) =>
   Command.make("key").pipe(
-    Command.withDescription("API keys"),
+    Command.withDescription("Manage API keys"),
     Command.withSubcommands([
-      create.pipe(Command.provide(storage)),
-      list.pipe(Command.provide(storage)),
-      revoke.pipe(Command.provide(storage)),
-      rotate.pipe(Command.provide(storage)),
-      bounds.pipe(Command.provide(storage))
+      create.pipe(writesMore, Command.provide(storage)),
+      list.pipe(writesNothing, Command.provide(reading)),
+      revoke.pipe(writesMore, Command.provide(storage)),
+      rotate.pipe(writesMore, Command.provide(storage)),
+      bounds.pipe(writesMore, Command.provide(storage))
     ])
   )

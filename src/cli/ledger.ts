@@ -6,6 +6,7 @@ import { type Discrepancy, Ledger } from "../services/Ledger.ts"
 import type { AppConfig } from "../settings/Settings.ts"
 import { adjust } from "./adjust.ts"
 import { audited } from "./audited.ts"
+import { writesMore } from "./effects.ts"
 import { reason } from "./flags.ts"
 import { CommandFailed, print, table } from "./Output.ts"
 import { operator } from "./operator.ts"
@@ -20,13 +21,18 @@ const toTable = (discrepancies: ReadonlyArray<Discrepancy>) =>
 
 const verify = Command.make(
   "verify",
-  {},
-  Effect.fn(function* () {
-    const discrepancies = yield* Effect.flatMap(Ledger, (ledger) => ledger.verify)
+  {
+    full: Flag.Boolean("full").pipe(
+      Flag.withDescription("Read every entry, including closed months"),
+      Flag.withDefault(false)
+    )
+  },
+  Effect.fn(function* ({ full }) {
+    const discrepancies = yield* Effect.flatMap(Ledger, (ledger) => (full ? ledger.verifyFully : ledger.verify))
     const isSound = discrepancies.length === 0
     yield* print(
       { ok: isSound, discrepancies: discrepancies.map(toJson) },
-      isSound ? ["Every account agrees with its records."] : toTable(discrepancies)
+      isSound ? ["All accounts match their records."] : toTable(discrepancies)
     )
     if (!isSound) {
       return yield* new CommandFailed({
@@ -34,16 +40,16 @@ const verify = Command.make(
       })
     }
   })
-).pipe(Command.withDescription("Recompute every account from its records"))
+).pipe(Command.withDescription("Recompute every account from its records and close those that match"))
 
 const repair = Command.make(
   "repair",
   {
-    accountId: Flag.String("account").pipe(Flag.withDescription("What ledger verify shows under ACCOUNT")),
+    accountId: Flag.String("account").pipe(Flag.withDescription("The ACCOUNT column of ledger verify")),
     keep: Flag.Literals("keep", ["entries", "figures"]).pipe(
-      Flag.withDescription("What is right: the sum of the entries, or the used credits and the balance as they are")
+      Flag.withDescription("Which side is correct: the sum of the entries, or the stored figures")
     ),
-    reason: reason.pipe(Flag.withDescription("Why, for the ledger"))
+    reason: reason.pipe(Flag.withDescription("Reason to record in the ledger"))
   },
   Effect.fn(function* (input) {
     const ledger = yield* Ledger
@@ -55,17 +61,17 @@ const repair = Command.make(
     }))
     yield* print(
       { account_id: input.accountId, repaired: repaired.map(toJson) },
-      repaired.length === 0 ? [`${input.accountId} agrees with its records: nothing was repaired.`] : toTable(repaired)
+      repaired.length === 0 ? [`${input.accountId} matches its records. Nothing was repaired.`] : toTable(repaired)
     )
   })
-).pipe(Command.withDescription("Make an account agree with its records again, by entries with a reason"))
+).pipe(Command.withDescription("Repair an account that does not match its records"))
 
 export const ledger = <E, R>(storage: Layer.Layer<Accounts | AppConfig | Audit | Ledger, E, R>) =>
   Command.make("ledger").pipe(
-    Command.withDescription("The record of credits"),
+    Command.withDescription("Verify and correct the credit ledger"),
     Command.withSubcommands([
-      verify.pipe(Command.provide(storage)),
-      adjust("ledger", "account").pipe(Command.provide(storage)),
-      repair.pipe(Command.provide(storage))
+      verify.pipe(writesMore, Command.provide(storage)),
+      adjust("ledger", "account").pipe(writesMore, Command.provide(storage)),
+      repair.pipe(writesMore, Command.provide(storage))
     ])
   )

@@ -1,6 +1,6 @@
 import { Clock, Effect, Ref, Stdio, Stream } from "effect"
 
-/** A person watches the line change; a log gets a new line now and then. */
+/** A terminal line is redrawn in place; a log gets a new line each time. */
 const intervalMs = { terminal: 250, log: 30_000 }
 
 const count = (value: number): string => Math.round(value).toLocaleString("en")
@@ -10,7 +10,7 @@ const duration = (seconds: number): string => {
   return seconds < 5_400 ? `${Math.ceil(seconds / 60)} min` : `${(seconds / 3_600).toFixed(1)} h`
 }
 
-/** A smaller share says too little of the rest. */
+/** A smaller share is not enough to estimate the remaining time. */
 const minShare = 0.01
 
 /** "Loaded 12,500 documents, 4,800/s, 8 s left" */
@@ -21,7 +21,7 @@ export const progressLine = (what: string, documents: number, elapsedMs: number,
   return parts.join(", ")
 }
 
-/** Says on stderr how far a stream of documents is: often on a terminal, every half minute elsewhere. */
+/** Reports the progress of a stream of documents on stderr. */
 export const withProgress =
   (what: string, share: Effect.Effect<number>) =>
   <A, E, R>(documents: Stream.Stream<A, E, R>) =>
@@ -34,12 +34,12 @@ export const withProgress =
         const state = yield* Ref.make({ documents: 0, saidAt: startedAt })
         const say = Effect.gen(function* () {
           const now = yield* Clock.currentTimeMillis
-          const due = yield* Ref.modify(state, ({ documents, saidAt }) => {
+          const reported = yield* Ref.modify(state, ({ documents, saidAt }) => {
             const isDue = now - saidAt >= (isTerminal ? intervalMs.terminal : intervalMs.log)
             return [isDue ? documents + 1 : undefined, { documents: documents + 1, saidAt: isDue ? now : saidAt }]
           })
-          if (due === undefined) return
-          const line = progressLine(what, due, now - startedAt, yield* share)
+          if (reported === undefined) return
+          const line = progressLine(what, reported, now - startedAt, yield* share)
           yield* write(isTerminal ? `\r\u001b[K${line}` : `${line}\n`)
         })
         return documents.pipe(

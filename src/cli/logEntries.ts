@@ -1,12 +1,8 @@
-import type { LoggedRefusal } from "../domain/LogEntry.ts"
+import type { LoggedPage, LoggedRefusal } from "../domain/LogEntry.ts"
 import type { StoredLogEntry } from "../services/QueryLog.ts"
 import { table, time } from "./Output.ts"
 
-/*
- * Entries of the query log as `query show`, `batch show` and `request show` print them.
- */
-
-/** Characters of a query's text in a table. */
+/** Queries are cut to this many characters in tables. */
 const maxShownText = 60
 
 export const entryJson = (entry: StoredLogEntry) => ({
@@ -19,11 +15,11 @@ export const entryJson = (entry: StoredLogEntry) => ({
   row: entry.rowIndex ?? null,
   query: entry.request.query,
   target: entry.request.target,
-  geo: entry.request.geo,
-  locale: entry.request.locale,
-  page: entry.request.page,
-  num: entry.request.num,
-  safe: entry.request.safe,
+  geo: entry.request.geo ?? null,
+  locale: entry.request.locale ?? null,
+  page: entry.request.page ?? null,
+  num: entry.request.num ?? null,
+  safe: entry.request.safe ?? null,
   source: entry.request.source,
   outcome: entry.outcome,
   credits: entry.credits,
@@ -31,12 +27,15 @@ export const entryJson = (entry: StoredLogEntry) => ({
   provider: entry.provider ?? null,
   refusals: entry.refusals,
   result_count: entry.resultCount,
-  duration_ms: Math.round(entry.durationMs)
+  duration_ms: Math.round(entry.durationMs),
+  host: entry.page?.host ?? null,
+  reason: entry.page?.reason ?? null,
+  bytes: entry.page?.bytes ?? null
 })
 
 const refusalText = ({ ms, provider, reason }: LoggedRefusal): string => `${provider} ${reason} after ${ms} ms`
 
-/** Refusals in one cell; `-` where no provider refused. */
+/** `-` if no provider refused. */
 const refusalsText = (refusals: ReadonlyArray<LoggedRefusal>): string =>
   refusals.length === 0 ? "-" : refusals.map(refusalText).join(", ")
 
@@ -59,10 +58,12 @@ export const entryLines = (entry: StoredLogEntry): ReadonlyArray<string> =>
     ["Refusals", refusalsText(entry.refusals)]
   ])
 
-const searchText = ({ request: { geo, locale, num, page, safe, target } }: StoredLogEntry): string =>
-  `${target}, ${geo}, ${locale}, page ${page} of ${num} results, safe ${safe}`
+const pageText = ({ bytes, host, reason }: LoggedPage): string =>
+  `page of ${host}, ${bytes} bytes${reason === undefined ? "" : `, ${reason}`}`
 
-/** A table of entries. */
+const searchText = ({ page: read, request: { geo, locale, num, page, safe, target } }: StoredLogEntry): string =>
+  read !== undefined ? pageText(read) : `${target}, ${geo}, ${locale}, page ${page} of ${num} results, safe ${safe}`
+
 export const entriesLines = (entries: ReadonlyArray<StoredLogEntry>): ReadonlyArray<string> =>
   table([
     ["ROW", "QUERY", "AT", "TARGET", "OUTCOME", "CREDITS", "RESULTS", "MS", "ANSWERED BY", "REFUSALS", "TEXT"],
@@ -81,7 +82,6 @@ export const entriesLines = (entries: ReadonlyArray<StoredLogEntry>): ReadonlyAr
     ])
   ])
 
-/** The sum over entries, in the names of the API. */
 export const totalsOf = (entries: ReadonlyArray<StoredLogEntry>) => {
   const count = (outcome: StoredLogEntry["outcome"]) => entries.filter((it) => it.outcome === outcome).length
   return {
@@ -90,11 +90,12 @@ export const totalsOf = (entries: ReadonlyArray<StoredLogEntry>) => {
     outcomes: {
       ok: count("ok"),
       upstream_error: count("upstream_error"),
-      upstream_timeout: count("upstream_timeout")
+      upstream_timeout: count("upstream_timeout"),
+      page_unreadable: count("page_unreadable")
     }
   }
 }
 
 export const totalsLine = ({ credits, outcomes, searches }: ReturnType<typeof totalsOf>): string =>
   `${searches} searches, ${credits} credits: ${outcomes.ok} ok, ${outcomes.upstream_error} upstream_error, ` +
-  `${outcomes.upstream_timeout} upstream_timeout`
+  `${outcomes.upstream_timeout} upstream_timeout, ${outcomes.page_unreadable} page_unreadable`

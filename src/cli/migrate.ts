@@ -13,4 +13,4 @@ export const migrate = Command.make(
       applied.length === 0 ? ["The schema is up to date."] : applied.map((it) => `Applied ${it}`)
     )
   })
-).pipe(Command.withDescription("Apply database migrations and exit; a start does it too"))
+).pipe(Command.withDescription("Apply database migrations and exit. Starting the server applies them too"))

@@ -10,16 +10,16 @@ const Name = Schema.String.check(
 /** `--by`, on every command. */
 export const By = GlobalFlag.Setting("by")({
   flag: Flag.String("by").pipe(
-    Flag.withDescription("Who runs the command, for the audit; QUARRY_OPERATOR, or the system's user, by default"),
+    Flag.withDescription("Operator name for the audit log (default: QUARRY_OPERATOR, or the system user)"),
     Flag.withSchema(Name),
     Flag.optional
   )
 })
 
-/** The name of the system's user, which `src/cli.ts` looks up. */
+/** The name of the system user, set by `src/cli.ts`. */
 export const SystemUser = Context.Reference("quarry/cli/SystemUser", { defaultValue: () => "unknown" })
 
-/** The name of who runs this command. */
+/** The name of the operator who runs this command. */
 export const operator = Effect.gen(function* () {
   const by = Option.getOrUndefined(yield* By) ?? (yield* AppConfig).quarryOperator
   return by ?? (yield* SystemUser)

@@ -5,9 +5,10 @@ import type { SearchRequest } from "../domain/SearchRequest.ts"
 import { namesOf } from "../services/Provider.ts"
 import { ProviderStates } from "../services/ProviderStates.ts"
 import { AppConfig } from "../settings/Settings.ts"
+import { writesNothing } from "./effects.ts"
 import { CommandFailed, print, table } from "./Output.ts"
 
-/** Something that every engine finds. */
+/** A search with results on every engine. */
 const request: SearchRequest = {
   target: "alpha_search",
   query: "web search",
@@ -76,10 +77,10 @@ const check = Command.make(
       return yield* new CommandFailed({ message: `${failed} of ${checks.length} providers gave no answer.` })
     }
   })
-).pipe(Command.withDescription("Run one live search at every provider and engine"))
+).pipe(Command.withDescription("Run one live search on every provider and engine"))
 
 export const providers = <E, R>(layer: Layer.Layer<AppConfig | ProviderStates, E, R>) =>
   Command.make("providers").pipe(
-    Command.withDescription("The engines behind the targets"),
-    Command.withSubcommands([check.pipe(Command.provide(layer))])
+    Command.withDescription("Check the providers behind the targets"),
+    Command.withSubcommands([check.pipe(writesNothing, Command.provide(layer))])
   )

@@ -1,20 +1,21 @@
 import { Effect, type Layer } from "effect"
 import { Command, Flag } from "effect/cli"
 import { OperatorLog } from "../services/OperatorLog.ts"
+import { writesNothing } from "./effects.ts"
 import { entryJson, entryLines } from "./logEntries.ts"
 import { print } from "./Output.ts"
 
 const show = Command.make(
   "show",
-  { id: Flag.String("id").pipe(Flag.withDescription("The search's id: qry_…")) },
+  { id: Flag.String("id").pipe(Flag.withDescription("Search id: qry_…")) },
   Effect.fn(function* ({ id }) {
     const entry = yield* Effect.flatMap(OperatorLog, (log) => log.query(id))
     yield* print(entryJson(entry), entryLines(entry))
   })
-).pipe(Command.withDescription("Show one search: what it asked, how it ended, and why providers gave it nothing"))
+).pipe(Command.withDescription("Show one search: its request, its outcome, and why providers refused it"))
 
 export const query = <E, R>(log: Layer.Layer<OperatorLog, E, R>) =>
   Command.make("query").pipe(
-    Command.withDescription("Searches in the query log"),
-    Command.withSubcommands([show.pipe(Command.provide(log))])
+    Command.withDescription("Look up searches in the query log"),
+    Command.withSubcommands([show.pipe(writesNothing, Command.provide(log))])
   )

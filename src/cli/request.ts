@@ -2,14 +2,14 @@ import { Effect, type Layer, Schema } from "effect"
 import { Command, Flag } from "effect/cli"
 import { requestIdPattern } from "../domain/requestId.ts"
 import { maxEntries, OperatorLog } from "../services/OperatorLog.ts"
+import { writesNothing } from "./effects.ts"
 import { entriesLines, entryJson, totalsLine, totalsOf } from "./logEntries.ts"
 import { print, table } from "./Output.ts"
 
 const RequestId = Schema.String.check(
-  Schema.isPattern(requestIdPattern, { message: "must be a UUID, as in the header X-Request-Id" })
+  Schema.isPattern(requestIdPattern, { message: "must be a UUID, as in the X-Request-Id header" })
 )
 
-/** The values that are not undefined, each once. */
 const distinct = (values: ReadonlyArray<string | undefined>): ReadonlyArray<string> =>
   Array.from(new Set(values)).filter((value) => value !== undefined)
 
@@ -27,7 +27,7 @@ const show = Command.make(
     const accounts = distinct(entries.map(({ accountId }) => accountId))
     const keys = distinct(entries.map(({ keyId }) => keyId))
     const batches = distinct(entries.map(({ batchId }) => batchId))
-    // A client may send the same id for ever; the log's first entries of it are enough to see that.
+    // A client may reuse one id for any number of requests; the first entries show that.
     const isComplete = entries.length < maxEntries
     yield* print(
       {
@@ -45,17 +45,17 @@ const show = Command.make(
           ["Account", accounts.join(", ") || "none (demo)"],
           ["Key", keys.join(", ") || "none"],
           ["Batch", batches.join(", ") || "none"],
-          ["Searches", totalsLine(totals) + (isComplete ? "" : `, and perhaps more: ${maxEntries} at most are shown`)]
+          ["Searches", totalsLine(totals) + (isComplete ? "" : `, and possibly more (at most ${maxEntries} are shown)`)]
         ]),
         "",
         ...entriesLines(entries)
       ]
     )
   })
-).pipe(Command.withDescription("Show the searches of the requests with this X-Request-Id, as far as the log goes back"))
+).pipe(Command.withDescription("Show the logged searches of requests with this X-Request-Id"))
 
 export const request = <E, R>(log: Layer.Layer<OperatorLog, E, R>) =>
   Command.make("request").pipe(
-    Command.withDescription("HTTP requests, by their X-Request-Id"),
-    Command.withSubcommands([show.pipe(Command.provide(log))])
+    Command.withDescription("Look up HTTP requests by X-Request-Id"),
+    Command.withSubcommands([show.pipe(writesNothing, Command.provide(log))])
   )

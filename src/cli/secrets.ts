@@ -4,6 +4,7 @@ import type { Audit } from "../services/Audit.ts"
 import { SecretRotation, type SecretStatus } from "../services/SecretRotation.ts"
 import type { AppConfig } from "../settings/Settings.ts"
 import { audited } from "./audited.ts"
+import { writesMore, writesNothing } from "./effects.ts"
 import { requireYes, yes } from "./flags.ts"
 import { print, table } from "./Output.ts"
 
@@ -24,7 +25,7 @@ const printStatus = (statuses: ReadonlyArray<SecretStatus>) =>
     ])
   )
 
-/** A step of a rotation with its audit entry. */
+/** Runs a rotation step and records it in the audit log. */
 const change = <A, E, R>(
   command: string,
   step: Effect.Effect<A, E, R>,
@@ -37,7 +38,7 @@ const status = Command.make(
   Effect.fn(function* () {
     yield* printStatus(yield* (yield* SecretRotation).status)
   })
-).pipe(Command.withDescription("Show how far a rotation of KEY_PEPPER or AUTH_SECRET is"))
+).pipe(Command.withDescription("Show the progress of a KEY_PEPPER or AUTH_SECRET rotation"))
 
 const rotate = Command.make(
   "rotate",
@@ -45,39 +46,37 @@ const rotate = Command.make(
   Effect.fn(function* () {
     yield* printStatus(yield* change("secrets rotate", (yield* SecretRotation).rotate))
   })
-).pipe(
-  Command.withDescription("Take the new values of KEY_PEPPER and AUTH_SECRET into use, once every process has them")
-)
+).pipe(Command.withDescription("Start using the new values of KEY_PEPPER and AUTH_SECRET once every process has them"))
 
 const finish = Command.make(
   "finish",
   {
     force: Flag.Boolean("force").pipe(
-      Flag.withDescription("End the API keys and sessions that only the old value opens"),
+      Flag.withDescription("End API keys and sessions that still depend on the old value"),
       Flag.withDefault(false)
     )
   },
   Effect.fn(function* (options) {
     yield* printStatus(yield* change("secrets finish", (yield* SecretRotation).finish(options), options))
   })
-).pipe(Command.withDescription("Forget the old values, when nothing needs them any more"))
+).pipe(Command.withDescription("Remove the old values once nothing depends on them"))
 
 const adopt = Command.make(
   "adopt",
   { yes },
   Effect.fn(function* ({ yes }) {
-    yield* requireYes(yes, "This ends all API keys and sessions that were made with other secrets.")
+    yield* requireYes(yes, "This ends all API keys and sessions created with other secrets.")
     yield* printStatus(yield* change("secrets adopt", (yield* SecretRotation).adopt))
   })
-).pipe(Command.withDescription("Use the secrets of the settings, where the ones before are lost"))
+).pipe(Command.withDescription("Adopt the configured secrets if the previous ones are lost"))
 
 export const secrets = <E, R>(rotation: Layer.Layer<AppConfig | Audit | SecretRotation, E, R>) =>
   Command.make("secrets").pipe(
-    Command.withDescription("KEY_PEPPER and AUTH_SECRET, and their rotation"),
+    Command.withDescription("Rotate KEY_PEPPER and AUTH_SECRET"),
     Command.withSubcommands([
-      status.pipe(Command.provide(rotation)),
-      rotate.pipe(Command.provide(rotation)),
-      finish.pipe(Command.provide(rotation)),
-      adopt.pipe(Command.provide(rotation))
+      status.pipe(writesNothing, Command.provide(rotation)),
+      rotate.pipe(writesMore, Command.provide(rotation)),
+      finish.pipe(writesMore, Command.provide(rotation)),
+      adopt.pipe(writesMore, Command.provide(rotation))
     ])
   )

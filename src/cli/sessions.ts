@@ -5,6 +5,7 @@ import type { Audit } from "../services/Audit.ts"
 import { People } from "../services/People.ts"
 import type { AppConfig } from "../settings/Settings.ts"
 import { audited } from "./audited.ts"
+import { writesMore } from "./effects.ts"
 import { accountId } from "./flags.ts"
 import { print } from "./Output.ts"
 
@@ -19,12 +20,12 @@ const end = Command.make(
       subject: account.id,
       arguments: { sessions }
     }))
-    yield* print({ account_id: account.id, ended }, [`Ended ${ended} sessions, and the tokens of the person's apps.`])
+    yield* print({ account_id: account.id, ended }, [`Ended ${ended} sessions and disconnected all apps.`])
   })
-).pipe(Command.withDescription("End every session of an account's person, and the tokens of their apps"))
+).pipe(Command.withDescription("End all sessions of an account and disconnect its apps"))
 
 export const sessions = <E, R>(storage: Layer.Layer<Accounts | AppConfig | Audit | People, E, R>) =>
   Command.make("sessions").pipe(
-    Command.withDescription("Sign-ins of people"),
-    Command.withSubcommands([end.pipe(Command.provide(storage))])
+    Command.withDescription("Manage sign-in sessions"),
+    Command.withSubcommands([end.pipe(writesMore, Command.provide(storage))])
   )

@@ -1,7 +1,8 @@
 import { Effect, type Layer } from "effect"
 import { Command } from "effect/cli"
-import { problemsOf, type Status } from "../domain/Status.ts"
+import { problemsOf, type ReplicaStatus, type Status } from "../domain/Status.ts"
 import { Overview } from "../services/Overview.ts"
+import { writesNothing } from "./effects.ts"
 import { CommandFailed, print, table } from "./Output.ts"
 
 const mebibytes = (bytes: number | null) => (bytes === null ? "?" : `${Math.round(bytes / 1_048_576)} MiB`)
@@ -27,14 +28,21 @@ const summary = ({ database, holds, migrations, redis, version }: Status): Reado
   ]
 }
 
+const seenNote = ({ silent, successor }: ReplicaStatus): string => {
+  if (!silent) return ""
+  return successor === null ? " (silent)" : ` (silent, succeeded by ${successor})`
+}
+
 const replicaRows = (replicas: NonNullable<Status["replicas"]>): ReadonlyArray<ReadonlyArray<string>> => [
-  ["REPLICA", "HOST", "VERSION", "STARTED", "SEEN", "CLOCK", "REDIS", "POOL"],
+  ["REPLICA", "HOST", "ADDRESS", "VERSION", "COMMIT", "STARTED", "SEEN", "CLOCK", "REDIS", "POOL"],
   ...replicas.map((it) => [
     it.id,
     it.host,
+    it.address ?? "-",
     it.version,
+    it.commit ?? "-",
     it.started_at ?? "?",
-    `${it.silent_seconds} s ago${it.silent ? " (silent)" : ""}`,
+    `${it.silent_seconds} s ago${seenNote(it)}`,
     `${it.skew_ms >= 0 ? "+" : ""}${it.skew_ms} ms`,
     it.redis ?? "?",
     it.pool === null ? "-" : `${it.pool.used} of ${it.pool.max}, ${it.pool.waiting} waiting`
@@ -72,6 +80,7 @@ export const status = <E, R>(overview: Layer.Layer<Overview, E, R>) =>
       if (problems.length > 0) return yield* new CommandFailed({ message: problems.join("\n") })
     })
   ).pipe(
-    Command.withDescription("Show replicas, database, migrations, holds, Redis and providers, and what is wrong"),
+    Command.withDescription("Show the state of the deployment and its problems"),
+    writesNothing,
     Command.provide(overview)
   )

@@ -1,6 +1,7 @@
 import { Clock, Effect, type Layer, Option } from "effect"
 import { CliError, Command, Flag } from "effect/cli"
 import { OperatorLog, usageGroups } from "../services/OperatorLog.ts"
+import { writesNothing } from "./effects.ts"
 import { limit, moment } from "./flags.ts"
 import { CommandFailed, print, table, time } from "./Output.ts"
 
@@ -10,18 +11,18 @@ const top = Command.make(
   "top",
   {
     by: Flag.Literals("by", usageGroups).pipe(
-      Flag.withDescription("What to count by; accounts by default"),
+      Flag.withDescription("Group searches by this (default: account)"),
       Flag.withDefault("account")
     ),
-    from: moment("from", "Begin of the time that is counted; a day before its end by default"),
-    to: moment("to", "End of the time that is counted, itself not in it; now by default"),
+    from: moment("from", "Start of the time range, inclusive (default: one day before its end)"),
+    to: moment("to", "End of the time range, exclusive (default: now)"),
     limit: limit(20)
   },
   Effect.fn(function* (input) {
     const to = Option.isSome(input.to) ? input.to.value : yield* Clock.currentTimeMillis
     const from = Option.getOrElse(input.from, () => to - dayMs)
-    // The present moment is not known before the command runs, so that this is no mistake that the library shows.
-    if (from >= to) return yield* new CommandFailed({ message: "--from must be before now, or give --to" })
+    // Checked here and not by `Command.validate`, because the current time is not known before the command runs.
+    if (from >= to) return yield* new CommandFailed({ message: "--from is in the future. Choose an earlier time." })
     const { by, limit } = input
     const found = yield* Effect.flatMap(OperatorLog, (log) => log.top({ by, from, to, limit }))
     yield* print(
@@ -67,7 +68,7 @@ const top = Command.make(
     )
   })
 ).pipe(
-  Command.withDescription("Show who searches most: accounts, keys, targets, providers or sources"),
+  Command.withDescription("Show the accounts, keys, targets, providers, or sources with the most searches"),
   Command.validate(({ from, to }) =>
     Option.isSome(from) && Option.isSome(to) && from.value >= to.value
       ? Effect.fail(new CliError.ValidationError({ message: "--from must be before --to" }))
@@ -77,6 +78,6 @@ const top = Command.make(
 
 export const usage = <E, R>(log: Layer.Layer<OperatorLog, E, R>) =>
   Command.make("usage").pipe(
-    Command.withDescription("Searches over all accounts"),
-    Command.withSubcommands([top.pipe(Command.provide(log))])
+    Command.withDescription("Count searches across all accounts"),
+    Command.withSubcommands([top.pipe(writesNothing, Command.provide(log))])
   )

@@ -6,10 +6,9 @@ import type { Audit } from "../services/Audit.ts"
 import { type EndpointQueue, EventBooks } from "../services/EventBooks.ts"
 import type { AppConfig } from "../settings/Settings.ts"
 import { audited } from "./audited.ts"
+import { writesMore, writesNothing } from "./effects.ts"
 import { accountId } from "./flags.ts"
 import { print, table, time } from "./Output.ts"
-
-/** The commands that show, stop and empty the queues of an account's webhooks. */
 
 const flags = {
   account: accountId("account"),
@@ -54,9 +53,9 @@ const list = Command.make(
       ...table([["WEBHOOK", "QUEUED", "FAILED", "STATE", "ADDRESS"], ...rows])
     ])
   })
-).pipe(Command.withDescription("List an account's webhooks, with the deliveries that wait and those that failed"))
+).pipe(Command.withDescription("List an account's webhooks with their pending and failed deliveries"))
 
-/** Runs a change of the chosen queues and records it. An account that does not exist is an error, not an empty result. */
+/** Changes the chosen queues and records it. Fails if the account does not exist. */
 const change = Effect.fnUntraced(function* <A>(
   { account, endpoint }: Chosen,
   command: string,
@@ -73,27 +72,28 @@ const change = Effect.fnUntraced(function* <A>(
   return { json: { account_id: id, endpoint_id: endpointId ?? null }, name: endpointId ?? id, result }
 })
 
-const pause = Command.make(
-  "pause",
-  flags,
-  Effect.fn(function* (input) {
-    const books = yield* EventBooks
-    const { json, name } = yield* change(input, "webhooks pause", (id, endpoint) => books.pause(id, endpoint, true))
-    yield* print({ ...json, paused: true }, [
-      `Paused deliveries of ${name}. They wait until: webhooks resume. Attempts in flight end within 20 seconds.`
-    ])
-  })
-).pipe(Command.withDescription("Stop sending to an account's webhooks; what waits is kept"))
+const pausing = (name: "pause" | "resume", paused: boolean, message: (queue: string) => string) =>
+  Command.make(
+    name,
+    flags,
+    Effect.fn(function* (input) {
+      const books = yield* EventBooks
+      const { json, name: queue } = yield* change(input, `webhooks ${name}`, (id, endpoint) =>
+        books.pause(id, endpoint, paused)
+      )
+      yield* print({ ...json, paused }, [message(queue)])
+    })
+  )
 
-const resume = Command.make(
-  "resume",
-  flags,
-  Effect.fn(function* (input) {
-    const books = yield* EventBooks
-    const { json, name } = yield* change(input, "webhooks resume", (id, endpoint) => books.pause(id, endpoint, false))
-    yield* print({ ...json, paused: false }, [`Deliveries of ${name} go on.`])
-  })
-).pipe(Command.withDescription("Send to an account's webhooks again after a pause"))
+const pause = pausing(
+  "pause",
+  true,
+  (queue) => `Paused deliveries of ${queue}. Attempts in flight end within 20 seconds. To continue: webhooks resume.`
+).pipe(Command.withDescription("Pause sending to an account's webhooks; pending deliveries are kept"))
+
+const resume = pausing("resume", false, (queue) => `Resumed deliveries of ${queue}.`).pipe(
+  Command.withDescription("Resume sending to an account's webhooks")
+)
 
 const drop = Command.make(
   "drop",
@@ -101,17 +101,22 @@ const drop = Command.make(
   Effect.fn(function* (input) {
     const books = yield* EventBooks
     const { json, name, result } = yield* change(input, "webhooks drop", books.drop, (deliveries) => ({ deliveries }))
-    yield* print({ ...json, dropped: result }, [`Dropped ${result} deliveries of ${name} that were waiting.`])
+    yield* print({ ...json, dropped: result }, [`Dropped ${result} pending deliveries of ${name}.`])
   })
-).pipe(Command.withDescription("Drop the deliveries that wait for an account's webhooks; they count as failed"))
+).pipe(Command.withDescription("Drop the pending deliveries of an account's webhooks; they count as failed"))
 
-export const webhooks = <E, R>(storage: Layer.Layer<Accounts | AppConfig | Audit | EventBooks, E, R>) =>
+interface Layers<E, R> {
+  readonly reading: Layer.Layer<Accounts | EventBooks, E, R>
+  readonly storage: Layer.Layer<Accounts | AppConfig | Audit | EventBooks, E, R>
+}
+
+export const webhooks = <E, R>({ reading, storage }: Layers<E, R>) =>
   Command.make("webhooks").pipe(
-    Command.withDescription("Webhooks of accounts: what waits for them, and how to stop it"),
+    Command.withDescription("Manage the webhook deliveries of an account"),
     Command.withSubcommands([
-      list.pipe(Command.provide(storage)),
-      pause.pipe(Command.provide(storage)),
-      resume.pipe(Command.provide(storage)),
-      drop.pipe(Command.provide(storage))
+      list.pipe(writesNothing, Command.provide(reading)),
+      pause.pipe(writesMore, Command.provide(storage)),
+      resume.pipe(writesMore, Command.provide(storage)),
+      drop.pipe(writesMore, Command.provide(storage))
     ])
   )

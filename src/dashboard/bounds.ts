@@ -1,27 +1,24 @@
 import type { Answer } from "./api/routes.ts"
 import { formatDayAndYear, formatNumber, plural } from "./format.ts"
 
-/** The bounds of a key: as text of a form, as the body of a request, and in words. */
-
 type Key = Answer<"GET /v1/api-keys">["api_keys"][number]
 type Budget = NonNullable<Key["budget"]>
 
-/** The bounds as the fields of the form have them. */
+/** The bounds of an API key as form fields hold them. */
 export interface BoundsText {
-  /** A moment of this browser's time zone; empty where the key does not expire. */
+  /** `YYYY-MM-DDTHH:MM` in the browser's time zone; empty if the key does not expire. */
   readonly expires: string
   readonly credits: string
   readonly period: string
-  /** Networks with spaces or commas between them. */
   readonly networks: string
-  /** None where all may be used. */
+  /** Empty allows every target. */
   readonly targets: ReadonlyArray<string>
 }
 
 export const periodOptions: ReadonlyArray<{ readonly value: Budget["period"]; readonly text: string }> = [
   { value: "month", text: "each month (UTC)" },
   { value: "day", text: "each day (UTC)" },
-  { value: "life", text: "in all" }
+  { value: "life", text: "in total" }
 ]
 
 const toLocal = (iso: string): string => {
@@ -29,7 +26,6 @@ const toLocal = (iso: string): string => {
   return new Date(at.getTime() - at.getTimezoneOffset() * 60_000).toISOString().slice(0, 16)
 }
 
-/** The text of a key's bounds, or of a new key's. */
 export const textOf = (key: Key | undefined): BoundsText => ({
   expires: key?.expires_at ? toLocal(key.expires_at) : "",
   credits: key?.budget ? String(key.budget.credits) : "",
@@ -52,13 +48,10 @@ export const readText = (form: HTMLFormElement): BoundsText => {
 
 const listOf = (text: string): ReadonlyArray<string> => text.split(/[\s,]+/).filter((item) => item !== "")
 
-/**
- * The body of a request that changes one into the other. What is the same is left out, because a moment loses its seconds
- * in a form.
- */
+/** The request body that changes `before` into `after`. Unchanged times are left out: the form drops their seconds. */
 export const changeOf = (before: BoundsText, after: BoundsText) => {
   const isSameBudget = before.credits === after.credits && (after.credits === "" || before.period === after.period)
-  // The API judges what it does not know, and its message is shown.
+  // The API rejects unknown values, and the form shows its message.
   const period = after.period as Budget["period"]
   const targets = after.targets as NonNullable<Key["targets"]>
   return {
@@ -71,9 +64,8 @@ export const changeOf = (before: BoundsText, after: BoundsText) => {
   }
 }
 
-const periodWords: Readonly<Record<Budget["period"], string>> = { day: "today", month: "this month", life: "in all" }
+const periodWords: Readonly<Record<Budget["period"], string>> = { day: "today", month: "this month", life: "in total" }
 
-/** A line for each bound, for a person. */
 export const describeBounds = ({ budget, expires_at: expires, networks, targets }: Key): ReadonlyArray<string> => [
   ...(expires === null
     ? []
@@ -89,5 +81,5 @@ export const describeBounds = ({ budget, expires_at: expires, networks, targets 
     : [`from ${networks.length > 2 ? plural(networks.length, "network") : networks.join(", ")}`])
 ]
 
-/** True for a key that opens the account: a rotated one does until its grace ends. */
+/** True while the key still works; a rotated key works until its grace period ends. */
 export const isOpen = ({ revoked_at: at }: Key): boolean => at === null || Date.parse(at) > Date.now()

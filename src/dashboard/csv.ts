@@ -2,7 +2,7 @@
 
 export type Cell = string | number
 
-/** A spreadsheet takes a text that begins so for a formula, and runs it: such a text gets an apostrophe before it. */
+/** Spreadsheets run text that starts like this as a formula, so it is prefixed with an apostrophe. */
 const formula = /^[=+\-@\t\r]/
 
 const quoted = (text: string): string => (/[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text)
@@ -10,6 +10,5 @@ const quoted = (text: string): string => (/[",\r\n]/.test(text) ? `"${text.repla
 const cellText = (cell: Cell): string =>
   typeof cell === "number" ? String(cell) : quoted(formula.test(cell) ? `'${cell}` : cell)
 
-/** One line for each row, each ended by CRLF. */
 export const csvOf = (rows: ReadonlyArray<ReadonlyArray<Cell>>): string =>
   rows.map((row) => `${row.map(cellText).join(",")}\r\n`).join("")

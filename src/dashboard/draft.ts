@@ -1,9 +1,7 @@
 import type { Target, TargetRules } from "../domain/Target.ts"
 import type { Input, LoggedSearch, Query } from "./api/routes.ts"
 
-/** A search that is being written: the address of the playground holds it, and code and requests are made of it. */
-
-/** The values that each target takes. A test compares them with the API's own table. */
+/** The limits of each target. A test compares them with the API's own table. */
 export const targetRules: { readonly [T in Target]: Omit<TargetRules, "highPageIsInvalid"> } = {
   alpha_search: { maxPage: 5, maxNum: 20, safe: true },
   beta_search: { maxPage: 1, maxNum: 20, safe: true },
@@ -15,11 +13,14 @@ export const targetRules: { readonly [T in Target]: Omit<TargetRules, "highPageI
 
 export const targets = Object.keys(targetRules)
 
-/** The rules of a target; those of the default for a name that somebody wrote into the address. */
+/** Search targets plus `page`, as used in key bounds and the log. */
+export const allTargets = [...targets, "page"]
+
+/** The limits of a target. The URL may name an unknown target; the default target's limits apply then. */
 export const rulesOf = (target: string) =>
   Object.entries(targetRules).find(([name]) => name === target)?.[1] ?? targetRules.alpha_search
 
-/** Supported countries. A test compares them with the API's own list. */
+/** Supported country codes. A test compares them with the API's own list. */
 export const geos: ReadonlyArray<string> = (
   "us in gb ca au de fr sg ae jp " +
   "ad af ag al am ao ar at aw az ba bb bd be bf bg bh bi bj bn bo br bs bw by bz cd cg ch ci cl cm cn co cr cu cv cy " +
@@ -29,7 +30,7 @@ export const geos: ReadonlyArray<string> = (
   "so sr st sv sy sz td tg th tj tl tn to tr tt tw tz ua ug uy uz vc ve vg vi vn vu ye za zm zw"
 ).split(" ")
 
-/** The locale that the API takes for a country without one (R9). A test compares the two. */
+/** The locale the API uses for a country if the request has none. A test compares the two (R9). */
 export const defaultLocale = (geo: string): string => {
   if (geo === "in") return "en-in"
   if (!geos.includes(geo)) return ""
@@ -39,18 +40,17 @@ export const defaultLocale = (geo: string): string => {
 
 export const maxRows = 50
 
-/** Addresses are cut before the length that the server takes in its headers (R2). */
+/** URLs stay shorter than the request headers the server accepts. */
 const maxAddressCharacters = 8_000
 
-/** Every field as its control has it. */
+/** The search form as text. It is kept in the URL and turned into requests and code samples. */
 export interface Draft {
   readonly mode: "single" | "bulk"
   readonly query: string
-  /** The searches of a batch, one in a line. */
   readonly queries: string
   readonly target: string
   readonly geo: string
-  /** Empty takes the country's. */
+  /** Empty means the default locale of the country. */
   readonly locale: string
   readonly page: string
   readonly num: string
@@ -71,16 +71,15 @@ const defaults: Draft = {
 
 const names = Object.keys(defaults) as ReadonlyArray<keyof Draft>
 
-/** The fields that differ from their defaults. */
-const changed = (draft: Draft, of: ReadonlyArray<keyof Draft> = names): Readonly<Record<string, string>> =>
-  Object.fromEntries(of.filter((name) => draft[name] !== defaults[name]).map((name) => [name, draft[name]]))
+const changed = (draft: Draft, fields: ReadonlyArray<keyof Draft> = names): Readonly<Record<string, string>> =>
+  Object.fromEntries(fields.filter((name) => draft[name] !== defaults[name]).map((name) => [name, draft[name]]))
 
 export const readDraft = (query: URLSearchParams): Draft => {
   const given = Object.fromEntries(names.map((name) => [name, query.get(name) || defaults[name]]))
   return { ...defaults, ...given, mode: query.get("mode") === "bulk" ? "bulk" : "single" }
 }
 
-/** The draft as parameters of the address. A batch that is too long for an address is left out of it. */
+/** The draft as URL parameters. A batch too long for a URL is left out. */
 export const draftQuery = (draft: Draft): Query => {
   const query = changed(draft)
   return fitsAddress(draft) ? query : { ...query, queries: undefined }
@@ -91,7 +90,7 @@ export const fitsAddress = (draft: Draft): boolean =>
 
 const options = ["target", "geo", "locale"] as const
 
-/** The parameters of `GET /v1/query`, without those that have their default. */
+/** The parameters of `GET /v1/query` that differ from their defaults. */
 export const searchQuery = (draft: Draft): Readonly<Record<string, string>> => ({
   query: draft.query,
   ...changed(draft, [...options, "page", "num", "safe"])
@@ -103,26 +102,25 @@ export const rowsOf = ({ queries }: Draft): ReadonlyArray<string> =>
     .map((line) => line.trim())
     .filter((line) => line !== "")
 
-/** The body of `POST /v1/bulk`, without the fields that have their default. */
 export const bulkBody = (draft: Draft): Input<"POST /v1/bulk">["body"] => ({
   queries: rowsOf(draft),
   ...changed(draft, options),
   ...(draft.num === defaults.num ? {} : { num: Number(draft.num) })
 })
 
-/** The draft that repeats a search of the log. */
-export const draftOf = (entry: LoggedSearch): Draft => ({
+/** The draft that repeats a logged search. Entries for pages lack search fields and get the defaults. */
+export const draftOf = ({ geo, locale, num, page, query, safe, target }: LoggedSearch): Draft => ({
   ...defaults,
-  query: entry.query,
-  target: entry.target,
-  geo: entry.geo,
-  locale: entry.locale === defaultLocale(entry.geo) ? "" : entry.locale,
-  page: String(entry.page),
-  num: String(entry.num),
-  safe: entry.safe
+  query,
+  target,
+  geo: geo ?? defaults.geo,
+  locale: locale === null || locale === defaultLocale(geo ?? defaults.geo) ? "" : locale,
+  page: String(page ?? defaults.page),
+  num: String(num ?? defaults.num),
+  safe: safe ?? defaults.safe
 })
 
-/** Fields that a target does not serve go back to their defaults, so that nobody is refused for a choice made before. */
+/** Switches the target and resets values it does not support, so an earlier choice cannot make the search fail. */
 export const withTarget = (draft: Draft, target: string): Draft => {
   const { maxNum, maxPage, safe } = rulesOf(target)
   return {

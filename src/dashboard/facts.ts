@@ -1,13 +1,12 @@
 import type { SignUpMode } from "../domain/signUp.ts"
 
-/** Facts about the deployment that the document of the dashboard carries: nothing of them is secret. */
+/** Deployment settings embedded in the HTML document. None of them is secret. */
 
 const { mail, providers, signUp } = document.body.dataset
 
-/** False where emails are not delivered: the operator hands links on. */
+/** False if the deployment sends no email; the operator passes links on instead. */
 export const deliversEmails = mail === "true"
 
-/** Those who may sign up. The server decides for each address. */
 export const signUpMode: SignUpMode = signUp === "closed" || signUp === "invite" ? signUp : "open"
 
 export type IdentityProvider = "google" | "github"

@@ -1,7 +1,5 @@
 import type { Answer } from "./api/routes.ts"
 
-/** Arithmetic on the figures of an account, for the charts. */
-
 type Usage = Answer<"GET /v1/usage">
 
 export const dayMs = 86_400_000
@@ -12,29 +10,27 @@ export interface Point {
   readonly left: number
 }
 
-/** The credits of the quota that are left at the end of each day of the period so far. The last point is now. */
+/** The quota left at the end of each day of the current period. The last point is `now`. */
 export const burnDown = (usage: Usage, now: number): ReadonlyArray<Point> => {
   const { period, quota, remaining, series } = usage
   if (period.start === null || quota === null || remaining === null) return []
-  const begin = Date.parse(period.start)
-  const points: Array<Point> = [{ at: begin, left: quota }]
+  const start = Date.parse(period.start)
+  const points: Array<Point> = [{ at: start, left: quota }]
   let spent = 0
-  for (const { credits, start } of series) {
-    spent += credits
-    const at = Date.parse(start) + dayMs
-    // Credits of packs are in the series too: the quota is never below what the API says is left of it.
+  for (const day of series) {
+    spent += day.credits
+    const at = Date.parse(day.start) + dayMs
+    // The series includes pack credits, so it can exceed the use of the quota; `remaining` is the lower bound.
     if (at < now) points.push({ at, left: Math.max(remaining, quota - spent) })
   }
   return [...points, { at: now, left: remaining }]
 }
 
 export type Forecast =
-  /** Credits that are left at the reset, at the pace of the period so far. */
-  | { readonly _tag: "lasts"; readonly left: number }
-  /** Unix milliseconds at which the quota is used up. */
-  | { readonly _tag: "runsOut"; readonly at: number }
+  /** Credits left at the reset, at the current pace. */
+  { readonly _tag: "lasts"; readonly left: number } | { readonly _tag: "runsOut"; readonly at: number }
 
-/** A pace that is measured over less than this says nothing. */
+/** A shorter period is too short to predict from. */
 const minMeasuredMs = dayMs
 
 export const forecast = ({ period, quota, remaining, resets_at: reset }: Usage, now: number): Forecast | undefined => {
@@ -48,8 +44,6 @@ export const forecast = ({ period, quota, remaining, resets_at: reset }: Usage, 
   return { _tag: "lasts", left: Math.round(remaining - (used / elapsed) * untilReset) }
 }
 
-/** The begin of the running day in UTC, which is the day of periods and counts. */
 export const startOfDay = (now: number): string => new Date(Math.floor(now / dayMs) * dayMs).toISOString()
 
-/** Searches that failed. */
 export const failures = ({ outcomes }: Usage["totals"]): number => outcomes.upstream_error + outcomes.upstream_timeout

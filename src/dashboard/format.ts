@@ -1,4 +1,4 @@
-/** Figures and moments as people read them, in the language of the browser. */
+/** Formats numbers and times in the language of the browser. Days are in UTC, times in the local time zone. */
 
 const number = new Intl.NumberFormat()
 const compact = new Intl.NumberFormat(undefined, { notation: "compact", maximumFractionDigits: 1 })
@@ -23,21 +23,17 @@ const relative = new Intl.RelativeTimeFormat(undefined, { numeric: "auto" })
 
 export const formatNumber = (value: number): string => number.format(value)
 
-/** Three digits at most: `12.3K`. */
 export const formatCompact = (value: number): string => compact.format(value)
 
-/** A share of 1. */
 export const formatPercent = (share: number): string => percent.format(share)
 
-/** US cents as dollars. */
 export const formatMoney = (cents: number): string => money.format(cents / 100)
 
-/** A day in UTC, as periods have them. */
 export const formatDay = (iso: string): string => day.format(new Date(iso))
 
 export const formatDayAndYear = (iso: string): string => dayAndYear.format(new Date(iso))
 
-/** The hour, day or month that begins at a moment in UTC: short under a bar, and whole where it stands alone. */
+/** The UTC hour, day, or month that starts at `at`: `short` for chart labels, `whole` for everything else. */
 export const formatStretch = (
   at: number,
   granularity: "hour" | "day" | "month"
@@ -47,7 +43,6 @@ export const formatStretch = (
   return { short: hour.format(at), whole: `${dayAndYear.format(at)}, ${hour.format(at)}` }
 }
 
-/** A moment in the time zone of the browser. */
 export const formatMoment = (iso: string): string => moment.format(new Date(iso))
 
 export const formatDuration = (ms: number): string =>
@@ -59,7 +54,7 @@ const units: ReadonlyArray<readonly [unit: Intl.RelativeTimeFormatUnit, ms: numb
   ["minute", 60_000]
 ]
 
-/** The distance to a moment: `in 9 days`, `2 hours ago`. */
+/** Time relative to now: `in 9 days`, `2 hours ago`. */
 export const formatRelative = (iso: string, now: number = Date.now()): string => {
   const distance = Date.parse(iso) - now
   for (const [unit, ms] of units) {
@@ -68,6 +63,5 @@ export const formatRelative = (iso: string, now: number = Date.now()): string =>
   return relative.format(0, "second")
 }
 
-/** One thing or several: `1 search`, `2 searches`. */
 export const plural = (count: number, one: string, many: string = `${one}s`): string =>
   `${number.format(count)} ${count === 1 ? one : many}`

@@ -1,18 +1,15 @@
 import { useEffect, useRef } from "preact/hooks"
 
-/** Keeps a page true: another tab, the operator or the payment provider may change what it shows. */
-
 export type Topic = "keys" | "usage" | "billing" | "webhooks"
 
 const tabs = new BroadcastChannel("quarry-changes")
 
-/** A page that comes back into view reads again what is older than this. */
 const staleMs = 5_000
 
-/** To be called after a change: the other tabs of this browser read the topic again. */
+/** Makes the other tabs of this browser reload the topic. Call it after every change. */
 export const changed = (topic: Topic): void => tabs.postMessage(topic)
 
-/** Reads again when another tab has changed something, and when the person comes back to this one. */
+/** Reloads when another tab changes the topic, or when the user returns to this tab. */
 export const useFresh = (topic: Topic, reload: () => void): void => {
   const latest = useRef(reload)
   latest.current = reload

@@ -7,7 +7,6 @@ import { place, startRouter } from "./router.ts"
 import { pageAt } from "./routes.tsx"
 import { loadSession, openPaths, session, startSession } from "./session.ts"
 
-/** The dashboard: the page of the address, inside the frame for people who are signed in or the one for all others. */
 const App = () => {
   const { path } = place.value
   const { page: Page, params } = pageAt(path)
@@ -35,7 +34,7 @@ const App = () => {
 
 const root = document.getElementById("dashboard")
 if (root !== null) {
-  // The mark that the document shows until its script runs.
+  // Removes the logo shown until this script runs.
   root.replaceChildren()
   startRouter()
   startSession()

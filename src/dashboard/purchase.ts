@@ -11,6 +11,10 @@ export type Errand =
   | { readonly _tag: "pack"; readonly credits: number; readonly before: number }
   | { readonly _tag: "portal" }
 
+/** True where the change begins at once (R39). Plans are listed from the least to the most. */
+export const isUpgrade = (plans: Billing["plans"], from: Plan, to: Plan): boolean =>
+  plans.findIndex(({ plan }) => plan === to) > plans.findIndex(({ plan }) => plan === from)
+
 /** True once the books have what was bought. The page shows nothing as paid before that. */
 export const isBooked = (errand: Errand, { balance, owed, plan, subscription }: Billing): boolean => {
   if (errand._tag === "plan") return plan === errand.plan && subscription?.plan === errand.plan

@@ -3,7 +3,6 @@ import { useEffect, useRef } from "preact/hooks"
 import { type ApiError, call } from "./api/client.ts"
 import type { Answer, Input, RouteName } from "./api/routes.ts"
 
-/** Data that a page reads from the API: loading, ready or failed. */
 export type Loadable<A> =
   | { readonly _tag: "loading"; readonly previous: A | undefined }
   | { readonly _tag: "ready"; readonly value: A }
@@ -14,14 +13,10 @@ export interface Resource<A> {
   readonly reload: () => void
 }
 
-/** The value, or the last one while another is read. */
 export const lastOf = <A>(state: Loadable<A>): A | undefined =>
   state._tag === "ready" ? state.value : state._tag === "loading" ? state.previous : undefined
 
-/**
- * Reads a route when the component appears, and again when the input changes. The last value stays visible meanwhile.
- * An answer that is overtaken by a newer request is dropped.
- */
+/** Calls a route on mount and whenever the input changes. Responses to superseded requests are dropped. */
 export const useRoute = <R extends RouteName>(route: R, input: Input<R>): Resource<Answer<R>> => {
   const state = useSignal<Loadable<Answer<R>>>({ _tag: "loading", previous: undefined })
   const running = useRef<AbortController>(undefined)
@@ -33,7 +28,7 @@ export const useRoute = <R extends RouteName>(route: R, input: Input<R>): Resour
     running.current = controller
     state.value = { _tag: "loading", previous: lastOf(state.peek()) }
     const result = await call(route, { ...input, signal: controller.signal })
-    // After a 401 the sign-in page follows: the page keeps its skeleton until then.
+    // A 401 leads to the sign-in page; the skeleton stays until then.
     if (controller.signal.aborted || (!result.ok && result.error.code === "unauthorized")) return
     state.value = result.ok ? { _tag: "ready", value: result.value } : { _tag: "failed", error: result.error }
   }

@@ -2,7 +2,7 @@ import { signal } from "@preact/signals"
 import { queryText } from "./api/client.ts"
 import type { Query } from "./api/routes.ts"
 
-/** The address of the page, as a signal. Everything that a page shows can be found again by it. */
+/** The URL of the page as a signal. It holds enough to restore everything a page shows. */
 
 export const home = "/dashboard"
 
@@ -15,11 +15,11 @@ const read = (): Place => ({ path: location.pathname, query: new URLSearchParams
 
 export const place = signal<Place>(read())
 
-/** A number that grows with each visit of a page, and not with a change of its query. */
+/** Counts page changes; changes of the query alone do not count. */
 export const visit = signal(0)
 
 interface NavigateOptions {
-  /** Replaces the entry in the browser's history: for changes that nobody wants to go back to. */
+  /** Replaces the browser's history entry, for changes that the Back button should skip. */
   readonly replace?: boolean
 }
 
@@ -35,13 +35,13 @@ export const navigate = (address: string, { replace = false }: NavigateOptions =
   update()
 }
 
-/** Changes parameters of the present address. Undefined removes one. */
+/** Changes query parameters of the current URL. Undefined removes a parameter. */
 export const setQuery = (changes: Query, options: NavigateOptions = { replace: true }): void => {
   const query = Object.fromEntries(place.value.query)
   navigate(place.value.path + queryText({ ...query, ...changes }), options)
 }
 
-/** A path inside the dashboard, from an address that somebody else may have written; home for any other. */
+/** The path of an untrusted URL if it is inside the dashboard, otherwise the home page. */
 export const ownPlace = (address: string | null): string => {
   const url = URL.parse(address ?? "", location.origin)
   const isInside = url?.origin === location.origin && (url.pathname === home || url.pathname.startsWith(`${home}/`))
@@ -51,7 +51,6 @@ export const ownPlace = (address: string | null): string => {
 const isPlainClick = (event: MouseEvent): boolean =>
   event.button === 0 && !event.defaultPrevented && !(event.metaKey || event.ctrlKey || event.shiftKey || event.altKey)
 
-/** Links of the dashboard change the page without loading the document again. */
 const followLink = (event: MouseEvent): void => {
   const link = event.target instanceof Element ? event.target.closest("a") : null
   if (link === null || !isPlainClick(event) || link.target !== "" || link.hasAttribute("download")) return

@@ -17,12 +17,11 @@ import { home } from "./router.ts"
 import { signInPath } from "./session.ts"
 
 export interface PageProps {
-  /** The parts of the path that its pattern names. */
   readonly params: Readonly<Record<string, string>>
 }
 
 interface PageRoute {
-  /** A path below `/dashboard`, in which `:name` stands for one part. */
+  /** A path in which `:name` matches one segment. */
   readonly pattern: string
   readonly page: ComponentType<PageProps>
 }
@@ -55,7 +54,6 @@ const match = (pattern: string, path: string): Readonly<Record<string, string>> 
   return params
 }
 
-/** The page of a path. */
 export const pageAt = (
   path: string
 ): { readonly page: ComponentType<PageProps>; readonly params: PageProps["params"] } => {

@@ -7,10 +7,7 @@ import { formatDuration, plural } from "./format.ts"
 import { home } from "./router.ts"
 import { me } from "./session.ts"
 
-/**
- * The searches of the playground. They outlive the page, so that somebody who looks at another one, or goes back in the
- * browser's history, finds answers again without paying for them twice.
- */
+/** Playground results. They are kept across page changes, so going back does not run and charge a search again. */
 
 export type SearchAnswer = Answer<"GET /v1/query">
 export type BatchAnswer = Answer<"POST /v1/bulk">
@@ -33,25 +30,21 @@ const maxAnswers = 20
 
 export const running = signal<Running | undefined>(undefined)
 
-/** The answers so far, by the key of their draft, oldest first. */
+/** By `keyOf` the draft, oldest first. */
 export const answers = signal<ReadonlyMap<string, Finished>>(new Map())
 
-/** Credits that the last answer left; undefined before the first. */
 const creditsAfter = signal<number | undefined>(undefined)
 
-/** Credits left in quota and packs; undefined while that is not known. */
 export const creditsLeft = (): number | undefined => creditsAfter.value ?? me.value?.credits_available
 
-/** The text by which an answer is found again. */
 export const keyOf = (draft: Draft): string => queryText(draftQuery(draft))
 
-/** A header's figure; undefined without the header. */
 export const figureOf = (headers: Headers, name: string): number | undefined => {
   const value = headers.get(name)
   return value === null ? undefined : Number(value)
 }
 
-/** The quota's header is from before the search, the balance's from after it. */
+/** Credits left after a search. The quota header is from before the search, the balance header from after it. */
 export const leftAfter = (headers: Headers): number | undefined => {
   const [used, remaining, balance] = ["x-credits-used", "x-quota-remaining", "x-credits-balance"].map((name) =>
     figureOf(headers, name)
@@ -70,10 +63,9 @@ const resultCount = (finished: Finished): string => {
   const time = formatDuration(finished.result.durationMs)
   return finished._tag === "single" && finished.result.ok
     ? `${plural(finished.result.value.results.organic.length, "result")} in ${time}.`
-    : `The batch is answered after ${time}.`
+    : `The batch finished in ${time}.`
 }
 
-/** Runs the search of a draft. One runs at a time. */
 export const search = async (draft: Draft): Promise<void> => {
   if (running.value !== undefined) return
   const [key, controller] = [keyOf(draft), new AbortController()]
@@ -86,5 +78,5 @@ export const search = async (draft: Draft): Promise<void> => {
   if (finished.result.ok) announce(resultCount(finished))
 }
 
-/** Stops waiting. A search that has been dispatched is charged all the same. */
+/** Stops waiting for the response. A search that was already dispatched is still charged. */
 export const cancel = (): void => running.value?.controller.abort()

@@ -3,8 +3,6 @@ import { type ApiError, call, onSessionEnd } from "./api/client.ts"
 import type { Answer } from "./api/routes.ts"
 import { home, navigate, ownPlace, place } from "./router.ts"
 
-/** The person who is signed in, and what happens in every tab when that changes. */
-
 export type Me = Answer<"GET /v1/me">
 
 export type Session =
@@ -14,18 +12,15 @@ export type Session =
 
 export const session = signal<Session>({ _tag: "loading" })
 
-/** The account of the page; undefined until it is known. */
 export const me = computed(() => (session.value._tag === "open" ? session.value.me : undefined))
 
 export const signInPath = `${home}/sign-in`
 
-/** Pages for people who are not signed in. */
 export const openPaths: ReadonlySet<string> = new Set([signInPath, `${home}/sign-up`, `${home}/forgot-password`])
 
-/** Tabs of one browser share its cookie, so that what one of them does to the session is true for all. */
+/** Tabs share the session cookie, so signing in or out in one tab affects all of them. */
 const tabs = new BroadcastChannel("quarry")
 
-/** Reads the account again: at the start, and when figures may have changed. */
 export const loadSession = async (): Promise<void> => {
   const result = await call("GET /v1/me", {})
   if (result.ok) session.value = { _tag: "open", me: result.value }
@@ -40,16 +35,16 @@ const toSignIn = (): void => {
   navigate(`${signInPath}?${new URLSearchParams({ next })}`, { replace: true })
 }
 
-/** Loads the document again, so that nothing of the account before is left in memory. */
+/** Reloads the document, so no data of the previous account stays in memory. */
 const reloadAt = (address: string): void => location.assign(address)
 
-/** To be called after a sign-in: opens the page that the person came for. */
+/** Opens the page that the user originally requested. Call it after signing in. */
 export const enter = (): void => {
   tabs.postMessage("changed")
   reloadAt(ownPlace(place.value.query.get("next")))
 }
 
-/** To be called after the session has ended by the person's own word. */
+/** Call it after the user signs out or deletes the account. */
 export const leave = (): void => {
   tabs.postMessage("changed")
   reloadAt(signInPath)
@@ -57,7 +52,7 @@ export const leave = (): void => {
 
 export const startSession = (): void => {
   onSessionEnd(toSignIn)
-  // Another account may be signed in now, or none: the page starts again and finds out.
+  // The account may have changed, so the page starts over.
   tabs.addEventListener("message", () =>
     openPaths.has(place.value.path) ? reloadAt(ownPlace(place.value.query.get("next"))) : location.reload()
   )

@@ -1,6 +1,6 @@
 import { bulkBody, type Draft, searchQuery } from "./draft.ts"
 
-/** The request of a draft as code. The key comes from the environment, so that no code has a secret in it. */
+/** Code samples for a draft. They read the API key from the environment, so they contain no secret. */
 
 export const languages = ["curl", "typescript", "python", "agents"] as const
 export type Language = (typeof languages)[number]
@@ -10,35 +10,33 @@ export interface Snippet {
   readonly text: string
 }
 
-/** Text inside single quotes of a shell. */
 const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`
 
-/** A placeholder of a template in the code that is made. */
-const hole = (expression: string): string => `\${${expression}}`
+const placeholder = (expression: string): string => `\${${expression}}`
 
 const lines = (...parts: ReadonlyArray<string>): string => parts.join("\n")
 
 const curl = (draft: Draft, origin: string): string => {
-  const begin =
+  const start =
     draft.mode === "single" ? `curl --get ${quoted(`${origin}/v1/query`)}` : `curl ${quoted(`${origin}/v1/bulk`)}`
   const data =
     draft.mode === "single"
       ? Object.entries(searchQuery(draft)).map(([name, value]) => `--data-urlencode ${quoted(`${name}=${value}`)}`)
       : [`-H ${quoted("Content-Type: application/json")}`, `--data ${quoted(JSON.stringify(bulkBody(draft), null, 2))}`]
-  return [begin, '-H "Authorization: Bearer $QUARRY_API_KEY"', ...data].join(" \\\n  ")
+  return [start, '-H "Authorization: Bearer $QUARRY_API_KEY"', ...data].join(" \\\n  ")
 }
 
-// JSON is also a value of TypeScript and of Python, as long as it has no true, false or null.
+// JSON without true, false, and null is valid in both TypeScript and Python.
 const literal = (value: object, indent: number): string => JSON.stringify(value, null, indent)
 
-const typescriptKey = `\`Bearer ${hole("process.env.QUARRY_API_KEY")}\``
-const typescriptCheck = `if (!response.ok) throw new Error(\`${hole("response.status")}: ${hole("await response.text()")}\`)`
+const typescriptKey = `\`Bearer ${placeholder("process.env.QUARRY_API_KEY")}\``
+const typescriptCheck = `if (!response.ok) throw new Error(\`${placeholder("response.status")}: ${placeholder("await response.text()")}\`)`
 
 const typescript = (draft: Draft, origin: string): string =>
   draft.mode === "single"
     ? lines(
         `const parameters = new URLSearchParams(${literal(searchQuery(draft), 2)})`,
-        `const response = await fetch(\`${origin}/v1/query?${hole("parameters")}\`, {`,
+        `const response = await fetch(\`${origin}/v1/query?${placeholder("parameters")}\`, {`,
         `  headers: { authorization: ${typescriptKey} }`,
         "})",
         typescriptCheck,
@@ -97,13 +95,17 @@ const server = (origin: string): string =>
   literal(
     {
       mcpServers: {
-        quarry: { type: "http", url: `${origin}/mcp`, headers: { Authorization: `Bearer ${hole("QUARRY_API_KEY")}` } }
+        quarry: {
+          type: "http",
+          url: `${origin}/mcp`,
+          headers: { Authorization: `Bearer ${placeholder("QUARRY_API_KEY")}` }
+        }
       }
     },
     2
   )
 
-/** Parameters of a query string are text; a tool takes numbers. */
+/** Query parameters are text, but MCP tools take numbers. */
 const toolArguments = ({ num, page, ...rest }: Readonly<Record<string, string>>): object => ({
   ...rest,
   ...(page === undefined ? {} : { page: Number(page) }),

@@ -1,15 +1,13 @@
 import type { Answer } from "./api/routes.ts"
 import { dayMs } from "./figures.ts"
 
-/** The stretch, the bars and the tables of the usage page. All of it is in UTC, as the API counts. */
-
 type Usage = Answer<"GET /v1/usage">
 export type Granularity = Usage["granularity"]
 type Row = Usage["series"][number]
 
 export const hourMs = 3_600_000
 
-/** Stretches that end now. Without one the API's own is shown: the running period, or 30 days on the trial. */
+/** Ranges that end now. The default range is the API's: the current period, or 30 days on the trial. */
 export const presets = ["24h", "7d", "30d", "90d", "12m"] as const
 export type Preset = (typeof presets)[number]
 export type Range = "default" | Preset | "own"
@@ -22,8 +20,8 @@ export const rangeOf = (query: URLSearchParams): Range => {
   return range === "own" || query.has("from") || query.has("to") ? "own" : "default"
 }
 
-/** The begin of the hour, day or month of a moment. */
-export const beginOf = (at: number, granularity: Granularity): number => {
+/** The start of the UTC hour, day, or month that contains `at`. */
+export const startOf = (at: number, granularity: Granularity): number => {
   if (granularity === "hour") return Math.floor(at / hourMs) * hourMs
   if (granularity === "day") return Math.floor(at / dayMs) * dayMs
   const date = new Date(at)
@@ -35,11 +33,10 @@ const monthsBefore = (at: number, months: number): number => {
   return Date.UTC(date.getUTCFullYear(), date.getUTCMonth() - months)
 }
 
-/** The first moment of a preset, which ends with the running hour. */
 export const presetStart = (preset: Preset, now: number): string => {
-  const today = beginOf(now, "day")
+  const today = startOf(now, "day")
   const starts: Readonly<Record<Preset, number>> = {
-    "24h": beginOf(now, "hour") - 23 * hourMs,
+    "24h": startOf(now, "hour") - 23 * hourMs,
     "7d": today - 6 * dayMs,
     "30d": today - 29 * dayMs,
     "90d": today - 89 * dayMs,
@@ -50,21 +47,21 @@ export const presetStart = (preset: Preset, now: number): string => {
 
 const minuteForm = /^\d{4}-\d\d-\d\dT\d\d:\d\d$/
 
-/** A moment of a browser's field, which is in UTC here, as the API takes it. */
+/** Converts the value of a `datetime-local` field, read as UTC, to the format of the API. */
 export const toMoment = (text: string): string => (minuteForm.test(text) ? `${text}:00Z` : text)
 
-/** A moment of the API as a browser's field takes it. */
+/** The reverse of `toMoment`. */
 export const toField = (iso: string): string => iso.slice(0, 16)
 
-const stretchOf = (range: Range, from: string, to: string, now: number): number => {
+const rangeLength = (range: Range, from: string, to: string, now: number): number => {
   if (range === "24h") return dayMs
   if (range === "12m") return 365 * dayMs
   if (range !== "own") return 30 * dayMs
-  const [begin, end] = [Date.parse(toMoment(from)), Date.parse(toMoment(to))]
-  return (Number.isNaN(end) ? now : end) - (Number.isNaN(begin) ? now - 30 * dayMs : begin)
+  const [start, end] = [Date.parse(toMoment(from)), Date.parse(toMoment(to))]
+  return (Number.isNaN(end) ? now : end) - (Number.isNaN(start) ? now - 30 * dayMs : start)
 }
 
-/** The most hours, days or months that an answer of the API covers. */
+/** The most hours, days, or months in one API response. */
 const maxBuckets = 1_000
 
 const isGranularity = (text: string | null): text is Granularity =>
@@ -74,23 +71,21 @@ export interface View {
   readonly range: Range
   readonly granularity: Granularity
   readonly groupBy: "outcome" | "target" | "key"
-  /** A group that is shown alone. */
   readonly only: string | undefined
-  /** As fields of a browser have them; empty where the API's default counts. */
+  /** Values of `datetime-local` fields; empty means the API's default. */
   readonly from: string
   readonly to: string
-  /** False for hours of a stretch that is too long for them. */
+  /** False if the range has more hours than one response can hold. */
   readonly allowsHours: boolean
 }
 
-/** The view that an address asks for. */
 export const viewOf = (query: URLSearchParams, now: number): View => {
   const range = rangeOf(query)
   const [from, to] = [query.get("from") ?? "", query.get("to") ?? ""]
-  const stretch = stretchOf(range, from, to, now)
-  const allowsHours = stretch <= maxBuckets * hourMs
+  const length = rangeLength(range, from, to, now)
+  const allowsHours = length <= maxBuckets * hourMs
   const asked = query.get("granularity")
-  const fitting = stretch <= 2 * dayMs ? "hour" : stretch <= 100 * dayMs ? "day" : "month"
+  const fitting = length <= 2 * dayMs ? "hour" : length <= 100 * dayMs ? "day" : "month"
   const groupBy = query.get("group_by")
   return {
     range,
@@ -103,7 +98,6 @@ export const viewOf = (query: URLSearchParams, now: number): View => {
   }
 }
 
-/** The parameters with which the API answers a view. */
 export const parametersOf = ({ from, granularity, groupBy, range, to }: View, now: number) => ({
   granularity,
   group_by: groupBy === "outcome" ? undefined : groupBy,
@@ -114,19 +108,19 @@ export const parametersOf = ({ from, granularity, groupBy, range, to }: View, no
 const next = (at: number, granularity: Granularity): number =>
   granularity === "hour" ? at + hourMs : granularity === "day" ? at + dayMs : monthsBefore(at, -1)
 
-/** The begin of every hour, day or month of an answer. Its series leaves out those without a search. */
+/** The start of every hour, day, or month of a response, including those without searches. */
 export const stretches = ({ from, granularity, to }: Pick<Usage, "from" | "to" | "granularity">): Array<number> => {
-  const [end, begins] = [Date.parse(to), [] as Array<number>]
-  let at = beginOf(Date.parse(from), granularity)
-  while (at < end && begins.length <= maxBuckets) {
-    begins.push(at)
+  const [end, starts] = [Date.parse(to), [] as Array<number>]
+  let at = startOf(Date.parse(from), granularity)
+  while (at < end && starts.length <= maxBuckets) {
+    starts.push(at)
     at = next(at, granularity)
   }
-  return begins
+  return starts
 }
 
 export interface Group {
-  /** The target or the id of the key; null for searches without a key. */
+  /** The target or the key id; null for searches without a key. */
   readonly id: string | null
   readonly rows: ReadonlyArray<Row>
   readonly searches: number
@@ -144,22 +138,21 @@ const groupOf = (id: string | null, rows: ReadonlyArray<Row>): Group => {
     outcomes: {
       ok: sum(({ outcomes }) => outcomes.ok),
       upstream_error: sum(({ outcomes }) => outcomes.upstream_error),
-      upstream_timeout: sum(({ outcomes }) => outcomes.upstream_timeout)
+      upstream_timeout: sum(({ outcomes }) => outcomes.upstream_timeout),
+      page_unreadable: sum(({ outcomes }) => outcomes.page_unreadable)
     }
   }
 }
 
-/** The groups of an answer, those with the most searches first. */
 export const groupsOf = (series: ReadonlyArray<Row>): ReadonlyArray<Group> => {
   const rows = new Map<string | null, Array<Row>>()
   for (const row of series) rows.set(row.group, [...(rows.get(row.group) ?? []), row])
   return [...rows].map(([id, rows]) => groupOf(id, rows)).sort((a, b) => b.searches - a.searches)
 }
 
-/** Colours that a chart has for groups. The last is for all groups that are over. */
+/** Chart colors for groups. The last is for all other groups together. */
 const maxSeries = 8
 
-/** The largest groups each by itself, and the searches of all others together. */
 export const drawnGroups = (
   groups: ReadonlyArray<Group>
 ): { readonly drawn: ReadonlyArray<Group>; readonly others: Group | undefined } =>
@@ -173,12 +166,11 @@ export const drawnGroups = (
         )
       }
 
-/** The searches of a group in each stretch. */
-export const searchesIn = (rows: ReadonlyArray<Row>, begins: ReadonlyArray<number>): ReadonlyArray<number> => {
+export const searchesIn = (rows: ReadonlyArray<Row>, starts: ReadonlyArray<number>): ReadonlyArray<number> => {
   const counts = new Map<number, number>()
   for (const { searches, start } of rows) {
     const at = Date.parse(start)
     counts.set(at, (counts.get(at) ?? 0) + searches)
   }
-  return begins.map((at) => counts.get(at) ?? 0)
+  return starts.map((at) => counts.get(at) ?? 0)
 }

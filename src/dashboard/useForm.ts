@@ -4,11 +4,10 @@ import type { ApiError, Result } from "./api/client.ts"
 export interface Form {
   readonly busy: boolean
   readonly error: ApiError | undefined
-  /** Runs an action, unless one is running, and hands its value on when it succeeds. */
+  /** Runs an action unless one is already running, and calls `onSuccess` with its value. */
   readonly run: <A>(action: () => Promise<Result<A>>, onSuccess: (value: A) => void) => void
 }
 
-/** The state of a form or an action: idle, running, or failed with an error for the person. */
 export const useForm = (): Form => {
   const [busy, setBusy] = useState(false)
   const [error, setError] = useState<ApiError>()
@@ -28,6 +27,5 @@ export const useForm = (): Form => {
   }
 }
 
-/** The fields of a submitted form as text. */
 export const fieldsOf = (form: HTMLFormElement): Readonly<Record<string, string>> =>
   Object.fromEntries([...new FormData(form)].map(([name, value]) => [name, String(value)]))

@@ -1,4 +1,4 @@
-/** The browser and the system in the description that a browser sends of itself. The first that fits is right. */
+/** The first matching pattern wins: a user agent contains the names of several browsers. */
 
 const browsers: ReadonlyArray<readonly [name: string, pattern: RegExp]> = [
   ["Edge", /\bEdg(?:A|iOS)?\//],
@@ -22,7 +22,6 @@ const systems: ReadonlyArray<readonly [name: string, pattern: RegExp]> = [
 const nameIn = (list: typeof browsers, text: string): string | undefined =>
   list.find(([, pattern]) => pattern.test(text))?.[0]
 
-/** `Firefox on Linux`, as far as it is known. */
 export const describeUserAgent = (text: string | null): string => {
   const [browser, system] = [nameIn(browsers, text ?? ""), nameIn(systems, text ?? "")]
   if (browser === undefined) return system === undefined ? "Unknown browser" : `A browser on ${system}`

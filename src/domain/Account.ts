@@ -3,7 +3,8 @@ import type { Plan } from "./Plan.ts"
 /** Terms that an account gets at a moment that is known beforehand. */
 export interface NextTerms {
   readonly plan: Plan
-  readonly quota: number
+  /** Undefined where usage is counted without a limit. */
+  readonly quota: number | undefined
   readonly concurrency: number
   /** Unix milliseconds. */
   readonly at: number
@@ -23,7 +24,11 @@ export interface Account {
   readonly createdAt: number
   /** Unix milliseconds since when no credential of the account is accepted (R49); undefined otherwise. */
   readonly suspendedAt: number | undefined
-  /** A change of plan that lies ahead: the end of a grace, of a subscription, or a downgrade (R39, R41). */
+  /** True for a quota that was agreed with the account, and so does not follow its plan (R75). */
+  readonly agreedQuota?: true
+  /** The same of the concurrency. */
+  readonly agreedConcurrency?: true
+  /** A change that lies ahead: the end of a grace or a subscription, a downgrade, or lower limits (R39, R41, R75). */
   readonly next?: NextTerms | undefined
   /** Cents for 1,000 pack credits of a custom account, as an operator set them (R36). */
   readonly packRate?: number | undefined

@@ -8,25 +8,22 @@ export const KeyMode = Schema.Literals(keyModes).annotate({
   message: `must be one of ${keyModes.join(", ")}`
 })
 
-/** A key's id. Any text is taken where one is looked up, because an unknown id is `not_found`. */
-export const KeyId = Schema.String.annotate({ pattern: "^key_[0-9a-f]{32}$", description: "The key's id." })
+/** Accepts any text, because an unknown ID is `not_found` and not `invalid_request`. */
+export const KeyId = Schema.String.annotate({ pattern: "^key_[0-9a-f]{32}$", description: "The key's ID." })
 export type KeyMode = typeof KeyMode.Type
 
-/** A key without its secret, which is shown once. */
 export interface ApiKey {
-  /** `key_` and 32 hex characters. */
   readonly id: string
   readonly accountId: string
   readonly label: string
   readonly mode: KeyMode
-  /** The first characters of the secret and its last four, for a person to recognise it by. */
+  /** The start of the secret and its last four characters, by which its owner recognizes it. */
   readonly hint: string
   readonly createdAt: number
   readonly lastUsedAt: number | undefined
-  /** Lies ahead while the secret of a rotated key has its grace (R51). */
+  /** In the future while the secret of a rotated key is still valid (R51). */
   readonly revokedAt: number | undefined
   readonly bounds: KeyBounds
-  /** The spending in the budget's present period; undefined without a budget. */
   readonly spending: Spending | undefined
 }
 
@@ -43,14 +40,13 @@ const base62 = (value: bigint, length: number): string => {
   return text
 }
 
-/** The CRC-32 of each byte, made once, because every request with a key computes a checksum. */
+/** CRC-32 values of all bytes, precomputed because every request with a key computes a checksum. */
 const crcTable = Uint32Array.from({ length: 256 }, (_, byte) => {
   let crc = byte
   for (let bit = 0; bit < 8; bit++) crc = (crc >>> 1) ^ (crc & 1 ? 0xedb88320 : 0)
   return crc
 })
 
-/** CRC-32 (IEEE 802.3) of ASCII text. */
 const crc32 = (text: string): number => {
   let crc = 0xffffffff
   for (let i = 0; i < text.length; i++) crc = (crc >>> 8) ^ (crcTable[(crc ^ text.charCodeAt(i)) & 0xff] ?? 0)
@@ -59,7 +55,7 @@ const crc32 = (text: string): number => {
 
 const checksum = (text: string): string => base62(BigInt(crc32(text)), checksumCharacters)
 
-/** A secret from 32 random bytes: `sk_live_` or `sk_test_`, the bytes in base62, and a checksum over what precedes it. */
+/** Encodes 32 random bytes as a secret: `sk_live_` or `sk_test_`, the bytes in base62, and a checksum. */
 export const makeSecret = (mode: KeyMode, entropy: Uint8Array): string => {
   if (entropy.length !== entropyBytes) throw new RangeError(`a key needs ${entropyBytes} random bytes`)
   const value = entropy.reduce((sum, byte) => (sum << 8n) | BigInt(byte), 0n)
@@ -69,12 +65,11 @@ export const makeSecret = (mode: KeyMode, entropy: Uint8Array): string => {
 
 const secretPattern = new RegExp(`^sk_(?:live|test)_[0-9A-Za-z]{${entropyCharacters + checksumCharacters}}$`)
 
-/** True for text with the form and the checksum of a secret, so that a typo costs no look-up. */
+/** Checks form and checksum, so that a mistyped key needs no database look-up. */
 export const isSecret = (text: string): boolean =>
   secretPattern.test(text) && checksum(text.slice(0, -checksumCharacters)) === text.slice(-checksumCharacters)
 
-/** True for text that begins like a secret, also where its characters are wrong. */
+/** True for text that is meant as a key, even if the rest is invalid. */
 export const isKey = (text: string): boolean => text.startsWith("sk_")
 
-/** The part of a secret that may be shown after its creation. */
 export const secretHint = (secret: string): string => `${secret.slice(0, 12)}…${secret.slice(-4)}`

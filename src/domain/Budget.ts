@@ -1,6 +1,6 @@
 import { DateTime } from "effect"
 
-/** The budget of a key: the credits that it may spend in a period (R50). */
+/** The credits that an API key can spend per period (R50). */
 
 export const maxBudgetCredits = 1_000_000_000
 
@@ -9,11 +9,10 @@ export type BudgetPeriod = (typeof budgetPeriods)[number]
 
 export interface Budget {
   readonly credits: number
-  /** A day or month of the UTC calendar, or the life of the key. */
+  /** A UTC calendar day or month, or the lifetime of the key. */
   readonly period: BudgetPeriod
 }
 
-/** The period of a budget that contains a moment. A life begins with time itself and has no end. */
 export const budgetPeriodAt = (
   period: BudgetPeriod,
   now: number
@@ -24,13 +23,12 @@ export const budgetPeriodAt = (
   return { start: DateTime.toEpochMillis(start), end: DateTime.toEpochMillis(end) }
 }
 
-/** The share of a budget that is spent, credits held for searches in flight included. */
+/** Spent credits of a budget, including credits held for running searches. */
 export interface Spending {
   readonly credits: number
-  /** Unix milliseconds at which it starts anew; undefined for the life of a key. */
+  /** Unix milliseconds of the next period; undefined for a lifetime budget. */
   readonly resetsAt: number | undefined
 }
 
-/** A budget in words, for messages and the command line. */
 export const describeBudget = ({ credits, period }: Budget): string =>
-  `${credits} ${credits === 1 ? "credit" : "credits"} ${period === "life" ? "in all" : `each UTC ${period}`}`
+  `${credits} ${credits === 1 ? "credit" : "credits"} ${period === "life" ? "in total" : `each UTC ${period}`}`

@@ -7,7 +7,7 @@ export const maxBulkRows = 50
 
 const BulkRow = Schema.Struct({ query: Query, ...searchFields("row") }).annotate({
   identifier: "BulkRow",
-  description: "One search; its fields override the body's defaults",
+  description: "One search. Its fields override the body's defaults",
   message: "a row must be a query string or an object with a query"
 })
 
@@ -24,16 +24,15 @@ const queriesOf = <S extends Schema.Constraint>(entry: S) =>
 
 const message = "the body must be a JSON object with queries"
 
-/** The body of `POST /v1/bulk`, for clients and the document. */
 export const BulkRequest = Schema.Struct({
   queries: queriesOf(Schema.Union([Query, BulkRow])),
   ...searchFields("body")
 }).annotate({ identifier: "BulkRequest", message })
 
-/** Fields that a batch does not serve. They are read so that a batch which sets them is not run as another one (R17). */
+/** Unsupported fields. They are decoded so that a batch that sets them fails instead of running without them (R17). */
 const unservedFields = { page: Schema.optionalKey(Schema.Unknown), safe: Schema.optionalKey(Schema.Unknown) }
 
-/** The fields of `BulkRequest` as the service reads them: `queries` takes any entry, because a wrong row fails alone (R16). */
+/** Accepts any entry in `queries`, because an invalid row fails alone (R16). */
 export const bulkFields = {
   ...BulkRequest.fields,
   ...unservedFields,
@@ -46,18 +45,17 @@ const Row = Schema.Struct({ ...BulkRow.fields, ...unservedFields }).annotate({
   message: "a row must be a query string or an object with a query"
 })
 
-/** Each row's search, or why it will not run. */
 export type BulkRows = ReadonlyArray<Result.Result<SearchRequest, InvalidSearch>>
 
 const decodeRow = decoder(Row)
 
 const unserved = ({ page, safe }: { readonly page?: unknown; readonly safe?: unknown }): string | undefined => {
-  if (page !== undefined && page !== 1) return "Bulk serves page 1 only; leave page out or use GET /v1/query."
-  if (safe !== undefined && safe !== "off") return "Bulk serves safe off only; leave safe out or use GET /v1/query."
+  if (page !== undefined && page !== 1) return "Bulk supports only page 1. Remove page or use GET /v1/query."
+  if (safe !== undefined && safe !== "off") return "Bulk supports only safe off. Remove safe or use GET /v1/query."
   return undefined
 }
 
-/** The rows of a batch. A row is judged by the rules of a single search, with the body's fields where it has none (R17). */
+/** Decodes rows like single searches, with the body's fields as defaults (R17). */
 export const toRows = ({ queries, ...defaults }: typeof Bulk.Type): BulkRows =>
   queries.map((entry) =>
     Result.flatMap(decodeRow(typeof entry === "string" ? { query: entry } : entry), (row) => {
@@ -68,6 +66,6 @@ export const toRows = ({ queries, ...defaults }: typeof Bulk.Type): BulkRows =>
 
 const decodeBulk = decoder(Bulk)
 
-/** The rows of a bulk body, or what is wrong with the body itself (R16). */
+/** Parses a body. Fails only if the body itself is invalid (R16). */
 export const parseBulk = (body: unknown): Result.Result<BulkRows, InvalidRequest> =>
   Result.map(decodeBulk(body), toRows)

@@ -1,7 +1,6 @@
 import { Schema } from "effect"
 import { type SearchBody, searchResultFields, toSearchResult } from "./SearchResult.ts"
 
-/** Error codes of rows. */
 const rowErrors = [
   "invalid_request",
   "unsupported_geo",
@@ -13,7 +12,7 @@ const rowErrors = [
 
 export const ServedRow = Schema.Struct({ status: Schema.Literal("ok"), ...searchResultFields }).annotate({
   identifier: "ServedRow",
-  description: "A row that was answered"
+  description: "A successful row"
 })
 export type ServedRow = typeof ServedRow.Type
 
@@ -39,13 +38,13 @@ export const BulkResult = Schema.Struct({
 }).annotate({ identifier: "BulkResult" })
 export type BulkResult = typeof BulkResult.Type
 
-/** A row of the body before it is encoded. */
 export type RowBody = (SearchBody & { readonly status: "ok" }) | ErrorRow
 
-/** The body of a batch before it is encoded. */
-export interface BulkBody extends Omit<BulkResult, "results"> {
-  readonly results: ReadonlyArray<RowBody>
+export interface BatchBody<Row> extends Omit<BulkResult, "results"> {
+  readonly results: ReadonlyArray<Row>
 }
+
+export type BulkBody = BatchBody<RowBody>
 
 const position = {
   type: Schema.Literal("row"),
@@ -54,25 +53,26 @@ const position = {
 
 const { results: _, ...counts } = BulkResult.fields
 
-/** A line of a batch that is streamed (R46). */
+/** A line of a streamed batch (R46). */
 export const BulkLine = Schema.Union([
   Schema.Struct({ type: Schema.Literal("batch"), batch_id: counts.batch_id, total: counts.total }).annotate({
     description: "The first line"
   }),
-  Schema.Struct({ ...position, ...ServedRow.fields }).annotate({ description: "A row that was answered" }),
+  Schema.Struct({ ...position, ...ServedRow.fields }).annotate({ description: "A successful row" }),
   Schema.Struct({ ...position, ...ErrorRow.fields }).annotate({ description: "A row that was rejected or failed" }),
   Schema.Struct({
     type: Schema.Literal("summary"),
     ...counts,
     credits_used: Schema.Int.annotate({ description: "Credits charged for the batch" })
-  }).annotate({ description: "The last line. A stream that ends without it was cut off" })
-]).annotate({ identifier: "BulkLine", description: "A line of a batch that is streamed" })
+  }).annotate({ description: "The last line. A stream that ends without it is incomplete" })
+]).annotate({ identifier: "BulkLine", description: "A line of a streamed batch" })
 
-/** A line before it is encoded. */
-export type BulkLineBody =
+export type BatchLineBody<Row> =
   | { readonly type: "batch"; readonly batch_id: string; readonly total: number }
-  | { readonly type: "row"; readonly index: number; readonly body: RowBody }
-  | ({ readonly type: "summary"; readonly credits_used: number } & Omit<BulkBody, "results">)
+  | { readonly type: "row"; readonly index: number; readonly body: Row }
+  | ({ readonly type: "summary"; readonly credits_used: number } & Omit<BatchBody<Row>, "results">)
+
+export type BulkLineBody = BatchLineBody<RowBody>
 
 export const toBulkResult = ({ results, ...counts }: BulkBody): BulkResult => ({
   ...counts,

@@ -3,7 +3,7 @@ import { Base64 } from "effect/encoding"
 import { isKey } from "./ApiKey.ts"
 import { bearerToken } from "./Credential.ts"
 
-/** The headers in which clients of other services send a key; undefined where a header is absent. */
+/** Headers in which clients of other services send a key; undefined if absent. */
 export interface KeyHeaders {
   readonly authorization: string | undefined
   readonly apiKey: string | undefined
@@ -12,7 +12,6 @@ export interface KeyHeaders {
 
 const basic = /^Basic +(\S+)$/i
 
-/** The key in a `Basic` credential, as its user or its password; undefined for another scheme or broken Base64. */
 const basicKey = (authorization: string): string | undefined => {
   const [, encoded = ""] = basic.exec(authorization) ?? []
   const pair = Result.getOrElse(Base64.decodeString(encoded), () => "")
@@ -22,8 +21,8 @@ const basicKey = (authorization: string): string | undefined => {
 }
 
 /**
- * The text that a request presents as its key: the first header that is present counts, valid or not (R43). Undefined where
- * none is. A scheme that holds no key presents the empty text, which is no key.
+ * Returns the text that a request presents as its key: the first header present counts, valid or not (R43). An empty
+ * string means a credential without a key.
  */
 export const presentedKey = ({ apiKey, authorization, subscriptionToken }: KeyHeaders): string | undefined =>
   authorization === undefined

@@ -1,73 +1,68 @@
 import type { Refusal, RefusalReason } from "./Refusal.ts"
 
 /**
- * A circuit breaker for whatever can refuse: a provider, one of its API keys, an engine behind a metasearch instance. It
- * is a pure state machine; times are Unix milliseconds, passed by the caller.
+ * A circuit breaker for a provider, one of its API keys, or an engine behind a metasearch instance. A pure state
+ * machine; the caller passes times in Unix milliseconds.
  *
- * `closed` admits every call. After enough refusals in a row it is `open` and admits none until its time is over. Then
- * it is `half_open` and admits one probe, whose end decides. An answer closes it from any state.
+ * `closed` admits all calls. Enough consecutive refusals open it, and `open` admits none until its time ends. Then
+ * `half_open` admits one probe, whose result decides. A successful answer closes it from any state.
  */
 
 export const phases = ["closed", "open", "half_open"] as const
 export type Phase = (typeof phases)[number]
 
 export interface CoolDown {
-  /** Refusals in a row since the last answer. */
   readonly refusals: number
-  /** Number of openings since the last answer. Each one is twice as long as the one before. */
+  /** Consecutive openings since the last answer. Each lasts twice as long as the previous one. */
   readonly openings: number
-  /** Start of the half-open state; undefined while it is closed. */
+  /** Start of the half-open state; undefined while closed. */
   readonly until: number | undefined
-  /** Permits calls while it is open, where no other provider is left. */
+  /** Allows calls while open if no other provider is left. */
   readonly lastResort: boolean
   readonly isProbing: boolean
 }
 
-/** The effect of refusals of one reason. */
 export interface Rule {
-  /** Refusals in a row that open it. */
   readonly refusals: number
-  /** Duration of the first opening; each further one in a row doubles it, up to `maxMs`. */
+  /** Duration of the first opening; it doubles for each further one, up to `maxMs`. */
   readonly baseMs: number
   readonly maxMs: number
   readonly lastResort: boolean
-  /** Lets a refusal while it is open prolong the opening. Otherwise concurrent refusals count as one opening. */
+  /** Lets a refusal extend an open breaker. Otherwise concurrent refusals count as one opening. */
   readonly extend?: boolean
 }
 
-/** A rule for each reason. A reason without a rule changes nothing. */
+/** Rules by reason. Reasons without a rule have no effect. */
 export type Policy = { readonly [R in RefusalReason]?: Rule }
 
 export const closed: CoolDown = { refusals: 0, openings: 0, until: undefined, lastResort: false, isProbing: false }
 
-/** The longest `Retry-After` that counts, because a wrong header must not disable a provider for good. */
+/** Limits `Retry-After`, because a wrong header must not disable a provider permanently. */
 const maxRetryAfterMs = 24 * 3_600_000
 
 export const phase = ({ until }: CoolDown, now: number): Phase =>
   until === undefined ? "closed" : until > now ? "open" : "half_open"
 
-/** Checks if a call may be made: any while closed, one at a time while half-open. */
+/** Returns true if a call is allowed: any number while closed, one at a time while half-open. */
 export const admits = (coolDown: CoolDown, now: number): boolean => {
   const current = phase(coolDown, now)
   return current === "closed" || (current === "half_open" && !coolDown.isProbing)
 }
 
-/** Checks if a call that starts at `now` is the probe of a half-open cool-down. */
 export const isProbe = (coolDown: CoolDown, now: number): boolean =>
   phase(coolDown, now) === "half_open" && !coolDown.isProbing
 
 export const startProbe = (coolDown: CoolDown): CoolDown => ({ ...coolDown, isProbing: true })
 
-/** Records the end of the probe, also of an interrupted one, after which no further probe would be admitted otherwise. */
+/** Must be called for interrupted probes too, or no further probe would be admitted. */
 export const endProbe = (coolDown: CoolDown): CoolDown => ({ ...coolDown, isProbing: false })
 
-/** The duration of the next opening. */
 export const openMs = (rule: Rule, openings: number, retryAfterMs: number | undefined): number =>
   retryAfterMs === undefined
     ? Math.min(rule.baseMs * 2 ** Math.min(openings, 20), rule.maxMs)
     : Math.min(retryAfterMs, maxRetryAfterMs)
 
-/** Counts a refusal, and opens the cool-down where the rule of its reason says so. */
+/** Counts a refusal and opens the breaker if the rule for its reason requires it. */
 export const recordRefusal = (
   coolDown: CoolDown,
   policy: Policy,
@@ -99,8 +94,8 @@ const minutes = (count: number): number => count * 60_000
 const failing: Rule = { refusals: 5, baseMs: seconds(5), maxMs: minutes(1), lastResort: true }
 
 /**
- * The policy for providers and their keys. Further calls make a block or a rate limit worse, and cannot help while an
- * account or a key is invalid. `unserved` and `busy` have no rule, because they show no fault of the provider.
+ * The policy for providers and their keys. A block or rate limit gets worse with further calls, and an invalid key does
+ * not recover by calling. `unserved` and `busy` have no rule, because they are not the provider's fault.
  */
 export const providerPolicy: Policy = {
   blocked: { refusals: 3, baseMs: seconds(30), maxMs: minutes(60), lastResort: false },
@@ -114,7 +109,7 @@ export const providerPolicy: Policy = {
 
 const suspension = (ms: number): Rule => ({ refusals: 1, baseMs: ms, maxMs: ms, lastResort: false, extend: true })
 
-/** The policy for engines behind SearXNG: the longest default times for which SearXNG itself suspends an engine. */
+/** The policy for engines behind SearXNG: its longest default suspension times. */
 export const suspensionPolicy: Policy = {
   blocked: suspension(minutes(24 * 60)),
   rate_limited: suspension(minutes(60)),

@@ -1,8 +1,6 @@
 import { geos, parseGeo } from "./Geo.ts"
 
-/** English names of countries as people and other services write them, beside the ISO codes of `Geo`. */
-
-/** One spelling of a name: no case, accents or punctuation, `&` as `and`, and nothing of what stands in parentheses. */
+/** Normalizes a name: removes case, accents, punctuation and parenthesized text, and writes `&` as `and`. */
 const plain = (name: string): string =>
   name
     .normalize("NFKD")
@@ -14,7 +12,7 @@ const plain = (name: string): string =>
     .replaceAll(/ +/g, " ")
     .trim()
 
-/** Names beside those of CLDR. */
+/** Common names that CLDR does not have. */
 const otherNames: Readonly<Record<string, string>> = {
   america: "us",
   usa: "us",
@@ -52,7 +50,6 @@ const otherNames: Readonly<Record<string, string>> = {
   uae: "ae"
 }
 
-/** The longest name that is read. */
 const maxNameUnits = 100
 
 const makeCodes = (): ReadonlyMap<string, string> => {
@@ -61,10 +58,7 @@ const makeCodes = (): ReadonlyMap<string, string> => {
   return new Map([...Object.entries(otherNames), ...cldr])
 }
 
-/**
- * Returns the supported code for a common name such as `uk`; undefined for other text. It does not use CLDR's names, because
- * loading them takes a fifth of a second.
- */
+/** Returns the code for a common name such as `uk`. It does not use CLDR's names, because loading them takes 200 ms. */
 export const nearestCode = (text: string): string | undefined => {
   const name = text.length > maxNameUnits ? "" : plain(text)
   return Object.hasOwn(otherNames, name) ? otherNames[name] : undefined
@@ -72,10 +66,7 @@ export const nearestCode = (text: string): string | undefined => {
 
 let codes: ReadonlyMap<string, string> | undefined
 
-/**
- * The supported code of a country that is written as its ISO code or its English name. The names are made when the first
- * is asked for, because most deployments never ask.
- */
+/** Accepts ISO codes and English names. CLDR's names are loaded on first use, because few deployments need them. */
 export const countryCode = (text: string): string | undefined => {
   const code = parseGeo(text)
   if (code !== undefined || text.length > maxNameUnits) return code

@@ -1,39 +1,35 @@
-/** The receiver of a delivery: an endpoint of the account, or its email address where `endpointId` is undefined. */
 export interface Recipient {
   readonly accountId: string
   readonly endpointId: string | undefined
 }
 
-/** A delivery that is due. `isFailing`: the last attempt at its endpoint failed. */
 export interface DueDelivery extends Recipient {
   readonly id: string
   readonly isFailing: boolean
 }
 
-/** The deliveries that may start now. */
 export interface SlotLimits {
-  /** Free slots of this process for endpoints that work, and for emails. */
+  /** Free slots of this process for healthy endpoints and emails. */
   readonly working: number
   /** Free slots of this process for endpoints whose last attempt failed. */
   readonly failing: number
-  /** Attempts at one endpoint, or emails of all accounts, at the same time over all replicas. */
+  /** Concurrent attempts at one endpoint, or concurrent emails of all accounts, across all replicas. */
   readonly perEndpoint: number
 }
 
-/** An account that has attempts in flight gets another slot only while it has fewer than 1/4 of the free slots. */
 const freeSlotsPerAttempt = 4
 
 interface Counts {
-  readonly of: (key: string) => number
+  readonly get: (key: string) => number
   readonly add: (key: string) => void
 }
 
 const countsOf = (keys: ReadonlyArray<string>): Counts => {
   const counts = new Map<string, number>()
-  const of = (key: string) => counts.get(key) ?? 0
-  const add = (key: string) => void counts.set(key, of(key) + 1)
+  const get = (key: string) => counts.get(key) ?? 0
+  const add = (key: string) => void counts.set(key, get(key) + 1)
   keys.forEach(add)
-  return { of, add }
+  return { get, add }
 }
 
 const endpointKey = ({ endpointId }: Recipient): string => endpointId ?? "email"
@@ -41,12 +37,12 @@ const endpointKey = ({ endpointId }: Recipient): string => endpointId ?? "email"
 const laneOf = ({ isFailing }: DueDelivery) => (isFailing ? "failing" : "working")
 
 /**
- * Shares free slots among accounts (R53). The next slot goes to the account with the fewest attempts in flight; among
- * equals, to the first in `due`. An account's first attempt may use the last free slot. Each further attempt needs four
- * free slots for every attempt that the account has in flight, so receivers that hang cannot use up the slots: twenty
- * such accounts leave a sixth of them free. Within an account, the endpoint with the fewest attempts comes first.
+ * Shares free slots among accounts (R53). The next slot goes to the account with the fewest attempts in flight; ties
+ * keep the order of `due`. An account's first attempt can use the last free slot. Each further attempt needs four free
+ * slots for every attempt that the account already has in flight: without this rule, a few accounts with hanging
+ * receivers could hold all the slots. Within an account, the endpoint with the fewest attempts comes first.
  *
- * `inFlight` has the attempts of all replicas. `capped` is the number of accounts that the rule made wait.
+ * `inFlight` lists the attempts of all replicas. `capped` counts the accounts that this rule made wait.
  */
 export const shareSlots = <D extends DueDelivery>(
   due: ReadonlyArray<D>,
@@ -60,24 +56,23 @@ export const shareSlots = <D extends DueDelivery>(
   const chosen: Array<D> = []
   const capped = new Set<string>()
 
-  /** The account's delivery that comes next, and whether the account may have a slot for it. */
   const nextOf = (accountId: string, attempts: number) => {
     const possible = (waiting.get(accountId) ?? [])
-      .filter((it) => free[laneOf(it)] > 0 && atEndpoint.of(endpointKey(it)) < limits.perEndpoint)
-      .sort((a, b) => atEndpoint.of(endpointKey(a)) - atEndpoint.of(endpointKey(b)))
-    const next = possible.find((it) => attempts === 0 || attempts * freeSlotsPerAttempt < free[laneOf(it)])
+      .filter((delivery) => free[laneOf(delivery)] > 0 && atEndpoint.get(endpointKey(delivery)) < limits.perEndpoint)
+      .sort((a, b) => atEndpoint.get(endpointKey(a)) - atEndpoint.get(endpointKey(b)))
+    const next = possible.find((delivery) => attempts === 0 || attempts * freeSlotsPerAttempt < free[laneOf(delivery)])
     if (next === undefined && possible.length > 0) capped.add(accountId)
     return next
   }
 
-  // Accounts with `attempts` in flight have their turn. One that gets a slot is in the next round.
+  // Round n serves accounts with n attempts in flight. An account that gets a slot continues in the next round.
   let round = [...waiting.keys()]
   for (let attempts = 0; round.length > 0; attempts++) {
     round = round.filter((accountId) => {
-      if (ofAccount.of(accountId) > attempts) return true
+      if (ofAccount.get(accountId) > attempts) return true
       const next = nextOf(accountId, attempts)
       if (next === undefined) return false
-      const rest = waiting.get(accountId)?.filter((it) => it !== next) ?? []
+      const rest = waiting.get(accountId)?.filter((delivery) => delivery !== next) ?? []
       waiting.set(accountId, rest)
       chosen.push(next)
       free[laneOf(next)] -= 1

@@ -1,7 +1,7 @@
 import { parseAddress } from "./address.ts"
 
-/** The site that a list of domains names, as people write it: a host, an address, `*.example.com` or `.example.com`. */
-const parse = (text: string): URL | null =>
+/** Parses an entry of a domain list: a host, a URL, `*.example.com` or `.example.com`. */
+export const siteOf = (text: string): URL | null =>
   parseAddress(
     `http://${text
       .trim()
@@ -10,11 +10,11 @@ const parse = (text: string): URL | null =>
   )
 
 /**
- * Makes the check if an address is of one of these sites, or of a site below it; with a path in the site's name, if it begins
- * with the path. Text that names no site matches nothing.
+ * Returns a check if a URL belongs to one of these sites or their subdomains. An entry with a path matches URLs whose
+ * path starts with it; invalid entries match nothing.
  */
 export const matchDomains = (domains: ReadonlyArray<string>): ((url: string) => boolean) => {
-  const sites = domains.map(parse).filter((site) => site !== null)
+  const sites = domains.map(siteOf).filter((site) => site !== null)
   return (url) => {
     const page = URL.parse(url)
     return page !== null && sites.some((site) => isBelow(page, site))

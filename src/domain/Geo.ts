@@ -12,23 +12,19 @@ const supported: ReadonlySet<string> = new Set(geos)
 
 export const defaultGeo = "us"
 
-/** The supported code that `text` spells in either letter case (R8), if there is one. */
 export const parseGeo = (text: string): string | undefined => {
-  // Unicode has letters outside ASCII whose lower case is inside it: U+212A and "e" would otherwise spell Kenya.
+  // Rules out letters outside ASCII with a lower case inside it: U+212A (Kelvin sign) and "e" would be Kenya.
   if (!/^[A-Za-z]{2}$/.test(text)) return undefined
   const code = text.toLowerCase()
   return supported.has(code) ? code : undefined
 }
 
-/**
- * The locale of a country when the caller names none (R9): its likely language by CLDR, `en` where that language has
- * no two-letter code or none is known, and English in India.
- */
+/** A country's default locale (R9): its likely language by CLDR, otherwise `en`; English for India. */
 export const defaultLocale = (geo: string): string => {
   if (geo === "in") return "en-in"
   const language = new Intl.Locale(`und-${geo.toUpperCase()}`).maximize().language
   return `${language !== undefined && language.length === 2 ? language : "en"}-${geo}`
 }
 
-/** `defaultLocale` of every supported country, computed once: CLDR look-ups are too slow for each request. */
+/** Computed once, because CLDR look-ups are too slow for each request. */
 export const defaultLocales: ReadonlyMap<string, string> = new Map(geos.map((geo) => [geo, defaultLocale(geo)]))

@@ -6,12 +6,10 @@ import { Ranking } from "./Ranking.ts"
 import type { SearchBody } from "./SearchResult.ts"
 
 /**
- * Charged answers as the text that is kept under an idempotency key (R44). They come back as what they were before they
- * were encoded for the client, so that a replay has the bytes of the first answer in any form that the client asks for.
- * The request id of an error is not part of it.
+ * Serializes charged responses for replay under an idempotency key (R44). They are kept as values and not as encoded
+ * responses, because a replay may ask for another format. The request ID is not kept: a replayed error has its own.
  */
 
-/** The end of a search that was charged. */
 export type SearchEnd = Result.Result<SearchBody, UpstreamError | UpstreamTimeout>
 
 interface KeptBody<Body extends SearchBody> {
@@ -45,7 +43,7 @@ export const keepSearch = (end: SearchEnd): string =>
     onFailure: ({ _tag, message }) => JSON.stringify({ error: _tag, message } satisfies KeptError)
   })
 
-/** Nothing checks the type: the text is what `keepSearch` has made. */
+/** Unchecked: the text comes from `keepSearch`. */
 export const restoreSearch = (text: string): SearchEnd => {
   const kept: KeptBody<SearchBody> | KeptError = JSON.parse(text)
   if ("body" in kept) return Result.succeed(restoreBody(kept))
@@ -58,7 +56,7 @@ const keepRow = (row: RowBody): string => (row.status === "ok" ? keepBody(row) :
 export const keepBatch = ({ results, ...counts }: BulkBody): string =>
   `{"counts":${JSON.stringify(counts)},"results":[${results.map(keepRow).join(",")}]}`
 
-/** Nothing checks the type: the text is what `keepBatch` has made. */
+/** Unchecked: the text comes from `keepBatch`. */
 export const restoreBatch = (text: string): BulkBody => {
   const { counts, results }: KeptBatch = JSON.parse(text)
   return { ...counts, results: results.map((row) => ("body" in row ? restoreBody<AnsweredRow>(row) : row)) }

@@ -4,20 +4,17 @@ import { type Budget, budgetPeriods, maxBudgetCredits } from "./Budget.ts"
 import { UnsupportedParameter } from "./errors.ts"
 import { Moment, wholeNumber } from "./fields.ts"
 import { parseNetwork } from "./Network.ts"
-import { Target, targets } from "./Target.ts"
+import { AnyTarget, allTargets } from "./Target.ts"
 
-/** The bounds of a key, with which it can be handed out (R50). */
+/** Limits on an API key, so that it can be given to others (R50). */
 
 export const maxNetworks = 32
 
-/** The bounds of a key. One that is undefined does not bind. */
+/** Undefined means unlimited. */
 export interface KeyBounds {
-  /** Unix milliseconds. */
   readonly expiresAt: number | undefined
   readonly budget: Budget | undefined
-  /** In the order of the list of targets. */
-  readonly targets: ReadonlyArray<Target> | undefined
-  /** In CIDR form, as `canonicalNetwork` writes them. */
+  readonly targets: ReadonlyArray<AnyTarget> | undefined
   readonly networks: ReadonlyArray<string> | undefined
 }
 
@@ -28,7 +25,7 @@ export const unbounded: KeyBounds = {
   networks: undefined
 }
 
-/** A change of bounds: null removes one, and one that is absent stays. */
+/** A change of bounds: null removes a bound, an absent field keeps it. */
 export type BoundsChange = { readonly [K in keyof KeyBounds]?: Exclude<KeyBounds[K], undefined> | null | undefined }
 
 export const changeBounds = (bounds: KeyBounds, change: BoundsChange): KeyBounds => {
@@ -42,13 +39,12 @@ export const changeBounds = (bounds: KeyBounds, change: BoundsChange): KeyBounds
   }
 }
 
-/** The one form in which a network is kept and shown. Undefined for what is no network. */
+/** The form in which networks are stored and shown. Undefined if the text is not a network. */
 export const canonicalNetwork = (text: string): string | undefined => {
   const network = parseNetwork(text)
   return network === undefined ? undefined : IpNetwork.format(network)
 }
 
-/** Networks that an address can be compared with. */
 export const readNetworks = (networks: ReadonlyArray<string>): ReadonlyArray<IpNetwork.IpNetwork> =>
   networks.flatMap((text) => parseNetwork(text) ?? [])
 
@@ -57,10 +53,9 @@ export const isWithin = (
   address: NetAddress.IpAddress | undefined
 ): boolean => address !== undefined && networks.some((network) => IpNetwork.contains(network, address))
 
-/** The error of a search whose target the key may not use. */
-export const forbiddenTarget = (target: Target, allowed: ReadonlyArray<Target>): UnsupportedParameter =>
+export const forbiddenTarget = (target: AnyTarget, allowed: ReadonlyArray<AnyTarget>): UnsupportedParameter =>
   new UnsupportedParameter({
-    message: `This API key may not use target ${target}: it accepts ${allowed.join(", ")}.`
+    message: `This API key cannot use the target ${target}. Allowed targets: ${allowed.join(", ")}.`
   })
 
 const notNetwork =
@@ -91,18 +86,17 @@ const budgetMessage = "must be an object with credits and period, or null"
 
 export const BudgetPeriod = Schema.Literals(budgetPeriods).annotate({
   identifier: "BudgetPeriod",
-  description: "A day or a month of the UTC calendar, or the life of the key",
+  description: "A UTC calendar day or month, or the lifetime of the key",
   message: `must be one of ${budgetPeriods.join(", ")}`
 })
 
 const NewBudget = Schema.Struct({
-  credits: wholeNumber(maxBudgetCredits, { description: "Credits that may be spent in one period" }).pipe(
+  credits: wholeNumber(maxBudgetCredits, { description: "Credits that the key can spend per period" }).pipe(
     Schema.annotateKey({ messageMissingKey: "is required" })
   ),
   period: BudgetPeriod.pipe(Schema.annotateKey({ messageMissingKey: "is required" }))
 }).annotate({ identifier: "NewBudget" })
 
-/** The fields of bounds in the body of a request. */
 export const boundsFields = {
   expires_at: Schema.optionalKey(
     Schema.NullOr(Moment).annotate({
@@ -110,19 +104,18 @@ export const boundsFields = {
     })
   ),
   budget: Schema.optionalKey(Schema.NullOr(NewBudget).annotate({ message: budgetMessage })),
-  targets: listOf(Target, targets.length, "targets"),
+  targets: listOf(AnyTarget, allTargets.length, "targets"),
   networks: listOf(Network, maxNetworks, "networks")
 }
 
 const BoundsInput = Schema.Struct(boundsFields)
 
-/** The change that a body asks for. */
 export const toChange = (input: typeof BoundsInput.Type): BoundsChange => {
   const { budget, expires_at: expiresAt, networks, targets: allowed } = input
   return {
     expiresAt,
     budget,
-    targets: allowed?.length === undefined ? allowed : targets.filter((target) => allowed.includes(target)),
+    targets: allowed?.length === undefined ? allowed : allTargets.filter((target) => allowed.includes(target)),
     networks: networks?.length === undefined ? networks : Arr.dedupe(networks)
   }
 }

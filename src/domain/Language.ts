@@ -1,12 +1,12 @@
 import { parseGeo } from "./Geo.ts"
 
-/** A language as clients of other services name it, in the two fields that a search has for it. */
+/** A language tag of another service, as the search fields `locale` and `geo`. */
 export interface LanguagePlace {
   readonly locale?: string
   readonly geo?: string
 }
 
-/** The longest tag that is read: parsing takes time in proportion. */
+/** Limits parsing time, which grows with the length of the tag. */
 const maxTagUnits = 64
 
 const parseTag = (tag: string): Intl.Locale | undefined => {
@@ -21,9 +21,9 @@ const parseTag = (tag: string): Intl.Locale | undefined => {
 const isTwoLetters = (text: string | undefined): text is string => text !== undefined && /^[a-z]{2}$/i.test(text)
 
 /**
- * The locale and country of a language tag such as `de`, `de-AT` or `zh_Hans_CN`; undefined for text that is none. Without
- * a country the likely one by CLDR stands in (R43). What the API has no form for, such as a language of three letters or a
- * country that is not supported, is left out.
+ * Converts a language tag such as `de`, `de-AT` or `zh_Hans_CN`. Without a country, CLDR's likely country is used
+ * (R43). Omits values that the API does not support, such as three-letter languages. Undefined if the text is not a
+ * language tag.
  */
 export const placeOfLanguage = (tag: string): LanguagePlace | undefined => {
   const written = parseTag(tag)

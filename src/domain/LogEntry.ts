@@ -1,9 +1,13 @@
 import { Schema } from "effect"
+import type { UnreadableReason } from "./pages/UnreadableReason.ts"
 import { refusalReasons } from "./Refusal.ts"
-import type { SearchRequest } from "./SearchRequest.ts"
+import type { AnyTarget, Safe } from "./Target.ts"
 
-/** The outcomes of searches in the log. Searches with other errors are not logged (I5). */
-export const outcomes = ["ok", "upstream_error", "upstream_timeout"] as const
+/**
+ * The outcomes of searches and pages in the log; `page_unreadable` is a page's alone, and costs nothing. Those with other
+ * errors are not logged (I5).
+ */
+export const outcomes = ["ok", "upstream_error", "upstream_timeout", "page_unreadable"] as const
 export const Outcome = Schema.Literals(outcomes)
 export type Outcome = typeof Outcome.Type
 
@@ -18,6 +22,28 @@ export type LoggedReason = typeof LoggedReason.Type
 export const LoggedRefusal = Schema.Struct({ provider: Schema.String, reason: LoggedReason, ms: Schema.Int })
 export type LoggedRefusal = typeof LoggedRefusal.Type
 
+/** The request of an entry. A page has an address for its query, and no field of a search. */
+export interface LoggedRequest {
+  readonly target: AnyTarget
+  readonly query: string
+  readonly geo?: string | undefined
+  readonly locale?: string | undefined
+  readonly page?: number | undefined
+  readonly num?: number | undefined
+  readonly safe?: Safe | undefined
+  readonly source: string
+}
+
+/** The end of a page. */
+export interface LoggedPage {
+  /** The host of the address, or of its last redirect if the page was read. */
+  readonly host: string
+  /** Undefined for a page that was read. */
+  readonly reason: UnreadableReason | undefined
+  /** The size of the document; 0 if it was not read. */
+  readonly bytes: number
+}
+
 /** One entry of the query log. */
 export interface LogEntry {
   /** `qry_` and 32 hex characters. */
@@ -25,9 +51,9 @@ export interface LogEntry {
   readonly accountId: string | undefined
   readonly keyId: string | undefined
   readonly batchId: string | undefined
-  readonly request: SearchRequest & { readonly source: string }
+  readonly request: LoggedRequest
   readonly outcome: Outcome
-  /** Credits charged: 1, or 0 in the demo (R24). */
+  /** Credits charged: 1, or 0 in the demo (R24) and for a page that could not be read. */
   readonly credits: number
   /** True where the answer came from the result cache (R15). */
   readonly cached: boolean
@@ -35,10 +61,12 @@ export interface LogEntry {
   readonly provider: string | undefined
   readonly resultCount: number
   readonly durationMs: number
-  /** The id of the request (R2); undefined outside requests, and in entries of versions that did not log it. */
+  /** The id of the request (R2); undefined outside requests. */
   readonly requestId: string | undefined
   /** The position in the batch, from 0. */
   readonly rowIndex: number | undefined
   /** In the order of the attempts. Empty where the first provider answered, or the cache did. */
   readonly refusals: ReadonlyArray<LoggedRefusal>
+  /** Undefined for a search. */
+  readonly page?: LoggedPage | undefined
 }

@@ -1,10 +1,7 @@
 import { Option, Result } from "effect"
 import { IpNetwork, NetAddress } from "effect/net"
 
-/**
- * A network in CIDR form, or one address as a network of its own; undefined for other text. Networks of IPv4 stay IPv4,
- * however they are written, as the addresses do that are compared with them.
- */
+/** Parses a CIDR network or a single address. IPv4-mapped networks become IPv4, like the addresses compared. */
 export const parseNetwork = (text: string): IpNetwork.IpNetwork | undefined => {
   const network = text.includes("/")
     ? IpNetwork.fromString(text)
@@ -17,12 +14,11 @@ export const parseNetwork = (text: string): IpNetwork.IpNetwork | undefined => {
   return Option.getOrUndefined(Result.getSuccess(IpNetwork.make(NetAddress.toCanonical(address), prefixLength - 96)))
 }
 
-/** This machine. */
 export const loopbackNetworks: ReadonlyArray<IpNetwork.IpNetwork> = ["127.0.0.0/8", "::1/128"].map(
   IpNetwork.fromStringUnsafe
 )
 
-/** Networks whose addresses the internet does not route: loopback, private, shared (RFC 6598) and link-local. */
+/** Networks that are not routed on the internet: loopback, private, shared (RFC 6598) and link-local. */
 export const privateNetworks: ReadonlyArray<IpNetwork.IpNetwork> = [
   ...loopbackNetworks,
   ...["10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10", "169.254.0.0/16", "fc00::/7", "fe80::/10"].map(
@@ -31,12 +27,11 @@ export const privateNetworks: ReadonlyArray<IpNetwork.IpNetwork> = [
 ]
 
 export const isPrivateNetwork = (network: IpNetwork.IpNetwork): boolean =>
-  privateNetworks.some((it) => IpNetwork.containsNetwork(it, network))
+  privateNetworks.some((reserved) => IpNetwork.containsNetwork(reserved, network))
 
-/** The host of an address without the brackets of IPv6. */
 export const hostOf = (url: URL): string => url.hostname.replace(/^\[(.*)\]$/, "$1")
 
-/** True for a name or address at which only programs of this machine can reach a listener. */
+/** True for names and addresses that only programs on this machine can reach. */
 export const isLoopbackHost = (host: string): boolean => {
   const address = NetAddress.ipFromString(host)
   return Result.isSuccess(address) ? NetAddress.isLoopback(address.success) : host.toLowerCase() === "localhost"

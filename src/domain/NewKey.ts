@@ -23,7 +23,6 @@ const Name = CollapsedText.check(
 
 const message = "the body must be a JSON object"
 
-/** The body of `POST /v1/api-keys`. A key is live unless its type says otherwise. */
 export const NewKey = Schema.Struct({
   name: Name,
   type: Schema.optionalKey(KeyMode),
@@ -31,12 +30,10 @@ export const NewKey = Schema.Struct({
 }).annotate({ identifier: "NewApiKey", message })
 export type NewKey = typeof NewKey.Type
 
-/** The body of `PATCH /v1/api-keys/{id}`. */
 export const ApiKeyChange = Schema.Struct(boundsFields).annotate({ identifier: "ApiKeyChange", message })
 
-/** The body of `POST /v1/api-keys/{id}/rotate`. */
 export const KeyRotation = Schema.Struct({
-  grace_seconds: graceSeconds("Seconds for which the old secret works on; 0 when absent")
+  grace_seconds: graceSeconds("Seconds during which the old secret still works; 0 when absent")
 }).annotate({ identifier: "ApiKeyRotation", message })
 
 export const parseNewKey = decoder(NewKey)

@@ -2,15 +2,12 @@ import { parse } from "tldts"
 import { parseAddress } from "./address.ts"
 import { hostOf, isLoopbackHost } from "./Network.ts"
 
-/**
- * OAuth 2.1 for apps: paths, metadata, redirect URIs and challenges. The only protected resource is the MCP endpoint,
- * and every token is bound to it.
- */
+/** OAuth 2.1 for apps. Every token is bound to the only protected resource, the MCP endpoint. */
 
-/** The scopes of apps. `offline_access` is the standard's name for refresh tokens. */
+/** `offline_access` is the standard scope for refresh tokens. */
 export const appScopes = ["search", "offline_access"] as const
 
-/** The prefix of access tokens, so that secret scanners recognise them. */
+/** Lets secret scanners recognize tokens. */
 export const accessTokenPrefix = "quarry_at_"
 export const refreshTokenPrefix = "quarry_rt_"
 
@@ -19,24 +16,23 @@ export const signUpPath = "/oauth/sign-up"
 export const forgotPasswordPath = "/oauth/forgot-password"
 export const consentPath = "/oauth/consent"
 export const failurePath = "/oauth/error"
-/** The page behind the links of emails: its reader chooses a password and so confirms the address. */
+/** The page that emails link to: its reader sets a password, which confirms the address. */
 export const confirmPath = "/oauth/confirm"
 
-/** The path of sign-in, and of the issuer of tokens. */
 export const authPath = "/api/auth"
 
 export const resourcePath = "/mcp"
 
-/** The resource that tokens are bound to (RFC 8707), under the URL that clients use. */
+/** The resource that tokens are bound to (RFC 8707). */
 export const resourceOf = (baseUrl: string): string => `${baseUrl}${resourcePath}`
 
-/** Checks if a deployment may authorize apps: over https or on the loopback, because plain http exposes tokens. */
+/** Requires https or loopback, because plain http would expose tokens. */
 export const canAuthorizeApps = (baseUrl: string): boolean => {
   const url = new URL(baseUrl)
   return url.protocol === "https:" || isLoopbackHost(hostOf(url))
 }
 
-/** URI schemes of MCP clients that are no reversed domain name, as RFC 8252 would have it. */
+/** Schemes of MCP clients that do not use a reversed domain name as RFC 8252 requires. */
 const clientSchemes: ReadonlySet<string> = new Set(
   [
     "antigravity",
@@ -58,7 +54,7 @@ const clientSchemes: ReadonlySet<string> = new Set(
   ].map((name) => `${name}:`)
 )
 
-/** Checks for a reversed domain name as scheme (RFC 8252, 7.1): `com.example.app`. */
+/** Checks for a reversed domain name as the scheme (RFC 8252, 7.1): `com.example.app`. */
 const isReversedDomain = (scheme: string): boolean => {
   if (!/^[a-z0-9-]+(?:\.[a-z0-9-]+)+$/.test(scheme)) return false
   const { domain, isIcann } = parse(scheme.split(".").toReversed().join("."))
@@ -66,38 +62,37 @@ const isReversedDomain = (scheme: string): boolean => {
 }
 
 /**
- * Checks for a redirect URI of an app's private-use scheme with a host: `cursor://anysphere.cursor-retrieval/callback`.
- * Other schemes could make a browser open any program.
+ * Accepts a redirect URI with an app's private-use scheme and a host: `cursor://anysphere.cursor-retrieval/callback`.
+ * Other schemes could make the browser open any program.
  */
 export const isPrivateUseScheme = (address: string): boolean =>
   /^[a-z][a-z0-9.+-]*:\/\/[a-z0-9.-]+(?:[/?]|$)/i.test(address) &&
   isAllowedRedirect(address) &&
   !/^https?:/i.test(address)
 
-/** Checks a redirect URI: https, http on the loopback, or a private-use scheme of an app. */
+/** Accepts https, http on loopback, and private-use schemes of apps. */
 export const isAllowedRedirect = (address: string): boolean => {
   const url = parseAddress(address)
   if (url === null || /[#\s\p{C}]/u.test(address)) return false
   if (url.protocol === "https:") return true
   if (url.protocol === "http:") return isLoopbackHost(hostOf(url))
-  // Rejects `com.example.app:callback`, which has no path.
+  // Rejects URIs without a path, such as `com.example.app:callback`.
   if (!/^[^:]+:\//.test(address)) return false
   return clientSchemes.has(url.protocol) || isReversedDomain(url.protocol.slice(0, -1))
 }
 
 const protectedResourcePath = "/.well-known/oauth-protected-resource"
 
-/** Paths of the protected resource's metadata. RFC 9728 appends the resource's path, and some clients leave it out. */
+/** RFC 9728 appends the resource's path, but some clients leave it out. */
 export const protectedResourcePaths = [`${protectedResourcePath}${resourcePath}`, protectedResourcePath] as const
 
-/** Paths of the authorization server's metadata: that of RFC 8414, and the others that clients try. */
+/** The path of RFC 8414, and other paths that clients try. */
 export const authorizationServerPaths = [
   `/.well-known/oauth-authorization-server${authPath}`,
   "/.well-known/oauth-authorization-server",
   `${authPath}/.well-known/oauth-authorization-server`
 ] as const
 
-/** The protected resource's metadata (RFC 9728). */
 export const protectedResource = (baseUrl: string) => ({
   resource: resourceOf(baseUrl),
   authorization_servers: [`${baseUrl}${authPath}`],
@@ -106,7 +101,7 @@ export const protectedResource = (baseUrl: string) => ({
   resource_name: "Quarry"
 })
 
-/** The authorization server's metadata (RFC 8414). The sign-in library can do more than is offered here. */
+/** The metadata of RFC 8414. It offers less than the sign-in library supports. */
 export const authorizationServer = (baseUrl: string) => {
   const issuer = `${baseUrl}${authPath}`
   return {
@@ -126,12 +121,12 @@ export const authorizationServer = (baseUrl: string) => {
   }
 }
 
-/** The `WWW-Authenticate` of a 401 at the MCP endpoint (RFC 9728, RFC 6750); undefined where apps are not offered. */
+/** The `WWW-Authenticate` header of a 401 from the MCP endpoint (RFC 9728, RFC 6750). */
 export const challengeOf = (baseUrl: string, hasToken: boolean): string | undefined =>
   canAuthorizeApps(baseUrl)
     ? `Bearer ${hasToken ? 'error="invalid_token", ' : ""}resource_metadata="${baseUrl}${protectedResourcePaths[0]}"`
     : undefined
 
-/** The `WWW-Authenticate` of a 401 where keys are accepted. Without a token there is no error code (RFC 6750, 3.1). */
+/** `WWW-Authenticate` where keys are accepted. Without a token there is no error code (RFC 6750, 3.1). */
 export const keyChallenge = (hasToken: boolean): string =>
   hasToken ? 'Bearer realm="quarry", error="invalid_token"' : 'Bearer realm="quarry"'

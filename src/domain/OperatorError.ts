@@ -2,10 +2,7 @@ import { Data, Predicate } from "effect"
 
 const mark = Symbol.for("quarry/domain/OperatorError")
 
-/**
- * Makes a class of errors that the operator can mend. The message says in plain words what to do, and is shown without
- * a cause or a stack.
- */
+/** Errors that the operator can fix. The message says what to do; it is shown without cause or stack trace. */
 export const OperatorError = <const Tag extends string>(tag: Tag) =>
   class extends Data.TaggedError(tag)<{ readonly message: string }> {
     readonly [mark] = true

@@ -1,6 +1,5 @@
 import { Schema } from "effect"
 
-/** One organic result of the answer. */
 export const OrganicResult = Schema.Struct({
   position: Schema.Int.annotate({ description: "1-based rank within the answered page, after de-duplication" }),
   title: Schema.String,

@@ -9,6 +9,7 @@ export type Plan = typeof Plan.Type
 export type PaidPlan = Exclude<Plan, "trial">
 export const paidPlans = ["starter", "growth", "business", "custom"] as const satisfies ReadonlyArray<PaidPlan>
 
+/** The limits of a plan. */
 export interface PlanTerms {
   /** Searches in a period; undefined where it is agreed for each account. */
   readonly quota: number | undefined
@@ -16,12 +17,29 @@ export interface PlanTerms {
   readonly concurrency: number
 }
 
-export const planTerms: { readonly [P in Plan]: PlanTerms } = {
-  trial: { quota: 100, concurrency: 1 },
-  starter: { quota: 5_000, concurrency: 2 },
-  growth: { quota: 75_000, concurrency: 5 },
-  business: { quota: 200_000, concurrency: 10 },
-  custom: { quota: undefined, concurrency: 20 }
+/** The limits of every plan. */
+export type TermsTable = { readonly [P in Plan]: PlanTerms }
+
+/** A plan as the operator sells it. */
+export interface PlanOffer extends PlanTerms {
+  /** The name that people see. */
+  readonly name: string
+  /** US cents a month. It has no meaning for the trial and for custom plans. */
+  readonly priceCents: number
+  /** US cents for 1,000 pack credits; 0 where the plan sells no packs. */
+  readonly packCentsPer1000: number
+}
+
+/** Every plan as the operator sells it. */
+export type PlanTable = { readonly [P in Plan]: PlanOffer }
+
+/** The specification's table (R36), which applies where the operator's file says nothing else (R75). */
+export const standardPlans: PlanTable = {
+  trial: { name: "Trial", quota: 100, concurrency: 1, priceCents: 0, packCentsPer1000: 0 },
+  starter: { name: "Starter", quota: 5_000, concurrency: 2, priceCents: 900, packCentsPer1000: 150 },
+  growth: { name: "Growth", quota: 75_000, concurrency: 5, priceCents: 4_900, packCentsPer1000: 80 },
+  business: { name: "Business", quota: 200_000, concurrency: 10, priceCents: 9_900, packCentsPer1000: 60 },
+  custom: { name: "Custom", quota: undefined, concurrency: 20, priceCents: 0, packCentsPer1000: 0 }
 }
 
 /** Requests of a credential in a rolling minute: 60 for each unit of concurrency. */

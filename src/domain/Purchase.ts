@@ -1,16 +1,10 @@
-import { type PaidPlan, type Period, type Plan, planTerms } from "./Plan.ts"
+import type { PaidPlan, Plan } from "./Plan.ts"
 
 /** Prices and the arithmetic of purchases (R36, R39, R40). Money is in US cents, credits are whole. */
 
 /** The plans that are sold by checkout. A custom plan is quoted and set by an operator. */
 export const soldPlans = ["starter", "growth", "business"] as const satisfies ReadonlyArray<PaidPlan>
 export type SoldPlan = (typeof soldPlans)[number]
-
-/** Cents a month. */
-export const planPrices: { readonly [P in SoldPlan]: number } = { starter: 900, growth: 4_900, business: 9_900 }
-
-/** Cents for 1,000 pack credits, by the account's own plan. */
-export const packRates: { readonly [P in SoldPlan]: number } = { starter: 150, growth: 80, business: 60 }
 
 export const packSizes = [10_000, 50_000, 100_000] as const
 export type PackSize = (typeof packSizes)[number]
@@ -28,25 +22,6 @@ export const isUpgrade = (from: Plan, to: Plan): boolean => rank[to] > rank[from
 export interface PlanStep {
   readonly plan: SoldPlan
   readonly at: number
-}
-
-/**
- * The quota of a period that began with `first` (R39): each upgrade adds the difference of the quotas in the proportion of
- * the time that was left, rounded down. A downgrade inside the period, which only a change made at the provider's own
- * portal can be, leaves the lower plan's quota. The caller keeps the quota at or above what is used (I1).
- */
-export const periodQuota = (first: SoldPlan, steps: ReadonlyArray<PlanStep>, period: Period): number => {
-  const length = period.end - period.start
-  let plan = first
-  let quota = planTerms[first].quota ?? 0
-  for (const step of steps) {
-    const difference = (planTerms[step.plan].quota ?? 0) - (planTerms[plan].quota ?? 0)
-    const left = Math.min(Math.max(period.end - step.at, 0), length)
-    // Milliseconds of a month times 195,000 searches stay below 2^53.
-    quota = difference >= 0 ? quota + Math.floor((difference * left) / length) : (planTerms[step.plan].quota ?? 0)
-    plan = step.plan
-  }
-  return quota
 }
 
 /**

@@ -3,34 +3,30 @@ import { Base64Url } from "effect/encoding"
 import { asDigits, limitedText, momentParameter, wholeNumber, wholeNumberMessage } from "./fields.ts"
 import { type Outcome, outcomes } from "./LogEntry.ts"
 import { QueryText } from "./SearchRequest.ts"
-import { Target } from "./Target.ts"
+import { AnyTarget } from "./Target.ts"
 
-/** 18 digits stay inside the store's 64-bit integers and its range of time. */
+/** 18 digits fit into the database's 64-bit integers. */
 const maxPart = 10n ** 18n - 1n
 const Part = Schema.BigInt.check(Schema.isBetweenBigInt({ minimum: 0n, maximum: maxPart }))
 
-/** A place in an account's log, newest first: what comes after it stays the same whatever is logged meanwhile. */
+/** A position in an account's log, newest first. Entries after it stay the same while new ones are logged. */
 export const Position = Schema.Struct({
-  /** Unix microseconds on the store's clock: its full precision, or entries of one millisecond would be skipped. */
+  /** Unix microseconds. Milliseconds would skip entries, because the database's clock is more precise. */
   atMicros: Part,
-  /** Tells entries of one moment apart. */
   ordinal: Part
 })
 export type Position = typeof Position.Type
 
-/** The filters of a page of history. An undefined one matches every entry. */
 export interface HistoryFilter {
   readonly id: string | undefined
-  readonly target: Target | undefined
+  readonly target: AnyTarget | undefined
   readonly outcome: Outcome | undefined
   readonly keyId: string | undefined
   readonly batchId: string | undefined
   readonly source: string | undefined
-  /** Found anywhere in the query, in any letter case. */
+  /** A substring of the query, ignoring case. */
   readonly text: string | undefined
-  /** Unix milliseconds. */
   readonly from: number | undefined
-  /** Unix milliseconds, its first moment outside. */
   readonly to: number | undefined
 }
 
@@ -48,9 +44,7 @@ export const everything: HistoryFilter = {
 
 export interface HistoryQuery {
   readonly filter: HistoryFilter
-  /** The end of the page before; undefined for the first page. */
   readonly after: Position | undefined
-  /** Most entries wanted. */
   readonly limit: number
 }
 
@@ -65,23 +59,26 @@ const decodeCursor = (cursor: string): Position | undefined => {
     : { atMicros: BigInt(atMicros), ordinal: BigInt(ordinal) }
 }
 
-const notCursor = "must be a next_cursor of this route"
+const cursorMessage = "must be a next_cursor of this route"
 
-/** Longer than any cursor that the service gives out. */
 const maxCursorCharacters = 64
 
-/** A position as the opaque text that clients hand back to get the next page. */
-export const Cursor = Schema.String.annotate({ message: notCursor, minLength: 1, maxLength: maxCursorCharacters }).pipe(
+/** A position encoded as opaque text for clients. */
+export const Cursor = Schema.String.annotate({
+  message: cursorMessage,
+  minLength: 1,
+  maxLength: maxCursorCharacters
+}).pipe(
   Schema.decodeTo(
     Position,
     SchemaTransformation.transformEffect({
       decode: (cursor: string) => {
-        const place = decodeCursor(cursor)
-        return place === undefined
-          ? Effect.fail(new SchemaIssue.InvalidValue({ message: notCursor }))
-          : Effect.succeed(place)
+        const decoded = decodeCursor(cursor)
+        return decoded === undefined
+          ? Effect.fail(new SchemaIssue.InvalidValue({ message: cursorMessage }))
+          : Effect.succeed(decoded)
       },
-      encode: (place) => Effect.succeed(encodeCursor(place))
+      encode: (decoded) => Effect.succeed(encodeCursor(decoded))
     })
   )
 )
@@ -91,36 +88,38 @@ export const defaultEntries = 20
 const maxIdCharacters = 64
 const maxSourceCharacters = 64
 
-const Limit = wholeNumber(maxEntries, { default: defaultEntries, description: "Most entries wanted." })
+const Limit = wholeNumber(maxEntries, { default: defaultEntries, description: "Maximum number of entries to return." })
 const limit = Schema.optionalKey(asDigits(Limit, wholeNumberMessage(maxEntries)))
 
 const idOf = (prefix: string, description: string) =>
   Schema.optionalKey(limitedText(maxIdCharacters, { pattern: `^${prefix}_[0-9a-f]{32}$`, description }))
 
-/** The parameters of `GET /v1/query/recent`. */
 export const RecentParameters = Schema.Struct({ limit })
 
-/** The parameters of `GET /v1/query/history`. */
 export const HistoryParameters = Schema.Struct({
-  target: Schema.optionalKey(Target.annotate({ identifier: undefined, description: "Searches of this target." })),
+  target: Schema.optionalKey(
+    AnyTarget.annotate({ identifier: undefined, description: "Only searches of this target; page selects pages." })
+  ),
   status: Schema.optionalKey(
     Schema.Literals(outcomes).annotate({
       message: `must be one of ${outcomes.join(", ")}`,
-      description: "Searches that ended so."
+      description: "Only entries with this outcome."
     })
   ),
-  key: idOf("key", "Searches made with this key, by its id."),
-  batch: idOf("bat", "Rows of this batch."),
-  id: idOf("qry", "The entry with this id alone."),
+  key: idOf("key", "Only searches made with the key of this ID."),
+  batch: idOf("bat", "Only rows of this batch."),
+  id: idOf("(qry|pag)", "Only the entry with this ID."),
   source: Schema.optionalKey(
-    limitedText(maxSourceCharacters, { description: "Searches with this attribution label." })
+    limitedText(maxSourceCharacters, { description: "Only searches with this attribution label." })
   ),
   text: Schema.optionalKey(
-    QueryText.pipe(Schema.annotateEncoded({ description: "Searches whose query holds this text, in any letter case." }))
+    QueryText.pipe(
+      Schema.annotateEncoded({ description: "Only searches whose query contains this text, ignoring case." })
+    )
   ),
-  from: momentParameter("First moment listed"),
-  to: momentParameter("First moment not listed"),
-  cursor: Schema.optionalKey(Cursor.pipe(Schema.annotateEncoded({ description: "next_cursor of the page before." }))),
+  from: momentParameter("Start of the range, inclusive"),
+  to: momentParameter("End of the range, exclusive"),
+  cursor: Schema.optionalKey(Cursor.pipe(Schema.annotateEncoded({ description: "next_cursor of the previous page." }))),
   limit
 })
 

@@ -1,8 +1,8 @@
 import type { OrganicResult } from "./OrganicResult.ts"
 
 /**
- * Ranked results as the JSON array that is kept and answered, encoded once where they are made. As objects they would be
- * encoded for the cache and again for the answer, and a batch's would fill the memory that is collected most often.
+ * Ranked results as encoded JSON, both in the cache and in responses. Objects would be encoded once for each, and a
+ * batch of them would fill the young generation of the heap.
  */
 export class Ranking {
   readonly json: Buffer
@@ -10,13 +10,13 @@ export class Ranking {
 
   constructor(results: ReadonlyArray<OrganicResult>) {
     const text = JSON.stringify(results)
-    // Not `Buffer.from`: a small buffer would be a slice of 8 KiB that it shares with others, and keep all of them.
+    // Not `Buffer.from`: small buffers share an 8 KiB slab, and one cached buffer would keep the whole slab in memory.
     this.json = Buffer.allocUnsafeSlow(Buffer.byteLength(text))
     this.json.write(text)
     this.count = results.length
   }
 
-  /** Read anew each time. Nothing checks the type: the JSON is what the constructor was given. */
+  /** Parsed on each access. Unchecked: the JSON comes from the constructor. */
   get results(): ReadonlyArray<OrganicResult> {
     return JSON.parse(this.json.toString())
   }

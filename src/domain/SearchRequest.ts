@@ -17,26 +17,23 @@ import { Safe, Target, type TargetRules, targetRules, targets } from "./Target.t
 import { codePointLength, cutCodePoints } from "./text.ts"
 
 /**
- * The one definition of a search's fields. `GET /v1/query`, each row of `POST /v1/bulk` and the tools of
- * `/mcp` decode with these schemas; the document and the clients' types come from them too.
+ * The one definition of a search's fields: `GET /v1/query`, rows of `POST /v1/bulk` and the tools of `/mcp` decode with
+ * these schemas. The OpenAPI document and the clients' types come from them too.
  */
 
-/** A search as it is run: every default filled in, everything normalised and allowed by its target. */
 export interface SearchRequest {
   readonly target: Target
   readonly query: string
   readonly geo: string
   readonly locale: string
-  /** 1-based. */
   readonly page: number
-  /** Most results wanted. */
   readonly num: number
   readonly safe: Safe
-  /** Attribution label; undefined when the caller gave none and the principal's default applies (R11). */
+  /** Attribution label; undefined if the principal's default applies (R11). */
   readonly source: string | undefined
 }
 
-/** The error of a search that does not run. Nothing is charged for it. */
+/** The error of a rejected search. Nothing is charged. */
 export type InvalidSearch = InvalidRequest | UnsupportedGeo | UnsupportedParameter
 
 export const maxQueryCodePoints = 400
@@ -48,7 +45,7 @@ export const defaultNum = 10
 const queryLength = (length: number): string =>
   `must have 1 to ${maxQueryCodePoints} characters after whitespace is collapsed, not ${length}`
 
-/** A rule behind a transformation is repeated as an annotation, because documents show the encoded side of a schema only. */
+/** The limits are repeated, because the OpenAPI document shows only the encoded side of a transformation. */
 export const QueryText = CollapsedText.check(
   carriable,
   Schema.isMinLength(1, { message: queryLength(0) }),
@@ -58,11 +55,10 @@ export const QueryText = CollapsedText.check(
   })
 ).pipe(Schema.annotateEncoded({ minLength: 1, maxLength: maxQueryCodePoints }))
 
-/** The query of a search. */
 export const Query = QueryText.pipe(
   Schema.annotateEncoded({
     description:
-      "What to search for. Surrounding whitespace is trimmed and runs of it collapse to one space before the length check."
+      "The search query. Leading and trailing whitespace is removed and other whitespace collapses to single spaces before the length check."
   }),
   Schema.annotateKey({ messageMissingKey: "is required" })
 )
@@ -83,14 +79,14 @@ const Locale = Text.annotate({ pattern: "^[A-Za-z]{2}-[A-Za-z]{2}$" })
     )
   )
 
-/** The places where a search's fields stand. They differ in what an absent field means (R17). */
+/** The context of a field, on which the meaning of an absent value depends (R17). */
 type Place = "search" | "body" | "row"
 
 type Described<A> = { readonly description: string; readonly default?: A }
 
 /**
- * Says what a field is, and what it is when absent. A fixed default stands in a single search only: generated clients
- * send it, and a row's would override the body's.
+ * Describes a field and its default. Only single searches declare a fixed `default`: generated clients send it, and in
+ * a row it would override the body's value.
  */
 const described = <const A extends string | number>(place: Place, text: string, fallback?: A): Described<A> => {
   if (place === "search")
@@ -99,7 +95,7 @@ const described = <const A extends string | number>(place: Place, text: string, 
   return { description: `${text} When absent, the body's${fallback === undefined ? "" : `, else ${fallback}`}.` }
 }
 
-const sourceText = `Attribution label, stored with the query cut to ${maxSourceCodePoints} characters. Never changes results or cost.`
+const sourceText = `Attribution label, stored with the query cut to ${maxSourceCodePoints} characters. It never changes results or cost.`
 
 const sourceIn = (place: Place) =>
   Text.annotate(described(place, sourceText))
@@ -116,7 +112,6 @@ const sourceIn = (place: Place) =>
 
 const localeText = "Language and region as xx-yy, in either letter case."
 
-/** The fields that single searches, batches and their rows have in common. */
 export const searchFields = (place: Place) => ({
   target: Schema.optionalKey(
     Target.annotate({ identifier: undefined, ...described(place, "The search target.", targets[0]) })
@@ -134,17 +129,17 @@ export const searchFields = (place: Place) => ({
     )
   ),
   num: Schema.optionalKey(
-    wholeNumber(maxNum, described(place, "Most results wanted, subject to what the target serves.", defaultNum))
+    wholeNumber(maxNum, described(place, "Maximum number of results, within the limits of the target.", defaultNum))
   ),
   source: Schema.optionalKey(sourceIn(place))
 })
 
-/** `page` as a JSON number. One above 5 is judged with the target (R7). */
+/** A value above 5 is checked together with the target (R7). */
 const Page = Schema.Number.annotate({
   message: wholeNumberMessage(maxPage),
   default: 1,
   maximum: maxPage,
-  description: "Result page, subject to what the target serves."
+  description: "Result page, within the limits of the target."
 }).check(
   Schema.isInt({ message: wholeNumberMessage(maxPage) }),
   Schema.isGreaterThanOrEqualTo(1, { message: wholeNumberMessage(maxPage) })
@@ -152,7 +147,6 @@ const Page = Schema.Number.annotate({
 
 const common = searchFields("search")
 
-/** The fields of one search as JSON values. */
 export const jsonSearchFields = {
   query: Query,
   target: common.target,
@@ -163,16 +157,16 @@ export const jsonSearchFields = {
   safe: Schema.optionalKey(
     Safe.annotate({
       identifier: undefined,
-      ...described("search", "Safe-search level, subject to what the target serves.", "off")
+      ...described("search", "Safe-search level, if the target supports it.", "off")
     })
   ),
   source: common.source
 }
 
-/** The rules of a target that arrived, decoded or not. With an unknown one the default's rules stand in. */
+/** The rules of a target, decoded or not; those of the default target if it is unknown. */
 const rulesOf = (target: unknown): TargetRules => targetRules[targets.find((name) => name === target) ?? targets[0]]
 
-/** Above 5, `page` is a plain failure on some targets (R7). */
+/** Above 5, `page` is an invalid request on some targets (R7). */
 const highPage: FieldsRule = ({ page, target }) =>
   (typeof page === "number" || typeof page === "string") && Number(page) > maxPage && rulesOf(target).highPageIsInvalid
     ? { field: "page", message: wholeNumberMessage(maxPage) }
@@ -180,22 +174,19 @@ const highPage: FieldsRule = ({ page, target }) =>
 
 export const pageWithinTarget = acrossFields(highPage)
 
-/** The parameters of `GET /v1/query`: numbers are digits. */
 export const SearchParameters = Schema.Struct({
   ...jsonSearchFields,
   page: Schema.optionalKey(asDigits(Page, wholeNumberMessage(maxPage))),
   num: Schema.optionalKey(asDigits(common.num.schema, wholeNumberMessage(maxNum)))
 }).check(pageWithinTarget)
 
-/** Decodes the parameters of a query string, in which a parameter that was sent twice is a list. */
 export const parseParameters = decoder(SearchParameters)
 
-/** A search whose fields are valid each by itself. */
 export type SearchParameters = typeof SearchParameters.Type
 
 /**
- * The second stage of R6: the country, then what the target serves. `unservedForm` says why a search that is valid in
- * itself is not served in the form in which it arrived.
+ * The second validation stage (R6): the country, then the limits of the target. `unservedForm` is a reason why this
+ * kind of request does not support the search.
  */
 export const toSearch = (
   fields: SearchParameters,
@@ -218,17 +209,17 @@ const unsupportedGeo = (text: string): UnsupportedGeo =>
     details: geos
   })
 
-/** The code that was probably meant, such as `gb` for `uk`. The message names no other, because `details` lists them all. */
+/** Suggests the code that was probably meant, such as `gb` for `uk`. `details` lists all codes. */
 const suggestion = (text: string): string => {
   const code = nearestCode(text)
   return code === undefined ? "" : ` Did you mean ${code}?`
 }
 
-/** The reason for which a target does not serve a search. It does not repeat the values: a page may have 400 digits. */
+/** Explains why a target does not support a search. It does not repeat the values: `page` may have 400 digits. */
 const unserved = (target: Target, page: number, num: number, safe: Safe): string | undefined => {
   const rules = targetRules[target]
-  if (page > rules.maxPage) return `${target} accepts page ${rules.maxPage === 1 ? "1 only" : `1 to ${rules.maxPage}`}.`
-  if (num > rules.maxNum) return `${target} accepts num 1 to ${rules.maxNum}.`
-  if (safe !== "off" && !rules.safe) return `${target} accepts safe off only.`
+  if (page > rules.maxPage) return `${target} accepts only page ${rules.maxPage === 1 ? "1" : `1 to ${rules.maxPage}`}.`
+  if (num > rules.maxNum) return `${target} accepts only num 1 to ${rules.maxNum}.`
+  if (safe !== "off" && !rules.safe) return `${target} accepts only safe off.`
   return undefined
 }

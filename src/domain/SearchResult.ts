@@ -3,17 +3,17 @@ import { OrganicResult } from "./OrganicResult.ts"
 import type { Ranking } from "./Ranking.ts"
 import { Target } from "./Target.ts"
 
-/** The fields of a search's body, and of a row that was answered. */
+/** Fields of a search response, and of a successful row. */
 export const searchResultFields = {
   id: Schema.String.annotate({ description: "qry_ and 32 hex characters: the query's id in the log" }),
   target: Target,
-  query: Schema.String.annotate({ description: "The query as run, after whitespace normalisation" }),
+  query: Schema.String.annotate({ description: "The query as run, after whitespace normalization" }),
   geo: Schema.String.annotate({ description: "ISO 3166-1 alpha-2 code, lowercase" }),
   locale: Schema.String.annotate({ description: "Language and region, lowercase: xx-yy" }),
-  page: Schema.Int.annotate({ description: "The page answered" }),
+  page: Schema.Int.annotate({ description: "The page returned" }),
   results: Schema.Struct({
     organic: Schema.Array(OrganicResult).annotate({
-      description: "In rank order; may be empty, and holds fewer than num when the page does"
+      description: "In rank order. May be empty or contain fewer than num results"
     })
   })
 }
@@ -21,7 +21,6 @@ export const searchResultFields = {
 export const SearchResult = Schema.Struct(searchResultFields).annotate({ identifier: "SearchResult" })
 export type SearchResult = typeof SearchResult.Type
 
-/** The body of a search before it is encoded. */
 export interface SearchBody extends Omit<SearchResult, "results"> {
   readonly ranking: Ranking
 }

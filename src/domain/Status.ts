@@ -48,14 +48,22 @@ export type RedisStatus = typeof RedisStatus.Type
 export const ReplicaStatus = Schema.Struct({
   id: Schema.String,
   host: Schema.String,
+  /** Host and port at which it takes requests; null before it listens. */
+  address: Text,
   version: Schema.String,
+  /** The commit that runs, as `QUARRY_COMMIT` names it. */
+  commit: Text,
   started_at: Text,
   silent_seconds: Schema.Int,
   /** True where heartbeats are missing: the process crashed, hangs, or cannot reach the database. */
   silent: Schema.Boolean,
+  /** The replica that started in the place of a silent one. */
+  successor: Text,
   skew_ms: Schema.Int,
   redis: Schema.NullOr(Schema.Literals(["off", "answers", "away"])),
-  pool: Schema.NullOr(Schema.Struct({ max: Schema.Int, used: Schema.Int, waiting: Schema.Int }))
+  pool: Schema.NullOr(Schema.Struct({ max: Schema.Int, used: Schema.Int, waiting: Schema.Int })),
+  /** A digest of the plans that it was started with; null where its version does not report it. */
+  plans: Text
 })
 export type ReplicaStatus = typeof ReplicaStatus.Type
 
@@ -84,8 +92,8 @@ export const Status = Schema.Struct({
 })
 export type Status = typeof Status.Type
 
-/** Three heartbeats of a replica that did not arrive. */
-export const silentAfterMs = 45_000
+/** Four heartbeats of a replica that did not arrive. `replicas_gone` has the same figure. */
+export const silentAfterMs = 20_000
 
 /** Above this skew a clock is wrong: cycles and leases go by the database's. */
 export const maxSkewMs = 5_000
@@ -108,8 +116,15 @@ const databaseProblems = ({ connections, durable, reachable, reason, skew_ms, ta
   return problems
 }
 
+/** The problem of a database whose migrations are not those of 0.1.0 and later: it has one that no release had. */
+export const unreleasedSchema = (migration: string): string =>
+  `The database was made by a development version before 0.1.0 (it has migration ${migration}), which cannot be ` +
+  "upgraded: use an empty one by another DATABASE_URL or DATA_DIR."
+
 const migrationProblems = (migrations: MigrationStatus | null) => {
   if (migrations === null) return []
+  const [unknown] = migrations.unknown
+  if (unknown !== undefined && migrations.pending.length > 0) return [unreleasedSchema(unknown)]
   const problems = []
   if (migrations.pending.length > 0) {
     problems.push(
@@ -122,18 +137,62 @@ const migrationProblems = (migrations: MigrationStatus | null) => {
   return problems
 }
 
+/** The life of a replica, in Unix milliseconds on the store's clock. */
+export interface Lifetime {
+  readonly id: string
+  readonly startedAt: number
+  readonly seenAt: number
+  readonly silent: boolean
+}
+
+/**
+ * The successor of each silent replica that has one: a replica that started after the last heartbeat of the silent one. A
+ * replica takes one place only, so that of two that crashed and one that started since, one is missing. A successor may
+ * have crashed too, and have a successor of its own.
+ */
+export const successorsOf = (replicas: ReadonlyArray<Lifetime>): ReadonlyMap<string, string> => {
+  const successors = new Map<string, string>()
+  const started = replicas.toSorted((a, b) => a.startedAt - b.startedAt)
+  let next = 0
+  for (const { id, seenAt } of replicas.filter(({ silent }) => silent).sort((a, b) => a.seenAt - b.seenAt)) {
+    while ((started[next]?.startedAt ?? Number.POSITIVE_INFINITY) <= seenAt) next++
+    const successor = started[next++]
+    if (successor === undefined) break
+    successors.set(id, successor.id)
+  }
+  return successors
+}
+
 const replicaProblems = (replicas: ReadonlyArray<ReplicaStatus> | null) => {
   if (replicas === null) return []
   const problems = []
   if (!replicas.some(({ silent }) => !silent)) problems.push("No replica is running.")
-  for (const { host, id, redis, silent, silent_seconds, skew_ms } of replicas) {
-    const name = `Replica ${id} at ${host}`
-    if (silent) problems.push(`${name} has been silent for ${silent_seconds} s.`)
-    else if (Math.abs(skew_ms) > maxSkewMs)
-      problems.push(`${name} has a clock ${skew_ms / 1000} s from the database's.`)
-    if (!silent && redis === "away") problems.push(`${name} does without Redis, because it does not answer.`)
+  for (const { address, host, id, redis, silent, silent_seconds, skew_ms, successor } of replicas) {
+    const name = `Replica ${id} at ${address ?? host}`
+    if (silent) {
+      if (successor !== null) continue
+      problems.push(
+        `${name} has been silent for ${silent_seconds} s, and no replica has started since. If it is not to come back, ` +
+          `run \`replica forget ${id}\`.`
+      )
+      continue
+    }
+    if (Math.abs(skew_ms) > maxSkewMs) problems.push(`${name} has a clock ${skew_ms / 1000} s from the database's.`)
+    if (redis === "away") problems.push(`${name} does without Redis, because it does not answer.`)
   }
   return problems
+}
+
+/** Replicas whose files differ sell the same plan on different terms. */
+const planProblems = (replicas: ReadonlyArray<ReplicaStatus> | null) => {
+  const byPlans = new Map<string, Array<string>>()
+  for (const { address, host, id, plans, silent } of replicas ?? []) {
+    if (silent || plans === null) continue
+    byPlans.set(plans, [...(byPlans.get(plans) ?? []), `${id} at ${address ?? host}`])
+  }
+  if (byPlans.size < 2) return []
+  const groups = [...byPlans].map(([plans, names]) => `${plans}: ${names.join(", ")}`)
+  return [`Replicas have different plans: give each the same QUARRY_PLANS (${groups.join("; ")}).`]
 }
 
 const providerProblems = (providers: ReadonlyArray<ProviderStatus>) =>
@@ -153,5 +212,6 @@ export const problemsOf = (status: Status): ReadonlyArray<string> => [
     : []),
   ...(status.redis.state === "away" ? [`Redis cannot be reached: ${status.redis.reason ?? "no reason given"}.`] : []),
   ...replicaProblems(status.replicas),
+  ...planProblems(status.replicas),
   ...providerProblems(status.providers)
 ]

@@ -1,6 +1,7 @@
 import type { NextTerms } from "./Account.ts"
-import { billingCycle, type Period, type Plan, planTerms } from "./Plan.ts"
-import { isUpgrade, type PlanStep, periodQuota, type SoldPlan } from "./Purchase.ts"
+import { billingCycle, type Period, type Plan, type TermsTable } from "./Plan.ts"
+import { limitsOfPeriod, loweredAt, type PlanHistory, termsAt } from "./PlanHistory.ts"
+import { isUpgrade, type PlanStep, type SoldPlan } from "./Purchase.ts"
 
 /** The plan and the period that an account has by its subscriptions (R31, R39, R41). Times are Unix milliseconds. */
 
@@ -161,21 +162,38 @@ export interface AccountTerms {
     | undefined
 }
 
-const ownTerms = (plan: Plan) => ({ plan, quota: planTerms[plan].quota ?? 0, concurrency: planTerms[plan].concurrency })
+const ownTerms = (plan: Plan, terms: TermsTable) => ({
+  plan,
+  quota: terms[plan].quota ?? 0,
+  concurrency: terms[plan].concurrency
+})
 
-const trialTerms: AccountTerms = { ...ownTerms("trial"), cycleStart: undefined, next: undefined, period: undefined }
+const trialTerms = (terms: TermsTable): AccountTerms => ({
+  ...ownTerms("trial", terms),
+  cycleStart: undefined,
+  next: undefined,
+  period: undefined
+})
 
-const termsOf = ({ cycleStart, next, plan, subscription }: Entitlement, quota: number, now: number): AccountTerms => {
-  const { period } = subscription
-  const terms = ownTerms(plan)
+type PeriodLimits = ReturnType<typeof limitsOfPeriod>
+
+const termsOf = (
+  { cycleStart, next, plan, subscription }: Entitlement,
+  paid: PeriodLimits,
+  history: PlanHistory,
+  now: number
+): AccountTerms => {
+  const terms = termsAt(history, now)
+  const isRunning = subscription.period.end > now
+  const period = isRunning ? subscription.period : billingCycle(cycleStart, now)
+  const inPeriod = isRunning ? paid : limitsOfPeriod(history, plan, [], period)
+  // A change that the provider is late with is no step of its period.
+  const own = inPeriod.plan === plan ? { plan, ...inPeriod.limits } : ownTerms(plan, terms)
   return {
-    ...terms,
+    ...own,
     cycleStart,
-    next: next === undefined ? undefined : { ...ownTerms(next.plan), at: next.at },
-    period:
-      period.end > now
-        ? { ...period, quota, of: subscription }
-        : { ...billingCycle(cycleStart, now), quota: terms.quota, of: undefined }
+    next: next === undefined ? loweredAt(plan, own, terms, period.end) : { ...ownTerms(next.plan, terms), at: next.at },
+    period: { ...period, quota: inPeriod.quota, of: isRunning ? subscription : undefined }
   }
 }
 
@@ -201,22 +219,21 @@ const isOpen = ({ subscription }: BookedSubscription): boolean => subscription.s
 export const readingOf = (
   before: ReadonlyArray<BookedSubscription>,
   reading: ReadonlyArray<SoldSubscription & { readonly orders: ReadonlyArray<PlanOrder> }>,
-  graceMs: number,
-  now: number
+  { graceMs, history, now }: { readonly graceMs: number; readonly history: PlanHistory; readonly now: number }
 ): {
   readonly after: ReadonlyArray<BookedSubscription>
   readonly isChanged: boolean
   readonly terms: AccountTerms | undefined
 } => {
   const known = new Map(before.map((it) => [it.subscription.id, it]))
-  const quotas = new Map<string, number>()
+  const limits = new Map<string, PeriodLimits>()
   const read = reading.map(({ orders, ...subscription }): BookedSubscription => {
     const { sight, steps } = sightOf(subscription, orders, known.get(subscription.id)?.sight)
-    quotas.set(subscription.id, periodQuota(sight.first, steps, subscription.period))
+    limits.set(subscription.id, limitsOfPeriod(history, sight.first, steps, subscription.period))
     return { subscription, sight }
   })
   const gone = before
-    .filter(({ subscription }) => !quotas.has(subscription.id))
+    .filter(({ subscription }) => !limits.has(subscription.id))
     .map((it): BookedSubscription => ({ ...it, subscription: { ...it.subscription, status: "ended" } }))
   const after = [...read, ...gone]
   const isChanged = after.some(({ subscription }) => {
@@ -228,6 +245,9 @@ export const readingOf = (
     graceMs,
     now
   )
-  if (entitlement === undefined) return { after, isChanged, terms: before.some(isOpen) ? trialTerms : undefined }
-  return { after, isChanged, terms: termsOf(entitlement, quotas.get(entitlement.subscription.id) ?? 0, now) }
+  const paid = entitlement && limits.get(entitlement.subscription.id)
+  if (entitlement === undefined || paid === undefined) {
+    return { after, isChanged, terms: before.some(isOpen) ? trialTerms(termsAt(history, now)) : undefined }
+  }
+  return { after, isChanged, terms: termsOf(entitlement, paid, history, now) }
 }

@@ -1,6 +1,6 @@
 import { Schema } from "effect"
 
-/** The six search targets, in the order of the interface specification. The first is the default. */
+/** Search targets in the order of the interface specification. The first is the default. */
 export const targets = [
   "alpha_search",
   "beta_search",
@@ -17,6 +17,18 @@ export const Target = Schema.Literals(targets).annotate({
 })
 export type Target = typeof Target.Type
 
+/** The target of page reads in key bounds and in the log (R58). */
+export const pageTarget = "page"
+
+export const allTargets = [...targets, pageTarget] as const
+
+export const AnyTarget = Schema.Literals(allTargets).annotate({
+  identifier: "AnyTarget",
+  description: "A search target, or `page` for reading pages",
+  message: `must be one of ${allTargets.join(", ")}`
+})
+export type AnyTarget = typeof AnyTarget.Type
+
 export const safeLevels = ["off", "moderate", "strict"] as const
 
 export const Safe = Schema.Literals(safeLevels).annotate({
@@ -27,13 +39,10 @@ export const Safe = Schema.Literals(safeLevels).annotate({
 export type Safe = typeof Safe.Type
 
 export interface TargetRules {
-  /** Highest page served. */
   readonly maxPage: number
-  /** Most results on one page. */
   readonly maxNum: number
-  /** True where levels other than `off` are served. */
   readonly safe: boolean
-  /** True where a page above 5 is a validation failure, and not an unsupported parameter (R7). */
+  /** True if a page above 5 is `invalid_request` and not `unsupported_parameter` (R7). */
   readonly highPageIsInvalid: boolean
 }
 

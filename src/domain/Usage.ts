@@ -17,11 +17,10 @@ export const Grouping = Schema.Literals(groupings).annotate({
 })
 export type Grouping = typeof Grouping.Type
 
-/** A stretch of an account's log, counted by time in UTC. */
+/** A time range of an account's log, counted per hour, day or month in UTC. */
 export interface UsageQuery {
-  /** Unix milliseconds. */
   readonly from: number
-  /** Unix milliseconds, its first moment outside. */
+  /** Unix milliseconds, exclusive. */
   readonly to: number
   readonly granularity: Granularity
   readonly groupBy: Grouping | undefined
@@ -29,19 +28,16 @@ export interface UsageQuery {
 
 export interface Counts {
   readonly searches: number
-  /** Credits charged. */
   readonly credits: number
   readonly outcomes: { readonly [O in Outcome]: number }
 }
 
 export interface UsageBucket extends Counts {
-  /** Unix milliseconds at which the hour, day or month begins. */
   readonly start: number
-  /** The target or the key's id; undefined when nothing was grouped, or no key was used. */
+  /** The target or key ID; undefined without grouping, or if no key was used. */
   readonly group: string | undefined
 }
 
-/** The sum over buckets. */
 export const total = (buckets: ReadonlyArray<Counts>): Counts => {
   const sum = (count: (bucket: Counts) => number) => buckets.reduce((all, bucket) => all + count(bucket), 0)
   return {
@@ -50,7 +46,8 @@ export const total = (buckets: ReadonlyArray<Counts>): Counts => {
     outcomes: {
       ok: sum(({ outcomes }) => outcomes.ok),
       upstream_error: sum(({ outcomes }) => outcomes.upstream_error),
-      upstream_timeout: sum(({ outcomes }) => outcomes.upstream_timeout)
+      upstream_timeout: sum(({ outcomes }) => outcomes.upstream_timeout),
+      page_unreadable: sum(({ outcomes }) => outcomes.page_unreadable)
     }
   }
 }
@@ -58,13 +55,10 @@ export const total = (buckets: ReadonlyArray<Counts>): Counts => {
 const hourMs = 3_600_000
 const shortestMs = { hour: hourMs, day: 24 * hourMs, month: 28 * 24 * hourMs } as const
 
-/** Hours, days or months that one answer covers: 41 days by the hour. */
 const maxBuckets = 1_000
-/** With groups, buckets that one answer holds. */
 export const maxRows = 10_000
 
-/** The issues of a stretch of time whose fields are valid each by itself. */
-const invalidStretch = ({ from, granularity, to }: Omit<UsageQuery, "groupBy">): string | undefined => {
+const rangeIssue = ({ from, granularity, to }: Omit<UsageQuery, "groupBy">): string | undefined => {
   if (from >= to) return "must be before to"
   if (to - from <= maxBuckets * shortestMs[granularity]) return undefined
   return `must be less than ${maxBuckets} times the granularity before to`
@@ -75,32 +69,33 @@ const millisOf = (value: unknown): number | undefined => {
   return typeof value === "string" ? parseMoment(value) : undefined
 }
 
-const stretch: FieldsRule = ({ from, granularity = "day", to }) => {
+const rangeRule: FieldsRule = ({ from, granularity = "day", to }) => {
   const [begin, end] = [millisOf(from), millisOf(to)]
   const unit = granularities.find((name) => name === granularity)
   if (begin === undefined || end === undefined || unit === undefined) return undefined
-  const message = invalidStretch({ from: begin, to: end, granularity: unit })
+  const message = rangeIssue({ from: begin, to: end, granularity: unit })
   return message === undefined ? undefined : { field: "from", message }
 }
 
-/** The parameters of `GET /v1/usage`. */
 export const UsageParameters = Schema.Struct({
-  from: momentParameter("First moment counted; the begin of the running period when absent, 30 days ago on the trial"),
-  to: momentParameter("First moment not counted; the end of the running hour when absent"),
+  from: momentParameter(
+    "Start of the range, inclusive. When absent, the start of the current period; on the trial, 30 days ago"
+  ),
+  to: momentParameter("End of the range, exclusive. When absent, the end of the current hour"),
   granularity: Schema.optionalKey(
-    Granularity.annotate({ identifier: undefined, default: "day", description: "Stretch of one entry in UTC." })
+    Granularity.annotate({ identifier: undefined, default: "day", description: "Length of one bucket, in UTC." })
   ),
   group_by: Schema.optionalKey(Grouping).pipe(
-    Schema.annotateKey({ description: "Counts each target or key by itself." })
+    Schema.annotateKey({ description: "Returns separate buckets for each target or key." })
   )
-}).check(acrossFields(stretch))
+}).check(acrossFields(rangeRule))
 
-/** The trial has no period; its usage is counted over the last 30 days. */
+/** The trial has no period, so its last 30 days are counted. */
 const trialWindowMs = 30 * 24 * hourMs
 
 /**
- * The stretch that is counted where none is given: the running period, to the end of the running hour, because entries
- * have the store's time, which may be a little ahead of ours.
+ * The default range: the current period up to the end of the current hour. The end is in the future because entries
+ * have the database's time, which may be slightly ahead of this process.
  */
 export const defaultStretch = (
   periodStart: number | undefined,
@@ -110,19 +105,18 @@ export const defaultStretch = (
   return { from: periodStart ?? to - trialWindowMs, to }
 }
 
-/** The searches to count: by default those of the account's running period until now. */
 export const toUsageQuery = (
   parameters: typeof UsageParameters.Type,
   defaults: { readonly from: number; readonly to: number }
 ): Result.Result<UsageQuery, InvalidRequest> => {
   const { from, granularity = "day", group_by: groupBy, to = defaults.to } = parameters
   const query: UsageQuery = { from: from ?? Math.min(defaults.from, to - hourMs), to, granularity, groupBy }
-  const message = invalidStretch(query)
+  const message = rangeIssue(query)
   return message === undefined
     ? Result.succeed(query)
     : Result.fail(InvalidRequest.fromIssues([{ field: "from", message }]))
 }
 
 export const tooManyRows = InvalidRequest.fromIssues([
-  { field: "from", message: `must leave fewer groups: an answer holds at most ${maxRows} rows` }
+  { field: "from", message: `must start later or use a coarser granularity: a response has at most ${maxRows} rows` }
 ])

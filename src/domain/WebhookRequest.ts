@@ -4,14 +4,14 @@ import { asDigits, decoder, limitedText, Text, wholeNumber, wholeNumberMessage }
 import { graceSeconds } from "./grace.ts"
 import { addressFault, maxEndpointAddressCharacters } from "./publicAddress.ts"
 
-/** The bodies and parameters of the webhook routes (R53). */
+/** Bodies and parameters of the webhook routes (R53). */
 
 const message = "the body must be a JSON object"
 
-/** The form of an address. The deployment and what its name stands for decide later if it is open. */
+/** Checks only the form. The addresses that the name resolves to are checked when it is used. */
 const Address = Text.annotate({
   format: "uri",
-  description: `An https address on the public internet that takes events by POST, of at most ${maxEndpointAddressCharacters} characters`
+  description: `A public https URL that receives events by POST; at most ${maxEndpointAddressCharacters} characters`
 }).check(Schema.makeFilter((text: string) => addressFault(text, true) ?? true))
 
 const uniqueTypes = (description: string) =>
@@ -19,33 +19,32 @@ const uniqueTypes = (description: string) =>
     .annotate({ message: "must be a list of event types", description })
     .check(Schema.isUnique({ message: "must name each type once" }))
 
-const endpointTypes = uniqueTypes("The types that it gets; empty or absent for every type")
+const endpointTypes = uniqueTypes("Event types to send; empty or absent for all types")
 
-/** The body of `POST /v1/webhooks`. */
 export const NewWebhook = Schema.Struct({
   url: Address.pipe(Schema.annotateKey({ messageMissingKey: "is required" })),
   events: Schema.optionalKey(endpointTypes)
 }).annotate({ identifier: "NewWebhook", message })
 
-/** The body of `PATCH /v1/webhooks/{id}`. What is absent stays as it is. */
+/** The body of `PATCH /v1/webhooks/{id}`. Absent fields keep their value. */
 export const WebhookChange = Schema.Struct({
   url: Schema.optionalKey(Address),
   events: Schema.optionalKey(endpointTypes),
   disabled: Schema.optionalKey(
     Schema.Boolean.annotate({
       message: "must be true or false",
-      description: "True ends its deliveries until it is false again"
+      description: "True pauses deliveries to this endpoint"
     })
   )
 }).annotate({ identifier: "WebhookChange", message })
 
-/** Thresholds of a quota: more would be a stream of events. */
+/** Each threshold causes an event, so that their number is limited. */
 export const maxLowPercents = 10
 const maxLowBalance = 1_000_000_000
 
 const percentMessage = "must be a list of whole numbers from 1 to 99, each once"
 
-/** The body of `PATCH /v1/webhooks/settings`. What is absent stays as it is. */
+/** The body of `PATCH /v1/webhooks/settings`. Absent fields keep their value. */
 export const EventSettingsChange = Schema.Struct({
   low_percents: Schema.optionalKey(
     Schema.Array(
@@ -56,7 +55,7 @@ export const EventSettingsChange = Schema.Struct({
     )
       .annotate({
         message: percentMessage,
-        description: "Percents of a period's quota at which credits.low is sent; empty for none"
+        description: "Percentages of the period's quota at which credits.low is sent; empty for none"
       })
       .check(
         Schema.isUnique({ message: percentMessage }),
@@ -65,34 +64,40 @@ export const EventSettingsChange = Schema.Struct({
   ),
   low_balance: Schema.optionalKey(
     Schema.NullOr(
-      wholeNumber(maxLowBalance, { description: "Pack credits under which credits.low is sent; null for none" })
+      wholeNumber(maxLowBalance, {
+        description: "credits.low is sent when pack credits fall below this number; null for never"
+      })
     )
   ),
-  email_events: Schema.optionalKey(uniqueTypes("The types that are sent by email; empty for none"))
+  email_events: Schema.optionalKey(uniqueTypes("Event types to send by email; empty for none"))
 }).annotate({ identifier: "WebhookSettingsChange", message })
 
-/** The body of `POST /v1/webhooks/{id}/rotate`. */
 export const SecretRotation = Schema.Struct({
-  grace_seconds: graceSeconds("For so long deliveries have signatures by the old secret too; a day when absent")
+  grace_seconds: graceSeconds(
+    "Seconds during which deliveries are also signed with the old secret; one day when absent"
+  )
 }).annotate({ identifier: "WebhookRotation", message })
 
 export const maxDeliveriesListed = 100
 export const defaultDeliveriesListed = 20
 
-/** The parameters of `GET /v1/webhooks/{id}/deliveries`. A cursor is the id of a page's last delivery. */
+/** The cursor is the ID of the previous page's last delivery. */
 export const DeliveryParameters = Schema.Struct({
   cursor: Schema.optionalKey(
-    limitedText(64, { pattern: "^dlv_[0-9a-f]{32}$", description: "next_cursor of the page before." })
+    limitedText(64, { pattern: "^dlv_[0-9a-f]{32}$", description: "next_cursor of the previous page." })
   ),
   limit: Schema.optionalKey(
     asDigits(
-      wholeNumber(maxDeliveriesListed, { default: defaultDeliveriesListed, description: "Most deliveries wanted." }),
+      wholeNumber(maxDeliveriesListed, {
+        default: defaultDeliveriesListed,
+        description: "Maximum number of deliveries to return."
+      }),
       wholeNumberMessage(maxDeliveriesListed)
     )
   )
 })
 
-/** Ids in a path. Any text is taken where one is looked up, because an unknown id is `not_found`. */
+/** IDs in a path. They accept any text, because an unknown ID is `not_found` and not `invalid_request`. */
 export const EndpointId = Schema.String.annotate({ pattern: "^whk_[0-9a-f]{32}$", description: "The webhook's id." })
 export const DeliveryId = Schema.String.annotate({ pattern: "^dlv_[0-9a-f]{32}$", description: "The delivery's id." })
 

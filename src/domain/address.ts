@@ -1,4 +1,4 @@
-/** The most characters of an address that may belong to its host. The name of a host has at most 253 (RFC 1035). */
+/** Limits the host of a URL. DNS names have at most 253 characters (RFC 1035). */
 const maxHostCharacters = 512
 
 const hostEnd = /[/\\?#]/
@@ -9,8 +9,8 @@ const indexOfHostEnd = (text: string): number => {
 }
 
 /**
- * Checks the length of an address's host as browsers find it: they drop tabs and line ends, and accept any number of slashes.
- * `URL` converts a host to ASCII in time that grows with the square of its length.
+ * Checks the length of a URL's host as browsers find it: they drop tabs and line ends, and accept any number of
+ * slashes. Without this limit, `URL` converts a host to ASCII in quadratic time.
  */
 export const hasShortHost = (address: string): boolean => {
   if (address.length <= maxHostCharacters) return true
@@ -20,6 +20,9 @@ export const hasShortHost = (address: string): boolean => {
   return scheme <= maxHostCharacters && indexOfHostEnd(host) <= maxHostCharacters
 }
 
-/** Parses an address that somebody else wrote. Returns null for text that is not an address, and for a host that is too long. */
+export const formatAddress = ({ host, port }: { readonly host: string; readonly port: number }): string =>
+  `${host.includes(":") ? `[${host}]` : host}:${port}`
+
+/** Parses an untrusted URL. Returns null if it is invalid or its host is too long. */
 export const parseAddress = (address: string, base?: string): URL | null =>
   hasShortHost(address) ? URL.parse(address, base) : null

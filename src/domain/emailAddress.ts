@@ -1,18 +1,17 @@
-/** The longest address by RFC 5321 (4.5.3.1.3): 256 octets, less the angle brackets. */
+/** The limit of RFC 5321 (4.5.3.1.3): 256 octets including the angle brackets. */
 export const maxEmailCharacters = 254
 
-/** Normalizes an email address: the form in which addresses are stored and compared. */
 export const normalizeEmail = (email: string): string => email.trim().toLowerCase()
 
-/** The same mailboxes under another domain. */
+/** Domains that share mailboxes with another domain. */
 const domainAliases: ReadonlyMap<string, string> = new Map([["googlemail.com", "gmail.com"]])
 
-/** Domains whose provider documents that it delivers `a.b` and `ab` to the same mailbox. */
+/** Domains whose provider documents that it ignores dots. */
 const dotlessDomains: ReadonlySet<string> = new Set(["gmail.com"])
 
 /**
- * Returns the mailbox behind a normalized address, to which one trial is granted (R32): the address without its `+tag`,
- * and without dots where the provider ignores them. `trial_mailbox` computes the same in the database.
+ * Returns the mailbox that a trial is granted to (R32): the address without its `+tag`, and without dots if the
+ * provider ignores them. `trial_mailbox` computes the same in the database.
  */
 export const mailboxOf = (address: string): string => {
   const at = address.lastIndexOf("@")

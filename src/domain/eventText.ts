@@ -1,6 +1,6 @@
 import type { AnyEventType, Event } from "./Event.ts"
 
-/** An event as the words of an email. */
+/** The email text of an event. */
 export interface EventText {
   readonly subject: string
   readonly paragraphs: ReadonlyArray<string>
@@ -12,21 +12,21 @@ const text = (value: unknown): string => (typeof value === "string" || typeof va
 
 const count = (value: unknown): string => (typeof value === "number" ? value.toLocaleString("en-US") : "0")
 
-/** The sentence about the next period; none for a trial, which has no next one. */
+/** Empty on the trial, which never resets. */
 const reset = ({ resets_at }: Data): ReadonlyArray<string> =>
   typeof resets_at === "string" ? [`The quota resets on ${resets_at.slice(0, 10)}.`] : []
 
 const low = (data: Data): EventText =>
   data.source === "balance"
     ? {
-        subject: `Fewer than ${count(data.threshold_credits)} pack credits are left`,
-        paragraphs: [`${count(data.balance)} pack credits are left.`, ...reset(data)]
+        subject: `Fewer than ${count(data.threshold_credits)} pack credits left`,
+        paragraphs: [`You have ${count(data.balance)} pack credits left.`, ...reset(data)]
       }
     : {
-        subject: `${text(data.threshold_percent)} % of the quota is used`,
+        subject: `${text(data.threshold_percent)}% of your quota is used`,
         paragraphs: [
-          `${count(data.used)} of ${count(data.quota)} searches of this period are used, and ` +
-            `${count(data.balance)} pack credits are left.`,
+          `You have used ${count(data.used)} of ${count(data.quota)} searches in this period and have ` +
+            `${count(data.balance)} pack credits left.`,
           ...reset(data)
         ]
       }
@@ -36,50 +36,50 @@ const keyName = (data: Data): string => `"${text(data.name)}" (${text(data.hint)
 const texts: { readonly [T in AnyEventType]: (data: Data) => EventText } = {
   "credits.low": low,
   "credits.exhausted": (data) => ({
-    subject: "All credits are used",
+    subject: "You are out of credits",
     paragraphs: [
-      "Quota and pack credits are used up: searches are answered with 402 until there are new ones.",
+      "Your quota and pack credits are used up. Searches fail with status 402 until you have credits again.",
       ...reset(data)
     ]
   }),
   "quota.reset": (data) => ({
-    subject: "A new period has begun",
-    paragraphs: [`${count(data.quota)} searches can be used in it.`, ...reset(data)]
+    subject: "A new billing period has started",
+    paragraphs: [`You have ${count(data.quota)} searches in this period.`, ...reset(data)]
   }),
   "plan.changed": (data) => ({
-    subject: `The plan is ${text(data.plan)}`,
-    paragraphs: [`The account's plan was ${text(data.previous_plan)} and is ${text(data.plan)}.`]
+    subject: `Your plan is now ${text(data.plan)}`,
+    paragraphs: [`Your plan changed from ${text(data.previous_plan)} to ${text(data.plan)}.`]
   }),
   "pack.granted": (data) => ({
     subject: `${count(data.credits)} credits were added`,
-    paragraphs: [`The account has ${count(data.balance)} pack credits.`]
+    paragraphs: [`You now have ${count(data.balance)} pack credits.`]
   }),
   "payment.past_due": (data) => ({
-    subject: "A payment did not go through",
+    subject: "Payment failed",
     paragraphs: [
-      `The renewal of the plan ${text(data.plan)} was not paid. Renew the card on the dashboard's billing page, or the ` +
-        "plan ends."
+      `The payment to renew your ${text(data.plan)} plan failed. Update your card on the dashboard's billing page to ` +
+        "keep the plan."
     ]
   }),
   "key.created": (data) => ({
-    subject: "An API key was made",
-    paragraphs: [`The key ${keyName(data)} was made. If it was not you, revoke it on the dashboard.`]
+    subject: "An API key was created",
+    paragraphs: [`The API key ${keyName(data)} was created. If you did not expect this, revoke it in the dashboard.`]
   }),
   "key.rotated": (data) => ({
-    subject: "An API key was replaced",
+    subject: "An API key was rotated",
     paragraphs: [
-      `The key ${keyName(data)} took the place of an older one. If it was not you, revoke it on the dashboard.`
+      `The API key ${keyName(data)} replaced an older key. If you did not expect this, revoke it in the dashboard.`
     ]
   }),
   "key.revoked": (data) => ({
     subject: "An API key was revoked",
-    paragraphs: [`The key ${keyName(data)} is not accepted any more.`]
+    paragraphs: [`The API key ${keyName(data)} no longer works.`]
   }),
   "key.expiring": (data) => ({
     subject: "An API key expires soon",
-    paragraphs: [`The key ${keyName(data)} expires at ${text(data.expires_at)}. Replace it, or change its expiry.`]
+    paragraphs: [`The API key ${keyName(data)} expires at ${text(data.expires_at)}. Rotate it or change its expiry.`]
   }),
-  "webhook.test": () => ({ subject: "A test", paragraphs: ["This is a test."] })
+  "webhook.test": () => ({ subject: "Test event", paragraphs: ["This is a test event."] })
 }
 
 export const eventText = ({ data, type }: Event): EventText => texts[type](data)

@@ -2,29 +2,29 @@ import { DateTime, Effect, Result, Schema, type SchemaAST, SchemaIssue, SchemaTr
 import { InvalidRequest, type Issue } from "./errors.ts"
 import { isCarriable, normalizeWhitespace } from "./text.ts"
 
-/** Decoding of a request's fields by its schema: each field by itself, with every failure reported (R6). */
+/** Decodes each field of a request by its schema and reports every failure (R6). */
 
-/** The fields as they arrived: text from a query string (a list where one is repeated), any JSON from a body. */
+/** Fields before decoding: text from a query string (a list if repeated), any JSON from a body. */
 export type RawFields = Readonly<Record<string, unknown>>
 
-/** With these options a decoder reports every failure together. */
+/** Makes a decoder report all failures and not only the first. */
 export const reportAll = { errors: "all" } as const
 
-/** Stands for a value that could not be decoded. It is half of a character, so that no query string decodes to it. */
+/** Marks a value that could not be decoded. It is a lone surrogate, which no query string decodes to. */
 export const undecodable = "\udc00"
 
-/** A parameter that is no percent-encoded UTF-8: a list, so that no schema of a single value takes it. */
+/** A parameter that is not percent-encoded UTF-8. It is a list, which the schema of a single value rejects. */
 export const undecodableValue: ReadonlyArray<string> = [undecodable]
 
 const notOneValue = (value: ReadonlyArray<unknown>): string =>
-  value.length === 1 && value[0] === undecodable ? "must be percent-encoded UTF-8" : "must be one value, not several"
+  value.length === 1 && value[0] === undecodable ? "must be percent-encoded UTF-8" : "must be sent only once"
 
-/** A rule over several fields. It takes them decoded or as they arrived, because it is judged beside other failures. */
+/** A rule over several fields, which it receives decoded or not, because it also runs if other fields are invalid. */
 export type FieldsRule = (fields: RawFields) => Issue | undefined
 
 const besideFailures = "quarry/besideFailures"
 
-/** A check of a struct that is judged even when fields fail: a plain check runs only after every field is valid (R6). */
+/** A struct check that runs even if fields are invalid. A plain check runs only if all fields are valid (R6). */
 export const acrossFields = (rule: FieldsRule) =>
   Schema.makeFilter(
     (fields: object) => {
@@ -42,7 +42,6 @@ const rulesOf = (failure: SchemaIssue.Issue): ReadonlyArray<FieldsRule> =>
       })
     : []
 
-/** The names of the fields of a struct. */
 const namesIn = (ast: SchemaAST.AST): ReadonlyArray<string> =>
   ast._tag === "Objects" ? ast.propertySignatures.map(({ name }) => String(name)) : []
 
@@ -56,7 +55,7 @@ const isFilter = (issue: SchemaIssue.Issue): boolean =>
   ((issue._tag === "Pointer" || issue._tag === "Encoding") && isFilter(issue.issue)) ||
   ((issue._tag === "AnyOf" || issue._tag === "Composite") && issue.issues.some(isFilter))
 
-/** The issues of a request, in the order of the schema, one for each field; a field of a field has a dotted path. */
+/** Converts a failure to issues in schema order, one per field. Nested fields have a dotted path. */
 export const issuesOf = (failure: SchemaIssue.Issue, input: unknown): ReadonlyArray<Issue> => {
   const raw = isObject(input) ? input : {}
   const messages = new Map<string, string>()
@@ -79,15 +78,14 @@ export const issuesOf = (failure: SchemaIssue.Issue, input: unknown): ReadonlyAr
 }
 
 /**
- * The most entries that the list of any field may have. Decoders read one entry more, which is enough to refuse a longer list:
- * they make an issue for each invalid entry, and a body of 1 MiB has room for 500,000.
+ * Limits lists before they are decoded: decoders report each invalid entry, and a 1 MiB body has room for 500,000. One
+ * entry more is kept, so that a longer list still fails its own length check.
  */
 export const maxListEntries = 300
 
 const isTooLong = (value: unknown): value is ReadonlyArray<unknown> =>
   Array.isArray(value) && value.length > maxListEntries
 
-/** The fields of an object with these names, if one of them holds a list to be cut. */
 const cutLists = (input: unknown, names: ReadonlyArray<string>): unknown => {
   if (!isObject(input) || !names.some((name) => isTooLong(input[name]))) return input
   const cut = (value: unknown) => (isTooLong(value) ? value.slice(0, maxListEntries + 1) : value)
@@ -95,7 +93,6 @@ const cutLists = (input: unknown, names: ReadonlyArray<string>): unknown => {
   return Object.fromEntries(present.map((name) => [name, cut(input[name])]))
 }
 
-/** The decoder of a request's schema, compiled once. */
 export const decoder = <A>(schema: Schema.ConstraintDecoder<A>) => {
   const decode = Schema.decodeUnknownResult(schema, reportAll)
   const names = namesIn(schema.ast)
@@ -107,16 +104,15 @@ export const decoder = <A>(schema: Schema.ConstraintDecoder<A>) => {
 
 export const Text = Schema.String.annotate({ message: "must be a string" })
 
-/** Text in which whitespace is collapsed before anything else is asked of it (R10). */
+/** Text whose whitespace is collapsed before any other check (R10). */
 export const CollapsedText = Text.pipe(
   Schema.decode(SchemaTransformation.transform({ decode: normalizeWhitespace, encode: (text) => text }))
 )
 
 export const carriable = Schema.makeFilter(
-  (text: string) => isCarriable(text) || "must not hold a NUL character or a lone surrogate"
+  (text: string) => isCarriable(text) || "must not contain a NUL character or a lone surrogate"
 )
 
-/** Text of a limited length that a query can be compared with. */
 export const limitedText = (
   maximum: number,
   annotations: { readonly description: string; readonly pattern?: string }
@@ -128,7 +124,6 @@ export const limitedText = (
 
 export const wholeNumberMessage = (maximum: number): string => `must be a whole number from 1 to ${maximum}`
 
-/** Keys of annotations that documents show, beside those that every JSON Schema has. */
 export const documentKeys: ReadonlySet<string> = new Set([
   "type",
   "minLength",
@@ -143,7 +138,6 @@ interface Described {
   readonly default?: number
 }
 
-/** A whole number from 1 to `maximum` as a JSON number (R5). */
 export const wholeNumber = (maximum: number, annotations: Described) => {
   const message = wholeNumberMessage(maximum)
   return Schema.Number.annotate({ message, ...annotations }).check(
@@ -152,7 +146,7 @@ export const wholeNumber = (maximum: number, annotations: Described) => {
   )
 }
 
-/** The text that stands for a number in a query string: plain decimal digits, no sign, fraction or exponent (R5). */
+/** A number in a query string: decimal digits without sign, fraction or exponent (R5). */
 export const asDigits = <S extends Schema.Codec<number, number>>(number: S, message: string) => {
   const { schema } = Schema.toJsonSchemaDocument(number, { includeAnnotationKey: (key) => documentKeys.has(key) })
   return Schema.String.annotate({ ...schema, message })
@@ -161,7 +155,7 @@ export const asDigits = <S extends Schema.Codec<number, number>>(number: S, mess
       Schema.decodeTo(
         number,
         SchemaTransformation.transform({
-          // A safe integer, because digits without end would be read as Infinity.
+          // Keeps very long digit sequences from becoming Infinity.
           decode: (text: string) => Math.min(Number(text), Number.MAX_SAFE_INTEGER),
           encode: String
         })
@@ -174,23 +168,23 @@ const dateTime =
 
 const notMoment = "must be a date or a time with its zone in ISO 8601, such as 2026-01-31 or 2026-01-31T08:00:00Z"
 
-/** The first millisecond of the year 10000, which has no ISO 8601 form with four digits. */
+/** The first millisecond of the year 10000, which has no four-digit ISO 8601 form. */
 const endOfTimeMs = 253_402_300_800_000
 
-/** Unix milliseconds of a moment in ISO 8601; a date alone is its midnight in UTC. */
+/** Parses an ISO 8601 date or time to Unix milliseconds. A date means midnight UTC. */
 export const parseMoment = (input: string): number | undefined => {
   const [text, year, month, day] = dateTime.exec(input) ?? []
   if (text === undefined) return undefined
-  // The 30th of February would be read as the 2nd of March.
+  // `Date.parse` would read 30 February as 2 March.
   const lastDay = DateTime.toPartsUtc(DateTime.makeUnsafe({ year: Number(year), month: Number(month) + 1, day: 0 })).day
-  // biome-ignore lint/style/noRestrictedGlobals: it reads a text and no clock.
+  // biome-ignore lint/style/noRestrictedGlobals: this parses text and does not read the clock.
   const millis = Date.parse(text)
   return Number(day) <= lastDay && millis >= 0 && millis < endOfTimeMs ? millis : undefined
 }
 
 export const toMoment = (millis: number): string => DateTime.formatIso(DateTime.makeUnsafe(millis))
 
-/** A moment: ISO 8601 on the wire, Unix milliseconds in the service. */
+/** ISO 8601 in requests and responses, Unix milliseconds inside the service. */
 export const Moment = Schema.String.annotate({ message: notMoment, format: "date-time" }).pipe(
   Schema.decodeTo(
     Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: endOfTimeMs - 1 })),
@@ -206,10 +200,9 @@ export const Moment = Schema.String.annotate({ message: notMoment, format: "date
   )
 )
 
-/** A moment as an optional parameter. */
 export const momentParameter = (description: string) =>
   Schema.optionalKey(
     Moment.pipe(
-      Schema.annotateEncoded({ description: `${description}, in ISO 8601. A date alone is its midnight in UTC.` })
+      Schema.annotateEncoded({ description: `${description}, in ISO 8601. A date without a time means midnight UTC.` })
     )
   )

@@ -1,11 +1,10 @@
 import { Schema } from "effect"
 
-/** The longest time for which a secret that was rotated works on: of a key (R51) and of a webhook (R53). */
+/** Limits how long a rotated secret stays valid, for keys (R51) and webhooks (R53). */
 export const maxGraceSeconds = 86_400
 
 const message = `must be a whole number from 0 to ${maxGraceSeconds}`
 
-/** The field of a rotation's body that asks for a grace. */
 export const graceSeconds = (description: string) =>
   Schema.optionalKey(
     Schema.Number.annotate({ message, description }).check(

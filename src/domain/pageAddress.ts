@@ -1,14 +1,13 @@
-/** Names that stand for their folder: `guide/index.html` is published as `guide/`. */
+/** Files that are published at their folder's URL: `guide/index.html` as `guide/`. */
 const folderPage = /^(index\.(html?|md|markdown)|readme\.(md|markdown))$/i
 
 const markdown = /\.(md|markdown)$/i
 
-/** A file that holds a page: HTML or Markdown, by its extension. */
 export const isPage = (path: string): boolean => /\.(html?|md|markdown)$/i.test(path)
 
 export const isMarkdown = (path: string): boolean => markdown.test(path)
 
-/** The base address with a slash at its end, so that paths are added to it and do not replace its last part. */
+/** Adds a trailing slash, because relative paths would otherwise replace the last segment. */
 export const baseOf = (address: string): URL | undefined => {
   const base = URL.parse(address)
   if (base === null || !/^https?:$/.test(base.protocol) || base.search !== "" || base.hash !== "") return undefined
@@ -17,8 +16,8 @@ export const baseOf = (address: string): URL | undefined => {
 }
 
 /**
- * The address of a file in a folder that is published at `base`. `path` is relative to the folder, with slashes.
- * HTML keeps its name, Markdown loses its extension, and the page of a folder has the folder's address.
+ * The URL of a file in a folder published at `base`. `path` is relative and uses slashes. HTML files keep their name,
+ * Markdown files lose the extension, and index files have the folder's URL.
  */
 export const addressOf = (path: string, base: URL): string => {
   const segments = path.split("/")
@@ -27,7 +26,7 @@ export const addressOf = (path: string, base: URL): string => {
   return `${base.href}${[...segments.slice(0, -1), last].map(encodeURIComponent).join("/")}`
 }
 
-/** The parts of an address below the base, decoded; undefined for an address elsewhere or one that leaves the folder. */
+/** The decoded path segments below the base. Undefined for other URLs, and for URLs that leave the folder. */
 const segmentsBelow = (address: URL, base: URL): ReadonlyArray<string> | undefined => {
   if (address.origin !== base.origin || !address.pathname.startsWith(base.pathname)) return undefined
   try {
@@ -40,7 +39,7 @@ const segmentsBelow = (address: URL, base: URL): ReadonlyArray<string> | undefin
   }
 }
 
-/** The files that an address may be published from, the likeliest first. None for an address that is not below the base. */
+/** The files that a URL may be published from, most likely first. Empty if the URL is not below the base. */
 export const filesOf = (address: URL, base: URL): ReadonlyArray<string> => {
   const segments = segmentsBelow(address, base)
   if (segments === undefined) return []
@@ -54,7 +53,7 @@ export const filesOf = (address: URL, base: URL): ReadonlyArray<string> => {
 const filesNamed = (path: string): ReadonlyArray<string> =>
   [".html", ".md", ".htm", ".markdown"].map((end) => path + end)
 
-/** A title for a page that has none, from its address: `guide/first-steps.html` is "first steps". */
+/** Derives a title from a URL: `guide/first-steps.html` becomes "first steps". */
 export const titleOf = (address: string): string => {
   const { hostname, pathname } = new URL(address)
   const name = pathname.split("/").findLast((segment) => segment !== "") ?? ""

@@ -1,7 +1,6 @@
-/** The most parameters of a query string or a form (R70). */
 export const maxParameters = 64
 
-/** Returns true if a query string or form has more than `maxParameters`. It decodes nothing, and stops at the first one too many. */
+/** Counts without decoding, and stops at the limit. */
 export const hasTooManyParameters = (text: string): boolean => {
   let count = 0
   for (let start = 0; start < text.length; ) {

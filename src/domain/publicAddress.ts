@@ -4,14 +4,14 @@ import { parseAddress } from "./address.ts"
 import { privateNetworks } from "./Network.ts"
 
 /*
- * The addresses to which a customer may make this service connect. Everything else leads into the operator's own networks:
- * loopback, private and link-local ones, those of a provider's translation, and the services of a cloud's machines.
+ * Addresses that customers may make this service connect to. Anything else could reach the operator's own network:
+ * loopback, private and link-local addresses, NAT64 prefixes, and cloud metadata services.
  *
- * Every block of IANA's special-purpose registries (RFC 6890) is closed, even a globally reachable one: no receiver of
- * events is in any of them.
+ * All blocks of IANA's special-purpose registries (RFC 6890) are excluded, even the globally reachable ones, because no
+ * webhook endpoint is in any of them.
  */
 
-/** The IPv4 registry. `privateNetworks` has its loopback, private, shared and link-local blocks. */
+/** The IPv4 registry. `privateNetworks` contains its loopback, private, shared and link-local blocks. */
 const closedIpv4Networks = [
   ...privateNetworks,
   ...[
@@ -26,19 +26,18 @@ const closedIpv4Networks = [
     "198.51.100.0/24", // documentation
     "203.0.113.0/24", // documentation
     "224.0.0.0/3", // multicast and reserved
-    // Azure's WireServer, which gives each of its machines its settings. The metadata services of other clouds are in the
+    // Azure's WireServer, which hands out each machine's settings. Metadata services of other clouds are in the
     // networks above, or for IPv6 in fc00::/7 and fe80::/10.
     "168.63.129.16/32"
   ].map(IpNetwork.fromStringUnsafe)
 ]
 
 /**
- * IPv6 is public in this network alone. Outside it are unique local, link-local and multicast addresses, and IPv4 addresses
- * that are mapped, compatible or translated (NAT64: 64:ff9b::/96 and 64:ff9b:1::/48).
+ * The only public IPv6 range. It excludes unique local, link-local and multicast addresses, and mapped, compatible or
+ * translated IPv4 addresses (NAT64: 64:ff9b::/96 and 64:ff9b:1::/48).
  */
 const publicIpv6Network = IpNetwork.fromStringUnsafe("2000::/3")
 
-/** The blocks of the IPv6 registry inside it. */
 const closedIpv6Networks = [
   "2001::/23", // protocol assignments, among them Teredo, which holds IPv4 addresses
   "2001:db8::/32", // documentation
@@ -49,7 +48,7 @@ const closedIpv6Networks = [
 
 const isIn = (ip: NetAddress.IpAddress) => (network: IpNetwork.IpNetwork) => IpNetwork.contains(network, ip)
 
-/** True for an address of the public internet. A text that is no address is none of it. */
+/** Returns true for an IP address of the public internet, false for any other text. */
 export const isPublicAddress = (text: string): boolean => {
   const parsed = NetAddress.ipFromString(text)
   if (Result.isFailure(parsed)) return false
@@ -61,17 +60,17 @@ export const isPublicAddress = (text: string): boolean => {
 
 export const maxEndpointAddressCharacters = 2_000
 
-/** The reason why an endpoint cannot have this address, for the person who gives it; undefined for one that it can. */
+/** The reason this address is not allowed as a webhook endpoint, as shown to the user. Undefined if it is allowed. */
 export const addressFault = (text: string, allowsPrivate: boolean): string | undefined => {
   const url = text.length > maxEndpointAddressCharacters ? null : parseAddress(text)
   if (url === null) {
     return `must be an https address of at most ${maxEndpointAddressCharacters} characters`
   }
-  if (url.protocol !== "https:" && !(allowsPrivate && url.protocol === "http:")) return "must begin with https://"
-  if (url.username !== "" || url.password !== "") return "must have no user and no password in it"
-  if (url.hash !== "" || text.endsWith("#")) return "must have no part after #"
+  if (url.protocol !== "https:" && !(allowsPrivate && url.protocol === "http:")) return "must start with https://"
+  if (url.username !== "" || url.password !== "") return "must not contain a user name or password"
+  if (url.hash !== "" || text.endsWith("#")) return "must not contain a fragment (#)"
   return undefined
 }
 
-/** True for a host that is written as an address, for which nothing is looked up. */
+/** True for an IP address, which needs no DNS look-up. */
 export const isAddress = (host: string): boolean => Result.isSuccess(NetAddress.ipFromString(host))

@@ -1,19 +1,19 @@
-/** Those who may sign up (R65): everybody, those whose account the operator made, or nobody. */
+/** Sign-up is open to (R65): anyone, people with an account created by the operator, or no one. */
 export const signUpModes = ["open", "invite", "closed"] as const
 export type SignUpMode = (typeof signUpModes)[number]
 
 export interface SignUpPolicy {
   readonly mode: SignUpMode
-  /** In lower case. Where there are any, `open` means addresses at these domains alone. */
+  /** In lower case. If not empty, `open` admits only addresses at these domains. */
   readonly domains: ReadonlyArray<string>
 }
 
 export const openToAll: SignUpPolicy = { mode: "open", domains: [] }
 
-/** True where an open sign-up takes a normalized address. */
+/** True if an open sign-up accepts a normalized address. */
 export const isOpenTo = ({ domains }: SignUpPolicy, address: string): boolean =>
   domains.length === 0 || domains.includes(address.slice(address.lastIndexOf("@") + 1))
 
-/** The codes of a sign-up that the policy, or the limit of the client's network, does not admit. */
+/** Error codes if the sign-up policy or the limit of the client's network rejects a sign-up. */
 export const signUpDeniedCode = "SIGN_UP_REFUSED"
 export const signUpLimitedCode = "SIGN_UP_LIMITED"

@@ -1,21 +1,18 @@
 /** Unicode White_Space, U+200B and U+FEFF (R10). JavaScript's `\s` lacks U+0085 and U+200B. */
 const whitespace = /[\p{White_Space}\u200B\uFEFF]+/gu
 
-/** Text that normalizing would change. Few queries match, and a test is cheaper than replacing each space by itself. */
+/** Most text needs no normalization, and testing it is faster than replacing every space by itself. */
 const irregularWhitespace = /^ | $| {2}|[[\p{White_Space}\u200B\uFEFF]--[ ]]/v
 
-/** Trims text and collapses every run of whitespace to one space. */
 export const normalizeWhitespace = (text: string): string =>
   irregularWhitespace.test(text) ? text.replace(whitespace, " ").trim() : text
 
-/** The length in Unicode code points. */
 export const codePointLength = (text: string): number => {
   let length = 0
   for (const _ of text) length++
   return length
 }
 
-/** The first `count` code points of `text`. */
 export const cutCodePoints = (text: string, count: number): string => {
   if (text.length <= count) return text
   let end = 0
@@ -23,17 +20,16 @@ export const cutCodePoints = (text: string, count: number): string => {
   return text.slice(0, end)
 }
 
-/** `text` in at most `maxUnits` UTF-16 units. A text that is cut ends with an ellipsis, and is not cut inside a character. */
+/** Shortens text to at most `maxUnits` UTF-16 units, with an ellipsis and without splitting a character. */
 export const abbreviate = (text: string, maxUnits: number): string =>
   text.length <= maxUnits ? text : `${text.slice(0, maxUnits - 1).replace(/\p{Cs}$/u, "")}…`
 
-/** Finds the words of a text, also where no spaces separate them. */
 const words = new Intl.Segmenter("und", { granularity: "word" })
 
-/** Text behind the cut that the search for a word's beginning reads. Longer words are cut where the text ends. */
+/** Text after the cut that is examined for a word boundary. Longer words are split. */
 const lookAheadUnits = 64
 
-/** The first `count` code points of `text` at most, cut where a word ends; a word that is longer than that is cut inside. */
+/** Returns at most `count` code points, cut at a word boundary if possible. */
 export const cutAtWord = (text: string, count: number): string => {
   const cut = cutCodePoints(text, count)
   if (cut.length === text.length) return text
@@ -41,7 +37,7 @@ export const cutAtWord = (text: string, count: number): string => {
   return start === 0 ? cut : cut.slice(0, start).trimEnd()
 }
 
-/** Checks for text without NUL and lone surrogates, which Postgres and the engines cannot transmit (R10). */
+/** Returns false for NUL and lone surrogates, which Postgres and the engines cannot transmit (R10). */
 export const isCarriable = (text: string): boolean => text.isWellFormed() && !text.includes("\0")
 
 const waitUnits = [
@@ -50,9 +46,11 @@ const waitUnits = [
   ["second", 1]
 ] as const
 
-/** A wait for people, rounded up to its largest unit that is there twice: `90 seconds`, `15 minutes`, `24 hours`. */
+/**
+ * Formats a wait, rounded up in the largest unit of which it has at least two: `90 seconds`, `15 minutes`, `24 hours`.
+ */
 export const waitText = (seconds: number): string => {
-  const [unit, length] = waitUnits.find(([, it]) => seconds >= 2 * it) ?? ["second", 1]
+  const [unit, length] = waitUnits.find(([, unitSeconds]) => seconds >= 2 * unitSeconds) ?? ["second", 1]
   const count = Math.ceil(seconds / length)
   return `${count} ${unit}${count === 1 ? "" : "s"}`
 }

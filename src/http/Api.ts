@@ -6,14 +6,16 @@ import { AccountGroup } from "./groups/AccountGroup.ts"
 import { BillingGroup } from "./groups/BillingGroup.ts"
 import { KeysGroup } from "./groups/KeysGroup.ts"
 import { McpGroup } from "./groups/McpGroup.ts"
+import { PagesGroup } from "./groups/PagesGroup.ts"
 import { SearchGroup } from "./groups/SearchGroup.ts"
 import { UsageGroup } from "./groups/UsageGroup.ts"
 import { WebhooksGroup } from "./groups/WebhooksGroup.ts"
 import { completeDocument } from "./openapi.ts"
 
-/** The public API: definition only, so that a client can import it without the server. */
+/** The public API's definition. Clients can import it without the server. */
 export class Api extends HttpApi.make("quarry")
   .add(SearchGroup)
+  .add(PagesGroup)
   .add(AccountGroup)
   .add(UsageGroup)
   .add(KeysGroup)
@@ -26,7 +28,7 @@ export class Api extends HttpApi.make("quarry")
     OpenApi.annotations({
       title: "Quarry",
       version,
-      description: "Web search over six targets, answered as JSON.",
+      description: "Web search over six targets, with JSON responses.",
       transform: completeDocument
     })
   ) {}
@@ -35,5 +37,5 @@ export const documentOptions: OpenApi.FromApiOptions = {
   includeAnnotationKey: (key) => documentKeys.has(key) || key === "enum"
 }
 
-/** The API's description in OpenAPI. */
+/** Returns the API's OpenAPI document. */
 export const describeApi = (): OpenApi.OpenAPISpec => OpenApi.fromApi(Api, documentOptions)

@@ -5,12 +5,11 @@ import { dashboardHeader, hidesCallingPage } from "../domain/CallingPage.ts"
 import type { CredentialKind } from "../domain/Credential.ts"
 import { isCrossOrigin, isOwnPage } from "./ownPage.ts"
 
-/** The kinds of credential that an endpoint accepts. Without this annotation it accepts none. */
+/** Credentials that an endpoint accepts. None by default. */
 export const Accepted = Context.Reference<ReadonlyArray<CredentialKind>>("quarry/http/Accepted", {
   defaultValue: () => []
 })
 
-/** The OpenAPI security requirement of each kind of credential. Its keys are those of the `securitySchemes`. */
 const requirements: { readonly [K in CredentialKind]: Readonly<Record<string, ReadonlyArray<string>>> } = {
   key: { apiKey: [] },
   oauth: { oauth: [] },
@@ -19,7 +18,7 @@ const requirements: { readonly [K in CredentialKind]: Readonly<Record<string, Re
   demo: { demoOrigin: [] }
 }
 
-/** Annotates an endpoint with the credentials it accepts, for `Authentication` and for the document. */
+/** Declares the accepted credentials, for `Authentication` and for the document. */
 export const accepting = (...kinds: ReadonlyArray<CredentialKind>) =>
   Context.make(Accepted, kinds).pipe(
     Context.add(OpenApi.Override, { security: kinds.map((kind) => requirements[kind]) })
@@ -28,13 +27,13 @@ export const accepting = (...kinds: ReadonlyArray<CredentialKind>) =>
 export const acceptedCredentials = (endpoint: HttpApiEndpoint.Top): ReadonlyArray<CredentialKind> =>
   Context.get(endpoint.annotations, Accepted)
 
-/** Annotates an endpoint whose requests may spend credits. */
+/** Marks endpoints that can spend credits. */
 export const SpendsCredits = Context.Reference<boolean>("quarry/http/SpendsCredits", { defaultValue: () => false })
 
 /**
- * The check of an endpoint against cross-site request forgery (R25): a browser sends the session cookie with requests of
- * any page. A request that changes something must come from a page of this deployment. One that spends credits must not
- * come from a page of another origin; where browsers do not say which page it was, it must have the dashboard's header.
+ * Protects session requests against CSRF (R25), because browsers attach the cookie to requests from any page. A change
+ * must come from a page of this deployment. Spending credits must not come from another origin; if the browser does
+ * not name the origin, the dashboard's header is required.
  */
 export const sessionRuleOf = (endpoint: HttpApiEndpoint.Top, own: string): ((headers: Headers.Headers) => boolean) => {
   if (Context.get(endpoint.annotations, SpendsCredits)) {

@@ -1,42 +1,41 @@
 import { Context, Effect } from "effect"
 import { requestIdPattern } from "../domain/requestId.ts"
 
-/** Fields of the request's access log line that middlewares and handlers add. Times are in milliseconds. */
 export interface LogFields {
-  /** The error's code, or `cut` for a streamed response that ended before its last line. */
+  /** The error code, or `cut` for a streamed response without its last line. */
   readonly outcome?: string
   readonly principal?: string
   readonly account_id?: string
   readonly target?: string
-  /** Length of a query before it was cut to what providers take, in code points (R43). */
+  /** Original length of a truncated query, in code points (R43). */
   readonly query_cut_from?: number
   readonly batch_id?: string
   readonly rows?: number
   readonly rows_failed?: number
   readonly credits?: number
-  /** True for the answer of an earlier request with the same idempotency key. */
   readonly replayed?: boolean
   readonly cached?: boolean
   readonly provider?: string
   readonly reserve_ms?: number
   readonly search_ms?: number
+  readonly page_ms?: number
+  /** Reason that a page could not be read (R59). */
+  readonly reason?: string
   readonly settle_ms?: number
 }
 
-/** State of a request that middlewares and handlers fill, and that the edge writes to the response and the log. */
+/** Request state filled by middleware and handlers, and written by the edge to the response and the log. */
 export interface RequestState {
-  /** Sent in the response's header and in its error envelope (R2). */
   readonly id: string
   readonly logFields: { -readonly [Name in keyof LogFields]: LogFields[Name] }
   /**
-   * Work that goes on when the client has left, such as a search that was dispatched. It adds the last fields of the log
-   * line, which then waits for it: a charge that nobody got an answer for must be in the log. The line of a streamed
-   * response waits for it in any case.
+   * Work that continues after the client disconnects, such as a dispatched search. The access log entry waits for it,
+   * so that charges without a response are logged. A streamed response's entry always waits.
    */
   work: Effect.Effect<void> | undefined
-  /** True if the query string has too many parameters (R70). The router then runs without it. */
+  /** The query string has too many parameters, so the router runs without it (R70). */
   hasTooManyParameters: boolean
-  /** Response headers. They are set in one step at the end, because each step copies all headers of the response. */
+  /** Response headers, set in one step at the end because each step copies them all. */
   readonly headers: Record<string, string>
 }
 
@@ -48,7 +47,6 @@ export const makeRequestState = (id: string): RequestState => ({
   headers: {}
 })
 
-/** Set by the edge for every request. */
 export const CurrentRequest = Context.Reference<RequestState>("quarry/http/CurrentRequest", {
   defaultValue: () => makeRequestState("00000000-0000-0000-0000-000000000000")
 })
@@ -57,12 +55,12 @@ export const addLogFields = ({ logFields }: RequestState, fields: LogFields): vo
   Object.assign(logFields, fields)
 }
 
-/** Sets headers on the response to this request, success or error. A 500 leaves them out (R1). */
+/** Adds response headers for success and error alike. A 500 omits them (R1). */
 export const setHeaders = (state: RequestState, headers: Readonly<Record<string, string>>): void => {
   Object.assign(state.headers, headers)
 }
 
-/** Takes the caller's request id where it is a UUID of any version in any letter case, and otherwise makes a new one. */
+/** Reuses the caller's request ID if it is a UUID of any version; otherwise generates one. */
 export const requestIdFrom = <E, R>(
   header: unknown,
   makeId: Effect.Effect<string, E, R>

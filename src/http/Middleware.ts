@@ -4,10 +4,10 @@ import { unauthorized } from "../domain/errors.ts"
 import type { AccountPrincipal, Principal } from "../domain/Principal.ts"
 import { InvalidRequest, RateLimited, Unauthorized } from "./errors.ts"
 
-/** The principal of the request, provided by `Authentication`. */
+/** The authenticated principal, provided by `Authentication`. */
 export class CurrentPrincipal extends Context.Service<CurrentPrincipal, Principal>()("quarry/http/CurrentPrincipal") {}
 
-/** The principal of an endpoint that needs an account. The demo has none and fails with `unauthorized`. */
+/** Requires an account. The demo has none and fails with `unauthorized`. */
 export const currentAccountPrincipal: Effect.Effect<AccountPrincipal, typeof unauthorized, CurrentPrincipal> =
   Effect.flatMap(CurrentPrincipal, (principal) =>
     principal._tag === "demo" ? Effect.fail(unauthorized) : Effect.succeed(principal)
@@ -16,21 +16,21 @@ export const currentAccountPrincipal: Effect.Effect<AccountPrincipal, typeof una
 export const currentAccount = Effect.map(currentAccountPrincipal, ({ account }) => account)
 
 /**
- * Authenticates the request (R22). It declares no `security` schemes, because Effect tries those one after the other:
- * an invalid credential would fall through to the next. `Callers.ts` adds them to the document.
+ * Authenticates the request (R22). Declares no `security` schemes: Effect would try them in turn, and an invalid
+ * credential would fall through. `Callers.ts` documents them.
  */
 export class Authentication extends HttpApiMiddleware.Service<Authentication, { provides: CurrentPrincipal }>()(
   "quarry/http/Authentication",
   { error: Unauthorized }
 ) {}
 
-/** Counts the request in the rolling minute of its credential, before query and body are decoded (R1). */
+/** Applies the credential's rate limit before query and body are decoded (R1). */
 export class RateLimiting extends HttpApiMiddleware.Service<RateLimiting, { requires: CurrentPrincipal }>()(
   "quarry/http/RateLimiting",
   { error: RateLimited }
 ) {}
 
-/** Answers `invalid_request` when parameters do not fit the endpoint's schema, with every failure of theirs (R6). */
+/** Returns `invalid_request` with every invalid parameter (R6). */
 export class RequestDecoding extends HttpApiMiddleware.Service<RequestDecoding>()("quarry/http/RequestDecoding", {
   error: InvalidRequest
 }) {}

@@ -1,4 +1,4 @@
-/** The weight of a media type in an `Accept` header, 0 to 1. The most specific range decides (RFC 9110, 12.5.1). */
+/** Returns the weight of a media type, 0 to 1. The most specific range wins (RFC 9110, 12.5.1). */
 export const quality = (accept: string, type: string): number => {
   const ranges = accept.split(",").map((range) => {
     const [name = "", ...parameters] = range.split(";").map((part) => part.trim().toLowerCase())
@@ -15,10 +15,7 @@ export const jsonLines = "application/x-ndjson"
 
 const namesJsonLines = /(^|,)\s*application\/x-ndjson\s*(;|,|$)/i
 
-/**
- * Checks if a caller asks for lines of JSON (R46). They must be named, because clients that take any type expect JSON, and
- * their weight must not be below that of JSON.
- */
+/** Detects requests for NDJSON (R46): it must be named, with at least the weight of JSON. */
 export const wantsLines = (accept: string | undefined): boolean =>
   accept !== undefined &&
   namesJsonLines.test(accept) &&

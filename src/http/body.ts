@@ -10,14 +10,12 @@ import { type BodyPool, busyError, busyRetrySeconds, CurrentIntake, type Sender 
 import { countShed } from "./metrics.ts"
 import { parseQuery, tooManyParameters } from "./query.ts"
 
-/** The largest request body that is read. */
 export const maxBodyBytes = ByteSize.mebibytes(1)
 
 const maxBytes = ByteSize.toNumberUnsafe(maxBodyBytes)
 
 export const unreadableBody = InvalidRequest.whole("the body is larger than 1 MiB or could not be read")
 
-/** The largest body of a kind, and the error of a larger one. */
 export interface BodyLimit {
   readonly bytes: number
   readonly error: InvalidRequest
@@ -25,7 +23,6 @@ export interface BodyLimit {
 
 const anyBody: BodyLimit = { bytes: maxBytes, error: unreadableBody }
 
-/** The limit of forms, and of what is sent to sign-in (R70). */
 const formLimit: BodyLimit = { bytes: 64 * 1024, error: InvalidRequest.whole("the body is larger than 64 KiB") }
 
 const notJson = InvalidRequest.whole("the body must be JSON, sent with Content-Type: application/json")
@@ -34,36 +31,32 @@ const notForm = InvalidRequest.whole(
   "the body must be a form, sent with Content-Type: application/x-www-form-urlencoded"
 )
 
-/** Fails on bytes that are not UTF-8. Replacing them would run another search than the one that was sent. */
+/** Rejects invalid UTF-8. Replacing bytes would run a different search. */
 const utf8 = new TextDecoder("utf-8", { fatal: true })
 
 const jsonType = /^application\/json\s*(?:;|$)/i
 
-/** The first allocation for a body, so that a body of tiny chunks does not grow byte by byte. */
+/** Keeps a body of tiny chunks from growing byte by byte. */
 const firstAllocationBytes = 4096
 
-/**
- * Pieces that a body may arrive in: so many, and one more for each `bytesPerPiece` bytes. Each piece costs a call of the
- * parser and an event, so that a body in pieces of one byte would keep the process from everybody else.
- */
+/** This many chunks, plus one per `bytesPerPiece` bytes. One-byte chunks would block the process. */
 const freePieces = 1024
 const bytesPerPiece = 64
 
-const inPieces = InvalidRequest.whole("the body arrives in too many small pieces")
+const inPieces = InvalidRequest.whole("the body arrives in too many small chunks")
 
-/** The error of each body that failed, so that a handler which reads the body later fails too. */
+/** Failed bodies, so that handlers which read them later fail too. */
 const bodyErrors = new WeakMap<IncomingMessage, InvalidRequest>()
 
-/** An event of our own on a request: Node emits a failure of the body on the server and not on the request. */
+/** Node emits body failures on the server, not on the request. */
 const bodyFailure = Symbol("bodyFailure")
 
-/** Fails the body of a request whose remaining bytes are malformed or too late. */
 export const failBody = (source: IncomingMessage, error: InvalidRequest): void => {
   bodyErrors.set(source, error)
   source.emit(bodyFailure)
 }
 
-/** Buffers a body as it arrives, in one buffer that doubles: a list of chunks would take 100 bytes more for each. */
+/** Buffers a body in one doubling buffer. A list of chunks would cost 100 bytes more per chunk. */
 class Collector {
   private buffer = Buffer.alloc(0)
   private length = 0
@@ -78,7 +71,6 @@ class Collector {
     this.capacity = Math.min(declaredBytes, limit.bytes)
   }
 
-  /** Adds a chunk, or returns the error that it fails the body with. */
   add(chunk: Buffer): InvalidRequest | RateLimited | undefined {
     const needed = this.length + chunk.length
     if (needed > this.limit.bytes) return this.limit.error
@@ -107,10 +99,7 @@ class Collector {
   }
 }
 
-/**
- * Collects the body of a request from its connection. What comes after a failure is discarded; the connection of a body
- * in small pieces is closed with its answer, because discarding them costs as much as keeping them.
- */
+/** Collects a body. Closes the connection if chunks are too small, because even discarding them is costly. */
 const collectFrom = (source: IncomingMessage, response: unknown, pool: BodyPool, limit: BodyLimit) =>
   Effect.callback<Uint8Array, InvalidRequest | RateLimited>((resume) => {
     const collector = new Collector(pool, limit, Number(source.headers["content-length"] ?? limit.bytes))
@@ -145,29 +134,23 @@ const collectFrom = (source: IncomingMessage, response: unknown, pool: BodyPool,
     return Effect.sync(stop)
   })
 
-/** Reads the body of a request without a connection, as tests make it. */
 const collectWhole = (request: HttpServerRequest.HttpServerRequest, limit: BodyLimit) =>
   request.arrayBuffer.pipe(
     Effect.provideService(HttpIncomingMessage.MaxBodySize, ByteSize.bytes(limit.bytes)),
     Effect.mapBoth({ onFailure: () => limit.error, onSuccess: (buffer) => new Uint8Array(buffer) })
   )
 
-/** Counts a request that `busyError` ends, and adds its `Retry-After`. */
 export const announceBusy = Effect.andThen(
   countShed,
   Effect.map(CurrentRequest, (state) => setHeaders(state, { "retry-after": String(busyRetrySeconds) }))
 )
 
-/**
- * Reads the body of a request within a limit, 1 MiB if none is given (R3). Fails with `rate_limited` where the limits on bodies that are being
- * received are reached (R57).
- */
+/** Reads a body of at most 1 MiB (R3). Fails with `rate_limited` if too many are being received (R57). */
 export const readBytes = (
   request: HttpServerRequest.HttpServerRequest,
   sender: Sender,
   limit: BodyLimit = anyBody
 ): Effect.Effect<Uint8Array, InvalidRequest | RateLimited> => {
-  // Fails by the declared length, without a wait for a body that would fail anyway.
   if (Number(request.headers["content-length"]) > limit.bytes) return Effect.fail(limit.error)
   const { source } = request
   if (!(source instanceof IncomingMessage)) return collectWhole(request, limit)
@@ -178,7 +161,7 @@ export const readBytes = (
   )
 }
 
-/** Reads the body as text of JSON. Fails on another content type, a body that is too large, and invalid UTF-8 (R3). */
+/** Reads JSON text. Rejects other content types, large bodies and invalid UTF-8 (R3). */
 export const readText = (
   request: HttpServerRequest.HttpServerRequest,
   sender: Sender = "authenticated"
@@ -190,7 +173,7 @@ export const readText = (
   )
 }
 
-/** Reads a body that may be left out as JSON; undefined for one without a byte. */
+/** Reads an optional JSON body; undefined if it is empty. */
 export const readOptionalJson = (
   request: HttpServerRequest.HttpServerRequest
 ): Effect.Effect<unknown, InvalidRequest | RateLimited> =>
@@ -202,7 +185,6 @@ export const readOptionalJson = (
 
 const parseJson = (text: string) => Effect.try({ try: (): unknown => JSON.parse(text), catch: () => notJson })
 
-/** Reads the body as JSON. */
 export const readJson = (
   request: HttpServerRequest.HttpServerRequest,
   sender?: Sender
@@ -210,7 +192,7 @@ export const readJson = (
 
 const formType = /^application\/x-www-form-urlencoded\s*(?:;|$)/i
 
-/** Reads the fields of a form. A body without a byte is a form without fields, whatever its content type says. */
+/** Reads form fields. An empty body is an empty form, whatever its content type. */
 export const readForm = Effect.fnUntraced(function* (request: HttpServerRequest.HttpServerRequest) {
   const bytes = yield* readBytes(request, "authenticated", formLimit)
   if (bytes.length === 0) return {}
@@ -219,11 +201,10 @@ export const readForm = Effect.fnUntraced(function* (request: HttpServerRequest.
   return yield* Effect.fromResult(parseQuery(text))
 })
 
-/** Reads the body of a request without a credential. Bytes that are not UTF-8 are replaced. */
 const readAnonymousText = (request: HttpServerRequest.HttpServerRequest) =>
   Effect.map(readBytes(request, "anonymous", formLimit), (bytes) => Buffer.from(bytes).toString())
 
-/** Reads the form of a request without a credential as text, whatever its content type says. */
+/** Reads an unauthenticated form as text, ignoring its content type. */
 export const readAnonymousForm = (
   request: HttpServerRequest.HttpServerRequest
 ): Effect.Effect<string, InvalidRequest | RateLimited> =>
@@ -231,7 +212,6 @@ export const readAnonymousForm = (
     hasTooManyParameters(text) ? Effect.fail(tooManyParameters) : Effect.succeed(text)
   )
 
-/** Reads the JSON or the form of a request without a credential as text. */
 export const readAnonymous = (
   request: HttpServerRequest.HttpServerRequest
 ): Effect.Effect<string, InvalidRequest | RateLimited> =>

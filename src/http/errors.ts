@@ -3,20 +3,18 @@ import { HttpServerResponse } from "effect/http"
 import { HttpApiSchema } from "effect/http-api"
 import * as domain from "../domain/errors.ts"
 import { Plan } from "../domain/Plan.ts"
+import { UnreadableReason } from "../domain/pages/UnreadableReason.ts"
 import { addLogFields, CurrentRequest } from "./CurrentRequest.ts"
 import { Moment, toMomentOrNull } from "./wire.ts"
 
 /**
- * The one place where the API's errors meet their status and their envelope. Each schema is a domain error on the
- * inside and what clients read on the outside: endpoints declare them, and the edge encodes with them what nobody
- * declared.
+ * The API's errors with their statuses and envelopes. Each schema decodes to a domain error and encodes to the
+ * envelope that clients read. Endpoints declare their errors; the edge encodes the undeclared ones.
  */
 
 interface Described<Code extends string> {
   readonly code: Code
-  /** The name of the schema in the document. */
   readonly identifier: string
-  /** The meaning of the error for clients. */
   readonly description: string
 }
 
@@ -34,7 +32,6 @@ const envelope = <const Code extends string, const Details extends Schema.Struct
 const withRequestId = <Fields extends object>(fields: Fields) =>
   Effect.map(CurrentRequest, ({ id }) => ({ ...fields, request_id: id }))
 
-/** The fields of a 402 beside those of every envelope. */
 const quotaFields = ({ balance, creditsUsed, plan, quota, remaining, resetsAt }: domain.QuotaExceeded) => ({
   plan,
   quota,
@@ -44,7 +41,11 @@ const quotaFields = ({ balance, creditsUsed, plan, quota, remaining, resetsAt }:
   resets_at: resetsAt
 })
 
-/** An error whose envelope has nothing beyond code, message and request id. */
+const unreadableFields = ({ httpStatus, reason }: domain.PageUnreadable) => ({
+  reason,
+  ...(httpStatus === undefined ? {} : { http_status: httpStatus })
+})
+
 const plain = <E extends { readonly message: string }, const Code extends string>(
   status: number,
   described: Described<Code>,
@@ -67,11 +68,11 @@ export const InvalidRequest = Schema.toType(domain.InvalidRequest).pipe(
       {
         code: "invalid_request",
         identifier: "InvalidRequest",
-        description: "The request cannot be read, or fields of it are not valid. Nothing was charged."
+        description: "The request could not be parsed, or some of its fields are invalid. Nothing was charged."
       },
       {
         issues: Schema.Array(domain.Issue).annotate({
-          description: `One entry for each failed field, at most ${domain.maxIssues}; the last may say how many more failed`
+          description: `One entry for each invalid field, at most ${domain.maxIssues}. The last entry may give the number of further failures`
         })
       }
     ),
@@ -107,22 +108,22 @@ export const QuotaExceeded = Schema.toType(domain.QuotaExceeded).pipe(
       {
         code: "quota_exceeded",
         identifier: "QuotaExceeded",
-        description: "Quota and balance do not cover the request. Nothing was run or charged."
+        description: "The remaining quota and pack credits do not cover the request. Nothing was run or charged."
       },
       {
         plan: Plan,
         quota: Schema.Int.annotate({ description: "Requests the quota allows in the period" }),
         credits_used: Schema.Int.annotate({ description: "Credits spent inside that quota" }),
-        remaining: Schema.Int.annotate({ description: "What is left of the period's quota" }),
+        remaining: Schema.Int.annotate({ description: "Requests left in the period's quota" }),
         balance: Schema.Int.annotate({ description: "Pack credits left" }),
         resets_at: Schema.NullOr(Moment).annotate({
-          description: "ISO 8601 moment at which the quota resets; null on the trial"
+          description: "ISO 8601 time at which the quota resets; null on the trial"
         })
       }
     ),
     SchemaTransformation.transformEffect({
-      decode: ({ credits_used: creditsUsed, error: _, request_id: __, resets_at: resetsAt, ...figures }) =>
-        Effect.succeed(new domain.QuotaExceeded({ ...figures, creditsUsed, resetsAt })),
+      decode: ({ credits_used: creditsUsed, error: _, request_id: __, resets_at: resetsAt, ...amounts }) =>
+        Effect.succeed(new domain.QuotaExceeded({ ...amounts, creditsUsed, resetsAt })),
       encode: (error) =>
         withRequestId({ error: "quota_exceeded" as const, message: error.message, ...quotaFields(error) })
     })
@@ -130,14 +131,14 @@ export const QuotaExceeded = Schema.toType(domain.QuotaExceeded).pipe(
   HttpApiSchema.status(402)
 )
 
-/** Clients read when to try again from the response's `Retry-After`: the envelope does not hold it. */
+/** The retry time is in the `Retry-After` header, not in the envelope. */
 export const RateLimited = Schema.toType(domain.RateLimited).pipe(
   Schema.encodeTo(
     envelope(
       {
         code: "rate_limited",
         identifier: "RateLimited",
-        description: "The credential's requests of a minute are spent. Retry-After says when one can be admitted again."
+        description: "The credential has reached its rate limit. Retry after the number of seconds in Retry-After."
       },
       {}
     ),
@@ -154,7 +155,7 @@ export const UnsupportedParameter = plain(
   {
     code: "unsupported_parameter",
     identifier: "UnsupportedParameter",
-    description: "The target does not serve page, num or safe as sent. Nothing was charged."
+    description: "The target does not support the page, num or safe that was sent. Nothing was charged."
   },
   domain.UnsupportedParameter
 )
@@ -164,7 +165,7 @@ export const Unauthorized = plain(
   {
     code: "unauthorized",
     identifier: "Unauthorized",
-    description: "The request presents no credential that the operation accepts."
+    description: "The request has no credential that this operation accepts."
   },
   domain.Unauthorized
 )
@@ -174,7 +175,7 @@ export const Forbidden = plain(
   {
     code: "forbidden",
     identifier: "Forbidden",
-    description: "The caller may not do this. The message says who may."
+    description: "The caller is not allowed to do this. The message says who is."
   },
   domain.Forbidden
 )
@@ -184,7 +185,7 @@ export const NotFound = plain(
   {
     code: "not_found",
     identifier: "NotFound",
-    description: "There is nothing at the address, or no such key in the account."
+    description: "The route or the resource does not exist."
   },
   domain.NotFound
 )
@@ -194,7 +195,7 @@ export const InternalError = plain(
   {
     code: "internal_error",
     identifier: "InternalError",
-    description: "A fault of the service. Nothing was charged."
+    description: "Something failed inside the service. Nothing was charged."
   },
   domain.InternalError
 )
@@ -204,7 +205,7 @@ export const UpstreamError = plain(
   {
     code: "upstream_error",
     identifier: "UpstreamError",
-    description: "The search provider could not be reached, or gave an unusable answer. Costs one credit."
+    description: "The search provider was unreachable or returned an unusable response. Costs one credit."
   },
   domain.UpstreamError
 )
@@ -214,9 +215,40 @@ export const UpstreamTimeout = plain(
   {
     code: "upstream_timeout",
     identifier: "UpstreamTimeout",
-    description: "The search provider did not answer within 15 seconds. Costs one credit."
+    description: "The search provider did not respond within 15 seconds. Costs one credit."
   },
   domain.UpstreamTimeout
+)
+
+export const PageUnreadable = Schema.toType(domain.PageUnreadable).pipe(
+  Schema.encodeTo(
+    envelope(
+      {
+        code: "page_unreadable",
+        identifier: "PageUnreadable",
+        description: "The page could not be read. Nothing was charged."
+      },
+      {
+        reason: UnreadableReason.annotate({ identifier: undefined }),
+        http_status: Schema.optionalKey(
+          Schema.Int.annotate({ description: "The status of the site's response; absent if it sent none" })
+        )
+      }
+    ),
+    SchemaTransformation.transformEffect({
+      decode: ({ http_status, message, reason }) =>
+        Effect.succeed(
+          new domain.PageUnreadable({
+            message,
+            reason,
+            ...(http_status === undefined ? {} : { httpStatus: http_status })
+          })
+        ),
+      encode: (error) =>
+        withRequestId({ error: "page_unreadable" as const, message: error.message, ...unreadableFields(error) })
+    })
+  ),
+  HttpApiSchema.status(422)
 )
 
 export const IdempotencyInProgress = plain(
@@ -225,8 +257,8 @@ export const IdempotencyInProgress = plain(
     code: "idempotency_in_progress",
     identifier: "IdempotencyInProgress",
     description:
-      "The first request with the same Idempotency-Key is still running. Nothing was charged; Retry-After says when to try " +
-      "again."
+      "The first request with the same Idempotency-Key is still running. Nothing was charged. " +
+      "Retry after the number of seconds in Retry-After."
   },
   domain.IdempotencyInProgress
 )
@@ -246,7 +278,7 @@ export const PlanUnchanged = plain(
   {
     code: "plan_unchanged",
     identifier: "PlanUnchanged",
-    description: "The account has this plan already, and no change is pending."
+    description: "The account is already on this plan, and no change is pending."
   },
   domain.PlanUnchanged
 )
@@ -266,7 +298,7 @@ export const BillingBusy = plain(
   {
     code: "billing_busy",
     identifier: "BillingBusy",
-    description: "Another change of the subscription is running. Retry-After says when to try again."
+    description: "Another change to the subscription is in progress. Retry after the number of seconds in Retry-After."
   },
   domain.BillingBusy
 )
@@ -277,13 +309,12 @@ export const BillingUnavailable = plain(
     code: "billing_unavailable",
     identifier: "BillingUnavailable",
     description:
-      "Nothing can be bought now. With Retry-After the payment provider cannot be reached; without, this deployment sells " +
-      "nothing. What was bought is not affected."
+      "Purchases are unavailable; existing purchases are not affected. If Retry-After is present, the payment provider is " +
+      "unreachable; otherwise this deployment does not sell anything."
   },
   domain.BillingUnavailable
 )
 
-/** The schemas of all errors, by their codes. */
 export const schemas = {
   invalid_request: InvalidRequest,
   unsupported_geo: UnsupportedGeo,
@@ -296,6 +327,7 @@ export const schemas = {
   internal_error: InternalError,
   upstream_error: UpstreamError,
   upstream_timeout: UpstreamTimeout,
+  page_unreadable: PageUnreadable,
   idempotency_in_progress: IdempotencyInProgress,
   no_subscription: NoSubscription,
   plan_unchanged: PlanUnchanged,
@@ -306,7 +338,6 @@ export const schemas = {
 
 export type ApiError = (typeof schemas)[keyof typeof schemas]["Type"]
 
-/** The status that `HttpApiSchema.status` has given to an error's schema. */
 const statusOf = (schema: Schema.Constraint): number =>
   Number(Schema.resolveAnnotationsKey(schema)?.httpApiStatus ?? 500)
 
@@ -323,6 +354,8 @@ const detailsOf = (error: ApiError): object => {
       return { issues: error.issues }
     case "unsupported_geo":
       return { details: error.details }
+    case "page_unreadable":
+      return unreadableFields(error)
     case "quota_exceeded":
       return { ...quotaFields(error), resets_at: toMomentOrNull(error.resetsAt ?? undefined) }
     default:
@@ -330,7 +363,7 @@ const detailsOf = (error: ApiError): object => {
   }
 }
 
-/** The envelope that an error's schema encodes, made by hand, because schemas are slow and floods of requests fail. */
+/** Builds the envelope by hand. Encoding through the schema is too slow when a flood of requests fails. */
 const envelopeOf = (error: ApiError, requestId: string): object => ({
   error: error._tag,
   message: error.message,
@@ -338,23 +371,21 @@ const envelopeOf = (error: ApiError, requestId: string): object => ({
   ...detailsOf(error)
 })
 
-/** Notes for the access log that the request ends with an error. */
 export const noteError = (error: unknown): Effect.Effect<void> =>
   Effect.map(CurrentRequest, (state) => {
     if (Predicate.hasProperty(error, "_tag")) addLogFields(state, { outcome: String(error._tag) })
   })
 
-/** Status and envelope of an error, which the access log's line names. */
+/** Returns the status and envelope of an error, and records it as the outcome in the access log. */
 export const encodeApiError = (error: ApiError) =>
   Effect.map(CurrentRequest, (state) => {
     addLogFields(state, { outcome: error._tag })
     return { status: statuses.get(error._tag) ?? 500, body: envelopeOf(error, state.id) }
   })
 
-/** The response to a request that ends with an error. */
 export const apiErrorResponse = (error: ApiError): Effect.Effect<HttpServerResponse.HttpServerResponse> =>
   Effect.map(encodeApiError(error), ({ body, status }) => HttpServerResponse.jsonUnsafe(body, { status }))
 
-/** Answers the API's errors. Any other is for the edge, which makes a 500 of it. */
+/** Converts an API error to its response. The edge turns any other error into a 500. */
 export const answerError = <E>(error: E): Effect.Effect<HttpServerResponse.HttpServerResponse, E> =>
   isApiError(error) ? apiErrorResponse(error) : Effect.fail(error)

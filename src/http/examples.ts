@@ -26,11 +26,31 @@ const result = {
   }
 }
 
+const page = {
+  id: "pag_7c1e5a90d3b84f26a1c9e4d7b0f28365",
+  url: "https://example.org/guides/http-caching",
+  final_url: "https://www.example.org/guides/http-caching",
+  title: "HTTP caching",
+  description: "How browsers and proxies decide what to keep, and for how long.",
+  author: null,
+  site_name: "Example",
+  published: "2026-03-02",
+  language: "en",
+  media_type: "text/html",
+  format: "markdown",
+  content: "Browsers keep copies of what they fetch.\n\n## Freshness\n\n…",
+  start: 0,
+  characters: 18_211,
+  truncated: true,
+  fetched_at: "2026-03-14T09:26:53.589Z"
+}
+
 const logged = {
   id: queryId,
   created_at: "2026-03-14T09:26:53.589Z",
   batch_id: null,
   key_id: keyId,
+  kind: "search",
   target: "alpha_search",
   query: "http caching",
   geo: "us",
@@ -45,7 +65,10 @@ const logged = {
   result_count: 1,
   duration_ms: 412,
   request_id: "0f8fad5b-d9cb-469f-a165-70867728950e",
-  row: null
+  row: null,
+  host: null,
+  reason: null,
+  bytes: null
 }
 
 const key = {
@@ -73,7 +96,11 @@ const newKey = {
   networks: ["203.0.113.0/24", "2001:db8::/32"]
 }
 
-const counts = { searches: 3, credits: 3, outcomes: { ok: 3, upstream_error: 0, upstream_timeout: 0 } }
+const counts = {
+  searches: 3,
+  credits: 3,
+  outcomes: { ok: 3, upstream_error: 0, upstream_timeout: 0, page_unreadable: 0 }
+}
 
 const webhook = {
   id: "whk_3f0b9d2c7e6a48159c4d8e1f2a3b5c60",
@@ -122,6 +149,7 @@ const appId = "kT5nRz8vWq2XyB7hLd4sFj9mCp3gA6eU"
 const billing = {
   open: true,
   plan: "growth",
+  plan_name: "Growth",
   subscription: {
     status: "active",
     plan: "growth",
@@ -134,9 +162,9 @@ const billing = {
     grace_until: null
   },
   plans: [
-    { plan: "starter", price: 900, requests: 5000, concurrency: 2, pack_rate: 150 },
-    { plan: "growth", price: 4900, requests: 75000, concurrency: 5, pack_rate: 80 },
-    { plan: "business", price: 9900, requests: 200000, concurrency: 10, pack_rate: 60 }
+    { plan: "starter", name: "Starter", price: 900, requests: 5000, concurrency: 2, pack_rate: 150 },
+    { plan: "growth", name: "Growth", price: 4900, requests: 75000, concurrency: 5, pack_rate: 80 },
+    { plan: "business", name: "Business", price: 9900, requests: 200000, concurrency: 10, pack_rate: 60 }
   ],
   packs: [
     { credits: 10000, price: 800 },
@@ -153,15 +181,19 @@ const checkout = { checkout_url: "https://pay.example/checkout/c_1", expires_at:
 /** A value for a parameter in a path or query string. */
 export const parameterExamples: Readonly<Record<string, unknown>> = {
   query: "http caching",
+  url: "https://example.org/guides/http-caching",
   q: "http caching",
-  id: keyId,
   session_id: sessionId,
   app_id: appId
 }
 
+/** Ids of each kind, which tell by their prefix of which. */
+export const idExamples: ReadonlyArray<string> = [keyId, webhook.id, delivery.id]
+
 export const requestExamples: Readonly<Record<string, unknown>> = {
   ...compatRequests,
   bulk: { queries: ["http caching", { query: "etag", num: 5 }], target: "alpha_search" },
+  pages: { urls: ["https://example.org/guides/http-caching", { url: "https://example.org/gone" }], max_chars: 2000 },
   createApiKey: newKey,
   changeApiKey: { budget: { credits: 2000, period: "day" }, targets: null },
   rotateApiKey: { grace_seconds: 3600 },
@@ -195,6 +227,23 @@ export const responseExamples: Readonly<Record<string, unknown>> = {
       { status: "error", error: "upstream_timeout", message: "The search provider did not answer in time." }
     ]
   },
+  page,
+  pages: {
+    batch_id: batchId,
+    total: 2,
+    succeeded: 1,
+    failed: 1,
+    results: [
+      { status: "ok", ...page },
+      {
+        status: "error",
+        error: "page_unreadable",
+        message: "The site has no page at this address.",
+        reason: "not_found",
+        http_status: 404
+      }
+    ]
+  },
   me: {
     email: "ada@example.org",
     plan: "starter",
@@ -203,6 +252,7 @@ export const responseExamples: Readonly<Record<string, unknown>> = {
   },
   usage: {
     plan: "starter",
+    plan_name: "Starter",
     period: { start: "2026-03-01T08:00:00.000Z", end: "2026-04-01T08:00:00.000Z" },
     quota: 5000,
     used: 10,

@@ -15,14 +15,13 @@ import { toSettings, toWebhook } from "./handlers/webhooks.ts"
 
 const { queries: _, ...head } = AccountExport.fields
 
-/** The export as JSON in pieces: all but the queries, and each of those. */
 const encodeHead = Schema.encodeSync(Schema.fromJsonString(Schema.Struct(head)))
 const encodeQuery = Schema.encodeSync(Schema.fromJsonString(LoggedQuery))
 
-/** Entries that an export reads at a time: it is as long as the log, and is never in memory as a whole. */
+/** Entries per read. The export can be as long as the log and is never in memory as a whole. */
 const pageEntries = 1_000
 
-/** More than a person makes in a life: one a day for 27 years. */
+/** One order a day for 27 years. */
 const maxOrders = 10_000
 
 const toSubscription = (it: SoldSubscription) => ({
@@ -47,19 +46,16 @@ const toOrder = (it: BookedOrder) => ({
   dispute_lost: it.isDisputeLost
 })
 
-/**
- * Everything that is kept about an account, as one JSON document in pieces: for the person, and for the operator. It fails
- * before the first piece where the account cannot be read, so that a response can still be an error.
- */
+/** Exports an account as JSON pieces. Fails before the first piece if the account cannot be read. */
 export const exportAccount = Effect.fnUntraced(function* (account: Account) {
   const ledger = yield* Ledger
   const store = yield* KeyStore
   const queryLog = yield* QueryLog
   const books = yield* BillingBooks
   const events = yield* EventBooks
-  const { balance, plan, quota, used } = yield* ledger.allowance(account)
+  const { balance, plan, quota, used } = yield* ledger.peek(account)
   const { createdAt, email, id } = account
-  // Undefined where the account was removed meanwhile: the rest of the document is as empty then.
+  // Undefined if the account was deleted in the meantime; the rest of the document is then empty too.
   const billed = yield* books.account(id)
   const start = encodeHead({
     account: {

@@ -3,7 +3,7 @@ import type { QuotaExceeded } from "../domain/errors.ts"
 import type { Receipt } from "../services/Metering.ts"
 import { type RateLimitDecision, windowMs } from "../services/RateLimiter.ts"
 
-/** The window of the rate limit in the `RateLimit` fields, of draft-ietf-httpapi-ratelimit-headers-11 (R45). */
+/** The policy name in the `RateLimit` fields of draft-ietf-httpapi-ratelimit-headers-11 (R45). */
 const policyName = '"minute"'
 
 const windowSeconds = windowMs / 1000
@@ -17,7 +17,7 @@ export const rateLimitHeaders = (decision: RateLimitDecision): Readonly<Record<s
   ...(decision.admitted ? {} : { "retry-after": String(decision.retryAfterSeconds) })
 })
 
-/** The headers of responses that are the API's own. A page of another origin can read no header beside them (R48). */
+/** The API's own response headers, exposed to pages of other origins (R48). */
 export const exposedHeaders: ReadonlyArray<string> = [
   "X-Request-Id",
   "X-RateLimit-Limit",
@@ -38,10 +38,7 @@ export const exposedHeaders: ReadonlyArray<string> = [
 
 const seconds = (millis: number): string => String(Math.ceil(millis / 1000))
 
-/**
- * Headers with the cost of a response and the quota before it. Without a quota, only the cost (R23, R24). A replay says
- * that it is one (R44).
- */
+/** Cost, and the quota before the request if there is one (R23, R24). Marks replays (R44). */
 export const quotaHeaders = ({ balance, before, creditsUsed, isReplay }: Receipt): Readonly<Record<string, string>> => {
   const cost = { "x-credits-used": String(creditsUsed), ...(isReplay ? { "idempotent-replayed": "true" } : {}) }
   return before?.quota === undefined
@@ -56,10 +53,7 @@ export const quotaHeaders = ({ balance, before, creditsUsed, isReplay }: Receipt
       }
 }
 
-/**
- * Headers with the quota before a response that is streamed. Its cost, and the balance after it, are not known yet: the
- * summary has the cost (R46).
- */
+/** Quota headers of a streamed response. Its cost is not known yet; the summary reports it (R46). */
 export const quotaHeadersOf = (before: Allowance | undefined): Readonly<Record<string, string>> => {
   const {
     "x-credits-balance": _,
@@ -69,7 +63,6 @@ export const quotaHeadersOf = (before: Allowance | undefined): Readonly<Record<s
   return headers
 }
 
-/** The quota headers of a 402: nothing was spent. */
 export const quotaErrorHeaders = (error: QuotaExceeded): Readonly<Record<string, string>> => {
   const before: Allowance = {
     plan: error.plan,

@@ -4,7 +4,6 @@ import { InvalidRequest, type Issue } from "../domain/errors.ts"
 import { idempotencyHeader, parseIdempotencyKey } from "../domain/IdempotencyKey.ts"
 import type { AccountPrincipal, Principal } from "../domain/Principal.ts"
 
-/** The account that pays and the idempotency key of a request. */
 export interface Keyed {
   readonly principal: AccountPrincipal
   readonly key: string
@@ -12,7 +11,7 @@ export interface Keyed {
 
 const headerName = idempotencyHeader.toLowerCase()
 
-/** The key that a request was sent with; undefined without one. The demo has no account and so no keys (R44). */
+/** Undefined without a key. The demo has no account and so no keys (R44). */
 const keyOf = (
   { headers }: HttpServerRequest.HttpServerRequest,
   principal: Principal
@@ -22,7 +21,6 @@ const keyOf = (
   return Result.map(parseIdempotencyKey(header), (key) => ({ principal, key }))
 }
 
-/** The failures of a request that cannot be decoded, with that of its key (R6). */
 const withKeyIssue = (
   request: HttpServerRequest.HttpServerRequest,
   principal: Principal,
@@ -33,7 +31,6 @@ const withKeyIssue = (
   return InvalidRequest.fromIssues([...failure.issues, keyed.failure])
 }
 
-/** A decoded request with its key. */
 export const withKey = <A>(
   request: HttpServerRequest.HttpServerRequest,
   principal: Principal,

@@ -1,18 +1,13 @@
 import { Schema } from "effect"
 import { documentKeys } from "../domain/fields.ts"
 
-/** Schemas as clients read them. */
-
 export interface Json {
   [key: string]: unknown
 }
 
 export const isObject = (value: unknown): value is Json => typeof value === "object" && value !== null
 
-/**
- * Response objects may gain fields within a version, so the document must not make clients reject them; and the
- * bounds of a JavaScript integer are not a rule of the API.
- */
+/** Allows further response fields, and removes integer bounds that come from JavaScript, not the API. */
 export const relax = (value: unknown): unknown => {
   if (Array.isArray(value)) return value.map(relax)
   if (!isObject(value)) return value
@@ -24,7 +19,7 @@ export const relax = (value: unknown): unknown => {
   return Object.fromEntries(entries.map(([key, item]) => [key, relax(item)]))
 }
 
-/** The JSON Schema of a schema's encoded side, in one piece: many readers of tool schemas follow no references. */
+/** Returns the encoded side as one inlined JSON Schema, because many MCP clients do not follow references. */
 export const jsonSchemaOf = (schema: Schema.Constraint): Json =>
   relax(
     Schema.toJsonSchemaDocument(schema, {

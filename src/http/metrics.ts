@@ -3,14 +3,14 @@ import { HttpRouter } from "effect/http"
 import { counter, durationBoundaries, gauge, histogram } from "../services/Instrument.ts"
 
 const duration = histogram("http.server.request.duration", {
-  description: "From a request's headers to its answer",
+  description: "Time from request headers to response",
   unit: "s",
   labels: ["http.request.method", "http.route", "http.response.status_code"],
   boundaries: durationBoundaries
 })
 
 export const activeRequests = gauge("http.server.active_requests", {
-  description: "Requests that are not answered yet",
+  description: "Requests without a response yet",
   unit: "{request}",
   labels: [],
   across: "sum"
@@ -24,37 +24,36 @@ export const openConnections = gauge("quarry.http.connections", {
 })
 
 const shedRequests = counter("quarry.http.shed", {
-  description: "Requests refused because as many were in flight, or as many bodies awaited, as may be",
+  description: "Requests rejected because too many requests or request bodies were in progress",
   unit: "{request}",
   labels: []
 })
 
 const droppedConnections = counter("quarry.http.connections.dropped", {
-  description: "Connections closed because as many were open as may be",
+  description: "Connections closed because the connection limit was reached",
   unit: "{connection}",
   labels: []
 })
 
 const cutConnections = counter("quarry.http.connections.cut", {
-  description: "Connections closed because clients did not read their answers, and too many bytes waited",
+  description: "Connections closed because clients did not read their responses and too many bytes were pending",
   unit: "{connection}",
   labels: []
 })
 
 export const forbiddenHosts = counter("quarry.admin.forbidden_hosts", {
-  description: "Requests to the private listener answered 403 for their Host",
+  description: "Requests to the private listener rejected with 403 because of their Host header",
   unit: "{request}",
   labels: []
 })
 
-/** The `http.route` of requests that match no route: a path as label would let callers create series without end. */
+/** `http.route` of unmatched requests. A path as label would let callers create unlimited series. */
 const unmatched = "unmatched"
 
-/** The pattern of the route that handled the request. The router adds it to the fiber's context. */
 export const matchedRoute = (context: Context.Context<never>): string =>
   Context.getOrUndefined(context, HttpRouter.RouteContext)?.route.path ?? unmatched
 
-/** Methods that are labels. Others share one series, because callers may send any text as method. */
+/** Other methods share one series, because callers may send any text. */
 const standardMethods: ReadonlySet<string> = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"])
 const otherMethod = "_OTHER"
 
@@ -69,7 +68,6 @@ export const measureRequest = (
     .of(standardMethods.has(method) ? method : otherMethod, route, String(status))
     .updateUnsafe(durationMs / 1000, context)
 
-/** Counts a response of the listener to a request that reached no route. Its method may be unknown. */
 export const countErrorResponse = (status: number): Effect.Effect<void> =>
   Effect.contextWith((context: Context.Context<never>) =>
     Effect.sync(() => measureRequest(context, otherMethod, unmatched, status, 0))
@@ -81,7 +79,7 @@ export const countDropped: Effect.Effect<void> = Metric.update(droppedConnection
 
 export const countCut: Effect.Effect<void> = Metric.update(cutConnections.of(), 1)
 
-/** Exports each counter with 0 at start. Without a sample before it, Prometheus would not see the first increase. */
+/** Starts counters at 0, because Prometheus would miss the first increase otherwise. */
 export const initializeCounters: Effect.Effect<void> = Effect.forEach(
   [shedRequests, droppedConnections, cutConnections],
   (count) => Metric.update(count.of(), 0),

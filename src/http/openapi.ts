@@ -1,23 +1,20 @@
 import { BulkLine } from "../domain/BulkResult.ts"
 import { dashboardHeader } from "../domain/CallingPage.ts"
+import { PagesLine } from "../domain/pages/PagesRequest.ts"
 import { jsonLines } from "./accept.ts"
-import { parameterExamples, requestExamples, responseExamples } from "./examples.ts"
+import { idExamples, parameterExamples, requestExamples, responseExamples } from "./examples.ts"
 import { isObject, type Json, jsonSchemaOf, relax } from "./jsonSchema.ts"
 
-/**
- * The parts of the document that the API's declaration cannot say: the headers that middleware sets, the credentials, the
- * servers and examples. Everything else in the document comes from the schemas.
- */
+/** Adds what the schemas cannot express: response headers, credentials, servers and examples. */
 
 const integer = (description: string): Json => ({ description, schema: { type: "integer" } })
 
-/** The headers of responses, by name. */
 export const headers: { readonly [name: string]: Json } = {
   "X-Request-Id": {
-    description: "Id of this request: the caller's own when it sent a UUID, else a new one.",
+    description: "Request ID: the caller's own if it sent a UUID, otherwise a new one.",
     schema: { type: "string", format: "uuid" }
   },
-  "X-RateLimit-Limit": integer("Requests a rolling minute admits."),
+  "X-RateLimit-Limit": integer("Requests allowed in a rolling minute."),
   "X-RateLimit-Remaining": integer("Requests left after this one."),
   "X-RateLimit-Reset": integer("Unix second at which the oldest counted request leaves the window."),
   "RateLimit-Policy": {
@@ -34,24 +31,26 @@ export const headers: { readonly [name: string]: Json } = {
   },
   "Retry-After": integer(
     "Whole seconds until another attempt may succeed, at least 1. On a 409 only with billing_busy and " +
-      "idempotency_in_progress; on a 503 only where the payment provider cannot be reached."
+      "idempotency_in_progress; on a 503 only if the payment provider is unreachable."
   ),
-  "X-Credits-Used": integer("Credits charged by this response. Absent from a streamed batch, whose summary has them."),
+  "X-Credits-Used": integer(
+    "Credits charged by this response. Absent from a streamed batch, which reports them in its summary."
+  ),
   "X-Quota-Limit": integer(
     "Requests the quota allows. Absent, like the other quota headers, in the demo and for marketplace subscribers."
   ),
-  "X-Quota-Used": integer("Credits spent inside the quota as the request arrived."),
-  "X-Quota-Remaining": integer("Quota left as the request arrived."),
+  "X-Quota-Used": integer("Quota spent before this request."),
+  "X-Quota-Remaining": integer("Quota left before this request."),
   "X-Credits-Balance": integer("Pack credits left after this response. Absent from a streamed batch."),
   "X-Quota-Reset": integer("Unix second at which the quota resets; absent on the trial."),
   "Idempotent-Replayed": {
-    description: "true where an earlier request with the same Idempotency-Key was charged, and this is its answer.",
+    description: "true if this response repeats that of an earlier, charged request with the same Idempotency-Key.",
     schema: { type: "string", enum: ["true"] }
   },
   "WWW-Authenticate": {
     description:
       'The scheme of keys, Bearer, with error="invalid_token" when an Authorization was sent; on /mcp also where an app ' +
-      "is let in (RFC 9728). Absent where only a session is taken.",
+      "is authorized (RFC 9728). Absent if only a session is accepted.",
     schema: { type: "string" }
   },
   "Content-Disposition": {
@@ -76,27 +75,24 @@ const quotaHeaders = [
   "X-Quota-Reset"
 ]
 
-/** Operations that spend credits and take an idempotency key. */
-const repeatable: ReadonlySet<string> = new Set(["query", "bulk"])
+const repeatable: ReadonlySet<string> = new Set(["query", "bulk", "page", "pages"])
 
-/** Operations that spend credits: those, and the searches in other services' shapes (R43). */
 const spends = (id: unknown): boolean => repeatable.has(String(id)) || String(id).startsWith("compat")
 
 const takesKeys = ({ security }: Json): boolean =>
   Array.isArray(security) && security.some((requirement) => isObject(requirement) && "apiKey" in requirement)
 
-/** True for refusals that may be over a moment later. */
 const canRetry = ({ operationId }: Json, status: string): boolean =>
   status === "503" || (status === "409" && (operationId === "changePlan" || repeatable.has(String(operationId))))
 
-/** The headers of a response: a 401 and a 500 know no credential, a 400 has spent nothing (R1). */
+/** Response headers by status. A 401 or 500 has no credential, and a 400 spent nothing (R1). */
 const responseHeaders = (operation: Json, status: string): ReadonlyArray<string> => [
   "X-Request-Id",
   ...(status === "401" && takesKeys(operation) ? ["WWW-Authenticate"] : []),
   ...(status === "401" || status === "500" ? [] : rateLimitHeaders),
   ...(status === "429" || canRetry(operation, status) ? ["Retry-After"] : []),
   ...(status === "200" && operation.operationId === "exportAccount" ? ["Content-Disposition"] : []),
-  ...(spends(operation.operationId) && ["200", "402", "432", "502", "504"].includes(status) ? quotaHeaders : []),
+  ...(spends(operation.operationId) && ["200", "402", "422", "432", "502", "504"].includes(status) ? quotaHeaders : []),
   ...(repeatable.has(String(operation.operationId)) && ["200", "502", "504"].includes(status)
     ? ["Idempotent-Replayed"]
     : [])
@@ -108,7 +104,7 @@ const eventStream: Json = {
   schema: { type: "string", description: "Server-sent events, each with one JSON-RPC message as its data." }
 }
 
-/** A schema apart from its description. Beside a reference, a description stands in an `allOf`. */
+/** Separates a schema from its description, which is in an `allOf` beside a reference. */
 const apart = ({ allOf, description, ...schema }: Json): { readonly description: unknown; readonly schema: Json } => {
   if (!Array.isArray(allOf)) return { description, schema }
   const [{ description: beside, ...rest }, reference] = [allOf[1] ?? {}, allOf[0]]
@@ -116,12 +112,15 @@ const apart = ({ allOf, description, ...schema }: Json): { readonly description:
   return isReference ? { description: beside, schema: reference } : { description, schema: { ...schema, allOf } }
 }
 
-/** A parameter with the description of its schema where readers of the document look for it, and with its example. */
 const completeParameter = (parameter: Json): Json => {
   const { in: place, name, required } = parameter
   if (!isObject(parameter.schema)) return parameter
   const { description, schema } = apart(parameter.schema)
-  const example = parameterExamples[String(name)]
+  const { pattern } = schema
+  const example =
+    typeof pattern === "string" && pattern.startsWith("^")
+      ? idExamples.find((id) => new RegExp(pattern).test(id))
+      : parameterExamples[String(name)]
   return {
     name,
     in: place,
@@ -134,32 +133,32 @@ const completeParameter = (parameter: Json): Json => {
 
 const json = "application/json"
 
-/** It is no part of the declaration, because decoding headers by a schema would cost every search, also those without. */
+/** Not declared to the library, because decoding headers by schema would slow every search. */
 const idempotencyKey: Json = {
   name: "Idempotency-Key",
   in: "header",
   required: false,
   description:
-    "A name of your choice for this request, bare or in quotes. Repeated within 24 hours with the same key, the request is " +
-    "not charged again: what was charged is answered again with Idempotent-Replayed, and what was not is run again. The " +
-    "same key with another request is invalid_request. The demo ignores it.",
+    "A unique value of your choice, bare or in quotes, that makes retries safe for 24 hours. If the first request was " +
+    "charged, a retry returns its response with Idempotent-Replayed; otherwise the request runs again. Using the key for " +
+    "a different request returns invalid_request. The demo ignores it.",
   example: "8e03978e-40d5-43dd-bc93-6894a57f9324",
   schema: { type: "string", minLength: 1, maxLength: 255, pattern: "^[\\x21-\\x7e]+$" }
 }
 
-/** Puts an example beside the schema of a body in JSON. */
 const showExample = (body: unknown, example: unknown): void => {
   if (example !== undefined && isObject(body) && isObject(body.content) && isObject(body.content[json])) {
     body.content[json].example = example
   }
 }
 
-/**
- * The lines of a streamed batch: `schema` is that of one line, because OpenAPI 3.1 has no word for a sequence. Tools that
- * know `itemSchema` of 3.2 find it under a name of ours.
- */
-const lineSchema: Json = { $ref: "#/components/schemas/BulkLine" }
-const lines: Json = { schema: lineSchema, "x-itemSchema": lineSchema }
+/** Describes one line of a streamed batch. OpenAPI 3.1 lacks 3.2's `itemSchema`, so an extension carries it. */
+const linesOf = (name: string): Json => {
+  const lineSchema: Json = { $ref: `#/components/schemas/${name}` }
+  return { schema: lineSchema, "x-itemSchema": lineSchema }
+}
+
+const lines: Readonly<Record<string, Json>> = { bulk: linesOf("BulkLine"), pages: linesOf("PagesLine") }
 
 const completeOperation = (operation: Json): void => {
   const id = String(operation.operationId)
@@ -177,11 +176,10 @@ const completeOperation = (operation: Json): void => {
     if (id === "mcp" && status === "200" && isObject(response.content)) {
       response.content["text/event-stream"] = eventStream
     }
-    if (id === "bulk" && status === "200" && isObject(response.content)) response.content[jsonLines] = lines
+    if (id in lines && status === "200" && isObject(response.content)) response.content[jsonLines] = lines[id]
   }
 }
 
-/** The credentials, by the names that `accepting` requires them by. */
 const securitySchemes: Json = {
   apiKey: {
     type: "http",
@@ -191,17 +189,16 @@ const securitySchemes: Json = {
   oauth: {
     type: "http",
     scheme: "bearer",
-    description:
-      "The access token of an app that a person let in (OAuth 2.1). /.well-known/oauth-protected-resource/mcp tells where."
+    description: "The access token of an authorized app (OAuth 2.1). See /.well-known/oauth-protected-resource/mcp."
   },
   session: {
     type: "apiKey",
     in: "cookie",
     name: "quarry.session_token",
     description:
-      "The session of a signed-in person. Over https the name is __Secure-quarry.session_token. What changes something " +
-      "also takes an Origin or a Sec-Fetch-Site of this deployment, as browsers send it. What spends credits refuses those " +
-      "of another site. Over plain http, unless the server is this machine, spending also takes the header " +
+      "The session of a signed-in person. Over https the name is __Secure-quarry.session_token. Requests that " +
+      "change data need an Origin or Sec-Fetch-Site of this deployment, as browsers send it. Requests that spend credits " +
+      "must not come from another site. Over plain http, except on localhost, they also need the header " +
       `${dashboardHeader}, with any value.`
   },
   marketplaceSecret: {
@@ -214,24 +211,24 @@ const securitySchemes: Json = {
     type: "apiKey",
     in: "header",
     name: "X-Marketplace-User",
-    description: "The subscriber that the proxy calls for; integrators never send it."
+    description: "The subscriber that the proxy acts for; integrators never send it."
   },
   demoOrigin: {
     type: "apiKey",
     in: "header",
     name: "X-Demo-Origin",
-    description: "The deployment's demo origin. Refused together with an Authorization or a session."
+    description: "The deployment's demo origin. Not allowed together with an Authorization header or a session."
   }
 }
 
-/** The other ways in which clients of other services send a key (R43). */
+/** Other ways to send a key, used by clients of other services (R43). */
 const compatSchemes: Json = {
-  apiKeyBasic: { type: "http", scheme: "basic", description: "The API key as user or as password." },
+  apiKeyBasic: { type: "http", scheme: "basic", description: "The API key as username or password." },
   apiKeyHeader: { type: "apiKey", in: "header", name: "X-API-Key", description: "The API key." },
   subscriptionToken: { type: "apiKey", in: "header", name: "X-Subscription-Token", description: "The API key." }
 }
 
-/** Says of the members of MCP messages that they hold anything: a bare object is read as one without fields. */
+/** Allows any members in MCP messages. Readers take a bare object as empty. */
 const openMembers = ({ McpAnswer, McpMessage }: Json): void => {
   for (const schema of [McpAnswer, McpMessage]) {
     const { params, result } = isObject(schema) && isObject(schema.properties) ? schema.properties : {}
@@ -241,7 +238,6 @@ const openMembers = ({ McpAnswer, McpMessage }: Json): void => {
 
 const license: Json = { name: "MIT", identifier: "MIT" }
 
-/** A copy of the document for the deployment that clients reach at `origin`. Its operator is whom they can ask. */
 export const documentAt = (document: Json, origin: string): Json => ({
   ...document,
   info: {
@@ -252,10 +248,9 @@ export const documentAt = (document: Json, origin: string): Json => ({
   servers: [{ url: origin }]
 })
 
-/** The address of a deployment without settings, so that the committed document is the same everywhere. */
+/** Fixed, so that the committed document is the same everywhere. */
 const defaultOrigin = "http://localhost:3000"
 
-/** Adds to the generated document what the declaration does not hold. */
 export const completeDocument = (generated: Json): Json => {
   const document = relax(generated) as Json // `relax` keeps an object an object.
   for (const path of Object.values(isObject(document.paths) ? document.paths : {})) {
@@ -266,6 +261,9 @@ export const completeDocument = (generated: Json): Json => {
   if (isObject(document.components) && isObject(document.components.schemas)) {
     openMembers(document.components.schemas)
     document.components.schemas.BulkLine = jsonSchemaOf(BulkLine)
+    if ("PagesRequest" in document.components.schemas) {
+      document.components.schemas.PagesLine = jsonSchemaOf(PagesLine)
+    }
   }
   const hasCompat = Object.keys(document.paths ?? {}).some((path) => path.startsWith("/compat/"))
   document.components = {

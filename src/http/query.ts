@@ -8,7 +8,6 @@ import { apiErrorResponse } from "./errors.ts"
 
 type Parameters = Record<string, string | Array<string>>
 
-/** The error of a query string or form with more parameters than R70 allows. */
 export const tooManyParameters = InvalidRequest.whole(
   `a query string or form may have at most ${maxParameters} parameters`
 )
@@ -21,16 +20,13 @@ const decode = (written: string): string => {
   }
 }
 
-/** Returns one value as text, and several as a list. A value that cannot be decoded stays a list, as `undecodableValue` is. */
+/** Returns one value as a string and several as a list. An undecodable value stays a list, like `undecodableValue`. */
 const toParameter = (values: Array<string>): string | Array<string> => {
   const [first = "", second] = values
   return second === undefined && first !== undecodable ? first : values
 }
 
-/**
- * Parses a query string or form. Keeps the first two values of a parameter, because a second one is invalid already (R4). Fails
- * before it decodes anything if there are too many parameters (R70).
- */
+/** Keeps two values per parameter, because a second is already invalid (R4). Limits their number (R70). */
 export const parseQuery = (query: string): Result.Result<Parameters, InvalidRequest> => {
   if (hasTooManyParameters(query)) return Result.fail(tooManyParameters)
   const values = new Map<string, Array<string>>()
@@ -48,10 +44,7 @@ export const parseQuery = (query: string): Result.Result<Parameters, InvalidRequ
   return Result.succeed(parameters)
 }
 
-/**
- * Runs the router without the query string if that has too many parameters, because the router decodes every parameter before
- * any gate. The routes fail such a request after their gates.
- */
+/** Keeps an overlong query from the router, which decodes it before authentication. Routes reject it later. */
 export const withoutLongQuery = <A, E, R>(
   request: HttpServerRequest.HttpServerRequest,
   state: RequestState,
@@ -67,19 +60,18 @@ export const withoutLongQuery = <A, E, R>(
   )
 }
 
-/** Fails a request whose query string has too many parameters. */
 export const checkParameterCount: Effect.Effect<void, InvalidRequest> = Effect.flatMap(CurrentRequest, (state) =>
   state.hasTooManyParameters ? Effect.fail(tooManyParameters) : Effect.void
 )
 
 type Handler<E, R> = Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>
 
-/** Runs a handler with parameters that are exactly what was sent (R4), or answers that there are too many. */
+/** Runs a handler with the parameters exactly as sent (R4). */
 export const withDecodedQuery = <E, R>(handler: Handler<E, R>): Handler<E, R | HttpServerRequest.HttpServerRequest> =>
   Effect.withFiber(({ context }) => {
     if (Context.get(context, CurrentRequest).hasTooManyParameters) return apiErrorResponse(tooManyParameters)
     const { url } = Context.getUnsafe(context, HttpServerRequest.HttpServerRequest)
-    // The router keeps a value that it cannot decode as it was written. A whole query decodes where each value does.
+    // The router keeps undecodable values as written. If the whole query decodes, so does each value.
     if (!url.includes("%") || decode(url) !== undecodable) return handler
     return Result.match(parseQuery(url.slice(url.indexOf("?") + 1)), {
       onFailure: apiErrorResponse,

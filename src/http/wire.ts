@@ -1,8 +1,8 @@
 import { DateTime, Schema, SchemaTransformation } from "effect"
 import { toMoment } from "../domain/fields.ts"
 
-/** A moment in a response: ISO 8601 in UTC with milliseconds for clients, Unix milliseconds in the service. */
-export const Moment = Schema.String.annotate({ description: "ISO 8601 moment in UTC", format: "date-time" }).pipe(
+/** A timestamp: ISO 8601 in UTC with milliseconds for clients, Unix milliseconds internally. */
+export const Moment = Schema.String.annotate({ description: "ISO 8601 timestamp in UTC", format: "date-time" }).pipe(
   Schema.decodeTo(
     Schema.Number,
     SchemaTransformation.transform({
@@ -15,5 +15,5 @@ export const Moment = Schema.String.annotate({ description: "ISO 8601 moment in 
 export const toMomentOrNull = (millis: number | undefined): string | null =>
   millis === undefined ? null : toMoment(millis)
 
-/** A moment that may be missing. The description says when it is null. */
+/** A nullable timestamp. The description says when it is null. */
 export const momentOrNull = (description: string) => Schema.NullOr(Moment).annotate({ description })

@@ -7,9 +7,8 @@ import { rootCauseMessage } from "../domain/rootCause.ts"
 import { DashboardFiles, DashboardUnavailable } from "../services/DashboardFiles.ts"
 
 /**
- * Bundles the dashboard when the process starts, so that nothing has to be built before `npm start`. The bundler is a
- * program of its own: its memory is given back when it ends. It reads the sources and writes to its stdout alone, so that
- * a read-only file system is enough.
+ * Bundles the dashboard at startup, so `npm start` needs no build step. The bundler is a separate process whose memory
+ * is freed when it ends. It only writes to stdout, so a read-only file system is enough.
  */
 
 const folder = join(import.meta.dirname, "../dashboard")
@@ -19,13 +18,13 @@ const limits = {
   outputBytes: 4 * 1024 * 1024
 }
 
-/** The bundler's program for this machine. Its package `esbuild` would run a script at each installation. */
+/** The bundler for this machine. The package `esbuild` itself would run an install script. */
 export const programPath = (): string => {
   const file = process.platform === "win32" ? "esbuild.exe" : "bin/esbuild"
   return createRequire(import.meta.url).resolve(`@esbuild/${process.platform}-${process.arch}/${file}`)
 }
 
-/** Flags instead of a tsconfig.json: the one of the dashboard extends a file that the image does not have. */
+/** Flags instead of a tsconfig.json, because the dashboard's extends a file that is not in the image. */
 export const flags = [
   "--bundle",
   "--minify",
@@ -56,11 +55,13 @@ const bundle = (entry: string) =>
 
 const make = Effect.all({ script: bundle("main.tsx"), style: bundle("style.css") }, { concurrency: 2 }).pipe(
   Effect.tapError(({ message }) =>
-    Effect.logError(`The dashboard could not be made, and /dashboard answers 503. Everything else works: ${message}`)
+    Effect.logError(
+      `The dashboard could not be built, so /dashboard responds 503 and everything else works: ${message}`
+    )
   )
 )
 
-/** Begins at once, and the start of the process does not wait for it. */
+/** Starts at once. Startup does not wait for it. */
 export const layer = Layer.effect(
   DashboardFiles,
   Effect.gen(function* () {

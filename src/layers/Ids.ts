@@ -5,10 +5,7 @@ import { Ids } from "../services/Ids.ts"
 const idBytes = 16
 const poolBytes = idBytes * 256
 
-/**
- * Hex characters of 16 random bytes. They are drawn many at a time, because a search needs two ids and each draw is
- * slow.
- */
+/** Hex digits of 16 random bytes, drawn in bulk: a search needs two ids, and each draw is slow. */
 const makeHex = (): (() => string) => {
   let pool = Buffer.alloc(0)
   let used = 0
@@ -24,7 +21,7 @@ const makeHex = (): (() => string) => {
 
 const hex = makeHex()
 
-/** Identifiers and secrets from the operating system's cryptographic generator. */
+/** Ids and secrets from the operating system's cryptographic random generator. */
 export const layer: Layer.Layer<Ids> = Layer.succeed(
   Ids,
   Ids.of({

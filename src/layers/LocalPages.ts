@@ -4,19 +4,19 @@ import { rootCauseMessage } from "../domain/rootCause.ts"
 import type { Document } from "../services/DocumentIndex.ts"
 import { type DocumentProblem, type DocumentSource, DocumentSourceError } from "./DocumentSource.ts"
 
-/** A larger file is no page, and its tree would take many times its size in memory. */
+/** Maximum page size. A parsed page takes many times its size in memory. */
 const maxFileBytes = 5_000_000
 
-/** The protocol of sitemaps allows no more. */
+/** The maximum that the sitemap protocol allows. */
 const maxSitemapBytes = 50 * 1024 * 1024
 
-/** Files of a folder, whose paths are held in memory. */
+/** Maximum files per folder, because all paths are held in memory. */
 const maxFiles = 2_000_000
 
-/** Files that are read ahead, so that the disk works while a page is parsed. */
+/** Files read ahead, so that the disk is busy while a page is parsed. */
 const readAhead = 8
 
-/** A file and the address that it is published at. */
+/** A file and the URL it is published at. */
 interface LocalPage {
   readonly file: string
   readonly url: string
@@ -24,7 +24,7 @@ interface LocalPage {
 
 type Entry = Result.Result<LocalPage, DocumentProblem>
 
-/** The encoding that an HTML page names at its beginning, UTF-8 otherwise. */
+/** Decodes HTML in the encoding it declares at its start, or as UTF-8. */
 const decodeBytes = (bytes: Uint8Array): string => {
   const beginning = new TextDecoder("latin1").decode(bytes.subarray(0, 1_024))
   const label = /<meta[^>]+charset=["']?([\w-]+)/i.exec(beginning)?.[1] ?? "utf-8"
@@ -35,7 +35,7 @@ const decodeBytes = (bytes: Uint8Array): string => {
   }
 }
 
-// The parsers are needed here alone, and other commands start without them.
+// Loaded on demand, because only this command needs the parsers.
 const pageText = Effect.promise(() => import("./PageText.ts"))
 
 const readPage = Effect.fnUntraced(function* ({ file, url }: LocalPage) {
@@ -55,7 +55,7 @@ const readPage = Effect.fnUntraced(function* ({ file, url }: LocalPage) {
   return Result.succeed({ page, url })
 })
 
-/** An address of its own that a page names, if it is absolute. */
+/** The canonical URL that a page declares, if it is absolute. */
 const canonicalOf = (address: string | undefined): string | undefined =>
   address !== undefined && URL.canParse(address) && /^https?:/i.test(address) ? new URL(address).href : undefined
 
@@ -64,13 +64,12 @@ const documentOf = (entry: Entry) =>
     ? Effect.succeed(Result.fail(entry.failure))
     : Effect.map(readPage(entry.success), (read) =>
         Result.map(read, ({ page, url }): Document => {
-          const { canonical, content, description, language, title } = page
-          const texts = { url: canonicalOf(canonical) ?? url, title: title || titleOf(url), description, content }
+          const { canonical, language, title, ...rest } = page
+          const texts = { ...rest, url: canonicalOf(canonical) ?? url, title: title || titleOf(url) }
           return language === undefined ? texts : { ...texts, language }
         })
       )
 
-/** Reads the pages of a list that is made anew each time. */
 const source = (
   entries: Effect.Effect<ReadonlyArray<Entry>, DocumentSourceError, FileSystem.FileSystem | Path.Path>
 ): Effect.Effect<DocumentSource> =>
@@ -92,8 +91,8 @@ const unreadable = (path: string) => (error: unknown) =>
   new DocumentSourceError({ message: `${path} cannot be read: ${rootCauseMessage(error)}` })
 
 /**
- * The HTML and Markdown files below a folder, as paths relative to it, sorted. Hidden files, `node_modules` and symbolic
- * links are left out: a link may lead round in a circle.
+ * The HTML and Markdown files in a folder, sorted. Skips hidden files, `node_modules`, and symbolic links, which can
+ * form loops.
  */
 const pagesBelow = Effect.fnUntraced(function* (folder: string) {
   const files = yield* FileSystem.FileSystem
@@ -116,7 +115,7 @@ const pagesBelow = Effect.fnUntraced(function* (folder: string) {
   return found.sort()
 })
 
-/** The HTML and Markdown files of a folder that is published at `base`. */
+/** Reads the HTML and Markdown files of a folder that is published at `base`. */
 export const openFolder = (folder: string, base: URL): Effect.Effect<DocumentSource> =>
   source(
     Effect.gen(function* () {
@@ -137,15 +136,15 @@ const readLocations = Effect.fnUntraced(function* (sitemap: string) {
   }
   const xml = yield* Effect.mapError(files.readFileString(sitemap), unreadable(sitemap))
   if (/<sitemapindex[\s>]/.test(xml)) {
-    return yield* new DocumentSourceError({ message: `${sitemap} is a list of sitemaps: load each of them.` })
+    return yield* new DocumentSourceError({ message: `${sitemap} is a sitemap index. Load each of its sitemaps.` })
   }
   const { readSitemap } = yield* pageText
   const locations = readSitemap(xml)
   if (locations.length > 0) return locations
-  return yield* new DocumentSourceError({ message: `${sitemap} has no addresses: a sitemap has them in loc elements.` })
+  return yield* new DocumentSourceError({ message: `${sitemap} has no URLs. A sitemap lists them in loc elements.` })
 })
 
-/** The file that an address of a sitemap is published from. */
+/** Finds the file that a sitemap's URL is published from. */
 const locate = Effect.fnUntraced(function* (
   { address, line }: { readonly address: string; readonly line: number },
   { base, folder, sitemap }: SitemapOptions
@@ -167,11 +166,11 @@ const locate = Effect.fnUntraced(function* (
 interface SitemapOptions {
   readonly sitemap: string
   readonly folder: string
-  /** The root of the first address when undefined. */
+  /** Defaults to the root of the first URL. */
   readonly base: URL | undefined
 }
 
-/** The files that a sitemap's addresses are published from. They lie in a folder that is published at `base`. */
+/** Reads the files behind a sitemap's URLs, from a folder that is published at `base`. */
 export const openSitemap = (options: SitemapOptions): Effect.Effect<DocumentSource> =>
   source(
     Effect.gen(function* () {

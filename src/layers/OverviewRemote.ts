@@ -3,14 +3,14 @@ import { FetchHttpClient, HttpClient, HttpClientResponse } from "effect/http"
 import { Status } from "../domain/Status.ts"
 import { Overview } from "../services/Overview.ts"
 
-/** Another deployment has the port: it does not use an embedded database. */
+/** The port belongs to another deployment, which does not use an embedded database. */
 class OtherDeployment extends Data.TaggedError("OtherDeployment") {}
 
 const answerTime = Duration.seconds(5)
 
 /**
- * The overview of a running server, from its private listener. The embedded database can be opened by one process only,
- * so that a command cannot look into that of a running server. Fails where no server answers at `origin`.
+ * The overview from a running server's private listener: only one process can open the embedded database. Fails if no
+ * server responds at `origin`.
  */
 export const layer = (origin: string) =>
   Layer.effect(

@@ -2,34 +2,38 @@ import { Marked } from "marked"
 import { type DefaultTreeAdapterTypes as Html, parse as parseHtml } from "parse5"
 import { parseDocument } from "yaml"
 
-/** The parts of a page that are searched. A text is empty where the page has none. */
+/** The searchable parts of a page. Missing parts are empty strings. */
 export interface PageText {
   readonly title: string
+  /** One heading per line. */
+  readonly headings: string
   readonly description: string
   readonly content: string
-  /** Two letters; undefined where the page names no language. */
+  /** A two-letter code. Undefined if the page declares no language. */
   readonly language: string | undefined
-  /** The address that an HTML page names as its own. */
+  /** The canonical URL that an HTML page declares. */
   readonly canonical: string | undefined
 }
 
-/** The front matter of a Markdown page is not YAML. */
+/** The front matter of a Markdown page is not valid YAML. */
 export interface BadFrontMatter {
   readonly line: number
   readonly problem: string
 }
 
-/** Characters of a page's text that are searched. */
+/** Maximum characters of a page's text that are searched. */
 const maxContentCharacters = 50_000
 
 const maxTitleCharacters = 1_000
+const maxHeadings = 100
+const maxHeadingCharacters = 200
 const maxDescriptionCharacters = 300
 const minParagraphCharacters = 40
 
-/** Elements whose text is not the page's own. */
+/** Elements that are not part of a page's own text. */
 const leftOut = new Set("head script style noscript template svg math nav header footer aside form button".split(" "))
 
-/** Elements that stand within a line: their text runs on with what is around them. */
+/** Inline elements, whose text continues the surrounding line. */
 const inline = new Set(
   "a abbr b bdi bdo cite code data del dfn em i ins kbd mark q s samp small span strong sub sup time u var wbr".split(
     " "
@@ -43,7 +47,7 @@ const isElement = (node: Html.Node): node is Html.Element => "tagName" in node
 const attribute = (element: Html.Element | undefined, name: string): string =>
   element?.attrs.find((each) => each.name === name)?.value.trim() ?? ""
 
-/** All elements of a tree in their order. A stack, because pages may be nested deeper than calls can be. */
+/** All elements in document order. Uses a stack, because deeply nested pages would overflow the call stack. */
 function* elementsOf(root: Html.ParentNode): Generator<Html.Element> {
   const waiting: Array<Html.ChildNode> = root.childNodes.toReversed()
   for (let node = waiting.pop(); node !== undefined; node = waiting.pop()) {
@@ -56,7 +60,7 @@ function* elementsOf(root: Html.ParentNode): Generator<Html.Element> {
   }
 }
 
-/** The text of an element with a space where a block begins or ends, up to a limit. */
+/** The text of an element up to a limit, with spaces between blocks. */
 const textOf = (root: Html.Element | undefined, maxCharacters: number): string => {
   const waiting: Array<Html.ChildNode | string> = root === undefined ? [] : [root]
   const parts: Array<string> = []
@@ -93,12 +97,12 @@ const outlineOf = (html: string): Outline => {
     const name = (attribute(element, "name") || attribute(element, "property")).toLowerCase()
     if (name !== "" && !meta.has(name)) meta.set(name, oneLine(attribute(element, "content")))
   }
-  // An SVG picture has titles too.
+  // SVG images also have title elements.
   const own = elements.filter(({ namespaceURI }) => namespaceURI === "http://www.w3.org/1999/xhtml")
   return { elements: own, meta, first: (name) => own.find((element) => element.tagName === name) }
 }
 
-/** The first paragraph that is more than a label, else the beginning of the text. */
+/** The first paragraph that is longer than a label, or the start of the text. */
 const opening = (main: Html.Element | undefined, content: string): string => {
   for (const element of main === undefined ? [] : elementsOf(main)) {
     if (element.tagName !== "p") continue
@@ -108,7 +112,15 @@ const opening = (main: Html.Element | undefined, content: string): string => {
   return content
 }
 
-/** Title, description and text of an HTML page: its main part, without navigation and scripts. */
+const headingsOf = (main: Html.Element | undefined): string =>
+  (main === undefined ? [] : [...elementsOf(main)])
+    .filter(({ tagName }) => /^h[1-6]$/.test(tagName))
+    .slice(0, maxHeadings)
+    .map((heading) => textOf(heading, maxHeadingCharacters))
+    .filter((text) => text !== "")
+    .join("\n")
+
+/** Extracts title, headings, description and main text from HTML, without navigation and scripts. */
 export const readHtml = (html: string): PageText => {
   const { elements, first, meta } = outlineOf(html)
   const body = first("main") ?? first("article") ?? first("body")
@@ -118,6 +130,7 @@ export const readHtml = (html: string): PageText => {
   const described = meta.get("description") || meta.get("og:description")
   return {
     title: titles.find((text) => text !== "") || meta.get("og:title") || "",
+    headings: headingsOf(body),
     description: cutAtWord(described || opening(body, content), maxDescriptionCharacters),
     content,
     language: languageOf(attribute(first("html"), "lang")),
@@ -129,7 +142,7 @@ const frontMatter = /^---[ \t]*\r?\n([\s\S]*?)\r?\n---[ \t]*(?:\r?\n|$)/
 
 const marked = new Marked({ gfm: true })
 
-/** The same of a Markdown page; what its front matter says comes first. */
+/** Extracts the same parts from Markdown. Front matter takes precedence. */
 export const readMarkdown = (markdown: string): PageText | BadFrontMatter => {
   const [head = "", yaml = ""] = frontMatter.exec(markdown) ?? []
   const document = parseDocument(yaml)
@@ -152,7 +165,7 @@ export const readMarkdown = (markdown: string): PageText | BadFrontMatter => {
   }
 }
 
-/** The addresses in the `loc` elements of a sitemap, each with its line. */
+/** The URLs in a sitemap's `loc` elements, with line numbers. */
 export const readSitemap = (xml: string): ReadonlyArray<{ readonly address: string; readonly line: number }> => {
   const locations = [...elementsOf(parseHtml(xml, { sourceCodeLocationInfo: true }))].filter(
     ({ tagName }) => tagName === "loc"

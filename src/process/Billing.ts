@@ -12,6 +12,8 @@ import type { Ledger } from "../services/Ledger.ts"
 import { Reconciler } from "../services/Reconciler.ts"
 import { AppConfig, SettingsInvalid } from "../settings/Settings.ts"
 import * as DeploymentOfSettings from "./Deployment.ts"
+import * as Plans from "./Plans.ts"
+import { background } from "./Storage.ts"
 
 const terms = Layer.effect(
   BillingTerms,
@@ -75,7 +77,7 @@ export const layer = Layer.unwrap(
     (provider): Layer.Layer<Billing, never, Needs> =>
       provider === undefined
         ? Unwired.layer.pipe(Layer.provide(terms))
-        : Layer.merge(Billing.layer, BillingWork.layer).pipe(
+        : Layer.merge(Billing.layer, BillingWork.layer.pipe(Layer.provide(background))).pipe(
             Layer.provide(Reconciler.layer),
             Layer.provide([provider, terms])
           )
@@ -89,7 +91,7 @@ export const commandProvider = Layer.unwrap(
   Effect.flatMap(provider, (provider) =>
     provider === undefined ? Effect.fail(new SettingsInvalid({ message: unset })) : Effect.succeed(provider)
   )
-)
+).pipe(Layer.provide(Plans.layer))
 
 /** The reconciler, for commands. */
 export const commandReconciler = Reconciler.layer.pipe(Layer.provide([commandProvider, terms]))

@@ -5,7 +5,6 @@ import { Compat } from "../http/compat/Compat.ts"
 import { Keyless, makeKeyless } from "../services/Keyless.ts"
 import { AppConfig } from "../settings/Settings.ts"
 
-/** The account of keyless calls is not there. */
 export class KeylessAccountMissing extends OperatorError("KeylessAccountMissing") {}
 
 const shapes = Layer.effect(
@@ -13,7 +12,7 @@ const shapes = Layer.effect(
   Effect.map(AppConfig, ({ compat, compatEngines }) => ({ shapes: compat, engines: compatEngines }))
 )
 
-/** The payer of calls without a credential, if the operator has named an account. */
+/** The account that pays for calls without a credential, if configured. */
 const keyless = Layer.effect(
   Keyless,
   Effect.gen(function* () {
@@ -23,12 +22,11 @@ const keyless = Layer.effect(
     return yield* Effect.catchTag(makeKeyless(account, networks ?? loopbackNetworks), "not_found", () =>
       Effect.fail(
         new KeylessAccountMissing({
-          message: `COMPAT_KEYLESS_ACCOUNT: there is no account ${account}; takes one that npm run quarry -- account list prints.`
+          message: `COMPAT_KEYLESS_ACCOUNT: there is no account ${account}. Use an id that npm run quarry -- account list prints.`
         })
       )
     )
   })
 )
 
-/** The endpoints in other services' shapes, by the settings. */
 export const layer = Layer.merge(shapes, keyless)

@@ -2,7 +2,6 @@ import { Effect, Layer } from "effect"
 import { Deployment } from "../services/Deployment.ts"
 import { AppConfig } from "../settings/Settings.ts"
 
-/** The origins of the settings. */
 export const layer = Layer.effect(
   Deployment,
   Effect.map(AppConfig, ({ baseUrl, corsOrigins, demoOrigin }) => ({

@@ -7,6 +7,7 @@ import { Webhooks } from "../services/Webhooks.ts"
 import { AppConfig } from "../settings/Settings.ts"
 import * as Deployment from "./Deployment.ts"
 import * as SignIn from "./SignIn.ts"
+import * as Storage from "./Storage.ts"
 
 const client = Layer.unwrap(
   Effect.map(AppConfig, ({ webhooksAllowPrivate }) => WebhookClientNode.layer({ allowsPrivate: webhooksAllowPrivate }))
@@ -16,8 +17,8 @@ const emails = Layer.unwrap(
   Effect.map(Keyrings, ({ AUTH_SECRET }) => EventEmailsSigned.layer({ keyring: AUTH_SECRET }))
 ).pipe(Layer.provide([SignIn.emails, Deployment.layer]))
 
-/** Events for customers: their endpoints, their emails, and the deliveries in the background (R53). */
-export const layer = Layer.merge(Webhooks.layer, EventWork.layer()).pipe(
+/** Customer events: webhook endpoints, emails, and background deliveries (R53). */
+export const layer = Layer.merge(Webhooks.layer, EventWork.layer().pipe(Layer.provide(Storage.background))).pipe(
   Layer.provideMerge(emails),
   Layer.provide(client)
 )

@@ -1,8 +1,9 @@
 import { Effect, Layer } from "effect"
+import { formatAddress } from "../domain/address.ts"
 import { version } from "../domain/version.ts"
 import * as OverviewRemote from "../layers/OverviewRemote.ts"
 import * as DatabaseInspectionSql from "../layers/sql/DatabaseInspectionSql.ts"
-import { StorageUnavailable } from "../layers/sql/DirectoryLock.ts"
+import type { StorageUnavailable } from "../layers/sql/DirectoryLock.ts"
 import * as HoldsSql from "../layers/sql/HoldsSql.ts"
 import * as Migrations from "../layers/sql/Migrations.ts"
 import * as OperatorLogSql from "../layers/sql/OperatorLogSql.ts"
@@ -12,10 +13,7 @@ import { RedisInspection } from "../services/RedisInspection.ts"
 import { AppConfig } from "../settings/Settings.ts"
 import * as Storage from "./Storage.ts"
 
-/*
- * The layers through which an operator looks at a deployment. They take the database as it is: a look must not migrate
- * it under the replicas that run.
- */
+// Layers that read a deployment. They must not migrate the database under running replicas.
 
 const redis = Layer.unwrap(
   Effect.gen(function* () {
@@ -32,35 +30,25 @@ const inspection = Layer.unwrap(
   )
 )
 
-const presentSchema = Layer.effectDiscard(
-  Effect.gen(function* () {
-    const { pending } = yield* Migrations.state
-    if (pending.length === 0) return
-    return yield* new StorageUnavailable({
-      message:
-        `The database lacks migrations of this version (${pending.join(", ")}). ` +
-        "Run `migrate`, or this command in the version of the replicas that run."
-    })
-  })
-)
+/** Accepts a newer schema, so that commands work during a rollout and after a rollback. */
+const knownSchema = Layer.effectDiscard(Migrations.requireSchema({ takesNewer: true }))
 
-/** Services that read the database for a command. They do not migrate it, unlike `Storage.layer`. */
+/** Read-only services for commands. Unlike `Storage.layer`, they do not migrate the database. */
 export const layer = Layer.mergeAll(HoldsSql.layer, OperatorLogSql.layer).pipe(
-  Layer.provide(presentSchema),
-  Layer.provide(Storage.database)
+  Layer.provide(knownSchema),
+  Layer.provide(Storage.readOnlyDatabase)
 )
 
-/** The overview from the database of the settings. */
-export const overview = Overview.layer(version).pipe(
-  Layer.provide([inspection, redis, ReplicasSql.layer, HoldsSql.layer]),
-  Layer.provide(Storage.database)
-)
+const look = Overview.layer(version).pipe(Layer.provide([inspection, redis, ReplicasSql.layer, HoldsSql.layer]))
 
-/** The private listener as a process on this machine reaches it. */
-const adminOrigin = (host: string, port: number): string => `http://${host.includes(":") ? `[${host}]` : host}:${port}`
+export const overview = Layer.provide(look, Storage.database)
 
-/** The same for a command. While a server has the embedded database open, that server is asked. */
-export const commandOverview = Layer.catchTag(overview, "StorageUnavailable", (unavailable: StorageUnavailable) =>
+const adminOrigin = (host: string, port: number): string => `http://${formatAddress({ host, port })}`
+
+const ownOverview = Layer.provide(look, Storage.commandDatabase)
+
+/** The overview for a command. If a server has the embedded database open, the command asks that server. */
+export const commandOverview = Layer.catchTag(ownOverview, "StorageUnavailable", (unavailable: StorageUnavailable) =>
   Layer.unwrap(
     Effect.map(AppConfig, ({ adminHost, adminPort }) =>
       adminPort === 0

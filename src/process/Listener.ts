@@ -9,18 +9,17 @@ import { FirstSignal } from "./Signals.ts"
 export interface ListenerOptions {
   readonly host: string
   readonly port: number
-  /** The longest that a shutdown may take altogether. */
   readonly grace: Duration.Duration
-  /** The time at the start of a shutdown in which requests are still accepted (R54); at most half of the grace. */
+  /** During this time, a shutdown still accepts requests (R54); at most half of `grace`. */
   readonly drainDelay: Duration.Duration
   readonly limits?: Partial<ListenerLimits>
 }
 
-/** The part of the grace for the layers below the listener: to settle, to export, to close the database. */
+/** Time reserved for the layers below the listener to settle, export, and close the database. */
 const closingReserve = (grace: Duration.Duration): Duration.Duration =>
   Duration.min(Duration.seconds(5), Duration.times(grace, 0.2))
 
-/** Starts the public listener and returns its address. Fails when the address cannot be bound. */
+/** Starts the public listener and returns its address. Fails if the address cannot be bound. */
 export const make = Effect.fnUntraced(function* ({ drainDelay, grace, host, port, ...options }: ListenerOptions) {
   const firstSignal = yield* FirstSignal
   const app = yield* HttpRouter.toHttpEffect(Routes.layer).pipe(
@@ -29,13 +28,12 @@ export const make = Effect.fnUntraced(function* ({ drainDelay, grace, host, port
   return yield* serve(app, {
     host,
     port,
-    // SIGINT comes from a person at a terminal, where no load balancer has to notice anything.
+    // SIGINT comes from a terminal, where no load balancer has to notice the shutdown.
     drainDelay: () => (firstSignal() === "SIGINT" ? Duration.zero : drainDelay),
     drain: Duration.subtract(grace, Duration.sum(closingReserve(grace), drainDelay)),
     limits: { ...limits, ...options.limits }
   })
 })
 
-/** The public listener. Requires the services. */
 export const layer = (options: ListenerOptions) =>
   Layer.effectDiscard(make(options)).pipe(Layer.provide(NodeHttpServer.layerHttpServices))

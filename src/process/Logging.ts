@@ -13,22 +13,18 @@ import {
 } from "effect"
 import { AppConfig } from "../settings/Settings.ts"
 
-/** The longest line: it must not fill a disk, nor be dropped by log collectors. */
+/** Longer lines could fill a disk, and log collectors drop them. */
 const maxLineBytes = 8_192
 
-/** One character takes six bytes at most, as `\u0000` in JSON. */
+/** The worst case is an escape such as `\u0000`. */
 const maxBytesPerCharacter = 6
 
-/**
- * The lengths to which the values of a line that is too long are cut, in characters. The first is taken with which the
- * line fits.
- */
+/** Values of a line that is too long are cut to the first of these lengths (in characters) with which it fits. */
 const minCut = 64
 const cuts = [4_096, 1_024, 256, minCut]
 
 const isPlain = (value: unknown): boolean => ["string", "number", "boolean", "undefined"].includes(typeof value)
 
-/** The value where it is short, else its beginning as text. */
 const cut = (value: unknown, maxCharacters: number): unknown => {
   if (isPlain(value) && typeof value !== "string") return value
   const text = typeof value === "string" ? value : Formatter.formatJson(value)
@@ -41,7 +37,7 @@ const cutAll = (values: Readonly<Record<string, unknown>>, maxCharacters: number
 
 type Entry = ReturnType<typeof Logger.formatStructured.log>
 
-/** Effect's own serialisation looks into every value for secrets and cycles, and the access log has none to look into. */
+/** Skips Effect's slower search for secrets and cycles if all values are primitive, as in the access log. */
 const toJson = (entry: Entry): string =>
   isPlain(entry.message) && Object.values(entry.annotations).every(isPlain)
     ? JSON.stringify(entry)
@@ -50,7 +46,6 @@ const toJson = (entry: Entry): string =>
 const fits = (line: string): boolean =>
   line.length * maxBytesPerCharacter <= maxLineBytes || Buffer.byteLength(line) <= maxLineBytes
 
-/** The entry as one line of JSON, of at most `maxLineBytes`. */
 const formatJson = Logger.map(Logger.formatStructured, (entry) => {
   const line = toJson(entry)
   if (fits(line)) return line
@@ -63,18 +58,16 @@ const formatJson = Logger.map(Logger.formatStructured, (entry) => {
     })
     if (fits(shorter)) return shorter
   }
-  // Its annotations or spans are too many: none is kept.
+  // There are too many annotations or spans, so all are dropped.
   const message = cut(entry.message, minCut)
   return JSON.stringify({ ...entry, message, cause: cut(entry.cause, minCut), annotations: {}, spans: {} })
 })
 
-/** The most characters that are buffered: a burst is written in pieces. */
 const maxBufferCharacters = 65_536
 
 /**
- * Writes the lines of one turn of the event loop at once, because a write of its own costs more than the rest of a
- * line. Warnings and errors are written immediately. The buffer is written when the process ends, by an exception too.
- * A reader that has gone away ends nothing, as with the console.
+ * Batches the lines of one turn of the event loop, because a separate write costs more than formatting a line. Warnings
+ * and errors are written immediately, and the rest at process exit. Like the console, it ignores a closed stream.
  */
 const makeJson = (stream: NodeJS.WritableStream): Effect.Effect<Logger.Logger<unknown, void>, never, Scope.Scope> => {
   let buffer = ""
@@ -92,7 +85,7 @@ const makeJson = (stream: NodeJS.WritableStream): Effect.Effect<Logger.Logger<un
   })
   return Effect.acquireRelease(
     Effect.sync(() => {
-      // Stays after the end of the layer, because the last error may come then.
+      // Never removed, because the last error can come after the layer has closed.
       stream.on("error", () => undefined)
       process.on("exit", flush)
       return logger
@@ -105,10 +98,8 @@ const makeJson = (stream: NodeJS.WritableStream): Effect.Effect<Logger.Logger<un
   )
 }
 
-/** The most characters of one value for a person: message, cause and each annotation have lines of their own. */
 const maxPrettyCharacters = 2_048
 
-/** The log for a person at a terminal, with long values cut. */
 const makePretty = (colors: boolean): Logger.Logger<unknown, void> => {
   const pretty = Logger.consolePretty({ colors, mode: "tty" })
   return Logger.make((options) => {
@@ -116,7 +107,7 @@ const makePretty = (colors: boolean): Logger.Logger<unknown, void> => {
     const annotations = cutAll(fiber.getRef(References.CurrentLogAnnotations), maxPrettyCharacters)
     const message = Arr.ensure(options.message).map((value) => cut(value, maxPrettyCharacters))
     const causes = cause.reasons.length === 0 ? [] : [cut(Cause.pretty(cause), maxPrettyCharacters)]
-    // The logger reads annotations from its fiber: this is the same fiber with other annotations.
+    // The logger reads annotations from its fiber, so it gets a copy of the fiber with the cut annotations.
     const cutFiber: typeof fiber = Object.create(fiber, {
       getRef: {
         value: <A>(ref: Context.Reference<A>): unknown =>
@@ -127,15 +118,12 @@ const makePretty = (colors: boolean): Logger.Logger<unknown, void> => {
   })
 }
 
-/** The form of this process's log, for other lines that it prints. */
+/** The log format of this process, which other output follows. */
 export const LogFormat = Context.Reference<"pretty" | "json">("quarry/process/LogFormat", {
   defaultValue: () => "pretty"
 })
 
-/**
- * The log, in the form and from the level that the operator chose. The server's goes to stdout; the CLI's goes to
- * stderr, because its stdout carries results.
- */
+/** The log in the configured format and level: on stdout for the server, on stderr for the CLI. */
 export const layer = (stream: "stdout" | "stderr"): Layer.Layer<never, never, AppConfig | Stdio.Stdio> =>
   Layer.unwrap(
     Effect.gen(function* () {

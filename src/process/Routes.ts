@@ -12,6 +12,7 @@ import * as billing from "../http/handlers/billing.ts"
 import * as deliveries from "../http/handlers/deliveries.ts"
 import * as keys from "../http/handlers/keys.ts"
 import * as oauth from "../http/handlers/oauth/routes.ts"
+import * as pages from "../http/handlers/pages.ts"
 import * as search from "../http/handlers/search.ts"
 import * as unsubscribe from "../http/handlers/unsubscribe.ts"
 import * as usage from "../http/handlers/usage.ts"
@@ -25,11 +26,12 @@ import * as RequestDecoding from "../http/middleware/RequestDecoding.ts"
 import * as Site from "../http/site/Site.ts"
 import * as mcp from "../mcp/Endpoint.ts"
 
-/** An address that is not listed is not found (R3): no second spelling of one that is. */
+/** Other spellings of a listed path are not found (R3). */
 export const routerConfig = { ignoreTrailingSlash: false, ignoreDuplicateSlashes: false, caseSensitive: true }
 
 const handlers = Layer.mergeAll(
   search.layer,
+  pages.layer,
   account.layer,
   usage.layer,
   keys.layer,
@@ -39,7 +41,6 @@ const handlers = Layer.mergeAll(
   mcp.layer
 ).pipe(Layer.provide([Authentication.layer, RateLimiting.layer, RequestDecoding.layer]))
 
-/** The routes that serve, behind their edge. Requires the services and an `HttpRouter`. */
 export const service = Layer.mergeAll(
   HttpApiBuilder.layer(Api).pipe(Layer.provide(handlers)),
   Site.layer,
@@ -53,5 +54,5 @@ export const service = Layer.mergeAll(
   Edge.layer
 ).pipe(Layer.provide(Layer.succeed(HttpIncomingMessage.MaxBodySize, maxBodyBytes)))
 
-/** Every route of the public listener: those that serve, and the reference, which takes longest to make. */
+/** All public routes. The API reference is separate because it takes longest to build. */
 export const layer = Layer.merge(service, Docs.layer)

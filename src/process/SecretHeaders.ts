@@ -1,10 +1,7 @@
 import { Layer } from "effect"
 import { Headers, HttpClient, HttpMiddleware } from "effect/http"
 
-/**
- * Headers whose values appear in no log and no span: those with credentials, and those with the address of a caller of
- * the demo (R24). The list replaces Effect's own.
- */
+/** Headers whose values never appear in logs or spans: credentials and client addresses (R24). Replaces Effect's list. */
 const redacted = Layer.succeed(Headers.CurrentRedactedNames, [
   "authorization",
   "cookie",
@@ -15,10 +12,7 @@ const redacted = Layer.succeed(Headers.CurrentRedactedNames, [
   "x-forwarded-for"
 ])
 
-/**
- * Turns off Effect's own spans of HTTP. They show whole addresses, which hold people's searches and upstreams' keys.
- * The edge and the attempts at providers have spans of their own.
- */
+/** Turns off Effect's HTTP spans: their URLs contain search texts and provider keys. Quarry has its own spans. */
 const withoutAddresses = Layer.mergeAll(
   Layer.succeed(HttpMiddleware.TracerDisabledWhen, () => true),
   Layer.succeed(HttpClient.TracerDisabledWhen, () => true)

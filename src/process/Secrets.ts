@@ -14,10 +14,9 @@ import { OperatorError } from "../domain/OperatorError.ts"
 import { rootCauseMessage } from "../domain/rootCause.ts"
 import { AppConfig } from "../settings/Settings.ts"
 
-/** The directory cannot give the secrets; the message says why and what to do. */
 export class SecretsUnavailable extends OperatorError("SecretsUnavailable") {}
 
-/** The two secrets that a deployment signs and digests with: during a rotation the new value and the old one. */
+/** The secrets of a deployment. During a rotation, each has a new and an old value. */
 export interface SecretValues {
   readonly authSecret: Arr.NonEmptyReadonlyArray<Redacted.Redacted>
   readonly keyPepper: Arr.NonEmptyReadonlyArray<Redacted.Redacted>
@@ -25,7 +24,6 @@ export interface SecretValues {
 
 const fileName = "secrets.json"
 
-/** A text, or during a rotation a list of two. */
 const OneOrTwo = Schema.Union([Schema.NonEmptyString, Schema.Tuple([Schema.NonEmptyString, Schema.NonEmptyString])])
 
 const File = Schema.fromJsonString(Schema.Struct({ authSecret: OneOrTwo, keyPepper: OneOrTwo }))
@@ -38,14 +36,13 @@ const makeSecrets = Effect.sync(
 const valuesOf = (kept: File["keyPepper"]): Arr.NonEmptyReadonlyArray<Redacted.Redacted> =>
   typeof kept === "string" ? [Redacted.make(kept)] : [Redacted.make(kept[0]), Redacted.make(kept[1])]
 
-/** True for an entry that neither Quarry nor an operating system puts into an empty directory. */
+/** True for entries that neither Quarry nor an operating system creates in an empty directory. */
 const isUnknownEntry = (name: string): boolean =>
   !name.startsWith(fileName) && !name.startsWith(".") && name !== "lost+found"
 
 /**
- * The secrets of an embedded store: made at its first start and kept beside it, readable by its owner alone. They
- * belong to the data, because without its pepper every key of the store is void. So a directory that holds something
- * but no secrets fails the start: it is no store, or has lost them.
+ * The secrets of an embedded store, created at its first start and readable only by their owner. A directory with files
+ * but no secrets fails the start: it is not a store or has lost its secrets, and without the pepper no key works.
  */
 const storedSecrets = Effect.fnUntraced(function* (dataDir: string) {
   const files = yield* FileSystem.FileSystem
@@ -61,10 +58,7 @@ const storedSecrets = Effect.fnUntraced(function* (dataDir: string) {
     )
   )
 
-  /**
-   * Makes the directories one by one, because Node's own recursion never ends under a directory that takes no entries,
-   * such as /proc.
-   */
+  /** Recurses itself, because Node's recursion never ends under a directory that accepts no entries, such as /proc. */
   const makeDirectory = (path: string): Effect.Effect<void, PlatformError.PlatformError, Path.Path> =>
     Effect.gen(function* () {
       if (yield* files.exists(path)) return
@@ -74,7 +68,7 @@ const storedSecrets = Effect.fnUntraced(function* (dataDir: string) {
         .pipe(Effect.catchReason("PlatformError", "AlreadyExists", () => Effect.void))
     })
 
-  /** A link, unlike a rename, never replaces what another first start put there in the meantime. */
+  /** Unlike a rename, a link never replaces a file that a concurrent first start has created. */
   const create = Effect.gen(function* () {
     yield* makeDirectory(dataDir)
     if ((yield* files.readDirectory(dataDir)).some(isUnknownEntry)) {
@@ -98,7 +92,7 @@ const storedSecrets = Effect.fnUntraced(function* (dataDir: string) {
 const unusable = (dataDir: string) => (error: PlatformError.PlatformError) =>
   new SecretsUnavailable({ message: `DATA_DIR ${dataDir} cannot be used: ${rootCauseMessage(error)}` })
 
-/** The secrets in force: those of the environment, else those of the embedded store. */
+/** The effective secrets: from the environment, or else from the embedded store. */
 export class Secrets extends Context.Service<Secrets, SecretValues>()("quarry/process/Secrets") {
   static readonly layer: Layer.Layer<Secrets, SecretsUnavailable, AppConfig | FileSystem.FileSystem | Path.Path> =
     Layer.effect(

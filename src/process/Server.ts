@@ -9,6 +9,7 @@ import { keepCompiledCode } from "./compiledCode.ts"
 import * as EmbeddedStore from "./EmbeddedStore.ts"
 import { announce, FirstStart } from "./FirstStart.ts"
 import * as Listener from "./Listener.ts"
+import { notifyReady } from "./ServiceManager.ts"
 import * as Services from "./Services.ts"
 import * as Signals from "./Signals.ts"
 import * as SignIn from "./SignIn.ts"
@@ -34,10 +35,12 @@ const signals = Layer.unwrap(
 )
 
 /**
- * One process that serves. Layers that are lower start earlier and end later: the private listener reports the start and
- * drain of the public one.
+ * One server process. Lower layers start earlier and end later, so the private listener can report the startup and drain
+ * of the public one.
  */
-export const layer = Layer.effectDiscard(Effect.andThen(Own.isFirst ? announce : Effect.void, keepCompiledCode)).pipe(
+export const layer = Layer.effectDiscard(
+  Effect.andThen(Own.isFirst ? Effect.andThen(announce, notifyReady) : Effect.void, keepCompiledCode)
+).pipe(
   Layer.provide(listener),
   Layer.provide(FirstStart.layer),
   Layer.provide(SignIn.people),

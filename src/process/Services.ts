@@ -1,4 +1,4 @@
-import { hostname } from "node:os"
+import { hostname, networkInterfaces } from "node:os"
 import { Duration, Effect, Layer } from "effect"
 import { version } from "../domain/version.ts"
 import { CompressesResponses } from "../http/middleware/Compression.ts"
@@ -6,6 +6,7 @@ import * as MarketplaceProxy from "../layers/auth/MarketplaceProxy.ts"
 import * as DashboardFilesEsbuild from "../layers/DashboardFilesEsbuild.ts"
 import * as Ids from "../layers/Ids.ts"
 import * as PacerMemory from "../layers/memory/PacerMemory.ts"
+import * as PageCacheMemory from "../layers/memory/PageCacheMemory.ts"
 import * as RateLimiterMemory from "../layers/memory/RateLimiterMemory.ts"
 import * as ResultCacheMemory from "../layers/memory/ResultCacheMemory.ts"
 import * as ProviderFile from "../layers/providers/ProviderFile.ts"
@@ -19,6 +20,8 @@ import { Bulk } from "../services/Bulk.ts"
 import { Credentials } from "../services/Credentials.ts"
 import * as Heartbeat from "../services/Heartbeat.ts"
 import { Limits } from "../services/Limits.ts"
+import * as PlanBooks from "../services/PlanBooks.ts"
+import type { BoundAddress } from "../services/Readiness.ts"
 import { Search } from "../services/Search.ts"
 import { TrustedProxies } from "../services/TrustedProxies.ts"
 import { AppConfig } from "../settings/Settings.ts"
@@ -27,6 +30,8 @@ import * as Compat from "./Compat.ts"
 import * as Deployment from "./Deployment.ts"
 import * as Events from "./Events.ts"
 import * as Inspection from "./Inspection.ts"
+import * as Pages from "./Pages.ts"
+import * as Plans from "./Plans.ts"
 import * as SecretHeaders from "./SecretHeaders.ts"
 import * as SignIn from "./SignIn.ts"
 import * as Storage from "./Storage.ts"
@@ -44,6 +49,7 @@ const shared = Layer.unwrap(
       return Layer.mergeAll(
         RateLimiterMemory.layer(),
         ResultCacheMemory.layer({ ttl: cacheTtl, capacity: cacheSize }),
+        PageCacheMemory.layer,
         PacerMemory.layer
       )
     }
@@ -94,27 +100,53 @@ const readiness = DatabaseReadiness.layer.pipe(Layer.provide(Storage.database))
 
 const watch = LedgerWatch.layer.pipe(Layer.provide(Migrations.layer), Layer.provide(Storage.database))
 
+const wildcards: ReadonlyArray<string> = ["0.0.0.0", "::"]
+
+/** In place of a wildcard the machine's first IPv4 address that is not loopback, where it has one. */
+const reachable = ({ host, port }: BoundAddress): BoundAddress => {
+  const external = Object.values(networkInterfaces())
+    .flatMap((addresses = []) => addresses)
+    .find(({ family, internal }) => family === "IPv4" && !internal)
+  return { host: wildcards.includes(host) ? (external?.address ?? host) : host, port }
+}
+
 const heartbeat = Layer.unwrap(
-  Effect.map(AppConfig, ({ redisUrl }) =>
-    Heartbeat.layer({ host: hostname(), version, usesRedis: redisUrl !== undefined })
+  Effect.map(AppConfig, ({ quarryCommit, redisUrl }) =>
+    Heartbeat.layer({
+      host: hostname(),
+      reachable,
+      version,
+      commit: quarryCommit,
+      usesRedis: redisUrl !== undefined
+    })
   )
-).pipe(Layer.provide(ReplicasSql.layer), Layer.provide(Migrations.layer), Layer.provide(Storage.database))
+).pipe(
+  Layer.provide([ReplicasSql.layer, Storage.replicaId]),
+  Layer.provide(Migrations.layer),
+  Layer.provide(Storage.database)
+)
+
+const planBooks = PlanBooks.layer.pipe(Layer.provide(Storage.background))
 
 /** All services of the public listener, chosen by the settings. */
 export const layer = Layer.mergeAll(
   Search.layer,
   Bulk.layer,
+  Pages.layer,
   callers,
   Billing.layer,
   Compat.layer,
   Events.layer,
   readiness,
   watch,
+  Storage.logMaintenance,
   heartbeat,
+  planBooks,
   Inspection.overview,
   DashboardFilesEsbuild.layer
 ).pipe(
   Layer.provideMerge(providers),
+  Layer.provideMerge(Pages.settings),
   Layer.provide(limits),
-  Layer.provideMerge([Storage.layer, shared, Ids.layer, trustedProxies, compression, SecretHeaders.layer])
+  Layer.provideMerge([Storage.layer, shared, Ids.layer, trustedProxies, compression, SecretHeaders.layer, Plans.layer])
 )

@@ -1,6 +1,7 @@
 import { Effect, Layer, type Redacted } from "effect"
 import * as Auth from "../layers/auth/Auth.ts"
 import * as EmailsLog from "../layers/auth/EmailsLog.ts"
+import * as EmailsOff from "../layers/auth/EmailsOff.ts"
 import * as PeopleBetterAuth from "../layers/auth/PeopleBetterAuth.ts"
 import * as SessionsBetterAuth from "../layers/auth/SessionsBetterAuth.ts"
 import * as Ids from "../layers/Ids.ts"
@@ -8,11 +9,12 @@ import { Keyrings } from "../services/Keyrings.ts"
 import { AppConfig } from "../settings/Settings.ts"
 import * as Storage from "./Storage.ts"
 
-/** Emails over the mail server of the settings, or into the log. */
+/** Emails go to the mail server, to the log if none is configured, or nowhere with `QUARRY_BACKGROUND=off`. */
 export const emails = Layer.unwrap(
   Effect.gen(function* () {
-    const { emailFrom, smtpUrl } = yield* AppConfig
+    const { emailFrom, quarryBackground, smtpUrl } = yield* AppConfig
     if (smtpUrl === undefined || emailFrom === undefined) return EmailsLog.layer
+    if (quarryBackground === "off") return EmailsOff.layer
     const EmailsSmtp = yield* Effect.promise(() => import("../layers/auth/EmailsSmtp.ts"))
     return EmailsSmtp.layer({ url: smtpUrl, from: emailFrom })
   })
@@ -21,7 +23,6 @@ export const emails = Layer.unwrap(
 const client = (clientId: string | undefined, clientSecret: Redacted.Redacted | undefined) =>
   clientId === undefined || clientSecret === undefined ? undefined : { clientId, clientSecret }
 
-/** Sign-in by the settings: with a mail server or without, and with the identity providers that they name. */
 export const layer = Layer.unwrap(
   Effect.gen(function* () {
     const config = yield* AppConfig
@@ -36,7 +37,7 @@ export const layer = Layer.unwrap(
   })
 ).pipe(Layer.provide([emails, Storage.layer, Storage.database]))
 
-/** The people behind accounts and their sessions, for the operator's commands: without emails and without the library. */
+/** People and sessions for operator commands, without emails and without loading Better Auth. */
 export const people = Layer.unwrap(
   Effect.gen(function* () {
     const { baseUrl } = yield* AppConfig

@@ -4,26 +4,25 @@ const signals = ["SIGTERM", "SIGINT"] as const
 
 export type Signal = (typeof signals)[number]
 
-/** The exit codes that a shell expects of a process that a signal ended. */
+/** 128 plus the signal number, as shells expect. */
 const exitCode = { SIGTERM: 143, SIGINT: 130 } as const
 
-/** The time for an orderly end, even where requests are to be cut off at once. */
+/** Leaves time for an orderly exit even if `grace` is zero. */
 const minGrace = Duration.seconds(1)
 
 /**
- * The first signal again within this time is the same one. npm forwards the signals that its process group gets, so a
- * service manager that signals the group, or Ctrl-C at a terminal, delivers each of them twice (R54).
+ * A repeated signal within this time counts once: npm forwards signals that its process group also receives, so Ctrl-C
+ * or a service manager that signals the group delivers each signal twice (R54).
  */
 const repeatWindow = Duration.seconds(2)
 
-/** The signal that started the shutdown; undefined before it. */
+/** The signal that started the shutdown; undefined before that. */
 export const FirstSignal = Context.Reference<() => Signal | undefined>("quarry/process/FirstSignal", {
   defaultValue: () => () => undefined
 })
 
 export type Reaction = "begin shutdown" | "ignore" | "end at once"
 
-/** Decides what to do about each signal, by the signals before it and by the clock. */
 export const makeReactions = Effect.map(Clock.Clock, (clock) => {
   let first: { readonly signal: Signal; readonly atNanos: bigint } | undefined
   return {
@@ -40,7 +39,6 @@ export const makeReactions = Effect.map(Clock.Clock, (clock) => {
   }
 })
 
-/** Says how the operator can skip the wait that begins now. */
 const announcement = (signal: Signal, grace: Duration.Duration): string => {
   const again = signal === "SIGINT" ? "press Ctrl-C" : "send SIGTERM"
   return (
@@ -50,13 +48,12 @@ const announcement = (signal: Signal, grace: Duration.Duration): string => {
 }
 
 /**
- * Bounds a shutdown, which the first SIGTERM or SIGINT starts by interrupting the main fiber. When `grace` has passed,
- * or at a second signal, the process ends at once: a finalizer that hangs on a dead database must not keep an
- * orchestrator waiting. Holds that are left open end with their leases.
+ * Limits the duration of a shutdown. After `grace`, or at a second signal, the process exits immediately, so that a
+ * finalizer stuck on a dead database does not keep an orchestrator waiting. Open holds expire with their leases.
  */
 export const layer = (options: {
   readonly grace: Duration.Duration
-  /** False in a worker: it gets the signals of its supervisor, and at a terminal those of the process group too. */
+  /** False in a worker, which gets signals from its supervisor and, at a terminal, from its process group too. */
   readonly endsAtSecond: boolean
 }): Layer.Layer<never> =>
   Layer.effect(
@@ -80,7 +77,7 @@ export const layer = (options: {
       for (const signal of signals) {
         const listener = () => onSignal(signal)
         yield* Effect.acquireRelease(
-          // Before the listener that interrupts the main fiber, whose finalizers ask for the signal.
+          // Runs before the listener that interrupts the main fiber, because finalizers read the signal.
           Effect.sync(() => process.prependListener(signal, listener)),
           () => Effect.sync(() => process.off(signal, listener))
         )

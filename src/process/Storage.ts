@@ -1,46 +1,76 @@
 import { Effect, Layer } from "effect"
-import * as Ids from "../layers/Ids.ts"
+import * as IdsLayer from "../layers/Ids.ts"
 import * as AccountsSql from "../layers/sql/AccountsSql.ts"
 import * as AuditSql from "../layers/sql/AuditSql.ts"
 import * as BillingBooksSql from "../layers/sql/BillingBooksSql.ts"
 import * as DatabaseClock from "../layers/sql/DatabaseClock.ts"
+import { isMade, StorageUnavailable } from "../layers/sql/DirectoryLock.ts"
 import * as DocumentIndexSql from "../layers/sql/DocumentIndexSql.ts"
 import * as EventBooksSql from "../layers/sql/EventBooksSql.ts"
 import * as KeyringsSql from "../layers/sql/KeyringsSql.ts"
 import * as KeyStoreSql from "../layers/sql/KeyStoreSql.ts"
 import * as LedgerSql from "../layers/sql/LedgerSql.ts"
+import * as LogMaintenance from "../layers/sql/LogMaintenance.ts"
+import * as LogRetentionSql from "../layers/sql/LogRetentionSql.ts"
 import * as Migrations from "../layers/sql/Migrations.ts"
+import * as PlanBooksSql from "../layers/sql/PlanBooksSql.ts"
 import * as Postgres from "../layers/sql/Postgres.ts"
 import * as QueryLogSql from "../layers/sql/QueryLogSql.ts"
+import * as ReplicasSql from "../layers/sql/ReplicasSql.ts"
 import * as SecretRotationSql from "../layers/sql/SecretRotationSql.ts"
+import { ActsOnItsOwn } from "../services/background.ts"
+import { Ids } from "../services/Ids.ts"
 import { Keyrings } from "../services/Keyrings.ts"
+import { ReplicaId } from "../services/Replicas.ts"
 import { AppConfig } from "../settings/Settings.ts"
+import * as Plans from "./Plans.ts"
 import { Secrets } from "./Secrets.ts"
 
 /**
  * The database that the settings name, as it is: a Postgres server, or the one embedded in this process. The embedded
  * one is opened after the secrets, which find out whether the directory is a store at all.
  */
-export const database = Layer.unwrap(
+const databaseWith = (options: { readonly readOnly: boolean }) =>
+  Layer.unwrap(
+    Effect.gen(function* () {
+      const { databasePoolSize, databasePrepare, databaseStatementTimeout, databaseUrl, dataDir } = yield* AppConfig
+      if (databaseUrl !== undefined) {
+        return Postgres.layer({
+          url: databaseUrl,
+          poolSize: databasePoolSize,
+          statementTimeout: databaseStatementTimeout,
+          prepare: databasePrepare,
+          ...options
+        })
+      }
+      yield* Secrets
+      const Pglite = yield* Effect.promise(() => import("../layers/sql/Pglite.ts"))
+      return Pglite.layer({ dataDir: dataDir === "memory:" ? undefined : dataDir, ...options })
+    })
+  ).pipe(Layer.provideMerge(Secrets.layer))
+
+export const database = databaseWith({ readOnly: false })
+
+/** Commands make no embedded store where there is none, except for `migrate`. */
+const madeStore = Layer.effectDiscard(
   Effect.gen(function* () {
-    const { databasePoolSize, databasePrepare, databaseStatementTimeout, databaseUrl, dataDir } = yield* AppConfig
-    if (databaseUrl !== undefined) {
-      return Postgres.layer({
-        url: databaseUrl,
-        poolSize: databasePoolSize,
-        statementTimeout: databaseStatementTimeout,
-        prepare: databasePrepare
-      })
-    }
-    yield* Secrets
-    const Pglite = yield* Effect.promise(() => import("../layers/sql/Pglite.ts"))
-    return Pglite.layer({ dataDir: dataDir === "memory:" ? undefined : dataDir })
+    const { databaseUrl, dataDir } = yield* AppConfig
+    if (databaseUrl !== undefined || dataDir === "memory:" || isMade(dataDir)) return
+    return yield* new StorageUnavailable({
+      message: `DATA_DIR ${dataDir} has no store yet: start the server, or run \`npm run quarry -- migrate\`.`
+    })
   })
-).pipe(Layer.provideMerge(Secrets.layer))
+)
+
+/** The database of a command, as it is. */
+export const commandDatabase = Layer.provide(database, madeStore)
+
+/** The database of a command that only reads. It refuses writes. */
+export const readOnlyDatabase = Layer.provide(databaseWith({ readOnly: true }), madeStore)
 
 const given = Effect.map(Secrets, ({ authSecret, keyPepper }) => ({ AUTH_SECRET: authSecret, KEY_PEPPER: keyPepper }))
 
-const keyrings = (options: { readonly reports: boolean }) =>
+const keyrings = (options: { readonly reports: boolean; readonly writes: boolean }) =>
   Layer.unwrap(Effect.map(given, (secrets) => KeyringsSql.layer(secrets, options)))
 
 const keyStore = Layer.unwrap(Effect.map(Keyrings, ({ KEY_PEPPER }) => KeyStoreSql.layer({ pepper: KEY_PEPPER })))
@@ -49,38 +79,73 @@ const eventBooks = Layer.unwrap(
   Effect.map(Keyrings, ({ AUTH_SECRET }) => EventBooksSql.layer({ keyring: AUTH_SECRET }))
 )
 
+/** Lets a command on a database of this version's schema alone (R74). */
+const presentSchema = Layer.effectDiscard(Migrations.requireSchema({ takesNewer: false }))
+
 /** The rotation of the secrets with its audit, which works with secrets that the database does not know. */
 export const secretRotation = Layer.unwrap(Effect.map(given, SecretRotationSql.layer)).pipe(
   Layer.merge(AuditSql.layer),
-  Layer.provide(Migrations.layer),
-  Layer.provide(database)
+  Layer.provide(presentSchema),
+  Layer.provide(commandDatabase)
 )
 
-const queryLog = Layer.unwrap(
-  Effect.map(AppConfig, ({ queryLogRetention }) => QueryLogSql.layer({ retention: queryLogRetention }))
-)
-
-const stores = (options: { readonly reports: boolean }) =>
+/** The stores on a database that is open, for the server or for commands. */
+const stores = (options: { readonly reports: boolean; readonly writes: boolean }) =>
   Layer.mergeAll(
     AccountsSql.layer,
     AuditSql.layer,
     BillingBooksSql.layer,
     eventBooks,
     keyStore,
-    LedgerSql.layer(),
+    LedgerSql.layer({ hasUpkeep: options.reports }),
+    PlanBooksSql.layer,
     DocumentIndexSql.layer,
-    queryLog
+    QueryLogSql.layer,
+    LogRetentionSql.layer,
+    ReplicasSql.layer
   ).pipe(
     Layer.provideMerge(keyrings(options)),
     // Everything that stands on the stores has the database's clock too: sign-in, and the usage of an account.
     Layer.provideMerge(DatabaseClock.layer()),
-    Layer.provideMerge(Migrations.layer),
-    Layer.provide(database),
-    Layer.provide(Ids.layer)
+    Layer.provide([IdsLayer.layer, Plans.layer])
   )
 
-/** All stores of the server, on the database with the present schema. */
-export const layer = stores({ reports: true })
+/** The id with which this process reports itself as a replica, and marks its holds. */
+export const replicaId = Layer.effect(
+  ReplicaId,
+  Effect.flatMap(Ids, ({ make }) => make("rep_"))
+).pipe(Layer.provide(IdsLayer.layer))
 
-/** The stores of a command, which is no replica: a rotation does not wait for it. */
-export const commandLayer = stores({ reports: false })
+/** The choice of `QUARRY_BACKGROUND`. Each layer that acts on its own is provided with it here, so that none is built without. */
+export const background = Layer.effect(
+  ActsOnItsOwn,
+  Effect.map(AppConfig, ({ quarryBackground }) => quarryBackground === "on")
+)
+
+/** All stores of the server, on the database with the present schema. */
+export const layer = stores({ reports: true, writes: true }).pipe(
+  Layer.provideMerge(Migrations.layer),
+  Layer.provide(database),
+  Layer.provide([replicaId, background])
+)
+
+const notActing = Layer.succeed(ActsOnItsOwn, false)
+
+/** The stores of a command, which is not a replica: a rotation does not wait for it, and upkeep is left to the server. */
+export const commandLayer = stores({ reports: false, writes: true }).pipe(
+  Layer.provide(presentSchema),
+  Layer.provide(commandDatabase),
+  Layer.provide(notActing)
+)
+
+/** The stores of a command that only reads. */
+export const readingLayer = stores({ reports: false, writes: false }).pipe(
+  Layer.provide(presentSchema),
+  Layer.provide(readOnlyDatabase),
+  Layer.provide(notActing)
+)
+
+/** The upkeep of the query log, which the server alone does. */
+export const logMaintenance = Layer.unwrap(
+  Effect.map(AppConfig, ({ queryLogRetention }) => LogMaintenance.layer({ retention: queryLogRetention }))
+).pipe(Layer.provide(Migrations.layer), Layer.provide(database), Layer.provide(background))

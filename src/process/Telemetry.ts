@@ -2,10 +2,7 @@ import { Effect, Layer, References } from "effect"
 import { TraceQueryText } from "../services/Tracing.ts"
 import { AppConfig } from "../settings/Settings.ts"
 
-/**
- * Spans, metrics and logs to an OpenTelemetry collector, where one is named; otherwise no span is made and
- * OpenTelemetry's SDK is not loaded.
- */
+/** Exports to an OpenTelemetry collector. If none is configured, there are no spans and the SDK is not loaded. */
 export const layer: Layer.Layer<never, never, AppConfig> = Layer.unwrap(
   Effect.gen(function* () {
     const config = yield* AppConfig

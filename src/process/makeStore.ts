@@ -1,15 +1,15 @@
-// The program that EmbeddedStore.ts runs: makes the embedded database of the data directory in its one argument.
+// Run by EmbeddedStore.ts. Creates the embedded database in the directory given as the only argument.
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import * as NodeServices from "@effect/platform-node/NodeServices"
 import { Effect } from "effect"
 import * as DocumentIndexSql from "../layers/sql/DocumentIndexSql.ts"
 import * as NewStore from "../layers/sql/NewStore.ts"
 import { codeOf, complain } from "./exit.ts"
-import { fillIndex } from "./starterIndex.ts"
+import { fillFirstIn } from "./starterIndex.ts"
 
 const [dataDir = ""] = process.argv.slice(2)
 
-NewStore.make(dataDir, Effect.provide(fillIndex, DocumentIndexSql.layer)).pipe(
+NewStore.make(dataDir, Effect.provide(fillFirstIn(dataDir), DocumentIndexSql.layer)).pipe(
   Effect.provide(NodeServices.layer),
   Effect.tapCause(complain),
   NodeRuntime.runMain({ disableErrorReporting: true, teardown: (exit, end) => end(codeOf(exit)) })

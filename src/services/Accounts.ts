@@ -2,12 +2,12 @@ import { Context, Effect } from "effect"
 import type { Account } from "../domain/Account.ts"
 import { NotFound } from "../domain/errors.ts"
 import { OperatorError } from "../domain/OperatorError.ts"
-import { type PaidPlan, type Plan, planTerms } from "../domain/Plan.ts"
+import type { PaidPlan, Plan, PlanTable } from "../domain/Plan.ts"
 
 /** The plan of an account, as an operator sets it. */
 export interface PlanChoice {
   readonly plan: Plan
-  /** Searches in a period; the plan's own quota where undefined. Required for `custom`. */
+  /** Searches in a period; the plan's own quota where undefined. Required where the plan has none, as `custom` usually. */
   readonly quota?: number | undefined
   /** The plan's own concurrency where undefined. */
   readonly concurrency?: number | undefined
@@ -95,19 +95,31 @@ export const noSuchAccount = (idOrEmail: string): NotFound =>
 /** The highest concurrency; a higher number is a typing mistake. */
 export const maxConcurrency = 10_000
 
+interface ChosenTerms {
+  readonly quota: number
+  readonly concurrency: number
+  /** The limits that were chosen, and so do not follow the plan. */
+  readonly agreed: Pick<Account, "agreedQuota" | "agreedConcurrency">
+}
+
 /** Resolves the quota and concurrency of a choice, and fails where they are not possible. */
-export const termsOf = (
-  choice: PlanChoice
-): Effect.Effect<{ readonly quota: number; readonly concurrency: number }, AccountError> => {
-  const quota = choice.quota ?? planTerms[choice.plan].quota
-  const concurrency = choice.concurrency ?? planTerms[choice.plan].concurrency
+export const termsOf = (choice: PlanChoice, plans: PlanTable): Effect.Effect<ChosenTerms, AccountError> => {
+  const quota = choice.quota ?? plans[choice.plan].quota
+  const concurrency = choice.concurrency ?? plans[choice.plan].concurrency
   const fail = (message: string) => Effect.fail(new AccountError({ message }))
   if (quota === undefined) return fail(`The plan ${choice.plan} has no quota of its own: give one.`)
   if (!Number.isSafeInteger(quota) || quota < 0) return fail("The quota must be a whole number, 0 or more.")
   if (!Number.isInteger(concurrency) || concurrency < 1 || concurrency > maxConcurrency) {
     return fail(`The concurrency must be a whole number from 1 to ${maxConcurrency}.`)
   }
-  return Effect.succeed({ quota, concurrency })
+  return Effect.succeed({
+    quota,
+    concurrency,
+    agreed: {
+      ...(choice.quota !== undefined && { agreedQuota: true }),
+      ...(choice.concurrency !== undefined && { agreedConcurrency: true })
+    }
+  })
 }
 
 /** Fails for the trial without an email address, because the trial is granted to addresses. */

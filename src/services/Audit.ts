@@ -1,19 +1,19 @@
 import { Context, type Effect } from "effect"
 
-/** An operator's command that changed something or gave something out. It has no secrets and no personal data. */
+/** A command of an operator that changed or revealed something. Contains no secrets or personal data. */
 export interface AuditRecord {
-  /** The name of who ran the command. The database does not check it: whoever can run commands can choose it. */
+  /** Not verified: anyone who can run commands can choose the name. */
   readonly operator: string
-  /** As it is typed: `account suspend`. */
+  /** As typed: `account suspend`. */
   readonly command: string
-  /** The id of the account or key that the command is about; undefined where it is about none. */
+  /** The ID of the affected account or key, if any. */
   readonly subject: string | undefined
   readonly arguments: Readonly<Record<string, string | number | boolean | null>>
 }
 
 export interface AuditEntry extends AuditRecord {
   readonly id: number
-  /** Unix milliseconds on the store's clock. */
+  /** Unix milliseconds of the database's clock. */
   readonly at: number
 }
 
@@ -22,30 +22,28 @@ export interface AuditQuery {
   readonly operator: string | undefined
   readonly command: string | undefined
   readonly subject: string | undefined
-  /** Unix milliseconds. */
   readonly from: number | undefined
-  /** Unix milliseconds, its first moment outside. */
+  /** Unix milliseconds, exclusive. */
   readonly to: number | undefined
-  /** The id of the last entry of the page before. */
+  /** The ID of the previous page's last entry. */
   readonly before: number | undefined
   readonly limit: number
 }
 
-/** The record of the operators' commands. It is append-only, for the owner of the database too. */
+/** The append-only audit log of operators' commands. Not even the owner of the database can change it. */
 export class Audit extends Context.Service<
   Audit,
   {
     /**
-     * Makes a change and writes its entry in one transaction, so that neither is there without the other. The change must
-     * be one of the store's own statements: work in other fibers does not join the transaction.
+     * Makes a change and writes its entry in one transaction. The change must consist of the database's own statements,
+     * because work in other fibers does not join the transaction.
      */
     readonly recorded: <A, E, R>(
       change: Effect.Effect<A, E, R>,
       recordOf: (result: A) => AuditRecord
     ) => Effect.Effect<A, E, R>
-    /** Writes an entry by itself, before a command that cannot run in one transaction. */
+    /** Writes an entry before a command that cannot run in one transaction. */
     readonly append: (record: AuditRecord) => Effect.Effect<void>
-    /** Entries, newest first. */
     readonly list: (query: AuditQuery) => Effect.Effect<ReadonlyArray<AuditEntry>>
   }
 >()("quarry/services/Audit") {}

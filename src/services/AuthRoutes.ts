@@ -2,17 +2,13 @@ import { Context, type Effect } from "effect"
 import type { NotFound } from "../domain/errors.ts"
 
 /**
- * The routes below `/api/auth`, passed through to the sign-in library as they are: JSON for a dashboard, the callbacks of
- * identity providers, and the protocol endpoints of OAuth. The library answers these protocols, so that requests and
- * responses of HTTP cross this interface, and no other one of sign-in.
+ * Routes below `/api/auth`, passed unchanged to the sign-in library: JSON for a dashboard, callbacks of identity
+ * providers, and OAuth endpoints. The only sign-in interface that passes HTTP requests and responses through.
  */
 export class AuthRoutes extends Context.Service<
   AuthRoutes,
   {
-    /**
-     * Answers a request. Attempts are counted under the client's address or network (`2001:db8::/64`). Fails for routes
-     * that are not offered.
-     */
+    /** Attempts are counted by the client's address or network (`2001:db8::/64`). Fails for unsupported routes. */
     readonly handle: (request: Request, address: string | undefined) => Effect.Effect<Response, NotFound>
   }
 >()("quarry/services/AuthRoutes") {}

@@ -1,98 +1,123 @@
 import { Clock, Duration, Effect, Exit, Fiber, Result, type Scope, Tracer } from "effect"
-import type { Answer } from "../domain/Answer.ts"
-import type { BulkRows } from "../domain/BulkRequest.ts"
-import type { ErrorRow, RowBody } from "../domain/BulkResult.ts"
-import { internalError, UnsupportedParameter, type UpstreamError, UpstreamTimeout } from "../domain/errors.ts"
+import type { BatchBody } from "../domain/BulkResult.ts"
+import {
+  type InternalError,
+  internalError,
+  type PageUnreadable,
+  UnsupportedParameter,
+  type UpstreamError,
+  UpstreamTimeout
+} from "../domain/errors.ts"
 import { forbiddenTarget } from "../domain/KeyBounds.ts"
-import type { LogEntry } from "../domain/LogEntry.ts"
+import type { LogEntry, LoggedRefusal } from "../domain/LogEntry.ts"
 import { boundsOf, type Principal } from "../domain/Principal.ts"
-import type { InvalidSearch, SearchRequest } from "../domain/SearchRequest.ts"
-import type { Target } from "../domain/Target.ts"
+import type { InvalidSearch } from "../domain/SearchRequest.ts"
+import type { AnyTarget } from "../domain/Target.ts"
 import { Attempts } from "./Attempts.ts"
-import { type Dispatch, type makeDispatch, toBody, toLogEntry } from "./Dispatch.ts"
+import type { LogPlace } from "./Dispatch.ts"
 import type { Ids } from "./Ids.ts"
-import { type Providers, unservedError } from "./Providers.ts"
 import { RequestId } from "./RequestId.ts"
-import { cacheKey } from "./ResultCache.ts"
 import { sampledSpan } from "./Tracing.ts"
 
-/** The rows of a batch: how they run side by side inside one budget, and what each becomes. */
+/** Runs the rows of a batch concurrently within one time budget. */
 
-/** The services by which rows run. */
-export interface RowDeps {
+export type AnyRowBody = { readonly status: "ok" } | { readonly status: "error"; readonly error: string }
+
+export type RowFailure = InvalidSearch | UpstreamError | UpstreamTimeout | PageUnreadable | InternalError
+
+/** The request of each row, or why it is rejected. */
+export type AskedRows<Q> = ReadonlyArray<Result.Result<Q, RowFailure>>
+
+/** A kind of row: `Q` is the request of a row, `D` the result of its run, and `B` its body. */
+export interface RowKind<Q, D, B extends AnyRowBody> {
+  readonly route: "bulk" | "pages"
+  readonly spanName: string
+  readonly idPrefix: "qry_" | "pag_"
+  /** Limits concurrently running rows of non-streamed batches in this process (R20). */
+  readonly maxRunning: number
+  readonly targetOf: (request: Q) => AnyTarget
+  readonly check: (rows: AskedRows<Q>) => Effect.Effect<AskedRows<Q>>
+  readonly run: (principal: Principal, request: Q, attempts: Attempts) => Effect.Effect<D>
+  /** Requests with the same key share one answer within a batch (R15). */
+  readonly keyOf: (request: Q) => string
+  /** The result for a row that shares this one's answer; undefined if it must run itself. */
+  readonly shared: (end: D) => D | undefined
+  /** The result of a row that was still running when its batch ended. `within` is the batch's time budget. */
+  readonly late: (durationMs: number, within: string, refusals: ReadonlyArray<LoggedRefusal>) => D
+  readonly toEntry: (principal: Principal, request: Q, place: LogPlace, end: D) => LogEntry
+  readonly toBody: (entry: LogEntry, request: Q, end: D) => B
+  readonly errorRow: (error: RowFailure) => B
+  /** Converts a batch to the text stored for replays (R44), and back. */
+  readonly keep: (body: BatchBody<B>) => string
+  readonly restore: (text: string) => BatchBody<B>
+  readonly count: (entry: LogEntry) => Effect.Effect<void>
+  readonly countFailed: (error: string) => Effect.Effect<void>
+  readonly describe: (span: Tracer.Span, request: Q, withText: boolean) => void
+}
+
+export interface RowDeps<Q, D, B extends AnyRowBody> {
   readonly ids: Ids["Service"]
-  readonly dispatch: Effect.Success<typeof makeDispatch>
+  readonly kind: RowKind<Q, D, B>
   readonly budget: Duration.Duration
-  readonly providers: Providers["Service"]
   readonly scope: Scope.Scope
 }
 
-/** One row of a batch, from the request to its end. */
-export interface Row {
-  /** The position in the request, from 0. */
+export interface Row<Q, D> {
+  /** The 0-based position in the request. */
   readonly index: number
   readonly attempts: Attempts
-  state: RowState
-  /** Undefined until the row starts, and where the trace is not sampled. */
+  state: RowState<Q, D>
+  /** Undefined before the row starts, and if the trace is not sampled. */
   span: Tracer.Span | undefined
-  /** End of the search; undefined for a row that still runs as the batch ends. */
+  /** Undefined if the row was still running when the batch ended. */
   endedAtNanos: bigint | undefined
   /** The log entry of a dispatched row, set when the batch ends. */
   entry: LogEntry | undefined
 }
 
-/** The error of a row that is not dispatched. */
-type RowError = InvalidSearch | UpstreamError
+type RowState<Q, D> =
+  | { readonly _tag: "rejected"; readonly error: RowFailure }
+  | { readonly _tag: "waiting"; readonly request: Q }
+  | { readonly _tag: "running"; readonly request: Q; readonly since: number }
+  | { readonly _tag: "done"; readonly request: Q; readonly exit: Exit.Exit<D> }
 
-type RowState =
-  | { readonly _tag: "rejected"; readonly error: RowError }
-  | { readonly _tag: "waiting"; readonly request: SearchRequest }
-  | { readonly _tag: "running"; readonly request: SearchRequest; readonly since: number }
-  | { readonly _tag: "done"; readonly request: SearchRequest; readonly exit: Exit.Exit<Dispatch> }
-
-export interface Batch {
+export interface Batch<Q, D> {
   readonly id: string
   readonly principal: Principal
-  /** In the order of the request. */
-  readonly rows: ReadonlyArray<Row>
-  /** The valid rows that no worker has taken. */
-  readonly waiting: Array<Row>
-  /** Answers of this batch by cache key, so that identical rows share one also without a result cache. */
-  readonly answers: Map<string, Answer>
-  /** No further row may start, because the caller has left or the batch has ended. */
+  readonly rows: ReadonlyArray<Row<Q, D>>
+  /** Valid rows that no worker has taken yet. */
+  readonly waiting: Array<Row<Q, D>>
+  /** Answers shared with identical rows, by `keyOf`, even without a cache. */
+  readonly answers: Map<string, D>
+  /** No further row may start, because the caller left or the batch ended. */
   isStopped: boolean
-  /** The states of the rows are final. A row that still runs must not change its state after this. */
+  /** The states of the rows are final, and running rows must not change them. */
   hasEnded: boolean
 }
 
-type CheckedRows = ReadonlyArray<Result.Result<SearchRequest, RowError>>
-
-/** Rejects the rows whose target the principal's key may not use (R50). */
-const rejectForbidden = (principal: Principal, rows: BulkRows): BulkRows => {
+/** Rejects rows whose target the key may not use (R50). */
+const rejectForbidden = <Q, D, B extends AnyRowBody>(
+  { targetOf }: RowKind<Q, D, B>,
+  principal: Principal,
+  rows: AskedRows<Q>
+): AskedRows<Q> => {
   const allowed = boundsOf(principal)?.targets
   if (allowed === undefined) return rows
-  return rows.map((row) =>
-    Result.isSuccess(row) && !allowed.includes(row.success.target)
-      ? Result.fail(forbiddenTarget(row.success.target, allowed))
-      : row
-  )
+  return rows.map((row) => {
+    const target = Result.isSuccess(row) ? targetOf(row.success) : undefined
+    return target === undefined || allowed.includes(target) ? row : Result.fail(forbiddenTarget(target, allowed))
+  })
 }
 
-/** Rejects the rows whose target is forbidden or nobody serves: they are not dispatched and not charged. */
-const checkRows = Effect.fnUntraced(function* ({ providers }: RowDeps, principal: Principal, asked: BulkRows) {
-  const rows = rejectForbidden(principal, asked)
-  const targets = new Set(rows.flatMap((row) => (Result.isSuccess(row) ? [row.success.target] : [])))
-  const unserved = new Set<Target>()
-  for (const target of targets) if (!(yield* providers.serves(target))) unserved.add(target)
-  return rows.map((row): CheckedRows[number] =>
-    Result.isSuccess(row) && unserved.has(row.success.target) ? Result.fail(unservedError) : row
-  )
-})
-
-export const newBatch = Effect.fnUntraced(function* (deps: RowDeps, principal: Principal, rows: BulkRows) {
-  const id = yield* deps.ids.make("bat_")
-  const all = (yield* checkRows(deps, principal, rows)).map(
-    (row, index): Row => ({
+export const newBatch = Effect.fnUntraced(function* <Q, D, B extends AnyRowBody>(
+  { ids, kind }: RowDeps<Q, D, B>,
+  principal: Principal,
+  asked: AskedRows<Q>
+) {
+  const id = yield* ids.make("bat_")
+  const checked = yield* kind.check(rejectForbidden(kind, principal, asked))
+  const all = checked.map(
+    (row, index): Row<Q, D> => ({
       index,
       attempts: new Attempts(),
       state: Result.isSuccess(row)
@@ -104,22 +129,34 @@ export const newBatch = Effect.fnUntraced(function* (deps: RowDeps, principal: P
     })
   )
   const waiting = all.filter(({ state }) => state._tag === "waiting")
-  const batch: Batch = { id, principal, rows: all, waiting, answers: new Map(), isStopped: false, hasEnded: false }
+  const batch: Batch<Q, D> = {
+    id,
+    principal,
+    rows: all,
+    waiting,
+    answers: new Map(),
+    isStopped: false,
+    hasEnded: false
+  }
   return batch
 })
 
-/** The fewest workers of a batch. With them, 50 rows of 6 seconds each fit into the budget (R20). */
+/** With at least this many workers, 50 rows of 6 seconds fit into the budget (R20). */
 const minConcurrency = 5
 
 const concurrencyOf = (principal: Principal): number =>
   principal._tag === "demo" ? minConcurrency : Math.max(principal.account.concurrency, minConcurrency)
 
 /**
- * Runs the rows until all are done or the budget ends, also that of a batch that waits for room. Then `state` of each
- * row is final. Rows that still run are interrupted without waiting for their end, because a provider that ignores its
- * cancellation would delay the answer.
+ * Runs the rows until all are done or the budget ends, including the time that the batch waits for capacity. Then the
+ * `state` of each row is final. Running rows are interrupted without waiting for them, because a provider that ignores
+ * the interruption would delay the response.
  */
-export const runRows = Effect.fnUntraced(function* (deps: RowDeps, batch: Batch, hooks: RowHooks) {
+export const runRows = Effect.fnUntraced(function* <Q, D, B extends AnyRowBody>(
+  deps: RowDeps<Q, D, B>,
+  batch: Batch<Q, D>,
+  hooks: RowHooks<Q, D>
+) {
   const count = Math.min(concurrencyOf(batch.principal), batch.waiting.length)
   const run = Effect.all(
     Array.from({ length: count }, () => runWorker(deps, batch, hooks)),
@@ -133,24 +170,26 @@ export const runRows = Effect.fnUntraced(function* (deps: RowDeps, batch: Batch,
   for (const { attempts } of batch.rows) attempts.cutOff(now)
   yield* Effect.forkIn(Fiber.interrupt(workers), deps.scope)
   if (Exit.isSuccess(wait)) return
-  // The process shuts down. Rows that still run are not charged, because no provider was late.
+  // The process is shutting down. Running rows are not charged, because no provider was late.
   for (const row of batch.rows) {
     if (row.state._tag === "running") row.state = { _tag: "waiting", request: row.state.request }
   }
 })
 
-/** Steps around the run of rows. */
-export interface RowHooks {
-  /** Runs the workers of a batch, so many of them, once there is room. */
+export interface RowHooks<Q, D> {
+  /** Runs the given number of workers once there is capacity. */
   readonly admit: (workers: Effect.Effect<void>, count: number) => Effect.Effect<void>
-  /** A row starts only after it. */
   readonly beforeStart: Effect.Effect<void>
-  /** Called when a row is done, unless the batch has ended before. The worker goes on after it. */
-  readonly onDone: (row: Row) => Effect.Effect<unknown>
+  /** Called when a row is done, unless the batch has ended. The worker then continues. */
+  readonly onDone: (row: Row<Q, D>) => Effect.Effect<unknown>
 }
 
-/** Takes and runs rows one by one. Rows that no worker has taken when the batch stops were never dispatched. */
-const runWorker = Effect.fnUntraced(function* (deps: RowDeps, batch: Batch, hooks: RowHooks) {
+/** Runs rows one by one. Rows that are still waiting when the batch stops were never dispatched. */
+const runWorker = Effect.fnUntraced(function* <Q, D, B extends AnyRowBody>(
+  deps: RowDeps<Q, D, B>,
+  batch: Batch<Q, D>,
+  hooks: RowHooks<Q, D>
+) {
   const clock = yield* Clock.Clock
   while (batch.waiting.length > 0) {
     yield* hooks.beforeStart
@@ -158,10 +197,10 @@ const runWorker = Effect.fnUntraced(function* (deps: RowDeps, batch: Batch, hook
     if (row?.state._tag !== "waiting") return
     const { request } = row.state
     row.state = { _tag: "running", request, since: clock.currentTimeMillisUnsafe() }
-    const search = dispatchOnce(deps, batch, request, row.attempts)
+    const run = runOnce(deps, batch, request, row.attempts)
     if ((yield* sampledSpan) !== undefined) row.span = yield* Effect.makeSpan("quarry.row")
     const exit = yield* Effect.exit(
-      row.span === undefined ? search : Effect.provideService(search, Tracer.ParentSpan, row.span)
+      row.span === undefined ? run : Effect.provideService(run, Tracer.ParentSpan, row.span)
     )
     if (batch.hasEnded) return
     row.state = { _tag: "done", request, exit }
@@ -171,90 +210,81 @@ const runWorker = Effect.fnUntraced(function* (deps: RowDeps, batch: Batch, hook
   }
 })
 
-/** Dispatches a row's search. Identical rows share an answer, but no failure (R15). */
-const dispatchOnce = (
-  { dispatch }: RowDeps,
-  { answers }: Batch,
-  request: SearchRequest,
+/** Runs a row. Identical rows share an answer but not a failure (R15). */
+const runOnce = <Q, D, B extends AnyRowBody>(
+  { kind }: RowDeps<Q, D, B>,
+  { answers, principal }: Batch<Q, D>,
+  request: Q,
   attempts: Attempts
-): Effect.Effect<Dispatch> => {
-  const key = cacheKey(request)
+): Effect.Effect<D> => {
+  const key = kind.keyOf(request)
   const answer = answers.get(key)
-  if (answer !== undefined) {
-    return Effect.succeed({ answer: Result.succeed({ ...answer, cached: true }), durationMs: 0, refusals: [] })
-  }
-  return Effect.map(dispatch(request, attempts), (result) => {
-    if (Result.isSuccess(result.answer)) answers.set(key, result.answer.success)
-    return result
+  if (answer !== undefined) return Effect.succeed(answer)
+  return Effect.map(kind.run(principal, request, attempts), (end) => {
+    const shared = kind.shared(end)
+    if (shared !== undefined) answers.set(key, shared)
+    return end
   })
 }
 
-/** Makes the body of a row that has ended, and its log entry where it was dispatched. */
-export const endRow = Effect.fnUntraced(function* (deps: RowDeps, batch: Batch, row: Row, nowMs: number) {
-  const end = endOf(row, nowMs, deps.budget)
-  if ("status" in end) return end
+/** Builds the body of a row, and its log entry if it was dispatched. */
+export const endRow = Effect.fnUntraced(function* <Q, D, B extends AnyRowBody>(
+  { budget, ids, kind }: RowDeps<Q, D, B>,
+  batch: Batch<Q, D>,
+  row: Row<Q, D>,
+  nowMs: number
+) {
+  const ended = endOf(kind, row, nowMs, Duration.format(budget))
+  if (Result.isFailure(ended)) return kind.errorRow(ended.failure)
+  const { end, request } = ended.success
   const requestId = yield* RequestId
-  const place = { id: yield* deps.ids.make("qry_"), batchId: batch.id, rowIndex: row.index, requestId }
-  const entry = toLogEntry(batch.principal, end.request, place, end.dispatch)
+  const place = { id: yield* ids.make(kind.idPrefix), batchId: batch.id, rowIndex: row.index, requestId }
+  const entry = kind.toEntry(batch.principal, request, place, end)
   row.entry = entry
-  return Result.match(end.dispatch.answer, {
-    onSuccess: ({ ranking }): RowBody => ({ status: "ok", ...toBody(entry, ranking) }),
-    onFailure: errorRow
-  })
+  return kind.toBody(entry, request, end)
 })
 
-export const errorRow = (error: { readonly _tag: ErrorRow["error"]; readonly message: string }): ErrorRow => ({
-  status: "error",
-  error: error._tag,
-  message: error.message
-})
-
-/** The error of a row whose target the key of the first request could not use, for a key that can (R44). */
+/** For a replay by a key that may use the row's target, although the first request's key could not (R44). */
 const forbiddenToFirst = new UnsupportedParameter({
   message:
-    "The first request with this Idempotency-Key had an API key that may not use this row's target. " +
-    "Send the row again with another Idempotency-Key."
+    "The first request with this Idempotency-Key used an API key that cannot use this row's target. " +
+    "Send this row again with a new Idempotency-Key."
 })
 
-/**
- * A row of the first answer, as the key of a repetition may see it. The first request may have had another key of the
- * account, with other targets (R50).
- */
-export const replayRow = ({ state }: Row, first: RowBody): RowBody => {
+/** Hides what the replaying key may not see: the first request may have used another key of the account (R50). */
+export const replayRow = <Q, D, B extends AnyRowBody>(
+  { errorRow }: RowKind<Q, D, B>,
+  { state }: Row<Q, D>,
+  first: B
+): B => {
   if (state._tag === "rejected" && state.error._tag === "unsupported_parameter") return errorRow(state.error)
   const wasForbidden = first.status === "error" && first.error === "unsupported_parameter"
   return wasForbidden && state._tag === "waiting" ? errorRow(forbiddenToFirst) : first
 }
 
-/** The end of a row: a dispatch, which is charged, or the error of a row that was not dispatched. */
-const endOf = (
-  { attempts, state }: Row,
+/** The result of a row's run, or the error of a row that was not dispatched. */
+const endOf = <Q, D, B extends AnyRowBody>(
+  kind: RowKind<Q, D, B>,
+  { attempts, state }: Row<Q, D>,
   nowMs: number,
-  budget: Duration.Duration
-): ErrorRow | { readonly request: SearchRequest; readonly dispatch: Dispatch } => {
-  const within = Duration.format(budget)
+  within: string
+): Result.Result<{ readonly request: Q; readonly end: D }, RowFailure> => {
   switch (state._tag) {
     case "rejected":
-      return errorRow(state.error)
+      return Result.fail(state.error)
     case "waiting":
-      return errorRow(
+      return Result.fail(
         new UpstreamTimeout({
-          message: `The batch's ${within} ended before this row was started. It was not charged; send it again.`
+          message: `The batch's ${within} ended before this row started. It was not charged; send it again.`
         })
       )
     case "running": {
-      const error = new UpstreamTimeout({
-        message: `The search provider did not answer before the batch's ${within} ended.`
-      })
-      const refusals = attempts.refusals(true, nowMs)
-      return {
-        request: state.request,
-        dispatch: { answer: Result.fail(error), durationMs: nowMs - state.since, refusals }
-      }
+      const end = kind.late(nowMs - state.since, within, attempts.refusals(true, nowMs))
+      return Result.succeed({ request: state.request, end })
     }
     case "done":
       return Exit.isSuccess(state.exit)
-        ? { request: state.request, dispatch: state.exit.value }
-        : errorRow(internalError)
+        ? Result.succeed({ request: state.request, end: state.exit.value })
+        : Result.fail(internalError)
   }
 }

@@ -1,20 +1,19 @@
 import { Effect, Latch } from "effect"
-import type { BulkLineBody } from "../domain/BulkResult.ts"
+import type { BatchLineBody } from "../domain/BulkResult.ts"
 
 /**
- * The lines of a streamed batch on their way from the rows to the one reader, which writes them to a connection. A batch
- * has at most 52, so that their number needs no limit.
+ * Buffers the lines of a streamed batch for its one reader. A batch has at most 52 lines, so the buffer needs no limit.
  */
-export class BatchLines {
-  private lines: Array<BulkLineBody> = []
+export class BatchLines<Row> {
+  private lines: Array<BatchLineBody<Row>> = []
   private readonly isFilled = Latch.makeUnsafe(false)
   private readonly isReaderWaiting = Latch.makeUnsafe(false)
   private hasEnded = false
   private isAbandoned = false
 
   /**
-   * Waits until the reader has written all lines and asks for more. A row starts after it, so that nothing starts while
-   * the connection is full. It does not wait once the reader has left.
+   * Waits until the reader has written all lines and asks for more, so that no row starts while the connection is full.
+   * Does not wait after the reader has left.
    */
   readonly room: Effect.Effect<void> = this.isReaderWaiting.await
 
@@ -22,26 +21,24 @@ export class BatchLines {
     if (!this.isAbandoned) this.isReaderWaiting.closeUnsafe()
   }
 
-  add(line: BulkLineBody): void {
+  add(line: BatchLineBody<Row>): void {
     this.lines.push(line)
     this.closeRoom()
     this.isFilled.openUnsafe()
   }
 
-  /** No further line comes. */
   end(): void {
     this.hasEnded = true
     this.isFilled.openUnsafe()
   }
 
-  /** The reader has left. */
   abandon(): void {
     this.isAbandoned = true
     this.isReaderWaiting.openUnsafe()
   }
 
-  /** Waits for lines and takes all that are there. None means that the batch has ended. */
-  readonly take: Effect.Effect<ReadonlyArray<BulkLineBody>> = Effect.suspend(() => {
+  /** Waits for lines and returns all available ones; none at the end of the batch. */
+  readonly take: Effect.Effect<ReadonlyArray<BatchLineBody<Row>>> = Effect.suspend(() => {
     if (this.lines.length === 0 && !this.hasEnded) this.isReaderWaiting.openUnsafe()
     return this.isFilled.await.pipe(
       Effect.onInterrupt(() => Effect.sync(() => this.closeRoom())),

@@ -8,8 +8,8 @@ import {
   PaymentFailed,
   PlanUnchanged
 } from "../domain/errors.ts"
-import type { Plan } from "../domain/Plan.ts"
-import { isUpgrade, type PackSize, packPrice, packRates, packSizes, type SoldPlan } from "../domain/Purchase.ts"
+import type { Plan, PlanTable } from "../domain/Plan.ts"
+import { isUpgrade, type PackSize, packPrice, packSizes, type SoldPlan } from "../domain/Purchase.ts"
 import { graceEnd, type SoldSubscription } from "../domain/Subscription.ts"
 import { Accounts } from "./Accounts.ts"
 import { type BilledAccount, BillingBooks } from "./BillingBooks.ts"
@@ -25,6 +25,7 @@ import {
   type ProviderMissing,
   type ProviderUnavailable
 } from "./PaymentProvider.ts"
+import { Plans } from "./Plans.ts"
 import { Reconciler } from "./Reconciler.ts"
 import { StoreClock, storeTime } from "./StoreClock.ts"
 
@@ -73,6 +74,7 @@ interface Deps {
   readonly ids: Ids["Service"]
   readonly clock: StoreClock
   readonly terms: (typeof BillingTerms)["Service"]
+  readonly plans: PlanTable
 }
 
 const unreachable = ({ reason, retryAfter }: ProviderUnavailable) =>
@@ -89,6 +91,7 @@ const unreachable = ({ reason, retryAfter }: ProviderUnavailable) =>
 const closed = new BillingUnavailable({ message: "Nothing can be bought here at the moment." })
 const needsOperator = new BillingUnavailable({ message: "Purchases of this account are stopped. Ask the operator." })
 const customPlan = new BillingUnavailable({ message: "This account's plan is set by the operator: ask there." })
+const noPacks = new BillingUnavailable({ message: "This account's plan sells no credit packs." })
 const noSubscription = new NoSubscription({ message: "There is no active subscription. Subscribe to a plan first." })
 const pastDue = new NoSubscription({
   message: "The last renewal of the subscription is not paid. Renew the card in the billing portal."
@@ -121,13 +124,18 @@ const stateOf = (it: SoldSubscription, graceMs: number): SubscriptionState => ({
 const isSold = (plan: Plan): plan is SoldPlan => plan !== "trial" && plan !== "custom"
 
 /** Cents for 1,000 pack credits; undefined where the account can buy none now. */
-const packRateOf = (account: Account, subscription: SoldSubscription | undefined): number | undefined => {
-  if (account.plan === "custom") return account.packRate
-  return subscription?.status === "active" && isSold(account.plan) ? packRates[account.plan] : undefined
+const packRateOf = (
+  plans: PlanTable,
+  { packRate, plan }: Account,
+  subscription: SoldSubscription | undefined
+): number | undefined => {
+  const rate = plans[plan].packCentsPer1000 || undefined
+  if (plan === "custom") return packRate ?? rate
+  return subscription?.status === "active" && isSold(plan) ? rate : undefined
 }
 
 /** The books' part of billing, which asks no provider. */
-type BooksDeps = Pick<Deps, "accounts" | "books" | "clock" | "terms">
+type BooksDeps = Pick<Deps, "accounts" | "books" | "clock" | "terms" | "plans">
 
 /** An account's payments as the books have them, also where nothing is sold any more (R42). */
 export const bookedState = (deps: BooksDeps) =>
@@ -139,7 +147,7 @@ export const bookedState = (deps: BooksDeps) =>
     const found = yield* readBilled(deps, account)
     const subscription = openSubscription(found)
     const isOpen = terms.isOpen && found.blockedAt === undefined
-    const rate = isOpen ? packRateOf(account, subscription) : undefined
+    const rate = isOpen ? packRateOf(deps.plans, account, subscription) : undefined
     return {
       open: isOpen,
       plan: account.plan,
@@ -209,9 +217,10 @@ const buyPack = (deps: Deps): Billing["Service"]["buyPack"] =>
     const found = yield* readBilled(deps, account)
     yield* requireOpen(deps, found)
     const subscription = openSubscription(found)
-    const rate = packRateOf(account, subscription)
+    const rate = packRateOf(deps.plans, account, subscription)
     if (rate === undefined) {
       if (account.plan === "custom") return yield* customPlan
+      if (subscription?.status === "active" && isSold(account.plan)) return yield* noPacks
       return yield* subscription?.status === "past_due" ? pastDue : noSubscription
     }
     const customerId = yield* customerOf(deps, account, found)
@@ -392,7 +401,8 @@ export class Billing extends Context.Service<
         reconciler: yield* Reconciler,
         ids: yield* Ids,
         clock: yield* StoreClock,
-        terms: yield* BillingTerms
+        terms: yield* BillingTerms,
+        plans: yield* Plans
       }
       return Billing.of({
         state: bookedState(deps),

@@ -1,13 +1,12 @@
 import { Duration, Effect, Layer, Metric } from "effect"
 import { BillingBooks, type SweepExtent } from "./BillingBooks.ts"
-import { logFailure, runRepeatedly } from "./background.ts"
+import { ifActing, logFailure, runRepeatedly } from "./background.ts"
 import { billingDrift, billingEvents, billingInboxOldest, billingOwed, billingSweeps } from "./Metrics.ts"
 import { type Drift, Reconciler } from "./Reconciler.ts"
 
-/** A turn finds new deliveries by one small statement. */
 const inboxInterval = Duration.seconds(1)
 const removalInterval = Duration.seconds(5)
-/** The time after which a replica looks if a sweep is due. One replica takes it. */
+/** Interval at which replicas check if a sweep is due. One of them makes it. */
 const sweepInterval = Duration.seconds(30)
 const reportInterval = Duration.seconds(15)
 const pruneInterval = Duration.hours(1)
@@ -16,10 +15,10 @@ const sweepEvery: Readonly<Record<SweepExtent, Duration.Duration>> = {
   open: Duration.minutes(5),
   changed: Duration.hours(1)
 }
-/** The longest that a sweep may take before another replica takes it over. */
+/** After this time, another replica may repeat a sweep. */
 const sweepLease = Duration.minutes(15)
 
-/** Deliveries that were done are kept this long, so that one that comes again is known. */
+/** Processed deliveries are kept, so that repeated ones are recognized. */
 const keepDeliveries = Duration.days(30)
 
 const sweepIfDue = Effect.fnUntraced(function* (
@@ -57,7 +56,7 @@ const initializeCounters = Effect.forEach(
   { discard: true }
 )
 
-/** The work of payments in the background, on every replica: deliveries, removals, sweeps, and the figures of metrics. */
+/** Background work for payments on every replica: deliveries, removals, sweeps and metrics. */
 export const layer: Layer.Layer<never, never, BillingBooks | Reconciler> = Layer.effectDiscard(
   Effect.gen(function* () {
     const books = yield* BillingBooks
@@ -70,15 +69,14 @@ export const layer: Layer.Layer<never, never, BillingBooks | Reconciler> = Layer
     })
     const sweeps = Effect.andThen(sweepIfDue(books, reconciler, "changed"), sweepIfDue(books, reconciler, "open"))
     const prune = books.pruneDeliveries(Duration.toMillis(keepDeliveries))
-    const inbox = logFailure(reconciler.drainInbox, "Deliveries of the payment provider could not be read.")
-    const removals = logFailure(reconciler.drainRemovals, "Customers could not be removed; this is tried again.")
-    yield* runRepeatedly(inbox, inboxInterval)
-    yield* runRepeatedly(removals, removalInterval)
-    yield* runRepeatedly(
-      logFailure(sweeps, "The books could not be compared with the payment provider yet."),
-      sweepInterval
+    const inbox = logFailure(reconciler.drainInbox, "Payment provider deliveries could not be read.")
+    const removals = logFailure(reconciler.drainRemovals, "Customers could not be removed. This will be retried.")
+    yield* runRepeatedly(logFailure(report, "Payment metrics could not be read."), reportInterval)
+    yield* ifActing(runRepeatedly(inbox, inboxInterval))
+    yield* ifActing(runRepeatedly(removals, removalInterval))
+    yield* ifActing(
+      runRepeatedly(logFailure(sweeps, "The books could not be compared with the payment provider yet."), sweepInterval)
     )
-    yield* runRepeatedly(logFailure(report, "The figures of payments could not be read."), reportInterval)
-    yield* runRepeatedly(logFailure(prune, "Old deliveries could not be deleted."), pruneInterval)
+    yield* ifActing(runRepeatedly(logFailure(prune, "Old deliveries could not be deleted."), pruneInterval))
   })
 )

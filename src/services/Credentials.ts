@@ -14,25 +14,23 @@ import { Sessions } from "./Sessions.ts"
 import { StoreClock, storeTime } from "./StoreClock.ts"
 import { withSpan } from "./Tracing.ts"
 
-/** Everything in a request that serves to authenticate its caller. */
 export interface RequestCredentials extends CredentialHeaders {
-  /** The network by which a caller of the demo is counted; undefined where it is not known. */
+  /** The network that demo requests are counted by, if known. */
   readonly network: string | undefined
-  /** The client's address (R24), which is read for few keys; undefined where it is not known. */
+  /** The client's address (R24), read only for keys with networks. */
   readonly address: Effect.Effect<NetAddress.IpAddress | undefined>
 }
 
-/** False for every credential of a suspended account (R49). */
 const isActive = (principal: Principal): boolean =>
   principal._tag === "demo" || principal.account.suspendedAt === undefined
 
-/** The principal with its account's terms of this moment: a change of plan may have come due since they were read. */
+/** Applies a change of plan that has taken effect since the account was read. */
 const atPresent = (principal: Principal, clock: StoreClock): Effect.Effect<Principal> =>
   principal._tag === "demo" || principal.account.next === undefined
     ? Effect.succeed(principal)
     : Effect.map(storeTime(clock), (now) => ({ ...principal, account: accountAt(principal.account, now) }))
 
-/** The principal of a valid credential. Fails for a suspended account, and outside a key's networks (R49, R50). */
+/** Rejects suspended accounts, and keys used outside their networks (R49, R50). */
 const judge = (
   principal: Principal,
   { address }: RequestCredentials,
@@ -41,12 +39,11 @@ const judge = (
   if (!isActive(principal)) return Effect.fail(unauthorized)
   const networks = boundsOf(principal)?.networks
   if (networks === undefined) return atPresent(principal, clock)
-  return Effect.flatMap(address, (it) =>
-    isWithin(networks, it) ? atPresent(principal, clock) : Effect.fail(unauthorized)
+  return Effect.flatMap(address, (value) =>
+    isWithin(networks, value) ? atPresent(principal, clock) : Effect.fail(unauthorized)
   )
 }
 
-/** Counts a judgement by the kind of its credential and by its outcome. */
 const countJudgement = (kind: CredentialKind | undefined, judged: Effect.Effect<Principal, Unauthorized>) =>
   Effect.withFiber<Principal, Unauthorized>(({ context }) => {
     const count = (outcome: "accepted" | "refused") =>
@@ -56,21 +53,20 @@ const countJudgement = (kind: CredentialKind | undefined, judged: Effect.Effect<
         count("refused")
         return Effect.fail(error)
       },
-      onSuccess: (it) => {
+      onSuccess: (value) => {
         count("accepted")
-        return Effect.succeed(it)
+        return Effect.succeed(value)
       }
     })
   })
 
-/** Authentication: the only place that turns credentials into a principal (R22). */
+/** The only place that turns credentials into a principal (R22). */
 export class Credentials extends Context.Service<
   Credentials,
   {
     /**
-     * Authenticates the caller of a route that accepts these kinds of credential. Only the first kind that is present
-     * counts. A kind that the route does not accept fails without a look-up. A suspended account, and a key outside its
-     * networks, fail like an unknown credential.
+     * Authenticates the caller. Only the first kind of credential present counts; a kind that the route does not accept
+     * fails without a look-up. Suspended accounts and keys outside their networks fail like unknown credentials.
      */
     readonly authenticate: (
       credentials: RequestCredentials,
@@ -112,7 +108,7 @@ export class Credentials extends Context.Service<
             return marketplace.authenticate(Redacted.make(marketplaceSecret), marketplaceUser)
           }
           case "session": {
-            // A cookie that was sent twice is ambiguous, because a page of another subdomain may have set the first.
+            // Two cookies are ambiguous: a page on another subdomain may have set one of them.
             const [cookie, second] = credentials.sessionCookies
             if (cookie === undefined || cookie === "" || second !== undefined) return Effect.fail(unauthorized)
             return sessions.authenticate(Redacted.make(cookie))
@@ -131,7 +127,7 @@ export class Credentials extends Context.Service<
           kind === undefined || !accepted.includes(kind) ? Effect.fail(unauthorized) : principalOf(credentials, kind)
         return countJudgement(
           kind,
-          Effect.flatMap(principal, (it) => judge(it, credentials, clock))
+          Effect.flatMap(principal, (value) => judge(value, credentials, clock))
         )
       }
 

@@ -1,15 +1,15 @@
 import { Context, Data, Effect } from "effect"
 
-/** The dashboard for browsers, made of `src/dashboard/`. */
+/** The dashboard's files, built from `src/dashboard/`. */
 export interface Files {
   readonly script: string
   readonly style: string
 }
 
-/** The files cannot be made on this machine. The message is for the operator. */
+/** The files cannot be built on this machine. The message is for the operator. */
 export class DashboardUnavailable extends Data.TaggedError("DashboardUnavailable")<{ readonly message: string }> {}
 
-/** The files of the dashboard, made once for the process. Without a layer there is no dashboard. */
+/** The files of the dashboard, built once per process. Without a layer there is no dashboard. */
 export const DashboardFiles = Context.Reference<Effect.Effect<Files, DashboardUnavailable>>(
   "quarry/services/DashboardFiles",
   {

@@ -1,34 +1,30 @@
 import { Clock, Context, Duration, Effect, Fiber, type Scope } from "effect"
 
 /**
- * The moment at which a wait ends, in milliseconds on the monotonic clock. A search has one deadline, which all parts of
- * it share. With a timeout of their own, it would be chance which part ends first.
+ * The end of a wait, in milliseconds of the monotonic clock. All parts of a search share one deadline; with separate
+ * timeouts, the order in which they end would be random.
  */
 export type Deadline = number
 
 const monotonicMs = (clock: Clock.Clock): Deadline => Number(clock.monotonicTimeNanosUnsafe()) / 1e6
 
-/** The deadline of a wait that starts now. */
 export const deadlineIn = (clock: Clock.Clock, ms: number): Deadline => monotonicMs(clock) + ms
 
-/** Milliseconds until a deadline; 0 where it has passed. */
+/** Milliseconds until the deadline; 0 if it has passed. */
 export const timeLeft = (clock: Clock.Clock, deadline: Deadline): number => Math.max(0, deadline - monotonicMs(clock))
 
 interface Timer {
   readonly at: Deadline
   /**
-   * Undefined once it was called or cancelled. A `Set` that changes often leaves old copies of its table behind, which
-   * keep everything that their timers refer to until the next major collection.
+   * Undefined after it was called or cancelled. A frequently changed `Set` leaves old tables behind, which would keep
+   * everything that the callback references until the next major garbage collection.
    */
   expire: (() => void) | undefined
 }
 
-/**
- * Ends waits at their deadlines. One fiber sleeps until the next deadline of all. `Effect.timeout` would run two fibers
- * for each wait, and interrupt and await one of them.
- */
+/** One fiber sleeps until the next deadline. `Effect.timeout` would run two fibers per wait. */
 export class Deadlines {
-  /** Unordered: most timers are cancelled, so that a scan for expired ones is rare. */
+  /** Unordered, because most timers are cancelled and scans are rare. */
   private readonly timers = new Set<Timer>()
   private readonly clock: Clock.Clock
   private readonly run: (effect: Effect.Effect<void>) => Fiber.Fiber<void>
@@ -44,17 +40,15 @@ export class Deadlines {
     (deadlines) => Effect.sync(() => deadlines.sleeper?.fiber.interruptUnsafe())
   )
 
-  /** The deadline of a wait that starts now. */
   after(ms: number): Deadline {
     return deadlineIn(this.clock, ms)
   }
 
-  /** Checks if a deadline has passed. */
   isPast(deadline: Deadline): boolean {
     return monotonicMs(this.clock) >= deadline
   }
 
-  /** Calls `expire` at the deadline. Returns the function that cancels the timer. */
+  /** Calls `expire` at the deadline. Returns a function that cancels the timer. */
   at(deadline: Deadline, expire: () => void): () => void {
     const timer: Timer = { at: deadline, expire }
     this.timers.add(timer)
@@ -68,8 +62,8 @@ export class Deadlines {
   }
 
   /**
-   * Runs an effect in a fiber of its own and interrupts it at the deadline. Then it returns the result of `late` at
-   * once, because an effect may ignore its interruption. The argument of `late` waits for the fiber's end.
+   * Runs an effect in its own fiber and interrupts it at the deadline. Then `late` runs at once, because the effect may
+   * ignore the interruption; its argument waits for the fiber to end.
    */
   within<A, E, R, B, F>(
     effect: Effect.Effect<A, E, R>,
@@ -104,7 +98,7 @@ export class Deadlines {
     this.sleeper = undefined
     const ms = Math.ceil(timeLeft(this.clock, at))
     const fiber = this.run(Effect.flatMap(this.clock.sleep(Duration.millis(ms)), () => Effect.sync(() => this.wake())))
-    // The fiber may have ended already, because a clock need not sleep for 0 ms.
+    // A clock may return at once from sleeping 0 ms.
     if (fiber.pollUnsafe() === undefined) this.sleeper = { until: at, fiber }
   }
 

@@ -13,17 +13,14 @@ import { searchDuration } from "./Metrics.ts"
 import { Providers } from "./Providers.ts"
 import { ResultCache } from "./ResultCache.ts"
 
-/** The result of a search that was sent to the cache and the providers. It is charged, with an answer or an error. */
+/** The result of a dispatched search, which is charged even if it failed. */
 export interface Dispatch {
   readonly answer: Result.Result<Answer, UpstreamError | UpstreamTimeout>
   readonly durationMs: number
   readonly refusals: ReadonlyArray<LoggedRefusal>
 }
 
-/**
- * Makes the function that sends a search to the cache and the providers, until the search's deadline. `attempts` has
- * what is known of a search that its batch does not wait for.
- */
+/** Sends searches to the cache and providers. `attempts` stays readable if a batch no longer waits for one. */
 export const makeDispatch = Effect.gen(function* () {
   const providers = yield* Providers
   const cache = yield* ResultCache
@@ -48,17 +45,20 @@ export const makeDispatch = Effect.gen(function* () {
     })
 })
 
-/** Measures a dispatched search, by its outcome. */
 export const countSearch = (
   operation: "search" | "row",
   { cached, durationMs, outcome, request }: LogEntry
 ): Effect.Effect<void> =>
   Metric.update(searchDuration.of(operation, request.target, outcome, String(cached)), durationMs / 1000)
 
-/** The ids of a log entry, and the position of its search in the batch. */
-type LogPlace = Pick<LogEntry, "id" | "batchId" | "rowIndex" | "requestId">
+export type LogPlace = Pick<LogEntry, "id" | "batchId" | "rowIndex" | "requestId">
 
-/** The log entry of a dispatched search. It costs one credit with every outcome, and none in the demo (R24). */
+export const callerOf = (principal: Principal): Pick<LogEntry, "accountId" | "keyId"> => ({
+  accountId: principal._tag === "demo" ? undefined : principal.account.id,
+  keyId: principal._tag === "key" ? principal.key.id : undefined
+})
+
+/** The log entry of a dispatched search. It costs one credit regardless of the outcome; the demo is free (R24). */
 export const toLogEntry = (
   principal: Principal,
   request: SearchRequest,
@@ -66,8 +66,7 @@ export const toLogEntry = (
   { answer, durationMs, refusals }: Dispatch
 ): LogEntry => ({
   ...place,
-  accountId: principal._tag === "demo" ? undefined : principal.account.id,
-  keyId: principal._tag === "key" ? principal.key.id : undefined,
+  ...callerOf(principal),
   request: { ...request, source: request.source ?? defaultSource(principal) },
   outcome: Result.isSuccess(answer) ? "ok" : answer.failure._tag,
   credits: principal._tag === "demo" ? 0 : 1,
@@ -78,7 +77,7 @@ export const toLogEntry = (
   refusals
 })
 
-export const toBody = ({ id, request }: LogEntry, ranking: Ranking): SearchBody => ({
+export const toBody = (id: string, request: SearchRequest, ranking: Ranking): SearchBody => ({
   id,
   target: request.target,
   query: request.query,

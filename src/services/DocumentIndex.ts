@@ -3,22 +3,34 @@ import type { UpstreamRow } from "../domain/Organic.ts"
 import type { SearchRequest } from "../domain/SearchRequest.ts"
 import type { Target } from "../domain/Target.ts"
 
-/** A page of the built-in index. */
 export const Document = Schema.Struct({
   url: Schema.String.check(Schema.isPattern(/^https?:\/\/\S+$/i, { message: "must be an absolute http(s) address" })),
   title: Schema.String.check(Schema.isMinLength(1)),
+  /** One heading per line. */
+  headings: Schema.optionalKey(Schema.String),
   description: Schema.String,
-  /** The text of the page. It is searched with less weight than title and description, and never answered as a whole. */
+  /** The text of the page. It has less weight than title and description, and results only contain parts of it. */
   content: Schema.optionalKey(Schema.String),
   language: Schema.optionalKey(Schema.String.check(Schema.isPattern(/^[a-z]{2}$/)))
 })
 export type Document = typeof Document.Type
 
 export interface LoadOptions {
-  /** The target that the documents serve; all six when undefined. */
+  /** The target that the documents serve; undefined for all six. */
   readonly target: Target | undefined
-  /** Removes the documents of this target that the stream does not have, once it has ended without a failure. */
-  readonly replace: boolean
+  /** Removes documents missing from the stream, if the stream ends without a failure. */
+  readonly replace: false | Replacement
+}
+
+/** Limits the documents that a load may remove. Documents of other targets and sites are never removed. */
+export interface Replacement {
+  /** The URL prefix below which documents are removed, with a trailing slash; undefined for the sites of the stream. */
+  readonly under: string | undefined
+}
+
+export interface Comparison {
+  readonly documents: number
+  readonly removed: number
 }
 
 export interface LoadReport {
@@ -28,26 +40,26 @@ export interface LoadReport {
 
 export interface IndexStats {
   readonly documents: number
-  /** Documents that serve one target only; the others serve every target. */
+  /** Documents that serve only one target; all others serve every target. */
   readonly byTarget: { readonly [T in Target]?: number }
 }
 
-/** The built-in index: a full-text search over pages that the operator has loaded. */
+/** The built-in full-text index of pages loaded by the operator. */
 export class DocumentIndex extends Context.Service<
   DocumentIndex,
   {
-    /**
-     * Adds documents, and replaces those with the same address and target. What was written before the stream failed
-     * stays, so that a load that was stopped is run again.
-     */
+    /** Adds or replaces documents by URL and target. Those written before a failure stay; run the load again. */
     readonly load: <E, R>(
       documents: Stream.Stream<Document, E, R>,
       options: LoadOptions
     ) => Effect.Effect<LoadReport, E, R>
-    /** The rows of the requested page, best first. */
+    /** Counts the documents that a load with these options would remove, without changing any. */
+    readonly compare: <E, R>(
+      documents: Stream.Stream<Document, E, R>,
+      options: { readonly target: Target | undefined; readonly replace: Replacement }
+    ) => Effect.Effect<Comparison, E, R>
     readonly search: (request: SearchRequest) => Effect.Effect<ReadonlyArray<UpstreamRow>>
     readonly stats: Effect.Effect<IndexStats>
-    /** Removes every document and returns their number. */
     readonly clear: Effect.Effect<number>
   }
 >()("quarry/services/DocumentIndex") {}

@@ -1,25 +1,24 @@
 import { Context, Data, type Effect } from "effect"
 
-/** The mail server did not take an email. `reason` has nothing of the email in it. */
+/** The mail server did not accept an email. `reason` contains nothing from the email. */
 export class EmailNotSent extends Data.TaggedError("EmailNotSent")<{ readonly reason: string }> {}
 
 export interface Email {
   readonly to: string
   readonly subject: string
-  /** Plain text. Its link is as good as a password until it expires. */
+  /** Plain text. It may contain a link that is as powerful as a password until it expires. */
   readonly text: string
   readonly headers?: Readonly<Record<string, string>>
 }
 
-/** Emails to the people behind accounts. */
 export class Emails extends Context.Service<
   Emails,
   {
-    /** False without a mail server. Addresses need no confirmation then, because nobody would get the link. */
+    /** False without a mail server. Addresses then need no confirmation, because the link would not arrive. */
     readonly delivers: boolean
-    /** Never fails: an email that cannot be sent is logged, and the person requests another. */
+    /** Never fails: an unsent email is logged, and the person can request another. */
     readonly send: (email: Email) => Effect.Effect<void>
-    /** For emails that are tried again. */
+    /** Fails if the email was not accepted, so that the caller can retry. */
     readonly deliver: (email: Email) => Effect.Effect<void, EmailNotSent>
   }
 >()("quarry/services/Emails") {}

@@ -3,39 +3,43 @@ import type { SlotLimits } from "../domain/DeliverySlots.ts"
 import type { Delivery, Endpoint, Event, EventSettings, EventType } from "../domain/Event.ts"
 import { InvalidRequest, NotFound } from "../domain/errors.ts"
 
-/** Endpoints of an account: each event costs a request for each of them. */
+/** Limits requests per event. */
 export const maxEndpoints = 10
 
-export const tooManyEndpoints = InvalidRequest.whole(`an account has at most ${maxEndpoints} webhooks`)
-export const noSuchEndpoint = new NotFound({ message: "The account has no webhook with this id." })
-export const noSuchDelivery = new NotFound({ message: "The webhook has no delivery with this id." })
-export const endpointDisabled = InvalidRequest.whole("the webhook is disabled: enable it first")
+export const tooManyEndpoints = InvalidRequest.whole(
+  `an account can have at most ${maxEndpoints} webhooks; delete one that is no longer used`
+)
+export const noSuchEndpoint = new NotFound({ message: "The account has no webhook with this ID." })
+export const noSuchDelivery = new NotFound({ message: "The webhook has no delivery with this ID." })
+export const endpointDisabled = InvalidRequest.whole("the webhook is disabled; enable it first")
 
-/** Deliveries that wait for one endpoint, or for one account's address. `event_queue_is_full` has the same number. */
+/**
+ * Pending deliveries per webhook endpoint or email address. `event_queue_is_full` in the database has the same limit.
+ */
 export const maxQueued = 10_000
 
 export const queueFull = InvalidRequest.whole(
-  `${maxQueued} deliveries wait for the webhook, which is the most: it gets no more until some have ended`
+  `the webhook already has ${maxQueued} pending deliveries, which is the limit; try again when some have completed`
 )
 export const addressChanged = InvalidRequest.whole(
-  "the webhook has another address since this event: events are sent only to the address that it had when they happened"
+  "the webhook's address has changed since this event; events are only sent to the address at the time of the event"
 )
 
-/** The error of deliveries that ended because nobody is to get them any more. */
+/** Errors of deliveries that were cancelled. */
 export const stoppedError = { disabled: "the webhook was disabled", emails: "the account stopped these emails" }
 
-/** The error of deliveries that were dropped. The others are not in the list of deliveries any more. */
+/** Errors of dropped deliveries. Deliveries dropped for other reasons are no longer listed. */
 export const droppedError = {
   address_changed: "the webhook's address was changed",
   suspended: "the account was suspended",
   operator: "the operator of this service dropped it"
 }
 
-/** `expired`: it waited longer than events are kept. `too_many`: `maxQueued` deliveries were waiting, so it was not added. */
+/** `expired`: pending for too long. `too_many`: not added, because `maxQueued` deliveries were pending. */
 export const dropReasons = ["address_changed", "suspended", "operator", "expired", "too_many"] as const
 export type DropReason = (typeof dropReasons)[number]
 
-/** Deliveries that were dropped together. `endpointId` is undefined for emails. */
+/** Deliveries dropped together. `endpointId` is undefined for emails. */
 export interface Dropped {
   readonly accountId: string
   readonly endpointId: string | undefined
@@ -43,21 +47,20 @@ export interface Dropped {
   readonly deliveries: number
 }
 
-/** An endpoint as operators see it. */
+/** A webhook endpoint as operators see it. */
 export interface EndpointQueue {
   readonly endpoint: Endpoint
-  /** Unix milliseconds; undefined while the operator lets it send. */
+  /** Unix milliseconds; undefined if not paused. */
   readonly pausedAt: number | undefined
-  /** Deliveries that wait, or whose attempt is in flight. */
+  /** Pending deliveries, including attempts in flight. */
   readonly queued: number
-  /** Deliveries of the last 30 days that ended without a success. */
+  /** Failed deliveries of the last 30 days. */
   readonly failed: number
 }
 
 export interface AccountQueues {
-  /** Unix milliseconds; undefined while the operator lets the account's endpoints send. */
+  /** Unix milliseconds; undefined if not paused. */
   readonly pausedAt: number | undefined
-  /** Newest endpoint first. */
   readonly webhooks: ReadonlyArray<EndpointQueue>
 }
 
@@ -65,11 +68,11 @@ export interface NewEndpoint {
   readonly id: string
   readonly url: string
   readonly types: ReadonlyArray<EventType>
-  /** The text that begins with `whsec_`. */
+  /** Starts with `whsec_`. */
   readonly secret: Redacted.Redacted
 }
 
-/** Only the fields that are there change. `disabled: false` enables an endpoint, also one that we disabled. */
+/** Absent fields keep their value. `disabled: false` enables an endpoint, even one disabled because it failed. */
 export interface EndpointChange {
   readonly url?: string
   readonly types?: ReadonlyArray<EventType>
@@ -78,19 +81,18 @@ export interface EndpointChange {
 
 export interface SettingsChange {
   readonly lowPercents?: ReadonlyArray<number>
-  /** Null ends the threshold. */
+  /** Null removes the threshold. */
   readonly lowBalance?: number | null
   readonly emailTypes?: ReadonlyArray<EventType>
 }
 
 export interface DeliveryPage {
-  /** Newest first. */
   readonly deliveries: ReadonlyArray<Delivery>
-  /** The id of the last delivery of the page; undefined where no more follow. */
+  /** The ID of the page's last delivery; undefined on the last page. */
   readonly next: string | undefined
 }
 
-/** The one who gets a delivery. Without a secret it cannot be signed: AUTH_SECRET was lost, and the endpoint needs a new one. */
+/** Without secrets a delivery cannot be signed: AUTH_SECRET was lost, and the account must rotate its secret. */
 export type Receiver =
   | {
       readonly _tag: "endpoint"
@@ -99,14 +101,14 @@ export type Receiver =
       readonly secrets: ReadonlyArray<Redacted.Redacted>
       readonly isFailing: boolean
     }
-  /** Without an address: nobody has confirmed the one that the account's person gave. */
+  /** The address is undefined until it is confirmed. */
   | { readonly _tag: "email"; readonly address: string | undefined }
 
-/** A delivery that nobody else works on until its lease ends. */
+/** A delivery leased by this process. */
 export interface TakenDelivery {
   readonly id: string
   readonly event: Event
-  /** With the one that is to be made. */
+  /** Includes the attempt about to be made. */
   readonly attempts: number
   readonly receiver: Receiver
 }
@@ -114,61 +116,56 @@ export interface TakenDelivery {
 export interface Attempt {
   readonly durationMs: number
   readonly httpStatus: number | undefined
-  /** Undefined for a success. */
+  /** Undefined if it succeeded. */
   readonly failure:
     | {
         readonly error: string
-        /** Undefined: no attempt follows. */
+        /** Undefined if there is no further attempt. */
         readonly waitMs: number | undefined
-        /** The receiver is gone for ever: its endpoint is disabled. */
+        /** The endpoint is gone permanently and will be disabled. */
         readonly isGone: boolean
       }
     | undefined
 }
 
-/** The outcome of an attempt. `lost`: its lease had ended, and somebody else has the delivery. */
+/** The outcome of an attempt. `lost`: its lease expired and another process took the delivery. */
 export type AttemptEnd = "delivered" | "postponed" | "given_up" | "disabled" | "lost"
 
-/** The result of one look at secrets that are to be encrypted anew. */
+/** The result of re-encrypting a batch of secrets. */
 export interface Resealed {
   readonly renewed: number
-  /** Secrets that cannot be read, of all endpoints; undefined until all have been looked at. */
+  /** Unreadable secrets of all endpoints; undefined until all were checked. */
   readonly unreadable: number | undefined
 }
 
-/** The events of accounts, their endpoints, and the deliveries that are due (R53). */
+/** Events of accounts, their webhook endpoints, and deliveries (R53). */
 export class EventBooks extends Context.Service<
   EventBooks,
   {
-    /** Newest first. */
     readonly endpoints: (accountId: string) => Effect.Effect<ReadonlyArray<Endpoint>>
     readonly addEndpoint: (accountId: string, endpoint: NewEndpoint) => Effect.Effect<Endpoint, InvalidRequest>
-    /** Another address drops the deliveries that wait: they would go where their events were not meant to go. */
+    /** A new address drops pending deliveries: their events were meant for the old one. */
     readonly changeEndpoint: (
       accountId: string,
       id: string,
       change: EndpointChange
     ) => Effect.Effect<Endpoint, NotFound>
-    /** Its deliveries go with it. */
+    /** Removes its deliveries too. */
     readonly removeEndpoint: (accountId: string, id: string) => Effect.Effect<void, NotFound>
-    /** Deliveries are signed with the old secret too until `graceMs` have passed. */
+    /** Deliveries are also signed with the old secret for `graceMs`. */
     readonly replaceSecret: (
       accountId: string,
       id: string,
       secret: Redacted.Redacted,
       graceMs: number
     ) => Effect.Effect<Endpoint, NotFound>
-    /** Writes a `webhook.test` for this endpoint alone. */
     readonly addTest: (accountId: string, id: string) => Effect.Effect<Delivery, NotFound | InvalidRequest>
     readonly deliveries: (
       accountId: string,
       id: string,
       page: { readonly after: string | undefined; readonly limit: number }
     ) => Effect.Effect<DeliveryPage, NotFound>
-    /**
-     * Sends the event of a delivery once more, under its old id: the first delivery stays as it is. Fails for an event from
-     * before the endpoint had its present address.
-     */
+    /** Sends an event again under the same ID. Fails if the endpoint's address has changed since the event. */
     readonly redeliver: (
       accountId: string,
       id: string,
@@ -176,40 +173,40 @@ export class EventBooks extends Context.Service<
     ) => Effect.Effect<Delivery, NotFound | InvalidRequest>
     readonly settings: (accountId: string) => Effect.Effect<EventSettings>
     readonly changeSettings: (accountId: string, change: SettingsChange) => Effect.Effect<EventSettings>
-    /** Says whether this deployment sends emails: without a mail server none is written. */
+    /** Sets if this deployment sends emails. Without a mail server, no email deliveries are created. */
     readonly setEmails: (isOn: boolean) => Effect.Effect<void>
     /**
-     * Leases due deliveries for `leaseMs`. Accounts share the free slots by `shareSlots`, over all replicas. Deliveries of
-     * suspended accounts, and of events from before a change of address, are dropped instead.
+     * Leases due deliveries for `leaseMs`, sharing free slots fairly over all replicas (`shareSlots`). Drops deliveries
+     * of suspended accounts and of events from before a change of address.
      */
     readonly take: (limits: SlotLimits, leaseMs: number) => Effect.Effect<ReadonlyArray<TakenDelivery>>
     readonly finish: (taken: TakenDelivery, attempt: Attempt) => Effect.Effect<AttemptEnd>
-    /** Accounts that wait for an event of a period or plan that has ended while nobody searched. */
+    /** Accounts with an unsent event about a period or plan that ended without a search. */
     readonly overdueAccounts: (limit: number) => Effect.Effect<ReadonlyArray<string>>
-    /** Writes the events of keys that expire within so long, once for each expiry. */
+    /** Writes events for keys that expire within `withinMs`, once per expiry. */
     readonly addExpiring: (withinMs: number) => Effect.Effect<void>
-    /** Deletes events that are older, and returns how many. */
+    /** Deletes events older than `ageMs` and returns their number. */
     readonly prune: (ageMs: number) => Effect.Effect<number>
-    /** For the operator: the endpoints of an account, with what waits for them. */
+    /** The queues of an account's endpoints, for the operator. */
     readonly queues: (accountId: string) => Effect.Effect<AccountQueues>
-    /** Stops the attempts at one endpoint, or at all of the account's, or lets them go on. What waits is kept. */
+    /** Pauses or resumes attempts at one endpoint, or at all endpoints of the account. Pending deliveries are kept. */
     readonly pause: (
       accountId: string,
       endpointId: string | undefined,
       isPaused: boolean
     ) => Effect.Effect<void, NotFound>
-    /** Ends the deliveries that wait for one endpoint, or for all of the account's. Returns how many. */
+    /** Drops pending deliveries of one endpoint or of all, and returns their number. */
     readonly drop: (accountId: string, endpointId: string | undefined) => Effect.Effect<number, NotFound>
-    /** Returns what was dropped since the last call, on any replica or by a command, once. */
+    /** Returns deliveries dropped on any replica, each once. */
     readonly collectDropped: (limit: number) => Effect.Effect<ReadonlyArray<Dropped>>
-    /** Encrypts secrets anew whose AUTH_SECRET a rotation replaces. Each call looks at the next ones. */
+    /** Re-encrypts the next secrets during a rotation of AUTH_SECRET. */
     readonly resealSecrets: (limit: number) => Effect.Effect<Resealed>
     readonly figures: Effect.Effect<{
-      /** Age of the oldest event that has a receiver left. */
+      /** Age of the oldest event that can still be delivered. */
       readonly oldestMs: number
       /**
-       * The longest that an endpoint that works, or an address, has waited for an attempt while none is in flight there.
-       * Its own long queue does not count.
+       * The longest overdue attempt at a healthy endpoint or email address without an attempt in flight, so that an
+       * endpoint's own long queue does not count.
        */
       readonly overdueMs: number
       readonly pending: number

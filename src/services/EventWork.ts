@@ -2,7 +2,7 @@ import { Cause, Clock, Duration, Effect, FiberSet, Layer, Metric, Random } from 
 import { unreachableError, waitAfter } from "../domain/Event.ts"
 import { toMoment } from "../domain/fields.ts"
 import { Accounts } from "./Accounts.ts"
-import { logFailure, runRepeatedly } from "./background.ts"
+import { ifActing, logFailure, runInBackground, runRepeatedly } from "./background.ts"
 import { type Attempt, dropReasons, EventBooks, type TakenDelivery } from "./EventBooks.ts"
 import { EventEmails } from "./EventEmails.ts"
 import { Ledger } from "./Ledger.ts"
@@ -10,30 +10,25 @@ import { eventDeliveries, eventDrops, eventOldest, eventOverdue, eventPending } 
 import { StoreClock, storeTime } from "./StoreClock.ts"
 import { WebhookClient } from "./WebhookClient.ts"
 
-/** A turn finds what is due by one small statement. */
 const defaultTurnInterval = Duration.seconds(1)
-/** The time to the next turn after one that found something: an endpoint gets a few deliveries in each. */
+/** Shorter if the last poll found deliveries, because each poll takes only a few per endpoint. */
 const busyTurnInterval = Duration.millis(50)
 const defaultUpkeepInterval = Duration.seconds(15)
 const pruneInterval = Duration.hours(1)
 
-/**
- * Attempts of this process at the same time, which accounts share (`shareSlots`). Receivers that fail have fewer, so that
- * those that work have room.
- */
+/** Concurrent attempts, shared among accounts. Failing endpoints have fewer, so that they do not delay others. */
 const maxAtOnce = { working: 96, failing: 32 }
 /** Over all replicas. */
 const maxPerEndpoint = 4
 
-/** Far longer than an attempt, so that nobody else makes it while it runs. */
+/** Longer than any attempt, so that no other process makes the same attempt. */
 const leaseMs = Duration.toMillis(Duration.seconds(30))
-/** The longest that an attempt may take with everything that belongs to it. */
+/** Limits a whole attempt. */
 const attemptTimeout = Duration.seconds(20)
 
-/** Events are kept this long, with their deliveries. */
 const keepEvents = Duration.days(30)
 
-/** The time before a key's expiry at which its `key.expiring` is written. */
+/** Time before a key's expiry at which `key.expiring` is written. */
 const expiringMs = Duration.toMillis(Duration.days(7))
 
 const maxOverdueAccounts = 100
@@ -54,7 +49,7 @@ interface AttemptFailure {
   readonly httpStatus?: number
   readonly retryAfterMs?: number
   readonly isGone?: boolean
-  /** True where another attempt would end the same. */
+  /** True if another attempt would have the same result. */
   readonly isFinal?: boolean
 }
 
@@ -66,11 +61,11 @@ const statusFailure = (httpStatus: number, retryAfterMs: number): AttemptFailure
   isGone: httpStatus === 410,
   error:
     httpStatus >= 300 && httpStatus < 400
-      ? `it answered ${httpStatus}: redirects are not followed`
-      : `it answered ${httpStatus}`
+      ? `the endpoint responded with ${httpStatus}; redirects are not followed`
+      : `the endpoint responded with ${httpStatus}`
 })
 
-const unsignable: AttemptFailure = { error: "the webhook's secret cannot be read any more: rotate it" }
+const unsignable: AttemptFailure = { error: "the webhook's secret can no longer be read; rotate it" }
 
 const post = Effect.fnUntraced(function* (
   { client, clock }: Deps,
@@ -92,10 +87,7 @@ const post = Effect.fnUntraced(function* (
   )
 })
 
-/**
- * Until an address is confirmed it may be anybody's. The email would bring a stranger a text that the account chose, such
- * as a key's name, beside links of ours.
- */
+/** The address may be a stranger's, who must not receive text chosen by the account, such as a key's name. */
 const unconfirmed: AttemptFailure = { error: "the account's address is not confirmed", isFinal: true }
 
 const email = ({ emails }: Deps, { event, receiver }: TakenDelivery): Effect.Effect<AttemptOutcome> => {
@@ -108,19 +100,21 @@ const email = ({ emails }: Deps, { event, receiver }: TakenDelivery): Effect.Eff
 }
 
 const late: AttemptFailure = { error: unreachableError("the attempt took too long") }
-const broken: AttemptFailure = { error: "the attempt broke off on our side" }
+const broken: AttemptFailure = { error: "the attempt failed because of an internal error" }
 
-/** One attempt, and what follows from it. A process that dies in between leaves a delivery that is due again. */
+/** Makes one attempt and records the result. If the process dies in between, the delivery becomes due again. */
 const deliver = Effect.fn("EventWork.deliver")(function* (deps: Deps, taken: TakenDelivery) {
   const { books } = deps
   const channel = taken.receiver._tag === "email" ? "email" : "webhook"
   yield* Effect.annotateCurrentSpan({ "quarry.event.id": taken.event.id, "quarry.event.type": taken.event.type })
-  const begun = yield* Clock.currentTimeMillis
+  const startedAt = yield* Clock.currentTimeMillis
   const outcome = yield* (channel === "email" ? email(deps, taken) : post(deps, taken)).pipe(
     Effect.timeoutOrElse({ duration: attemptTimeout, orElse: () => Effect.succeed(late) }),
-    Effect.catchDefect((defect) => Effect.as(Effect.logError("A delivery broke off.", defect), broken))
+    Effect.catchDefect((defect) =>
+      Effect.as(Effect.logError("A delivery attempt failed unexpectedly.", defect), broken)
+    )
   )
-  const durationMs = (yield* Clock.currentTimeMillis) - begun
+  const durationMs = (yield* Clock.currentTimeMillis) - startedAt
   const random = yield* Random.next
   const attempt: Attempt =
     "error" in outcome
@@ -138,7 +132,7 @@ const deliver = Effect.fn("EventWork.deliver")(function* (deps: Deps, taken: Tak
   yield* Metric.update(eventDeliveries.of(channel, end), 1)
 })
 
-/** Opens the periods and makes the changes of plan that are due, so that their events do not wait for a search. */
+/** Opens periods and applies plan changes that are due, so that their events do not wait for the next search. */
 const openOverdue = Effect.fnUntraced(function* ({ accounts, books, ledger }: Deps) {
   for (const id of yield* books.overdueAccounts(maxOverdueAccounts)) {
     yield* accounts.byId(id).pipe(
@@ -148,15 +142,17 @@ const openOverdue = Effect.fnUntraced(function* ({ accounts, books, ledger }: De
   }
 })
 
-/** Takes what there is room for, and leaves the attempts to fibers of their own. */
-const makeTurn = Effect.fnUntraced(function* (deps: Deps) {
+/** Leases as many deliveries as there are free slots, and runs each attempt in its own fiber. */
+const makePoll = Effect.fnUntraced(function* (deps: Deps) {
   const attempts = yield* FiberSet.make()
   const room = { ...maxAtOnce }
   const attempt = (taken: TakenDelivery) => {
     const lane = taken.receiver._tag === "endpoint" && taken.receiver.isFailing ? "failing" : "working"
     room[lane] -= 1
     return deliver(deps, taken).pipe(
-      Effect.catchCause((cause) => Effect.logWarning("A delivery is left to its next attempt.", cause)),
+      Effect.catchCause((cause) =>
+        Effect.logWarning("A delivery attempt was not recorded. It will be repeated.", cause)
+      ),
       Effect.ensuring(
         Effect.sync(() => {
           room[lane] += 1
@@ -173,46 +169,46 @@ const makeTurn = Effect.fnUntraced(function* (deps: Deps) {
   })
 })
 
-/** Takes turns for ever, with a short pause after one that found something and the whole interval after the others. */
-const takeTurns = Effect.fnUntraced(function* (turn: Effect.Effect<number>, interval: Duration.Duration) {
-  // The end of the process can interrupt the transaction of a turn, which is not worth a warning.
-  const watchedTurn = Effect.catchCause(turn, (cause) =>
+/** Loops forever, with a short pause after deliveries were found and the full interval otherwise. */
+const runPollLoop = Effect.fnUntraced(function* (turn: Effect.Effect<number>, interval: Duration.Duration) {
+  // Shutdown may interrupt the transaction, which is not worth a warning.
+  const watchedPoll = Effect.catchCause(turn, (cause) =>
     Cause.hasInterruptsOnly(cause)
       ? Effect.succeed(0)
-      : Effect.as(Effect.logWarning("Deliveries of events could not be read.", cause), 0)
+      : Effect.as(Effect.logWarning("Due event deliveries could not be read.", cause), 0)
   )
   while (true) {
-    const taken = yield* watchedTurn
+    const taken = yield* watchedPoll
     yield* Effect.sleep(taken > 0 ? Duration.min(busyTurnInterval, interval) : interval)
   }
 })
 
-/** Encrypts secrets anew during a rotation, and says once how many cannot be read. */
+/** Re-encrypts secrets during a rotation, and warns once about unreadable ones. */
 const makeReseal = ({ books }: Deps) => {
-  let hasSaid = false
+  let hasWarned = false
   return Effect.gen(function* () {
     const { unreadable = 0 } = yield* books.resealSecrets(maxResealed)
-    if (unreadable === 0 || hasSaid) return
-    hasSaid = true
+    if (unreadable === 0 || hasWarned) return
+    hasWarned = true
     yield* Effect.logWarning(
-      `Secrets of ${unreadable} webhooks cannot be read and are not renewed. Nothing can be sent to them until their ` +
+      `Secrets of ${unreadable} webhooks cannot be read. Nothing can be delivered to these webhooks until their ` +
         "accounts rotate their secrets."
     )
   })
 }
 
-/** Counts and logs what was dropped, also by requests and commands, which leave it to the next replica that looks. */
+/** Logs and counts dropped deliveries, including those dropped by requests and commands of other processes. */
 const reportDropped = Effect.fnUntraced(function* ({ books }: Deps) {
   for (const { accountId, deliveries, endpointId, reason } of yield* books.collectDropped(maxCollected)) {
     yield* Metric.update(eventDrops.of(reason), deliveries)
-    yield* Effect.annotateLogs(Effect.logInfo(`Dropped ${deliveries} deliveries of events: ${reason}`), {
+    yield* Effect.annotateLogs(Effect.logInfo(`Dropped ${deliveries} event deliveries: ${reason}`), {
       account_id: accountId,
       ...(endpointId === undefined ? {} : { webhook_id: endpointId })
     })
   }
 })
 
-/** Each failure leaves the other steps alone. */
+/** A failing step does not prevent the others. */
 const makeUpkeep = (deps: Deps) => {
   const { books, emails } = deps
   const report = Effect.gen(function* () {
@@ -222,23 +218,22 @@ const makeUpkeep = (deps: Deps) => {
     yield* Metric.update(eventPending.of(), pending)
   })
   const steps = [
-    logFailure(books.setEmails(emails.delivers), "The channels of events could not be written."),
-    logFailure(openOverdue(deps), "Periods that have ended could not be opened."),
-    logFailure(books.addExpiring(expiringMs), "Keys that expire could not be looked for."),
-    logFailure(makeReseal(deps), "Secrets of webhooks could not be renewed."),
+    ifActing(logFailure(books.setEmails(emails.delivers), "The setting for event emails could not be written.")),
+    ifActing(logFailure(openOverdue(deps), "Periods that have started could not be opened.")),
+    ifActing(logFailure(books.addExpiring(expiringMs), "Events for expiring keys could not be written.")),
+    logFailure(makeReseal(deps), "Webhook secrets could not be re-encrypted."),
     logFailure(reportDropped(deps), "Dropped deliveries could not be counted."),
-    logFailure(report, "The figures of events could not be read.")
+    logFailure(report, "Event metrics could not be read.")
   ]
   return Effect.all(steps, { discard: true })
 }
 
 export interface EventWorkOptions {
-  /** The time between looks for deliveries that are due. */
   readonly turnInterval?: Duration.Duration
   readonly upkeepInterval?: Duration.Duration
 }
 
-/** The deliveries of events in the background, on every replica. */
+/** Delivers events in the background, on every replica. */
 export const layer = (options: EventWorkOptions = {}) =>
   Layer.effectDiscard(
     Effect.gen(function* () {
@@ -251,13 +246,13 @@ export const layer = (options: EventWorkOptions = {}) =>
         emails: yield* EventEmails,
         ledger: yield* Ledger
       }
-      // Exported with 0 at start: a panel finds the series before the first attempt, and the first drop is an increase.
+      // Exported with 0 at the start, so that dashboards find the series and the first drop is an increase.
       yield* Metric.update(eventDeliveries.of("webhook", "delivered"), 0)
       yield* Effect.forEach(dropReasons, (reason) => Metric.update(eventDrops.of(reason), 0), { discard: true })
-      const turn = yield* makeTurn(deps)
+      const turn = yield* makePoll(deps)
       const prune = logFailure(books.prune(Duration.toMillis(keepEvents)), "Old events could not be deleted.")
       yield* runRepeatedly(makeUpkeep(deps), options.upkeepInterval ?? defaultUpkeepInterval)
-      yield* Effect.forkScoped(takeTurns(turn, options.turnInterval ?? defaultTurnInterval))
-      yield* runRepeatedly(prune, pruneInterval)
+      yield* ifActing(runInBackground(runPollLoop(turn, options.turnInterval ?? defaultTurnInterval)))
+      yield* ifActing(runRepeatedly(prune, pruneInterval))
     })
   )

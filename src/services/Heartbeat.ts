@@ -1,13 +1,17 @@
 import { Clock, Duration, Effect, Layer, Metric, Schedule } from "effect"
-import { Ids } from "./Ids.ts"
+import { formatAddress } from "../domain/address.ts"
+import type { PlanTable } from "../domain/Plan.ts"
+import { DatabaseLane } from "./DatabaseLane.ts"
 import { databaseConnections, databaseMax, databasePending, redisAway } from "./Metrics.ts"
+import { digestOf, Plans } from "./Plans.ts"
 import { namesOf } from "./Provider.ts"
 import type { ProviderState } from "./ProviderMonitor.ts"
 import { ProviderStates } from "./ProviderStates.ts"
-import { type ProviderSight, Replicas, type Vitals } from "./Replicas.ts"
+import { type BoundAddress, Readiness } from "./Readiness.ts"
+import { type ProviderSight, ReplicaId, Replicas, type Vitals } from "./Replicas.ts"
 
 /** The time between two heartbeats: one small statement of each replica. */
-export const heartbeatInterval = Duration.seconds(15)
+export const heartbeatInterval = Duration.seconds(5)
 
 /** The longest that the end of a process waits for its replica to be forgotten. */
 const maxLeave = Duration.seconds(1)
@@ -17,7 +21,10 @@ const maxProviders = 100
 
 export interface HeartbeatOptions {
   readonly host: string
+  /** The address at which other machines reach a listener that is bound to this one. */
+  readonly reachable: (bound: BoundAddress) => BoundAddress
   readonly version: string
+  readonly commit: string | undefined
   /** False where the settings name no Redis. */
   readonly usesRedis: boolean
 }
@@ -34,7 +41,11 @@ const gaugeValue = (gauge: Metric.Gauge<number>): Effect.Effect<number> =>
   Effect.map(Metric.value(gauge), ({ value }) => value)
 
 /** The gauges that the pool and the Redis connection keep of themselves. */
-const readVitals = Effect.fnUntraced(function* (states: ProviderStates["Service"], usesRedis: boolean) {
+const readVitals = Effect.fnUntraced(function* (
+  states: ProviderStates["Service"],
+  usesRedis: boolean,
+  plans: PlanTable
+) {
   const system = "postgresql"
   const max = yield* gaugeValue(databaseMax.of(system))
   const pool = {
@@ -45,24 +56,43 @@ const readVitals = Effect.fnUntraced(function* (states: ProviderStates["Service"
   const vitals: Vitals = {
     redis: usesRedis ? ((yield* gaugeValue(redisAway.of())) === 0 ? "answers" : "away") : "off",
     pool: max === 0 ? null : pool,
-    providers: (yield* states.all).slice(0, maxProviders).map(sightOf)
+    providers: (yield* states.all).slice(0, maxProviders).map(sightOf),
+    plans: digestOf(plans)
   }
   return vitals
 })
 
 /** Reports this process to `Replicas` for as long as it runs. A heartbeat that fails is followed by the next one. */
-export const layer = ({ host, usesRedis, version }: HeartbeatOptions) =>
+export const layer = ({ commit, host, reachable, usesRedis, version }: HeartbeatOptions) =>
   Layer.effectDiscard(
     Effect.gen(function* () {
       const replicas = yield* Replicas
       const states = yield* ProviderStates
-      const id = yield* Effect.flatMap(Ids, (ids) => ids.make("rep_"))
+      const readiness = yield* Readiness
+      const plans = yield* Plans
+      const id =
+        (yield* ReplicaId) ?? (yield* Effect.die(new Error("a process without a replica's id has no heartbeat")))
+      let isRecorded = true
       const startedAt = yield* Clock.currentTimeMillis
       const beat = Effect.gen(function* () {
-        const vitals = yield* readVitals(states, usesRedis)
-        yield* replicas.beat({ id, host, version, startedAt, now: yield* Clock.currentTimeMillis, vitals })
-      }).pipe(Effect.catchCause((cause) => Effect.logDebug("The heartbeat of this replica was not recorded.", cause)))
+        const vitals = yield* readVitals(states, usesRedis, plans)
+        const bound = yield* readiness.address
+        const address = bound === undefined ? undefined : formatAddress(reachable(bound))
+        const now = yield* Clock.currentTimeMillis
+        yield* replicas.beat({ id, host, address, version, commit, startedAt, now, vitals })
+        isRecorded = true
+      }).pipe(
+        Effect.catchCause((cause) => {
+          const log = isRecorded ? Effect.logWarning : Effect.logDebug
+          isRecorded = false
+          return log(
+            "The heartbeat of this replica was not recorded. After 20 s of their own, other replicas release its holds.",
+            cause
+          )
+        })
+      )
       yield* Effect.addFinalizer(() => Effect.ignoreCause(Effect.timeoutOption(replicas.leave(id), maxLeave)))
-      yield* Effect.forkScoped(Effect.repeat(beat, Schedule.spaced(heartbeatInterval)))
+      const beats = Effect.repeat(beat, Schedule.spaced(heartbeatInterval))
+      yield* Effect.forkScoped(Effect.provideService(beats, DatabaseLane, "operator"))
     })
   )

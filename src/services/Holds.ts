@@ -1,7 +1,7 @@
 import { Context, type Effect } from "effect"
 import type { HoldsStatus } from "../domain/Status.ts"
 
-/** A hold as the operator looks at it. Times are Unix milliseconds on the store's clock. */
+/** A hold as the operator sees it. Times are Unix milliseconds of the database's clock. */
 export interface ListedHold {
   readonly id: string
   readonly accountId: string
@@ -18,13 +18,13 @@ export interface HoldFilter {
 }
 
 /**
- * The holds that have not ended: those of searches that run, and those of crashed searches until the sweeper comes. A
- * hold is overdue a minute after its lease ran out, because the sweeper had its time by then.
+ * Open holds: of running searches, and of crashed ones until the sweeper returns them. A hold is overdue one minute
+ * after its lease expired, because the sweeper should have returned it by then.
  */
 export class Holds extends Context.Service<
   Holds,
   {
-    /** The holds whose lease ends first. */
+    /** Ordered by the end of their lease. */
     readonly list: (filter: HoldFilter) => Effect.Effect<ReadonlyArray<ListedHold>>
     readonly count: Effect.Effect<HoldsStatus>
   }

@@ -4,14 +4,14 @@ import { type IdempotencyInProgress, type InvalidRequest, idempotencyInProgress 
 import { lostAnswer, reusedKey } from "../domain/IdempotencyKey.ts"
 import type { Hold, KeyedRequest, KeyedReservation } from "./Ledger.ts"
 
-/** A keyed request. Two are the same where their decoded forms are, however they were written. */
+/** Requests are equal if their decoded forms are, regardless of their formatting. */
 export const keyedRequest = (route: KeyedRequest["route"], key: string, decoded: unknown): KeyedRequest => ({
   route,
   key,
   content: JSON.stringify(decoded)
 })
 
-/** The hold or the answer of a reservation. Fails where it gave neither. */
+/** Returns the hold or the stored response, or fails if there is neither. */
 export const holdOrAnswer = (
   reservation: KeyedReservation
 ): Effect.Effect<
@@ -32,14 +32,14 @@ export const holdOrAnswer = (
   }
 }
 
-/** Looks come slower and slower: most searches end within a second, and another replica may run the first request. */
-const looks = Schedule.min([Schedule.exponential("25 millis"), Schedule.spaced("500 millis")])
+/** Backs off: most searches end within a second, and another replica may run the first request. */
+const backoff = Schedule.min([Schedule.exponential("25 millis"), Schedule.spaced("500 millis")])
 
-/** Repeats a request that meets the first one still running, until the time that it may wait has passed. */
+/** Retries while the first request with the same key is running, for at most `patience`. */
 export const waitForFirst =
   (patience: Duration.Duration) =>
   <A, E, R>(attempt: Effect.Effect<A, E | IdempotencyInProgress, R>): Effect.Effect<A, E | IdempotencyInProgress, R> =>
     Effect.retry(attempt, {
       while: (error) => error === idempotencyInProgress,
-      schedule: Schedule.upTo(looks, { duration: patience })
+      schedule: Schedule.upTo(backoff, { duration: patience })
     })

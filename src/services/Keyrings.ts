@@ -3,27 +3,27 @@ import { type Array as Arr, Context, type Redacted } from "effect"
 export const secretNames = ["KEY_PEPPER", "AUTH_SECRET"] as const
 export type SecretName = (typeof secretNames)[number]
 
-/** A value of a secret, and the fingerprint under which the store knows it. */
+/** A secret and the fingerprint stored for it. */
 export interface SecretValue {
   readonly secret: Redacted.Redacted
   readonly fingerprint: string
 }
 
-/** The values of one secret that are accepted: two during a rotation. */
+/** The accepted values of a secret: two during a rotation. */
 export interface Keyring {
-  /** The value with which new things are made, then the other one. A rotation changes their order while they are used. */
+  /** The value that signs comes first. A rotation changes the order at run time. */
   readonly values: () => Arr.NonEmptyReadonlyArray<SecretValue>
-  /** True while things that were made with the second value are to be made anew with the first. */
+  /** True while existing data must be re-encrypted or re-signed with the first value. */
   readonly isRotating: () => boolean
 }
 
-/** A keyring with one value, for whoever has no store that knows fingerprints. */
+/** A keyring with one value, for use without a database. */
 export const singleKeyring = (secret: Redacted.Redacted): Keyring => {
   const values = [{ secret, fingerprint: "" }] as const
   return { values: () => values, isRotating: () => false }
 }
 
-/** The secrets of this deployment, as far as the store has agreed to them (R56). */
+/** The secrets of this deployment, as verified with the database (R56). */
 export class Keyrings extends Context.Service<Keyrings, { readonly [Name in SecretName]: Keyring }>()(
   "quarry/services/Keyrings"
 ) {}

@@ -1,7 +1,7 @@
-/** The number of answers behind a percentile: enough for a p95, and few enough to follow a provider that slows down. */
+/** Enough samples for a p95, and few enough to follow a provider that slows down. */
 const maxSamples = 128
 
-/** Durations of the latest answers, in milliseconds. */
+/** Durations of the latest responses, in milliseconds. */
 export class Latencies {
   private readonly samples: Array<number> = []
   private next = 0
@@ -17,7 +17,6 @@ export class Latencies {
     return this.samples.length
   }
 
-  /** Undefined without samples. */
   percentile(share: number): number | undefined {
     this.sorted ??= this.samples.toSorted((a, b) => a - b)
     return this.sorted[Math.max(0, Math.ceil(this.sorted.length * share) - 1)]

@@ -4,57 +4,52 @@ import type { NotFound, QuotaExceeded } from "../domain/errors.ts"
 import type { LogEntry } from "../domain/LogEntry.ts"
 import { OperatorError } from "../domain/OperatorError.ts"
 
-/** Credits taken from an account before its searches are dispatched. A hold ends exactly once (I3). */
+/** Credits reserved before searches are dispatched. A hold ends exactly once. */
 export interface Hold {
-  /** `hld_` and 32 hex characters. */
   readonly id: string
   readonly accountId: string
   readonly fromQuota: number
   readonly fromBalance: number
-  /** The account's allowance before this hold. */
   readonly before: Allowance
 }
 
-/** A request that its client may repeat without paying again: it has an idempotency key (R44). */
+/** A request with an idempotency key, which can be repeated without paying again (R44). */
 export interface KeyedRequest {
-  /** A key means another request on another route. */
-  readonly route: "query" | "bulk"
+  /** The same key on another route names another request. */
+  readonly route: "query" | "bulk" | "page" | "pages"
   readonly key: string
-  /** The decoded request. The key means no other request. */
+  /** The decoded request. The key cannot be used for another one. */
   readonly content: string
 }
 
-/** The answer to a keyed request, as it is kept for 24 hours. */
+/** The response to a keyed request, stored for 24 hours. */
 export interface KeyedAnswer {
   readonly request: KeyedRequest
   readonly text: string
 }
 
-/** The end of a reservation for a keyed request. */
 export type KeyedReservation =
-  /** The first request with its key, or the first after one that was not charged. */
+  /** The key is new, or its earlier requests were not charged. */
   | { readonly _tag: "held"; readonly hold: Hold }
-  /** The same request was charged. `text` is undefined where its answer was too large to be kept. */
+  /** The same request was charged. `text` is undefined if the response was too large to store. */
   | { readonly _tag: "answered"; readonly text: string | undefined; readonly allowance: Allowance }
-  /** The first request with the key has a hold that has not ended. */
+  /** The first request with the key is still running. */
   | { readonly _tag: "running" }
-  /** The key belongs to another request. */
+  /** The key was used for a different request. */
   | { readonly _tag: "different" }
 
 export interface Settlement {
-  /** Credits charged: the sum over the entries. */
   readonly charged: number
-  /** Pack credits after the settlement. */
   readonly balance: number
 }
 
 /**
- * The hold does not exist any more: its lease ran out, or the database crashed right after the reservation. Its credits
- * were returned, nothing was charged and nothing was logged.
+ * The hold no longer exists: its lease expired, or the database crashed right after the reservation. Its credits were
+ * returned, and nothing was charged or logged.
  */
 export class HoldExpired extends Data.TaggedError("HoldExpired")<{ readonly holdId: string }> {}
 
-/** An idempotency key that was used for a grant with other arguments. */
+/** The idempotency key was used for a grant with other arguments. */
 export class GrantDiffers extends OperatorError("GrantDiffers") {
   static of(idempotencyKey: string): GrantDiffers {
     const message =
@@ -64,19 +59,17 @@ export class GrantDiffers extends OperatorError("GrantDiffers") {
   }
 }
 
-/** An operator's correction of an account's credits. */
 export interface Adjustment {
   readonly accountId: string
-  /** A whole number other than 0. Above 0 the account can spend more, below 0 less. */
+  /** Not 0. A positive number lets the account spend more, a negative one less. */
   readonly credits: number
-  /** The pack balance, or what is used of the present period's quota. */
+  /** The pack balance, or the usage of the current period's quota. */
   readonly to: "balance" | "quota"
   readonly reason: string
-  /** The operator who is responsible. */
   readonly by: string
 }
 
-/** The books cannot be corrected in this way, and nothing has changed. The message says why and what to do. */
+/** The books cannot be corrected this way, and nothing changed. The message says why and what to do. */
 export class CorrectionImpossible extends OperatorError("CorrectionImpossible") {
   static ofAdjustment(
     { accountId, credits, to }: Adjustment,
@@ -91,17 +84,17 @@ export class CorrectionImpossible extends OperatorError("CorrectionImpossible") 
     const { balance, held, quota, used } = found
     if (to === "balance") {
       return new CorrectionImpossible({
-        message: `The pack balance of ${name} is ${balance}: ${-credits} cannot be taken from it. Take ${balance} or less.`
+        message: `The pack balance of ${name} is only ${balance}, so ${-credits} credits cannot be taken from it. Take ${balance} or less.`
       })
     }
     const message =
       credits > 0
-        ? `${name} has used ${used - held} of its quota in this period (${held} more are held): ${credits} cannot be given back. Use --to balance for the rest.`
-        : `${name} has ${(quota ?? used) - used} left of its quota: ${-credits} cannot be taken from it. Use --to balance for the rest.`
+        ? `${name} has used ${used - held} of its quota in this period (${held} more are held), so ${credits} cannot be given back. Use --to balance for the rest.`
+        : `${name} has ${(quota ?? used) - used} left of its quota, so ${-credits} cannot be taken from it. Use --to balance for the rest.`
     return new CorrectionImpossible({ message: message[0]?.toUpperCase() + message.slice(1) })
   }
 
-  /** The entries add up to a figure that I1 forbids. */
+  /** The entries add up to a value that the ledger's invariants forbid. */
   static ofRepair({ accountId }: Repair, { expected, what }: Discrepancy): CorrectionImpossible {
     return new CorrectionImpossible({
       message: `The entries of ${accountId} add up to ${expected} for "${what}", which is below 0, below what is held, or beyond the quota. Use --keep figures, then correct with ledger adjust.`
@@ -109,31 +102,29 @@ export class CorrectionImpossible extends OperatorError("CorrectionImpossible") 
   }
 }
 
-/** A repair of an account's books after a discrepancy. */
 export interface Repair {
-  /** The account, or the scope of a trial whose account is gone, as a discrepancy names it. */
+  /** The account, or the scope of a trial whose account was removed, as named by a discrepancy. */
   readonly accountId: string
   /**
-   * `entries`: used and balance become what the entries add up to. `figures`: they stay, and entries are written for the
-   * differences. A charge that differs from the log stays in both cases, and a correction explains the difference.
+   * `entries`: used and balance are set to the sum of the entries. `figures`: they are kept, and entries are added for
+   * the differences. A charge that differs from the log is kept in both cases and explained by a correction.
    */
   readonly keep: "entries" | "figures"
   readonly reason: string
-  /** The operator who is responsible. */
   readonly by: string
 }
 
-/** The comparisons that a discrepancy can come from. */
 export const discrepancyKinds = [
   "credits used of the quota",
   "credits used beyond the quota",
   "pack balance",
   "credits owed",
   "credits in the query log",
-  "credits spent of a key's budget"
+  "credits spent of a key's budget",
+  "closed months of the ledger"
 ] as const
 
-/** A figure of an account that differs from the sum of its entries. */
+/** A value of an account that differs from the sum of its entries. */
 export interface Discrepancy {
   readonly accountId: string
   readonly what: (typeof discrepancyKinds)[number]
@@ -142,25 +133,23 @@ export interface Discrepancy {
 }
 
 /**
- * The credits of accounts. A hold takes them before a search is dispatched, and returns those that are not charged
- * (R29). So `0 <= used <= quota` and `balance >= 0` hold at any moment over all replicas (I1).
+ * The credits of accounts. A hold reserves credits before a search is dispatched; credits that are not charged are
+ * returned (R29). At any time and over all replicas, `0 <= used <= quota` and `balance >= 0`.
  *
- * Concurrent calls share a statement, in which the database decides in arrival order which of them fit. A failure of
- * the store is a defect.
+ * Concurrent calls share a statement, in which the database decides in order of arrival. A database failure is a
+ * defect.
  */
 export class Ledger extends Context.Service<
   Ledger,
   {
     /**
-     * Takes `credits`, from the quota first and then from the pack balance (R30). Fails where they do not suffice. With
-     * `budgetId`, the budget of a key of this account has to cover them too, and counts them until they are returned
-     * (R50); a key that has no budget any more needs none.
+     * Reserves `credits`, first from the quota, then from the pack balance (R30). Fails if they do not suffice. With
+     * `budgetId`, the key's budget must cover them too (R50), unless the key no longer has one.
      */
     readonly reserve: (account: Account, credits: number, budgetId?: string) => Effect.Effect<Hold, QuotaExceeded>
     /**
-     * `reserve` for a keyed request (R44). The key is written with the hold: of concurrent requests with one key, one
-     * alone gets a hold, over all replicas. The key is free again when the hold ends without a charge. An answer needs no
-     * credits of account or budget.
+     * `reserve` for a keyed request (R44). Of concurrent requests with one key, only one gets a hold, over all
+     * replicas. The key can be used again if the hold ends without a charge. Replays need no credits.
      */
     readonly reserveKeyed: (
       account: Account,
@@ -169,26 +158,22 @@ export class Ledger extends Context.Service<
       budgetId?: string
     ) => Effect.Effect<KeyedReservation, QuotaExceeded>
     /**
-     * Ends a hold in one transaction: charges the credits of the entries, returns the rest (pack credits first), and
-     * writes the entries to the query log. Without entries it returns all. The entries' credits must not exceed the
-     * hold's. Where something is charged, the answer is kept under its request's key.
+     * Ends a hold in one transaction: charges the entries' credits, returns the rest (pack credits first), and writes
+     * the entries to the query log. The entries must not cost more than the hold. If something is charged, the answer
+     * is stored under its key.
      */
     readonly settle: (
       hold: Hold,
       entries: ReadonlyArray<LogEntry>,
       answer?: KeyedAnswer
     ) => Effect.Effect<Settlement, HoldExpired>
-    /**
-     * Charges one search of a hold and writes its entry to the query log, in one transaction. The rest of the hold stays
-     * held until `settle`. Fails also where too little of it is left. An entry that costs nothing is a defect.
-     */
+    /** Charges and logs one search; the rest stays held. Fails if too little is left. A free entry is a defect. */
     readonly settlePart: (hold: Hold, entry: LogEntry) => Effect.Effect<void, HoldExpired>
-    /** The account's present allowance. */
+    /** The current allowance. Opens a period that has started without a search. */
     readonly allowance: (account: Account) => Effect.Effect<Allowance>
-    /**
-     * Adds pack credits, a positive number, and returns the new balance. The same grant with the same idempotency key
-     * again adds nothing, and returns the balance of the first time.
-     */
+    /** Like `allowance`, but writes nothing, for read-only commands. */
+    readonly peek: (account: Account) => Effect.Effect<Allowance>
+    /** Adds credits (above 0) and returns the balance. A repeated key adds nothing and returns the first balance. */
     readonly grant: (
       accountId: string,
       credits: number,
@@ -196,20 +181,22 @@ export class Ledger extends Context.Service<
       idempotencyKey?: string
     ) => Effect.Effect<number, NotFound | GrantDiffers>
     /**
-     * Corrects an account's credits by an entry that names the operator and the reason, and answers the allowance after
-     * it. Fails where the credits are not there (I1): nothing is clamped.
+     * Corrects credits with an entry that names operator and reason, and returns the new allowance. Fails, and does not
+     * clamp, if the account lacks the credits.
      */
     readonly adjust: (adjustment: Adjustment) => Effect.Effect<Allowance, NotFound | CorrectionImpossible>
-    /** Returns the credits of holds whose lease ran out, each exactly once. The result is their number. */
+    /** Returns the credits of expired holds, each exactly once, and the number of these holds. */
     readonly sweep: Effect.Effect<number>
     /**
-     * Recomputes every account from its entries, holds and log, and remembers the run for the metrics. Empty where
-     * everything agrees (I1, I2); at most 10,000 discrepancies.
+     * Compares all accounts with their entries, holds and log, and records the run for metrics. Returns at most 10,000
+     * discrepancies. Compared entries are closed; each run rereads only a part of the closed ones.
      */
     readonly verify: Effect.Effect<ReadonlyArray<Discrepancy>>
+    /** Compares all entries, including closed ones. Its duration grows with their number. */
+    readonly verifyFully: Effect.Effect<ReadonlyArray<Discrepancy>>
     /**
-     * Makes an account's books agree by entries that name the operator and the reason, and answers what disagreed before.
-     * Fails where I1 would not hold after it.
+     * Makes an account's books consistent with entries that name operator and reason, and returns the previous
+     * discrepancies. Fails if credits would become negative or exceed the quota.
      */
     readonly repair: (repair: Repair) => Effect.Effect<ReadonlyArray<Discrepancy>, NotFound | CorrectionImpossible>
   }

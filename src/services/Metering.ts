@@ -9,45 +9,39 @@ import { creditsCharged, creditsDenied, creditsReturned } from "./Metrics.ts"
 import { QueryLog } from "./QueryLog.ts"
 import { withSpan } from "./Tracing.ts"
 
-/** The cost of a response, and the account's credits before and after it. */
+/** The cost of a response, and the account's credits. */
 export interface Receipt {
   readonly creditsUsed: number
-  /** The allowance before the request; undefined where no account pays. */
+  /** The allowance before the request; undefined if no account pays. */
   readonly before: Allowance | undefined
-  /** Pack credits left after the response. */
   readonly balance: number
-  /** True where the response repeats one that was charged (R44). */
+  /** True if the response repeats one that was already charged (R44). */
   readonly isReplay?: true
 }
 
-/** The answer of the first request with an idempotency key, which is charged already (R44). */
+/** The response of the first request with an idempotency key (R44). */
 export interface Replay {
   readonly text: string
   readonly receipt: Receipt
 }
 
-/** A hold for searches that may run. `settle` must be called exactly once. */
+/** A hold for searches. `settle` must be called exactly once. */
 export interface OpenHold {
-  /** The allowance before the hold; undefined where no account pays. */
   readonly before: Allowance | undefined
-  /** Charges and logs one search, and leaves the rest held. */
+  /** Logs one search or page and charges its cost. The rest stays held. */
   readonly settlePart: (entry: LogEntry) => Effect.Effect<void>
-  /**
-   * Charges and logs the dispatched searches that `settlePart` has not, and returns the rest. `keep` makes the text that
-   * is kept for replays; it is called where the request has an idempotency key.
-   */
+  /** Charges the remaining entries and returns the rest. `keep` is called only with an idempotency key. */
   readonly settle: (entries: ReadonlyArray<LogEntry>, keep?: () => string) => Effect.Effect<Receipt>
 }
 
-/** The time that a request waited for the ledger, in milliseconds. */
 export interface LedgerTimings {
   readonly reserveMs: number
   readonly settleMs: number
 }
 
-/** Reserves and settles credits for principals: accounts pay through the ledger, and the demo is free (R24). */
+/** Reserves and settles credits. Accounts pay through the ledger; the demo is free (R24). */
 export const makeMetering = Effect.gen(function* () {
-  // Exports the counters with 0 at start, because Prometheus would not see the first increase otherwise.
+  // Exported with 0 at the start. Otherwise Prometheus would not see the first increase.
   yield* Metric.update(creditsDenied.of(), 0)
   yield* Metric.update(creditsReturned.of(), 0)
   const ledger = yield* Ledger
@@ -66,16 +60,16 @@ export const makeMetering = Effect.gen(function* () {
         Effect.tapError(reservation, () => Metric.update(creditsDenied.of(), searches))
       )
 
-  /** Takes a credit for each search, or fails without taking any. */
+  /** Reserves one credit per search, or fails without reserving any. */
   const reserve = (principal: Principal, searches: number): Effect.Effect<OpenHold, QuotaExceeded> =>
     principal._tag === "demo"
       ? Effect.succeed(free)
       : Effect.map(
           reserveSpan(searches)(ledger.reserve(principal.account, searches, boundsOf(principal)?.budgetId)),
-          (hold) => openHold(ledger, hold, searches)
+          (hold) => openHold({ ledger, queryLog }, hold, searches)
         )
 
-  /** `reserve` for a request with an idempotency key, whose first answer comes instead of a hold where there is one. */
+  /** `reserve` for a request with an idempotency key. Returns the first response if it was charged. */
   const reserveKeyed = Effect.fnUntraced(function* (
     principal: AccountPrincipal,
     searches: number,
@@ -85,13 +79,13 @@ export const makeMetering = Effect.gen(function* () {
     const reservation = yield* reserveSpan(searches)(
       ledger.reserveKeyed(account, searches, request, boundsOf(principal)?.budgetId)
     )
-    const it = yield* holdOrAnswer(reservation)
-    if ("hold" in it) return openHold(ledger, it.hold, searches, request)
-    const { allowance, text } = it
+    const outcome = yield* holdOrAnswer(reservation)
+    if ("hold" in outcome) return openHold({ ledger, queryLog }, outcome.hold, searches, request)
+    const { allowance, text } = outcome
     return { text, receipt: { creditsUsed: 0, before: allowance, balance: allowance.balance, isReplay: true } }
   })
 
-  /** The receipt of a request without a search. */
+  /** The receipt of a request without any search. */
   const emptyReceipt = (principal: Principal): Effect.Effect<Receipt> =>
     principal._tag === "demo"
       ? free.settle([])
@@ -104,14 +98,19 @@ export const makeMetering = Effect.gen(function* () {
   return { reserve, reserveKeyed, emptyReceipt }
 })
 
-/** Counts what is charged of a hold while it is settled, in parts or at once. */
-const openHold = (ledger: Ledger["Service"], hold: Hold, searches: number, request?: KeyedRequest): OpenHold => {
+interface Books {
+  readonly ledger: Ledger["Service"]
+  readonly queryLog: QueryLog["Service"]
+}
+
+/** Creates a hold that counts charges, made in parts or at once. */
+const openHold = ({ ledger, queryLog }: Books, hold: Hold, searches: number, request?: KeyedRequest): OpenHold => {
   let chargedInParts = 0
   return {
     before: hold.before,
-    // Without a span of its own: the row's span is linked with the statement.
+    // Has no span: the row's span is linked to the statement.
     settlePart: (entry) =>
-      ledger.settlePart(hold, entry).pipe(
+      (entry.credits === 0 ? queryLog.append([entry]) : ledger.settlePart(hold, entry)).pipe(
         Effect.tap(() => {
           chargedInParts += entry.credits
           return countCredits([entry], 0)
@@ -130,7 +129,7 @@ const openHold = (ledger: Ledger["Service"], hold: Hold, searches: number, reque
           before: hold.before,
           balance
         })),
-        // The hold has expired and its credits are returned: the request fails with a 500, uncharged.
+        // The hold expired and its credits were returned, so the request fails with 500 and is not charged.
         Effect.orDie
       )
   }

@@ -1,6 +1,7 @@
 import { Context, DateTime, Effect, Layer } from "effect"
-import { type ProviderStatus, type ReplicaStatus, type Status, silentAfterMs } from "../domain/Status.ts"
+import { type ProviderStatus, type ReplicaStatus, type Status, silentAfterMs, successorsOf } from "../domain/Status.ts"
 import { DatabaseInspection } from "./DatabaseInspection.ts"
+import { DatabaseLane } from "./DatabaseLane.ts"
 import { Holds } from "./Holds.ts"
 import { RedisInspection } from "./RedisInspection.ts"
 import { type ProviderSight, type Replica, Replicas } from "./Replicas.ts"
@@ -8,16 +9,34 @@ import { type ProviderSight, type Replica, Replicas } from "./Replicas.ts"
 const toIso = (millis: number | null): string | null =>
   millis === null ? null : DateTime.formatIso(DateTime.makeUnsafe(millis))
 
-const toReplicaStatus = (replica: Replica): ReplicaStatus => ({
+const isSilent = ({ silentMs }: Replica): boolean => silentMs > silentAfterMs
+
+const toReplicaStatuses = (replicas: ReadonlyArray<Replica>): ReadonlyArray<ReplicaStatus> => {
+  const successors = successorsOf(
+    replicas.map((it) => ({
+      id: it.id,
+      startedAt: it.startedAt - it.skewMs,
+      seenAt: it.seenAt,
+      silent: isSilent(it)
+    }))
+  )
+  return replicas.map((it) => toReplicaStatus(it, successors.get(it.id) ?? null))
+}
+
+const toReplicaStatus = (replica: Replica, successor: string | null): ReplicaStatus => ({
   id: replica.id,
   host: replica.host,
+  address: replica.address ?? null,
   version: replica.version,
+  commit: replica.commit ?? null,
   started_at: toIso(replica.startedAt),
   silent_seconds: Math.round(replica.silentMs / 1000),
-  silent: replica.silentMs > silentAfterMs,
+  silent: isSilent(replica),
+  successor,
   skew_ms: replica.skewMs,
   redis: replica.vitals?.redis ?? null,
-  pool: replica.vitals?.pool ?? null
+  pool: replica.vitals?.pool ?? null,
+  plans: replica.vitals?.plans ?? null
 })
 
 /** The largest value that is known, such as the latest time; null where none is. */
@@ -43,9 +62,9 @@ const toProviderStatus = (sights: readonly [ProviderSight, ...ReadonlyArray<Prov
 /** The providers of the replicas that report, in the order of their names. */
 const providersOf = (replicas: ReadonlyArray<Replica>): ReadonlyArray<ProviderStatus> => {
   const byName = new Map<string, [ProviderSight, ...Array<ProviderSight>]>()
-  for (const { silentMs, vitals } of replicas) {
-    if (silentMs > silentAfterMs) continue
-    for (const sight of vitals?.providers ?? []) {
+  for (const replica of replicas) {
+    if (isSilent(replica)) continue
+    for (const sight of replica.vitals?.providers ?? []) {
       const name = `${sight.provider}/${sight.engine ?? ""}`
       const sights = byName.get(name)
       if (sights === undefined) byName.set(name, [sight])
@@ -84,11 +103,11 @@ export class Overview extends Context.Service<
             migrations,
             holds: database.reachable ? yield* orNull(holds.count) : null,
             redis: yield* redis.look,
-            replicas: found === null ? null : found.map(toReplicaStatus),
+            replicas: found === null ? null : toReplicaStatuses(found),
             providers: providersOf(found ?? [])
           }
         })
-        return Overview.of({ look })
+        return Overview.of({ look: Effect.provideService(look, DatabaseLane, "operator") })
       })
     )
 }

@@ -4,21 +4,23 @@ export interface Pace {
   /** Calls with the same name share one pace. */
   readonly name: string
   readonly perSecond: number
-  /** The longest that the caller waits for its turn. */
+  /** The longest wait for a slot. */
   readonly withinMs: number
 }
 
 /**
- * The time between two turns of a name. Even spacing keeps every window of a second within `perSecond`. The interval is
- * a quarter longer than that, because a call over a new connection arrives late and so closer to the next one.
+ * The interval between two calls. Even spacing keeps every second within `perSecond`. It is 25 % longer than necessary,
+ * because a call on a new connection arrives late and thus closer to the next.
  */
 export const intervalMs = (perSecond: number): number => 1_250 / perSecond
 
-/** Assigns turns to calls, so that all callers together stay within an upstream's requests per second. Never fails. */
+/** Assigns time slots to calls, so that all callers together respect an upstream's rate limit. Never fails. */
 export class Pacer extends Context.Service<
   Pacer,
   {
-    /** Takes the next turn and returns the milliseconds until it; undefined, and none taken, where it is too late. */
+    /**
+     * Takes the next slot and returns the milliseconds until it. Takes none and returns undefined if it is too late.
+     */
     readonly take: (pace: Pace) => Effect.Effect<number | undefined>
   }
 >()("quarry/services/Pacer") {}

@@ -5,30 +5,29 @@ import type { Refusal } from "../domain/Refusal.ts"
 import type { SearchRequest } from "../domain/SearchRequest.ts"
 import type { Target } from "../domain/Target.ts"
 
-/** The longest that a call waits for its turn at a provider with limits, where the caller sets no other. */
+/** The longest wait for a provider's call limit, unless the caller sets another. */
 export const defaultQueueMs = 1_000
 
-/** A provider of a target, with the engine that it is asked for. */
+/** A search provider, with its engine. */
 export interface Provider {
-  /** The name in the provider file, with the engine where there is one: `meta/google`. */
+  /** The name in the provider file, with the engine if there is one: `meta/google`. */
   readonly name: string
-  /** Undefined where it can serve every search. */
+  /** Undefined if it supports all searches. */
   readonly capabilities?: Capabilities
-  /** True while it has nothing to search in: the built-in index without documents. Absent in providers elsewhere. */
+  /** True for a built-in index without documents. Absent for other providers. */
   readonly isEmpty?: (target: Target) => Effect.Effect<boolean>
   /**
-   * The rows of the answered page in rank order: rows `(page - 1) * num + 1` to `page * num` of the upstream's list,
-   * or a few more, which ranking cuts (R13). May be empty. Each call may wait `maxQueueMs` for its turn. Requires that
-   * the provider can serve the request: see `unservedBy`.
+   * Returns rows `(page - 1) * num + 1` to `page * num` in rank order, or a few more, which ranking cuts (R13). Each
+   * call waits at most `maxQueueMs` for the call limit. The provider must support the request (`unservedBy`).
    */
   readonly search: (request: SearchRequest, maxQueueMs?: number) => Effect.Effect<ReadonlyArray<UpstreamRow>, Refusal>
 }
 
-/** The reason for which a provider cannot serve a search; undefined when it can. */
+/** Returns why a provider cannot serve a search; undefined if it can. */
 export const unservedBy = ({ capabilities }: Provider, request: SearchRequest): string | undefined =>
   capabilities === undefined ? undefined : unsupportedReason(capabilities, request)
 
-/** Splits a name into provider and engine. A provider's own name has no slash. */
+/** Splits a name into provider and engine. */
 export const namesOf = ({
   name
 }: {

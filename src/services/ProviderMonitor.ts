@@ -9,32 +9,30 @@ import { Latencies } from "./Latencies.ts"
 import { providerDuration } from "./Metrics.ts"
 import { namesOf, type Provider } from "./Provider.ts"
 
-/** The state of a provider, as this process has seen it. Times are Unix milliseconds. */
+/** The state of a provider as seen by this process. Times are Unix milliseconds. */
 export interface ProviderState {
   readonly name: string
   readonly phase: CoolDown.Phase
-  /** The moment at which an open cool-down admits a probe. */
   readonly retryAt: number | undefined
   readonly answers: number
   readonly refusals: number
   readonly lastSuccessAt: number | undefined
   readonly lastRefusal: { readonly at: number; readonly reason: RefusalReason; readonly message: string } | undefined
-  /** Percentiles of its latest answers; undefined before the first. */
+  /** Undefined before the first answer. */
   readonly latencyMs: { readonly p50: number; readonly p95: number; readonly p99: number } | undefined
-  /** Undefined where it can serve every search. */
+  /** Undefined if it supports all searches. */
   readonly capabilities: Capabilities | undefined
 }
 
-/** The fewest answers from which the percentile of a slow one is taken. */
+/** Answers needed before the 95th percentile is meaningful. */
 const minHedgeSamples = 20
 
 type Rows = ReadonlyArray<UpstreamRow>
 
-/** The refusal of an attempt whose deadline passed before the provider answered. */
 const lateRefusal = (ms: number) =>
-  new Refusal({ reason: "timeout", message: `no answer in ${Math.round(ms)} ms`, isLate: true })
+  new Refusal({ reason: "timeout", message: `no response in ${Math.round(ms)} ms`, isLate: true })
 
-/** The outcome of an attempt in metrics: `abandoned` where another was faster or the caller has left. */
+/** The outcome in metrics: `abandoned` if another attempt was faster or the caller left. */
 const outcomeOf = (exit: Exit.Exit<Rows, Refusal>, refusal: Refusal | undefined) => {
   if (refusal !== undefined) return refusal.reason
   if (Exit.isSuccess(exit)) return "ok"
@@ -44,7 +42,7 @@ const outcomeOf = (exit: Exit.Exit<Rows, Refusal>, refusal: Refusal | undefined)
 const refusalOf = (exit: Exit.Exit<Rows, Refusal>): Refusal | undefined =>
   Exit.isSuccess(exit) ? undefined : Option.getOrUndefined(Cause.findErrorOption(exit.cause))
 
-/** Calls a provider and records its attempts: cool-down, latencies, latest success and latest refusal. */
+/** Calls a provider and records its attempts. */
 export class ProviderMonitor {
   readonly provider: Provider
   private readonly names: ReturnType<typeof namesOf>
@@ -62,7 +60,7 @@ export class ProviderMonitor {
     this.deadlines = deadlines
   }
 
-  /** The 95th percentile of its latencies; undefined while there are too few answers. */
+  /** Undefined while there are too few answers. */
   get slowMs(): number | undefined {
     return this.latencies.count < minHedgeSamples ? undefined : this.latencies.percentile(0.95)
   }
@@ -71,7 +69,7 @@ export class ProviderMonitor {
     return CoolDown.admits(this.coolDown, now)
   }
 
-  /** True where it may be called during its cool-down, if no other provider is left. */
+  /** True if it may be called during its cool-down if no other provider is left. */
   get isLastResort(): boolean {
     return this.coolDown.lastResort
   }
@@ -81,9 +79,8 @@ export class ProviderMonitor {
   }
 
   /**
-   * Calls the provider until the deadline and records the end. An attempt that ends at its deadline is a `timeout`, also
-   * where its search reached the same deadline first and interrupted it. `onRefusal` runs for each refusal, also for
-   * that of an interrupted attempt, which no error handler would see.
+   * Calls the provider until the deadline and records the result. An attempt interrupted at its deadline is a
+   * `timeout`. `onRefusal` also runs for interrupted attempts, which no error handler would see.
    */
   attempt(
     request: SearchRequest,
@@ -112,9 +109,9 @@ export class ProviderMonitor {
     })
   }
 
-  /** Records as refusal that another provider, which was asked later, answered while this one was still running. */
+  /** Records a refusal because another provider, called later, answered first. */
   readonly recordOvertaking: Effect.Effect<void> = Effect.flatMap(Clock.currentTimeMillis, (now) => {
-    const message = "another provider, asked later, answered before it"
+    const message = "another provider answered first, although it was called later"
     return this.recordRefusal(new Refusal({ reason: "timeout", message }), now)
   })
 
@@ -133,19 +130,16 @@ export class ProviderMonitor {
     }
   }
 
-  /**
-   * Converts a defect into a refusal, so that the search goes on to the next provider. It is logged as an error, because
-   * it is a bug of the adapter. An interruption stays one.
-   */
+  /** Turns a defect into a refusal, so that the next provider is called. It is a bug in the adapter, hence logged. */
   private refuseDefect(cause: Cause.Cause<Refusal>): Effect.Effect<never, Refusal> {
     if (!Cause.hasDies(cause) || Cause.hasInterrupts(cause)) return Effect.failCause(cause)
     return Effect.andThen(
-      Effect.logError(`Provider ${this.provider.name} broke its adapter`, cause),
-      Effect.fail(new Refusal({ reason: "malformed", message: "its answer broke its adapter" }))
+      Effect.logError(`Provider ${this.provider.name} caused a defect in its adapter`, cause),
+      Effect.fail(new Refusal({ reason: "malformed", message: "the response caused a defect in the adapter" }))
     )
   }
 
-  /** Checks for an attempt that its search interrupted at their common deadline. */
+  /** True if the search interrupted the attempt at their common deadline. */
   private isCutOff(exit: Exit.Exit<Rows, Refusal>, deadline: Deadline): boolean {
     return Exit.isFailure(exit) && Exit.hasInterrupts(exit) && this.deadlines.isPast(deadline)
   }
@@ -168,6 +162,6 @@ export class ProviderMonitor {
     if (this.coolDown.openings === before.openings) return Effect.void
     const log = reason === "unauthorized" ? Effect.logError : Effect.logWarning
     const openMs = (this.coolDown.until ?? now) - now
-    return log(`Provider ${this.provider.name} is left out for ${openMs} ms: ${reason} (${message})`)
+    return log(`Provider ${this.provider.name} will be skipped for ${openMs} ms: ${reason} (${message})`)
   }
 }

@@ -11,7 +11,7 @@ import { ProviderMonitor, type ProviderState } from "./ProviderMonitor.ts"
 /** The result of a search that the operator sent to one provider. */
 export interface ProviderCheck {
   readonly state: ProviderState
-  /** Number of rows; undefined after a refusal. */
+  /** Undefined after a refusal. */
   readonly rows: number | undefined
   readonly refusal: Refusal | undefined
   readonly durationMs: number
@@ -19,14 +19,14 @@ export interface ProviderCheck {
 
 const maxConcurrentChecks = 8
 
-/** The states of all providers in this process, each with the engine that it is asked for. */
+/** The states of all providers in this process. */
 export class ProviderStates extends Context.Service<
   ProviderStates,
   {
-    /** The monitor of a provider, made at the first call. */
+    /** The monitor of a provider, created on first use. */
     readonly monitor: (provider: Provider) => Effect.Effect<ProviderMonitor>
     readonly all: Effect.Effect<ReadonlyArray<ProviderState>>
-    /** Calls each provider once, also during a cool-down. One that cannot serve the search refuses it as `unserved`. */
+    /** Calls each provider once, even in a cool-down. Providers that do not support the search return `unserved`. */
     readonly check: (request: SearchRequest, withinMs: number) => Effect.Effect<ReadonlyArray<ProviderCheck>>
   }
 >()("quarry/services/ProviderStates") {
@@ -47,7 +47,9 @@ export class ProviderStates extends Context.Service<
             const monitor = monitors.get(provider)
             return monitor === undefined ? add(provider) : Effect.succeed(monitor)
           }),
-        all: Effect.map(Clock.currentTimeMillis, (now) => Array.from(monitors.values(), (it) => it.state(now))),
+        all: Effect.map(Clock.currentTimeMillis, (now) =>
+          Array.from(monitors.values(), (monitor) => monitor.state(now))
+        ),
         check: (request, withinMs) =>
           Effect.suspend(() =>
             Effect.forEach(
@@ -61,7 +63,6 @@ export class ProviderStates extends Context.Service<
   )
 }
 
-/** Registers a gauge for each phase: 1 while the provider is in it. */
 const observePhases = (monitor: ProviderMonitor) => {
   const { engine, provider } = namesOf(monitor.provider)
   return Effect.forEach(
@@ -73,11 +74,11 @@ const observePhases = (monitor: ProviderMonitor) => {
 
 const check = Effect.fnUntraced(function* (monitor: ProviderMonitor, request: SearchRequest, deadline: number) {
   const startedAt = yield* Clock.currentTimeMillis
-  const why = unservedBy(monitor.provider, request)
+  const reason = unservedBy(monitor.provider, request)
   const attempt =
-    why === undefined
+    reason === undefined
       ? monitor.attempt(request, deadline)
-      : Effect.fail(new Refusal({ reason: "unserved", message: why }))
+      : Effect.fail(new Refusal({ reason: "unserved", message: reason }))
   const end = yield* Effect.result(attempt)
   const now = yield* Clock.currentTimeMillis
   return {

@@ -19,14 +19,11 @@ type SearchError = UpstreamError | UpstreamTimeout
 
 /** The providers of each target, in failover order. */
 export type ProviderTable = { readonly [T in Target]: ReadonlyArray<Provider> } & {
-  /** Targets with hedged requests: the next provider is called too where one is slower than its 95th percentile. */
+  /** Targets with hedged requests: if a provider is slower than its 95th percentile, the next one is called too. */
   readonly hedged?: ReadonlySet<Target>
 }
 
-/**
- * Selects the providers of a target that a search may be sent to, in order. It leaves out those that cannot serve it and
- * those in a cool-down. Where none is left, it takes those whose cool-down permits calls as a last resort.
- */
+/** Providers that support the search and are not in a cool-down; otherwise those allowed as a last resort. */
 const candidatesFor = (
   monitors: ReadonlyArray<ProviderMonitor>,
   request: SearchRequest,
@@ -37,7 +34,7 @@ const candidatesFor = (
   return admitted.length > 0 ? admitted : able.filter(({ isLastResort }) => isLastResort)
 }
 
-/** Notes which of the target's providers a search is not sent to, and why. */
+/** Records skipped providers and why. */
 const noteLeftOut = (
   { attempts, request }: TargetSearch,
   monitors: ReadonlyArray<ProviderMonitor>,
@@ -58,7 +55,7 @@ const describeAttempt = (span: Tracer.Span, provider: Provider, { target }: Sear
   describeProvider(span, provider.name)
 }
 
-/** Records a refusal as an event of the attempt's span. The search has not failed yet: another provider may answer. */
+/** Records a refusal as a span event, because another provider may still answer. */
 const describeRefusal = (
   span: Tracer.Span,
   { message, reason }: { readonly reason: LoggedReason; readonly message: string }
@@ -71,31 +68,30 @@ const describeRefusal = (
   })
 }
 
-/** The end of an attempt whose batch has ended. It is no refusal of the provider, which had not used up its time. */
+/** Recorded for an attempt cancelled because its batch ended. The provider is not at fault: it still had time. */
 const cutOff = { reason: "cut_off", message: "the batch ended before the provider answered" } as const
 
-/** The share of an attempt's time that it may wait for its turn. The last one may wait longer, as none comes after it. */
+/** The share of an attempt's time that it may wait for the call limit. The last provider may wait longer. */
 const queueShare = { last: 0.8, others: 0.3 }
 
-/** The error of a search that is not dispatched, because no provider serves its target. It is not charged. */
+/** For searches whose target has no provider. They are not dispatched and not charged. */
 export const unservedError = new UpstreamError({
-  message: "No search provider is set up for this target. Nothing was charged."
+  message: "This target has no search provider on this server. Nothing was charged."
 })
 
 const upstreamError = new UpstreamError({
-  message: "The search provider could not be reached or gave no usable answer."
+  message: "The search provider could not be reached or returned an unusable response."
 })
 
-/** A search for the providers of its target. */
 interface TargetSearch {
   readonly request: SearchRequest
   readonly deadline: Deadline
   readonly attempts: Attempts
-  /** The error of a search whose deadline passed before a provider answered. */
+  /** The error if the deadline passes before a provider answers. */
   readonly timeoutError: UpstreamTimeout
 }
 
-/** Makes one attempt at a provider. `until` is at or before the search's deadline. */
+/** `until` is at or before the search's deadline. */
 const attempt = (
   { attempts, request, timeoutError }: TargetSearch,
   monitor: ProviderMonitor,
@@ -129,7 +125,7 @@ const attempt = (
     })
   })
 
-/** Calls the providers one after the other. Each has an equal share of the time left, so that one can hang. */
+/** Calls providers one after another. Each gets an equal share of the remaining time, so that one can hang. */
 const failOver = (
   search: TargetSearch,
   [first, ...others]: ReadonlyArray<ProviderMonitor>
@@ -143,7 +139,7 @@ const failOver = (
 }
 
 /**
- * Hedges requests: calls the first provider, and the others too as soon as it fails or is slower than usual. The first
+ * Hedges requests: calls the first provider, and the others as soon as it fails or is slower than usual. The first
  * answer wins and interrupts the other attempts.
  */
 const hedge = (
@@ -157,7 +153,7 @@ const hedge = (
     const failure = Latch.makeUnsafe(false)
     const slowness = Effect.sleep(Math.min(first.slowMs ?? shareMs, shareMs))
     const second = hedge(search, others).pipe(
-      // The end of this race interrupts the first attempt, which therefore could not record its own slowness.
+      // The race interrupts the first attempt, which therefore cannot record its own slowness.
       Effect.tap(() => (Latch.isOpen(failure) ? Effect.void : first.recordOvertaking))
     )
     return Effect.race(
@@ -167,7 +163,6 @@ const hedge = (
   })
 }
 
-/** The monitors of each target's providers, in failover order. */
 const monitorsOf = Effect.fnUntraced(function* (table: ProviderTable) {
   const states = yield* ProviderStates
   const lists = new Map<Target, ReadonlyArray<ProviderMonitor>>()
@@ -179,7 +174,7 @@ const monitorsOf = Effect.fnUntraced(function* (table: ProviderTable) {
 
 const isServed = Effect.succeed(true)
 
-/** True while one of the providers has something to search in. */
+/** True if at least one of the providers has something to search. */
 const servedBy = (providers: ReadonlyArray<Provider>, target: Target): Effect.Effect<boolean> =>
   providers.some(({ isEmpty }) => isEmpty === undefined)
     ? isServed
@@ -188,23 +183,17 @@ const servedBy = (providers: ReadonlyArray<Provider>, target: Target): Effect.Ef
         (all) => all.includes(false)
       )
 
-/**
- * Searches at the providers of a target. They are called in order until one answers, and all attempts share the time
- * until the search's deadline.
- */
+/** Searches at the providers of a target, in order until one answers, within the search's deadline. */
 export class Providers extends Context.Service<
   Providers,
   {
-    /** The ranked answer of one provider. Ends at the deadline at the latest. Records its attempts in `attempts`. */
+    /** Returns a provider's ranked answer, at the latest at the deadline. */
     readonly search: (
       request: SearchRequest,
       deadline: Deadline,
       attempts?: Attempts
     ) => Effect.Effect<Answer, UpstreamError | UpstreamTimeout>
-    /**
-     * False while no search of the target could be answered: it has no provider, or only a built-in index without
-     * documents. Such searches are not dispatched, because they would be charged.
-     */
+    /** False without a provider or documents. Such searches are not dispatched, because they would be charged. */
     readonly serves: (target: Target) => Effect.Effect<boolean>
   }
 >()("quarry/services/Providers") {

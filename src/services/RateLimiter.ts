@@ -3,24 +3,21 @@ import type { RateLimit } from "../domain/Principal.ts"
 
 export interface RateLimitDecision {
   readonly admitted: boolean
-  /** Requests that a rolling minute admits. */
   readonly limit: number
-  /** Further requests that would be admitted now. */
+  /** Requests that would still be admitted now. */
   readonly remaining: number
   /** Unix second, rounded up, at which the oldest counted request leaves the window. */
   readonly resetAtSeconds: number
-  /** Whole seconds until then, at least 1. */
   readonly retryAfterSeconds: number
 }
 
 export const windowMs = 60_000
 
-/** Computes the decision on a request from its window. */
 export const decisionFrom = (window: {
   readonly admitted: boolean
   readonly limit: number
   readonly counted: number
-  /** Unix time of the oldest counted request, or the present time without one. */
+  /** Unix milliseconds of the oldest counted request, or the current time if there is none. */
   readonly oldestMs: number
   readonly nowMs: number
 }): RateLimitDecision => {
@@ -35,13 +32,13 @@ export const decisionFrom = (window: {
 }
 
 /**
- * An exact rolling window of 60 seconds (R27): a request is admitted where fewer than `limit` were admitted in the 60
- * seconds before it. Denied requests are not counted. Never fails: without its store it counts in this process (R28).
+ * An exact rolling window of 60 seconds (R27), in which rejected requests are not counted. Never fails: if its store is
+ * unreachable, it counts in this process (R28).
  */
 export class RateLimiter extends Context.Service<
   RateLimiter,
   {
-    /** Counts one request of a credential, or denies it. */
+    /** Counts a request of a credential, or rejects it. */
     readonly hit: (rate: RateLimit) => Effect.Effect<RateLimitDecision>
   }
 >()("quarry/services/RateLimiter") {}

@@ -1,9 +1,15 @@
 import { Context, Duration, Effect, Exit, Fiber, Layer, Metric, Option, Schedule, type Scope } from "effect"
+import { DatabaseLane } from "./DatabaseLane.ts"
 import { observe } from "./Instrument.ts"
 import { processReady, readinessCheck } from "./Metrics.ts"
 
-/** The state of the public listener. It takes requests for as long as it is `serving`. */
 export type ListenerState = "starting" | "serving" | "draining"
+
+/** The host may be a wildcard. */
+export interface BoundAddress {
+  readonly host: string
+  readonly port: number
+}
 
 export interface ReadinessReport {
   /** True while load balancers should send requests here. */
@@ -12,37 +18,33 @@ export interface ReadinessReport {
 }
 
 export interface FullReport extends ReadinessReport {
-  /** True where the process is ready and every check is `ok`. */
+  /** True if the process is ready and every check is `ok`. */
   readonly healthy: boolean
-  /** The results of the checks, by name. */
   readonly checks: Readonly<Record<string, CheckResult>>
 }
 
 type CheckResult = "ok" | "failed" | "timeout"
 
-/** The timeout of a check. It is shorter than the few seconds after which a monitor's probe fails. */
+/** Shorter than the timeout of a monitor's probe. */
 const checkTimeout = Duration.seconds(1)
 
-/** The time for which a result is kept, so that probes cannot load what they ask about. */
+/** Caches results, so that probes cannot overload what they check. */
 const resultTtl = Duration.seconds(5)
 
-/** The metrics show a dependency that nobody asks about, by a check in this interval. */
+/** Runs checks even if no one asks, for the metrics. */
 const checkInterval = Duration.seconds(15)
 
-/** The readiness of this process for requests of a load balancer, and the health of what it depends on (R54). */
+/** Readiness for a load balancer, and the health of dependencies (R54). */
 export class Readiness extends Context.Service<
   Readiness,
   {
-    /**
-     * Adds a check until the scope closes. One that takes longer than a second has failed. It runs every 15 seconds and
-     * when somebody asks for the full report, at most every 5 seconds.
-     */
+    /** Adds a check, which runs every 15 s and for full reports, at most every 5 s, and fails after 1 s. */
     readonly add: (name: string, check: Effect.Effect<unknown, unknown>) => Effect.Effect<void, never, Scope.Scope>
-    readonly setListener: (state: ListenerState) => Effect.Effect<void>
-    /**
-     * Depends on nothing outside of this process: a pause of the database, which callers survive, would otherwise take
-     * all replicas from their load balancer at once.
-     */
+    /** Without an address, the previous one is kept. */
+    readonly setListener: (state: ListenerState, address?: BoundAddress) => Effect.Effect<void>
+    /** Undefined before the listener is bound. */
+    readonly address: Effect.Effect<BoundAddress | undefined>
+    /** Ignores the database: a short outage, which requests survive, would remove all replicas from service. */
     readonly report: Effect.Effect<ReadinessReport>
     readonly full: Effect.Effect<FullReport>
   }
@@ -52,6 +54,7 @@ export class Readiness extends Context.Service<
     Effect.gen(function* () {
       const checks = new Map<string, Effect.Effect<CheckResult>>()
       let listener: ListenerState = "starting"
+      let address: BoundAddress | undefined
       yield* observe(processReady.of(), () => (listener === "serving" ? 1 : 0))
 
       const report = Effect.sync(() => ({ ready: listener === "serving", listener }))
@@ -70,7 +73,8 @@ export class Readiness extends Context.Service<
       })
 
       const add = Effect.fnUntraced(function* (name: string, check: Effect.Effect<unknown, unknown>) {
-        const result = yield* Effect.cachedWithTTL(observeCheck(name, check), resultTtl)
+        const ofOperator = Effect.provideService(check, DatabaseLane, "operator")
+        const result = yield* Effect.cachedWithTTL(observeCheck(name, ofOperator), resultTtl)
         yield* Effect.acquireRelease(
           Effect.sync(() => checks.set(name, result)),
           () => Effect.sync(() => checks.delete(name))
@@ -78,17 +82,18 @@ export class Readiness extends Context.Service<
         yield* Effect.forkScoped(Effect.repeat(result, Schedule.spaced(checkInterval)))
       })
 
-      const setListener = (state: ListenerState) =>
+      const setListener = (state: ListenerState, boundAt?: BoundAddress) =>
         Effect.sync(() => {
           listener = state
+          address = boundAt ?? address
         })
 
-      return Readiness.of({ add, setListener, report, full })
+      return Readiness.of({ add, setListener, address: Effect.sync(() => address), report, full })
     })
   )
 }
 
-/** Runs a check, measures its result, and logs a change of it: an outage would otherwise fill the log. */
+/** Runs a check and logs only changes of its result, so that an outage does not fill the log. */
 const observeCheck = (name: string, check: Effect.Effect<unknown, unknown>): Effect.Effect<CheckResult> => {
   const exitOf = exitWithinTimeout(check)
   let previous: CheckResult = "ok"
@@ -97,8 +102,8 @@ const observeCheck = (name: string, check: Effect.Effect<unknown, unknown>): Eff
     const result = Option.match(exit, { onNone: () => "timeout" as const, onSome: resultOf })
     yield* Metric.update(readinessCheck.of(name), result === "ok" ? 1 : 0)
     if (result !== previous) {
-      if (result === "ok") yield* Effect.logInfo(`The check ${name} is ok again`)
-      else yield* Effect.logWarning(`The check ${name} has the result ${result}`, ...causeOf(exit))
+      if (result === "ok") yield* Effect.logInfo(`The check ${name} succeeds again`)
+      else yield* Effect.logWarning(`The check ${name} failed: ${result}`, ...causeOf(exit))
     }
     previous = result
     return result
@@ -111,9 +116,9 @@ const causeOf = (exit: Option.Option<Exit.Exit<unknown, unknown>>) =>
   Option.isSome(exit) && Exit.isFailure(exit.value) ? [exit.value.cause] : []
 
 /**
- * The exit of a check; none at the timeout. The check runs in a fiber of its own, and nobody waits for its interruption:
- * a commit that waits for a standby cannot be interrupted. While one hangs no other is started, because each would take
- * another connection for as long.
+ * Returns the result of a check, or none at the timeout. It does not wait for the interruption, because a commit
+ * waiting for a standby cannot be interrupted. A hanging check is not started again, so that it holds only one
+ * connection.
  */
 const exitWithinTimeout = (check: Effect.Effect<unknown, unknown>) => {
   let latest: Fiber.Fiber<unknown, unknown> | undefined

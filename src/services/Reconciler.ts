@@ -14,30 +14,29 @@ import {
 } from "./PaymentProvider.ts"
 import { StoreClock, storeTime } from "./StoreClock.ts"
 
-/** A difference between our books and the provider that a sweep found and mended: deliveries did not come. */
+/** A difference from the provider that a sweep found and fixed, usually because deliveries were lost. */
 export interface Drift {
   readonly kind: "subscription" | "order" | "refund" | "dispute" | "second_subscription" | "removal"
   readonly accountId: string | undefined
-  /** The provider's id of the object. */
   readonly objectId: string
 }
 
-/** Deliveries that one turn takes, and the time in which nobody else gets them. */
+/** Number of deliveries leased at a time, and duration of the lease. */
 const maxDeliveries = 64
 const leaseMs = Duration.toMillis(Duration.seconds(30))
-/** Objects that are read at the same time: the provider counts requests by the minute. */
+/** Limits concurrent reads, because the provider limits requests per minute. */
 const maxReads = 4
 const maxRemovals = 16
 
-/** Waits before another attempt: 2 s, 4 s, and so on to 10 minutes. An attempt is never the last. */
+/** Backoff between attempts: 2 s, 4 s, and so on up to 10 minutes, without an end. */
 const firstWaitMs = 2_000
 const maxWaitMs = Duration.toMillis(Duration.minutes(10))
 const maxDoublings = 12
 const waitMs = (attempts: number): number => Math.min(firstWaitMs * 2 ** Math.min(attempts, maxDoublings), maxWaitMs)
 
-/** A change younger than this is no drift: its delivery may be on the way. */
+/** Younger changes are not reported as drift, because their delivery may still arrive. */
 const settlingMs = Duration.toMillis(Duration.minutes(2))
-/** Each sweep looks back further than to the one before: the provider's clock may differ, and an order may turn. */
+/** Each sweep overlaps the previous one, because clocks may differ and the status of an order may change later. */
 const openLookBackMs = Duration.toMillis(Duration.hours(24))
 const changedLookBackMs = Duration.toMillis(Duration.hours(25))
 
@@ -58,16 +57,16 @@ const toSold = ({ accountId: _, customerId: __, endedAt: ___, ...subscription }:
 const toPlanOrder = ({ createdAt, purchase, status }: Order): ReadonlyArray<PlanOrder> =>
   purchase.kind === "plan" ? [{ plan: purchase.plan, reason: purchase.reason, status, createdAt }] : []
 
-/** Undefined where the provider has no such object. */
+/** Undefined if the object does not exist at the provider. */
 const unlessMissing = <A>(read: Effect.Effect<A, ProviderUnavailable | ProviderMissing>) =>
   Effect.catchTag(read, "ProviderMissing", () => Effect.undefined)
 
-/** Ends the subscription of an account that is gone: its customer is removed at the provider. */
+/** Queues the removal of a customer whose account was removed, which ends the subscription. */
 const leave = Effect.fnUntraced(function* ({ books }: Deps, { accountId, customerId, status }: Sold) {
   return status !== "ended" && (yield* books.queueRemoval(customerId, accountId))
 })
 
-/** Reads all subscriptions of these customers that are the account's, with the orders of those that are not over. */
+/** Reads all subscriptions of an account, and the orders of those that have not ended. */
 const readSubscriptions = Effect.fnUntraced(function* (
   { provider }: Deps,
   accountId: string,
@@ -85,8 +84,8 @@ const readSubscriptions = Effect.fnUntraced(function* (
   )
 })
 
-/** Brings all subscriptions of an account, under the customer that it has here and under another that it came by. */
-const bringPlan = Effect.fn("Reconciler.bringPlan")(function* (
+/** Updates all subscriptions of an account, under its stored customer and the given one. */
+const updatePlan = Effect.fn("Reconciler.bringPlan")(function* (
   deps: Deps,
   accountId: string,
   customerId: string | undefined
@@ -112,10 +111,10 @@ const bringPlan = Effect.fn("Reconciler.bringPlan")(function* (
 const bringSubscription = Effect.fnUntraced(function* (deps: Deps, id: string) {
   const subscription = yield* unlessMissing(deps.provider.subscription(id))
   if (subscription === undefined || !isSold(subscription)) return
-  yield* bringPlan(deps, subscription.accountId, subscription.customerId)
+  yield* updatePlan(deps, subscription.accountId, subscription.customerId)
 })
 
-/** Books an order that was read. An order of a plan says that its subscription may have changed too. */
+/** Books an order. An order for a plan means that its subscription may have changed too. */
 const bookOrder = Effect.fnUntraced(function* (deps: Deps, order: Order, reading: number) {
   const { books } = deps
   const { accountId, customerId, purchase } = order
@@ -128,10 +127,10 @@ const bookOrder = Effect.fnUntraced(function* (deps: Deps, order: Order, reading
         `Order ${order.id} paid ${order.netCents} cents for a pack quoted ${purchase.quotedCents}.`
       )
     }
-    if (purchase.kind === "plan") yield* bringPlan(deps, accountId, customerId)
+    if (purchase.kind === "plan") yield* updatePlan(deps, accountId, customerId)
   }
   if (booking === "unknown" && order.status === "paid") {
-    yield* Effect.logWarning(`Order ${order.id} is paid, and its account ${accountId} is not there any more.`)
+    yield* Effect.logWarning(`Order ${order.id} is paid, but its account ${accountId} no longer exists.`)
   }
   return booking
 })
@@ -142,7 +141,7 @@ const bringOrder = Effect.fnUntraced(function* (deps: Deps, id: string) {
   return order === undefined ? ("unknown" as const) : yield* bookOrder(deps, order, reading)
 })
 
-/** Brings everything of one customer: its orders, then its subscriptions. */
+/** Updates a customer's orders, then its subscriptions. */
 const bringCustomer = Effect.fnUntraced(function* (deps: Deps, accountId: string, customerId: string) {
   const { books, provider } = deps
   const reading = yield* books.nextReading
@@ -154,7 +153,7 @@ const bringCustomer = Effect.fnUntraced(function* (deps: Deps, accountId: string
       drifts.push({ kind: order.refundedCents > 0 ? "refund" : "order", accountId, objectId: order.id })
     }
   }
-  const { booking, live } = yield* bringPlan(deps, accountId, customerId)
+  const { booking, live } = yield* updatePlan(deps, accountId, customerId)
   if (booking === "changed") drifts.push({ kind: "subscription", accountId, objectId: live[0] ?? customerId })
   return drifts
 })
@@ -168,7 +167,7 @@ const bringAccount = Effect.fn("Reconciler.bringAccount")(function* (
   return account.customerId === undefined ? [] : yield* bringCustomer(deps, accountId, account.customerId)
 })
 
-/** Everything of the customer that a checkout or an event names, where it is one of ours. */
+/** Updates the customer that a checkout or an event names, if Quarry created it. */
 const bringObject = Effect.fnUntraced(function* (deps: Deps, { id, kind }: InboxItem["object"]) {
   const { books, provider } = deps
   switch (kind) {
@@ -189,7 +188,7 @@ const bringObject = Effect.fnUntraced(function* (deps: Deps, { id, kind }: Inbox
   }
 })
 
-/** Works on the deliveries of one object: it is read once for all of them. */
+/** Processes all deliveries of one object, which is read only once. */
 const workOn = Effect.fnUntraced(function* (deps: Deps, items: readonly [InboxItem, ...ReadonlyArray<InboxItem>]) {
   const { books } = deps
   const ids = items.map(({ deliveryId }) => deliveryId)
@@ -206,10 +205,10 @@ const workOn = Effect.fnUntraced(function* (deps: Deps, items: readonly [InboxIt
     Effect.as(ids.length),
     Effect.catchTag("ProviderUnavailable", ({ reason }) => Effect.as(postpone(reason), 0)),
     Effect.catchDefect((defect) =>
-      Effect.logError("A delivery of the payment provider failed; it is tried again.", Cause.die(defect)).pipe(
-        Effect.andThen(postpone("defect")),
-        Effect.as(0)
-      )
+      Effect.logError(
+        "A payment provider delivery could not be processed. It will be retried.",
+        Cause.die(defect)
+      ).pipe(Effect.andThen(postpone("defect")), Effect.as(0))
     )
   )
 })
@@ -240,14 +239,13 @@ const remove = Effect.fnUntraced(function* ({ books, provider }: Deps, { account
   )
 })
 
-/** Removes the customers of removed accounts at the provider. */
 const drainRemovals = Effect.fnUntraced(function* (deps: Deps) {
   const removals = yield* deps.books.takeRemovals(maxRemovals, leaseMs)
   const done = yield* Effect.forEach(removals, (removal) => remove(deps, removal))
   return done.filter(Boolean).length
 })
 
-/** Void orders that the books have otherwise. One that the books do not have has granted nothing. */
+/** Void orders with another status in the books. Orders that are not in the books granted nothing. */
 const newlyVoid = Effect.fnUntraced(function* ({ books, provider }: Deps) {
   const orders = yield* provider.voidOrders
   return yield* Effect.filter(orders, ({ id }) =>
@@ -255,7 +253,7 @@ const newlyVoid = Effect.fnUntraced(function* ({ books, provider }: Deps) {
   )
 })
 
-/** Orders made since this moment, and those that wait for a payment; where asked, also those refunded or turned void. */
+/** Updates orders created since `since` and orders awaiting payment, optionally also those refunded or voided. */
 const sweepOrders = Effect.fnUntraced(function* (deps: Deps, since: number, alsoTakenBack: boolean) {
   const { books, clock, provider } = deps
   const now = yield* storeTime(clock)
@@ -280,7 +278,7 @@ const sweepOrders = Effect.fnUntraced(function* (deps: Deps, since: number, also
   return drifts
 })
 
-/** Every subscription that is open here or at the provider, brought where the two differ. */
+/** Updates all subscriptions that differ between the books and the provider. */
 const sweepSubscriptions = Effect.fnUntraced(function* (deps: Deps) {
   const { books, clock, provider } = deps
   const now = yield* storeTime(clock)
@@ -295,16 +293,16 @@ const sweepSubscriptions = Effect.fnUntraced(function* (deps: Deps) {
     const known = booked.get(it.id)
     return known === undefined || !isSameSubscription(known, it)
   }
-  const bring = Effect.fnUntraced(function* (accountId: string, of: ReadonlyArray<Sold>, objectId: string) {
-    const { booking } = yield* bringPlan(deps, accountId, of[0]?.customerId)
-    const isSettling = of.some(({ modifiedAt }) => modifiedAt > now - settlingMs)
+  const bring = Effect.fnUntraced(function* (accountId: string, subscriptions: ReadonlyArray<Sold>, objectId: string) {
+    const { booking } = yield* updatePlan(deps, accountId, subscriptions[0]?.customerId)
+    const isSettling = subscriptions.some(({ modifiedAt }) => modifiedAt > now - settlingMs)
     if (booking === "changed" && !isSettling) drifts.push({ kind: "subscription", accountId, objectId })
     if (booking === "unknown") drifts.push({ kind: "removal", accountId, objectId })
   })
-  for (const [accountId, of] of byAccount) {
-    const first = of.find(differs) ?? gone.find((it) => it.accountId === accountId)
-    if (first !== undefined) yield* bring(accountId, of, first.id)
-    const [, second] = of
+  for (const [accountId, subscriptions] of byAccount) {
+    const first = subscriptions.find(differs) ?? gone.find((it) => it.accountId === accountId)
+    if (first !== undefined) yield* bring(accountId, subscriptions, first.id)
+    const [, second] = subscriptions
     if (second !== undefined) drifts.push({ kind: "second_subscription", accountId, objectId: second.id })
   }
   for (const { accountId, id } of gone) if (!byAccount.has(accountId)) yield* bring(accountId, [], id)
@@ -326,8 +324,12 @@ const report = ({ accountId, kind, objectId }: Drift) =>
   Effect.andThen(
     Metric.update(billingDrift.of(kind), 1),
     kind === "second_subscription"
-      ? Effect.logWarning(`Account ${accountId} has more than one subscription (${objectId}): the highest plan counts.`)
-      : Effect.logWarning(`The payment provider's ${kind} ${objectId} of ${accountId} differed from the books.`)
+      ? Effect.logWarning(
+          `Account ${accountId} has more than one subscription (${objectId}). The highest plan applies.`
+        )
+      : Effect.logWarning(
+          `The payment provider's ${kind} ${objectId} of ${accountId} differed from the books, which have been corrected.`
+        )
   )
 
 const sweep = Effect.fn("Reconciler.sweep")(function* (deps: Deps, extent: SweepExtent, since: number) {
@@ -343,23 +345,24 @@ const sweep = Effect.fn("Reconciler.sweep")(function* (deps: Deps, extent: Sweep
 })
 
 /**
- * Brings our books to what the provider says (R37). Each function reads its object anew, is idempotent, and ends the same
- * in whatever order they run: deliveries and the sweep call the same ones.
+ * Updates the books to match the payment provider (R37). Each function reads its object again and is idempotent, so
+ * that deliveries and sweeps can call them in any order.
  */
 export class Reconciler extends Context.Service<
   Reconciler,
   {
-    /** All subscriptions of the customer whose subscription this is, and the plan that follows from them. */
+    /** Updates all subscriptions of the customer that owns this subscription. */
     readonly bringSubscription: (subscriptionId: string) => Effect.Effect<void, ProviderUnavailable>
-    /** Grants what an order bought, once, and takes back what was refunded (R38, R40). */
+    /** Grants the credits of an order once, and takes back refunded ones (R38, R40). */
     readonly bringOrder: (orderId: string) => Effect.Effect<void, ProviderUnavailable>
-    /** Everything of one account. */
     readonly bringAccount: (accountId: string) => Effect.Effect<ReadonlyArray<Drift>, ProviderUnavailable | NotFound>
-    /** Works on what deliveries left in the inbox. Any replica does; the result is the number of deliveries done. */
+    /** Processes deliveries in the inbox and returns their number. Any replica may do this. */
     readonly drainInbox: Effect.Effect<number>
-    /** Removes the customers of removed accounts at the provider. The result is their number. */
+    /** Removes customers of removed accounts at the provider and returns their number. */
     readonly drainRemovals: Effect.Effect<number>
-    /** Compares the books with the provider's objects and mends what differs. `since` is in Unix milliseconds; 0 for all. */
+    /**
+     * Compares the books with the provider and fixes differences. `since` is in Unix milliseconds; 0 means everything.
+     */
     readonly sweep: (extent: SweepExtent, since?: number) => Effect.Effect<ReadonlyArray<Drift>, ProviderUnavailable>
   }
 >()("quarry/services/Reconciler") {

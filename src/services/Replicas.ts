@@ -19,13 +19,24 @@ export interface Vitals {
   /** Null for the embedded database, which has no pool. */
   readonly pool: { readonly max: number; readonly used: number; readonly waiting: number } | null
   readonly providers: ReadonlyArray<ProviderSight>
+  /** The digest of the plans that it was started with. */
+  readonly plans?: string | undefined
 }
+
+/** The id of this process as a replica; undefined in a command. */
+export const ReplicaId = Context.Reference<string | undefined>("quarry/services/ReplicaId", {
+  defaultValue: () => undefined
+})
 
 /** A running process of the server. */
 export interface ReplicaIdentity {
   readonly id: string
   readonly host: string
+  /** The host and port at which other machines reach the public listener; undefined before it listens. */
+  readonly address: string | undefined
   readonly version: string
+  /** The commit that `QUARRY_COMMIT` names. */
+  readonly commit: string | undefined
   /** Unix milliseconds on the replica's clock. */
   readonly startedAt: number
 }
@@ -37,7 +48,9 @@ export interface Heartbeat extends ReplicaIdentity {
 }
 
 export interface Replica extends ReplicaIdentity {
-  /** The time since its last heartbeat, on the store's clock. */
+  /** Its last heartbeat, in Unix milliseconds on the store's clock. */
+  readonly seenAt: number
+  /** The time since its last heartbeat. */
   readonly silentMs: number
   /** Its clock less the store's. The way of the heartbeat, some milliseconds, is part of it. */
   readonly skewMs: number
@@ -57,8 +70,10 @@ export class Replicas extends Context.Service<
   {
     /** Records a heartbeat, and forgets the replicas that have long been silent. */
     readonly beat: (heartbeat: Heartbeat) => Effect.Effect<void>
-    /** Forgets a replica that ends in order. One that crashed stays, so that the operator sees it silent. */
+    /** Removes a replica that ends in order. One that crashed stays, so that the operator sees it silent. */
     readonly leave: (id: string) => Effect.Effect<void>
+    /** Removes a replica that has been silent for `silentAfterMs`. */
+    readonly forget: (id: string) => Effect.Effect<"forgotten" | "running" | "unknown">
     /** The oldest first. */
     readonly all: Effect.Effect<ReadonlyArray<Replica>>
   }

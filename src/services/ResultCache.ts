@@ -1,25 +1,26 @@
-import { Cause, Context, Effect, type Exit, Fiber, Metric, Result, type Scope, type Tracer } from "effect"
+import { Cause, Context, Effect, type Exit, Metric, Result, type Scope, type Tracer } from "effect"
 import type { Answer } from "../domain/Answer.ts"
 import type { SearchRequest } from "../domain/SearchRequest.ts"
 import type { Attempts } from "./Attempts.ts"
 import { type Deadline, Deadlines } from "./Deadlines.ts"
+import { type Flight, Flights } from "./Flights.ts"
 import { cacheLookups } from "./Metrics.ts"
 import { sampledSpan } from "./Tracing.ts"
 
-/** The largest answer that is stored, because a few larger ones would evict thousands of others. */
+/** Larger responses are not cached: a few of them would evict thousands of others. */
 export const maxAnswerBytes = 262_144
 
-/** The store of a result cache. It sets the lifetime of answers, and marks those that it returns as `cached`. */
+/** The store of a result cache. It limits the lifetime of answers and marks those it returns as `cached`. */
 export interface ResultStore {
   readonly get: (key: string) => Effect.Effect<Answer | undefined>
   readonly set: (key: string, answer: Answer) => Effect.Effect<void>
 }
 
-/** The cache key of a search: every field that its results depend on. */
+/** All fields that the results depend on. */
 export const cacheKey = (request: SearchRequest): string =>
   JSON.stringify([request.target, request.query, request.geo, request.locale, request.page, request.num, request.safe])
 
-/** The deadline of a search's wait for its answer, and the error with which it fails then. */
+/** The deadline of a search, and its error at that time. */
 export interface AnswerDeadline<E> {
   readonly at: Deadline
   readonly error: E
@@ -30,9 +31,9 @@ export class ResultCache extends Context.Service<
   ResultCache,
   {
     /**
-     * The cached answer, or that of `lookup`. Identical concurrent searches share one `lookup`, which runs while at least
-     * one of them waits for it. Where it fails, each search that joined it runs its own. `attempts` are those that
-     * `lookup` makes; a search that joins another gets the attempts of that too.
+     * Returns the cached answer or runs `lookup`. Identical concurrent searches share one `lookup`, which runs while at
+     * least one of them waits. If it fails, each search that joined runs its own. `attempts` receives the attempts of a
+     * shared lookup too.
      */
     readonly get: <E, R>(
       request: SearchRequest,
@@ -42,48 +43,36 @@ export class ResultCache extends Context.Service<
     ) => Effect.Effect<Answer, E, R>
   }
 >()("quarry/services/ResultCache") {
-  /** Makes a cache over a store. Only lookups of the same process are shared. */
+  /** Only lookups in the same process are shared. */
   static readonly make = (store: ResultStore): Effect.Effect<ResultCache["Service"], never, Scope.Scope> =>
     Effect.gen(function* () {
       const deadlines = yield* Deadlines.make
-      const flights: Flights = new Map()
-      yield* Effect.addFinalizer(() =>
-        Fiber.interruptAll(Array.from(flights.values()).flatMap(({ flight }) => flight?.fiber ?? []))
-      )
+      const flights: AnswerFlights = new Flights()
+      yield* Effect.addFinalizer(() => flights.interruptAll)
       return ResultCache.of({
         get: (request, lookup, deadline, attempts) =>
           Effect.flatMap(sampledSpan, (span) => {
             const key = cacheKey(request)
             const wait = { store, flights, deadlines, key, lookup, deadline, attempts }
-            const flight = flights.get(key)?.flight
+            const flight = flights.find(key)
             return flight === undefined ? startFlight(wait, span) : joinFlight(wait, flight, span)
           })
       })
     })
 }
 
-/** A running read of the store and lookup, which identical searches share ("single flight"). */
-interface Flight<E> {
-  readonly fiber: Fiber.Fiber<Answer, E>
-  /** The span of the search that started it, where it is sampled. The spans of the lookup are its children. */
+/** The search that started a flight, for searches that join it. */
+interface Starter {
+  /** Its span, if sampled. Spans of the lookup are its children. */
   readonly span: Tracer.Span | undefined
-  /** The attempts of the search that started it. */
   readonly attempts: Attempts | undefined
-  /** The number of searches that wait for it. */
-  waiters: number
 }
 
-/** The flight of a key, cleared as it is removed: old copies of the `Map`'s table would keep it (see `Deadlines`). */
-interface Slot {
-  flight: Flight<unknown> | undefined
-}
+type AnswerFlights = Flights<Answer, Starter>
 
-type Flights = Map<string, Slot>
-
-/** One search that waits for its answer. */
 interface Wait<E, R> {
   readonly store: ResultStore
-  readonly flights: Flights
+  readonly flights: AnswerFlights
   readonly deadlines: Deadlines
   readonly key: string
   readonly lookup: Effect.Effect<Answer, E, R>
@@ -93,7 +82,6 @@ interface Wait<E, R> {
 
 const count = (result: "hit" | "miss" | "joined"): Effect.Effect<void> => Metric.update(cacheLookups.of(result), 1)
 
-/** Runs the lookup and stores its answer. */
 const lookUp = <E, R>({ key, lookup, store }: Wait<E, R>): Effect.Effect<Answer, E, R> =>
   Effect.tap(lookup, (answer) => store.set(key, answer))
 
@@ -102,45 +90,13 @@ const getOrLookUp = <E, R>(wait: Wait<E, R>): Effect.Effect<Answer, E, R> =>
     answer === undefined ? Effect.andThen(count("miss"), lookUp(wait)) : Effect.as(count("hit"), answer)
   )
 
-/** Removes a flight that has ended or has no waiters, so that the next search of its key starts another. */
-const remove = (flights: Flights, key: string, flight: Flight<unknown>): void => {
-  const slot = flights.get(key)
-  if (slot?.flight !== flight) return
-  flights.delete(key)
-  slot.flight = undefined
-}
-
-/**
- * Adds a waiter to a flight and returns the function that removes it. The last waiter to leave interrupts the flight,
- * but does not wait for its end: a provider that ignores cancellation would delay the search beyond its deadline.
- */
-const addWaiter = <E>(
-  flights: Flights,
-  key: string,
-  flight: Flight<E>,
-  onExit: (exit: Exit.Exit<Answer, E>) => void
-): (() => void) => {
-  flight.waiters++
-  const unobserve = flight.fiber.addObserver(onExit)
-  return () => {
-    unobserve()
-    flight.waiters--
-    if (flight.waiters > 0) return
-    remove(flights, key, flight)
-    flight.fiber.interruptUnsafe()
-  }
-}
-
-/** Starts a flight and waits for it. It runs in a fiber of its own, so that it can outlive the search that started it. */
 const startFlight = <E, R>(wait: Wait<E, R>, span: Tracer.Span | undefined): Effect.Effect<Answer, E, R> =>
   Effect.contextWith((context: Context.Context<R>) =>
     Effect.callback((resume) => {
       const { attempts, deadline, deadlines, flights, key } = wait
-      const flight: Flight<E> = { fiber: Effect.runForkWith(context)(getOrLookUp(wait)), span, attempts, waiters: 0 }
-      flights.set(key, { flight })
-      flight.fiber.addObserver(() => remove(flights, key, flight))
+      const flight = flights.start(key, getOrLookUp(wait), context, { span, attempts })
       let cancel = (): void => undefined
-      const leave = addWaiter(flights, key, flight, (exit) => {
+      const leave = flights.addWaiter(key, flight, (exit) => {
         cancel()
         resume(exit)
       })
@@ -157,24 +113,25 @@ const startFlight = <E, R>(wait: Wait<E, R>, span: Tracer.Span | undefined): Eff
     })
   )
 
-/** Waits for the flight of another search. Where that fails, this search runs its own lookup until its own deadline. */
+/** Waits for another search's flight. If that fails, runs its own lookup until its own deadline. */
 const joinFlight = <E, R>(
   wait: Wait<E, R>,
-  flight: Flight<unknown>,
+  flight: Flight<Answer, unknown, Starter>,
   span: Tracer.Span | undefined
 ): Effect.Effect<Answer, E, R> => {
   const { deadline, deadlines, flights, key } = wait
   span?.attribute("quarry.joined", true)
-  if (flight.attempts !== undefined) wait.attempts?.join(flight.attempts)
-  if (flight.span !== undefined) span?.addLinks([{ span: flight.span, attributes: {} }])
+  const { note } = flight
+  if (note.attempts !== undefined) wait.attempts?.join(note.attempts)
+  if (note.span !== undefined) span?.addLinks([{ span: note.span, attributes: {} }])
   const end = Effect.callback<Exit.Exit<Answer, unknown>>((resume) =>
-    Effect.sync(addWaiter(flights, key, flight, (exit) => resume(Effect.succeed(exit))))
+    Effect.sync(flights.addWaiter(key, flight, (exit) => resume(Effect.succeed(exit))))
   )
   const answer = Effect.flatMap(end, (exit) => Effect.andThen(count("joined"), answerOf(exit, wait)))
   return deadline === undefined ? answer : deadlines.within(answer, deadline.at, () => Effect.fail(deadline.error))
 }
 
-/** The answer of a joined flight, or of another lookup where that failed. A defect fails every search that joined. */
+/** Returns a flight's answer, or runs another lookup if it failed. A defect fails all searches that joined. */
 const answerOf = <E, R>(exit: Exit.Exit<Answer, unknown>, wait: Wait<E, R>): Effect.Effect<Answer, E, R> => {
   if (exit._tag === "Success") return Effect.succeed(exit.value)
   const defect = Cause.findDefect(exit.cause)

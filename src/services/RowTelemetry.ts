@@ -1,34 +1,33 @@
-import { Clock, Effect, Exit, Metric } from "effect"
-import type { RowBody } from "../domain/BulkResult.ts"
-import type { Batch, Row } from "./Batch.ts"
-import { countSearch } from "./Dispatch.ts"
-import { searchDuration } from "./Metrics.ts"
-import { describeOutcome, describeSearch, type OutcomeAttributes, sampledSpan, TraceQueryText } from "./Tracing.ts"
+import { Clock, Effect, Exit } from "effect"
+import type { AnyRowBody, Batch, Row, RowKind } from "./Batch.ts"
+import { describeOutcome, type OutcomeAttributes, sampledSpan, TraceQueryText } from "./Tracing.ts"
 
-/** Measures each row by its outcome. Rows that were not dispatched have 0 s and no target, which may be invalid. */
-export const countRows = ({ rows }: Batch, results: ReadonlyArray<RowBody>): Effect.Effect<void> =>
+export const countRows = <Q, D, B extends AnyRowBody>(
+  kind: RowKind<Q, D, B>,
+  { rows }: Batch<Q, D>,
+  results: ReadonlyArray<B>
+): Effect.Effect<void> =>
   Effect.forEach(
     rows,
     ({ index, entry }) => {
-      if (entry !== undefined) return countSearch("row", entry)
-      const result = results[index]
-      return result?.status === "error"
-        ? Metric.update(searchDuration.of("row", "none", result.error, "false"), 0)
-        : Effect.void
+      if (entry !== undefined) return kind.count(entry)
+      const result: AnyRowBody | undefined = results[index]
+      return result?.status === "error" ? kind.countFailed(result.error) : Effect.void
     },
     { discard: true }
   )
 
-const outcomeOf = ({ entry }: Row, result: RowBody): OutcomeAttributes =>
+const outcomeOf = <Q, D>({ entry }: Row<Q, D>, result: AnyRowBody): OutcomeAttributes =>
   entry === undefined
     ? { outcome: result.status === "ok" ? "ok" : result.error, credits: 0, cached: false, dispatched: false }
     : { ...entry, dispatched: true }
 
-/**
- * Ends the span of each row, in the order of the request. Rows that were rejected or never started get a span too, so
- * that a trace has every index.
- */
-export const traceRows = Effect.fnUntraced(function* (batch: Batch, results: ReadonlyArray<RowBody>) {
+/** Rows that never ran get a span too, so that the trace has all indexes. */
+export const traceRows = Effect.fnUntraced(function* <Q, D, B extends AnyRowBody>(
+  kind: RowKind<Q, D, B>,
+  batch: Batch<Q, D>,
+  results: ReadonlyArray<B>
+) {
   if ((yield* sampledSpan) === undefined) return
   const withText = yield* TraceQueryText
   const now = yield* Clock.currentTimeNanos
@@ -36,7 +35,7 @@ export const traceRows = Effect.fnUntraced(function* (batch: Batch, results: Rea
     const span = row.span ?? (yield* Effect.makeSpan("quarry.row"))
     span.attribute("quarry.batch.id", batch.id)
     span.attribute("quarry.row.index", row.index)
-    if (row.state._tag !== "rejected") describeSearch(span, row.state.request, withText)
+    if (row.state._tag !== "rejected") kind.describe(span, row.state.request, withText)
     const result = results[row.index]
     if (result !== undefined) describeOutcome(span, outcomeOf(row, result))
     span.end(row.endedAtNanos ?? now, Exit.void)

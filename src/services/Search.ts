@@ -22,30 +22,25 @@ import { Providers, unservedError } from "./Providers.ts"
 import { RequestId } from "./RequestId.ts"
 import { describeOutcome, describeSearch, TraceQueryText, withSpan } from "./Tracing.ts"
 
-/**
- * A search after its settlement. It is charged and logged, with a body or an upstream error. One whose target nobody
- * serves is neither, and a replay was both before (R44).
- */
+/** Charged and logged, except for replays and searches without a provider. */
 export interface SearchSettlement {
   readonly body: Result.Result<SearchBody, UpstreamError | UpstreamTimeout>
   readonly receipt: Receipt
-  /** The log entry; undefined where the search was not dispatched for this request. */
+  /** Undefined if the search was not dispatched for this request. */
   readonly entry: LogEntry | undefined
   readonly timings: LedgerTimings
 }
 
-/** The error of a search that is not run: without credits, or with a key that may not use its target (R50). */
+/** Errors before a search runs: no credits, or a key that may not use the target (R50). */
 export type SearchError = QuotaExceeded | UnsupportedParameter
-/** The errors that an idempotency key adds. */
 export type KeyError = InvalidRequest | IdempotencyInProgress
 
-/** Runs one search, from reservation to settlement. */
 export class Search extends Context.Service<
   Search,
   {
     /**
-     * Reserves a credit, searches, and settles before it answers. The caller's interruption does not stop a dispatched
-     * search: it is finished, logged and charged; `onStart` gets what goes on without the caller. After a defect the
+     * Reserves a credit, searches and settles. Interrupting the caller does not stop a dispatched search. `onStart`
+     * receives the fiber that settles the search; it keeps running if the caller disconnects. After a defect, the
      * credit is returned.
      */
     readonly run: (
@@ -54,9 +49,9 @@ export class Search extends Context.Service<
       onStart?: (settlement: Fiber.Fiber<SearchSettlement, SearchError>) => void
     ) => Effect.Effect<SearchSettlement, SearchError>
     /**
-     * `run` for a request with an idempotency key (R44): a search that was charged is not run again, and its answer
-     * comes back for nothing. While the first request with the key runs, it waits for as long as a search may take. A
-     * caller who leaves during that wait starts no search.
+     * `run` for a request with an idempotency key (R44): a charged search is replayed for free. While the first request
+     * is running, it waits for up to the time limit of a search. A caller that leaves during this wait starts no
+     * search.
      */
     readonly runKeyed: (
       principal: AccountPrincipal,
@@ -79,7 +74,7 @@ export class Search extends Context.Service<
 
       const patience = (yield* Limits).providerTimeout
 
-      // Runs in a fiber of its own, with its span: an interruption of the caller ends the wait and not the search.
+      // Runs in its own fiber and span: interrupting the caller ends only the wait.
       const start = <E>(
         principal: Principal,
         request: SearchRequest,
@@ -116,14 +111,14 @@ interface Deps {
   readonly providers: Providers["Service"]
 }
 
-/** Answers a search whose target nobody serves. It is not charged, not even where no credits are left. */
+/** Such searches are free, even if the account has no credits left. */
 const answerUnserved = Effect.fnUntraced(function* ({ metering }: Deps, principal: Principal, span: Tracer.Span) {
   describeOutcome(span, { outcome: unservedError._tag, credits: 0, cached: false, dispatched: false })
   const receipt = yield* metering.emptyReceipt(principal)
   return { body: Result.fail(unservedError), receipt, entry: undefined, timings: { reserveMs: 0, settleMs: 0 } }
 })
 
-/** Answers a search that was charged before (R44). */
+/** A search that was already charged (R44). */
 const replay = ({ receipt, text }: Replay, span: Tracer.Span, reserveMs: number): SearchSettlement => {
   const body = restoreSearch(text)
   const outcome = Result.isSuccess(body) ? "ok" : body.failure._tag
@@ -131,7 +126,9 @@ const replay = ({ receipt, text }: Replay, span: Tracer.Span, reserveMs: number)
   return { body, receipt, entry: undefined, timings: { reserveMs, settleMs: 0 } }
 }
 
-/** Runs a search from reservation to settlement. Only the dispatch can be interrupted, so that every hold is settled. */
+/**
+ * Runs a search from reservation to settlement. Only the dispatch can be interrupted, so that every hold is settled.
+ */
 const runSearch = Effect.fnUntraced(function* <E>(
   deps: Deps,
   principal: Principal,
@@ -159,7 +156,7 @@ const runSearch = Effect.fnUntraced(function* <E>(
   yield* countSearch("search", entry)
   describeOutcome(span, { ...entry, dispatched: true })
   const answeredAt = clock.currentTimeMillisUnsafe()
-  const body = Result.map(exit.value.answer, ({ ranking }) => toBody(entry, ranking))
+  const body = Result.map(exit.value.answer, ({ ranking }) => toBody(entry.id, request, ranking))
   const receipt = yield* hold.settle([entry], () => keepSearch(body))
   const settleMs = clock.currentTimeMillisUnsafe() - answeredAt
   return {

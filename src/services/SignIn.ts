@@ -1,54 +1,51 @@
 import { Context, Data, type Effect, type Redacted } from "effect"
 import type { SignUpMode } from "../domain/signUp.ts"
 
-/** An identity provider at which people sign in instead of with a password. */
 export type IdentityProvider = "google" | "github"
 
-/** The browser of a person, as its request presents it. */
+/** A person's browser. */
 export interface Browser {
-  /** Its `Cookie` header, which may hold a session. */
+  /** The `Cookie` header, which may contain a session. */
   readonly cookies: Redacted.Redacted | undefined
   readonly userAgent: string | undefined
-  /** The address or network under which its attempts are counted (`2001:db8::/64`). */
+  /** The address or network that attempts are counted by (`2001:db8::/64`). */
   readonly address: string | undefined
 }
 
-/** The next page for a browser, and the cookies that it gets on the way. */
 export interface Redirect {
   readonly location: string
   /** Values of `Set-Cookie` headers. */
   readonly cookies: ReadonlyArray<Redacted.Redacted>
 }
 
-/** An address with its password, and the authorization request of the app that waits for the sign-in. */
 export interface PasswordSignIn {
   readonly email: string
   readonly password: Redacted.Redacted
   /** The query that `AuthorizationRequests` describes. */
   readonly authorizationRequest: string
-  /** A path of this deployment: the page to go on to when the address has to be confirmed first. */
+  /** A path of this deployment to continue at, if the address must be confirmed first. */
   readonly returnPath: string
 }
 
-/** The address is unknown or the password wrong: nobody learns which. */
+/** An unknown address or a wrong password. The error does not reveal which. */
 export class InvalidCredentials extends Data.TaggedError("InvalidCredentials") {}
 
-/** The address has to be confirmed before anybody is signed in with it. Its link has been sent again. */
+/** The address is not confirmed yet. A new link has been sent. */
 export class AddressUnconfirmed extends Data.TaggedError("AddressUnconfirmed") {}
 
-/** Too many requests or sign-ups of one client, or too many of its passwords were wrong. */
+/** Too many requests, sign-ups or wrong passwords from one client. */
 export class TooManyAttempts extends Data.TaggedError("TooManyAttempts")<{ readonly retryAfterSeconds: number }> {}
 
-/** The operator's settings do not let this address sign up (R65). The message says why, and whom to ask. */
+/** The operator's settings do not allow this address to sign up (R65). The message says why and who can help. */
 export class SignUpDenied extends Data.TaggedError("SignUpDenied")<{ readonly message: string }> {}
 
-/** A field is wrong. The message goes on from the field's name: "must be an email address". */
+/** The message continues the field's name: "must be an email address". */
 export class InvalidField extends Data.TaggedError("InvalidField")<{
   readonly field: "email" | "password" | "token"
   readonly message: string
 }> {}
 
-/** Any other answer of the sign-in library. The message is meant for people. */
+/** Another error of the sign-in library. The message is for people. */
 export class SignInFailed extends Data.TaggedError("SignInFailed")<{ readonly message: string }> {}
 
 export type SignInError =
@@ -59,39 +56,38 @@ export type SignInError =
   | InvalidField
   | SignInFailed
 
-/** Signing up and in from the pages of this deployment. */
+/** Sign-up and sign-in on the pages of this deployment. */
 export class SignIn extends Context.Service<
   SignIn,
   {
-    /** The identity providers at which this deployment is registered. */
+    /** The configured identity providers. */
     readonly providers: ReadonlyArray<IdentityProvider>
     readonly signUpMode: SignUpMode
-    /** False without a mail server: the operator finds the links in the log and hands them on. */
+    /** False without a mail server: the operator forwards the links from the log. */
     readonly deliversEmails: boolean
-    /** Opens a session with a password, and goes on to the app's authorization request. */
+    /** Opens a session and continues with the app's authorization request. */
     readonly withPassword: (browser: Browser, signIn: PasswordSignIn) => Effect.Effect<Redirect, SignInError>
     /**
-     * Makes a person, and their account, for an address. Answers undefined when the address has to be confirmed by a
-     * link in an email first: nobody learns whether the address was known.
+     * Creates a person and their account. Returns undefined if the address must be confirmed by email first, which also
+     * hides if the address was already known.
      */
     readonly signUp: (browser: Browser, signUp: PasswordSignIn) => Effect.Effect<Redirect | undefined, SignInError>
-    /** Leads to an identity provider, which leads back to `returnPath`, or to `failurePath`. */
+    /** Redirects to an identity provider, which returns to `returnPath` or `failurePath`. */
     readonly atProvider: (
       browser: Browser,
       provider: IdentityProvider,
       paths: { readonly returnPath: string; readonly failurePath: string }
     ) => Effect.Effect<Redirect, SignInError>
     /**
-     * Sends a link to the page that resets the password of an address, and from there to `returnPath`. Succeeds for
-     * unknown addresses too.
+     * Emails a link to reset the password, which then continues at `returnPath`. Also succeeds for unknown addresses.
      */
     readonly requestPasswordReset: (
       browser: Browser,
       request: { readonly email: string; readonly returnPath: string }
     ) => Effect.Effect<void, SignInError>
     /**
-     * Sets a new password with the token of an emailed link, which is used up. Confirms the address, ends every session
-     * of the person, and ends the browser's wait after wrong passwords.
+     * Sets a new password with a single-use token from an email. Confirms the address, ends all sessions of the person,
+     * and clears the browser's wait after wrong passwords.
      */
     readonly resetPassword: (
       browser: Browser,

@@ -1,21 +1,19 @@
 import { Clock, Context, Effect, Option, Tracer } from "effect"
 import type { SearchRequest } from "../domain/SearchRequest.ts"
+import { pageTarget } from "../domain/Target.ts"
 import { namesOf } from "./Provider.ts"
 
-/** Permits query texts in spans. */
 export const TraceQueryText = Context.Reference<boolean>("quarry/services/TraceQueryText", {
   defaultValue: () => false
 })
 
-/** A span that records nothing, passed where the trace is not sampled. */
+/** A span that records nothing, passed if the trace is not sampled. */
 const noopSpan = Effect.runSync(Effect.withTracerEnabled(Effect.makeSpan("noop"), false))
 
 /**
- * Runs an effect inside a span, which it gets as argument. Without sampling it makes no span and leaves the fiber's
- * context as it is, because adding to a context may copy all of it.
+ * Runs an effect inside a span. Without sampling there is no span and no change of the context, which would copy it.
  *
- * `Effect.withSpan` takes three times as many steps. Like `Effect.fn` it captures a stack trace, which costs more than
- * the span.
+ * `Effect.withSpan` takes three times as many steps and captures a stack trace, which costs more than the span.
  */
 export const withSpan = <A, E, R>(
   name: string,
@@ -29,7 +27,7 @@ export const withSpan = <A, E, R>(
     const clock = fiber.getRef(Clock.Clock)
     const { context } = fiber
     let span: Tracer.Span | undefined
-    // The finalizer is registered before the span starts, because a fiber may be interrupted between two steps.
+    // Registered before the span starts, because a fiber may be interrupted between two steps.
     return Effect.onExitPrimitive(
       Effect.suspend(() => {
         span = startSpan(tracer, name, options, parent, clock.currentTimeNanosUnsafe())
@@ -66,29 +64,27 @@ const startSpan = (
   return span
 }
 
-/**
- * Runs an effect without spans. For work that a request starts and does not wait for: its spans would be in the request's
- * trace and end long after it.
- */
+/** Runs an effect without spans, for work that continues after the request whose trace it would be in. */
 export const untraced = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
   Effect.withTracerEnabled(effect, false)
 
-/** The current span; undefined without one, and without an exporter: Effect's native tracer makes spans for nobody. */
+/**
+ * The current span; undefined without an exporter, because Effect's native tracer makes spans that are not exported.
+ */
 export const currentSpan: Effect.Effect<Tracer.Span | undefined> = Effect.withFiber(({ cache: { span, tracer } }) => {
   if (tracer === undefined || tracer === Tracer.nativeTracer || span?._tag !== "Span") return Effect.undefined
   return Effect.succeed(Context.get(span.annotations, Tracer.DisablePropagation) ? undefined : span)
 })
 
-/** The current span where it is sampled, so that no work is spent on attributes and links of others. */
+/** The current span if it is sampled, so that attributes of others cost nothing. */
 export const sampledSpan: Effect.Effect<Tracer.Span | undefined> = Effect.map(currentSpan, (span) =>
   span?.sampled === true ? span : undefined
 )
 
-/** A span in the format of W3C Trace Context (level 1, 3.2), for the headers `traceparent` and `traceresponse`. */
+/** Formats a span for `traceparent` and `traceresponse` (W3C Trace Context level 1, 3.2). */
 export const traceContext = ({ sampled, spanId, traceId }: Tracer.Span): string =>
   `00-${traceId}-${spanId}-${sampled ? "01" : "00"}`
 
-/** Sets the attributes of a search that are known before it runs. */
 export const describeSearch = (span: Tracer.Span, request: SearchRequest, withText: boolean): void => {
   if (!span.sampled) return
   span.attribute("quarry.target", request.target)
@@ -96,27 +92,32 @@ export const describeSearch = (span: Tracer.Span, request: SearchRequest, withTe
   if (withText) span.attribute("quarry.query", request.query)
 }
 
-/** Sets the attributes of a provider and its engine. */
+/** The URL of a page is recorded under the same condition as a query's text. */
+export const describePage = (span: Tracer.Span, url: string, withText: boolean): void => {
+  if (!span.sampled) return
+  span.attribute("quarry.target", pageTarget)
+  if (withText) span.attribute("quarry.query", url)
+}
+
 export const describeProvider = (span: Tracer.Span, name: string): void => {
   const { engine, provider } = namesOf({ name })
   span.attribute("quarry.provider", provider)
   if (engine !== null) span.attribute("quarry.engine", engine)
 }
 
-/** The attributes of a span that say how its search ended. The outcome is `ok` or the API's error code. */
+/** The result of a search. The outcome is `ok` or the API's error code. */
 export interface OutcomeAttributes {
   readonly outcome: string
   readonly credits: number
   readonly cached: boolean
-  /** True where it was sent to the cache and the providers, for which a search is charged. */
+  /** True if the search was sent to the cache and the providers, and is charged. */
   readonly dispatched: boolean
   readonly provider?: string | undefined
 }
 
-/** Outcomes for which the caller is not responsible. Only these mark a span with `error.type`. */
+/** Outcomes that are not the caller's fault. Only these set `error.type`. */
 const faults: ReadonlySet<string> = new Set(["upstream_error", "upstream_timeout", "internal_error"])
 
-/** Sets the outcome of a call for which its caller is answered: `ok`, or the API's error code. */
 export const describeEnd = (span: Tracer.Span, outcome: string): void => {
   span.attribute("quarry.outcome", outcome)
   if (faults.has(outcome)) span.attribute("error.type", outcome)

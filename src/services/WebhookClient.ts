@@ -1,47 +1,45 @@
 import { Context, Data, type Effect, type Redacted } from "effect"
 
-/** The answer of an endpoint. Its body is not read. */
+/** An endpoint's response. The body is not read. */
 export interface WebhookAnswer {
   readonly status: number
-  /** From `Retry-After`; 0 where it has none. */
+  /** From `Retry-After`; 0 if absent. */
   readonly retryAfterMs: number
 }
 
-/** No answer. `reason` is for the operator alone: it tells open ports from closed ones. */
+/** No response. `reason` is only for the operator, because it distinguishes open ports from closed ones. */
 export class WebhookUnreachable extends Data.TaggedError("WebhookUnreachable")<{ readonly reason: string }> {}
 
 /**
- * The message for every host that a webhook cannot have. It does not say whether the name exists or what it resolves to,
- * because the operator's name servers may also know names of the operator's own network.
+ * The message for every disallowed host. It does not reveal if the name exists or what it resolves to, because the
+ * operator's name servers may know internal names.
  */
-export const hostClosed = "must have a host whose addresses are all on the public internet"
+export const hostClosed = "must have a host with only public IP addresses"
 
-/** The address leads where a customer may not make this service connect. */
+/** Customers may not make this service connect to the address. */
 export class AddressClosed extends Data.TaggedError("AddressClosed")<{
-  /** For the operator. */
   readonly reason: string
-  /** For the account. */
   readonly shown: string
 }> {}
 
 export interface WebhookPost {
   readonly url: string
-  /** The same in every attempt, so that a receiver knows an event that it has. */
+  /** The same for every attempt, so that receivers can detect duplicates. */
   readonly id: string
-  /** Unix seconds of this attempt, which are signed with the body. */
+  /** Unix seconds of this attempt, signed with the body. */
   readonly timestamp: number
   readonly body: string
-  /** Each makes a signature: two while a secret is replaced. */
+  /** One signature per secret; two during a rotation. */
   readonly secrets: ReadonlyArray<Redacted.Redacted>
 }
 
-/** The door through which requests to customers' addresses leave. */
+/** Sends all requests to customers' addresses. */
 export class WebhookClient extends Context.Service<
   WebhookClient,
   {
-    /** Fails for an address to which nothing would be sent now. It connects nowhere. */
+    /** Fails if nothing may be sent to the address. Does not connect. */
     readonly check: (url: string) => Effect.Effect<void, AddressClosed>
-    /** Resolves the name once, and connects to what it found, if all of that is public. Follows no redirect. */
+    /** Resolves the name once and connects only to public addresses. Does not follow redirects. */
     readonly post: (post: WebhookPost) => Effect.Effect<WebhookAnswer, AddressClosed | WebhookUnreachable>
   }
 >()("quarry/services/WebhookClient") {}

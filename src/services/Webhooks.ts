@@ -11,7 +11,7 @@ export interface IssuedEndpoint {
   readonly secret: Redacted.Redacted
 }
 
-/** Endpoints as their account manages them. An address is asked for before it is taken, and again at each delivery. */
+/** Webhook endpoints as managed by their account. Addresses are checked here and again at each delivery. */
 export class Webhooks extends Context.Service<
   Webhooks,
   {

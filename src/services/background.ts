@@ -1,11 +1,23 @@
-import { type Duration, Effect, Schedule } from "effect"
+import { Context, type Duration, Effect, Schedule } from "effect"
+import { DatabaseLane } from "./DatabaseLane.ts"
 
-/** Work beside the requests, for as long as the process runs. */
+/**
+ * False with `QUARRY_BACKGROUND=off` and in commands: without a request or command, the process contacts no one, moves
+ * no credits and deletes nothing (R74).
+ */
+export const ActsOnItsOwn = Context.Reference("quarry/services/ActsOnItsOwn", { defaultValue: () => true })
 
-/** Logs a failure and goes on: the next turn tries again. */
+/** Logs a failure and continues. The next run retries. */
 export const logFailure = <A, E, R>(work: Effect.Effect<A, E, R>, message: string) =>
   Effect.catchCause(Effect.asVoid(work), (cause) => Effect.logWarning(message, cause))
 
-/** Runs again and again in a fiber of its own, with this time between the turns. */
+export const runInBackground = <A, E, R>(work: Effect.Effect<A, E, R>) =>
+  Effect.forkScoped(Effect.provideService(work, DatabaseLane, "background"))
+
+/** Runs repeatedly in its own fiber, with `interval` between runs. */
 export const runRepeatedly = <R>(work: Effect.Effect<void, never, R>, interval: Duration.Duration) =>
-  Effect.forkScoped(Effect.repeat(work, Schedule.spaced(interval)))
+  runInBackground(Effect.repeat(work, Schedule.spaced(interval)))
+
+/** Does nothing if the process must not act on its own. */
+export const ifActing = <A, E, R>(work: Effect.Effect<A, E, R>) =>
+  Effect.flatMap(ActsOnItsOwn, (acts) => (acts ? Effect.asVoid(work) : Effect.void))

@@ -3,19 +3,19 @@ import { OperatorError } from "../domain/OperatorError.ts"
 import { contradictions, maxDrainDelay } from "./contradictions.ts"
 import { type Name, type Setting, table, type Values, variableOf } from "./table.ts"
 
-/** Settings that are wrong or contradict each other, one a line. */
+/** Invalid or contradictory settings, one per line. */
 export class SettingsInvalid extends OperatorError("SettingsInvalid") {}
 
 /**
- * Decodes one variable; fails with the line that says what is wrong with it. Effect's `Config` reads the text and does
- * not decode it, because `Config.all` ends at the first fault, and its messages show the values of secrets.
+ * Decodes one variable, or fails with a line for the operator. `Config` only reads the text: `Config.all` stops at the
+ * first error, and its messages contain the values of secrets.
  */
 const decode = <A, F>(name: Name, { fallback, form }: Setting<A, F>): Effect.Effect<A | F, string> =>
   Effect.gen(function* () {
     const variable = variableOf(name)
-    // The names are flat and the sources in use are the environment and records, neither of which fails to load.
+    // Reading cannot fail: names are flat, and the sources are the environment and records.
     const text = Option.getOrElse(yield* Effect.orDie(Config.option(Config.String(variable))), () => "")
-    // Compose files and CI pass variables that are not set as empty ones.
+    // Compose files and CI pass unset variables as empty strings.
     if (text === "") return fallback
     const value = form.decode(text)
     if (Option.isSome(value)) return value.value
@@ -23,7 +23,7 @@ const decode = <A, F>(name: Name, { fallback, form }: Setting<A, F>): Effect.Eff
     return yield* Effect.fail(`${variable}: got ${got}; takes ${form.takes}.`)
   })
 
-/** DRAIN_DELAY if it is not set and the grace is not too short for it (R54). */
+/** The default of `DRAIN_DELAY`, unless `SHUTDOWN_GRACE` is too short for it (R54). */
 export const usualDrainDelay = Duration.seconds(5)
 
 const read = Effect.gen(function* () {
@@ -35,7 +35,7 @@ const read = Effect.gen(function* () {
     else faults.push(result.failure)
   }
   if (faults.length > 0) return yield* new SettingsInvalid({ message: faults.join("\n") })
-  const settings = values as Values // Each value is of its setting in the table.
+  const settings = values as Values // The loop filled in every name of the table.
   const contradicting = contradictions(settings)
   if (contradicting.length > 0) return yield* new SettingsInvalid({ message: contradicting.join("\n") })
   return {
@@ -45,11 +45,11 @@ const read = Effect.gen(function* () {
   }
 })
 
-/** The settings in force, read from the environment once, at the start. */
+/** The effective settings, read from the environment once at startup. */
 export class AppConfig extends Context.Service<AppConfig, Effect.Success<typeof read>>()("quarry/settings/AppConfig") {
   static readonly layer: Layer.Layer<AppConfig, SettingsInvalid> = Layer.effect(AppConfig, read)
 
-  /** The defaults, on a store that keeps nothing. */
+  /** The defaults with in-memory storage. */
   static readonly layerTest = (overrides: Partial<AppConfig["Service"]> = {}): Layer.Layer<AppConfig> =>
     Layer.effect(
       AppConfig,

@@ -2,7 +2,6 @@ import { Duration } from "effect"
 import { isLoopbackHost } from "../domain/Network.ts"
 import { type Values, variableOf } from "./table.ts"
 
-/** Settings that mean nothing without each other. */
 const pairs = [
   ["googleClientId", "googleClientSecret"],
   ["githubClientId", "githubClientSecret"],
@@ -16,10 +15,9 @@ const halfPairs = (values: Values): ReadonlyArray<string> =>
     return [`${variableOf(unset)}: not set; ${variableOf(set)} requires it.`]
   })
 
-/** Settings that mean nothing where COMPAT turns nothing on. */
 const compatSettings = ["compatKeylessAccount", "compatKeylessNetworks"] as const
 
-/** Calls without a credential are let in from networks that the internet does not reach, and from nowhere else (R43). */
+/** Calls without a credential are accepted only from networks that the internet cannot reach (R43). */
 const compatFaults = (values: Values): ReadonlyArray<string> => {
   const { compat, compatKeylessAccount, compatKeylessNetworks, host } = values
   const set = compatSettings.filter((name) => values[name] !== undefined)
@@ -30,12 +28,12 @@ const compatFaults = (values: Values): ReadonlyArray<string> => {
   return compatKeylessNetworks !== undefined || isLoopbackHost(host)
     ? []
     : [
-        `COMPAT_KEYLESS_NETWORKS: not set; COMPAT_KEYLESS_ACCOUNT requires it where HOST is ${JSON.stringify(host)} and not this ` +
-          "machine: name the private networks of the clients, such as 172.16.0.0/12."
+        `COMPAT_KEYLESS_NETWORKS: not set; COMPAT_KEYLESS_ACCOUNT requires it because HOST is ${JSON.stringify(host)} and not this ` +
+          "machine. Name the private networks of the clients, such as 172.16.0.0/12."
       ]
 }
 
-/** The replicas of one database must have the same secrets, so that they cannot be made at the start. */
+/** All replicas of a database share their secrets, so they cannot be generated at startup. */
 const missingSecrets = (values: Values): ReadonlyArray<string> =>
   values.databaseUrl === undefined
     ? []
@@ -48,16 +46,18 @@ const missingSecrets = (values: Values): ReadonlyArray<string> =>
 
 const products = ["polarProductStarter", "polarProductGrowth", "polarProductBusiness", "polarProductPack"] as const
 
-/** A product says which plan was bought, so that no two plans may have the same. */
+/** A product identifies the plan that was bought, so each plan needs its own. */
 const sameProducts = (values: Values): ReadonlyArray<string> =>
   products.flatMap((name, index) => {
-    const other = products.slice(0, index).find((it) => values[it] !== undefined && values[it] === values[name])
+    const other = products
+      .slice(0, index)
+      .find((earlier) => values[earlier] !== undefined && values[earlier] === values[name])
     return other === undefined
       ? []
       : [`${variableOf(name)}: the same as ${variableOf(other)}; takes a product of its own.`]
   })
 
-/** Everything that the payment provider needs, so that a deployment cannot take money and miss what was paid. */
+/** Without all of these, a deployment could take money and miss payments. */
 const missingForBilling = (values: Values): ReadonlyArray<string> =>
   values.billingProvider === undefined
     ? []
@@ -66,11 +66,17 @@ const missingForBilling = (values: Values): ReadonlyArray<string> =>
         .map((name) => `${variableOf(name)}: not set; BILLING_PROVIDER=${values.billingProvider} requires it.`)
 
 const samePort = ({ adminHost, adminPort, host, port }: Values): ReadonlyArray<string> =>
-  port === adminPort && host === adminHost
+  port === adminPort && port !== 0 && host === adminHost
     ? [`ADMIN_PORT: got ${adminPort}, which is PORT too; takes another port.`]
     : []
 
-/** The longest DRAIN_DELAY: the other half of the grace is for the requests that are still open then (R54). */
+/** Links and cookies need the public URL before the port is known. */
+const freePortWithoutAddress = ({ baseUrl, port }: Values): ReadonlyArray<string> =>
+  port === 0 && baseUrl === undefined
+    ? ["BASE_URL: not set; with PORT=0 it must name the address at which people reach the server."]
+    : []
+
+/** The longest `DRAIN_DELAY`: half of the grace period is reserved for requests that are still open (R54). */
 export const maxDrainDelay = ({ shutdownGrace }: Pick<Values, "shutdownGrace">): Duration.Duration =>
   Duration.times(shutdownGrace, 0.5)
 
@@ -84,18 +90,18 @@ const longDrainDelay = (values: Values): ReadonlyArray<string> => {
       ]
 }
 
-/** One process alone may open the embedded database. */
+/** Only one process can open the embedded database. */
 const workersOnEmbedded = ({ databaseUrl, workers }: Values): ReadonlyArray<string> =>
   workers === 1 || databaseUrl !== undefined
     ? []
     : [`WORKERS: got ${workers}; the embedded database takes 1. For more, name a Postgres in DATABASE_URL.`]
 
-/** The faults that no variable shows alone, one line each. */
 export const contradictions = (values: Values): ReadonlyArray<string> => [
   ...missingSecrets(values),
   ...halfPairs(values),
   ...compatFaults(values),
   ...samePort(values),
+  ...freePortWithoutAddress(values),
   ...longDrainDelay(values),
   ...workersOnEmbedded(values),
   ...missingForBilling(values),

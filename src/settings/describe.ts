@@ -1,24 +1,16 @@
 import { Duration, Redacted } from "effect"
+import { durationText } from "../domain/durationText.ts"
 import { type Name, table, type Values, variableOf } from "./table.ts"
 
 const redacted = "<redacted>"
 
-/** An address without its password, and without what may be one in its query. */
+/** Redacts the password of a URL and query parameters that may hold a secret. */
 const withoutPassword = (text: string): string => {
   const url = new URL(text)
   if (url.password !== "") url.password = "redacted"
   for (const name of url.searchParams.keys())
     if (/pass|secret|token|key/i.test(name)) url.searchParams.set(name, "redacted")
   return url.href.replaceAll(/(?<=:)redacted(?=@)|(?<==)redacted/g, redacted)
-}
-
-const unitsMs = { day: 86_400_000, hour: 3_600_000, minute: 60_000, second: 1000, milli: 1 }
-
-/** A duration as a variable takes it. */
-const durationText = (value: Duration.Duration): string => {
-  const ms = Duration.toMillis(value)
-  const [unit, unitMs] = Object.entries(unitsMs).find(([, unitMs]) => ms % unitMs === 0) ?? ["milli", 1]
-  return ms === 0 ? "0" : `${ms / unitMs} ${unit}${ms === unitMs ? "" : "s"}`
 }
 
 const pairsText = (pairs: object): string =>
@@ -41,11 +33,11 @@ const show = (name: Name, value: Values[Name]): Shown => {
   }
   if (hides === "everything") return Array.isArray(value) ? value.map(() => redacted).join(",") : redacted
   if (typeof value === "string") return name === "logLevel" ? value.toLowerCase() : value
-  // A list or a map without entries is what an unset variable means.
+  // An empty list or map means that the variable is not set.
   if (Array.isArray(value)) return value.join(",") || null
-  return Duration.isDuration(value) ? durationText(value) : pairsText(value) || null
+  return Duration.isDuration(value) ? durationText(Duration.toMillis(value)) : pairsText(value) || null
 }
 
-/** The settings by the names of their variables, secrets and passwords in addresses redacted; null is unset. */
+/** The settings by variable name with secrets redacted. Null means not set. */
 export const describe = (values: Values): Readonly<Record<string, Shown>> =>
   Object.fromEntries((Object.keys(table) as Array<Name>).map((name) => [variableOf(name), show(name, values[name])]))

@@ -3,18 +3,15 @@ import * as domain from "../domain/CompatShape.ts"
 import { isPrivateNetwork, parseNetwork } from "../domain/Network.ts"
 import { type Target, targets } from "../domain/Target.ts"
 
-/** The form of a variable's text. */
 export interface Form<A> {
   readonly decode: (text: string) => Option.Option<A>
-  /** The texts that it takes, in words for the operator. */
+  /** Describes the accepted values for the operator. */
   readonly takes: string
-  /** The part of the text that nobody may see. */
   readonly hides: Hides
 }
 
 export type Hides = "nothing" | "password" | "everything"
 
-/** A codec that decodes without services; only this direction is used. */
 type Decodes<A> = Schema.Codec<A, string>
 
 const form = <A>(schema: Decodes<A>, takes: string, hides: Hides = "nothing"): Form<A> => ({
@@ -23,7 +20,7 @@ const form = <A>(schema: Decodes<A>, takes: string, hides: Hides = "nothing"): F
   hides
 })
 
-/** The same form for a text that is a secret, or has one in it. */
+/** Like `form`, for a value that is or contains a secret. */
 const secret = <A>(schema: Decodes<A>, takes: string, hides: Hides = "everything"): Form<Redacted.Redacted<A>> => {
   const { decode } = form(schema, takes)
   return { decode: (text) => Option.map(decode(text), (value) => Redacted.make(value)), takes, hides }
@@ -35,20 +32,22 @@ const matching = (pattern: RegExp) => Schema.String.check(Schema.isPattern(patte
 
 export const text = (takes: string): Form<string> => form(Schema.String, takes)
 
-/** The name of an operator in the audit. */
+export const userAgent = form(
+  matching(/^[\x21-\x7e](?:[\x20-\x7e]{0,198}[\x21-\x7e])?$/),
+  "at most 200 visible ASCII characters"
+)
+
 export const operatorNamePattern = /^[^\p{Cc}]{1,100}$/u
 
 export const operatorName = form(matching(operatorNamePattern), "a name of at most 100 characters")
 
 export const secretText = (takes: string): Form<Redacted.Redacted> => secret(Schema.String, takes)
 
-/** A name or an address alone: with a scheme, a port or a path in it nothing can be bound. */
+/** A host without a scheme, port, or path, so that a listener can bind to it. */
 export const hostName = form(matching(/^[\w.:%-]+$/), "a host name or address")
 
-/** The most names of a list. */
 const maxHosts = 100
 
-/** Names as `Host` has them, without a port. */
 export const hostNames: Form<ReadonlyArray<string>> = {
   decode: (text) => {
     const names = text.split(",").map((name) => name.trim())
@@ -60,22 +59,18 @@ export const hostNames: Form<ReadonlyArray<string>> = {
   hides: "nothing"
 }
 
-/** The id of a product at the payment provider. */
 export const productId = form(matching(/^[0-9A-Za-z_-]{1,64}$/), "the id of a product at Polar")
 
-/** The secret that signs sessions or digests keys must not be guessed: `openssl rand -base64 32` gives 44 characters. */
+/** Rejects secrets short enough to guess. `openssl rand -base64 32` gives 44 characters. */
 const minSecretCharacters = 32
 
-/**
- * One secret, or two during a rotation, the new one first. A comma separates two only where both sides are long enough:
- * a secret may be a sentence.
- */
+/** One secret, or `new,old` during a rotation. The comma separates only if both parts are long enough to be secrets. */
 export const signingSecrets: Form<Arr.NonEmptyReadonlyArray<Redacted.Redacted>> = {
   decode: (text) => {
     const isLong = (part: string) => part.trim().length >= minSecretCharacters
     const parts = text.split(",")
     const secrets = parts.length === 2 && parts.every(isLong) ? parts : [text]
-    const values = secrets.map((it) => Redacted.make(it))
+    const values = secrets.map((secret) => Redacted.make(secret))
     return isLong(text) && Arr.isArrayNonEmpty(values) ? Option.some(values) : Option.none()
   },
   takes: `a random text of at least ${minSecretCharacters} characters, such as \`openssl rand -base64 32\` makes, or during a rotation new,old`,
@@ -88,13 +83,12 @@ export const oneOf = <const A extends string>(values: ReadonlyArray<A>, takes: s
 export const boolean = (takes = "true or false"): Form<boolean> =>
   form(Schema.Literals(["true", "false"]).transform([true, false]), takes)
 
-/** Digits only, although the codec alone would take `1e3` and ` 1`. */
+/** Digits only: the codec alone would also accept `1e3` and ` 1`. */
 const digits = (pattern: RegExp) => matching(pattern).pipe(Schema.decodeTo(Schema.FiniteFromString))
 
 export const whole = (minimum: number, maximum: number, takes: string): Form<number> =>
   form(digits(/^[0-9]{1,15}$/).check(Schema.isBetween({ minimum, maximum })), takes)
 
-/** The same, or `auto`. */
 export const wholeOrAuto = (minimum: number, maximum: number, takes: string): Form<number | "auto"> => {
   const { decode } = whole(minimum, maximum, takes)
   return { decode: (text) => (text === "auto" ? Option.some("auto") : decode(text)), takes, hides: "nothing" }
@@ -121,7 +115,7 @@ const web = ["http:", "https:"]
 
 const withoutSlash = (text: string): string => text.replace(/\/+$/, "")
 
-/** True for the address of a server with a login that clients can decode: a wrong `%` would end the start later. */
+/** True for a server URL that clients can decode. A malformed `%` escape would crash startup later. */
 const isServer = (protocols: ReadonlyArray<string>, text: string): boolean => {
   if (!isAddress(protocols, text)) return false
   const { hostname, password, pathname, searchParams, username } = new URL(text)
@@ -134,7 +128,7 @@ const isServer = (protocols: ReadonlyArray<string>, text: string): boolean => {
   }
 }
 
-/** A whole host, because cookies, sign-in and the links in emails belong to one: with a path, sign-in has no page. */
+/** No path: cookies, sign-in, and links in emails need a host of their own. */
 export const hostAddress: Form<string> = {
   decode: (text) =>
     isAddress(web, text) && /^[^/]+\/\/[^/?#@]+\/*$/.test(text) ? Option.some(withoutSlash(text)) : Option.none(),
@@ -156,7 +150,7 @@ export const serverAddress = (protocols: ReadonlyArray<string>, takes: string): 
     "password"
   )
 
-/** Nodes of a cluster have no database but 0, so that naming one is a mistake. */
+/** Redis Cluster supports only database 0, so URLs of several nodes must not name one. */
 const areRedisNodes = (text: string): boolean => {
   const nodes = text.split(",").map((node) => node.trim())
   const path = nodes.length === 1 ? /^(\/[0-9]{0,5})?$/ : /^\/?$/
@@ -169,7 +163,7 @@ export const redisAddresses = secret(
   "password"
 )
 
-/** An origin as a browser's `Origin` header writes it, because the two are compared as texts: `*` matches nothing. */
+/** An origin exactly as in the `Origin` header, because the two are compared as text. `*` would never match. */
 const origin = textThat((text) => isAddress(web, text) && new URL(text).origin === text && !text.includes("*"))
 
 export const webOrigin = form(
@@ -177,48 +171,47 @@ export const webOrigin = form(
   "the value of X-Demo-Origin, an origin without a path such as https://www.example.com"
 )
 
-/** The most origins of a list: each response to a page compares its origin with them. */
+/** Every cross-origin request is compared with the whole list. */
 const maxOrigins = 100
 
-/** Origins as browsers write them. No `*`: a page that may call the API holds a key or has the demo's credits. */
+/** `*` is not accepted: pages that may call the API hold a key or spend the demo's credits. */
 export const webOrigins: Form<ReadonlyArray<string>> = {
   decode: (text) => {
     const values = text.split(",").map((value) => value.trim())
-    return values.length > maxOrigins ? Option.none() : Option.all(values.map((it) => Schema.decodeOption(origin)(it)))
+    return values.length > maxOrigins
+      ? Option.none()
+      : Option.all(values.map((value) => Schema.decodeOption(origin)(value)))
   },
   takes: `at most ${maxOrigins} origins without a path, separated by commas, such as https://app.example.com`,
   hides: "nothing"
 }
 
-/** An email address with or without a name. */
 export const sender = form(
   matching(/^[^\s@<>]+@[^\s@<>]+$|^[^<>\r\n]*<[^\s@<>]+@[^\s@<>]+>$/),
   "an address such as Quarry <quarry@example.com>"
 )
 
-/** The most domains of a list: each sign-up compares its address with them. */
+/** Every sign-up is compared with the whole list. */
 const maxDomains = 100
 
 const emailDomain = matching(/^[a-z0-9-]+(\.[a-z0-9-]+)+$/)
 
-/** The part of email addresses behind the `@`, in any letter case. */
 export const emailDomains: Form<ReadonlyArray<string>> = {
   decode: (text) => {
     const values = text.split(",").map((value) => value.trim().toLowerCase())
     return values.length > maxDomains
       ? Option.none()
-      : Option.all(values.map((it) => Schema.decodeOption(emailDomain)(it)))
+      : Option.all(values.map((value) => Schema.decodeOption(emailDomain)(value)))
   },
   takes: `at most ${maxDomains} domains of email addresses, separated by commas, such as example.com,example.org`,
   hides: "nothing"
 }
 
-/** The secret that another service gave us. Two during rotation. */
 export const sharedSecrets: Form<ReadonlyArray<Redacted.Redacted>> = {
   decode: (text) => {
     const secrets = text.split(",").map((secret) => secret.trim())
     const isValid = secrets.length <= 2 && secrets.every((secret) => secret !== "")
-    return isValid ? Option.some(secrets.map((it) => Redacted.make(it))) : Option.none()
+    return isValid ? Option.some(secrets.map((secret) => Redacted.make(secret))) : Option.none()
   },
   takes: "one secret, or two separated by a comma",
   hides: "everything"
@@ -235,7 +228,7 @@ export const defaultEngines: Engines = {
   zeta_search: "mojeek"
 }
 
-/** Targets that are not named keep their default engine. */
+/** Targets that are not listed keep their default engine. */
 export const engines: Form<Engines> = {
   decode: (text) => {
     const pairs = text.split(",").map((pair) => /^\s*([a-z_]+)\s*=\s*([^=]*\S)\s*$/.exec(pair))
@@ -246,7 +239,6 @@ export const engines: Form<Engines> = {
   hides: "nothing"
 }
 
-/** Names of other services' shapes, each once. */
 export const compatShapes: Form<ReadonlyArray<domain.CompatShape>> = {
   decode: (text) => {
     const names = new Set(text.split(",").map((name) => name.trim()))
@@ -257,10 +249,8 @@ export const compatShapes: Form<ReadonlyArray<domain.CompatShape>> = {
   hides: "nothing"
 }
 
-/** The most names of engines that are mapped. */
 const maxEngines = 100
 
-/** Targets by the names of engines that clients send, in lower case. */
 export const compatEngines: Form<Readonly<Record<string, Target>>> = {
   decode: (text) => {
     const pairs = text.split(",").flatMap((pair) => {
@@ -281,10 +271,9 @@ export const accountId = form(
   "the id of an account, such as account list prints: acc_…"
 )
 
-/** The most networks of a list: each call without a key is compared with all of them. */
+/** Every call without a key is compared with the whole list. */
 const maxNetworks = 100
 
-/** Networks that the internet does not reach. */
 export const privateNetworks: Form<ReadonlyArray<string>> = {
   decode: (text) => {
     const networks = text.split(",").map((part) => part.trim())
@@ -300,7 +289,7 @@ export const privateNetworks: Form<ReadonlyArray<string>> = {
 
 type KeyValues = Readonly<Record<string, string>>
 
-/** Names and values of headers or attributes, percent-encoded, as OpenTelemetry writes them: `a=b,c=d`. */
+/** Percent-encoded headers or attributes in the format of OpenTelemetry: `a=b,c=d`. */
 export const keyValues: Form<KeyValues> = {
   decode: (text) => {
     const pairs = text.split(",").map((pair) => /^\s*([^=\s]+)\s*=\s*(.*?)\s*$/.exec(pair))
@@ -316,7 +305,7 @@ export const keyValues: Form<KeyValues> = {
   hides: "nothing"
 }
 
-/** True for names and values that a header may have. With others the exporter would fail with each export. */
+/** Valid header names and values. With others, every export would fail. */
 const areHeaders = (headers: KeyValues): boolean =>
   Object.entries(headers).every(([name, value]) => /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(name) && /^[ -~]*$/.test(value))
 

@@ -59,7 +59,7 @@ const count = (fallback: number) => setting(forms.whole(1, 1_000_000, "a whole n
  */
 export const table = {
   host: setting(forms.hostName, "127.0.0.1"),
-  port: setting(forms.whole(1, 65_535, port), 3000),
+  port: setting(forms.whole(0, 65_535, `${port}, or 0 for a free one`), 3000),
   adminHost: setting(forms.hostName, "127.0.0.1"),
   adminPort: setting(forms.whole(0, 65_535, `${port}, or 0 for no private listener`), 9464),
   adminHosts: setting(forms.hostNames, []),
@@ -79,6 +79,7 @@ export const table = {
   authSecret: optional(forms.signingSecrets),
   keyPepper: optional(forms.signingSecrets),
   quarryProviders: optional(forms.text("the path of a JSON file")),
+  quarryPlans: optional(forms.text("the path of a JSON file")),
   searxngUrl: optional(forms.webAddress("the http(s) address of a SearXNG")),
   searxngEngines: setting(forms.engines, forms.defaultEngines),
   providerTimeout: setting(
@@ -97,6 +98,19 @@ export const table = {
     forms.whole(0, 1_000_000, "a whole number of searches up to 1000000; 0 turns the result cache off"),
     10_000
   ),
+  pages: setting(forms.oneOf(["on", "off"], "on or off"), "on"),
+  pagesTimeout: setting(
+    forms.duration("1 second", "30 seconds", "a duration from 1 second to 30 seconds, such as 15 seconds"),
+    Duration.seconds(15)
+  ),
+  pagesCacheTtl: setting(
+    forms.duration(0, "24 hours", "a duration up to 24 hours, such as 1 hour; 0 keeps no copies"),
+    Duration.hours(1)
+  ),
+  pagesRobots: setting(forms.oneOf(["respect", "ignore"], "respect or ignore"), "respect"),
+  pagesUserAgent: optional(forms.userAgent),
+  pagesAllowPrivate: setting(forms.boolean("true, or false where callers are strangers"), false),
+  pagesWorkers: optional(forms.whole(1, 64, "a whole number of threads from 1 to 64")),
   demoOrigin: optional(forms.webOrigin),
   corsOrigins: optional(forms.webOrigins),
   compat: setting(forms.compatShapes, []),
@@ -118,9 +132,12 @@ export const table = {
   webhooksAllowPrivate: setting(forms.boolean("true, or false where customers are strangers"), false),
   compression: setting(forms.oneOf(["on", "off"], "on or off"), "off"),
   trustedProxyHops: setting(forms.whole(0, 100, "a whole number of proxies from 0 to 100"), 0),
-  queryLogRetention: setting(
-    forms.duration("1 day", "3650 days", "a duration from 1 day to 3650 days, such as 90 days"),
-    Duration.days(90)
+  queryLogRetention: optional(
+    forms.duration("1 day", "3650 days", "a duration from 1 day to 3650 days, such as 90 days")
+  ),
+  quarryBackground: setting(
+    forms.oneOf(["on", "off"], "on, or off for a server that only answers requests, such as a restored copy"),
+    "on"
   ),
   quarryOperator: optional(forms.operatorName),
   logLevel: setting(logLevel, "Info"),

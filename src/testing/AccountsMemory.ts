@@ -2,7 +2,7 @@ import { Clock, Effect, Layer } from "effect"
 import type { Account } from "../domain/Account.ts"
 import { normalizeEmail } from "../domain/emailAddress.ts"
 import type { NotFound } from "../domain/errors.ts"
-import { planTerms } from "../domain/Plan.ts"
+import type { PlanTable } from "../domain/Plan.ts"
 import {
   AccountError,
   type AccountQuery,
@@ -13,6 +13,7 @@ import {
   termsOf
 } from "../services/Accounts.ts"
 import { Ids } from "../services/Ids.ts"
+import { Plans } from "../services/Plans.ts"
 import { dropPending, noticePeriod, noticePlan } from "./events.ts"
 import { enterPeriod, MemoryStore } from "./MemoryStore.ts"
 
@@ -71,18 +72,23 @@ const setEmail = Effect.fnUntraced(function* (store: MemoryStore["Service"], id:
   return stored.account
 })
 
-const setPlan = Effect.fnUntraced(function* (store: MemoryStore["Service"], id: string, choice: PlanChoice) {
-  const { concurrency, quota } = yield* termsOf(choice)
+const setPlan = Effect.fnUntraced(function* (
+  store: MemoryStore["Service"],
+  plans: PlanTable,
+  id: string,
+  choice: PlanChoice
+) {
+  const { agreed, concurrency, quota } = yield* termsOf(choice, plans)
   const stored = yield* orNotFound(store.accounts.get(id), id)
   if ([...store.subscribers.values()].includes(id)) return yield* AccountError.subscriber
   yield* requireTrialAddress(choice.plan, stored.account.email)
   const { plan } = choice
   const cycleStart = plan === "trial" ? undefined : (choice.cycleStart ?? stored.account.cycleStart)
   const now = yield* Clock.currentTimeMillis
-  const { next: _, packRate: __, ...kept } = stored.account
+  const { agreedConcurrency: _, agreedQuota: __, next: ___, packRate: ____, ...kept } = stored.account
   const { plan: planBefore } = kept
   const rate = choice.packRate === undefined ? {} : { packRate: choice.packRate }
-  stored.account = { ...kept, plan, quota, concurrency, cycleStart, ...rate }
+  stored.account = { ...kept, plan, quota, concurrency, cycleStart, ...agreed, ...rate }
   const before = stored.allowance
   stored.allowance = enterPeriod(store, stored.account, now, { quota, own: choice.quota })
   noticePlan(store, stored, planBefore, now)
@@ -113,9 +119,10 @@ const byEmail = (store: MemoryStore["Service"], address: string) =>
 const create = Effect.fnUntraced(function* (
   store: MemoryStore["Service"],
   ids: Ids["Service"],
+  plans: PlanTable,
   choice: PlanChoice & { readonly email: string }
 ) {
-  const { concurrency, quota } = yield* termsOf(choice)
+  const { agreed, concurrency, quota } = yield* termsOf(choice, plans)
   const email = normalizeEmail(choice.email)
   yield* requireTrialAddress(choice.plan, email)
   const id = yield* ids.make("acc_")
@@ -129,6 +136,7 @@ const create = Effect.fnUntraced(function* (
     ...terms,
     createdAt: now,
     suspendedAt: undefined,
+    ...agreed,
     ...(choice.packRate === undefined ? {} : { packRate: choice.packRate })
   }
   store.accounts.set(id, {
@@ -147,22 +155,24 @@ export const layer: Layer.Layer<Accounts, never, MemoryStore | Ids> = Layer.effe
   Effect.gen(function* () {
     const store = yield* MemoryStore
     const ids = yield* Ids
+    const plans = yield* Plans
 
     return Accounts.of({
-      create: (choice) => create(store, ids, choice),
+      create: (choice) => create(store, ids, plans, choice),
       byId: (id) => Effect.map(orNotFound(store.accounts.get(id), id), ({ account }) => account),
       byEmail: (email) => {
         const address = normalizeEmail(email)
         return Effect.map(orNotFound(byEmail(store, address), address), ({ account }) => account)
       },
-      setPlan: (id, choice) => setPlan(store, id, choice),
+      setPlan: (id, choice) => setPlan(store, plans, id, choice),
       ofSubscriber: Effect.fnUntraced(function* (user, plan) {
-        const { concurrency } = planTerms[plan]
+        const { concurrency } = plans[plan]
         const made = yield* ids.make("acc_")
         const now = yield* Clock.currentTimeMillis
         const known = store.accounts.get(store.subscribers.get(user) ?? "")
         if (known !== undefined) {
-          known.account = { ...known.account, plan, concurrency }
+          const { next: _, ...kept } = known.account
+          if (kept.plan !== plan) known.account = { ...kept, plan, concurrency }
           return known.account
         }
         const account: Account = {

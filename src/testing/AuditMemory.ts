@@ -10,7 +10,7 @@ const matches = (entry: AuditEntry, query: AuditQuery): boolean =>
   entry.at < (query.to ?? Number.POSITIVE_INFINITY) &&
   entry.id < (query.before ?? Number.POSITIVE_INFINITY)
 
-/** The record of commands without a database. A change that fails leaves no entry; nothing else rolls it back. */
+/** The audit log in memory. A failed change leaves no entry, but is not rolled back otherwise. */
 export const layer: Layer.Layer<Audit, never, MemoryStore> = Layer.effect(
   Audit,
   Effect.map(MemoryStore, ({ audit }) => {

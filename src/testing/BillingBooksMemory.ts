@@ -1,13 +1,15 @@
 import { Clock, Effect, Layer } from "effect"
 import { toMoment } from "../domain/fields.ts"
+import type { PlanTable } from "../domain/Plan.ts"
 import { creditsBought, creditsRefunded } from "../domain/Purchase.ts"
 import { type AccountTerms, readingOf, type SoldSubscription } from "../domain/Subscription.ts"
 import { BillingBooks, type BookedOrder, type Booking, type SubscriptionReading } from "../services/BillingBooks.ts"
 import type { Order } from "../services/PaymentProvider.ts"
+import { Plans } from "../services/Plans.ts"
 import * as BillingInboxMemory from "./BillingInboxMemory.ts"
 import { addCredits, takeBack } from "./credits.ts"
 import { addEvent, noticePeriod, noticePlan } from "./events.ts"
-import { enterPeriod, MemoryStore, type StoredAccount, type StoredAllowance } from "./MemoryStore.ts"
+import { enterPeriod, MemoryStore, planHistory, type StoredAccount, type StoredAllowance } from "./MemoryStore.ts"
 
 type Store = MemoryStore["Service"]
 
@@ -55,7 +57,7 @@ const enterPaid = (store: Store, accountId: string, period: NonNullable<AccountT
 }
 
 const enterTerms = (store: Store, stored: StoredAccount, terms: AccountTerms, now: number): void => {
-  const { next: _, ...kept } = stored.account
+  const { agreedConcurrency: _, agreedQuota: __, next: ___, ...kept } = stored.account
   const { concurrency, cycleStart, next, period, plan, quota } = terms
   const before = { plan: stored.account.plan, allowance: stored.allowance }
   stored.account = { ...kept, plan, quota, concurrency, cycleStart, ...(next === undefined ? {} : { next }) }
@@ -75,14 +77,15 @@ const noticePastDue = (store: Store, accountId: string, it: SoldSubscription, no
   addEvent(store, accountId, "payment.past_due", `payment.past_due:${id}:${pastDueAt}`, data, now)
 }
 
-const bookSubscriptions = (store: Store, reading: SubscriptionReading, now: number): Booking => {
+const bookSubscriptions = (store: Store, plans: PlanTable, reading: SubscriptionReading, now: number): Booking => {
   const stored = store.accounts.get(reading.accountId)
   if (stored === undefined) return "unknown"
   const billed = billedOf(store, reading.accountId)
   if (billed.reading >= reading.reading) return "outdated"
   const { subscriptions } = store.billing
   const before = [...subscriptions.values()].filter(({ accountId }) => accountId === reading.accountId)
-  const found = readingOf(before, reading.subscriptions, reading.graceMs, now)
+  const { graceMs } = reading
+  const found = readingOf(before, reading.subscriptions, { graceMs, history: planHistory(store, plans), now })
   for (const it of found.after) {
     const { id, status } = it.subscription
     const wasDue = subscriptions.get(id)?.subscription.status === "past_due"
@@ -207,14 +210,14 @@ const reads = (store: Store) => ({
 /** The books of payments without a database. */
 export const layer: Layer.Layer<BillingBooks, never, MemoryStore> = Layer.effect(
   BillingBooks,
-  Effect.map(MemoryStore, (store) =>
+  Effect.map(Effect.all([MemoryStore, Plans]), ([store, plans]) =>
     BillingBooks.of({
       ...reads(store),
       ...BillingInboxMemory.make(store),
       nextReading: Effect.sync(() => ++store.billing.reading),
       keepCustomer: (accountId, customerId) => Effect.sync(() => keepCustomer(store, accountId, customerId)),
       bookSubscriptions: (reading) =>
-        Effect.map(Clock.currentTimeMillis, (now) => bookSubscriptions(store, reading, now)),
+        Effect.map(Clock.currentTimeMillis, (now) => bookSubscriptions(store, plans, reading, now)),
       bookOrder: (order, reading) =>
         Effect.map(Clock.currentTimeMillis, (now) => bookOrder(store, order, reading, now)),
       bookDispute: (orderId, isLost) =>

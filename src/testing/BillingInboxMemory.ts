@@ -120,7 +120,7 @@ const turns = ({ accounts, billing }: Store): Pick<Books, Turns> => ({
   })
 })
 
-/** The work that waits, without a database: deliveries, removals and sweeps. */
+/** Deliveries, removals and sweeps of payments in memory. */
 export const make = (store: Store): Pick<Books, Deliveries | Removals | Turns> => ({
   ...deliveries(store),
   ...removals(store),

@@ -30,7 +30,6 @@ const toDelivery = ({ dueAt, endpointId: _, isTaken: __, ...rest }: StoredDelive
   nextAttemptAt: rest.status === "pending" ? Math.max(dueAt, rest.createdAt) : undefined
 })
 
-/** The endpoint of the account, or `not_found`. */
 const requireEndpoint = ({ events }: Store, accountId: string, id: string) =>
   Effect.suspend(() => {
     const stored = events.endpoints.get(id)
@@ -282,7 +281,7 @@ const drop = Effect.fnUntraced(function* (store: Store, accountId: string, endpo
   return dropPending(store, "operator", (it) => it.event.accountId === accountId && isMeant(it))
 })
 
-/** Events without a database. */
+/** Events in memory. */
 export const layer: Layer.Layer<EventBooks, never, MemoryStore> = Layer.effect(
   EventBooks,
   Effect.map(MemoryStore, (store) => {
@@ -320,7 +319,7 @@ export const layer: Layer.Layer<EventBooks, never, MemoryStore> = Layer.effect(
       drop: (accountId, endpointId) => drop(store, accountId, endpointId),
       collectDropped: (limit) => Effect.sync(() => store.events.dropped.splice(0, limit)),
       addExpiring: (withinMs) => atNow((now) => noticeExpiring(store, now, now + withinMs)),
-      // Nothing is encrypted here.
+      // Secrets are not encrypted here.
       resealSecrets: () => Effect.succeed({ renewed: 0, unreadable: undefined }),
       figures: atNow((now) => figures(store, now))
     })

@@ -21,6 +21,8 @@ import type * as Ids from "../services/Ids.ts"
 import type { KeyStore } from "../services/KeyStore.ts"
 import type { Ledger } from "../services/Ledger.ts"
 import { Providers } from "../services/Providers.ts"
+import type { PageFetcher } from "../services/pages/PageFetcher.ts"
+import type { PageParser } from "../services/pages/PageParser.ts"
 import type { QueryLog } from "../services/QueryLog.ts"
 import type { RateLimiter } from "../services/RateLimiter.ts"
 import { Search } from "../services/Search.ts"
@@ -32,6 +34,8 @@ import * as EventBooksMemory from "./EventBooksMemory.ts"
 import * as KeyStoreMemory from "./KeyStoreMemory.ts"
 import * as LedgerMemory from "./LedgerMemory.ts"
 import { MemoryStore } from "./MemoryStore.ts"
+import * as PagesMemory from "./PagesMemory.ts"
+import * as PlanBooksMemory from "./PlanBooksMemory.ts"
 import * as QueryLogMemory from "./QueryLogMemory.ts"
 import * as SessionsMemory from "./SessionsMemory.ts"
 import * as WebhookClientMemory from "./WebhookClientMemory.ts"
@@ -49,6 +53,7 @@ export const storage = Layer.mergeAll(
   EventBooksMemory.layer,
   KeyStoreMemory.layer,
   LedgerMemory.layer(),
+  PlanBooksMemory.layer,
   QueryLogMemory.layer
 ).pipe(Layer.provideMerge(Layer.merge(MemoryStore.layer, IdsRandom.layer)))
 
@@ -76,6 +81,8 @@ export interface Options {
   readonly corsOrigins?: ReadonlyArray<string>
   /** Turns the marketplace on, with the growth plan for its subscribers. */
   readonly marketplaceSecret?: Redacted.Redacted
+  /** The pages that can be read. None by default. */
+  readonly web?: Layer.Layer<PageFetcher | PageParser>
   /** Without it nothing can be bought. */
   readonly billing?: Layer.Layer<Billing, never, Accounts | BillingBooks>
 }
@@ -111,6 +118,7 @@ export const layerOver = <S, E, R>(
   return Layer.mergeAll(
     Search.layer,
     Bulk.layer,
+    PagesMemory.layer(options.web),
     Credentials.layer,
     AccountRemoval.layer,
     Webhooks.layer,

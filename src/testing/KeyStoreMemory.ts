@@ -44,7 +44,6 @@ const toApiKey = (store: Store, { originId, ...key }: StoredKey, now: number): A
   return { ...key, bounds, spending }
 }
 
-/** Active keys and the last revoked ones, newest first. */
 const list = (store: Store, accountId: string, now: number): ReadonlyArray<ApiKey> => {
   const own = [...store.keys.values()].filter((key) => key.accountId === accountId)
   const revoked = own.filter((key) => !isActive(key, now)).sort((a, b) => (b.revokedAt ?? 0) - (a.revokedAt ?? 0))
@@ -61,7 +60,6 @@ const listAll = (store: Store, after: string | undefined, limit: number, now: nu
   return page.map((key) => toApiKey(store, key, now))
 }
 
-/** Ends keys that are active. */
 const end = (store: Store, revokedAt: number, isMeant: (key: StoredKey) => boolean): ReadonlyArray<StoredKey> => {
   const revoked = [...store.keys]
     .filter(([, key]) => isMeant(key))
@@ -89,7 +87,7 @@ const revoke = Effect.fnUntraced(function* ({ store }: Deps, id: string, account
   return toApiKey(store, { ...key, revokedAt: now }, now)
 })
 
-/** A key that is to be made. A rotation's has an origin, and the key that it replaces. */
+/** A key to create. A rotated key has an origin and the key that it replaces. */
 interface Issue extends NewKeyOptions {
   readonly accountId: string
   readonly originId: string | undefined
@@ -192,7 +190,7 @@ const authenticate = Effect.fnUntraced(function* ({ store }: Deps, secret: Redac
   return principal
 })
 
-/** API keys without a database, and without answers kept from before. Each operation is one synchronous step. */
+/** API keys in memory, without a cache. Each operation is one synchronous step. */
 export const layer: Layer.Layer<KeyStore, never, MemoryStore | Ids> = Layer.effect(
   KeyStore,
   Effect.gen(function* () {

@@ -21,7 +21,6 @@ import { noticePeriod, noticePlan, noticeUse } from "./events.ts"
 import { enterPeriod, enterSpending, type LedgerEntry, MemoryStore, type StoredAccount } from "./MemoryStore.ts"
 
 export interface LedgerOptions {
-  /** Lifetime of a hold that is not settled. */
   readonly lease?: Duration.Duration | undefined
 }
 
@@ -35,7 +34,7 @@ interface Deps {
   readonly leaseMs: number
 }
 
-/** The ledger in memory. Each operation is one synchronous step, so that none needs a lock. */
+/** The ledger in memory. Each operation is one synchronous step, so no locks are needed. */
 export const layer = (options: LedgerOptions = {}): Layer.Layer<Ledger, never, MemoryStore | Ids> =>
   Layer.effect(
     Ledger,
@@ -48,6 +47,7 @@ export const layer = (options: LedgerOptions = {}): Layer.Layer<Ledger, never, M
       return Ledger.of({
         reserve: (account, credits, budgetId) => reserve(deps, account.id, credits, budgetId),
         allowance: (account) => allowance(deps.store, account.id),
+        peek: (account) => peek(deps.store, account.id),
         reserveKeyed: (account, credits, request, budgetId) =>
           reserveKeyed(deps, account.id, credits, request, budgetId),
         settle: (hold, entries, answer) => settle(deps.store, hold, entries, answer),
@@ -56,6 +56,7 @@ export const layer = (options: LedgerOptions = {}): Layer.Layer<Ledger, never, M
         adjust: (adjustment) => adjust(deps, adjustment),
         sweep: Effect.map(Clock.currentTimeMillis, (now) => sweep(deps.store, now)),
         verify: Effect.sync(() => discrepancies(deps.store)),
+        verifyFully: Effect.sync(() => discrepancies(deps.store)),
         repair: (it) => repair(deps, it)
       })
     })
@@ -66,7 +67,7 @@ const find = (store: Store, accountId: string): Effect.Effect<StoredAccount> => 
   return stored === undefined ? Effect.die(new Error(`account ${accountId} does not exist`)) : Effect.succeed(stored)
 }
 
-/** Makes a change of plan that is due. The period of the new plan is opened like any other. */
+/** Applies a due change of plan. */
 const advance = (store: Store, stored: StoredAccount, now: number): void => {
   const account = accountAt(stored.account, now)
   if (account === stored.account) return
@@ -77,7 +78,7 @@ const advance = (store: Store, stored: StoredAccount, now: number): void => {
   stored.allowance = enterPeriod(store, account, now, { quota: account.quota ?? 0 })
 }
 
-/** The allowance of the current period. Opens the next one where the stored one has ended. */
+/** The current allowance. Opens the next period if the stored one has ended. */
 const current = (store: Store, stored: StoredAccount, now: number): Allowance => {
   advance(store, stored, now)
   const { period } = stored.allowance
@@ -99,6 +100,17 @@ const current = (store: Store, stored: StoredAccount, now: number): Allowance =>
 const allowance = Effect.fnUntraced(function* (store: Store, accountId: string) {
   const stored = yield* find(store, accountId)
   return current(store, stored, yield* Clock.currentTimeMillis)
+})
+
+/** Computes the allowance on a copy. */
+const peek = Effect.fnUntraced(function* (store: Store, accountId: string) {
+  const stored = yield* find(store, accountId)
+  const copy = {
+    ...store,
+    allowances: new Map(Array.from(store.allowances, ([key, it]) => [key, { ...it }])),
+    events: { ...store.events, causes: new Set<string>(), endpoints: new Map(), deliveries: [] }
+  }
+  return current(copy, { ...stored }, yield* Clock.currentTimeMillis)
 })
 
 const reserve = Effect.fnUntraced(function* (
@@ -153,7 +165,7 @@ const reserveKeyed = Effect.fnUntraced(function* (
   return { _tag: "held", hold }
 })
 
-/** Ends a hold and returns the credits that are not charged to where they came from. Undefined where it has ended. */
+/** Ends a hold and returns uncharged credits to their source. Undefined if it has already ended. */
 const end = (store: Store, id: string, charge: number): LedgerEntry | undefined => {
   const stored = store.holds.get(id)
   if (stored === undefined) return undefined
@@ -274,7 +286,7 @@ const sweep = (store: Store, now: number): number => {
   return expired.length
 }
 
-/** Repairs what `discrepancies` finds. The memory store has no entries that two accounts share. */
+/** Repairs the findings of `discrepancies`. No two accounts share entries in memory. */
 const repair = Effect.fnUntraced(function* ({ ids, store }: Deps, it: Repair) {
   const stored = store.accounts.get(it.accountId)
   if (stored === undefined) return yield* new NotFound({ message: `There is no account ${it.accountId}.` })

@@ -5,7 +5,8 @@ import { type Budget, budgetPeriodAt } from "../domain/Budget.ts"
 import type { Delivery, Endpoint, Event, EventSettings } from "../domain/Event.ts"
 import { mailboxOf } from "../domain/emailAddress.ts"
 import type { KeyBounds } from "../domain/KeyBounds.ts"
-import { type Period, periodAt } from "../domain/Plan.ts"
+import { type Period, periodAt, type TermsTable } from "../domain/Plan.ts"
+import { constantHistory, type PlanHistory, type PlanVersion } from "../domain/PlanHistory.ts"
 import type { PeriodSight, SoldSubscription } from "../domain/Subscription.ts"
 import type { AuditEntry } from "../services/Audit.ts"
 import type { BookedOrder, InboxItem, Removal, SweepExtent } from "../services/BillingBooks.ts"
@@ -149,6 +150,8 @@ export class MemoryStore extends Context.Service<
     /** By origin, period and its start. */
     readonly spending: Map<string, StoredSpending>
     readonly audit: Array<AuditEntry>
+    /** Empty until plans are put in force. */
+    readonly planVersions: Array<PlanVersion>
     readonly billing: StoredBilling
     readonly events: StoredEvents
   }
@@ -167,6 +170,7 @@ export class MemoryStore extends Context.Service<
       bounds: new Map(),
       spending: new Map(),
       audit: [],
+      planVersions: [],
       billing: {
         reading: 0,
         accounts: new Map(),
@@ -188,6 +192,12 @@ export class MemoryStore extends Context.Service<
       }
     })
   )
+}
+
+/** The limits of the plans that were in force. Before any are stored, the process's own are. */
+export const planHistory = ({ planVersions }: MemoryStore["Service"], own: TermsTable): PlanHistory => {
+  const [first, ...others] = planVersions
+  return first === undefined ? constantHistory(own) : [first, ...others]
 }
 
 /** The stored or a new spending of a budget's period at `now`. */

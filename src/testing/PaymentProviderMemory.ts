@@ -1,6 +1,6 @@
 import { Clock, Context, Effect, Layer } from "effect"
-import { billingCycle } from "../domain/Plan.ts"
-import { isUpgrade, planPrices, type SoldPlan } from "../domain/Purchase.ts"
+import { billingCycle, standardPlans } from "../domain/Plan.ts"
+import { isUpgrade, type SoldPlan } from "../domain/Purchase.ts"
 import {
   type Buyer,
   CustomerTaken,
@@ -126,7 +126,7 @@ const subscribe = (state: ProviderState, { accountId, customerId }: Buyer, plan:
   }
   state.subscriptions.set(subscription.id, subscription)
   nudgeSubscription(state, subscription, now)
-  planOrder(state, subscription, "create", planPrices[plan], now)
+  planOrder(state, subscription, "create", standardPlans[plan].priceCents, now)
 }
 
 /** The person pays on the page of a checkout. A checkout that is paid once cannot be paid again. */
@@ -170,7 +170,13 @@ const changeNow = (state: ProviderState, it: Mutable<Subscription>, plan: SoldPl
   nudgeSubscription(state, it, now)
   if (!isUpgrade(from, plan)) return
   const share = (it.period.end - now) / (it.period.end - it.period.start)
-  planOrder(state, it, "update", Math.max(Math.round((planPrices[plan] - planPrices[from]) * share), 1), now)
+  planOrder(
+    state,
+    it,
+    "update",
+    Math.max(Math.round((standardPlans[plan].priceCents - standardPlans[from].priceCents) * share), 1),
+    now
+  )
 }
 
 /** The next period of a subscription: the period advances first, and the payment decides after that. */
@@ -185,7 +191,7 @@ const renew = (state: ProviderState, it: Mutable<Subscription>): void => {
   it.period = billingCycle(it.startedAt, at)
   nudgeSubscription(state, it, at)
   if (it.status !== "active" || it.plan === undefined) return
-  const order = planOrder(state, it, "cycle", planPrices[it.plan], at)
+  const order = planOrder(state, it, "cycle", standardPlans[it.plan].priceCents, at)
   if (!state.declines) return
   order.status = "pending"
   it.status = "past_due"

@@ -8,7 +8,6 @@ import { MemoryStore } from "./MemoryStore.ts"
 export const layer: Layer.Layer<QueryLog, never, MemoryStore> = Layer.effect(
   QueryLog,
   Effect.map(MemoryStore, (store) => {
-    /** The account's entries with their positions, newest first. */
     const entriesOf = (accountId: string) =>
       store.queries
         .map(({ holdId: _, ...entry }, index) => ({
@@ -52,7 +51,12 @@ export const layer: Layer.Layer<QueryLog, never, MemoryStore> = Layer.effect(
         Effect.sync(() => {
           for (const [index, entry] of store.queries.entries()) {
             if (entry.accountId !== accountId) continue
-            store.queries[index] = { ...entry, request: { ...entry.request, query: "", source: "" } }
+            const { page } = entry
+            store.queries[index] = {
+              ...entry,
+              request: { ...entry.request, query: "", source: "" },
+              page: page === undefined ? undefined : { ...page, host: "" }
+            }
           }
         })
     })
@@ -80,12 +84,12 @@ const count = (entries: ReadonlyArray<StoredLogEntry>, query: UsageQuery): Reado
   for (const entry of entries) {
     const start = DateTime.toEpochMillis(DateTime.startOf(DateTime.makeUnsafe(entry.at), query.granularity))
     const group = groupOf(entry)
-    const outcomes = { ok: 0, upstream_error: 0, upstream_timeout: 0, [entry.outcome]: 1 }
+    const outcomes = { ok: 0, upstream_error: 0, upstream_timeout: 0, page_unreadable: 0, [entry.outcome]: 1 }
     const one = { searches: 1, credits: entry.credits, outcomes }
     const name = `${start} ${group}`
     buckets.set(name, { start, group, ...total([buckets.get(name) ?? total([]), one]) })
   }
-  // Sorts entries without a key last, as the database sorts nulls.
+  // Sorts entries without a key last, like nulls in the database.
   const order = (group: string | undefined) => (group === undefined ? "~" : group)
   return [...buckets.values()].sort((a, b) => a.start - b.start || (order(a.group) < order(b.group) ? -1 : 1))
 }

@@ -10,13 +10,13 @@ import { Ids } from "../services/Ids.ts"
 import { maxSessions, Sessions } from "../services/Sessions.ts"
 import { SignIn, SignInFailed } from "../services/SignIn.ts"
 
-/** Opens sessions for tests, without a password. */
+/** Opens sessions for tests without a password. */
 export class SignedIn extends Context.Service<
   SignedIn,
   {
-    /** Opens a session and answers its `Cookie` header. */
+    /** Opens a session and returns its `Cookie` header. */
     readonly cookie: (account: Account) => Effect.Effect<string>
-    /** Issues an access token to an app and answers its `Authorization` header. */
+    /** Issues an access token to an app and returns its `Authorization` header. */
     readonly app: (account: Account) => Effect.Effect<string>
   }
 >()("quarry/testing/SignedIn") {}
@@ -27,7 +27,7 @@ const closed = Effect.fail(new SignInFailed({ message: "Only the test signs peop
 
 const expired = Effect.fail(new AuthorizationRequestExpired())
 
-/** Pages and routes at which nobody signs in: tests open sessions by `SignedIn`. */
+/** Sign-in pages and routes that always fail: tests open sessions with `SignedIn`. */
 const closedPages = Layer.mergeAll(
   Layer.succeed(SignIn, {
     providers: [],
@@ -72,7 +72,7 @@ const connectedAppsIn = (apps: Map<string, string>) =>
     end: (accountId, id) => removeFrom(apps, accountId, (token) => appIdOf(token) === id)
   })
 
-/** Sessions in a map. Each request reads the account from its store, as the real layer does. */
+/** Sessions in memory. Each request reads the account from its store, as the real layer does. */
 const sessions = Layer.effectContext(
   Effect.gen(function* () {
     const accounts = yield* Accounts

@@ -8,22 +8,21 @@ import {
   WebhookUnreachable
 } from "../services/WebhookClient.ts"
 
-/** The answers of receivers, and the posts that they got: levers of a test. */
+/** Controls the responses of webhook endpoints and records their requests. */
 export class Receivers extends Context.Service<
   Receivers,
   {
     readonly posts: Array<WebhookPost>
-    /** The answer to a post; undefined for a receiver that is away. */
+    /** Undefined for an unreachable endpoint. */
     answer: (post: WebhookPost) => WebhookAnswer | undefined
-    /** The operator's reason why a receiver is away. */
     reason: string
     isClosed: (url: string) => boolean
-    /** True for a receiver that takes a post and never answers. */
+    /** True for an endpoint that never responds. */
     isSilent: (url: string) => boolean
   }
 >()("quarry/testing/Receivers") {}
 
-/** Receivers without a network. */
+/** Webhook endpoints without a network. */
 export const layer: Layer.Layer<WebhookClient | Receivers> = Layer.effectContext(
   Effect.sync(() => {
     const receivers: Receivers["Service"] = {
@@ -33,7 +32,7 @@ export const layer: Layer.Layer<WebhookClient | Receivers> = Layer.effectContext
       isClosed: () => false,
       isSilent: () => false
     }
-    const late = new WebhookUnreachable({ reason: "no answer within 15 seconds" })
+    const late = new WebhookUnreachable({ reason: "no response within 15 seconds" })
     const check = (url: string) =>
       Effect.suspend(() =>
         receivers.isClosed(url)

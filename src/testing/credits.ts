@@ -7,11 +7,11 @@ interface Credit {
   readonly credits: number
   readonly cause: string
   readonly reason: string
-  /** The moment of a purchase or a grant, which is an event; undefined for credits that come back. */
+  /** The time of a purchase or grant, which causes an event; undefined for returned credits. */
   readonly grantedAt: number | undefined
 }
 
-/** Adds pack credits by an entry, and settles from them what the account owes (R40). Answers the balance. */
+/** Adds pack credits, settles what the account owes (R40), and returns the balance. */
 export const addCredits = (
   store: Store,
   stored: StoredAccount,
@@ -40,7 +40,7 @@ export const addCredits = (
   return stored.balance
 }
 
-/** Takes credits back as far as they are there, and notes the rest as owed (R40). */
+/** Takes credits back as far as possible and records the rest as owed (R40). */
 export const takeBack = (store: Store, stored: StoredAccount, credits: number, cause: string, now: number): void => {
   const before = { used: stored.allowance.used, balance: stored.balance }
   const taken = Math.min(stored.balance, credits)

@@ -11,7 +11,7 @@ export const settingsOf = (store: Store, accountId: string): EventSettings =>
 
 const hex = (count: number): string => count.toString(16).padStart(32, "0")
 
-/** A delivery that is due at once. Ids are numbers in order. */
+/** Adds a delivery that is due at once. */
 export const addDelivery = (
   store: Store,
   event: StoredDelivery["event"],
@@ -37,14 +37,13 @@ export const addDelivery = (
   return delivery
 }
 
-/** Notes deliveries that were dropped, for the metrics. */
 const noteDropped = (
   { events }: Store,
   reason: DropReason,
   { endpointId, event }: Pick<StoredDelivery, "endpointId" | "event">
 ) => events.dropped.push({ accountId: event.accountId, endpointId, reason, deliveries: 1 })
 
-/** Ends pending deliveries that a condition selects, and returns how many there were. */
+/** Ends the selected pending deliveries and returns their number. */
 export const dropPending = (
   store: Store,
   reason: keyof typeof droppedError,
@@ -60,7 +59,7 @@ export const dropPending = (
   return dropped.length
 }
 
-/** Deletes events that are older, and returns how many deliveries they had. */
+/** Deletes events older than `before` and returns the number of their deliveries. */
 export const pruneEvents = (store: Store, before: number): number => {
   const { events } = store
   const old = events.deliveries.filter(({ event }) => event.createdAt < before)
@@ -69,13 +68,11 @@ export const pruneEvents = (store: Store, before: number): number => {
   return old.length
 }
 
-/** True where the most deliveries wait for an endpoint, or for the account's address. */
 export const isQueueFull = ({ events }: Store, accountId: string, endpointId: string | undefined): boolean =>
   events.deliveries.filter(
     ({ endpointId: id, event, status }) => status === "pending" && event.accountId === accountId && id === endpointId
   ).length >= maxQueued
 
-/** An event without its receivers. */
 export const makeEvent = (
   store: Store,
   accountId: string,
@@ -84,7 +81,7 @@ export const makeEvent = (
   now: number
 ): StoredDelivery["event"] => ({ id: `evt_${hex(++store.events.count)}`, accountId, type, data, createdAt: now })
 
-/** Writes an event with its deliveries, once for each cause. An account that nobody listens for gets none. */
+/** Writes an event and its deliveries, once per cause. Without a receiver, no event is written. */
 export const addEvent = (
   store: Store,
   accountId: string,
@@ -112,7 +109,6 @@ export const addEvent = (
 
 const resetsAt = ({ period }: StoredAllowance): string | null => (period === undefined ? null : toMoment(period.end))
 
-/** The figures of an allowance that events of credits have. */
 const figures = ({ account, allowance, balance }: StoredAccount) => ({
   plan: account.plan,
   quota: allowance.quota ?? null,
@@ -124,7 +120,7 @@ const figures = ({ account, allowance, balance }: StoredAccount) => ({
 
 const scopeOf = ({ period, quota, scope }: StoredAllowance): string => `${scope}:${period?.start}:${quota}`
 
-/** The events of credits that were taken: what was used of the quota and what was in the balance before. */
+/** Writes events for credits that were used. */
 export const noticeUse = (
   store: Store,
   stored: StoredAccount,
@@ -154,7 +150,7 @@ export const noticeUse = (
   }
 }
 
-/** The event of a period that follows one that is over. */
+/** Writes the event for a new period. */
 export const noticePeriod = (store: Store, stored: StoredAccount, before: StoredAllowance, now: number): void => {
   const { account, allowance } = stored
   const { period } = allowance
@@ -169,7 +165,6 @@ export const noticePeriod = (store: Store, stored: StoredAccount, before: Stored
   addEvent(store, account.id, "quota.reset", `quota.reset:${account.id}:${period.start}`, data, now)
 }
 
-/** The event of a change of plan. */
 export const noticePlan = (store: Store, { account }: StoredAccount, previousPlan: string, now: number): void => {
   if (account.plan === previousPlan) return
   const data = { plan: account.plan, previous_plan: previousPlan }
@@ -178,7 +173,7 @@ export const noticePlan = (store: Store, { account }: StoredAccount, previousPla
 
 const keyData = ({ hint, id, label, mode }: StoredKey) => ({ key_id: id, name: label, type: mode, hint })
 
-/** The event of a key that was made, or that a rotation made in the place of another. */
+/** Writes the event for a created or rotated key. */
 export const noticeNewKey = (store: Store, key: StoredKey, previousId: string | undefined, now: number): void => {
   const type = previousId === undefined ? "key.created" : "key.rotated"
   const data = { ...keyData(key), ...(previousId === undefined ? {} : { previous_key_id: previousId }) }
@@ -188,7 +183,7 @@ export const noticeNewKey = (store: Store, key: StoredKey, previousId: string | 
 export const noticeRevokedKey = (store: Store, key: StoredKey, now: number): void =>
   addEvent(store, key.accountId, "key.revoked", `key.revoked:${key.id}`, keyData(key), now)
 
-/** The events of keys that expire between two moments, once for each expiry. */
+/** Writes events for keys that expire between two times, once per expiry. */
 export const noticeExpiring = (store: Store, now: number, horizon: number): void => {
   for (const key of store.keys.values()) {
     const expiresAt = store.bounds.get(key.originId)?.expiresAt

@@ -13,11 +13,13 @@ import { changeBounds, unbounded } from "../../src/domain/KeyBounds.ts"
 import { Refusal } from "../../src/domain/Refusal.ts"
 import { AccountRemoval } from "../../src/services/AccountRemoval.ts"
 import { AccountError, Accounts } from "../../src/services/Accounts.ts"
+import { Backups } from "../../src/services/Backups.ts"
 import { BillingBooks } from "../../src/services/BillingBooks.ts"
-import { DocumentIndex } from "../../src/services/DocumentIndex.ts"
+import { DocumentIndex, type Replacement } from "../../src/services/DocumentIndex.ts"
 import { type EndpointQueue, EventBooks, noSuchEndpoint } from "../../src/services/EventBooks.ts"
 import { KeyStore, tooManyKeys } from "../../src/services/KeyStore.ts"
 import { CorrectionImpossible, type Discrepancy, Ledger } from "../../src/services/Ledger.ts"
+import { LogRetention } from "../../src/services/LogRetention.ts"
 import { PaymentProvider, ProviderUnavailable } from "../../src/services/PaymentProvider.ts"
 import { People } from "../../src/services/People.ts"
 import type { Provider } from "../../src/services/Provider.ts"
@@ -26,6 +28,7 @@ import { ProviderStates } from "../../src/services/ProviderStates.ts"
 import { QueryLog } from "../../src/services/QueryLog.ts"
 
 import { type Drift, Reconciler } from "../../src/services/Reconciler.ts"
+import { Replicas } from "../../src/services/Replicas.ts"
 import { SecretMismatch, SecretRotation } from "../../src/services/SecretRotation.ts"
 
 import { AppConfig } from "../../src/settings/Settings.ts"
@@ -62,6 +65,16 @@ const unknown = () => Effect.fail(new NotFound({ message: "There is no such thin
 
 const allowance = { plan: "growth" as const, quota: 75_000, used: 5, balance: 7, periodStart: 0, resetsAt: 1000 }
 
+const dayMs = 86_400_000
+
+/** Of six months, the last of which is made ahead of time. */
+const months = Array.from({ length: 6 }, (_, index) => ({
+  name: `2026-0${index + 2}`,
+  end: Date.UTC(2026, index + 2, 1),
+  bytes: index < 4 ? 3 * 1_048_576 : 0,
+  searches: index < 4 ? 1_000 : undefined
+}))
+
 const storage = (discrepancies: ReadonlyArray<Discrepancy>) =>
   Layer.mergeAll(
     Layer.mock(Accounts, {
@@ -90,13 +103,17 @@ const storage = (discrepancies: ReadonlyArray<Discrepancy>) =>
     }),
     Layer.mock(Ledger, {
       allowance: () => Effect.succeed(allowance),
+      peek: () => Effect.succeed(allowance),
       grant: (_, credits) => Effect.succeed(credits + 7),
       adjust: (it) =>
         it.credits < -7
           ? Effect.fail(CorrectionImpossible.ofAdjustment(it, { quota: 9, used: 5, held: 0, balance: 7 }))
           : Effect.succeed({ ...allowance, balance: allowance.balance + it.credits }),
       repair: ({ accountId }) => Effect.succeed([{ accountId, what: "pack balance" as const, expected: 5, found: 6 }]),
-      verify: Effect.succeed(discrepancies)
+      verify: Effect.succeed(discrepancies),
+      verifyFully: Effect.succeed([
+        { accountId: "acc_2", what: "closed months of the ledger" as const, expected: 3, found: 2 }
+      ])
     }),
     Layer.mock(DocumentIndex, {
       load: (documents) => Effect.map(Stream.runCount(documents), (written) => ({ written, removed: 0 })),
@@ -117,12 +134,19 @@ const storage = (discrepancies: ReadonlyArray<Discrepancy>) =>
             group: "key_1",
             searches: 3,
             credits: 3,
-            outcomes: { ok: 2, upstream_error: 1, upstream_timeout: 0 }
+            outcomes: { ok: 2, upstream_error: 1, upstream_timeout: 0, page_unreadable: 0 }
           }
         ]),
       erase: () => Effect.void
     }),
+    Layer.mock(LogRetention, {
+      look: Effect.succeed({ retentionMs: 90 * dayMs, months, now: Date.UTC(2026, 5, 15) }),
+      set: () => Effect.void
+    }),
     Layer.mock(AccountRemoval, { end: () => Effect.void }),
+    Layer.mock(Replicas, {
+      forget: (id) => Effect.succeed(id === "rep_1" ? "forgotten" : id === "rep_2" ? "running" : "unknown")
+    }),
     Layer.mock(EventBooks, {
       queues: () => Effect.succeed({ pausedAt: undefined, webhooks: [queue] }),
       pause: (_, endpointId) => (endpointId === "whk_2" ? Effect.fail(noSuchEndpoint) : Effect.void),
@@ -260,10 +284,12 @@ const quarry = (
       settings: AppConfig.layerTest({ keyPepper: [Redacted.make("hunter2")] }),
       providers: providers(foundations.refusals ?? []),
       database: Layer.effect(SqlClient.SqlClient, Effect.die(new Error("no command here needs it"))),
+      backups: Layer.effect(Backups, Effect.die(new Error("no command here needs it"))),
       inspection: Layer.effectContext(Effect.die(new Error("no command here needs it"))),
       overview: Layer.effectContext(Effect.die(new Error("no command here needs it"))),
       secrets: Layer.merge(rotation, foundations.storage ?? storage([])),
       storage: foundations.storage ?? storage([]),
+      reading: foundations.storage ?? storage([]),
       paymentProvider: Layer.mock(PaymentProvider, { check: Effect.succeed(findings) }),
       reconciler: Layer.merge(foundations.storage ?? storage([]), reconciler(foundations.drifts)),
       exportAccount: ({ id }) => Effect.succeed(Stream.make(`{"account":`, `"${id}"}`))
@@ -470,7 +496,9 @@ describe("quarry --json", () => {
         email: "a@b.example",
         plan: "growth",
         quota: 75_000,
+        quota_agreed: false,
         concurrency: 5,
+        concurrency_agreed: false,
         cycle_start: "2026-01-31T00:00:00.000Z",
         created_at: "1970-01-01T00:00:00.000Z",
         suspended_at: null,
@@ -491,7 +519,9 @@ describe("quarry --json", () => {
         email: "a@b.example",
         plan: "custom",
         quota: 9,
+        quota_agreed: false,
         concurrency: 5,
+        concurrency_agreed: false,
         cycle_start: "2026-02-01T00:00:00.000Z",
         created_at: "1970-01-01T00:00:00.000Z",
         suspended_at: null
@@ -505,14 +535,18 @@ describe("quarry --json", () => {
         to: "1970-01-01T01:00:00.000Z",
         granularity: "day",
         group_by: "key",
-        totals: { searches: 3, credits: 3, outcomes: { ok: 2, upstream_error: 1, upstream_timeout: 0 } },
+        totals: {
+          searches: 3,
+          credits: 3,
+          outcomes: { ok: 2, upstream_error: 1, upstream_timeout: 0, page_unreadable: 0 }
+        },
         series: [
           {
             start: "1970-01-01T00:00:00.000Z",
             group: "key_1",
             searches: 3,
             credits: 3,
-            outcomes: { ok: 2, upstream_error: 1, upstream_timeout: 0 }
+            outcomes: { ok: 2, upstream_error: 1, upstream_timeout: 0, page_unreadable: 0 }
           }
         ]
       }
@@ -527,6 +561,7 @@ describe("quarry --json", () => {
     ],
     ["account delete --id acc_1 --yes", { account_id: "acc_1", deleted: true }],
     ["sessions end --account acc_1", { account_id: "acc_1", ended: 2 }],
+    ["replica forget rep_1", { id: "rep_1" }],
     ["audit list", { entries: [], next: null }],
     ["account grant --id acc_1 --credits 10 --reason refund", { balance: 17 }],
     [
@@ -627,7 +662,9 @@ describe("quarry --json", () => {
         { code, err, out },
         {
           code: 1,
-          err: ["quarry: The pack balance of account acc_1 is 7: 8 cannot be taken from it. Take 7 or less."],
+          err: [
+            "quarry: The pack balance of account acc_1 is only 7, so 8 credits cannot be taken from it. Take 7 or less."
+          ],
           out: []
         }
       )
@@ -644,6 +681,18 @@ describe("quarry --json", () => {
         discrepancies: [{ account_id: "acc_1", what: "pack balance", expected: 1, found: 2 }]
       })
       assert.match(err.join(), /does not add up/)
+    })
+  )
+})
+
+describe("quarry ledger verify --full", () => {
+  it.effect("I6: reads every entry, and shows closed months that are not what their entries add up to", () =>
+    Effect.gen(function* () {
+      const { code, out } = yield* quarry(words("ledger verify --full --json"))
+      assert.strictEqual(code, 1)
+      assert.deepStrictEqual(JSON.parse(out.join()).discrepancies, [
+        { account_id: "acc_2", what: "closed months of the ledger", expected: 3, found: 2 }
+      ])
     })
   )
 })
@@ -680,6 +729,7 @@ describe("quarry audit", () => {
     ["account export --id acc_1", "acc_1", {}],
     ["account delete --id acc_1 --yes", "acc_1", {}],
     ["sessions end --account acc_1", "acc_1", { sessions: 2 }],
+    ["replica forget rep_1", "rep_1", {}],
     ["key create --account acc_1 --name ci", "key_1", { account: "acc_1", mode: "live" }],
     ["key rotate --id key_1", "key_1", { account: "acc_1", new_key: "key_1" }],
     ["key rotate --id key_1 --grace-seconds 60", "key_1", { account: "acc_1", new_key: "key_1", grace_seconds: 60 }],
@@ -747,12 +797,13 @@ describe("quarry index load", () => {
   const line = (n: number) => JSON.stringify({ url: `https://a.example/${n}`, title: `${n}`, description: "" })
 
   /** Runs `index load` on a file with these lines. What the index was given, and what the command printed. */
-  const load = Effect.fnUntraced(function* (lines: ReadonlyArray<string>, flags: ReadonlyArray<string>) {
+  const load = Effect.fnUntraced(function* (lines: ReadonlyArray<string>, flags: ReadonlyArray<string>, indexed = 10) {
     const files = yield* FileSystem.FileSystem
     const path = `${yield* files.makeTempDirectoryScoped()}/a.jsonl`
     yield* files.writeFileString(path, lines.join("\n"))
-    const loads: Array<{ readonly urls: ReadonlyArray<string>; readonly replace: boolean }> = []
+    const loads: Array<{ readonly urls: ReadonlyArray<string>; readonly replace: false | Replacement }> = []
     const index = Layer.mock(DocumentIndex, {
+      compare: (documents) => Effect.as(Stream.runDrain(documents), { documents: indexed, removed: 2 }),
       load: (documents, { replace }) =>
         Effect.map(Stream.runCollect(documents), (all) => {
           loads.push({ urls: all.map(({ url }) => url.slice("https://a.example/".length)), replace })
@@ -801,8 +852,38 @@ describe("quarry index load", () => {
   it.effect("--replace removes what the source does not have", () =>
     Effect.gen(function* () {
       const { code, loads, out } = yield* load([line(1)], ["--replace"])
-      assert.deepStrictEqual({ code, loads }, { code: 0, loads: [{ urls: ["1"], replace: true }] })
+      assert.deepStrictEqual({ code, loads }, { code: 0, loads: [{ urls: ["1"], replace: { under: undefined } }] })
       assert.deepStrictEqual(out, ["Loaded 1 document.\nRemoved 2 documents that the source does not have."])
+    })
+  )
+
+  it.effect("--replace does not remove more than a fifth of the index without --yes", () =>
+    Effect.gen(function* () {
+      const refused = yield* load([line(1)], ["--replace"], 9)
+      assert.deepStrictEqual(
+        { code: refused.code, loads: refused.loads, err: refused.err },
+        {
+          code: 1,
+          loads: [],
+          err: [
+            "quarry: This would remove 2 documents of the 9 in the index, more than 20 %. Repeat the command with --yes to do it."
+          ]
+        }
+      )
+      const done = yield* load([line(1)], ["--replace", "--yes"], 9)
+      assert.deepStrictEqual([done.code, done.loads.length], [0, 1])
+    })
+  )
+
+  it.effect("--dry-run says what would be loaded and removed, and loads nothing", () =>
+    Effect.gen(function* () {
+      const { code, loads, out } = yield* load([line(1)], ["--replace", "--dry-run"], 2)
+      assert.deepStrictEqual({ code, loads }, { code: 0, loads: [] })
+      assert.deepStrictEqual(out, ["Would load 1 document.\nWould remove 2 documents that the source does not have."])
+      const json = yield* load([line(1), "{"], ["--replace", "--dry-run", "--json"], 2)
+      assert.deepStrictEqual(json.loads, [])
+      assert.include(JSON.parse(json.out.join()), { loaded: 1, removed: 0, failed: 1, dry_run: true })
+      assert.strictEqual(json.code, 1)
     })
   )
 
@@ -836,6 +917,7 @@ describe("quarry index load", () => {
       const run = Quarry.make({
         settings: AppConfig.layerTest(),
         database: unused,
+        backups: unused,
         providers: unused,
         inspection: unused,
         overview: unused,
@@ -843,6 +925,7 @@ describe("quarry index load", () => {
         reconciler: unused,
         secrets: unused,
         exportAccount: () => Effect.die(new Error("no command here needs it")),
+        reading: unused,
         storage: Layer.merge(storage([]), index)
       })
       const fiber = yield* Effect.forkChild(run(["index", "load", "data/starter-index.jsonl.gz"]))
@@ -855,6 +938,60 @@ describe("quarry index load", () => {
   )
 })
 
+describe("quarry retention", () => {
+  it.effect("R74: shows the months of the log and the moment from which each is dropped", () =>
+    Effect.gen(function* () {
+      const shown = JSON.parse((yield* quarry(words("retention show --json"))).out.join())
+      assert.strictEqual(shown.retention_days, 90)
+      assert.deepStrictEqual(
+        shown.months.map((it: Record<string, unknown>) => [it.month, it.searches, it.dropped_at]),
+        [
+          ["2026-02", 1_000, "2026-05-30T00:00:00.000Z"],
+          ["2026-03", 1_000, "2026-06-30T00:00:00.000Z"],
+          ["2026-04", 1_000, "2026-07-30T00:00:00.000Z"],
+          ["2026-05", 1_000, "2026-08-30T00:00:00.000Z"],
+          ["2026-06", null, "2026-09-29T00:00:00.000Z"]
+        ]
+      )
+      assert.match((yield* quarry(words("retention show"))).out.join("\n"), /kept for 90 days.*\n2026-05 +1000 +3 MiB/s)
+    })
+  )
+
+  it.effect("R74: a longer retention is set at once, a shorter one with --yes alone", () =>
+    Effect.gen(function* () {
+      const foundations = { storage: Layer.succeedContext(yield* Layer.build(storage([]))) }
+      const set = (...args: ReadonlyArray<string>) => quarry(["retention", "set", ...args, "--json"], foundations)
+      const longer = yield* set("365 days")
+      assert.deepInclude(JSON.parse(longer.out.join()), { retention_days: 365, months_to_drop: [] })
+      const shorter = yield* set("30 days")
+      assert.strictEqual(shorter.code, 1)
+      assert.match(shorter.err.join(), /^quarry: This drops the 3 months from 2026-02 to 2026-04 .*--yes/)
+      const confirmed = yield* set("30 days", "--yes")
+      assert.deepStrictEqual(JSON.parse(confirmed.out.join()), {
+        retention_days: 30,
+        previous_days: 90,
+        months_to_drop: ["2026-02", "2026-03", "2026-04"]
+      })
+      const audit = yield* quarry(words("audit list --json"), foundations)
+      const { entries } = JSON.parse(audit.out.join())
+      assert.strictEqual(entries.length, 2)
+      assert.deepInclude(entries[0], {
+        command: "retention set",
+        operator: "ada",
+        arguments: { retention_days: 30, previous_days: 90 }
+      })
+    })
+  )
+
+  it.effect.each(["1 hour", "4000 days", "soon"])("a retention of %s is a mistake in the command line", (text) =>
+    Effect.gen(function* () {
+      const { code, err } = yield* quarry(["retention", "set", text])
+      assert.strictEqual(code, 2)
+      assert.match(err.join("\n"), /a duration from 1 day to 3650 days, such as 90 days/)
+    })
+  )
+})
+
 describe("quarry", () => {
   it.effect.each([
     ["account show --id acc_2", "not_found", /^There is no such thing\.$/],
@@ -864,14 +1001,20 @@ describe("quarry", () => {
     ["key revoke --all --account acc_1", "command_failed", /^This revokes 1 keys of acc_1\. .*--yes/],
     ["account usage --id acc_1 --from 2026-01-02 --to 2026-01-01", "command_failed", /must be before to/],
     ["key revoke --id key_2", "not_found", /^There is no such thing\.$/],
-    ["key create --account acc_full --name ci", "command_failed", /^an account has at most 50 active API keys: .+$/],
+    [
+      "key create --account acc_full --name ci",
+      "command_failed",
+      /^an account can have at most 50 active API keys; .+$/
+    ],
     ["key bounds --id key_1 --budget 0", "command_failed", /^budget\.credits must be a whole number from 1 to \d+$/],
     ["key bounds --id key_1 --networks 10.0.0.1/8", "command_failed", /^networks\.0 must be a network in CIDR form/],
     ["key list --account acc_2", "not_found", /^There is no such thing\.$/],
     ["webhooks list --account acc_2", "not_found", /^There is no such thing\.$/],
+    ["replica forget rep_2", "command_failed", /^Replica rep_2 is running/],
+    ["replica forget rep_3", "not_found", /^There is no replica rep_3\.$/],
     ["webhooks drop --account acc_2", "not_found", /^There is no such thing\.$/],
-    ["webhooks pause --account acc_1 --endpoint whk_2", "not_found", /^The account has no webhook with this id\.$/],
-    ["webhooks drop --account acc_1 --endpoint whk_2", "not_found", /^The account has no webhook with this id\.$/],
+    ["webhooks pause --account acc_1 --endpoint whk_2", "not_found", /^The account has no webhook with this ID\.$/],
+    ["webhooks drop --account acc_1 --endpoint whk_2", "not_found", /^The account has no webhook with this ID\.$/],
     ["index load docs", "command_failed", /^\S+docs is a folder: --base-url says [^\n]+$/],
     [
       "index load package.json --base-url https://a.example",

@@ -40,11 +40,13 @@ const quarry = (line: string, found: Status = status({}), logged = failed) =>
     const run = Quarry.make({
       settings: AppConfig.layerTest(),
       database: unused,
+      backups: unused,
       paymentProvider: unused,
       reconciler: unused,
       providers: unused,
       secrets: unused,
       storage: unused,
+      reading: unused,
       exportAccount: () => Effect.die(new Error("no command here needs it")),
       overview: Layer.succeed(Overview, { look: Effect.succeed(found) }),
       inspection: Layer.merge(
@@ -55,7 +57,7 @@ const quarry = (line: string, found: Status = status({}), logged = failed) =>
           request: () => Effect.succeed([row(0), logged]),
           top: (query) => {
             counted.push(query)
-            const outcomes = { ok: 2, upstream_error: 1, upstream_timeout: 0 }
+            const outcomes = { ok: 2, upstream_error: 1, upstream_timeout: 0, page_unreadable: 0 }
             const group = query.by === "account" ? "acc_1" : undefined
             return Effect.succeed([{ group, email: "a@b.example", searches: 3, credits: 3, cached: 1, outcomes }])
           }
@@ -202,7 +204,7 @@ describe("quarry usage top", () => {
   it.effect("refuses a span of time that has not begun", () =>
     Effect.gen(function* () {
       const { code, err } = yield* quarry("usage top --from 9999-01-01")
-      assert.deepStrictEqual([code, err], [1, "quarry: --from must be before now, or give --to"])
+      assert.deepStrictEqual([code, err], [1, "quarry: --from is in the future. Choose an earlier time."])
     })
   )
 })
@@ -225,7 +227,10 @@ describe("quarry status", () => {
       })
       const { code, err, out } = yield* json("status", found)
       assert.strictEqual(code, 1)
-      assert.strictEqual(err, "quarry: Replica rep_2 at a.example has been silent for 90 s.")
+      assert.strictEqual(
+        err,
+        "quarry: Replica rep_2 at a.example:3000 has been silent for 90 s, and no replica has started since. If it is not to come back, run `replica forget rep_2`."
+      )
       assert.deepStrictEqual([out.ok, out.problems.length, out.replicas.length], [false, 1, 2])
     })
   )

@@ -72,7 +72,7 @@ Dashboard.describeDashboard("the connected apps", (it) => {
       const { url: callback } = yield* AppCallback.make
       yield* Effect.promise(async () => {
         await person.open("/dashboard/apps", "Connected apps")
-        await page.getByRole("heading", { name: "No app is connected" }).waitFor()
+        await page.getByRole("heading", { name: "No connected apps" }).waitFor()
         await Dashboard.expectAccessible(page)
         const hostile = await letIn(person, callback, '<img src=x onerror="alert(1)">')
         const editor = await letIn(person, callback, "An editor")

@@ -95,7 +95,7 @@ Billing.describeBilling("the billing page", (it) => {
         await button(page, "Upgrade to Growth").click()
         await button(page, "Upgrade now").click()
         await page.getByRole("dialog").getByRole("alert").waitFor()
-        await page.getByRole("dialog").getByRole("button", { name: "Change the card" }).waitFor()
+        await page.getByRole("dialog").getByRole("button", { name: "Update the card" }).waitFor()
         await Dashboard.expectAccessible(page)
         await button(page, "Cancel").click()
 
@@ -128,7 +128,7 @@ Dashboard.describeDashboard("the billing page of a service that sells nothing", 
       const { page } = person
       yield* Effect.promise(async () => {
         await person.open("/dashboard/billing", "Billing")
-        await page.getByText("Nothing can be bought here at the moment.").waitFor()
+        await page.getByText("Purchases are currently unavailable.").waitFor()
         await Dashboard.expectAccessible(page)
         assert.strictEqual(await page.getByRole("button", { name: /^(Subscribe|Buy)/ }).count(), 0)
       })

@@ -16,7 +16,7 @@ Dashboard.describeDashboard("signing in", (it) => {
         await page.getByLabel("Email").fill(email)
         await page.getByLabel("Password").fill("not the password")
         await page.getByRole("button", { name: "Sign in" }).click()
-        assert.include((await page.getByRole("alert").textContent()) ?? "", "not right")
+        assert.include((await page.getByRole("alert").textContent()) ?? "", "incorrect")
         await page.getByLabel("Password").fill(Dashboard.password)
         await page.getByRole("button", { name: "Sign in" }).click()
         await page.waitForURL(`${origin}/dashboard/log?target=beta_search`)
@@ -56,7 +56,7 @@ Dashboard.describeDashboard("signing in", (it) => {
         await visitor.open("/dashboard/sign-up", "Create an account")
         await page.getByLabel("Password").fill(Dashboard.password)
         for (const [address, words] of [
-          [known.email, "The address has signed up already."],
+          [known.email, "The address already has an account."],
           ["somebody@localhost", "The address must be an email address."]
         ] as const) {
           await page.getByLabel("Email").fill(address)
@@ -103,7 +103,7 @@ Dashboard.describeDashboard("signing in", (it) => {
         await visitor.open("/dashboard/forgot-password", "Forgot your password?")
         await Dashboard.expectAccessible(page)
         await page.getByLabel("Email").fill(person.email)
-        await page.getByRole("button", { name: "Send the link" }).click()
+        await page.getByRole("button", { name: "Send link" }).click()
         await page.getByRole("heading", { name: "Ask the operator for the link" }).waitFor()
       })
       const emailed = new RegExp(
@@ -212,7 +212,7 @@ Dashboard.describeDashboard(
         const { page } = visitor
         yield* Effect.promise(async () => {
           await visitor.open("/dashboard/sign-in?failed=github&error=SIGN_UP_REFUSED", "Sign in")
-          await page.getByText("Sign-up is not open to your address.").waitFor()
+          await page.getByText("This email address cannot sign up here.").waitFor()
         })
       })
     )

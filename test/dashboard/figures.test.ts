@@ -5,7 +5,7 @@ import { describeUserAgent } from "../../src/dashboard/userAgent.ts"
 
 const begin = Date.parse("2026-03-01T00:00:00Z")
 const reset = Date.parse("2026-04-01T00:00:00Z")
-const outcomes = { ok: 0, upstream_error: 0, upstream_timeout: 0 }
+const outcomes = { ok: 0, upstream_error: 0, upstream_timeout: 0, page_unreadable: 0 }
 
 /** The usage of a period in which these credits were charged, one figure for each day. */
 const usageOf = (quota: number, daily: ReadonlyArray<number>, packs = 0) => {
@@ -14,6 +14,7 @@ const usageOf = (quota: number, daily: ReadonlyArray<number>, packs = 0) => {
   const iso = (at: number) => new Date(at).toISOString()
   return {
     plan: "starter",
+    plan_name: "A plan",
     period: { start: iso(begin), end: iso(reset) },
     quota,
     used,

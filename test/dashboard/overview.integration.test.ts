@@ -10,7 +10,7 @@ Dashboard.describeDashboard("the overview", (it) => {
       yield* Effect.promise(async () => {
         await person.open("/dashboard", "Overview")
         await page.getByRole("heading", { name: "Make an API key" }).waitFor()
-        await page.getByText("Your plan: trial").waitFor()
+        await page.getByText("Your plan: Trial").waitFor()
         await Dashboard.expectAccessible(page)
         const { secret } = await person.makeKey("first")
         await person.search(secret, "http caching")
@@ -90,7 +90,7 @@ Dashboard.describeDashboard("the overview", (it) => {
         const topOf = () => page.evaluate<number>("document.querySelectorAll('.card')[2].getBoundingClientRect().top")
         const before = await topOf()
         gate.resolve()
-        await page.getByText("Your plan: trial").waitFor()
+        await page.getByText("Your plan: Trial").waitFor()
         await page.getByRole("heading", { name: "Make an API key" }).waitFor()
         assert.isAtMost(Math.abs((await topOf()) - before), 12)
       })

@@ -13,7 +13,7 @@ Dashboard.describeDashboard("the usage page", (it) => {
       const { page } = person
       yield* Effect.promise(async () => {
         await person.open("/dashboard/usage", "Usage")
-        await page.getByRole("heading", { name: "No searches in this stretch" }).waitFor()
+        await page.getByRole("heading", { name: "No searches in this range" }).waitFor()
         await Dashboard.expectAccessible(page)
         assert.isTrue(await page.getByRole("button", { name: "Download CSV" }).isDisabled())
 
@@ -23,7 +23,7 @@ Dashboard.describeDashboard("the usage page", (it) => {
         await person.search(first.secret, "http caching", "&target=beta_search")
         await person.search(second.secret, "http caching")
         await page.reload()
-        await page.getByText("Figures as a table").click()
+        await page.getByText("Show as a table").click()
         const today = page.getByRole("table").getByRole("row").last()
         assert.deepStrictEqual(await today.getByRole("cell").allTextContents(), ["3", "0", "0"])
         await Dashboard.expectAccessible(page)
@@ -32,7 +32,7 @@ Dashboard.describeDashboard("the usage page", (it) => {
         await control(page, "Range").selectOption({ label: "24 hours" })
         await page.waitForURL(/\?group_by=key&range=24h$/)
         await page.getByRole("heading", { name: "By key" }).waitFor()
-        assert.strictEqual(await control(page, "One bar for each").inputValue(), "hour")
+        assert.strictEqual(await control(page, "Interval").inputValue(), "hour")
         assert.match((await page.getByRole("row", { name: /^second/ }).textContent()) ?? "", /33\.3%/)
         await Dashboard.expectAccessible(page)
 
@@ -67,7 +67,7 @@ Dashboard.describeDashboard("the usage page", (it) => {
         const { secret } = await person.makeKey("one")
         await person.search(secret, "http caching")
         await person.open("/dashboard/usage", "Usage")
-        await control(page, "Range").selectOption({ label: "Own range" })
+        await control(page, "Range").selectOption({ label: "Custom range" })
         await page.getByLabel("From (UTC)").fill("2026-01-31T00:00")
         await page.getByLabel("Until (UTC)").fill("2026-01-30T00:00")
         await page.getByRole("button", { name: "Show" }).click()
@@ -75,7 +75,7 @@ Dashboard.describeDashboard("the usage page", (it) => {
         await Dashboard.expectAccessible(page)
         await page.getByLabel("Until (UTC)").fill("2026-02-02T00:00")
         await page.getByRole("button", { name: "Show" }).click()
-        await page.getByText("No searches in this stretch").waitFor()
+        await page.getByText("No searches in this range").waitFor()
         assert.include((await page.locator(".page-header").textContent()) ?? "", "All times are in UTC")
         await control(page, "Range").selectOption({ label: "12 months" })
         await control(page, "Split by").selectOption({ label: "Target" })
@@ -97,7 +97,7 @@ Dashboard.describeDashboard("the usage page", (it) => {
         await Dashboard.expectAccessible(page)
         await page.unroute("**/v1/usage*")
         await page.getByRole("button", { name: "Try again" }).click()
-        await page.getByText("No searches in this stretch").waitFor()
+        await page.getByText("No searches in this range").waitFor()
       })
     })
   )

@@ -11,7 +11,7 @@ const row = (start: string, group: string | null, searches: number) => ({
   group,
   searches,
   credits: searches,
-  outcomes: { ok: searches, upstream_error: 0, upstream_timeout: 0 }
+  outcomes: { ok: searches, upstream_error: 0, upstream_timeout: 0, page_unreadable: 0 }
 })
 
 describe("the usage page's address", () => {

@@ -38,10 +38,10 @@ Dashboard.describeDashboard(
           await Dashboard.expectAccessible(page)
           await page.getByRole("button", { name: "Add webhook" }).click()
           const dialog = page.getByRole("dialog")
-          await dialog.getByLabel("Address").fill("ftp://example.com")
+          await dialog.getByLabel("URL").fill("ftp://example.com")
           await dialog.getByRole("button", { name: "Add webhook" }).click()
-          await dialog.getByText("The address: must begin with https://.").waitFor()
-          await dialog.getByLabel("Address").fill(hook.url)
+          await dialog.getByText("The URL must start with https://.").waitFor()
+          await dialog.getByLabel("URL").fill(hook.url)
           await dialog.getByLabel("All credits are used").check()
           await Dashboard.expectAccessible(page)
           await dialog.getByRole("button", { name: "Add webhook" }).click()
@@ -54,7 +54,7 @@ Dashboard.describeDashboard(
           const until = async (text: string) => {
             while ((await page.getByText(text).count()) === 0) await refresh.click()
           }
-          await until("it answered 500")
+          await until("the endpoint responded with 500")
           await Dashboard.expectAccessible(page)
           hook.status = 204
           await page.getByRole("button", { name: "Send again: webhook.test" }).first().click()
@@ -64,7 +64,7 @@ Dashboard.describeDashboard(
           const width = await page.evaluate("document.documentElement.scrollWidth")
           assert.strictEqual(width, 360)
 
-          await page.getByLabel("Percents of the quota").fill("50, 90")
+          await page.getByLabel("Quota thresholds (percent)").fill("50, 90")
           await page.getByLabel("Pack credits").fill("100")
           await page.getByRole("button", { name: "Save" }).click()
           await page.getByText("Saved.").waitFor()

@@ -21,4 +21,9 @@ export const settings: ReadonlySet<string> = new Set(
 /** The seconds that a replica may take to end, with the defaults. */
 export const shutdownSeconds = Duration.toSeconds(table.shutdownGrace.fallback)
 
+/** The connections of a Postgres with its own settings, without those for superusers. */
+export const postgresConnections = 97
+
+export const poolSize = table.databasePoolSize.fallback
+
 export const drainDelaySeconds = Duration.toSeconds(usualDrainDelay)

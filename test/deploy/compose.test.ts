@@ -147,6 +147,10 @@ compose.describe("deploy/compose.yml", () => {
     }
   })
 
+  it("opens no more connections than Postgres takes by default, with some left for commands and backups", () => {
+    assert.isAtMost(replicasOf(composed()).length * Shipped.poolSize, Shipped.postgresConnections - 10)
+  })
+
   it("has the same replicas for the proxy and for Prometheus, and only the proxy is open to others", () => {
     const all = composed()
     const names = replicasOf(all).map(([name]) => name)

@@ -24,7 +24,7 @@ const statusOf = (url: string, headers: Record<string, string>) =>
   Effect.promise(async () => (await fetch(url, { headers })).status)
 
 describeWithImages("the image", () => {
-  layer(Built.layer, { timeout: buildTimeout, excludeTestServices: true })((it) => {
+  layer(Built.layer, { timeout: buildTimeout, excludeTestServices: true })("built once", (it) => {
     it.effect("has less than 400 MB, and of the packages only what runs", () =>
       Effect.gen(function* () {
         const { bytes, rootfs } = yield* Built

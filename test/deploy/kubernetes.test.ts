@@ -1,5 +1,6 @@
 import { execFileSync, spawnSync } from "node:child_process"
 import { assert, it } from "@effect/vitest"
+import { defaultSelector } from "../../scripts/alerts.ts"
 import { version } from "../../src/domain/version.ts"
 import { kubectl } from "../support/OperatorTool.ts"
 import * as Shipped from "./Shipped.ts"
@@ -72,7 +73,7 @@ const isRestricted = ({ spec }: PodTemplate): void => {
 }
 
 kubectl.describe("deploy/kubernetes, as Kustomize renders it", () => {
-  for (const path of ["base", "example", "migrate", "example/migrate"]) {
+  for (const path of ["base", "example", "migrate", "backup", "example/migrate"]) {
     const itHere = path.startsWith("example") ? itWithOverlays : it
     itHere(`${path}: holds no secret and names this version's image`, () => {
       const manifests = render(path)
@@ -100,6 +101,21 @@ kubectl.describe("deploy/kubernetes, as Kustomize renders it", () => {
     assert.isAbove(template.spec.terminationGracePeriodSeconds, Shipped.shutdownSeconds)
   })
 
+  it("backs up each night without privileges, and reads the backup again before old ones go", () => {
+    const { concurrencyPolicy, jobTemplate } = one("CronJob", "backup").spec
+    isRestricted(jobTemplate.spec.template)
+    assert.strictEqual(concurrencyPolicy, "Forbid")
+    const [container] = jobTemplate.spec.template.spec.containers
+    assert.strictEqual(container.image, `quarry:${version}`)
+    const [script] = container.args
+    const places = ["quarry backup", "quarry restore --check", "rm --"].map((part) => script.indexOf(part))
+    assert.isAbove(places[0], 0)
+    assert.deepStrictEqual(
+      places,
+      places.toSorted((a, b) => a - b)
+    )
+  })
+
   it("asks the private listener: if a replica takes requests, and if it lives", () => {
     const [container] = (one("Deployment").spec.template as PodTemplate).spec.containers
     assert.deepStrictEqual(container.startupProbe.httpGet, { path: "/readyz", port: "admin" })
@@ -109,6 +125,13 @@ kubectl.describe("deploy/kubernetes, as Kustomize renders it", () => {
     assert.strictEqual(one("ConfigMap").data?.ADMIN_HOST, "0.0.0.0")
     const noticedSeconds = container.readinessProbe.periodSeconds * container.readinessProbe.failureThreshold
     assert.isBelow(noticedSeconds, Shipped.drainDelaySeconds)
+  })
+
+  it("scales out to no more connections than Postgres takes by default, with some left for commands and backups", () => {
+    const { maxReplicas } = one("HorizontalPodAutoscaler").spec
+    const { maxSurge } = one("Deployment").spec.strategy.rollingUpdate
+    const poolSize = Number(one("ConfigMap").data?.DATABASE_POOL_SIZE)
+    assert.isAtMost((maxReplicas + maxSurge) * poolSize, Shipped.postgresConnections - 10)
   })
 
   itWithOverlays("has only settings that Quarry has, and the pods take them", () => {
@@ -162,6 +185,15 @@ kubectl.describe("deploy/kubernetes, as Kustomize renders it", () => {
         ports: [{ port: "admin" }]
       }
     ])
+  })
+
+  it("monitors the port of the private listener, under the job's name that the rules select", () => {
+    const { labels } = (one("Deployment").spec.template as PodTemplate).metadata
+    const { jobLabel, podMetricsEndpoints, selector } = one("PodMonitor", "monitoring").spec
+    assert.deepStrictEqual(selector.matchLabels, labels)
+    assert.strictEqual(defaultSelector, `job="${labels[jobLabel]}"`)
+    assert.deepStrictEqual(podMetricsEndpoints, [{ port: "admin", path: "/metrics", interval: "10s" }])
+    assert.isAbove(one("PrometheusRule", "monitoring").spec.groups.length, 0)
   })
 
   itWithOverlays("leads the name of the overlay to the service", () => {

@@ -168,7 +168,7 @@ describe("the shipped configurations of proxies", () => {
 })
 
 describeWithServers("three replicas behind a proxy", () => {
-  layer(Replicas.layer, { timeout, excludeTestServices: true })((it) => {
+  layer(Replicas.layer, { timeout, excludeTestServices: true })("on replicas", (it) => {
     for (const program of programs) {
       program.tool.describe(program.name, () => {
         it.effect(

@@ -22,7 +22,7 @@ systemctl start quarry@1
 
 describeWithSystemd("the shipped unit under systemd", () => {
   it.live(
-    "starts a replica without privileges, and at a stop answers what it accepted and ends with success",
+    "starts a replica without privileges, waits until it listens, and at a stop answers what it accepted and ends with success",
     () =>
       Effect.gen(function* () {
         const { run } = yield* systemd
@@ -38,6 +38,9 @@ describeWithSystemd("the shipped unit under systemd", () => {
           LOG_FORMAT: "json"
         }
         run("sh", "-c", install(env))
+        // `systemctl start` returns when the replica has said that it listens.
+        const me = yield* Effect.promise(() => fetch(`http://127.0.0.1:${port}/v1/me`))
+        assert.strictEqual(me.status, 401)
         const log = () => run("cat", "/run/quarry.log")
         while (!log().includes("sk_live_")) yield* Effect.sleep("200 millis")
         const show = (property: string) => run("systemctl", "show", "quarry@1", "--value", "-p", property).trim()

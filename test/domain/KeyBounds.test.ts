@@ -33,7 +33,7 @@ describe("R50: periods of a budget", () => {
     fc.assert(
       fc.property(moment, (now) => assert.deepStrictEqual(budgetPeriodAt("life", now), { start: 0, end: undefined }))
     )
-    assert.strictEqual(describeBudget({ credits: 1, period: "life" }), "1 credit in all")
+    assert.strictEqual(describeBudget({ credits: 1, period: "life" }), "1 credit in total")
     assert.strictEqual(describeBudget({ credits: 20, period: "month" }), "20 credits each UTC month")
   })
 })
@@ -115,7 +115,9 @@ describe("R50: changes of bounds", () => {
       fc.property(body, (input) => {
         const parsed = parseApiKeyChange(input)
         if (Result.isSuccess(parsed)) return
-        for (const { field, message } of parsed.failure.issues) {
+        for (const [index, { field, message }] of parsed.failure.issues.entries()) {
+          // The last of 20 issues may say how many more there are (R70).
+          if (index === 19 && field === "") continue
           assert.match(field, /^(expires_at|budget|targets|networks)(\.|$)/)
           assert.notInclude(message, "Expected")
         }

@@ -1,11 +1,11 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Schema } from "effect"
+import { standardPlans } from "../../src/domain/Plan.ts"
 import {
   creditsBought,
   creditsRefunded,
   isUpgrade,
   packPrice,
-  packRates,
   packSizes,
   soldPlans
 } from "../../src/domain/Purchase.ts"
@@ -16,7 +16,9 @@ const cents = Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 20_000 })
 
 describe("Purchase", () => {
   it("R36: packs cost 150, 80 or 60 cents for 1,000 credits", () => {
-    const prices = soldPlans.map((name) => packSizes.map((credits) => packPrice(credits, packRates[name])))
+    const prices = soldPlans.map((name) =>
+      packSizes.map((credits) => packPrice(credits, standardPlans[name].packCentsPer1000))
+    )
     assert.deepStrictEqual(prices, [
       [1_500, 7_500, 15_000],
       [800, 4_000, 8_000],
@@ -45,7 +47,7 @@ describe("Purchase", () => {
     "R36: another amount than the quoted one buys at the quoted rate",
     { credits: size, plan, net: cents },
     (it) => {
-      const quoted = packPrice(it.credits, packRates[it.plan])
+      const quoted = packPrice(it.credits, standardPlans[it.plan].packCentsPer1000)
       const bought = creditsBought(it.credits, quoted, it.net)
       assert.isAtMost(bought * quoted, it.credits * it.net)
       assert.strictEqual(creditsBought(it.credits, quoted, quoted), it.credits)

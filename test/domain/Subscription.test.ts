@@ -1,7 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Schema } from "effect"
-import { billingCycle, planTerms } from "../../src/domain/Plan.ts"
-import { periodQuota, soldPlans } from "../../src/domain/Purchase.ts"
+import { billingCycle, standardPlans } from "../../src/domain/Plan.ts"
+import { constantHistory, limitsOfPeriod } from "../../src/domain/PlanHistory.ts"
 import {
   cycleStartOf,
   entitlementAt,
@@ -15,6 +14,7 @@ import {
 const start = Date.parse("2027-01-31T12:00:00Z")
 const dayMs = 86_400_000
 const graceMs = 3 * dayMs
+const history = constantHistory(standardPlans)
 
 const subscription = (given: Partial<SoldSubscription> = {}): SoldSubscription => ({
   id: "sub_1",
@@ -41,11 +41,8 @@ const order = (given: Partial<PlanOrder>): PlanOrder => ({
 
 const quotaOf = (it: SoldSubscription, orders: ReadonlyArray<PlanOrder>) => {
   const { sight, steps } = sightOf(it, orders, undefined)
-  return periodQuota(sight.first, steps, it.period)
+  return limitsOfPeriod(history, sight.first, steps, it.period).quota
 }
-
-const sold = Schema.Literals(soldPlans)
-const share = Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 1_000 }))
 
 describe("entitlementAt", () => {
   it("R41: keeps the plan until the grace ends, to the millisecond", () => {
@@ -127,33 +124,21 @@ describe("sightOf", () => {
 describe("readingOf", () => {
   it("keeps a plan that an operator set, as long as no subscription was open", () => {
     const ended = { ...subscription({ status: "ended" }), orders: [] }
-    assert.isUndefined(readingOf([], [ended], graceMs, start).terms)
+    assert.isUndefined(readingOf([], [ended], { graceMs, history, now: start }).terms)
     const before = { subscription: subscription(), sight: { periodStart: start, first: "growth" as const, steps: [] } }
-    assert.deepInclude(readingOf([before], [ended], graceMs, start).terms, { plan: "trial", quota: 100 })
-    assert.deepInclude(readingOf([before], [], graceMs, start).terms, { plan: "trial", period: undefined })
+    assert.deepInclude(readingOf([before], [ended], { graceMs, history, now: start }).terms, {
+      plan: "trial",
+      quota: 100
+    })
+    assert.deepInclude(readingOf([before], [], { graceMs, history, now: start }).terms, {
+      plan: "trial",
+      period: undefined
+    })
   })
 
   it("R31: opens the next period by the calendar while the provider is late", () => {
     const it = { ...subscription(), orders: [order({})] }
-    const { terms } = readingOf([], [it], graceMs, period.end)
+    const { terms } = readingOf([], [it], { graceMs, history, now: period.end })
     assert.deepInclude(terms?.period, { start: period.end, end: Date.parse("2027-03-31T12:00:00Z"), of: undefined })
   })
-})
-
-describe("periodQuota", () => {
-  it.prop(
-    "R39: is between the first plan's quota and the last's, and grows with an earlier upgrade",
-    { first: sold, second: sold, at: share },
-    ({ at, first, second }) => {
-      const length = period.end - period.start
-      const step = (part: number) => ({ plan: second, at: period.start + Math.round((length * part) / 1_000) })
-      const quota = periodQuota(first, [step(at)], period)
-      const [from = 0, to = 0] = [planTerms[first].quota, planTerms[second].quota]
-      assert.isTrue(Number.isSafeInteger(quota))
-      if (to >= from) assert.isTrue(quota >= from && quota <= to)
-      else assert.strictEqual(quota, to)
-      if (to >= from && at > 0) assert.isAtLeast(periodQuota(first, [step(at - 1)], period), quota)
-      assert.strictEqual(periodQuota(first, [], period), from)
-    }
-  )
 })

@@ -51,11 +51,15 @@ describe("GET /v1/usage", () => {
   })
 
   it("totals are the sums", () => {
-    const one = { searches: 2, credits: 1, outcomes: { ok: 1, upstream_error: 1, upstream_timeout: 0 } }
+    const one = {
+      searches: 2,
+      credits: 1,
+      outcomes: { ok: 1, upstream_error: 1, upstream_timeout: 0, page_unreadable: 0 }
+    }
     assert.deepStrictEqual(total([one, one]), {
       searches: 4,
       credits: 2,
-      outcomes: { ok: 2, upstream_error: 2, upstream_timeout: 0 }
+      outcomes: { ok: 2, upstream_error: 2, upstream_timeout: 0, page_unreadable: 0 }
     })
     assert.strictEqual(total([]).searches, 0)
   })

@@ -8,10 +8,7 @@ describe("R6: an invalid request", () => {
       { field: "page", message: "must be a whole number" },
       { field: "queries.3.num", message: "is too large" }
     ])
-    assert.strictEqual(
-      error.message,
-      "The request is not valid: page must be a whole number; queries.3.num is too large"
-    )
+    assert.strictEqual(error.message, "The request is invalid: page must be a whole number; queries.3.num is too large")
     assert.deepStrictEqual(
       error.issues.map(({ field }) => field),
       ["page", "queries.3.num"]
@@ -21,7 +18,7 @@ describe("R6: an invalid request", () => {
   it("R3: as a whole has one issue, whose field is empty", () => {
     const error = errors.InvalidRequest.whole("The body is not JSON")
     assert.deepStrictEqual(error.issues, [{ field: "", message: "The body is not JSON" }])
-    assert.strictEqual(error.message, "The request is not valid: The body is not JSON")
+    assert.strictEqual(error.message, "The request is invalid: The body is not JSON")
   })
 })
 
@@ -52,7 +49,7 @@ describe("R70: the list of issues", () => {
     assert.strictEqual(errors.InvalidRequest.fromIssues(issues.slice(0, 20)).issues.at(-1)?.field, "f19")
     const { issues: listed } = errors.InvalidRequest.fromIssues(issues)
     assert.deepStrictEqual(listed.at(-2), issues[18])
-    assert.deepStrictEqual(listed.at(-1), { field: "", message: "6 more fields are not valid" })
+    assert.deepStrictEqual(listed.at(-1), { field: "", message: "6 more fields are invalid" })
   })
 
   it("cuts no character into halves", () => {
@@ -78,11 +75,11 @@ describe("quota_exceeded", () => {
   it("has the figures of the allowance that did not suffice", () => {
     const { message, ...figures } = errors.QuotaExceeded.of(allowance, 4)
     assert.include(figures, { plan: "trial", quota: 100, creditsUsed: 98, remaining: 2, balance: 1, resetsAt: null })
-    assert.strictEqual(message, "This needs 4 credits; 2 of the quota and 1 pack credits are left.")
+    assert.strictEqual(message, "This needs 4 credits, but only 2 of the quota and 1 pack credits are left.")
   })
 
   it("names one credit in the singular", () => {
-    assert.match(errors.QuotaExceeded.of({ ...allowance, used: 100, balance: 0 }, 1).message, /^This needs 1 credit;/)
+    assert.match(errors.QuotaExceeded.of({ ...allowance, used: 100, balance: 0 }, 1).message, /^This needs 1 credit,/)
   })
 })
 

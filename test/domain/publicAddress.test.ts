@@ -239,11 +239,11 @@ describe("an endpoint's address", () => {
     assert.isUndefined(addressFault("http://example.com/", true))
     for (const allowsPrivate of [true, false]) {
       assert.match(addressFault("ftp://example.com/", allowsPrivate) ?? "", /https:\/\//)
-      assert.match(addressFault("https://a:b@example.com/", allowsPrivate) ?? "", /no user and no password/)
-      assert.match(addressFault("https://example.com/#", allowsPrivate) ?? "", /after #/)
+      assert.match(addressFault("https://a:b@example.com/", allowsPrivate) ?? "", /user name or password/)
+      assert.match(addressFault("https://example.com/#", allowsPrivate) ?? "", /fragment/)
       assert.match(addressFault("example.com", allowsPrivate) ?? "", /an https address/)
       assert.match(addressFault(`https://example.com/${"a".repeat(2_000)}`, allowsPrivate) ?? "", /at most 2000/)
     }
-    assert.strictEqual(addressFault("http://example.com/", false), "must begin with https://")
+    assert.strictEqual(addressFault("http://example.com/", false), "must start with https://")
   })
 })

@@ -4,15 +4,18 @@ import { delimiter, join } from "node:path"
 import { parseArgs } from "node:util"
 import { Console, Effect } from "effect"
 import { Findings } from "../torture/support/Findings.ts"
+import * as Book from "./book/book.ts"
 import type { Drill, DrillOptions } from "./Drill.ts"
 import { drills } from "./drills.ts"
 import type { Observation } from "./support/Observation.ts"
 
 const usage = `npm run drill -- [--drill NAME]… [--short] [--json FILE]
+npm run drill -- book [--task TEXT]…
 
 Makes each failure on three replicas with servers of its own, and prints what users saw, if the credits in the answers are
 those in the books, and how long recovery took. It needs Linux, root, and Debian's packages postgresql,
 pgbouncer, redis-server, haproxy, nginx, caddy and faketime. --short shows that the drills work; its figures say nothing.
+"book" does an operator's ordinary tasks under the same load, those whose name has TEXT where --task is given.
 
 ${drills.map(({ failure, name }) => `${name.padEnd(24)} ${failure}`).join("\n")}`
 
@@ -63,14 +66,21 @@ export const table = (lines: ReadonlyArray<Line>): string =>
   ["| Drill | Users saw | Credits | Recovery |", "|---|---|---|---|", ...lines.map(row)].join("\n")
 
 const main = Effect.gen(function* () {
-  const { values } = parseArgs({
+  const { positionals, values } = parseArgs({
     options: {
       drill: { type: "string", multiple: true },
       short: { type: "boolean", default: false },
       json: { type: "string" },
+      task: { type: "string", multiple: true },
       help: { type: "boolean", default: false }
-    }
+    },
+    allowPositionals: true
   })
+  if (positionals.includes("book") && !values.help) {
+    const rows = yield* Book.run(values.task)
+    yield* Console.log(`\n${Book.table(rows)}`)
+    return rows.some(({ violations }) => violations.length > 0) ? 1 : 0
+  }
   const { drill: names, json, short } = values
   const chosen = drills.filter(({ name }) => names === undefined || names.includes(name))
   if (values.help || chosen.length === 0) {

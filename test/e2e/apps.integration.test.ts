@@ -51,7 +51,7 @@ const allow = async (page: Page, asked: URL) => {
   await page.getByLabel("Email").fill(person.email)
   await page.getByLabel("Password").fill("not the password")
   await page.getByRole("button", { name: "Sign in" }).click()
-  assert.include((await page.getByRole("alert").textContent()) ?? "", "not right")
+  assert.include((await page.getByRole("alert").textContent()) ?? "", "incorrect")
   await page.getByLabel("Password").fill(person.password)
   await page.getByRole("button", { name: "Sign in" }).click()
   await page.getByRole("heading", { name: "Allow Ada's <i>assistant</i> to use your Quarry account?" }).waitFor()

@@ -25,8 +25,11 @@ const json = (env: Record<string, string>, ...args: ReadonlyArray<string>) =>
 
 const secrets = { AUTH_SECRET: "a".repeat(32), KEY_PEPPER: "k".repeat(32) }
 
-/** The settings of a new database, on which a command takes half as long as on the embedded store. */
-const postgres = Effect.map(freshDatabase, ({ url }) => ({ DATABASE_URL: Redacted.value(url), ...secrets }))
+/** The settings of a new database with the schema. On it a command takes half as long as on the embedded store. */
+const postgres = freshDatabase.pipe(
+  Effect.map(({ url }) => ({ DATABASE_URL: Redacted.value(url), ...secrets })),
+  Effect.tap((env) => json(env, "migrate"))
+)
 
 describe("quarry on the embedded store", () => {
   it.live(
@@ -39,6 +42,7 @@ describe("quarry on the embedded store", () => {
         const page = { url: "https://example.org/", title: "Example", description: "An example page" }
         yield* Effect.promise(() => writeFile(file, `${JSON.stringify(page)}\n`))
 
+        assert.include((yield* json(env, "migrate")).applied, "initial")
         const created = yield* json(env, "account", "create", "--email", "Ops@Example.org", "--plan", "starter")
         assert.strictEqual(created.email, "ops@example.org")
         const id = created.account_id
@@ -66,7 +70,11 @@ describe("quarry on the embedded store", () => {
     "a refusal is exit 1 with one line, a mistyped command exit 2; with --json each prints one object",
     () =>
       Effect.gen(function* () {
-        const env = { DATA_DIR: "memory:" }
+        const env = { DATA_DIR: join(yield* temporaryDirectory, "store") }
+        const early = yield* quarry(env, "account", "show", "--id", "acc_none")
+        assert.match(early.stderr, /^quarry: DATA_DIR \S+ has no store yet: [^\n]* migrate`\.\n$/)
+        assert.isFalse(existsSync(env.DATA_DIR))
+        yield* json(env, "migrate")
         const refused = yield* quarry(env, "account", "show", "--id", "acc_none", "--json")
         assert.deepStrictEqual([refused.code, JSON.parse(refused.stdout).error], [1, "not_found"])
         assert.match(refused.stderr, /^quarry: [^\n]*acc_none[^\n]*\n$/)

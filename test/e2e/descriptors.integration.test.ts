@@ -37,10 +37,10 @@ describe.skipIf(process.platform === "win32")("a process without file descriptor
         assert.match(before, /^quarry_build_info\{version="\d+\.\d+\.\d+",commit="1a2b3c4",node="24\.[^"]+"\} 1$/m)
 
         yield* Effect.scoped(
-          Effect.andThen(connections(Number(ports.PORT), 2 * maxFiles), server.said("no file descriptor left"))
+          Effect.andThen(connections(Number(ports.PORT), 2 * maxFiles), server.said("no file descriptors left"))
         )
         const said = yield* server.said("has file descriptors again")
-        assert.strictEqual(said.split("no file descriptor left").length, 2)
+        assert.strictEqual(said.split("no file descriptors left").length, 2)
         assert.match(yield* metrics, /^quarry_process_file_descriptor_exhausted_total [1-9]\d*$/m)
       }),
     60_000

@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
+import type { ReplicaStatus } from "../../src/domain/Status.ts"
 import * as Postgres from "../../src/layers/sql/Postgres.ts"
 import { freshDatabase } from "../support/Database.ts"
 import * as EmbeddedStore from "../support/EmbeddedStore.ts"
@@ -9,13 +10,14 @@ import { describeWithPostgres } from "../support/Postgres.ts"
 import { freePort, spawned } from "../support/Spawned.ts"
 import * as Engine from "../torture/support/Engine.ts"
 
-const timeout = 240_000
+const timeout = 360_000
 
 const makeEnv = Effect.map(Effect.all([freshDatabase, Engine.start]), ([{ url }, engine]) => ({
   DATABASE_URL: Redacted.value(url),
   SEARXNG_URL: engine,
   AUTH_SECRET: "a secret for tests, of 32 characters or more",
   KEY_PEPPER: "a pepper for tests, of 32 characters or more",
+  QUARRY_COMMIT: "1a2b3c4",
   LOG_FORMAT: "json",
   DRAIN_DELAY: "0"
 }))
@@ -35,9 +37,11 @@ const quarry = (env: Record<string, string>, ...args: ReadonlyArray<string>) =>
 
 /** Makes every heartbeat two minutes older, which is how time passes for replicas that have ended. */
 const age = (url: string) =>
-  Effect.flatMap(SqlClient.SqlClient, (sql) => sql`update replicas set seen_at = seen_at - interval '2 minutes'`).pipe(
-    Effect.provide(Postgres.layer({ url: Redacted.make(url), poolSize: 1 }), { local: true })
-  )
+  Effect.flatMap(
+    SqlClient.SqlClient,
+    (sql) => sql`
+    update replicas set seen_at = seen_at - interval '2 minutes', started_at = started_at - interval '2 minutes'`
+  ).pipe(Effect.provide(Postgres.layer({ url: Redacted.make(url), poolSize: 1 }), { local: true }))
 
 /** Two good rows and an invalid one. */
 const rows = ["css grid", { query: "http caching" }, { query: "" }]
@@ -64,7 +68,7 @@ describeWithPostgres("what the operator looks at, of replicas on Postgres", () =
         const env = yield* makeEnv
         const early = yield* quarry(env, "usage", "top")
         assert.strictEqual(early.code, 1)
-        assert.match(early.stderr, /lacks migrations .*0001_schema.*\. Run `migrate`/)
+        assert.match(early.stderr, /^quarry: The database is empty: start the server, or run `[^`]* migrate`\.\n$/)
 
         const [first, second] = yield* Effect.all([serve(env), serve(env)], { concurrency: 2 })
         const { json: account } = yield* quarry(env, "account", "create", "--email", "ops@example.org")
@@ -98,6 +102,10 @@ describeWithPostgres("what the operator looks at, of replicas on Postgres", () =
         const { json: status } = yield* quarry(env, "status")
         assert.deepStrictEqual([status.ok, status.problems, status.replicas.length], [true, [], 2])
         assert.deepStrictEqual(status.providers[0].replicas, { closed: 2, open: 0, half_open: 0 })
+        assert.deepStrictEqual(
+          new Set(status.replicas.map((it: ReplicaStatus) => `${it.address} ${it.commit}`)),
+          new Set([first.url, second.url].map((url) => `${url.slice("http://".length)} 1a2b3c4`))
+        )
 
         second.server.kill("SIGTERM")
         yield* second.server.ended
@@ -110,6 +118,18 @@ describeWithPostgres("what the operator looks at, of replicas on Postgres", () =
         assert.match(
           silent.json.problems.join("\n"),
           /No replica is running\.\nReplica rep_\w+ at .* has been silent for/
+        )
+        const [crashed] = silent.json.replicas
+        yield* serve(env)
+        const restarted = yield* quarry(env, "status")
+        assert.deepStrictEqual([restarted.code, restarted.json.problems], [0, []])
+        const [, successor] = restarted.json.replicas
+        assert.strictEqual(restarted.json.replicas[0].successor, successor.id)
+        assert.strictEqual((yield* quarry(env, "replica", "forget", successor.id)).code, 1)
+        assert.strictEqual((yield* quarry(env, "replica", "forget", crashed.id)).code, 0)
+        assert.deepStrictEqual(
+          (yield* quarry(env, "status")).json.replicas.map(({ id }: ReplicaStatus) => id),
+          [successor.id]
         )
       }),
     timeout

@@ -29,7 +29,7 @@ describe("the official MCP client", () => {
         const { tools } = yield* Effect.promise(() => client.listTools())
         assert.sameMembers(
           tools.map(({ name }) => name),
-          ["web_search", "bulk_search", "account"]
+          ["web_search", "bulk_search", "read_page", "account"]
         )
         // The client holds each of these answers to the tool's output schema.
         const one = yield* call(client, "web_search", { query: "http caching", num: 3 })

@@ -132,7 +132,7 @@ describe("sign-in over real HTTP", () => {
         const done = yield* form("the owner's own")
         assert.deepStrictEqual([done.status, done.headers.get("location")], [303, next])
         const over = yield* form("the attacker's own")
-        assert.deepStrictEqual([over.status, over.text.includes("This link is over")], [400, true])
+        assert.deepStrictEqual([over.status, over.text.includes("This link has expired")], [400, true])
         assert.strictEqual((yield* signIn("the owner's own")).status, 200)
         assert.strictEqual((yield* signIn("the attacker's own")).status, 401)
       }),

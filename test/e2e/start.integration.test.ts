@@ -32,6 +32,58 @@ const assertDidNotStart = (code: number | null, stdout: string): void => {
   for (const line of stdout.split("\n").slice(0, -1)) assert.strictEqual(JSON.parse(line).level, "WARN", line)
 }
 
+describe("a file of plans that is invalid", () => {
+  it.live(
+    "R75: ends the start with one line that names every fault",
+    () =>
+      Effect.gen(function* () {
+        const plans = join(yield* temporaryDirectory, "plans.json")
+        writeFileSync(plans, JSON.stringify({ starter: { quota: -1, price: 5 }, growht: {} }))
+        const { code, stderr, stdout } = yield* (yield* start({ QUARRY_PLANS: plans, DATA_DIR: "memory:" })).ended
+        assertDidNotStart(code, stdout)
+        const [line = "", ...others] = stderr.trimEnd().split("\n")
+        assert.deepStrictEqual(others, [])
+        const expected = [/^quarry: QUARRY_PLANS \(.*plans\.json\): /, /starter\.quota/, /starter\.price/, /growht/]
+        for (const part of expected) assert.match(line, part)
+      }),
+    timeout
+  )
+})
+
+describe("a misspelled variable", () => {
+  it.live(
+    "is warned about in one line that names it and the setting, and never its value",
+    () =>
+      Effect.gen(function* () {
+        const files = yield* temporaryDirectory
+        const providers = join(files, "providers.json")
+        writeFileSync(providers, JSON.stringify({ providers: { own: { type: `\${SEARXNG_URLS}` } }, targets: {} }))
+        const wrong = { DATABSE_URL: "hunter2", TRUSTED_PROXY_HOP: "hunter2", QUARY_PROVIDERS: "hunter2" }
+        const env = { ...wrong, SEARXNG_URLS: "hunter2", QUARRY_PROVIDERS: providers }
+        const { code, stderr } = yield* (yield* spawned("src/cli.ts", ["config"], { LOG_FORMAT: "json", ...env })).ended
+        const lines = stderr.trimEnd().split("\n")
+        assert.strictEqual(code, 0)
+        assert.sameMembers(
+          lines.map((line) => JSON.parse(line).message),
+          [
+            "DATABSE_URL is not a setting and is ignored. Did you mean DATABASE_URL?",
+            "TRUSTED_PROXY_HOP is not a setting and is ignored. Did you mean TRUSTED_PROXY_HOPS?",
+            "QUARY_PROVIDERS is not a setting and is ignored. Did you mean QUARRY_PROVIDERS?"
+          ]
+        )
+        assert.notInclude(stderr, "hunter2")
+        const failed = yield* (yield* start({ ...wrong, WORKERS: "2" })).ended
+        assert.strictEqual(failed.code, 1)
+        assert.include(
+          failed.stderr,
+          "quarry: DATABSE_URL is not a setting and is ignored. Did you mean DATABASE_URL?\n"
+        )
+        assert.notInclude(failed.stderr, "hunter2")
+      }),
+    timeout
+  )
+})
+
 describe("npm start on the embedded default", () => {
   it.live(
     "the first start prints a curl line that answers; later ones keep the data and print no secret",
@@ -43,7 +95,7 @@ describe("npm start on the embedded default", () => {
 
         const first = yield* start(env)
         const greeting = yield* first.said("curl")
-        assert.include(greeting, `"${listens}http://localhost:${env.PORT}"`)
+        assert.include(greeting, `"${listens}http://127.0.0.1:${env.PORT} (BASE_URL is http://localhost:${env.PORT})"`)
         assert.include(greeting, "Trial storage")
         const [, secret, address] = /curl -H 'Authorization: Bearer (sk_live_\w+)' '(\S+)'/.exec(greeting) ?? []
         const search = Effect.promise(async () => {
@@ -95,6 +147,25 @@ describe("npm start on the embedded default", () => {
         assert.deepStrictEqual([code, stderr], [0, ""])
         assert.notInclude(stdout, "sk_live_")
         for (const line of stdout.trimEnd().split("\n")) assert.isString(JSON.parse(line).message)
+      }),
+    timeout
+  )
+
+  it.live(
+    "the log names the port that was bound where the settings leave it open",
+    () =>
+      Effect.gen(function* () {
+        const server = yield* start({
+          DATA_DIR: yield* EmbeddedStore.directory,
+          HOST: "127.0.0.1",
+          PORT: "0",
+          BASE_URL: "https://search.example.com",
+          LOG_FORMAT: "json"
+        })
+        const log = yield* server.said(listens)
+        const [, bound = "", baseUrl] = /listens at (http:\/\/127\.0\.0\.1:\d+) \(BASE_URL is (\S+)\)/.exec(log) ?? []
+        assert.strictEqual(baseUrl, "https://search.example.com")
+        assert.strictEqual((yield* Effect.promise(() => fetch(`${bound}/v1/me`))).status, 401)
       }),
     timeout
   )

@@ -52,6 +52,9 @@ interface Route {
 const routes: ReadonlyArray<Route> = [
   { method: "GET", path: "/v1/query?query=a", accepts: searches, status: 200 },
   { method: "POST", path: "/v1/bulk", body: '{"queries":["a"]}', accepts: searches, status: 200 },
+  // The test's web has no page, so that who is accepted gets the reason (R58).
+  { method: "GET", path: "/v1/page?url=http://a.test/", accepts: accountRoutes, status: 422 },
+  { method: "POST", path: "/v1/pages", body: '{"urls":["http://a.test/"]}', accepts: accountRoutes, status: 200 },
   { method: "GET", path: "/v1/me", accepts: accountRoutes, status: 200 },
   {
     method: "POST",

@@ -116,6 +116,33 @@ describe("R24: the client's address", () => {
   }
 })
 
+/** A sign-in library that redirects every request to its own address. */
+const redirecting = Layer.provideMerge(
+  Layer.mock(AuthRoutes, {
+    handle: (request) => Effect.sync(() => new Response(null, { status: 302, headers: { location: request.url } }))
+  }),
+  services(providing(() => Effect.succeed(found(1))))
+)
+
+describe("a redirect of the sign-in library", () => {
+  it.effect("keeps its query up to 8 KiB, and loses it above, so that clients can read the headers", () =>
+    Effect.gen(function* () {
+      const api = yield* TestApi.make
+      for (const [length, isKept] of [
+        [100, true],
+        [9_000, false]
+      ] as const) {
+        const query = `?state=${"x".repeat(length)}`
+        const answer = yield* api.get(`/api/auth/callback${query}`)
+        assert.strictEqual(answer.status, 302)
+        const location = new URL(answer.headers.get("location") ?? "")
+        assert.strictEqual(location.pathname, "/api/auth/callback")
+        assert.strictEqual(location.search, isKept ? query : "")
+      }
+    }).pipe(Effect.provide(redirecting))
+  )
+})
+
 /** A sign-in that refuses with the status it is asked for. */
 const refusing = Layer.provideMerge(
   Layer.mock(AuthRoutes, {

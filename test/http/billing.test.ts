@@ -8,11 +8,13 @@ import {
   PaymentFailed,
   PlanUnchanged
 } from "../../src/domain/errors.ts"
+import { type PlanTable, standardPlans } from "../../src/domain/Plan.ts"
 import type { RateLimit } from "../../src/domain/Principal.ts"
 import { deliveriesPerMinuteOfAddress, deliveriesPerMinuteOfSender } from "../../src/http/middleware/addressLimit.ts"
 import * as RateLimiterMemory from "../../src/layers/memory/RateLimiterMemory.ts"
 import type { Billing } from "../../src/services/Billing.ts"
 import { DeliveryInvalid } from "../../src/services/PaymentProvider.ts"
+import { Plans } from "../../src/services/Plans.ts"
 import { RateLimiter } from "../../src/services/RateLimiter.ts"
 import { SignedIn } from "../../src/testing/SessionsMemory.ts"
 import * as BillingStub from "../support/BillingStub.ts"
@@ -28,6 +30,11 @@ const selling = (replaced: Partial<Billing["Service"]> = {}, calls: Array<Billin
   servicesOver(MemoryStorage.layer, providers, { limiter: unlimited, billing: BillingStub.layer(replaced, calls) })
 
 const sellingNothing = servicesOver(MemoryStorage.layer, providers, { cacheTtl: Duration.zero })
+
+const ownPlans: PlanTable = {
+  ...standardPlans,
+  growth: { name: "Team", quota: 90_000, concurrency: 6, priceCents: 5_900, packCentsPer1000: 0 }
+}
 
 /** A signed-in person on the page of this deployment. */
 const aPerson = Effect.gen(function* () {
@@ -60,6 +67,7 @@ describe("the billing routes", () => {
       assert.deepStrictEqual(answer.json, {
         open: true,
         plan: "growth",
+        plan_name: "Growth",
         subscription: {
           status: "past_due",
           plan: "growth",
@@ -72,9 +80,9 @@ describe("the billing routes", () => {
           grace_until: "2026-02-03T08:00:00.000Z"
         },
         plans: [
-          { plan: "starter", price: 900, requests: 5_000, concurrency: 2, pack_rate: 150 },
-          { plan: "growth", price: 4_900, requests: 75_000, concurrency: 5, pack_rate: 80 },
-          { plan: "business", price: 9_900, requests: 200_000, concurrency: 10, pack_rate: 60 }
+          { plan: "starter", name: "Starter", price: 900, requests: 5_000, concurrency: 2, pack_rate: 150 },
+          { plan: "growth", name: "Growth", price: 4_900, requests: 75_000, concurrency: 5, pack_rate: 80 },
+          { plan: "business", name: "Business", price: 9_900, requests: 200_000, concurrency: 10, pack_rate: 60 }
         ],
         packs: [{ credits: 10_000, price: 800 }],
         currency: "usd",
@@ -82,6 +90,19 @@ describe("the billing routes", () => {
         owed: 34
       })
     }).pipe(Effect.provide(selling()))
+  )
+
+  it.effect("R75: GET /v1/billing, GET /v1/usage and /docs show the operator's plans", () =>
+    Effect.gen(function* () {
+      const person = yield* aPerson
+      const { json } = yield* person.send("GET", "/v1/billing")
+      assert.strictEqual(json.plan_name, "Team")
+      const team = { name: "Team", price: 5_900, requests: 90_000, concurrency: 6, pack_rate: 0 }
+      assert.deepStrictEqual(json.plans[1], { plan: "growth", ...team })
+      assert.strictEqual((yield* person.send("GET", "/v1/usage")).json.plan_name, "Team")
+      const page = (yield* person.send("GET", "/docs")).text
+      assert.include(page, "<strong>Team</strong>: 90,000 searches a month, 360 requests a minute, $59.00 a month.")
+    }).pipe(Effect.provide(Layer.provideMerge(selling(), Layer.succeed(Plans, ownPlans))))
   )
 
   it.effect("R47: each purchase answers its page or its change, for the account of the session", () => {
@@ -123,7 +144,7 @@ describe("the billing routes", () => {
     ["/v1/billing/plan", { plan: "growth", when: "later" }, "when", "must be one of now, period_end"],
     ["/v1/billing/packs", { credits: 20_000 }, "credits", "must be one of 10000, 50000, 100000"],
     ["/v1/billing/packs", { credits: "10000" }, "credits", "must be one of 10000, 50000, 100000"],
-    ["/v1/billing/sync", { checkout_id: "../orders" }, "checkout_id", "must be the checkout_id of the address"],
+    ["/v1/billing/sync", { checkout_id: "../orders" }, "checkout_id", "must be the checkout_id from the URL"],
     ["/v1/billing/sync", [], "", "the body must be a JSON object"],
     ["/v1/billing/packs", "{", "", "the body must be JSON"]
   ] as const)("R6: POST %s with %j is invalid_request and reaches nobody", ([path, body, field, message]) => {

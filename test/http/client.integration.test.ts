@@ -102,7 +102,7 @@ describe("a client made from the API's definition", () => {
       assert.deepStrictEqual(geo.details, geos)
       const page = yield* failure(search.query({ query: { query: "a", target: "beta_search", page: 2 } }))
       assert.instanceOf(page, UnsupportedParameter)
-      assert.strictEqual(page.message, "beta_search accepts page 1 only.")
+      assert.strictEqual(page.message, "beta_search accepts only page 1.")
       assert.instanceOf(yield* failure(search.query({ query: { query: "fail" } })), UpstreamError)
       assert.instanceOf(yield* failure(search.query({ query: { query: "late" } })), UpstreamTimeout)
       const quota = yield* failure(search.query({ query: { query: "a" } }))

@@ -38,9 +38,10 @@ describe("GET /v1/usage", () => {
       yield* person.search("b")
       yield* person.search("c&target=beta_search")
       const answer = yield* person.get("/v1/usage")
-      const outcomes = { ok: 3, upstream_error: 0, upstream_timeout: 0 }
+      const outcomes = { ok: 3, upstream_error: 0, upstream_timeout: 0, page_unreadable: 0 }
       assert.deepStrictEqual(answer.json, {
         plan: "starter",
+        plan_name: "Starter",
         period: { start: "2026-03-01T00:00:00.000Z", end: "2026-04-01T00:00:00.000Z" },
         quota: 5000,
         used: 3,
@@ -109,6 +110,10 @@ describe("GET /v1/query/history", () => {
       assert.deepStrictEqual(two.queries, [
         {
           id,
+          kind: "search",
+          host: null,
+          reason: null,
+          bytes: null,
           created_at: "2026-03-10T12:30:00.000Z",
           batch_id: null,
           key_id: key.id,

@@ -4,6 +4,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { HttpServerRequest } from "effect/http"
 import * as fc from "fast-check"
+import { standardPlans } from "../../src/domain/Plan.ts"
 import { assetResponse, codingFor } from "../../src/http/docs/assets.ts"
 import { curlOf } from "../../src/http/docs/curl.ts"
 import { type Document, endpointsOf } from "../../src/http/docs/document.ts"
@@ -15,7 +16,7 @@ const layer = services(providing(() => Effect.succeed(found(1))))
 
 // The committed document, which another test holds to the declaration.
 const document = JSON.parse(readFileSync(new URL("../../openapi.json", import.meta.url), "utf8")) as Document
-const page = pageOf(document, "/docs/style.css")
+const page = pageOf(document, "/docs/style.css", standardPlans)
 
 const all = (pattern: RegExp): ReadonlyArray<string> => [...page.matchAll(pattern)].map(([, found]) => found ?? "")
 
@@ -64,7 +65,11 @@ describe("the API reference", () => {
   it("shows text of the document as text", () => {
     const [name, schema] = Object.entries(document.components.schemas)[0] ?? []
     const schemas = { [name ?? ""]: { ...schema, properties: { x: { description: "<b>&" } } } }
-    const evil = pageOf({ ...document, components: { ...document.components, schemas } }, "/docs/style.css")
+    const evil = pageOf(
+      { ...document, components: { ...document.components, schemas } },
+      "/docs/style.css",
+      standardPlans
+    )
     assert.include(evil, "&lt;b&gt;&amp;")
   })
 

@@ -31,6 +31,7 @@ const examples: { readonly [Code in keyof typeof schemas]: ReadonlyArray<ApiErro
   ],
   rate_limited: [domain.RateLimited.of(60, 7), new domain.RateLimited({ message })],
   internal_error: [domain.internalError],
+  page_unreadable: [domain.PageUnreadable.because("not_found", 404), domain.PageUnreadable.because("unreachable")],
   upstream_error: [new domain.UpstreamError({ message })],
   upstream_timeout: [new domain.UpstreamTimeout({ message })],
   idempotency_in_progress: [domain.idempotencyInProgress],

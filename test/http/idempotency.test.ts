@@ -262,7 +262,7 @@ describe("R44: Idempotency-Key", () => {
       assertReplay(first, again)
       assert.deepInclude(again.json, { batch_id: first.json.batch_id, total: 2, succeeded: 1, failed: 1 })
       assert.deepInclude(again.json.results[0], { status: "error", error: "unsupported_parameter" })
-      assert.include(again.json.results[0].message, "may not use target alpha_search")
+      assert.include(again.json.results[0].message, "cannot use the target alpha_search")
       assert.deepStrictEqual(again.json.results[1], first.json.results[1])
       const lines = yield* answerTo((api) =>
         api.send("POST", "/v1/bulk", {
@@ -286,11 +286,11 @@ describe("R44: Idempotency-Key", () => {
       const caller = yield* growth
       const limited = yield* narrowed(caller, { targets: ["beta_search"] })
       const first = yield* answerTo(batch(limited, "b", "css grid", onBeta, ""))
-      assert.include(first.json.results[0].message, "it accepts beta_search")
+      assert.include(first.json.results[0].message, "Allowed targets: beta_search")
       const again = yield* answerTo(batch(caller, "b", "css grid", onBeta, ""))
       assertReplay(first, again)
       assert.deepInclude(again.json.results[0], { status: "error", error: "unsupported_parameter" })
-      assert.include(again.json.results[0].message, "with another Idempotency-Key")
+      assert.include(again.json.results[0].message, "with a new Idempotency-Key")
       assert.deepStrictEqual(again.json.results.slice(1), first.json.results.slice(1))
       assert.strictEqual(yield* usedBy(caller), 1)
     }).pipe(Effect.provide(services(providers)))

@@ -73,7 +73,7 @@ describe("R50: a key with bounds", () => {
       const tooLarge = yield* holder.batch(["a", "b", "c", "d"])
       assert.strictEqual(tooLarge.status, 402)
       assert.deepInclude(tooLarge.json, { error: "quota_exceeded", plan: "starter", credits_used: 0 })
-      assert.include(tooLarge.json.message, "the budget of this API key, 3 credits in all, has 3 left")
+      assert.include(tooLarge.json.message, "this API key's budget (3 credits in total) has 3 left")
       assert.strictEqual(tooLarge.headers.get("x-quota-remaining"), "5000")
       const lines = { accept: "application/x-ndjson" }
       assert.strictEqual((yield* holder.batch(["a", "b", "c", "d"], lines)).status, 402)
@@ -97,7 +97,7 @@ describe("R50: a key with bounds", () => {
           const refused = yield* holder.search("q", extra)
           assert.strictEqual(refused.status, 400)
           assert.strictEqual(refused.json.error, "unsupported_parameter")
-          assert.include(refused.json.message, "may not use target alpha_search: it accepts beta_search.")
+          assert.include(refused.json.message, "cannot use the target alpha_search. Allowed targets: beta_search.")
         }
         assert.strictEqual((yield* holder.search("q&target=beta_search")).status, 200)
         const rows = ["a", { query: "b", target: "beta_search" }]
@@ -150,7 +150,7 @@ describe("R50: a key with bounds", () => {
       assert.deepInclude((yield* call("bulk_search", batch)).structuredContent, { succeeded: 1, failed: 1 })
       const spent = errorOf(yield* call("web_search", { query: "c", target: "beta_search" }))
       assert.include(spent, "quota_exceeded")
-      assert.include(spent, "the budget of this API key")
+      assert.include(spent, "this API key's budget")
       yield* holder.change({ networks: ["10.0.0.0/8"] })
       assert.strictEqual((yield* Mcp.post(holder.api, holder.auth, Mcp.toolCall("web_search", {}))).status, 401)
     }).pipe(Effect.provide(layer))

@@ -47,7 +47,7 @@ const signInWithOnePerson = Layer.mock(SignIn, {
     Redacted.value(password) === "right" ? Effect.succeed(toConsent) : Effect.fail(new InvalidCredentials()),
   signUp: (_, { email }) => {
     if (email === "taken@example.com") {
-      return Effect.fail(new InvalidField({ field: "email", message: "has signed up already" }))
+      return Effect.fail(new InvalidField({ field: "email", message: "already has an account" }))
     }
     return Effect.succeed(email === "mail@example.com" ? undefined : toConsent)
   },
@@ -215,7 +215,7 @@ describe("the pages where people let apps in", () => {
       assert.deepStrictEqual(accepted.headers.getSetCookie(), ["a=b; Path=/"])
       const refused = yield* send({ email: `"ada"@example.com`, password: "wrong" })
       assert.strictEqual(refused.status, 401)
-      assert.include(refused.text, "The email or the password is not right.")
+      assert.include(refused.text, "The email address or password is incorrect.")
       assert.include(refused.text, "&quot;ada&quot;@example.com")
       assert.notInclude(refused.text, "wrong")
       const away = yield* send({ provider: "github" })
@@ -224,7 +224,7 @@ describe("the pages where people let apps in", () => {
       assert.deepStrictEqual([unknown.status, unknown.headers.get("location")], [400, null])
       const long = yield* send({ request: `${signed}&x=${"x".repeat(1600)}`, provider: "github" })
       assert.strictEqual(long.status, 400)
-      assert.include(long.text, "Sign in with a password.")
+      assert.include(long.text, "Sign in with a password instead.")
     }).pipe(Effect.provide(layer))
   )
 
@@ -239,10 +239,10 @@ describe("the pages where people let apps in", () => {
       assert.deepStrictEqual([accepted.status, accepted.headers.get("location")], [303, "/oauth/consent?sig=right"])
       const mailed = yield* send("mail@example.com")
       assert.strictEqual(mailed.status, 200)
-      assert.include(mailed.text, "Read your mail")
+      assert.include(mailed.text, "Check your email")
       const refused = yield* send("taken@example.com")
       assert.strictEqual(refused.status, 400)
-      assert.include(refused.text, "The email has signed up already.")
+      assert.include(refused.text, "The email already has an account.")
     }).pipe(Effect.provide(layer))
   )
 
@@ -265,7 +265,7 @@ describe("the pages where people let apps in", () => {
       assert.include(limited.text, "Try again in 2 hours.")
       const failed = yield* invite.get("/oauth/error?error=SIGN_UP_REFUSED")
       assert.strictEqual(failed.status, 403)
-      assert.include(failed.text, "may not sign up here")
+      assert.include(failed.text, "cannot sign up here")
       assert.strictEqual((yield* invite.get("/oauth/error?error=SIGN_UP_LIMITED")).status, 429)
     })
   )
@@ -276,11 +276,11 @@ describe("the pages where people let apps in", () => {
       const path = "/oauth/forgot-password"
       assert.include((yield* api.get(`/oauth/sign-in?${signed}`)).text, `href="${path}?client_id=app&amp;`)
       assert.include((yield* api.get(`${path}?${signed}`)).text, `action="${path}"`)
-      assert.include((yield* api.get(`${path}?sig=wrong`)).text, "This request is over")
+      assert.include((yield* api.get(`${path}?sig=wrong`)).text, "This request has expired")
       const send = (email: string) => api.send("POST", path, form({ request: signed, email }))
       const answers = [yield* send("ada@example.com"), yield* send("nobody@example.com")]
       for (const { status, text } of answers) {
-        assert.deepStrictEqual([status, text.includes("Read your mail")], [200, true])
+        assert.deepStrictEqual([status, text.includes("Check your email")], [200, true])
         assert.strictEqual(text, answers[0]?.text)
       }
       const busy = yield* send("busy@example.com")
@@ -342,7 +342,7 @@ describe("the pages where people let apps in", () => {
       assert.include(short.text, "The password must have at least 8 characters.")
       assert.include(short.text, 'value="right"')
       const over = yield* send({ token: "wrong" })
-      assert.deepStrictEqual([over.status, over.text.includes("This link is over")], [400, true])
+      assert.deepStrictEqual([over.status, over.text.includes("This link has expired")], [400, true])
       const otherSite = yield* send({}, { origin: "https://elsewhere.test" })
       assert.deepStrictEqual([otherSite.status, otherSite.headers.get("location")], [400, null])
     }).pipe(Effect.provide(layer))
@@ -385,12 +385,12 @@ describe("the pages where people let apps in", () => {
         for (const path of ["sign-in", "consent"]) {
           const answer = yield* api.get(`/oauth/${path}?${query}`, { cookie })
           assert.strictEqual(answer.status, 400)
-          assert.include(answer.text, "This request is over")
+          assert.include(answer.text, "This request has expired")
         }
       }
       assert.include((yield* api.get("/oauth/sign-in?client_id=gone&sig=right")).text, "does not know this app")
       const failure = yield* api.get(`/oauth/error?error=__proto__&error_description=${encodeURIComponent(evil)}`)
-      assert.include(failure.text, "That did not work")
+      assert.include(failure.text, "Something went wrong")
       assert.notInclude(failure.text, "alert")
     }).pipe(Effect.provide(layer))
   )

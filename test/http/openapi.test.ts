@@ -33,6 +33,7 @@ interface DocumentSchema {
   readonly anyOf?: ReadonlyArray<DocumentSchema>
   readonly enum?: ReadonlyArray<unknown>
   readonly items?: DocumentSchema
+  readonly pattern?: string
   readonly properties?: Readonly<Record<string, DocumentSchema>>
   readonly required?: ReadonlyArray<string>
   readonly type?: string
@@ -56,6 +57,9 @@ const mismatch = (value: unknown, given: unknown, path = "$"): string | undefine
       return Number.isInteger(value) ? undefined : `${path}: no integer`
     case "null":
       return value === null ? undefined : `${path}: not null`
+    case "string":
+      if (typeof value !== "string") return `${path}: no string`
+      return new RegExp(schema.pattern ?? "").test(value) ? undefined : `${path}: ${value} is not ${schema.pattern}`
     default:
       return typeof value === schema.type ? undefined : `${path}: no ${schema.type}`
   }
@@ -121,6 +125,8 @@ describe("the API description", () => {
     assert.deepStrictEqual(Object.fromEntries(operations), {
       "get /v1/query": "200 400 401 402 409 429 500 502 504",
       "post /v1/bulk": "200 400 401 402 409 429 500",
+      "get /v1/page": "200 400 401 402 409 422 429 500",
+      "post /v1/pages": "200 400 401 402 409 429 500",
       "get /v1/me": "200 401 429 500",
       "get /v1/account/export": "200 401 429 500",
       "delete /v1/account": "204 401 429 500",
@@ -164,6 +170,8 @@ describe("the API description", () => {
     const accepted: Record<string, unknown> = {
       "/v1/query": searches,
       "/v1/bulk": searches,
+      "/v1/page": [key, session, marketplace],
+      "/v1/pages": [key, session, marketplace],
       "/v1/me": [key, session, marketplace],
       "/mcp": [key, { oauth: [] }, session]
     }
@@ -261,6 +269,18 @@ describe("the API description", () => {
     )
     assert.isAtLeast(examples.length, 12)
     for (const [operationId, wrong] of examples) assert.isUndefined(wrong, operationId)
+  })
+
+  it("holds the examples of parameters to their schemas: an id has the prefix of its kind", () => {
+    const examples = Object.values(at(committed, "paths")).flatMap((methods) =>
+      Object.values(methods).flatMap(({ operationId, parameters }) =>
+        Object.values(parameters ?? {}).flatMap(({ example, name, schema }) =>
+          example === undefined ? [] : [[`${operationId} ${name}`, mismatch(example, schema)] as const]
+        )
+      )
+    )
+    assert.isAtLeast(examples.length, 12)
+    for (const [parameter, wrong] of examples) assert.isUndefined(wrong, parameter)
   })
 
   it("shows the event stream of /mcp beside JSON", () => {

@@ -143,7 +143,7 @@ describe("R70: a query string has at most 64 parameters", () => {
       const api = yield* TestApi.make
       for (const query of ["query=a&geo=us&geo=us", "query=a&geo=us&geo=us&geo=us", "query=a&geo=%zz&geo=us&geo=us"]) {
         const answer = yield* api.get(`/v1/query?${query}`, caller.auth)
-        assert.deepStrictEqual(answer.json.issues, [{ field: "geo", message: "must be one value, not several" }])
+        assert.deepStrictEqual(answer.json.issues, [{ field: "geo", message: "must be sent only once" }])
       }
     }).pipe(Effect.provide(layer))
   )

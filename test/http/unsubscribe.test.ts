@@ -80,7 +80,7 @@ describe("the link in emails of events", () => {
         const body = "List-Unsubscribe=One-Click"
         const stopped = yield* api.send("POST", path, { headers, body })
         assert.strictEqual(stopped.status, 200)
-        assert.include(stopped.text, "No more emails")
+        assert.include(stopped.text, "Emails turned off")
         assert.deepStrictEqual(yield* types, [])
         assert.notDeepEqual((yield* (yield* EventBooks).settings(other.account.id)).emailTypes, [])
         assert.strictEqual((yield* api.send("POST", path, { headers, body })).status, 200)

@@ -36,7 +36,7 @@ describe("connections to webhooks", () => {
         const { id } = (yield* create).json
         const receivers = yield* Receivers
         receivers.answer = () => undefined
-        const reasons = ["ECONNREFUSED", "EHOSTUNREACH", "no answer within 15 seconds", "HPE_INVALID_CONSTANT"]
+        const reasons = ["ECONNREFUSED", "EHOSTUNREACH", "no response within 15 seconds", "HPE_INVALID_CONSTANT"]
         for (const reason of reasons) {
           receivers.reason = reason
           yield* send("POST", `/v1/webhooks/${id}/test`)

@@ -2,7 +2,7 @@ import { assert, type Vitest } from "@effect/vitest"
 import { Clock, Effect, Layer, Redacted } from "effect"
 import { TestClock } from "effect/testing"
 import { type Account, accountAt } from "../../src/domain/Account.ts"
-import { planTerms } from "../../src/domain/Plan.ts"
+import { standardPlans } from "../../src/domain/Plan.ts"
 import { Accounts } from "../../src/services/Accounts.ts"
 import { Billing } from "../../src/services/Billing.ts"
 import { BillingBooks } from "../../src/services/BillingBooks.ts"
@@ -80,7 +80,7 @@ export const billingConformance = (it: Vitest.MethodsNonLive<Storage>): void => 
       Effect.gen(function* () {
         yield* at("2027-01-31T10:20:30.500Z")
         const { account } = yield* subscribed("growth")
-        assert.deepInclude(account, { plan: "growth", quota: 75_000, concurrency: planTerms.growth.concurrency })
+        assert.deepInclude(account, { plan: "growth", quota: 75_000, concurrency: standardPlans.growth.concurrency })
         assert.deepInclude(yield* allowanceOf(account), {
           plan: "growth",
           quota: 75_000,
@@ -177,9 +177,9 @@ export const billingConformance = (it: Vitest.MethodsNonLive<Storage>): void => 
         const known = yield* (yield* Accounts).byId(account.id)
         yield* TestClock.setTime(end - 1)
         assert.deepInclude(yield* allowanceOf(account), { plan: "growth", quota: 75_000 })
-        assert.strictEqual(accountAt(known, end - 1).concurrency, planTerms.growth.concurrency)
+        assert.strictEqual(accountAt(known, end - 1).concurrency, standardPlans.growth.concurrency)
         yield* TestClock.setTime(end)
-        assert.strictEqual(accountAt(known, end).concurrency, planTerms.starter.concurrency)
+        assert.strictEqual(accountAt(known, end).concurrency, standardPlans.starter.concurrency)
         yield* search(account, 1)
         const expected = {
           plan: "starter" as const,

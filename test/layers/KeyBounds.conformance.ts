@@ -66,7 +66,7 @@ const budgets = (it: Promises): void => {
           balance: 7,
           resetsAt: Date.parse("2026-04-01T00:00:00Z")
         })
-        assert.include(error.message, `the budget of this API key, ${describeBudget(budget)}, has 1 left`)
+        assert.include(error.message, `this API key's budget (${describeBudget(budget)}) has 1 left`)
         yield* reserve(key, 1)
         assert.strictEqual(yield* usedOf(account), 3)
         assert.deepInclude((yield* readKey(key)).spending, { credits: 3, resetsAt: Date.parse("2026-03-11T00:00:00Z") })
@@ -164,7 +164,7 @@ const budgets = (it: Promises): void => {
       assert.deepInclude(again, { _tag: "answered", text: "answer" })
       const second = { ...first, key: "b" }
       const error = yield* Effect.flip(ledger.reserveKeyed(account, 1, second, key.id))
-      assert.include(error.message, "the budget of this API key")
+      assert.include(error.message, "this API key's budget")
       // The key of a request that was not charged is free.
       assert.strictEqual((yield* ledger.reserveKeyed(account, 1, second))._tag, "held")
     })

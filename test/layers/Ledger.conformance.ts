@@ -6,13 +6,14 @@ import type { Accounts } from "../../src/services/Accounts.ts"
 import type { Ids } from "../../src/services/Ids.ts"
 import { HoldExpired, Ledger } from "../../src/services/Ledger.ts"
 import { QueryLog } from "../../src/services/QueryLog.ts"
+import { allowanceOf } from "../support/allowances.ts"
 import { Backdoor } from "../support/Backdoor.ts"
 import { discrepanciesOf, makeAccount, makeEmail, makeRecord, makeRecords } from "../support/searches.ts"
 
 const at = (iso: string) => TestClock.setTime(Date.parse(iso))
 
 const credits = Effect.fnUntraced(function* (account: Account) {
-  const { balance, used } = yield* (yield* Ledger).allowance(account)
+  const { balance, used } = yield* allowanceOf(account)
   return { used, balance }
 })
 
@@ -250,7 +251,7 @@ export const ledgerConformance = (it: Vitest.MethodsNonLive<Accounts | Backdoor 
       const ledger = yield* Ledger
       yield* at("2027-01-31T10:30:00Z")
       const account = yield* makeAccount({ plan: "starter", cycleStart: Date.parse("2027-01-31T10:30:00Z") })
-      const period = Effect.map(ledger.allowance(account), ({ periodStart, resetsAt, used }) => [
+      const period = Effect.map(allowanceOf(account), ({ periodStart, resetsAt, used }) => [
         new Date(periodStart ?? 0).toISOString(),
         new Date(resetsAt ?? 0).toISOString(),
         used
@@ -304,7 +305,7 @@ export const ledgerConformance = (it: Vitest.MethodsNonLive<Accounts | Backdoor 
       const account = yield* makeAccount({ plan: "trial" })
       yield* ledger.reserve(account, 60)
       yield* at("2029-08-01T00:00:00Z")
-      const allowance = yield* ledger.allowance(account)
+      const allowance = yield* allowanceOf(account)
       assert.deepInclude(allowance, { quota: 100, used: 60, periodStart: undefined, resetsAt: undefined })
       const refusal = yield* Effect.flip(ledger.reserve(account, 41))
       assert.strictEqual(refusal.resetsAt, null)
@@ -385,15 +386,15 @@ export const ledgerConformance = (it: Vitest.MethodsNonLive<Accounts | Backdoor 
         )
       assert.strictEqual(
         yield* refusal("balance", -6),
-        "The pack balance of account A is 5: 6 cannot be taken from it. Take 5 or less."
+        "The pack balance of account A is only 5, so 6 credits cannot be taken from it. Take 5 or less."
       )
       assert.strictEqual(
         yield* refusal("quota", 3),
-        "Account A has used 2 of its quota in this period (3 more are held): 3 cannot be given back. Use --to balance for the rest."
+        "Account A has used 2 of its quota in this period (3 more are held), so 3 cannot be given back. Use --to balance for the rest."
       )
       assert.strictEqual(
         yield* refusal("quota", -6),
-        "Account A has 5 left of its quota: 6 cannot be taken from it. Use --to balance for the rest."
+        "Account A has 5 left of its quota, so 6 cannot be taken from it. Use --to balance for the rest."
       )
       assert.deepStrictEqual(yield* credits(account), { used: 5, balance: 5 })
       assert.strictEqual(

@@ -142,8 +142,8 @@ describe("a sitemap", () => {
         Effect.flatMap(LocalPages.openSitemap({ sitemap: `${folder}/${name}`, folder, base }), ({ documents }) =>
           Effect.flip(Stream.runDrain(documents))
         )
-      assert.match((yield* failureOf("a.xml")).message, /has no addresses/)
-      assert.match((yield* failureOf("b.xml")).message, /is a list of sitemaps/)
+      assert.match((yield* failureOf("a.xml")).message, /has no URLs/)
+      assert.match((yield* failureOf("b.xml")).message, /is a sitemap index/)
       assert.match((yield* failureOf("c.xml")).message, /cannot be read/)
     })
   )

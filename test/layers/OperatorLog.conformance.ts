@@ -104,7 +104,11 @@ export const operatorLogConformance = (
       yield* log(logged)
       const find = (by: "account" | "provider" | "source", group: string) =>
         Effect.map(operatorLog.top({ by, ...always, limit: 1_000 }), (all) => all.find((it) => it.group === group))
-      const counted = { searches: 3, cached: 1, outcomes: { ok: 2, upstream_error: 1, upstream_timeout: 0 } }
+      const counted = {
+        searches: 3,
+        cached: 1,
+        outcomes: { ok: 2, upstream_error: 1, upstream_timeout: 0, page_unreadable: 0 }
+      }
       assert.deepInclude(yield* find("source", source), { ...counted, email: undefined })
       assert.deepInclude(yield* find("provider", provider), counted)
       assert.deepInclude(yield* find("account", account.id), { searches: 2, email: account.email })

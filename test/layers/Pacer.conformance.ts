@@ -30,7 +30,7 @@ export const pacerConformance = (
       for (const perSecond of [0.5, 1, 5, 50]) assert.isAtLeast(intervalMs(perSecond) * perSecond, 1_250 - 1e-9)
     })
 
-    layer(store.layer, { excludeTestServices: store.time === "real" })((it) => {
+    layer(store.layer, { excludeTestServices: store.time === "real" })("on one store", (it) => {
       it.effect("the first turn is at once, those after it come evenly spaced", () =>
         Effect.gen(function* () {
           const { take } = yield* Pacer

@@ -23,9 +23,10 @@ const html = `<!doctype html>
 </html>`
 
 describe("readHtml", () => {
-  it("takes title, description, language, address and the text of the main part", () => {
+  it("takes title, headings, description, language, address and the text of the main part", () => {
     assert.deepStrictEqual(readHtml(html), {
       title: "Rockets & anvils",
+      headings: "Rockets",
       description: "What we sell.",
       content: "Rockets A rocket flies. An anvil falls. one two",
       language: "en",
@@ -67,6 +68,7 @@ describe("readMarkdown", () => {
     )
     assert.deepStrictEqual(page, {
       title: "Set up: now",
+      headings: "Ignored",
       description: "Run npm i and wait for it to end, then go on.",
       content: "Ignored Run npm i and wait for it to end, then go on.",
       language: "de",

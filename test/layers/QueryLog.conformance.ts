@@ -221,7 +221,7 @@ export const queryLogConformance = (it: Vitest.MethodsNonLive<Accounts | Ids | L
         group: undefined,
         searches: 4,
         credits: 0,
-        outcomes: { ok: 2, upstream_error: 1, upstream_timeout: 1 }
+        outcomes: { ok: 2, upstream_error: 1, upstream_timeout: 1, page_unreadable: 0 }
       })
       const groups = (groupBy: UsageQuery["groupBy"]) =>
         Effect.map(log.usage(accountId, query(groupBy)), (rows) => rows.map(({ group, searches }) => [group, searches]))

@@ -14,11 +14,14 @@ const vitals: Vitals = {
       lastRefusal: { at: 6, reason: "blocked" },
       p95Ms: 321
     }
-  ]
+  ],
+  plans: "0123456789ab"
 }
 
 const heartbeat = (fields: Partial<Heartbeat> & { readonly id: string }): Heartbeat => ({
   host: "a.example",
+  address: "a.example:3000",
+  commit: "1a2b3c4",
   version: "0.1.0",
   startedAt: 1_000,
   now: 2_000,
@@ -38,7 +41,13 @@ export const replicasConformance = (it: Vitest.MethodsNonLive<Replicas>): void =
       yield* replicas.beat(heartbeat({ id: "rep_once", vitals: { ...vitals, redis: "away", pool: null } }))
       const [replica, ...others] = yield* found("rep_once")
       assert.deepStrictEqual(others, [])
-      assert.deepInclude(replica, { host: "a.example", version: "0.1.0", startedAt: 1_000 })
+      assert.deepInclude(replica, {
+        host: "a.example",
+        address: "a.example:3000",
+        version: "0.1.0",
+        commit: "1a2b3c4",
+        startedAt: 1_000
+      })
       assert.deepStrictEqual(replica?.vitals, { ...vitals, redis: "away", pool: null })
       assert.isBelow(replica?.silentMs ?? -1, 10_000)
     })

@@ -1,5 +1,6 @@
+import { readFileSync } from "node:fs"
 import { assert, describe, it } from "@effect/vitest"
-import { rulesFile } from "../../scripts/alerts.ts"
+import { outputs, rulesFile } from "../../scripts/alerts.ts"
 import { files } from "../../scripts/dashboards.ts"
 import { withMatchers } from "../../scripts/promql.ts"
 import { compose } from "../support/OperatorTool.ts"
@@ -68,7 +69,8 @@ describe("the dashboards", () => {
 
 describe("the alerts", () => {
   it("are those that `npm run alerts` makes", () => {
-    assert.strictEqual(Shipped.read("prometheus/rules.yml"), rulesFile())
+    for (const { path, text } of outputs)
+      assert.strictEqual(readFileSync(new URL(`../../${path}`, import.meta.url), "utf8"), text(), path)
   })
 
   it("refuse a selector that is not PromQL, and take a metric without braces, with them, or with matchers", () => {

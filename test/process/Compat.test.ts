@@ -26,7 +26,7 @@ describe("the settings of COMPAT", () => {
     Effect.gen(function* () {
       const settings = settled({ compat: ["searxng"], compatKeylessAccount: missing })
       const error = yield* Effect.flip(Layer.build(settings))
-      assert.match(error.message, new RegExp(`^COMPAT_KEYLESS_ACCOUNT: there is no account ${missing}; takes .+\\.$`))
+      assert.match(error.message, new RegExp(`^COMPAT_KEYLESS_ACCOUNT: there is no account ${missing}. Use .+\\.$`))
     }).pipe(Effect.provide(MemoryStorage.layer))
   )
 

@@ -3,6 +3,7 @@ import { Console, Effect, Layer, Logger, Redacted } from "effect"
 import type { Target } from "../../src/domain/Target.ts"
 import { announce, FirstStart } from "../../src/process/FirstStart.ts"
 import { Providers } from "../../src/services/Providers.ts"
+import { Readiness } from "../../src/services/Readiness.ts"
 import { AppConfig } from "../../src/settings/Settings.ts"
 
 const secret = [Redacted.make("a secret")]
@@ -12,6 +13,7 @@ const warnings = Effect.fnUntraced(function* (settings: Partial<AppConfig["Servi
   const lines: Array<string> = []
   yield* announce.pipe(
     Effect.provideService(FirstStart, { access: undefined }),
+    Effect.provide(Readiness.layer),
     Effect.provide(Layer.mock(Providers, { serves: (target) => Effect.succeed(target !== unserved) })),
     Effect.provideService(Console.Console, { ...console, log: () => undefined }),
     Effect.provide(AppConfig.layerTest({ databaseUrl: Redacted.make("postgres://a"), ...settings })),
@@ -46,7 +48,7 @@ describe("what a start tells", () => {
     Effect.gen(function* () {
       const [line, ...others] = yield* warnings({ billingProvider: "polar" })
       assert.deepStrictEqual(others, [])
-      assert.match(line ?? "", /^SMTP_URL is not set: nobody confirms an address.*before you sell\.$/)
+      assert.match(line ?? "", /^SMTP_URL is not set, so email addresses are not confirmed.*before you sell\.$/)
       const smtpUrl = Redacted.make("smtp://localhost:25")
       assert.deepStrictEqual(yield* warnings({ billingProvider: "polar", smtpUrl }), [])
     })

@@ -10,6 +10,7 @@ import { billingDrift, billingInboxOldest, billingOwed } from "../../src/service
 import { Reconciler } from "../../src/services/Reconciler.ts"
 import * as PaymentProviderMemory from "../../src/testing/PaymentProviderMemory.ts"
 import { ProviderLevers } from "../../src/testing/PaymentProviderMemory.ts"
+import { allowanceOf } from "../support/allowances.ts"
 import * as MemoryStorage from "../support/MemoryStorage.ts"
 import { discrepanciesOf, makeAccount, makeRecords } from "../support/searches.ts"
 
@@ -122,7 +123,7 @@ describe("a year of a subscription", () => {
         const end = DateTime.add(begun, { months: month }).epochMilliseconds
         yield* ledger.settle(yield* ledger.reserve(account, month), yield* makeRecords(account, month))
         yield* TestClock.setTime(end - 1)
-        assert.deepInclude(yield* ledger.allowance(account), {
+        assert.deepInclude(yield* allowanceOf(account), {
           plan: "starter",
           quota: 5_000,
           used: month,
@@ -131,7 +132,7 @@ describe("a year of a subscription", () => {
         yield* TestClock.setTime(end)
         const next = DateTime.add(begun, { months: month + 1 }).epochMilliseconds
         const opened = { plan: "starter" as const, quota: 5_000, used: 0, periodStart: end, resetsAt: next }
-        assert.deepInclude(yield* ledger.allowance(account), opened, `month ${month}`)
+        assert.deepInclude(yield* allowanceOf(account), opened, `month ${month}`)
         // The provider's news are late by up to a day, or do not come at all.
         yield* TestClock.setTime(end + (yield* Random.nextIntBetween(0, dayMs)))
         yield* levers.advance
@@ -139,7 +140,7 @@ describe("a year of a subscription", () => {
         levers.state.outbox = []
         yield* reconciler.drainInbox
         yield* reconciler.sweep("open")
-        assert.deepInclude(yield* ledger.allowance(account), opened, `month ${month}, by the provider`)
+        assert.deepInclude(yield* allowanceOf(account), opened, `month ${month}, by the provider`)
       }
       assert.deepStrictEqual(yield* discrepanciesOf(account), [])
       assert.strictEqual((yield* books.orders(account.id, 100)).length, 13)

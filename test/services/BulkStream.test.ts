@@ -3,9 +3,10 @@ import { Context, Effect, Exit, Fiber, Layer, Result, Scope } from "effect"
 import { TestClock } from "effect/testing"
 import * as fc from "fast-check"
 import { type BulkRows, parseBulk } from "../../src/domain/BulkRequest.ts"
-import type { BulkLineBody } from "../../src/domain/BulkResult.ts"
+import type { BulkLineBody, RowBody } from "../../src/domain/BulkResult.ts"
 import { UpstreamError } from "../../src/domain/errors.ts"
-import { Bulk, type StreamedBatch } from "../../src/services/Bulk.ts"
+import type { StreamedBatch } from "../../src/services/Batches.ts"
+import { Bulk } from "../../src/services/Bulk.ts"
 import { Ledger } from "../../src/services/Ledger.ts"
 import { QueryLog } from "../../src/services/QueryLog.ts"
 import { aCaller, type Caller, found, providing, services } from "../support/Services.ts"
@@ -24,7 +25,7 @@ const providers = providing(({ query }) => {
 const layer = services(providers, { ttlSeconds: 0 })
 
 /** Reads lines until the batch has ended. */
-const readAll = Effect.fnUntraced(function* ({ take }: StreamedBatch, lines: Array<BulkLineBody> = []) {
+const readAll = Effect.fnUntraced(function* ({ take }: StreamedBatch<RowBody>, lines: Array<BulkLineBody> = []) {
   for (let taken = yield* take; taken.length > 0; taken = yield* take) lines.push(...taken)
   return lines
 })

@@ -133,7 +133,7 @@ describe("EventWork", () => {
           status: "failed",
           attempts: maxAttempts,
           httpStatus: 307,
-          error: "it answered 307: redirects are not followed"
+          error: "the endpoint responded with 307; redirects are not followed"
         })
         assert.lengthOf(receivers.posts, maxAttempts)
       }),

@@ -1,13 +1,21 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Exit, Layer, Scope } from "effect"
 import { TestClock } from "effect/testing"
-import * as Ids from "../../src/layers/Ids.ts"
+import { standardPlans } from "../../src/domain/Plan.ts"
 import * as Heartbeat from "../../src/services/Heartbeat.ts"
+import { digestOf } from "../../src/services/Plans.ts"
 import type { Provider } from "../../src/services/Provider.ts"
 import { ProviderStates } from "../../src/services/ProviderStates.ts"
-import { type Heartbeat as Beat, Replicas } from "../../src/services/Replicas.ts"
+import { type BoundAddress, Readiness } from "../../src/services/Readiness.ts"
+import { type Heartbeat as Beat, ReplicaId, Replicas } from "../../src/services/Replicas.ts"
 
-const options = { host: "a.example", version: "0.1.0", usesRedis: false }
+const options = {
+  host: "a.example",
+  reachable: ({ port }: BoundAddress) => ({ host: "10.0.0.1", port }),
+  version: "0.1.0",
+  commit: "1a2b3c4",
+  usesRedis: false
+}
 
 /** A replica's heartbeats, and the ids that left. `broken` heartbeats are lost in the store. */
 const replica = Effect.fnUntraced(function* (scope: Scope.Scope, broken: ReadonlySet<number> = new Set()) {
@@ -20,29 +28,45 @@ const replica = Effect.fnUntraced(function* (scope: Scope.Scope, broken: Readonl
         return broken.has(beats.length) ? Effect.die(new Error("the database is away")) : Effect.void
       }),
     leave: (id) => Effect.sync(() => left.push(id)),
+    forget: () => Effect.succeed("unknown"),
     all: Effect.succeed([])
   })
   const provider: Provider = { name: "meta/google", search: () => Effect.succeed([]) }
   const states = Layer.effectDiscard(Effect.flatMap(ProviderStates, ({ monitor }) => monitor(provider))).pipe(
     Layer.provideMerge(ProviderStates.layer)
   )
-  yield* Layer.buildWithScope(Heartbeat.layer(options).pipe(Layer.provide([replicas, states, Ids.layer])), scope)
+  const replicaId = Layer.succeed(ReplicaId, "rep_1")
+  const services = Layer.mergeAll(replicas, replicaId, states, Readiness.layer)
+  yield* Layer.buildWithScope(
+    Effect.flatMap(Readiness, ({ setListener }) => setListener("serving", { host: "0.0.0.0", port: 3000 })).pipe(
+      Layer.effectDiscard,
+      Layer.provideMerge(Heartbeat.layer(options)),
+      Layer.provide(services)
+    ),
+    scope
+  )
   yield* TestClock.adjust(0)
   return { beats, left }
 })
 
 describe("the heartbeat of a replica", () => {
-  it.effect("reports at once and every 15 seconds, with its providers and its clock", () =>
+  it.effect("reports at once and every 5 seconds, with its providers and its clock", () =>
     Effect.gen(function* () {
       const { beats } = yield* replica(yield* Effect.scope)
       assert.strictEqual(beats.length, 1)
-      yield* TestClock.adjust("30 seconds")
+      yield* TestClock.adjust("10 seconds")
       assert.deepStrictEqual(
         beats.map(({ now }) => now),
-        [0, 15_000, 30_000]
+        [0, 5_000, 10_000]
       )
       assert.strictEqual(new Set(beats.map(({ id }) => id)).size, 1)
-      assert.deepInclude(beats[2], { host: "a.example", version: "0.1.0", startedAt: 0 })
+      assert.deepInclude(beats[2], {
+        host: "a.example",
+        address: "10.0.0.1:3000",
+        version: "0.1.0",
+        commit: "1a2b3c4",
+        startedAt: 0
+      })
       assert.deepStrictEqual(beats[2]?.vitals, {
         redis: "off",
         pool: null,
@@ -55,7 +79,8 @@ describe("the heartbeat of a replica", () => {
             lastRefusal: null,
             p95Ms: null
           }
-        ]
+        ],
+        plans: digestOf(standardPlans)
       })
     })
   )
@@ -63,7 +88,7 @@ describe("the heartbeat of a replica", () => {
   it.effect("goes on after a heartbeat that the store did not take", () =>
     Effect.gen(function* () {
       const { beats } = yield* replica(yield* Effect.scope, new Set([1, 2]))
-      yield* TestClock.adjust("30 seconds")
+      yield* TestClock.adjust("10 seconds")
       assert.strictEqual(beats.length, 3)
     })
   )

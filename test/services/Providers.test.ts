@@ -342,7 +342,7 @@ describe("Providers", () => {
       Effect.gen(function* () {
         const levels: Array<string> = []
         const logger = Logger.make(({ logLevel, message }) => {
-          if (String(message).includes("left out")) levels.push(logLevel)
+          if (String(message).includes("will be skipped")) levels.push(logLevel)
         })
         yield* searches([scripted("bad", "unauthorized").provider, answers("good")], 5).pipe(
           Effect.provide(Logger.layer([logger]))

@@ -132,8 +132,8 @@ describe("Readiness", () => {
       isAway = false
       yield* TestClock.adjust("1 minute")
       assert.strictEqual(lines.length, 2)
-      assert.match(lines[0] ?? "", /^Warn The check database has the result failed/)
-      assert.strictEqual(lines[1], "Info The check database is ok again")
+      assert.match(lines[0] ?? "", /^Warn The check database failed: failed/)
+      assert.strictEqual(lines[1], "Info The check database succeeds again")
     }).pipe(Effect.provide([Readiness.layer, Logger.layer([logger])]))
   })
 

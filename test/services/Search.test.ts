@@ -58,8 +58,8 @@ describe("Search", () => {
       assert.deepStrictEqual(
         states.map(({ lastRefusal, refusals }) => [lastRefusal?.reason, lastRefusal?.message, refusals]),
         [
-          ["timeout", "no answer in 7500 ms", 1],
-          ["timeout", "no answer in 7500 ms", 1]
+          ["timeout", "no response in 7500 ms", 1],
+          ["timeout", "no response in 7500 ms", 1]
         ]
       )
     }).pipe(

@@ -31,6 +31,7 @@ const contract = {
   REDIS_URL: null,
   AUTH_SECRET: null,
   KEY_PEPPER: null,
+  QUARRY_PLANS: null,
   QUARRY_PROVIDERS: null,
   SEARXNG_URL: null,
   SEARXNG_ENGINES:
@@ -40,6 +41,13 @@ const contract = {
   BULK_BUDGET: "1 minute",
   CACHE_TTL: "5 minutes",
   CACHE_SIZE: 10_000,
+  PAGES: "on",
+  PAGES_TIMEOUT: "15 seconds",
+  PAGES_CACHE_TTL: "1 hour",
+  PAGES_ROBOTS: "respect",
+  PAGES_USER_AGENT: null,
+  PAGES_ALLOW_PRIVATE: false,
+  PAGES_WORKERS: null,
   DEMO_ORIGIN: null,
   CORS_ORIGINS: null,
   COMPAT: null,
@@ -59,7 +67,8 @@ const contract = {
   WEBHOOKS_ALLOW_PRIVATE: false,
   COMPRESSION: "off",
   TRUSTED_PROXY_HOPS: 0,
-  QUERY_LOG_RETENTION: "90 days",
+  QUERY_LOG_RETENTION: null,
+  QUARRY_BACKGROUND: "on",
   QUARRY_OPERATOR: null,
   LOG_LEVEL: "info",
   LOG_FORMAT: null,
@@ -145,7 +154,18 @@ describe("AppConfig", () => {
       const config = yield* load({ PROVIDER_TIMEOUT: "1.5 seconds", CACHE_TTL: "0", QUERY_LOG_RETENTION: "30 days" })
       assert.strictEqual(Duration.toMillis(config.providerTimeout), 1500)
       assert.strictEqual(Duration.toMillis(config.cacheTtl), 0)
-      assert.strictEqual(Duration.toDays(config.queryLogRetention), 30)
+      assert.strictEqual(config.queryLogRetention && Duration.toDays(config.queryLogRetention), 30)
+    })
+  )
+
+  it.effect("a free port needs a BASE_URL, and may be that of the private listener too", () =>
+    Effect.gen(function* () {
+      assert.strictEqual(
+        yield* complaint({ PORT: "0" }),
+        "BASE_URL: not set; with PORT=0 it must name the address at which people reach the server."
+      )
+      const free = { PORT: "0", ADMIN_PORT: "0", BASE_URL: "https://search.example.com" }
+      assert.strictEqual((yield* load(free)).port, 0)
     })
   )
 
@@ -197,7 +217,6 @@ describe("AppConfig", () => {
 
   it.effect.each([
     ["PORT", "70000"],
-    ["PORT", "0"],
     ["PORT", "1e3"],
     ["PORT", "-1"],
     ["HOST", "http://0.0.0.0"],
@@ -229,6 +248,13 @@ describe("AppConfig", () => {
     ["CORS_ORIGINS", "https://a.example, https://b.example/path"],
     ["CORS_ORIGINS", Array.from({ length: 101 }, (_, i) => `https://a${i}.example`).join(",")],
     ["WEBHOOKS_ALLOW_PRIVATE", "maybe"],
+    ["PAGES", "true"],
+    ["PAGES_TIMEOUT", "31 seconds"],
+    ["PAGES_CACHE_TTL", "25 hours"],
+    ["PAGES_ROBOTS", "off"],
+    ["PAGES_USER_AGENT", "Quärry"],
+    ["PAGES_ALLOW_PRIVATE", "maybe"],
+    ["PAGES_WORKERS", "0"],
     ["COMPRESSION", "true"],
     ["COMPAT", "searx"],
     ["COMPAT", "searxng,"],

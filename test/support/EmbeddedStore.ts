@@ -18,9 +18,11 @@ const make = (secrets: Secrets | undefined) =>
   Effect.fnUntraced(function* (DATA_DIR: string) {
     const file = join(yield* temporaryDirectory, "documents.jsonl")
     yield* Effect.promise(() => writeFile(file, documents.map((document) => JSON.stringify(document)).join("\n")))
-    const { ended } = yield* spawned("src/cli.ts", ["index", "load", file], { DATA_DIR, ...secrets })
-    const { code, stderr } = yield* ended
-    if (code !== 0) yield* Effect.die(new Error(`the template of the embedded store was not made: ${stderr}`))
+    for (const command of [["migrate"], ["index", "load", file]]) {
+      const { ended } = yield* spawned("src/cli.ts", command, { DATA_DIR, ...secrets })
+      const { code, stderr } = yield* ended
+      if (code !== 0) yield* Effect.die(new Error(`the template of the embedded store was not made: ${stderr}`))
+    }
   })
 
 /**

@@ -40,3 +40,15 @@ export const start = Effect.fnUntraced(function* (options?: {
   yield* Effect.addFinalizer(() => stop)
   return { port, stop, readiness: Context.get(context, Readiness) }
 })
+
+/** The public listener on a free port of the loopback, over the services of the test. It stops with the scope. */
+export const startOverServices = Effect.map(
+  Listener.make({
+    host: "127.0.0.1",
+    port: 0,
+    grace: Duration.seconds(5),
+    drainDelay: Duration.zero,
+    limits
+  }).pipe(Effect.provide([NodeHttpServer.layerHttpServices, Readiness.layer])),
+  ({ port }) => port
+)

@@ -21,3 +21,27 @@ export const initialize = (protocolVersion: string): string =>
 /** The result of a tool that was called. */
 export const callTool = (api: TestApi, headers: Record<string, string>, name: string, args?: unknown) =>
   Effect.map(post(api, headers, toolCall(name, args)), (answer: Answer) => answer.json.result)
+
+/** What a request of the current revision says of itself. */
+export const currentMeta = {
+  "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+  "io.modelcontextprotocol/clientInfo": { name: "test", version: "1" },
+  "io.modelcontextprotocol/clientCapabilities": {}
+}
+
+/** A request of the current revision: its body, and the headers that repeat parts of it. */
+export const currentRequest = (
+  method: string,
+  params: { readonly name?: unknown; readonly [member: string]: unknown } = {},
+  id: number | string = 1
+) => ({
+  body: request(method, { _meta: currentMeta, ...params }, id),
+  headers: {
+    "mcp-protocol-version": "2026-07-28",
+    "mcp-method": method,
+    ...(typeof params.name === "string" ? { "mcp-name": params.name } : {})
+  }
+})
+
+export const currentCall = (name: string, args?: unknown, meta: object = {}) =>
+  currentRequest("tools/call", { name, arguments: args, _meta: { ...currentMeta, ...meta } })

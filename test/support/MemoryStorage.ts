@@ -1,6 +1,10 @@
 import { Effect, Layer } from "effect"
+import * as AccountsMemory from "../../src/testing/AccountsMemory.ts"
+import * as BillingBooksMemory from "../../src/testing/BillingBooksMemory.ts"
 import * as InMemory from "../../src/testing/InMemory.ts"
+import * as LedgerMemory from "../../src/testing/LedgerMemory.ts"
 import { MemoryStore } from "../../src/testing/MemoryStore.ts"
+import * as PlanBooksMemory from "../../src/testing/PlanBooksMemory.ts"
 import { Backdoor } from "./Backdoor.ts"
 
 const backdoor = Layer.effect(
@@ -32,3 +36,11 @@ const backdoor = Layer.effect(
 
 /** Every storage service over one memory store, with a way to break them. */
 export const layer = Layer.provideMerge(backdoor, InMemory.storage)
+
+/** The accounts of another replica over the same store. */
+export const replica = Layer.mergeAll(
+  AccountsMemory.layer,
+  BillingBooksMemory.layer,
+  LedgerMemory.layer(),
+  PlanBooksMemory.layer
+)

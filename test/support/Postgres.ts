@@ -1,10 +1,15 @@
 import { describe } from "@effect/vitest"
-import { Effect, Layer } from "effect"
+import { Duration, Effect, Layer } from "effect"
 import * as Postgres from "../../src/layers/sql/Postgres.ts"
 import * as Database from "./Database.ts"
 
-/** The client of a new, empty database. */
-export const layer = Layer.unwrap(Effect.map(Database.freshDatabase, ({ url }) => Postgres.layer({ url, poolSize: 5 })))
+/**
+ * The client of a new, empty database. Idle connections stay open: a pool that closes them checks every 25 seconds, also
+ * through the years by which a test moves the clock.
+ */
+export const layer = Layer.unwrap(
+  Effect.map(Database.freshDatabase, ({ url }) => Postgres.layer({ url, poolSize: 5, idleTimeout: Duration.infinity }))
+)
 
 const reachable = await Effect.runPromise(Database.reachable)
 if (!reachable && process.env.QUARRY_REQUIRE_SERVICES === "1") {

@@ -4,14 +4,14 @@ import { fileURLToPath } from "node:url"
 import { describe } from "@effect/vitest"
 import { Effect } from "effect"
 
-const remedy = "no python3 of version 3.9 or later on the PATH: apt-get install python3"
+const remedy = "no python3 of version 3.9 or later with httpx on the PATH: apt-get install python3-httpx"
 
 const ofSystem = "/usr/bin/python3"
 
 /** The system's, for which Debian's packages are, where another one is before it on the path. */
 const command = existsSync(ofSystem) ? ofSystem : "python3"
 
-const installed = spawnSync(command, ["-c", "import sys; sys.exit(sys.version_info < (3, 9))"]).status === 0
+const installed = spawnSync(command, ["-c", "import httpx, sys; sys.exit(sys.version_info < (3, 9))"]).status === 0
 
 const isRequired = process.env.QUARRY_REQUIRE_SERVICES === "1"
 if (!installed && isRequired) throw new Error(`QUARRY_REQUIRE_SERVICES=1, but there is ${remedy}`)

@@ -8,8 +8,10 @@ import * as EventBooksSql from "../../src/layers/sql/EventBooksSql.ts"
 import * as HoldsSql from "../../src/layers/sql/HoldsSql.ts"
 import * as KeyStoreSql from "../../src/layers/sql/KeyStoreSql.ts"
 import * as LedgerSql from "../../src/layers/sql/LedgerSql.ts"
+import * as LogRetentionSql from "../../src/layers/sql/LogRetentionSql.ts"
 import * as Migrations from "../../src/layers/sql/Migrations.ts"
 import * as OperatorLogSql from "../../src/layers/sql/OperatorLogSql.ts"
+import * as PlanBooksSql from "../../src/layers/sql/PlanBooksSql.ts"
 import * as QueryLogSql from "../../src/layers/sql/QueryLogSql.ts"
 import * as ReplicasSql from "../../src/layers/sql/ReplicasSql.ts"
 import { CheckRows } from "../../src/layers/sql/Rows.ts"
@@ -69,8 +71,10 @@ export const replica = () =>
     EventBooksSql.layer({ keyring: singleKeyring(Redacted.make(authSecret)) }),
     KeyStoreSql.layer({ pepper: singleKeyring(Redacted.make(pepper)) }),
     LedgerSql.layer({ sweepInterval: Duration.infinity, keysClearingInterval: Duration.infinity }),
-    QueryLogSql.layer({ maintenanceInterval: Duration.infinity }),
+    PlanBooksSql.layer,
+    QueryLogSql.layer,
     HoldsSql.layer,
+    LogRetentionSql.layer,
     OperatorLogSql.layer,
     ReplicasSql.layer,
     backdoor

@@ -19,6 +19,8 @@ import { KeyStore } from "../../src/services/KeyStore.ts"
 import { Ledger } from "../../src/services/Ledger.ts"
 import { Marketplace } from "../../src/services/Marketplace.ts"
 import { ProviderStates } from "../../src/services/ProviderStates.ts"
+import { PageBatches } from "../../src/services/pages/PageBatches.ts"
+import { Pages } from "../../src/services/pages/Pages.ts"
 import { QueryLog } from "../../src/services/QueryLog.ts"
 import { RateLimiter } from "../../src/services/RateLimiter.ts"
 import { Readiness } from "../../src/services/Readiness.ts"
@@ -91,6 +93,8 @@ const stubs = (during: (request: SearchRequest) => Effect.Effect<void>) =>
           timings
         })
     }),
+    Layer.mock(Pages, {}),
+    Layer.mock(PageBatches, {}),
     Layer.mock(Sessions, { cookieName: "quarry.session_token" }),
     Layer.mock(SignIn, { providers: [], deliversEmails: false, signUpMode: "open" }),
     Layer.mock(AuthorizationRequests, {}),

@@ -4,13 +4,17 @@ import type { ProviderStatus, ReplicaStatus, Status } from "../../src/domain/Sta
 export const replicaStatus = (fields: Partial<ReplicaStatus>): ReplicaStatus => ({
   id: "rep_1",
   host: "a.example",
+  address: "a.example:3000",
   version: "0.1.0",
+  commit: "1a2b3c4",
   started_at: "2026-01-01T00:00:00.000Z",
   silent_seconds: 3,
   silent: false,
+  successor: null,
   skew_ms: 12,
   redis: "answers",
   pool: { max: 10, used: 1, waiting: 0 },
+  plans: "0123456789ab",
   ...fields
 })
 
@@ -39,7 +43,7 @@ export const status = (fields: Partial<Status>): Status => ({
     connections: { used: 12, max: 100 },
     skew_ms: 4
   },
-  migrations: { applied: ["0001_schema"], pending: [], unknown: [] },
+  migrations: { applied: ["0001_initial"], pending: [], unknown: [] },
   holds: { open: 1, overdue: 0 },
   redis: { state: "answers", reason: null },
   replicas: [replicaStatus({})],

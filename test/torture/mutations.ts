@@ -56,7 +56,7 @@ export const mutations: ReadonlyArray<CostMutation> = [
           return Effect.sync(() => sent.destroy())
         })`,
     rounds: 0,
-    finds: /VIOLATION: a delivery to a receiver of interim-flood.*/
+    finds: /VIOLATION: a delivery to a receiver of (?:interim|continue|hints)-flood.*/
   },
   {
     name: "each wrong value of a list makes an issue",

@@ -84,7 +84,7 @@ export class Call {
     this.controller.abort()
   }
 
-  error(fields: ErrorFields & { readonly meta?: Meta }, cause?: unknown): QuarryError {
+  error(fields: ErrorFields & { readonly meta?: Meta; readonly retryAfterMs?: number }, cause?: unknown): QuarryError {
     const key = this.idempotencyKey === undefined ? {} : { idempotencyKey: this.idempotencyKey }
     return makeError({ ...fields, ...key, attempts: this.attempts }, cause)
   }

@@ -2,8 +2,8 @@ import { jsonSchema, type Tool, tool } from "ai"
 import type { Geo, OrganicResult, SearchParameters } from "./api.ts"
 import type { Quarry } from "./client.ts"
 
-/** Parameters of every search of the tools. The model chooses the others, and may choose another country. */
-export type ToolDefaults = Omit<SearchParameters, "query" | "page">
+/** Parameters of every search of the tools. The model cannot change them; it chooses the other parameters. */
+export type FixedParameters = Omit<SearchParameters, "query" | "page">
 
 export interface WebSearchInput {
   readonly query: string
@@ -37,49 +37,72 @@ const query = { type: "string", minLength: 1, maxLength: 400 } as const
 
 const choices = {
   geo: { type: "string", pattern: "^[a-z]{2}$", description: "Country, as in us or de" },
-  num: { type: "integer", minimum: 1, maximum: 20, description: "Most results" }
+  num: { type: "integer", minimum: 1, maximum: 20, description: "Maximum number of results" }
 } as const
+
+/** The parameters that are left to the model. */
+const choicesBeside = (fixed: FixedParameters) =>
+  Object.fromEntries(Object.entries(choices).filter(([name]) => fixed[name as keyof typeof choices] === undefined)) // The names of `choices`.
 
 const forModel = (organic: ReadonlyArray<OrganicResult>): ReadonlyArray<ToolResult> =>
   organic.map(({ snippet, title, url }) => ({ title, url, snippet }))
 
-/**
- * Tools for the AI SDK, which `generateText` and `streamText` take. A search that fails is an error of its tool call,
- * whose message the model gets. The end of the run aborts its searches.
- */
-export const quarryTools = (quarry: Quarry, defaults: ToolDefaults = {}): QuarryTools => ({
-  web_search: tool({
+const webSearch = (quarry: Quarry, fixed: FixedParameters): QuarryTools["web_search"] =>
+  tool({
     description:
       "Searches the web and returns ranked results: title, URL and snippet, and no page contents. Use it for anything " +
       "recent, specific or that needs a source. For several searches at once use bulk_search.",
     inputSchema: jsonSchema<WebSearchInput>({
       type: "object",
-      properties: { query, ...choices, page: { type: "integer", minimum: 1, maximum: 5, description: "From 1" } },
+      properties: {
+        query,
+        ...choicesBeside(fixed),
+        page: { type: "integer", minimum: 1, maximum: 5, description: "From 1" }
+      },
       required: ["query"],
       additionalProperties: false
     }),
     execute: async (input, { abortSignal }): Promise<ReadonlyArray<ToolResult>> => {
-      const { results } = await quarry.query({ ...defaults, ...input }, { signal: abortSignal })
+      const { results } = await quarry.query({ ...input, ...fixed }, { signal: abortSignal })
       return forModel(results.organic)
     }
-  }),
-  bulk_search: tool({
+  })
+
+const bulkSearch = (quarry: Quarry, fixed: Omit<FixedParameters, "safe">): QuarryTools["bulk_search"] =>
+  tool({
     description:
       `Runs 1 to ${maxQueries} web searches side by side. Use it instead of several web_search calls. Results come in the ` +
-      "order of the queries; a search that fails has an error, and the others are answered all the same.",
+      "order of the queries. A search that fails has an error; the others still return results.",
     inputSchema: jsonSchema<BulkSearchInput>({
       type: "object",
-      properties: { queries: { type: "array", minItems: 1, maxItems: maxQueries, items: query }, ...choices },
+      properties: {
+        queries: { type: "array", minItems: 1, maxItems: maxQueries, items: query },
+        ...choicesBeside(fixed)
+      },
       required: ["queries"],
       additionalProperties: false
     }),
     execute: async (input, { abortSignal }): Promise<ReadonlyArray<BulkToolResult>> => {
-      const { safe: _, ...fields } = defaults
-      const batch = await quarry.bulk({ ...fields, ...input }, { signal: abortSignal })
+      const batch = await quarry.bulk({ ...input, ...fixed }, { signal: abortSignal })
       return batch.results.map((row, index) => {
         const query = input.queries[index] ?? ""
         return row.status === "ok" ? { query, results: forModel(row.results.organic) } : { query, error: row.message }
       })
     }
   })
-})
+
+/**
+ * Tools for the AI SDK, which `generateText` and `streamText` take. A search that fails is an error of its tool call,
+ * whose message the model gets. The end of the run aborts its searches. `fixed` holds in every tool: because `/v1/bulk`
+ * has no `safe`, a fixed `safe` leaves `bulk_search` out.
+ */
+export function quarryTools(quarry: Quarry, fixed?: FixedParameters & { readonly safe?: undefined }): QuarryTools
+export function quarryTools(quarry: Quarry, fixed: FixedParameters): Pick<QuarryTools, "web_search">
+export function quarryTools(
+  quarry: Quarry,
+  fixed: FixedParameters = {}
+): Pick<QuarryTools, "web_search"> & Partial<QuarryTools> {
+  const { safe, ...others } = fixed
+  const single = { web_search: webSearch(quarry, fixed) }
+  return safe === undefined ? { ...single, bulk_search: bulkSearch(quarry, others) } : single
+}

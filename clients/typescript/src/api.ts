@@ -5,7 +5,7 @@ export type Geo = "us" | "in" | "gb" | "ca" | "au" | "de" | "fr" | "sg" | "ae" |
 
 /** The parameters of one search */
 export interface SearchParameters {
-  /** What to search for. Surrounding whitespace is trimmed and runs of it collapse to one space before the length check. */
+  /** The search query. Leading and trailing whitespace is removed and other whitespace collapses to single spaces before the length check. */
   readonly query: string
   /** The search target. */
   readonly target?: Target | undefined
@@ -13,13 +13,13 @@ export interface SearchParameters {
   readonly geo?: Geo | undefined
   /** Language and region as xx-yy, in either letter case. Derived from geo when absent. */
   readonly locale?: string | undefined
-  /** Result page, subject to what the target serves. */
+  /** Result page, within the limits of the target. */
   readonly page?: number | undefined
-  /** Most results wanted, subject to what the target serves. */
+  /** Maximum number of results, within the limits of the target. */
   readonly num?: number | undefined
-  /** Safe-search level, subject to what the target serves. */
+  /** Safe-search level, if the target supports it. */
   readonly safe?: "off" | "moderate" | "strict" | undefined
-  /** Attribution label, stored with the query cut to 32 characters. Never changes results or cost. */
+  /** Attribution label, stored with the query cut to 32 characters. It never changes results or cost. */
   readonly source?: string | undefined
 }
 
@@ -27,7 +27,7 @@ export interface Account {
   /** The account's email address; empty for a marketplace subscriber */
   readonly email: string
   readonly plan: Plan
-  /** Remaining period quota plus credit-pack balance; 9007199254740991 for a marketplace subscriber, who is never refused */
+  /** Remaining period quota plus credit-pack balance; 9007199254740991 for a marketplace subscriber, who has no quota */
   readonly credits_available: number
   /** The calling key; null for a dashboard session */
   readonly api_key: {
@@ -39,7 +39,7 @@ export interface Account {
   } | null
 }
 
-/** A line of a batch that is streamed */
+/** A line of a streamed batch */
 export type BulkLine = {
   readonly type: "batch"
   /** bat_ and 32 hex characters; every row's log entry carries it */
@@ -55,16 +55,16 @@ export type BulkLine = {
   readonly id: string
   /** Search target */
   readonly target: Target
-  /** The query as run, after whitespace normalisation */
+  /** The query as run, after whitespace normalization */
   readonly query: string
   /** ISO 3166-1 alpha-2 code, lowercase */
   readonly geo: string
   /** Language and region, lowercase: xx-yy */
   readonly locale: string
-  /** The page answered */
+  /** The page returned */
   readonly page: number
   readonly results: {
-    /** In rank order; may be empty, and holds fewer than num when the page does */
+    /** In rank order. May be empty or contain fewer than num results */
     readonly organic: ReadonlyArray<{
       /** 1-based rank within the answered page, after de-duplication */
       readonly position: number
@@ -105,9 +105,9 @@ export interface BulkRequest {
   readonly geo?: Geo | undefined
   /** Language and region as xx-yy, in either letter case. Derived from geo when absent. */
   readonly locale?: string | undefined
-  /** Most results wanted, subject to what the target serves. When absent, 10. */
+  /** Maximum number of results, within the limits of the target. When absent, 10. */
   readonly num?: number | undefined
-  /** Attribution label, stored with the query cut to 32 characters. Never changes results or cost. */
+  /** Attribution label, stored with the query cut to 32 characters. It never changes results or cost. */
   readonly source?: string | undefined
 }
 
@@ -124,9 +124,9 @@ export interface BulkResult {
   readonly results: ReadonlyArray<ServedRow | ErrorRow>
 }
 
-/** One search; its fields override the body's defaults */
+/** One search. Its fields override the body's defaults */
 export interface BulkRow {
-  /** What to search for. Surrounding whitespace is trimmed and runs of it collapse to one space before the length check. */
+  /** The search query. Leading and trailing whitespace is removed and other whitespace collapses to single spaces before the length check. */
   readonly query: string
   /** The search target. When absent, the body's, else alpha_search. */
   readonly target?: Target | undefined
@@ -134,9 +134,9 @@ export interface BulkRow {
   readonly geo?: Geo | undefined
   /** Language and region as xx-yy, in either letter case. When absent, the body's, else derived from geo. */
   readonly locale?: string | undefined
-  /** Most results wanted, subject to what the target serves. When absent, the body's, else 10. */
+  /** Maximum number of results, within the limits of the target. When absent, the body's, else 10. */
   readonly num?: number | undefined
-  /** Attribution label, stored with the query cut to 32 characters. Never changes results or cost. When absent, the body's. */
+  /** Attribution label, stored with the query cut to 32 characters. It never changes results or cost. When absent, the body's. */
   readonly source?: string | undefined
 }
 
@@ -147,7 +147,7 @@ export interface ErrorRow {
   readonly message: string
 }
 
-/** The first request with the same Idempotency-Key is still running. Nothing was charged; Retry-After says when to try again. */
+/** The first request with the same Idempotency-Key is still running. Nothing was charged. Retry after the number of seconds in Retry-After. */
 export interface IdempotencyInProgress {
   readonly error: "idempotency_in_progress"
   /** Human-readable, safe to show to an end user */
@@ -156,7 +156,7 @@ export interface IdempotencyInProgress {
   readonly request_id: string
 }
 
-/** A fault of the service. Nothing was charged. */
+/** Something failed inside the service. Nothing was charged. */
 export interface InternalError {
   readonly error: "internal_error"
   /** Human-readable, safe to show to an end user */
@@ -165,26 +165,26 @@ export interface InternalError {
   readonly request_id: string
 }
 
-/** The request cannot be read, or fields of it are not valid. Nothing was charged. */
+/** The request could not be parsed, or some of its fields are invalid. Nothing was charged. */
 export interface InvalidRequest {
   readonly error: "invalid_request"
   /** Human-readable, safe to show to an end user */
   readonly message: string
   /** Same value as the X-Request-Id response header */
   readonly request_id: string
-  /** One entry for each failed field, at most 20; the last may say how many more failed */
+  /** One entry for each invalid field, at most 20. The last entry may give the number of further failures */
   readonly issues: ReadonlyArray<Issue>
 }
 
 export interface Issue {
-  /** Dotted path of the failed field; empty for the whole input */
+  /** Dotted path of the failed field; empty if the input as a whole is invalid */
   readonly field: string
   readonly message: string
 }
 
 export type KeyMode = "live" | "test"
 
-/** There is nothing at the address, or no such key in the account. */
+/** The route or the resource does not exist. */
 export interface NotFound {
   readonly error: "not_found"
   /** Human-readable, safe to show to an end user */
@@ -207,7 +207,7 @@ export interface OrganicResult {
 /** The account's plan */
 export type Plan = "trial" | "starter" | "growth" | "business" | "custom"
 
-/** Quota and balance do not cover the request. Nothing was run or charged. */
+/** The remaining quota and pack credits do not cover the request. Nothing was run or charged. */
 export interface QuotaExceeded {
   readonly error: "quota_exceeded"
   /** Human-readable, safe to show to an end user */
@@ -219,15 +219,15 @@ export interface QuotaExceeded {
   readonly quota: number
   /** Credits spent inside that quota */
   readonly credits_used: number
-  /** What is left of the period's quota */
+  /** Requests left in the period's quota */
   readonly remaining: number
   /** Pack credits left */
   readonly balance: number
-  /** ISO 8601 moment at which the quota resets; null on the trial */
+  /** ISO 8601 time at which the quota resets; null on the trial */
   readonly resets_at: string | null
 }
 
-/** The credential's requests of a minute are spent. Retry-After says when one can be admitted again. */
+/** The credential has reached its rate limit. Retry after the number of seconds in Retry-After. */
 export interface RateLimited {
   readonly error: "rate_limited"
   /** Human-readable, safe to show to an end user */
@@ -240,36 +240,36 @@ export interface SearchResult {
   /** qry_ and 32 hex characters: the query's id in the log */
   readonly id: string
   readonly target: Target
-  /** The query as run, after whitespace normalisation */
+  /** The query as run, after whitespace normalization */
   readonly query: string
   /** ISO 3166-1 alpha-2 code, lowercase */
   readonly geo: string
   /** Language and region, lowercase: xx-yy */
   readonly locale: string
-  /** The page answered */
+  /** The page returned */
   readonly page: number
   readonly results: {
-    /** In rank order; may be empty, and holds fewer than num when the page does */
+    /** In rank order. May be empty or contain fewer than num results */
     readonly organic: ReadonlyArray<OrganicResult>
   }
 }
 
-/** A row that was answered */
+/** A successful row */
 export interface ServedRow {
   readonly status: "ok"
   /** qry_ and 32 hex characters: the query's id in the log */
   readonly id: string
   readonly target: Target
-  /** The query as run, after whitespace normalisation */
+  /** The query as run, after whitespace normalization */
   readonly query: string
   /** ISO 3166-1 alpha-2 code, lowercase */
   readonly geo: string
   /** Language and region, lowercase: xx-yy */
   readonly locale: string
-  /** The page answered */
+  /** The page returned */
   readonly page: number
   readonly results: {
-    /** In rank order; may be empty, and holds fewer than num when the page does */
+    /** In rank order. May be empty or contain fewer than num results */
     readonly organic: ReadonlyArray<OrganicResult>
   }
 }
@@ -277,7 +277,7 @@ export interface ServedRow {
 /** Search target */
 export type Target = "alpha_search" | "beta_search" | "gamma_search" | "delta_search" | "epsilon_search" | "zeta_search"
 
-/** The request presents no credential that the operation accepts. */
+/** The request has no credential that this operation accepts. */
 export interface Unauthorized {
   readonly error: "unauthorized"
   /** Human-readable, safe to show to an end user */
@@ -297,7 +297,7 @@ export interface UnsupportedGeo {
   readonly details: ReadonlyArray<string>
 }
 
-/** The target does not serve page, num or safe as sent. Nothing was charged. */
+/** The target does not support the page, num or safe that was sent. Nothing was charged. */
 export interface UnsupportedParameter {
   readonly error: "unsupported_parameter"
   /** Human-readable, safe to show to an end user */
@@ -306,7 +306,7 @@ export interface UnsupportedParameter {
   readonly request_id: string
 }
 
-/** The search provider could not be reached, or gave an unusable answer. Costs one credit. */
+/** The search provider was unreachable or returned an unusable response. Costs one credit. */
 export interface UpstreamError {
   readonly error: "upstream_error"
   /** Human-readable, safe to show to an end user */
@@ -315,7 +315,7 @@ export interface UpstreamError {
   readonly request_id: string
 }
 
-/** The search provider did not answer within 15 seconds. Costs one credit. */
+/** The search provider did not respond within 15 seconds. Costs one credit. */
 export interface UpstreamTimeout {
   readonly error: "upstream_timeout"
   /** Human-readable, safe to show to an end user */

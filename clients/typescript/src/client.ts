@@ -73,6 +73,8 @@ const connectionOf = ({ apiKey, baseUrl, clock = systemClock, fetch, headers }: 
 }
 
 const searchPath = (search: string | SearchParameters): string => {
+  if (typeof search !== "string" && Object(search) !== search)
+    throw new TypeError("A search is a text, or an object with a query.")
   const parameters = new URLSearchParams()
   for (const [name, value] of Object.entries(typeof search === "string" ? { query: search } : search)) {
     if (value !== undefined) parameters.set(name, String(value))
@@ -80,10 +82,10 @@ const searchPath = (search: string | SearchParameters): string => {
   return `/v1/query?${parameters}`
 }
 
-const batchOf = (batch: Batch) => ({
-  path: "/v1/bulk",
-  body: JSON.stringify("queries" in batch ? batch : { queries: batch })
-})
+const batchOf = (batch: Batch) => {
+  if (Object(batch) !== batch) throw new TypeError("A batch is an array of queries, or an object with queries.")
+  return { path: "/v1/bulk", body: JSON.stringify("queries" in batch ? batch : { queries: batch }) }
+}
 
 const json = { "content-type": "application/json" }
 
@@ -115,12 +117,16 @@ export const createQuarry = (options: QuarryOptions): Quarry => {
     }
   }
 
+  // Requests are serialized before a call starts its timer: what cannot be serialized rejects, and leaves nothing behind.
   return {
-    query: (search, given = {}) =>
-      answer<SearchResult>(begin(given, given.idempotencyKey ?? newKey()), given, { path: searchPath(search) }),
-    bulk: (batch, given = {}) => {
+    async query(search, given = {}) {
+      const path = searchPath(search)
+      return answer<SearchResult>(begin(given, given.idempotencyKey ?? newKey()), given, { path })
+    },
+    async bulk(batch, given = {}) {
+      const outgoing = { ...batchOf(batch), headers: json }
       const call = begin(given, given.idempotencyKey ?? newKey(), defaultBulkTimeoutMs)
-      return answer<BulkResult>(call, given, { ...batchOf(batch), headers: json })
+      return answer<BulkResult>(call, given, outgoing)
     },
     async *stream(batch, given = {}) {
       const headers = { ...json, accept: "application/x-ndjson" }

@@ -33,6 +33,8 @@ export interface CallFacts {
   readonly attempts: number
   /** Of the answer with this error. */
   readonly meta?: Meta
+  /** The time after which the server asks to try again. */
+  readonly retryAfterMs?: number
   /** A later call with the same key gets the answer that this one has lost, unless nothing was charged. */
   readonly idempotencyKey?: string
 }

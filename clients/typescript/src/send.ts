@@ -28,15 +28,48 @@ interface Failed {
   readonly error: QuarryError
   /** True where a repetition cannot be charged a second time. */
   readonly isRepeatable: boolean
+  /** True where at most one repetition makes sense. */
+  readonly isAbsent?: boolean
   readonly retryAfterMs?: number | undefined
 }
 
 /** Statuses of answers that were not charged and may be others a moment later. */
 const isPassing = (status: number): boolean => status === 429 || status === 500 || status === 503
 
-/** Failures of connections that have never been there, so that nothing was sent. */
-const isUnsent = (cause: unknown): boolean =>
-  /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN)$/.test(String(Object(Object(cause).cause).code))
+/** The reason of the platform for a failed `fetch`, such as `ECONNREFUSED`, or undefined where it has no code. */
+const codeOf = (cause: unknown): string | undefined => {
+  const { code } = Object(Object(cause).cause)
+  return typeof code === "string" ? code : undefined
+}
+
+/** Codes of connections that were never made, so that nothing was sent. */
+const unsentCodes: Readonly<Record<string, string>> = {
+  ECONNREFUSED: "the connection was refused",
+  ENOTFOUND: "its name does not exist",
+  EAI_AGAIN: "its name could not be resolved"
+}
+
+/** A server that refuses connections or does not exist is retried once, in case it is just being restarted. */
+const isAbsent = (code: string | undefined): boolean => code === "ECONNREFUSED" || code === "ENOTFOUND"
+
+/** An address without the credentials and the path that it may have. */
+const originOf = (baseUrl: string): string => {
+  try {
+    return new URL(baseUrl).origin
+  } catch {
+    return "the server"
+  }
+}
+
+/** The message for a `fetch` that failed, with the address and the cause. */
+const failureOf = (baseUrl: string, cause: unknown): string => {
+  const origin = originOf(baseUrl)
+  const code = codeOf(cause)
+  const reason = unsentCodes[code ?? ""]
+  if (reason !== undefined) return `Could not connect to ${origin}: ${reason} (${code}). Check baseUrl.`
+  const { message = cause } = Object(Object(cause).cause)
+  return `No complete response arrived from ${origin}: ${message}.`
+}
 
 /** The headers say seconds or a date. */
 const retryAfterMsOf = ({ headers }: Response, clock: Clock): number | undefined => {
@@ -56,17 +89,23 @@ const envelopeOf = (text: string): ApiError | undefined => {
 }
 
 /** `isSafe` where a repetition cannot be charged again, whatever became of the request. */
-const judge = (call: Call, meta: Meta, text: string, isSafe: boolean): Omit<Failed, "retryAfterMs"> => {
+const judge = (
+  call: Call,
+  meta: Meta,
+  text: string,
+  { isSafe, retryAfterMs }: { readonly isSafe: boolean; readonly retryAfterMs: number | undefined }
+): Failed => {
   const { status } = meta
+  const wait = retryAfterMs === undefined ? {} : { retryAfterMs }
   const envelope = envelopeOf(text)
   if (envelope !== undefined) {
     const isRepeatable = isPassing(status) || envelope.error === "idempotency_in_progress"
-    return { error: call.error({ ...envelope, meta }), isRepeatable }
+    return { error: call.error({ ...envelope, ...wait, meta }), isRepeatable, ...wait }
   }
-  // A proxy's own page, behind which an answer may be lost.
-  const message = `The answer is not Quarry's: status ${status}.`
+  // A proxy's own page, behind which a response may be lost.
+  const message = `The response is not from Quarry: status ${status}.`
   const isRepeatable = status === 429 || status === 503 || (status >= 500 && isSafe)
-  return { error: call.error({ error: "network", message, status, meta }), isRepeatable }
+  return { error: call.error({ error: "network", message, status, ...wait, meta }), isRepeatable, ...wait }
 }
 
 /** Sends a request once. */
@@ -95,13 +134,14 @@ const attempt = async <A>(
     content = response.status === 200 ? { value: await read(response) } : { text: await response.text() }
   } catch (cause) {
     call.check()
-    const error = call.error({ error: "network", message: `No whole answer arrived. ${String(cause)}` }, cause)
-    return { error, isRepeatable: isSafe || isUnsent(cause) }
+    const error = call.error({ error: "network", message: failureOf(baseUrl, cause) }, cause)
+    const code = codeOf(cause)
+    return { error, isRepeatable: isSafe || unsentCodes[code ?? ""] !== undefined, isAbsent: isAbsent(code) }
   }
   const meta = metaOf(response)
   onAnswer(meta)
   if ("value" in content) return content
-  return { ...judge(call, meta, content.text, isSafe), retryAfterMs: retryAfterMsOf(response, clock) }
+  return judge(call, meta, content.text, { isSafe, retryAfterMs: retryAfterMsOf(response, clock) })
 }
 
 /** Sends a request until it is answered, or fails in a way that a repetition cannot mend. */
@@ -109,6 +149,7 @@ export const send = async <A>(connection: Connection, call: Call, outgoing: Outg
   for (;;) {
     const outcome = await attempt(connection, call, outgoing)
     if ("value" in outcome) return outcome.value
+    if (outcome.isAbsent === true && call.attempts > 1) throw outcome.error
     if (!outcome.isRepeatable || !(await call.backOff(outcome.retryAfterMs))) throw outcome.error
   }
 }

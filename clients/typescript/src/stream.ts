@@ -46,6 +46,8 @@ export async function* streamLines(
       let next = await lines.next()
       for (; next.done !== true; next = await lines.next()) {
         const line = next.value
+        // A caller that has aborted gets no further line, even of those that have arrived.
+        call.check()
         if (line.type === "batch" ? isBegun : line.type === "row" && rows.has(line.index)) continue
         if (line.type === "row") rows.add(line.index)
         isBegun = true

@@ -5,10 +5,8 @@ import { audited } from "../audited.ts"
 import { accountId, between, limits, reason } from "../flags.ts"
 import { print } from "../Output.ts"
 
-/** The commands that change an account's credits. */
-
 const idempotencyKey = Flag.String("idempotency-key").pipe(
-  Flag.withDescription("A name of this grant, such as an order's number: the same grant with it again adds nothing"),
+  Flag.withDescription("A unique name for this grant, such as an order number. Repeating it adds nothing"),
   Flag.withSchema(
     Schema.String.check(
       Schema.isPattern(/^[\x21-\x7e]{1,255}$/, { message: "must have 1 to 255 visible ASCII characters" })
@@ -25,7 +23,7 @@ export const grant = Command.make(
       Flag.withDescription("Pack credits to add"),
       Flag.withSchema(between(1, limits.credits))
     ),
-    reason: reason.pipe(Flag.withDescription("Why, for the ledger")),
+    reason: reason.pipe(Flag.withDescription("Reason to record in the ledger")),
     idempotencyKey
   },
   Effect.fn(function* (input) {

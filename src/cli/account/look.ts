@@ -15,8 +15,6 @@ import { accountId, email, moment, nextLines, nextOf, page, requireOne } from ".
 import { CommandFailed, notePrinted, print, table, textOf, time } from "../Output.ts"
 import { accountJson, accountLines, allowanceJson } from "./output.ts"
 
-/** The commands that show accounts. */
-
 export const show = Command.make(
   "show",
   { id: Flag.optional(accountId("id")), email: Flag.optional(email) },
@@ -26,7 +24,7 @@ export const show = Command.make(
     const account = yield* Option.isSome(input.id)
       ? accounts.byId(input.id.value)
       : accounts.byEmail(Option.getOrElse(input.email, () => ""))
-    const allowance = yield* ledger.allowance(account)
+    const allowance = yield* ledger.peek(account)
     yield* print(
       { ...accountJson(account), allowance: allowanceJson(allowance), balance: allowance.balance },
       table([
@@ -38,13 +36,12 @@ export const show = Command.make(
     )
   })
 ).pipe(
-  Command.withDescription("Show an account, what it has used and what it has left"),
+  Command.withDescription("Show an account with its used and remaining credits"),
   Command.validate(({ email, id }) =>
     requireOne("Name the account with either --id or --email", Option.isSome(id), Option.isSome(email))
   )
 )
 
-/** Prints a page of accounts. */
 const printPage = Effect.fnUntraced(function* (query: AccountQuery) {
   const accounts = yield* Effect.flatMap(Accounts, (service) => service.list(query))
   const next = nextOf(accounts, query.limit)
@@ -66,11 +63,8 @@ const printPage = Effect.fnUntraced(function* (query: AccountQuery) {
 export const list = Command.make(
   "list",
   {
-    plan: Flag.Literals("plan", plans).pipe(Flag.withDescription("Accounts of this plan"), Flag.optional),
-    suspended: Flag.Boolean("suspended").pipe(
-      Flag.withDescription("Suspended accounts alone"),
-      Flag.withDefault(false)
-    ),
+    plan: Flag.Literals("plan", plans).pipe(Flag.withDescription("Only accounts on this plan"), Flag.optional),
+    suspended: Flag.Boolean("suspended").pipe(Flag.withDescription("Only suspended accounts"), Flag.withDefault(false)),
     ...page("account")
   },
   ({ after, limit, plan, suspended }) =>
@@ -87,32 +81,35 @@ export const search = Command.make(
   "search",
   {
     text: Argument.String("text").pipe(
-      Argument.withDescription("A part of an address or of a marketplace subscriber's name, or the begin of an id")
+      Argument.withDescription("Part of an email address or marketplace subscriber name, or the prefix of an id")
     ),
     ...page("account")
   },
   ({ after, limit, text }) =>
     printPage({ text, plan: undefined, suspended: undefined, after: Option.getOrUndefined(after), limit })
-).pipe(Command.withDescription("Find accounts by address, subscriber or id, newest first"))
+).pipe(Command.withDescription("Find accounts by email address, subscriber, or id, newest first"))
 
 export const usage = Command.make(
   "usage",
   {
     id: accountId("id"),
-    from: moment("from", "First moment counted; the begin of the running period by default, 30 days ago on the trial"),
-    to: moment("to", "First moment not counted; the end of the running hour by default"),
+    from: moment(
+      "from",
+      "Start of the time range, inclusive (default: start of the current period, or 30 days ago on the trial)"
+    ),
+    to: moment("to", "End of the time range, exclusive (default: end of the current hour)"),
     granularity: Flag.Literals("granularity", granularities).pipe(
-      Flag.withDescription("Stretch of one line, in UTC"),
+      Flag.withDescription("Interval of one line, in UTC"),
       Flag.withDefault("day")
     ),
     groupBy: Flag.Literals("group-by", groupings).pipe(
-      Flag.withDescription("Count each target or key by itself"),
+      Flag.withDescription("Count separately by target or key"),
       Flag.optional
     )
   },
   Effect.fn(function* ({ from, granularity, groupBy, id, to }) {
     const account = yield* Effect.flatMap(Accounts, (accounts) => accounts.byId(id))
-    const allowance = yield* Effect.flatMap(Ledger, (ledger) => ledger.allowance(account))
+    const allowance = yield* Effect.flatMap(Ledger, (ledger) => ledger.peek(account))
     const given = {
       granularity,
       ...(Option.isSome(from) && { from: from.value }),
@@ -148,14 +145,14 @@ export const usage = Command.make(
       ])
     )
   })
-).pipe(Command.withDescription("Count an account's searches and credits by time"))
+).pipe(Command.withDescription("Count an account's searches and credits over time"))
 
-/** The document of `GET /v1/account/export` in pieces. */
+/** Streams the document of `GET /v1/account/export`. */
 export type ExportAccount = (
   account: Account
 ) => Effect.Effect<Stream.Stream<string>, never, BillingBooks | EventBooks | Ledger | KeyStore | QueryLog>
 
-/** Prints the document as it is, with `--json` or without: it is JSON. */
+/** Ignores `--json`, because the document is JSON anyway. */
 export const exportWith = (document: ExportAccount) =>
   Command.make(
     "export",
@@ -166,7 +163,7 @@ export const exportWith = (document: ExportAccount) =>
       const { stdout } = yield* Stdio.Stdio
       yield* notePrinted
       const pieces = Stream.concat(yield* document(account), Stream.make("\n"))
-      // `process/Stdout.ts` notices what stdout does not take, for all commands alike.
+      // `process/Stdout.ts` handles stdout errors for all commands.
       yield* Effect.ignore(Stream.run(pieces, stdout({ endOnDone: false })))
     })
-  ).pipe(Command.withDescription("Print everything that is kept about an account, as the person can get it"))
+  ).pipe(Command.withDescription("Print all data kept about an account, as in the user's own export"))

@@ -9,18 +9,22 @@ export const accountJson = (account: Account) => ({
   email: account.email,
   plan: account.plan,
   quota: account.quota ?? null,
+  quota_agreed: account.agreedQuota ?? false,
   concurrency: account.concurrency,
+  concurrency_agreed: account.agreedConcurrency ?? false,
   cycle_start: time(account.cycleStart),
   created_at: time(account.createdAt),
   suspended_at: time(account.suspendedAt)
 })
 
+const agreedNote = (isAgreed: boolean | undefined): string => (isAgreed === true ? " (agreed)" : "")
+
 export const accountLines = (account: Account): ReadonlyArray<ReadonlyArray<string>> => [
   ["Account", account.id],
   ["Email", account.email],
   ["Plan", account.plan],
-  ["Quota", `${account.quota ?? "counted, never refused"}`],
-  ["Concurrency", `${account.concurrency}`],
+  ["Quota", `${account.quota ?? "counted, never refused"}${agreedNote(account.agreedQuota)}`],
+  ["Concurrency", `${account.concurrency}${agreedNote(account.agreedConcurrency)}`],
   ["Cycle start", time(account.cycleStart) ?? "calendar months"],
   ["Created", time(account.createdAt) ?? ""],
   ...(account.suspendedAt === undefined ? [] : [["Suspended", time(account.suspendedAt) ?? ""]])

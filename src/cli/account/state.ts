@@ -9,13 +9,11 @@ import { accountId, reason, requireYes, yes } from "../flags.ts"
 import { print, time } from "../Output.ts"
 import { printAccount } from "./output.ts"
 
-/** The commands that shut an account, open it, or let its person in. */
-
 const id = accountId("id")
 
 export const suspend = Command.make(
   "suspend",
-  { id, reason: reason.pipe(Flag.withDescription("Why, for the audit")) },
+  { id, reason: reason.pipe(Flag.withDescription("Reason to record in the audit log")) },
   Effect.fn(function* (input) {
     const accounts = yield* Accounts
     const account = yield* audited(accounts.suspend(input.id), ({ id }) => ({
@@ -23,13 +21,13 @@ export const suspend = Command.make(
       subject: id,
       arguments: { reason: input.reason }
     }))
-    yield* printAccount(account, "None of its credentials works any more, on any replica, within 10 seconds.")
+    yield* printAccount(account, "All its credentials stop working on every replica within 10 seconds.")
   })
-).pipe(Command.withDescription("Accept no credential of an account; its keys, credits and log stay"))
+).pipe(Command.withDescription("Reject all credentials of an account; its keys, credits, and log are kept"))
 
 export const resume = Command.make(
   "resume",
-  { id, reason: reason.pipe(Flag.withDescription("Why, for the audit"), Flag.optional) },
+  { id, reason: reason.pipe(Flag.withDescription("Reason to record in the audit log"), Flag.optional) },
   Effect.fn(function* (input) {
     const accounts = yield* Accounts
     const account = yield* audited(accounts.resume(input.id), ({ id }) => ({
@@ -37,9 +35,9 @@ export const resume = Command.make(
       subject: id,
       arguments: { reason: Option.getOrUndefined(input.reason) }
     }))
-    yield* printAccount(account, "Its credentials work again, on every replica, within 10 seconds.")
+    yield* printAccount(account, "Its credentials work again on every replica within 10 seconds.")
   })
-).pipe(Command.withDescription("Accept the credentials of a suspended account again"))
+).pipe(Command.withDescription("Lift the suspension of an account"))
 
 export const remove = Command.make(
   "delete",
@@ -51,10 +49,10 @@ export const remove = Command.make(
     yield* audited(removal.end(account.id), () => ({ command: "account delete", subject: account.id }))
     yield* Effect.flatMap(QueryLog, (log) => log.erase(account.id))
     yield* print({ account_id: account.id, deleted: true }, [
-      `Deleted ${account.id} and its person's data. The books stay, and so does the address's claim on its trial.`
+      `Deleted ${account.id} and its personal data. Billing records are kept, and the address cannot start another trial.`
     ])
   })
-).pipe(Command.withDescription("Delete an account and its person's data, as the person can"))
+).pipe(Command.withDescription("Delete an account and its personal data"))
 
 export const signInLink = Command.make(
   "sign-in-link",
@@ -68,7 +66,7 @@ export const signInLink = Command.make(
     }))
     yield* print({ account_id: account.id, link: Redacted.value(link), expires_at: time(expiresAt) }, [
       Redacted.value(link),
-      `Whoever opens it chooses the account's password, once, until ${time(expiresAt)}. It ends the person's sessions.`
+      `Anyone with this link can set the account's password once, until ${time(expiresAt)}. This ends all its sessions.`
     ])
   })
-).pipe(Command.withDescription("Print a link with which the account's person chooses a password, once"))
+).pipe(Command.withDescription("Print a one-time link to set the account's password"))

@@ -9,22 +9,20 @@ import { accountId, between, email, limits, moment } from "../flags.ts"
 import { print, table, time } from "../Output.ts"
 import { accountLines, printAccount } from "./output.ts"
 
-/** The commands that make an account or change its terms. */
-
 const choiceFlags = {
   quota: Flag.Int("quota").pipe(
-    Flag.withDescription("Searches a period allows; the plan's own figure by default"),
+    Flag.withDescription("Searches per period (default: the plan's quota)"),
     Flag.withSchema(between(0, limits.credits)),
     Flag.optional
   ),
   concurrency: Flag.Int("concurrency").pipe(
-    Flag.withDescription("Searches one request runs side by side; the plan's own figure by default"),
+    Flag.withDescription("Searches that one batch runs at once (default: the plan's concurrency)"),
     Flag.withSchema(between(1, maxConcurrency)),
     Flag.optional
   ),
   cycleStart: moment(
     "cycle-start",
-    "Start of the subscription in ISO 8601; calendar months, or the present cycle, by default"
+    "Start of the billing cycle in ISO 8601 (default: calendar months, or the current cycle)"
   )
 }
 
@@ -60,7 +58,7 @@ export const create = Command.make(
     )
     yield* print({ account_id: account.id, email: account.email, plan: account.plan }, table(accountLines(account)))
   })
-).pipe(Command.withDescription("Make an account"))
+).pipe(Command.withDescription("Create an account"))
 
 export const setPlan = Command.make(
   "set-plan",
@@ -74,7 +72,7 @@ export const setPlan = Command.make(
     }))
     yield* printAccount(account)
   })
-).pipe(Command.withDescription("Change an account's plan from now on; what it used stays used"))
+).pipe(Command.withDescription("Change an account's plan now; credits used in this period stay used"))
 
 export const setEmail = Command.make(
   "set-email",
@@ -85,4 +83,4 @@ export const setEmail = Command.make(
     const change = Effect.tap(accounts.setEmail(input.id, input.email), () => people.setEmail(input.id, input.email))
     yield* printAccount(yield* audited(change, ({ id }) => ({ command: "account set-email", subject: id })))
   })
-).pipe(Command.withDescription("Change an account's address, with which its person signs in from now on"))
+).pipe(Command.withDescription("Change the email address of an account, which is also its sign-in address"))

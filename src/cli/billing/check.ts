@@ -21,6 +21,4 @@ export const check = Command.make(
     )
     if (failed > 0) return yield* new CommandFailed({ message: `${failed} of ${findings.length} findings are wrong.` })
   })
-).pipe(
-  Command.withDescription("Look at token, products and webhook endpoint at the payment provider, changing nothing")
-)
+).pipe(Command.withDescription("Check the token, products, and webhook endpoint at the payment provider"))

@@ -31,7 +31,7 @@ const orderJson = (it: BookedOrder) => ({
 
 const dollars = (cents: number): string => `$${(cents / 100).toFixed(2)}`
 
-/** The change that a subscription will make by itself. */
+/** The scheduled change of a subscription, if any. */
 const nextOf = ({ cancelAtPeriodEnd, pending, period }: SoldSubscription): string => {
   if (cancelAtPeriodEnd) return `ends ${time(period.end)}`
   return pending === undefined ? "" : `${pending.plan} from ${time(pending.at)}`
@@ -40,7 +40,7 @@ const nextOf = ({ cancelAtPeriodEnd, pending, period }: SoldSubscription): strin
 const linesOf = (id: string, account: BilledAccount, orders: ReadonlyArray<BookedOrder>): ReadonlyArray<string> => [
   ...table([
     ["Account", id],
-    ["Customer", account.customerId ?? "none: it has bought nothing"],
+    ["Customer", account.customerId ?? "none (no purchases)"],
     ["Pack credits", `${account.balance}`],
     ["Owed credits", `${account.owed}`],
     ...(account.blockedAt === undefined ? [] : [["Purchases blocked", time(account.blockedAt) ?? ""]])
@@ -103,4 +103,4 @@ export const show = Command.make(
       linesOf(input.account, account, orders)
     )
   })
-).pipe(Command.withDescription("Show the payments of an account as the books have them, newest first"))
+).pipe(Command.withDescription("Show the recorded payments of an account, newest first"))

@@ -1,21 +1,18 @@
 import type { Answer, Input, Query, RouteName } from "./routes.ts"
 
-/** An error of the API, by its code. `offline` and `aborted` are the browser's own: there was no answer. */
+/** An API error. The codes `offline` and `aborted` come from the browser and mean there was no response. */
 export interface ApiError {
   readonly code: string
   readonly message: string
-  /** 0 without an answer. */
+  /** 0 without a response. */
   readonly status: number
   readonly requestId: string | undefined
-  /** The wait until another try, where the API says so. */
   readonly retryAfterSeconds: number | undefined
-  /** The fields that were wrong, with a message for each. */
   readonly issues: Readonly<Record<string, string>>
-  /** The whole body, for pages that show it. */
   readonly body: unknown
 }
 
-/** The text for an error at the top of a form: the faults of its fields, else the error's own message. */
+/** The text at the top of a form: the messages of its fields, or else the error's own message. */
 export const explain = ({ issues, message }: ApiError): string => Object.values(issues).join(". ") || message
 
 export interface Succeeded<A> {
@@ -37,14 +34,16 @@ export type Result<A> = Succeeded<A> | Failed
 type Listener = () => void
 const endListeners = new Set<Listener>()
 
-/** Calls a function when the API no longer knows the session. */
 export const onSessionEnd = (listener: Listener): void => void endListeners.add(listener)
 
 const noIssues = {}
 
 const withoutAnswer = (code: "offline" | "aborted"): ApiError => ({
   code,
-  message: code === "offline" ? "Quarry could not be reached. Check your connection." : "The request was called off.",
+  message:
+    code === "offline"
+      ? "Quarry could not be reached. Check your connection and try again."
+      : "The request was canceled.",
   status: 0,
   requestId: undefined,
   retryAfterSeconds: undefined,
@@ -69,7 +68,7 @@ const errorOf = (response: Response, body: unknown): ApiError => {
   const seconds = Number(response.headers.get("retry-after"))
   return {
     code: textOf(body, "error") ?? "internal_error",
-    message: textOf(body, "message") ?? `Quarry answered ${response.status}.`,
+    message: textOf(body, "message") ?? `Quarry returned status ${response.status}.`,
     status: response.status,
     requestId: response.headers.get("x-request-id") ?? undefined,
     retryAfterSeconds: seconds > 0 ? seconds : undefined,
@@ -78,7 +77,7 @@ const errorOf = (response: Response, body: unknown): ApiError => {
   }
 }
 
-/** The query of an address, with a leading `?`; empty without parameters. */
+/** The query string with its leading `?`; empty without parameters. */
 export const queryText = (query: Query): string => {
   const entries = Object.entries(query).flatMap(
     ([name, value]): Array<[string, string]> => (value === undefined || value === "" ? [] : [[name, String(value)]])
@@ -86,7 +85,6 @@ export const queryText = (query: Query): string => {
   return entries.length === 0 ? "" : `?${new URLSearchParams(entries)}`
 }
 
-/** The method and the address of a call. */
 export const addressOf = (
   route: RouteName,
   { params = {}, query = {} }: { readonly params?: Readonly<Record<string, string>>; readonly query?: Query }
@@ -102,7 +100,7 @@ const readBody = async (response: Response): Promise<unknown> => {
   return JSON.parse(text)
 }
 
-/** Calls a route with the session of this browser. Never rejects: an error is a value. */
+/** Calls an API route with the session cookie. Never rejects; errors are returned as values. */
 export const call = async <R extends RouteName>(route: R, input: Input<R>): Promise<Result<Answer<R>>> => {
   const {
     body,
@@ -110,14 +108,14 @@ export const call = async <R extends RouteName>(route: R, input: Input<R>): Prom
     ...rest
   }: { body?: object; signal?: AbortSignal; params?: Record<string, string>; query?: Query } = input
   const { address, method } = addressOf(route, rest)
-  const begin = performance.now()
+  const start = performance.now()
   const headers = new Headers()
   try {
     const response = await fetch(address, {
       method,
       headers: {
         accept: "application/json",
-        // Tells these requests from those of other sites where the browser does not (R25).
+        // Marks the request as same-site for browsers that send no `Sec-Fetch-Site` (R25).
         "x-quarry-dashboard": "1",
         ...(body && { "content-type": "application/json" })
       },
@@ -125,13 +123,13 @@ export const call = async <R extends RouteName>(route: R, input: Input<R>): Prom
       ...(signal && { signal })
     })
     const value = await readBody(response)
-    const durationMs = performance.now() - begin
-    // The table of routes says what a successful answer holds: it is the API's own definition.
+    const durationMs = performance.now() - start
+    // The types in `Routes` come from the API's own schemas, so a successful body has that type.
     if (response.ok) return { ok: true, value: value as Answer<R>, headers: response.headers, durationMs }
     if (response.status === 401 && address.startsWith("/v1/")) for (const listener of endListeners) listener()
     return { ok: false, error: errorOf(response, value), headers: response.headers, durationMs }
   } catch {
     const error = withoutAnswer(signal?.aborted === true ? "aborted" : "offline")
-    return { ok: false, error, headers, durationMs: performance.now() - begin }
+    return { ok: false, error, headers, durationMs: performance.now() - start }
   }
 }

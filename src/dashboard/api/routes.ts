@@ -18,14 +18,8 @@ import type {
   WebhookSettings
 } from "../../http/groups/WebhooksGroup.ts"
 
-/**
- * The routes that the dashboard uses, by method and path as openapi.json has them: a test compares the two. The shapes
- * are those of the API's definition, as they are on the wire.
- */
-
 type Wire<S extends { readonly Encoded: unknown }> = S["Encoded"]
 
-/** Undefined parameters are left out of the address. */
 export type Query = Readonly<Record<string, string | number | undefined>>
 
 interface Returns<Answer> {
@@ -49,9 +43,9 @@ interface Credentials {
   readonly password: string
 }
 
-/** An answer that nothing reads. */
-type Nothing = unknown
+type Ignored = unknown
 
+/** The API routes that the dashboard calls, by method and path. A test compares them with openapi.json. */
 export interface Routes {
   "GET /v1/me": Returns<Wire<typeof Account>>
   "GET /v1/usage": Reads<Wire<typeof Usage>>
@@ -63,12 +57,12 @@ export interface Routes {
   "POST /v1/api-keys": Takes<Wire<typeof IssuedApiKey>, Wire<typeof NewKey>>
   "PATCH /v1/api-keys/{id}": Takes<Wire<typeof ApiKey>, Wire<typeof ApiKeyChange>> & Id
   "POST /v1/api-keys/{id}/rotate": Takes<Wire<typeof IssuedApiKey>, Wire<typeof KeyRotation>> & Id
-  "DELETE /v1/api-keys/{id}": Returns<Nothing> & Id
+  "DELETE /v1/api-keys/{id}": Returns<Ignored> & Id
   "GET /v1/sessions": Returns<Wire<typeof Sessions>>
-  "DELETE /v1/sessions/{session_id}": Returns<Nothing> & { readonly params: { readonly session_id: string } }
+  "DELETE /v1/sessions/{session_id}": Returns<Ignored> & { readonly params: { readonly session_id: string } }
   "GET /v1/apps": Returns<Wire<typeof ConnectedApps>>
-  "DELETE /v1/apps/{app_id}": Returns<Nothing> & { readonly params: { readonly app_id: string } }
-  "GET /v1/account/export": Returns<Nothing>
+  "DELETE /v1/apps/{app_id}": Returns<Ignored> & { readonly params: { readonly app_id: string } }
+  "GET /v1/account/export": Returns<Ignored>
   "GET /v1/billing": Returns<Wire<typeof BillingState>>
   "POST /v1/billing/checkout": Takes<Wire<typeof Checkout>, Wire<typeof CheckoutRequest>>
   "POST /v1/billing/plan": Takes<Wire<typeof ChangedPlan>, Wire<typeof PlanChange>>
@@ -80,15 +74,15 @@ export interface Routes {
   "GET /v1/webhooks/settings": Returns<Wire<typeof WebhookSettings>>
   "PATCH /v1/webhooks/settings": Takes<Wire<typeof WebhookSettings>, Wire<typeof EventSettingsChange>>
   "PATCH /v1/webhooks/{id}": Takes<Wire<typeof Webhook>, Wire<typeof WebhookChange>> & Id
-  "DELETE /v1/webhooks/{id}": Returns<Nothing> & Id
+  "DELETE /v1/webhooks/{id}": Returns<Ignored> & Id
   "POST /v1/webhooks/{id}/test": Returns<Wire<typeof WebhookDelivery>> & Id
   "POST /v1/webhooks/{id}/rotate": Takes<Wire<typeof IssuedWebhook>, Wire<typeof SecretRotation>> & Id
   "GET /v1/webhooks/{id}/deliveries": Reads<Wire<typeof WebhookDeliveries>> & Id
   "POST /v1/webhooks/{id}/deliveries/{delivery}/redeliver": Returns<Wire<typeof WebhookDelivery>> & {
     readonly params: { readonly id: string; readonly delivery: string }
   }
-  "DELETE /v1/account": Returns<Nothing>
-  "POST /api/auth/sign-in/email": Takes<Nothing, Credentials>
+  "DELETE /v1/account": Returns<Ignored>
+  "POST /api/auth/sign-in/email": Takes<Ignored, Credentials>
   "POST /api/auth/sign-up/email": Takes<
     { readonly signed_in: boolean },
     Credentials & { readonly name: string; readonly callbackURL?: string }
@@ -97,18 +91,16 @@ export interface Routes {
     { readonly url: string },
     { readonly provider: string; readonly callbackURL: string; readonly errorCallbackURL: string }
   >
-  "POST /api/auth/change-password": Takes<Nothing, { readonly currentPassword: string; readonly newPassword: string }>
-  "POST /api/auth/revoke-sessions": Takes<Nothing, Record<string, never>>
-  "POST /api/auth/sign-out": Takes<Nothing, Record<string, never>>
-  "POST /api/auth/request-password-reset": Takes<Nothing, { readonly email: string; readonly redirectTo: string }>
+  "POST /api/auth/change-password": Takes<Ignored, { readonly currentPassword: string; readonly newPassword: string }>
+  "POST /api/auth/revoke-sessions": Takes<Ignored, Record<string, never>>
+  "POST /api/auth/sign-out": Takes<Ignored, Record<string, never>>
+  "POST /api/auth/request-password-reset": Takes<Ignored, { readonly email: string; readonly redirectTo: string }>
 }
 
 export type RouteName = keyof Routes
 
-/** An entry of the log. */
 export type LoggedSearch = Wire<typeof LoggedQuery>
 
 export type Answer<R extends RouteName> = Routes[R]["answer"]
 
-/** The inputs of a route: `params`, `query` and `body`, as far as it has them. */
 export type Input<R extends RouteName> = Omit<Routes[R], "answer"> & { readonly signal?: AbortSignal }

@@ -5,11 +5,11 @@ export interface BadgeProps {
 
 export const Badge = ({ kind = "plain", text }: BadgeProps) => <span class={`badge ${kind}`}>{text}</span>
 
-/** The outcome of a search in words. */
 export const outcomes = {
   ok: { text: "ok", kind: "ok" },
   upstream_error: { text: "failed", kind: "bad" },
-  upstream_timeout: { text: "timed out", kind: "slow" }
+  upstream_timeout: { text: "timed out", kind: "slow" },
+  page_unreadable: { text: "unreadable", kind: "bad" }
 } as const
 
 export const OutcomeBadge = ({ outcome }: { readonly outcome: keyof typeof outcomes }) => (

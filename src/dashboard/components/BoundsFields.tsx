@@ -1,19 +1,17 @@
 import { useState } from "preact/hooks"
 import { type BoundsText, periodOptions } from "../bounds.ts"
-import { targets } from "../draft.ts"
+import { allTargets } from "../draft.ts"
 import { Field, SelectField } from "./Field.tsx"
 
 interface BoundsFieldsProps {
   readonly initial: BoundsText
-  /** Messages for single fields, by their dotted paths. */
   readonly issues: Readonly<Record<string, string>>
 }
 
-/** The first message for a field or for something inside of it. */
 const issueOf = (issues: BoundsFieldsProps["issues"], field: string): string | undefined =>
   Object.entries(issues).find(([path]) => path === field || path.startsWith(`${field}.`))?.[1]
 
-/** The fields of a form that bound a key. What is left empty does not bind. */
+/** Form fields for the bounds of a key. An empty field sets no bound. */
 export const BoundsFields = ({ initial, issues }: BoundsFieldsProps) => {
   const [text, setText] = useState(initial)
   const change = (name: keyof BoundsText) => (value: string) => setText({ ...text, [name]: value })
@@ -23,12 +21,12 @@ export const BoundsFields = ({ initial, issues }: BoundsFieldsProps) => {
   return (
     <div class="stack">
       <Field
-        label="Expires (your time)"
+        label="Expires (local time)"
         name="expires"
         type="datetime-local"
         value={text.expires}
         onInput={change("expires")}
-        error={expiresIssue && `The moment ${expiresIssue}.`}
+        error={expiresIssue && `The expiry ${expiresIssue}.`}
       />
       <div class="controls">
         <Field
@@ -41,7 +39,7 @@ export const BoundsFields = ({ initial, issues }: BoundsFieldsProps) => {
           input={{ min: 1, step: 1, inputMode: "numeric" }}
         />
         <SelectField
-          label="Budget counts"
+          label="Budget period"
           name="period"
           value={text.period}
           options={periodOptions}
@@ -53,14 +51,14 @@ export const BoundsFields = ({ initial, issues }: BoundsFieldsProps) => {
         name="networks"
         value={text.networks}
         onInput={change("networks")}
-        hint="From where it may be used, such as 203.0.113.0/24 2001:db8::/32. Empty: from everywhere."
+        hint="Networks that may use the key, such as 203.0.113.0/24 2001:db8::/32. Leave empty to allow all."
         error={networksIssue && `A network ${networksIssue}.`}
         input={{ autocomplete: "off", spellcheck: false }}
       />
       <fieldset class="targets">
         <legend>Targets</legend>
-        <p class="hint">None chosen: all of them.</p>
-        {targets.map((target) => (
+        <p class="hint">Select none to allow all targets.</p>
+        {allTargets.map((target) => (
           <label key={target}>
             <input type="checkbox" name="targets" value={target} defaultChecked={initial.targets.includes(target)} />
             <span>{target}</span>

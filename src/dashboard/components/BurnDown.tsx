@@ -31,7 +31,7 @@ const Drawing = ({ begin, points, quota, reset }: BurnDownProps) => {
     <svg ref={svg} height={height} viewBox={`0 0 ${width} ${height}`} role="img" aria-labelledby={`${id}-t ${id}-d`}>
       <title id={`${id}-t`}>Credits left in the period</title>
       <desc id={`${id}-d`}>
-        {`${formatNumber(last?.left ?? quota)} of ${formatNumber(quota)} credits are left. The table below has each day.`}
+        {`${formatNumber(last?.left ?? quota)} of ${formatNumber(quota)} credits are left. The table below lists each day.`}
       </desc>
       {[0, 0.5, 1].map((share) => (
         <g key={share}>
@@ -59,19 +59,19 @@ const Drawing = ({ begin, points, quota, reset }: BurnDownProps) => {
   )
 }
 
-/** The quota from the begin of the period to now, beside the even pace that lasts until the reset. */
+/** The quota left since the start of the period, with the even pace that would last until the reset. */
 export const BurnDown = (props: BurnDownProps) => (
   <figure class="chart">
     <Drawing {...props} />
     <details>
-      <summary>Figures as a table</summary>
+      <summary>Show as a table</summary>
       <Table
         caption="Credits left at the end of each day"
         isCaptionHidden
         rows={props.points.slice(1)}
         keyOf={({ at }) => String(at)}
         columns={[
-          { name: "Until", isHeader: true, cell: ({ at }) => dayOf(at - 1) },
+          { name: "Day", isHeader: true, cell: ({ at }) => dayOf(at - 1) },
           { name: "Credits left", isFigure: true, cell: ({ left }) => formatNumber(left) }
         ]}
       />

@@ -2,19 +2,18 @@ import type { ComponentChildren } from "preact"
 
 export interface ButtonProps {
   readonly children: ComponentChildren
-  /** `primary` once on a page or dialog; `danger` for what cannot be undone. */
+  /** Use `primary` once per page or dialog, and `danger` for actions that cannot be undone. */
   readonly kind?: "primary" | "plain" | "quiet" | "danger"
   readonly type?: "button" | "submit"
-  /** Shows that the action runs, and prevents a second one. */
   readonly busy?: boolean
   readonly disabled?: boolean
-  /** The accessible name, where the content is an icon alone. */
+  /** The accessible name of a button that shows only an icon. */
   readonly label?: string
   readonly small?: boolean
   readonly onClick?: () => void
 }
 
-/** A busy button stays focusable, so that the focus is not lost while it works. */
+/** A busy button ignores clicks but stays focusable, so the focus is not lost. */
 export const Button = ({
   busy = false,
   children,

@@ -3,13 +3,11 @@ import type { ComponentChildren } from "preact"
 export interface CardProps {
   readonly title: string
   readonly children: ComponentChildren
-  /** A link or a button at the end of the heading. */
   readonly action?: ComponentChildren
-  /** Takes the whole width of a grid. */
   readonly isWide?: boolean
 }
 
-/** A part of a page under a heading of its own. It is no landmark: a page with one for each card would have too many. */
+/** A section with a heading. It has no accessible name on purpose: that would make every card a landmark. */
 export const Card = ({ action, children, isWide = false, title }: CardProps) => (
   <section class={`card${isWide ? " wide" : ""}`}>
     <header>

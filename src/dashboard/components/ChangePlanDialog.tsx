@@ -1,6 +1,5 @@
 import { call } from "../api/client.ts"
 import { formatDayAndYear, formatMoney, formatNumber } from "../format.ts"
-import { planName } from "../planNames.ts"
 import { type Billing, quotaGain } from "../purchase.ts"
 import { useForm } from "../useForm.ts"
 import { Button } from "./Button.tsx"
@@ -13,6 +12,7 @@ export type Subscription = NonNullable<Billing["subscription"]>
 export interface ChangePlanDialogProps {
   readonly from: Offer
   readonly to: Offer
+  readonly isUp: boolean
   readonly subscription: Subscription
   readonly onChange: (text: string) => void
   readonly onClose: () => void
@@ -26,8 +26,8 @@ const Up = ({ from, subscription, to }: Pick<ChangePlanDialogProps, "from" | "to
   return (
     <div class="prose">
       <p>
-        {planName(to.plan)} begins at once. Your card is charged about <strong>{formatMoney(price)}</strong> now, before
-        tax: the difference of the prices for the rest of the period.
+        {to.name} begins at once. Your card is charged about <strong>{formatMoney(price)}</strong> now, before tax: the
+        difference of the prices for the rest of the period.
       </p>
       <p>
         About <strong>{formatNumber(searches)}</strong> searches are added to this period, which is the same share. What
@@ -44,32 +44,27 @@ const Up = ({ from, subscription, to }: Pick<ChangePlanDialogProps, "from" | "to
 const Down = ({ from, subscription, to }: Pick<ChangePlanDialogProps, "from" | "to" | "subscription">) => (
   <div class="prose">
     <p>
-      {planName(to.plan)} begins on <strong>{formatDayAndYear(subscription.current_period_end)}</strong>, with{" "}
+      {to.name} begins on <strong>{formatDayAndYear(subscription.current_period_end)}</strong>, with{" "}
       {formatMoney(to.price)} and {formatNumber(to.requests)} searches a month. Nothing is charged now.
     </p>
-    <p>Until then you keep {planName(from.plan)}, and you can call the change off.</p>
+    <p>Until then you keep {from.name}, and you can call the change off.</p>
   </div>
 )
 
 /** Asks before a plan changes: it says what changes, and when. */
-export const ChangePlanDialog = ({ from, onChange, onClose, subscription, to }: ChangePlanDialogProps) => {
+export const ChangePlanDialog = ({ from, isUp, onChange, onClose, subscription, to }: ChangePlanDialogProps) => {
   const { busy, error, run } = useForm()
-  const isUp = to.price > from.price
   const change = (): void =>
     run(
       () => call("POST /v1/billing/plan", { body: { plan: to.plan } }),
-      ({ effective_at: at, pending_plan: pending, plan }) => {
-        onChange(
-          pending === null
-            ? `Your plan is ${planName(plan)} now.`
-            : `${planName(pending)} begins on ${formatDayAndYear(at)}.`
-        )
+      ({ effective_at: at, pending_plan: pending }) => {
+        onChange(pending === null ? `Your plan is ${to.name} now.` : `${to.name} begins on ${formatDayAndYear(at)}.`)
         onClose()
       }
     )
   const Words = isUp ? Up : Down
   return (
-    <Dialog title={`${isUp ? "Upgrade" : "Change"} to ${planName(to.plan)}?`} onClose={onClose}>
+    <Dialog title={`${isUp ? "Upgrade" : "Change"} to ${to.name}?`} onClose={onClose}>
       <div class="stack">
         <Words from={from} to={to} subscription={subscription} />
         {error && <Refusal error={error} />}

@@ -1,14 +1,13 @@
 import { useId } from "preact/hooks"
 
 export interface ChoiceProps {
-  /** The question that the options answer, for screen readers. */
   readonly legend: string
   readonly value: string
   readonly options: ReadonlyArray<{ readonly value: string; readonly text: string }>
   readonly onChange: (value: string) => void
 }
 
-/** One of a few options side by side: radio buttons of the browser, so that arrow keys move between them. */
+/** A segmented control made of native radio buttons, so arrow keys work. */
 export const Choice = ({ legend, onChange, options, value }: ChoiceProps) => {
   const name = useId()
   return (

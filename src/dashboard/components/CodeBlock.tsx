@@ -3,11 +3,10 @@ import { CopyButton } from "./CopyButton.tsx"
 export interface CodeBlockProps {
   readonly title: string
   readonly text: string
-  /** The thing that the button copies: "the command". */
+  /** The object of the sentence "Copied …", such as "the command". */
   readonly what: string
 }
 
-/** Text for a machine, with a button that copies it. Long lines scroll. */
 export const CodeBlock = ({ text, title, what }: CodeBlockProps) => (
   <figure class="code">
     <figcaption>

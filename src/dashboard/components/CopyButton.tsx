@@ -5,9 +5,8 @@ import { announce } from "./Toast.tsx"
 
 export interface CopyButtonProps {
   readonly text: string
-  /** The thing that is copied, as part of a sentence: "the key". */
+  /** The object of the sentence "Copied …", such as "the key". */
   readonly what: string
-  /** Shows a word beside the icon. */
   readonly isLabelled?: boolean
 }
 
@@ -22,7 +21,7 @@ export const CopyButton = ({ isLabelled = false, text, what }: CopyButtonProps) 
       announce(`Copied ${what}.`)
       setTimeout(() => setCopied(false), copiedMs)
     } catch {
-      announce(`Your browser did not let us copy ${what}. Select it and copy it by hand.`)
+      announce(`Your browser did not allow copying ${what}. Select the text and copy it yourself.`)
     }
   }
   return (

@@ -9,11 +9,11 @@ export interface DialogProps {
   readonly title: string
   readonly children: ComponentChildren
   readonly onClose: () => void
-  /** True while nothing but an explicit action may close it, such as for a secret that is shown once. */
+  /** Prevents closing the dialog by accident, for a secret that is shown only once. */
   readonly isSticky?: boolean
 }
 
-/** A modal dialog of the browser's own: it keeps the focus inside, and gives it back when it closes. */
+/** A native modal dialog. It traps the focus and restores it when it closes. */
 export const Dialog = ({ children, isSticky = false, onClose, title }: DialogProps) => {
   const dialog = useRef<HTMLDialogElement>(null)
   const id = useId()
@@ -32,7 +32,7 @@ export const Dialog = ({ children, isSticky = false, onClose, title }: DialogPro
         event.preventDefault()
         if (!isSticky) onClose()
       }}
-      // A browser closes a dialog at the second Escape in a row, whatever the page says.
+      // Browsers close a dialog on the second Escape in a row even if `cancel` was prevented.
       onClose={onClose}
     >
       <header>
@@ -50,9 +50,8 @@ export const Dialog = ({ children, isSticky = false, onClose, title }: DialogPro
 
 export interface ConfirmDialogProps {
   readonly title: string
-  /** A sentence for each thing that ends. */
   readonly children: ComponentChildren
-  /** The name that the person types to confirm. Undefined asks for none. */
+  /** The name the user must type to confirm; undefined requires none. */
   readonly name?: string | undefined
   readonly action: string
   readonly busy: boolean
@@ -61,7 +60,6 @@ export interface ConfirmDialogProps {
   readonly onClose: () => void
 }
 
-/** Asks before something ends for good: it says what ends, and wants the name of it. */
 export const ConfirmDialog = (props: ConfirmDialogProps) => {
   const { action, busy, children, error, name, onClose, onConfirm, title } = props
   const [typed, setTyped] = useState("")

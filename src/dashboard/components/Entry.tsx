@@ -6,12 +6,9 @@ import { Button } from "./Button.tsx"
 import { Field } from "./Field.tsx"
 import { Notice } from "./Notice.tsx"
 
-/** Parts of the pages for somebody who is not signed in. */
-
-/** The page to go on to after the sign-in. */
 export const nextOf = (): string => ownPlace(place.value.query.get("next"))
 
-/** The address of another page of this kind, with the page to go on to. */
+/** The URL of another sign-in page. It keeps the page to open afterwards. */
 export const otherEntry = (name: "sign-in" | "sign-up" | "forgot-password"): string => {
   const next = place.value.query.get("next")
   return `${home}/${name}${next === null ? "" : `?${new URLSearchParams({ next })}`}`
@@ -29,16 +26,15 @@ export const EmailField = ({ error }: { readonly error?: string | undefined }) =
 
 const providerNames: Readonly<Record<IdentityProvider, string>> = { google: "Google", github: "GitHub" }
 
-/** Says why a sign-in at a provider failed, by the code that the library adds to the address. */
+/** Explains the error code that Better Auth appends to the URL after a failed sign-in. */
 const failureOf = (provider: IdentityProvider): string => {
   const code = place.value.query.get("error")
   if (code === "SIGN_UP_REFUSED")
-    return "Sign-up is not open to your address. Ask the operator of this server for an account."
-  if (code === "SIGN_UP_LIMITED") return "Too many sign-ups came from your network today. Try again tomorrow."
-  return `The sign-in with ${providerNames[provider]} did not succeed. Try again, or use a password.`
+    return "This email address cannot sign up here. Ask the operator of this server for an account."
+  if (code === "SIGN_UP_LIMITED") return "There were too many sign-ups from your network today. Try again tomorrow."
+  return `Signing in with ${providerNames[provider]} failed. Try again or use a password.`
 }
 
-/** Buttons that lead to the identity providers of this deployment; nothing where it has none. */
 export const ProviderButtons = () => {
   const { busy, error, run } = useForm()
   if (identityProviders.length === 0) return null

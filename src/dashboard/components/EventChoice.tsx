@@ -8,7 +8,6 @@ interface EventChoiceProps {
   readonly onChange: (types: ReadonlyArray<EventType>) => void
 }
 
-/** Any of the types of events: check boxes of the browser. */
 export const EventChoice = ({ hint, legend, onChange, value }: EventChoiceProps) => (
   <fieldset class="kinds">
     <legend>{legend}</legend>
@@ -19,7 +18,9 @@ export const EventChoice = ({ hint, legend, onChange, value }: EventChoiceProps)
           type="checkbox"
           checked={value.includes(type)}
           onChange={(event) =>
-            onChange(eventTypes.filter((it) => (it === type ? event.currentTarget.checked : value.includes(it))))
+            onChange(
+              eventTypes.filter((other) => (other === type ? event.currentTarget.checked : value.includes(other)))
+            )
           }
         />
         <span>

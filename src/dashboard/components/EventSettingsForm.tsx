@@ -8,14 +8,12 @@ import { Field } from "./Field.tsx"
 import { Notice } from "./Notice.tsx"
 import { announce } from "./Toast.tsx"
 
-/** Whole numbers in a text, however they are separated. */
 const numbersIn = (text: string): ReadonlyArray<number> =>
   text
     .split(/[\s,;%]+/)
     .filter((part) => part !== "")
     .map(Number)
 
-/** The thresholds below which credits count as low, and the events that come by email. */
 export const EventSettingsForm = (settings: Answer<"GET /v1/webhooks/settings">) => {
   const { busy, error, run } = useForm()
   const [emailEvents, setEmailEvents] = useState(settings.email_events)
@@ -43,19 +41,19 @@ export const EventSettingsForm = (settings: Answer<"GET /v1/webhooks/settings">)
     >
       {error && Object.keys(issues).length === 0 && <Notice text={error.message} />}
       <Field
-        label="Percents of the quota"
+        label="Quota thresholds (percent)"
         name="low_percents"
-        hint="At each, credits.low is sent once in a period. Such as: 80, 95."
+        hint="credits.low is sent once per period when usage reaches each threshold, such as 80, 95."
         error={issues.low_percents}
         value={percents}
         onInput={setPercents}
         input={{ autocomplete: "off" }}
       />
       <Field
-        label="Pack credits"
+        label="Pack credits threshold"
         name="low_balance"
         type="number"
-        hint="Under this balance, credits.low is sent once. Empty for never."
+        hint="credits.low is sent once when the pack balance drops below this number. Leave empty to turn it off."
         error={issues.low_balance}
         value={balance}
         onInput={setBalance}
@@ -64,7 +62,7 @@ export const EventSettingsForm = (settings: Answer<"GET /v1/webhooks/settings">)
       {settings.emails_available ? (
         <EventChoice legend="Emails" value={emailEvents} onChange={setEmailEvents} />
       ) : (
-        <p class="hint">This deployment has no mail server: events are not emailed.</p>
+        <p class="hint">Events cannot be emailed because this deployment has no mail server.</p>
       )}
       <div class="actions">
         <Button kind="primary" type="submit" busy={busy}>

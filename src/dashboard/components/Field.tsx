@@ -3,9 +3,7 @@ import { useId } from "preact/hooks"
 
 interface FrameProps {
   readonly label: string
-  /** A sentence under the label, for what the label cannot say. */
   readonly hint?: ComponentChildren
-  /** The error of the last attempt. */
   readonly error?: string | undefined
 }
 
@@ -14,7 +12,6 @@ interface ControlIds {
   readonly describedBy: string | undefined
 }
 
-/** A label, a control, a hint and an error, which are announced together. */
 export const FieldFrame = ({
   children,
   error,
@@ -68,7 +65,7 @@ export interface FieldProps extends FrameProps {
 export const Field = ({ error, hint, input, label, name, onInput, type = "text", value }: FieldProps) => (
   <FieldFrame label={label} hint={hint} error={error}>
     {({ describedBy, id }) => {
-      // The library's type of an input is a union over its `type`, of which a variable is no member.
+      // Preact's input attributes are a union by literal `type`; a variable `type` matches no member.
       const attributes = { ...input, type, value } as InputHTMLAttributes
       return (
         <input

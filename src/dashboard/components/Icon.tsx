@@ -1,4 +1,4 @@
-/** Line drawings of 20 by 20. They are decoration: a text beside them says the same. */
+/** 20 by 20 line drawings. They are decorative, so a text label must accompany each. */
 const paths = {
   overview: "M3 10.5 10 4l7 6.5M5 9v7h10V9",
   usage: "M4 16V9m4 7V4m4 12v-5m4 5V7",

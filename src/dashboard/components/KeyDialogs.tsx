@@ -11,20 +11,18 @@ import { Field, SelectField } from "./Field.tsx"
 import { Notice } from "./Notice.tsx"
 import { SecretOnce } from "./SecretOnce.tsx"
 
-/** The dialogs in which a key is made, bound, replaced and ended. */
-
 export type Key = Answer<"GET /v1/api-keys">["api_keys"][number]
 type IssuedKey = Answer<"POST /v1/api-keys">
 
 export interface KeyDialogProps {
-  /** Called when the keys of the account are no longer those that the page shows. */
+  /** Called after a change, with a message for the user. */
   readonly onChange: (text: string) => void
   readonly onClose: () => void
 }
 
 export interface OneKeyDialogProps extends KeyDialogProps {
   readonly subject: Key
-  /** Called when the key is gone already: the page shows an old list. */
+  /** Called if the key no longer exists, so the page can reload its list. */
   readonly onGone: () => void
 }
 
@@ -33,17 +31,12 @@ const useGone = (error: ApiError | undefined, onGone: () => void): void =>
     if (error?.code === "not_found") onGone()
   }, [error])
 
-const alreadyRevoked = "This key is revoked already, perhaps in another tab."
+const alreadyRevoked = "This key was already revoked, perhaps in another tab."
 
 const wordsOf = (error: ApiError): string => (error.code === "not_found" ? alreadyRevoked : error.message)
 
-/** The secret of a key, with the lines that most people need next. */
 const KeySecret = ({ onClose, secret }: { readonly secret: string; readonly onClose: () => void }) => (
-  <SecretOnce
-    secret={secret}
-    reason="Quarry keeps only its digest, so that nobody can show it again."
-    onClose={onClose}
-  >
+  <SecretOnce secret={secret} reason="Quarry stores only a hash of it and cannot show it again." onClose={onClose}>
     <CodeBlock title=".env" what="the line for .env" text={`QUARRY_API_KEY=${secret}`} />
     <CodeBlock
       title="Try it in a shell"
@@ -59,24 +52,21 @@ const Kinds = () => (
     <label class="kind">
       <input type="radio" name="type" value="live" defaultChecked />
       <span>
-        <strong>Live</strong> for what your users depend on
+        <strong>Live</strong> for production
       </span>
     </label>
     <label class="kind">
       <input type="radio" name="type" value="test" />
       <span>
-        <strong>Test</strong> for tests and for your own machine
+        <strong>Test</strong> for tests and development
       </span>
     </label>
-    <p class="hint">
-      The type tells keys apart. Both spend credits of the account, and each has a rate limit of its own.
-    </p>
+    <p class="hint">The type is only a label: both types spend credits. Each key has its own rate limit.</p>
   </fieldset>
 )
 
 const maxNameCharacters = 100
 
-/** True for an error that the fields of the bounds show. */
 const hasBoundsIssue = (error: ApiError | undefined): boolean =>
   Object.keys(error?.issues ?? {}).some((path) => /^(?:expires_at|budget|networks|targets)\b/.test(path))
 
@@ -111,13 +101,13 @@ export const CreateKeyDialog = ({ onChange, onClose }: KeyDialogProps) => {
           <Field
             label="Name"
             name="name"
-            hint="Say where it is used, such as “production” or “Ada’s laptop”."
+            hint="Describe where the key is used, such as “production” or “Ada’s laptop”."
             error={nameIssue && `The name ${nameIssue}.`}
             input={{ required: true, maxLength: maxNameCharacters, autocomplete: "off", dir: "auto", autofocus: true }}
           />
           <Kinds />
           <details class="more" open={hasBoundsIssue(error)}>
-            <summary>Bounds, for a key that you hand out</summary>
+            <summary>Bounds (optional)</summary>
             <BoundsFields initial={textOf(undefined)} issues={error?.issues ?? {}} />
           </details>
           <div class="actions">
@@ -151,7 +141,7 @@ export const BindKeyDialog = ({ onChange, onClose, onGone, subject }: OneKeyDial
   return (
     <Dialog title={`Bounds of ${name}`} onClose={onClose}>
       <form onSubmit={bind}>
-        <p class="soft">What you leave empty does not bind. A change counts everywhere within 10 seconds.</p>
+        <p class="soft">An empty field sets no bound. Changes take effect within 10 seconds.</p>
         {error && !hasBoundsIssue(error) && <Notice text={wordsOf(error)} />}
         <BoundsFields initial={initial} issues={error?.issues ?? {}} />
         <div class="actions">
@@ -166,7 +156,7 @@ export const BindKeyDialog = ({ onChange, onClose, onGone, subject }: OneKeyDial
 }
 
 const graces = [
-  { value: "0", text: "not any more" },
+  { value: "0", text: "not at all" },
   { value: "3600", text: "for 1 hour" },
   { value: "21600", text: "for 6 hours" },
   { value: "86400", text: "for 24 hours" }
@@ -196,13 +186,19 @@ export const RotateKeyDialog = ({ onChange, onClose, onGone, subject: { hint, id
       ) : (
         <div class="stack">
           <div class="prose">
-            <p>You get a new secret under the same name, with the same bounds and what is left of its budget.</p>
+            <p>You get a new secret. The name, the bounds, and the remaining budget stay the same.</p>
             <p>
-              Once the old one, <code>{hint}</code>, stops working, programs that use it get 401 until they have the new
-              one. Without a grace that is within 10 seconds.
+              When the old secret, <code>{hint}</code>, stops working, requests with it fail with status 401. Without a
+              grace period, that happens within 10 seconds.
             </p>
           </div>
-          <SelectField label="The old secret works" name="grace" value={grace} options={graces} onChange={setGrace} />
+          <SelectField
+            label="The old secret keeps working"
+            name="grace"
+            value={grace}
+            options={graces}
+            onChange={setGrace}
+          />
           {error && <Notice text={wordsOf(error)} />}
           <div class="actions">
             <Button onClick={onClose}>Cancel</Button>
@@ -238,10 +234,10 @@ export const RevokeKeyDialog = ({ onChange, onClose, onGone, subject: { hint, id
       onClose={onClose}
     >
       <p>
-        The key <code>{hint}</code> stops working within 10 seconds, for good, and so do its older secrets that have a
-        grace. Programs that use them get 401.
+        The key <code>{hint}</code> and any older secret still in its grace period permanently stop working within 10
+        seconds. Requests that use them fail with status 401.
       </p>
-      <p>Its searches stay in your log and in your usage.</p>
+      <p>Its searches stay in your log and usage.</p>
     </ConfirmDialog>
   )
 }

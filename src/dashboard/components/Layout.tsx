@@ -26,7 +26,7 @@ const isCurrent = (path: string): boolean =>
 const signOut = async (): Promise<void> => {
   const result = await call("POST /api/auth/sign-out", { body: {} })
   if (result.ok) leave()
-  else announce(`You are still signed in: ${result.error.message}`)
+  else announce(`You could not be signed out. ${result.error.message}`)
 }
 
 const Person = () => (
@@ -39,7 +39,6 @@ const Person = () => (
   </section>
 )
 
-/** The frame of every page for somebody who is signed in. On a narrow screen a button opens the navigation. */
 export const Layout = ({ children }: { readonly children: ComponentChildren }) => {
   const [isOpen, setOpen] = useState(false)
   const { path } = place.value
@@ -47,7 +46,7 @@ export const Layout = ({ children }: { readonly children: ComponentChildren }) =
   return (
     <div class="frame">
       <a class="skip" href="#content">
-        Skip to the content
+        Skip to content
       </a>
       <header class="bar">
         <a href={home} aria-label="Quarry, overview">

@@ -1,7 +1,7 @@
 import { useEffect, useState } from "preact/hooks"
 import type { Answer } from "../api/routes.ts"
 import { isOpen } from "../bounds.ts"
-import { targets } from "../draft.ts"
+import { allTargets } from "../draft.ts"
 import { formatRelative } from "../format.ts"
 import { place, setQuery } from "../router.ts"
 import { fieldsOf } from "../useForm.ts"
@@ -9,13 +9,11 @@ import { outcomes } from "./Badge.tsx"
 import { Button } from "./Button.tsx"
 import { Field, SelectField } from "./Field.tsx"
 
-/** The filters of the log. The address has them by the names of the API's own parameters. */
-
 type Key = Answer<"GET /v1/api-keys">["api_keys"][number]
 
+/** Filters of the log. The URL uses the parameter names of the API. */
 export const filterNames = ["text", "target", "status", "key", "batch", "source", "from", "to"] as const
 
-/** Filters that are seldom used, behind a fold. */
 const rareNames = ["batch", "source", "from", "to"]
 
 export interface LogFiltersProps {
@@ -23,7 +21,7 @@ export interface LogFiltersProps {
   readonly issues: Readonly<Record<string, string>>
 }
 
-/** A moment of the address for a control, which has the time of the browser's zone and no seconds. */
+/** Converts a time to the value of a `datetime-local` field, which is in local time and has no seconds. */
 const toControl = (iso: string | null): string => {
   const at = Date.parse(iso ?? "")
   if (Number.isNaN(at)) return ""
@@ -36,7 +34,6 @@ const fromControl = (text: string): string => {
   return Number.isNaN(at) ? "" : new Date(at).toISOString()
 }
 
-/** Shows other entries, unless the form says what the address says already. */
 const apply = (form: HTMLFormElement): void => {
   const fields = fieldsOf(form)
   const { query } = place.peek()
@@ -52,16 +49,16 @@ const apply = (form: HTMLFormElement): void => {
   setQuery({ ...changes, cursor: undefined }, { replace: false })
 }
 
-/** A key that a rotation replaced works on until its grace ends (R51). */
+/** A rotated secret works until its grace period ends (R51). */
 const stateOf = (key: Key): string => {
   if (key.revoked_at === null) return ""
-  return isOpen(key) ? `, old secret, ends ${formatRelative(key.revoked_at)}` : ", revoked"
+  return isOpen(key) ? `, old secret, stops working ${formatRelative(key.revoked_at)}` : ", revoked"
 }
 
 const nameOf = (key: Key): string => `${key.name} (${key.hint})${stateOf(key)}`
 
-const options = (any: string, known: ReadonlyArray<readonly [value: string, text: string]>, value: string) => [
-  { value: "", text: any },
+const options = (allText: string, known: ReadonlyArray<readonly [value: string, text: string]>, value: string) => [
+  { value: "", text: allText },
   ...known.map(([value, text]) => ({ value, text })),
   ...(value === "" || known.some(([known]) => known === value) ? [] : [{ value, text: value }])
 ]
@@ -73,7 +70,7 @@ interface TextField {
   readonly onInput: (text: string) => void
 }
 
-/** Fields of the filters. Text that is typed stays when entries or keys arrive meanwhile. */
+/** Text fields keep typed text while entries or keys load. */
 const useFields = (issues: LogFiltersProps["issues"]) => {
   const { query } = place.value
   const [typed, setTyped] = useState<Readonly<Record<string, string>>>({})
@@ -94,10 +91,10 @@ const useFields = (issues: LogFiltersProps["issues"]) => {
 
 const RareFilters = ({ moment, text, value }: ReturnType<typeof useFields>) => (
   <details class="more" open={rareNames.some((name) => value(name) !== "")}>
-    <summary>Time, batch and source</summary>
+    <summary>Time, batch, and source</summary>
     <div class="options">
-      <Field {...moment("from")} label="From (your time)" type="datetime-local" />
-      <Field {...moment("to")} label="Before (your time)" type="datetime-local" />
+      <Field {...moment("from")} label="From (local time)" type="datetime-local" />
+      <Field {...moment("to")} label="Before (local time)" type="datetime-local" />
       <Field {...text("batch")} label="Batch" input={{ placeholder: "bat_…" }} />
       <Field {...text("source")} label="Source" input={{ placeholder: "api" }} />
     </div>
@@ -121,7 +118,7 @@ export const LogFilters = ({ issues, keys }: LogFiltersProps) => {
         <div class="options">
           <Field
             {...fields.text("text")}
-            label="Query holds"
+            label="Query contains"
             type="search"
             input={{ autocomplete: "off", dir: "auto", maxLength: 400 }}
           />
@@ -129,8 +126,8 @@ export const LogFilters = ({ issues, keys }: LogFiltersProps) => {
             {...select("target")}
             label="Target"
             options={options(
-              "Every target",
-              targets.map((name) => [name, name]),
+              "All targets",
+              allTargets.map((name) => [name, name]),
               value("target")
             )}
           />
@@ -138,7 +135,7 @@ export const LogFilters = ({ issues, keys }: LogFiltersProps) => {
             {...select("status")}
             label="Outcome"
             options={options(
-              "Every outcome",
+              "All outcomes",
               Object.entries(outcomes).map(([name, { text }]) => [name, text]),
               value("status")
             )}
@@ -147,7 +144,7 @@ export const LogFilters = ({ issues, keys }: LogFiltersProps) => {
             {...select("key")}
             label="Key"
             options={options(
-              "Every key and session",
+              "All keys and sessions",
               keys.map((key) => [key.id, nameOf(key)]),
               value("key")
             )}

@@ -7,9 +7,8 @@ import { type Column, Table } from "./Table.tsx"
 export interface LogTableProps {
   readonly caption: string
   readonly entries: ReadonlyArray<LoggedSearch>
-  /** The rows of one batch, which happened at one moment: it shows positions in place of times. */
+  /** Shows row numbers instead of times, because the rows of a batch share one time. */
   readonly isBatch?: boolean
-  /** The entry whose page this is. */
   readonly current?: string
 }
 
@@ -50,7 +49,6 @@ const others: ReadonlyArray<Column<LoggedSearch>> = [
   { name: "Time", isFigure: true, cell: (entry) => formatDuration(entry.duration_ms) }
 ]
 
-/** Entries of the log, each with a link to its page. */
 export const LogTable = ({ caption, current, entries, isBatch = false }: LogTableProps) => (
   <Table
     caption={caption}

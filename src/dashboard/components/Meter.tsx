@@ -6,7 +6,6 @@ export interface MeterProps {
   readonly of: number
 }
 
-/** A share at which the bar warns. */
 const warnShare = 0.9
 
 export const Meter = ({ label, of, used }: MeterProps) => {

@@ -1,4 +1,4 @@
-/** An error of the last attempt, announced as it appears. */
+/** An error message that screen readers announce when it appears. */
 export const Notice = ({ text }: { readonly text: string }) => (
   <p class="notice" role="alert">
     {text}

@@ -16,7 +16,9 @@ const whyNone = ({ plan, subscription }: Billing): string =>
     ? "Packs can be bought again once the renewal is paid."
     : plan === "custom"
       ? "The operator of this service has set no price for packs on your plan. Ask there."
-      : "Packs are for subscribers: the plan sets their price."
+      : subscription !== null
+        ? "Your plan has no credit packs."
+        : "Packs are for subscribers: the plan sets their price."
 
 const Offers = ({ billing }: { readonly billing: Billing }) => {
   const { busy, error, run } = useForm()

@@ -8,7 +8,7 @@ export interface PageHeaderProps {
   readonly actions?: ComponentChildren
 }
 
-/** The heading of a page. It takes the focus after a change of the page, as a new document would. */
+/** The page heading. It takes the focus after a page change, as a new document would. */
 export const PageHeader = ({ actions, lead, title }: PageHeaderProps) => {
   const heading = useRef<HTMLHeadingElement>(null)
   useEffect(() => {

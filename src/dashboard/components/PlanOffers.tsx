@@ -1,8 +1,7 @@
 import { useState } from "preact/hooks"
 import { call } from "../api/client.ts"
 import { formatDayAndYear, formatMoney, formatNumber } from "../format.ts"
-import { planName } from "../planNames.ts"
-import { type Billing, remember } from "../purchase.ts"
+import { type Billing, isUpgrade, remember } from "../purchase.ts"
 import { useForm } from "../useForm.ts"
 import { Badge } from "./Badge.tsx"
 import { Button } from "./Button.tsx"
@@ -16,7 +15,7 @@ export interface PlanOffersProps {
   readonly onChange: (text: string) => void
 }
 
-const SubscribeButton = ({ plan }: Pick<Offer, "plan">) => {
+const SubscribeButton = ({ name, plan }: Pick<Offer, "name" | "plan">) => {
   const { busy, error, run } = useForm()
   const subscribe = (): void =>
     run(
@@ -28,7 +27,7 @@ const SubscribeButton = ({ plan }: Pick<Offer, "plan">) => {
     )
   return (
     <>
-      <Button kind="primary" label={`Subscribe to ${planName(plan)}`} busy={busy} onClick={subscribe}>
+      <Button kind="primary" label={`Subscribe to ${name}`} busy={busy} onClick={subscribe}>
         Subscribe
       </Button>
       {error && <Refusal error={error} />}
@@ -43,17 +42,16 @@ interface ActionProps {
 }
 
 const Action = ({ billing: { plans, subscription }, offer, onChoose }: ActionProps) => {
-  if (subscription === null) return <SubscribeButton plan={offer.plan} />
+  if (subscription === null) return <SubscribeButton {...offer} />
   if (subscription.plan === offer.plan) return <Badge kind="ok" text="Your plan" />
   if (subscription.pending_plan === offer.plan && subscription.pending_at !== null) {
     return <Badge text={`From ${formatDayAndYear(subscription.pending_at)}`} />
   }
   if (subscription.status === "past_due") return null
-  const present = plans.find(({ plan }) => plan === subscription.plan)
-  const isUp = present !== undefined && offer.price > present.price
+  const isUp = isUpgrade(plans, subscription.plan, offer.plan)
   return (
     <Button kind={isUp ? "primary" : "plain"} onClick={() => onChoose(offer)}>
-      {isUp ? "Upgrade" : "Change"} to {planName(offer.plan)}
+      {isUp ? "Upgrade" : "Change"} to {offer.name}
     </Button>
   )
 }
@@ -67,14 +65,16 @@ export const PlanOffers = ({ billing, onChange }: PlanOffersProps) => {
       <ul class="offers">
         {plans.map((offer) => (
           <li key={offer.plan} class={offer.plan === subscription?.plan ? "offer present" : "offer"}>
-            <h3>{planName(offer.plan)}</h3>
+            <h3>{offer.name}</h3>
             <p class="price">
               <strong>{formatMoney(offer.price)}</strong> a month
             </p>
             <ul class="terms">
               <li>{formatNumber(offer.requests)} searches a month</li>
               <li>{formatNumber(offer.concurrency)} searches of a batch at once</li>
-              <li>{formatMoney(offer.pack_rate)} for 1,000 pack credits</li>
+              <li>
+                {offer.pack_rate > 0 ? `${formatMoney(offer.pack_rate)} for 1,000 pack credits` : "No credit packs"}
+              </li>
             </ul>
             <Action offer={offer} billing={billing} onChoose={setChosen} />
           </li>
@@ -88,6 +88,7 @@ export const PlanOffers = ({ billing, onChange }: PlanOffersProps) => {
         <ChangePlanDialog
           from={present}
           to={chosen}
+          isUp={isUpgrade(plans, present.plan, chosen.plan)}
           subscription={subscription}
           onChange={onChange}
           onClose={() => setChosen(undefined)}

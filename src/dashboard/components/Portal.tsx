@@ -5,9 +5,7 @@ import { remember } from "../purchase.ts"
 import { useForm } from "../useForm.ts"
 import { Button } from "./Button.tsx"
 
-/** The way to the payment provider's own pages, and the words for what it refuses. */
-
-/** The wait that an error asks for, said once: the person tries again by the button that failed. */
+/** Not a countdown: the user tries again with the button that failed. */
 const waitOf = ({ retryAfterSeconds: seconds }: ApiError): string =>
   seconds === undefined ? "" : ` Try again in ${plural(seconds, "second")}.`
 
@@ -17,15 +15,15 @@ const needsCard = (error: ApiError): boolean =>
 export const Refusal = ({ error }: { readonly error: ApiError }) => (
   <div class="notice refusal" role="alert">
     <p>{`${explain(error)}${waitOf(error)}`}</p>
-    {needsCard(error) && <PortalButton text="Change the card" />}
+    {needsCard(error) && <PortalButton text="Update the card" />}
   </div>
 )
 
-/** Leads to the portal, where the person sees cards, invoices and the cancellation. */
+/** Opens the payment provider's portal for cards, invoices, and cancellation. */
 export const PortalButton = ({ text }: { readonly text: string }) => {
   const { busy, error, run } = useForm()
   const [isLeaving, setLeaving] = useState(false)
-  // A browser may show this page again as it was left.
+  // The browser may restore this page from its back/forward cache with the button still busy.
   useEffect(() => {
     const onShow = (): void => setLeaving(false)
     addEventListener("pageshow", onShow)

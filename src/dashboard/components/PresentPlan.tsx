@@ -21,39 +21,42 @@ export interface PresentPlanProps {
 }
 
 interface NewsProps {
+  readonly billing: Billing
   readonly subscription: Subscription
   readonly onChange: (text: string) => void
 }
 
 /** Calls off what is pending, by asking for the plan that the account has. */
-const KeepButton = ({ onChange, subscription: { plan } }: NewsProps) => {
+const KeepButton = ({ billing, onChange, subscription: { plan } }: NewsProps) => {
+  const name = planName(billing, plan)
   const { busy, error, run } = useForm()
   const keep = (): void =>
     run(
       () => call("POST /v1/billing/plan", { body: { plan } }),
-      () => onChange(`You keep ${planName(plan)}.`)
+      () => onChange(`You keep ${name}.`)
     )
   return (
     <>
       <Button busy={busy} onClick={keep}>
-        Keep {planName(plan)}
+        Keep {name}
       </Button>
       {error && <Refusal error={error} />}
     </>
   )
 }
 
-const PastDue = ({ subscription: { grace_until: grace, past_due_since: since, plan } }: NewsProps) => {
+const PastDue = ({ billing, subscription: { grace_until: grace, past_due_since: since, plan } }: NewsProps) => {
+  const name = planName(billing, plan)
   const isOver = grace !== null && Date.parse(grace) <= Date.now()
   return (
     <div class="notice news" role="alert">
       <p>
-        <strong>The renewal of {planName(plan)} is not paid</strong>
+        <strong>The renewal of {name} is not paid</strong>
         {since !== null && ` since ${formatDayAndYear(since)}`}.
       </p>
       <p>
         {isOver
-          ? `${planName(plan)} has ended because of that. Pay in the portal, and it is back with what you had used. Your packs can be spent meanwhile.`
+          ? `${name} has ended because of that. Pay in the portal, and it is back with what you had used. Your packs can be spent meanwhile.`
           : `You keep the plan until ${grace === null ? "the grace ends" : formatMoment(grace)}. Check the card in the portal: the payment is tried again by itself.`}
       </p>
       <PortalButton text="Open the portal" />
@@ -67,9 +70,9 @@ const Pending = (props: NewsProps) => {
     <div class="notice info news">
       <p>
         <strong>
-          {pending !== null && planName(pending)} begins{at !== null && ` on ${formatDayAndYear(at)}`}.
+          {pending !== null && planName(props.billing, pending)} begins{at !== null && ` on ${formatDayAndYear(at)}`}.
         </strong>{" "}
-        Until then you have {planName(plan)}.
+        Until then you have {planName(props.billing, plan)}.
       </p>
       <KeepButton {...props} />
     </div>
@@ -81,8 +84,8 @@ const Canceled = (props: NewsProps) => {
   return (
     <div class="notice info news">
       <p>
-        <strong>Your subscription ends on {formatDayAndYear(end)}.</strong> You have {planName(plan)} until then, and
-        the trial’s terms afterwards. Packs stay.
+        <strong>Your subscription ends on {formatDayAndYear(end)}.</strong> You have {planName(props.billing, plan)}{" "}
+        until then, and the trial’s terms afterwards. Packs stay.
       </p>
       <KeepButton {...props} />
     </div>
@@ -119,7 +122,7 @@ const Figures = ({ billing, usage }: { readonly billing: Billing; readonly usage
   return (
     <>
       <dl class="stats">
-        <Stat name="Plan" value={planName(billing.plan)} note={priceOf(billing)} />
+        <Stat name="Plan" value={billing.plan_name} note={priceOf(billing)} />
         <Stat
           name="Searches used"
           value={usage === undefined ? "…" : formatNumber(used)}
@@ -150,7 +153,7 @@ export const PresentPlan = ({ billing, onChange, usage }: PresentPlanProps) => {
   const { subscription } = billing
   return (
     <div class="stack">
-      {subscription !== null && <News subscription={subscription} onChange={onChange} />}
+      {subscription !== null && <News billing={billing} subscription={subscription} onChange={onChange} />}
       <div>
         <Figures billing={billing} usage={usage} />
       </div>

@@ -2,7 +2,7 @@ import { useEffect, useState } from "preact/hooks"
 import { type ApiError, call } from "../api/client.ts"
 import { formatNumber } from "../format.ts"
 import { planName } from "../planNames.ts"
-import { type Errand, isBooked } from "../purchase.ts"
+import { type Billing, type Errand, isBooked } from "../purchase.ts"
 import { Button } from "./Button.tsx"
 import { Refusal } from "./Portal.tsx"
 
@@ -16,7 +16,7 @@ export interface PurchaseReturnProps {
 
 type State =
   | { readonly _tag: "waiting" }
-  | { readonly _tag: "booked" }
+  | { readonly _tag: "booked"; readonly billing: Billing }
   | { readonly _tag: "asked" }
   | { readonly _tag: "late" }
   | { readonly _tag: "failed"; readonly error: ApiError }
@@ -28,9 +28,9 @@ export const askEveryMs = 5_200
 /** Ten times are most of a minute. After them the person says when to ask again. */
 const maxAsks = 10
 
-const bookedText = (errand: Errand | undefined): string =>
+const bookedText = (errand: Errand | undefined, billing: Billing): string =>
   errand?._tag === "plan"
-    ? `Your plan is ${planName(errand.plan)} now.`
+    ? `Your plan is ${planName(billing, errand.plan)} now.`
     : errand?._tag === "pack"
       ? `${formatNumber(errand.credits)} credits are in your balance.`
       : "What you bought is booked."
@@ -66,7 +66,7 @@ export const PurchaseReturn = ({ checkoutId, errand, onStage }: PurchaseReturnPr
       if (hasLeft) return
       if (!result.ok) return enter({ _tag: "failed", error: result.error })
       if (errand === undefined) return enter({ _tag: "asked" })
-      if (isBooked(errand, result.value)) return enter({ _tag: "booked" })
+      if (isBooked(errand, result.value)) return enter({ _tag: "booked", billing: result.value })
       if (asked >= maxAsks) return enter({ _tag: "late" })
       timer = setTimeout(() => void ask(asked + 1), askEveryMs)
     }
@@ -80,7 +80,7 @@ export const PurchaseReturn = ({ checkoutId, errand, onStage }: PurchaseReturnPr
   if (state._tag === "booked") {
     return (
       <p class="notice good" role="status">
-        {bookedText(errand)}
+        {bookedText(errand, state.billing)}
       </p>
     )
   }

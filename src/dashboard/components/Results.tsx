@@ -6,18 +6,17 @@ import { EmptyState } from "./States.tsx"
 
 type Result = SearchAnswer["results"]["organic"][number]
 
-/** The address as people read it. */
 const readable = (url: string): string => {
   const { host, pathname } = URL.parse(url) ?? { host: url, pathname: "" }
   return host + (pathname === "/" ? "" : pathname)
 }
 
-/** Results as people read them. Titles and snippets are somebody else's text, in any script and direction. */
+/** Search results. `dir="auto"` because titles and snippets may be in any script. */
 export const Results = ({ results }: { readonly results: ReadonlyArray<Result> }) => {
   if (results.length === 0) {
     return (
       <EmptyState title="No results">
-        The provider answered, and found nothing. Try fewer words or another target.
+        The provider found nothing for this query. Try fewer words or another target.
       </EmptyState>
     )
   }
@@ -48,9 +47,9 @@ export const Results = ({ results }: { readonly results: ReadonlyArray<Result> }
 type Row = BatchAnswer["results"][number]
 
 const rowWords: Readonly<Record<string, string>> = {
-  invalid_request: "not valid",
-  unsupported_geo: "not valid",
-  unsupported_parameter: "not valid",
+  invalid_request: "invalid",
+  unsupported_geo: "invalid",
+  unsupported_parameter: "invalid",
   upstream_error: "failed",
   upstream_timeout: "timed out",
   internal_error: "failed"
@@ -65,16 +64,15 @@ const RowState = ({ row }: { readonly row: Row }) =>
 
 export interface BatchResultsProps {
   readonly batch: BatchAnswer
-  /** The searches as they were sent, because a row that failed does not name its query. */
+  /** The queries as sent, because a failed row does not include its query. */
   readonly queries: ReadonlyArray<string>
 }
 
-/** The rows of a batch, each of which opens. */
 export const BatchResults = ({ batch, queries }: BatchResultsProps) => (
   <>
     <p class="soft">
-      {batch.succeeded} of {batch.total} answered.{" "}
-      <a href={`${home}/log?batch=${batch.batch_id}`}>The batch in the log</a>
+      {batch.succeeded} of {batch.total} succeeded.{" "}
+      <a href={`${home}/log?batch=${batch.batch_id}`}>View the batch in the log</a>
     </p>
     <ol class="rows">
       {batch.results.map((row, index) => (

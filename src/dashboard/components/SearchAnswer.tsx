@@ -19,25 +19,24 @@ const views = [
   { value: "headers", text: "Headers" }
 ]
 
-/** The meaning of headers that are Quarry's own. */
 const meanings: Readonly<Record<string, string>> = {
-  "retry-after": "seconds until another try",
-  traceresponse: "the trace of this request, by W3C Trace Context",
-  "x-credits-balance": "pack credits left, after this response",
-  "x-credits-used": "credits that this response cost",
-  "x-quota-limit": "credits of the plan's quota",
-  "x-quota-remaining": "left of the quota, before this response",
-  "x-quota-reset": "renewal of the quota, Unix seconds",
-  "x-quota-used": "spent of the quota, before this response",
-  "x-ratelimit-limit": "requests in a minute",
+  "retry-after": "seconds to wait before trying again",
+  traceresponse: "trace of this request (W3C Trace Context)",
+  "x-credits-balance": "pack credits left after this request",
+  "x-credits-used": "credits charged for this request",
+  "x-quota-limit": "credits in the plan's quota",
+  "x-quota-remaining": "quota credits left before this request",
+  "x-quota-reset": "when the quota resets, in Unix seconds",
+  "x-quota-used": "quota credits used before this request",
+  "x-ratelimit-limit": "requests allowed per minute",
   "x-ratelimit-remaining": "requests left in this minute",
-  "x-ratelimit-reset": "the oldest request leaves the minute, Unix seconds",
-  "x-request-id": "the id of this request"
+  "x-ratelimit-reset": "when the oldest request leaves the minute, in Unix seconds",
+  "x-request-id": "id of this request"
 }
 
 const HeadersView = ({ headers }: { readonly headers: Headers }) => (
   <Table
-    caption="Headers of the response"
+    caption="Response headers"
     isCaptionHidden
     rows={[...headers]}
     keyOf={([name]) => name}
@@ -49,7 +48,6 @@ const HeadersView = ({ headers }: { readonly headers: Headers }) => (
   />
 )
 
-/** The trace of a response; undefined where the deployment makes none. */
 const traceOf = (headers: Headers): string | undefined => headers.get("traceresponse")?.split("-")[1]
 
 const Id = ({ id, name }: { readonly name: string; readonly id: string }) => (
@@ -102,9 +100,7 @@ const Answered = ({ finished, value }: { readonly finished: Finished; readonly v
         onChange={(view) => setQuery({ view: view === "results" ? undefined : view })}
       />
       {view === "headers" && <HeadersView headers={finished.result.headers} />}
-      {view === "json" && (
-        <CodeBlock title="Body of the response" text={JSON.stringify(value, null, 2)} what="the body" />
-      )}
+      {view === "json" && <CodeBlock title="Response body" text={JSON.stringify(value, null, 2)} what="the body" />}
       {view === "results" &&
         ("batch_id" in value ? (
           <BatchResults batch={value} queries={rowsOf(finished.draft)} />
@@ -115,7 +111,7 @@ const Answered = ({ finished, value }: { readonly finished: Finished; readonly v
   )
 }
 
-/** Seconds since the search began, so that a slow one is seen to be alive. */
+/** Shows elapsed seconds, so a slow search does not look stuck. */
 const Waiting = () => {
   const [seconds, setSeconds] = useState(0)
   useEffect(() => {
@@ -140,18 +136,17 @@ export interface SearchAnswerProps {
 
 const logLink = (finished: Finished | undefined) => {
   if (finished?._tag !== "single" || !finished.result.ok) return undefined
-  return <a href={`${home}/log/${finished.result.value.id}`}>In the log</a>
+  return <a href={`${home}/log/${finished.result.value.id}`}>View in the log</a>
 }
 
-/** The answer to the search of the address: none yet, on its way, results, or an error. */
 export const SearchAnswerCard = ({ finished, isRunning, retry }: SearchAnswerProps) => (
   <Card title="Answer" action={isRunning ? undefined : logLink(finished)}>
     <div class="stack" aria-busy={isRunning}>
       {isRunning ? (
         <Waiting />
       ) : finished === undefined ? (
-        <EmptyState title="Nothing searched yet">
-          Write a query and search. A link to this page opens it filled in, and runs nothing by itself.
+        <EmptyState title="No search yet">
+          Enter a query and search. A link to this page fills in the form but does not run the search.
         </EmptyState>
       ) : (
         <>

@@ -12,18 +12,16 @@ const names: Readonly<Record<Language, string>> = {
   agents: "Agents"
 }
 
-/** Code for a draft without a query has an example in its place. */
 const withQuery = (draft: Draft): Draft => ({
   ...draft,
   query: draft.query.trim() === "" ? "http caching" : draft.query,
   queries: draft.queries.trim() === "" ? "http caching\netag" : draft.queries
 })
 
-/** The request of a draft as code, in the language that the address names. */
 export const SearchCode = ({ draft }: { readonly draft: Draft }) => {
   const language = languages.find((name) => name === place.value.query.get("code")) ?? "curl"
   return (
-    <Card title="The same from a program">
+    <Card title="Code">
       <div class="stack">
         <Choice
           legend="Language"
@@ -35,7 +33,7 @@ export const SearchCode = ({ draft }: { readonly draft: Draft }) => {
           <CodeBlock key={title} title={title} text={text} what="the code" />
         ))}
         <p class="soft">
-          It reads <code>QUARRY_API_KEY</code> from the environment. <a href={`${home}/keys`}>Make a key</a>
+          The code reads <code>QUARRY_API_KEY</code> from the environment. <a href={`${home}/keys`}>Create a key</a>
         </p>
       </div>
     </Card>

@@ -5,7 +5,6 @@ import { home } from "../router.ts"
 import { type Finished, figureOf } from "../searches.ts"
 import { EmptyState, ErrorState } from "./States.tsx"
 
-/** The cost of a search that failed, in the words of its own response. */
 const costOf = (headers: Headers): string => {
   const used = figureOf(headers, "x-credits-used")
   if (used === undefined) return "It cost nothing."
@@ -22,12 +21,14 @@ const NoCredits = ({ body, rows }: { readonly body: unknown; readonly rows: numb
   return (
     <>
       <p>
-        {`${formatNumber(remaining ?? 0)} of ${formatNumber(quota ?? 0)} are left of the plan's quota, and ${formatNumber(balance ?? 0)} of packs. `}
+        {`You have ${formatNumber(remaining ?? 0)} of ${formatNumber(quota ?? 0)} quota credits and ${formatNumber(balance ?? 0)} pack credits left. `}
         {typeof reset === "string"
           ? `The quota renews on ${formatDayAndYear(reset)}, ${formatRelative(reset)}.`
-          : "The trial's credits are given once and do not renew."}
+          : "Trial credits are granted once and do not renew."}
       </p>
-      {left > 0 && <p>{`A batch runs whole or not at all: make it ${left} of its ${rows} searches.`}</p>}
+      {left > 0 && (
+        <p>{`A batch runs only if there are credits for all of it. Reduce it from ${rows} to ${left} searches.`}</p>
+      )}
       <p>
         <a href={`${home}/billing`}>Get more credits</a>
       </p>
@@ -35,7 +36,6 @@ const NoCredits = ({ body, rows }: { readonly body: unknown; readonly rows: numb
   )
 }
 
-/** Things that the person can do about an error. */
 const Advice = ({ finished, failed: { error, headers } }: { readonly finished: Finished; readonly failed: Failed }) => {
   switch (error.code) {
     case "quota_exceeded":
@@ -46,15 +46,15 @@ const Advice = ({ finished, failed: { error, headers } }: { readonly finished: F
     case "invalid_request":
     case "unsupported_geo":
     case "unsupported_parameter":
-      return <p>Change what is marked above and search again. It cost nothing.</p>
+      return <p>Correct the fields marked above and search again. This search cost nothing.</p>
     case "rate_limited":
-      return <p>A search that is turned away costs nothing.</p>
+      return <p>Rate-limited searches cost nothing.</p>
     case "internal_error":
-      return <p>It cost nothing. Try again; if it stays, tell your operator the id of the request.</p>
+      return <p>This search cost nothing. Try again. If the error persists, send the request id to your operator.</p>
     case "offline":
       return (
         <p>
-          If the search was on its way already, it has cost its credit: the <a href={`${home}/log`}>log</a> shows it.
+          If the search had already started, it cost a credit. Check the <a href={`${home}/log`}>log</a>.
         </p>
       )
     default:
@@ -62,10 +62,9 @@ const Advice = ({ finished, failed: { error, headers } }: { readonly finished: F
   }
 }
 
-/** Errors after which the same search may succeed. */
 const retried = new Set(["rate_limited", "internal_error", "offline", "upstream_error", "upstream_timeout"])
 
-/** Issues of fields that the form does not show, such as the body as a whole. */
+/** Fields whose issues the form shows. Other issues, such as those of the whole body, are listed here. */
 const shownFields = new Set(["query", "queries", "target", "geo", "locale", "num", "page", "safe"])
 
 export interface SearchFailureProps {
@@ -79,7 +78,7 @@ export const SearchFailure = ({ failed, finished, retry }: SearchFailureProps) =
   if (error.code === "aborted") {
     return (
       <EmptyState title="You stopped waiting">
-        A search that had started runs to its end and costs its credit: the <a href={`${home}/log`}>log</a> shows it.
+        A search that had already started still finishes and costs a credit. Check the <a href={`${home}/log`}>log</a>.
       </EmptyState>
     )
   }

@@ -21,7 +21,6 @@ import { Table } from "./Table.tsx"
 
 export interface SearchFormProps {
   readonly draft: Draft
-  /** Messages for single fields, from the last search. */
   readonly issues: Readonly<Record<string, string>>
   readonly onChange: (draft: Draft) => void
   readonly onSearch: () => void
@@ -40,7 +39,7 @@ interface Option {
   readonly disabled?: boolean
 }
 
-/** The options with the value of the address, which may be any text: what is sent is always what is shown. */
+/** Adds an unknown value from the URL to the options, so the form always shows what it sends. */
 const including = (options: ReadonlyArray<Option>, value: string): ReadonlyArray<Option> =>
   options.some((option) => option.value === value) ? options : [...options, { value, text: value || "(empty)" }]
 
@@ -53,14 +52,14 @@ const upTo = (max: number, most: number, why: string): ReadonlyArray<Option> =>
 
 const safeLevels = ["off", "moderate", "strict"]
 
-/** The reason for which a field has one value only; undefined where there is a choice. */
+/** The reason a field is restricted; undefined if it is not. */
 const fixed = ({ mode, target }: Draft) => {
   const { maxNum, maxPage, safe } = rulesOf(target)
   const batch = mode === "bulk"
   return {
-    page: batch ? "A batch answers page 1." : maxPage === 1 ? `${target} answers page 1 only.` : undefined,
-    num: maxNum < 20 ? `${target} gives ${maxNum} at most.` : undefined,
-    safe: batch ? "A batch runs with safe search off." : safe ? undefined : `${target} has no safe search.`
+    page: batch ? "Batches return page 1." : maxPage === 1 ? `${target} returns only page 1.` : undefined,
+    num: maxNum < 20 ? `${target} returns at most ${maxNum}.` : undefined,
+    safe: batch ? "Batches run with safe search off." : safe ? undefined : `${target} does not support safe search.`
   }
 }
 
@@ -74,7 +73,7 @@ const Options = ({ draft, issues, onChange }: Omit<SearchFormProps, "onSearch">)
     error: issues[name],
     onChange: (value: string) => onChange({ ...draft, [name]: value })
   })
-  // Values that a batch does not send are not shown.
+  // A batch does not send these values.
   const page = isBatch ? "1" : draft.page
   const safe = isBatch ? "off" : draft.safe
   return (
@@ -95,7 +94,7 @@ const Options = ({ draft, issues, onChange }: Omit<SearchFormProps, "onSearch">)
         name="locale"
         value={draft.locale}
         error={issues.locale}
-        hint={draft.locale === "" ? `Empty is ${defaultLocale(draft.geo) || "the country's"}.` : undefined}
+        hint={draft.locale === "" ? `Default: ${defaultLocale(draft.geo) || "set by the country"}.` : undefined}
         onInput={(locale) => onChange({ ...draft, locale })}
         input={{ autocomplete: "off", spellcheck: false, maxLength: 35 }}
       />
@@ -129,12 +128,11 @@ const Options = ({ draft, issues, onChange }: Omit<SearchFormProps, "onSearch">)
   )
 }
 
-/** Every target's limits beside each other, for people who choose one. */
 const Capabilities = () => (
   <details class="more">
-    <summary>What each target takes</summary>
+    <summary>Compare targets</summary>
     <Table
-      caption="What each target takes"
+      caption="Limits of each target"
       isCaptionHidden
       rows={Object.entries(targetRules)}
       keyOf={([target]) => target}
@@ -154,8 +152,8 @@ const Cost = ({ draft }: { readonly draft: Draft }) => {
   return (
     <p class="soft">
       {draft.mode === "single"
-        ? "A search costs one credit, also when its target fails."
-        : `A batch costs one credit for each search that runs: ${plural(rows, "credit")} for this one at most.`}
+        ? "A search costs one credit, even if the target fails."
+        : `A batch costs one credit for each search that runs: at most ${plural(rows, "credit")} for this batch.`}
       {left !== undefined && left < Number.MAX_SAFE_INTEGER && ` You have ${formatNumber(left)}.`}
     </p>
   )
@@ -165,9 +163,9 @@ const Lines = ({ draft, issues, onChange }: Omit<SearchFormProps, "onSearch">) =
   const count = rowsOf(draft).length
   return (
     <FieldFrame
-      label="Searches, one in a line"
-      hint={`${count} of ${maxRows}${fitsAddress(draft) ? "" : ". They are too long for an address: a link to this page leaves them out."}`}
-      error={issues.queries ?? (count > maxRows ? `A batch has ${maxRows} searches at most.` : undefined)}
+      label="Searches, one per line"
+      hint={`${count} of ${maxRows}${fitsAddress(draft) ? "" : ". They are too long for a URL, so links to this page do not include them."}`}
+      error={issues.queries ?? (count > maxRows ? `A batch can have at most ${maxRows} searches.` : undefined)}
     >
       {({ describedBy, id }) => (
         <textarea
@@ -189,7 +187,7 @@ const Lines = ({ draft, issues, onChange }: Omit<SearchFormProps, "onSearch">) =
 
 const modes = [
   { value: "single", text: "One search" },
-  { value: "bulk", text: `Up to ${maxRows}` }
+  { value: "bulk", text: `Batch of up to ${maxRows}` }
 ]
 
 export const SearchForm = ({ draft, issues, onChange, onSearch }: SearchFormProps) => {
@@ -204,7 +202,7 @@ export const SearchForm = ({ draft, issues, onChange, onSearch }: SearchFormProp
       }}
     >
       <Choice
-        legend="How many searches"
+        legend="Number of searches"
         value={draft.mode}
         options={modes}
         onChange={(mode) => onChange({ ...draft, mode: mode === "bulk" ? "bulk" : "single" })}

@@ -6,14 +6,12 @@ import { FieldFrame } from "./Field.tsx"
 
 export interface SecretOnceProps {
   readonly secret: string
-  /** A sentence that says why it has to be copied now. */
   readonly reason: string
-  /** Lines in which the secret is used. */
   readonly children?: ComponentChildren
   readonly onClose: () => void
 }
 
-/** A secret, which nothing shows again. It leaves the memory of the page with the dialog. */
+/** Shows a secret that cannot be shown again. It is kept only as long as the dialog is open. */
 export const SecretOnce = ({ children, onClose, reason, secret }: SecretOnceProps) => {
   const input = useRef<HTMLInputElement>(null)
   useEffect(() => input.current?.select(), [])

@@ -3,29 +3,26 @@ import { formatCompact, formatNumber } from "../format.ts"
 import { Table } from "./Table.tsx"
 import { useWidth } from "./useWidth.ts"
 
-/** A part of every bar, such as an outcome. */
 export interface Series {
   readonly name: string
-  /** Name of a colour in style.css: `ok`, `bad`, `slow`, or `c1` to `c8` for things without a meaning of their own. */
+  /** A color in style.css: `ok`, `bad`, `slow`, or one of `c1` to `c8`. */
   readonly colour: string
 }
 
 export interface Bar {
-  /** Under the bar, where there is room. */
+  /** Shown under the bar if there is room. */
   readonly label: string
-  /** In the table and in the tip. */
   readonly title: string
-  /** One value for each series, in their order. */
+  /** In the order of the series. */
   readonly values: ReadonlyArray<number>
 }
 
 export interface StackedBarsProps {
   readonly title: string
-  /** The meaning of the figures, for screen readers: "Searches by day". */
+  /** For screen readers, such as "Searches by day". */
   readonly description: string
   readonly series: ReadonlyArray<Series>
   readonly bars: ReadonlyArray<Bar>
-  /** The name of the table's first column: "Day". */
   readonly unit: string
   readonly height?: number
 }
@@ -38,7 +35,7 @@ const maxBarWidth = 44
 
 const sum = (values: ReadonlyArray<number>): number => values.reduce((all, value) => all + value, 0)
 
-/** The smallest of 1, 2, 2.5 and 5 times a power of ten from which four steps reach a value. */
+/** The smallest 1, 2, 2.5, or 5 times a power of ten of which four steps reach `max`. */
 export const stepOf = (max: number): number => {
   const least = Math.max(1, max / 4)
   const power = 10 ** Math.floor(Math.log10(least))
@@ -113,7 +110,7 @@ const Drawing = ({ bars, description, height = 220, series, title }: StackedBars
   return (
     <svg ref={svg} height={height} viewBox={`0 0 ${width} ${height}`} role="img" aria-labelledby={`${id}-t ${id}-d`}>
       <title id={`${id}-t`}>{title}</title>
-      <desc id={`${id}-d`}>{`${description}. The table below has the same figures.`}</desc>
+      <desc id={`${id}-d`}>{`${description}. The table below has the same data.`}</desc>
       <Grid plot={plot} step={step} width={width} />
       {bars.map((bar, index) => (
         <Stack
@@ -137,7 +134,7 @@ const Drawing = ({ bars, description, height = 220, series, title }: StackedBars
   )
 }
 
-/** Stacked bars, and the same figures as a table for everybody who wants them. */
+/** A stacked bar chart with its data as an accessible table. */
 export const StackedBars = (props: StackedBarsProps) => {
   const { bars, series, title, unit } = props
   return (
@@ -148,7 +145,7 @@ export const StackedBars = (props: StackedBarsProps) => {
       </figcaption>
       <Drawing {...props} />
       <details>
-        <summary>Figures as a table</summary>
+        <summary>Show as a table</summary>
         <Table
           caption={title}
           isCaptionHidden

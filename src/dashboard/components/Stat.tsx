@@ -4,7 +4,7 @@ export interface StatProps {
   readonly note?: string | undefined
 }
 
-/** One figure of a `dl` with the class `stats`. */
+/** Use inside `<dl class="stats">`. */
 export const Stat = ({ name, note, value }: StatProps) => (
   <div class="stat">
     <dt>{name}</dt>

@@ -5,7 +5,7 @@ import { plural } from "../format.ts"
 import { lastOf, type Resource } from "../resource.ts"
 import { Button } from "./Button.tsx"
 
-/** The place of something that loads, in its later size, so that nothing moves when it comes. */
+/** A loading placeholder with the final height, so the page does not shift. */
 export const Skeleton = ({ height, label = "Loading" }: { readonly height: number; readonly label?: string }) => (
   <div class="skeleton" style={{ height: `${height}px` }} role="status">
     <span class="hidden">{label}</span>
@@ -15,7 +15,6 @@ export const Skeleton = ({ height, label = "Loading" }: { readonly height: numbe
 export interface EmptyStateProps {
   readonly title: string
   readonly children?: ComponentChildren
-  /** A link or a button that leads on. */
   readonly action?: ComponentChildren
 }
 
@@ -31,16 +30,15 @@ const headings: Readonly<Record<string, string>> = {
   offline: "You seem to be offline",
   rate_limited: "Too many requests",
   not_found: "Not found",
-  invalid_request: "A field is not right",
+  invalid_request: "Invalid request",
   unsupported_geo: "This country is not supported",
-  unsupported_parameter: "The target does not serve this",
-  quota_exceeded: "No credits are left",
+  unsupported_parameter: "Not supported by this target",
+  quota_exceeded: "No credits left",
   upstream_error: "The search failed",
   upstream_timeout: "The search took too long",
   internal_error: "Something failed on our side"
 }
 
-/** The seconds that are left of a wait, counted down. */
 const useCountdown = (seconds: number): number => {
   const [left, setLeft] = useState(seconds)
   useEffect(() => {
@@ -54,16 +52,15 @@ const useCountdown = (seconds: number): number => {
 export interface ErrorStateProps {
   readonly error: ApiError
   readonly retry?: (() => void) | undefined
-  /** Advice for the person, under the message. */
   readonly children?: ComponentChildren
 }
 
-/** An error of the API with its request id, which an operator can look up, and another try once that has a chance. */
+/** An API error with its request id and an optional retry button, which is disabled during `Retry-After`. */
 export const ErrorState = ({ children, error, retry }: ErrorStateProps) => {
   const left = useCountdown(error.retryAfterSeconds ?? 0)
   return (
     <div class="state failed" role="alert">
-      <h2>{headings[error.code] ?? "That did not work"}</h2>
+      <h2>{headings[error.code] ?? "Something went wrong"}</h2>
       <p>{error.message}</p>
       {children}
       {error.requestId && (
@@ -82,12 +79,11 @@ export const ErrorState = ({ children, error, retry }: ErrorStateProps) => {
 
 export interface LoadedProps<A> {
   readonly resource: Resource<A>
-  /** The height of the skeleton in pixels. */
   readonly height: number
   readonly children: (value: A) => ComponentChildren
 }
 
-/** A resource in each of its states. While it is read again its last value stays, marked as busy. */
+/** Renders a resource in each of its states. During a reload the previous value stays visible. */
 export const Loaded = <A,>({ children, height, resource }: LoadedProps<A>) => {
   const state = resource.state.value
   if (state._tag === "failed") return <ErrorState error={state.error} retry={resource.reload} />

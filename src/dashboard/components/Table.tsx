@@ -3,11 +3,9 @@ import type { ComponentChildren } from "preact"
 export interface Column<Row> {
   readonly name: string
   readonly cell: (row: Row) => ComponentChildren
-  /** Figures are aligned at their end. */
   readonly isFigure?: boolean
-  /** The column that names the row: it becomes the row's header. */
   readonly isHeader?: boolean
-  /** Keeps the name for screen readers alone, as for a column of buttons. */
+  /** Shows the name only to screen readers, as for a column of buttons. */
   readonly isNameHidden?: boolean
 }
 
@@ -19,7 +17,7 @@ export interface TableProps<Row> {
   readonly keyOf: (row: Row) => string
 }
 
-/** A table that scrolls inside its own frame on a narrow screen, also by the keyboard. */
+/** A table that scrolls inside its frame on narrow screens. */
 export const Table = <Row,>({ caption, columns, isCaptionHidden = false, keyOf, rows }: TableProps<Row>) => (
   // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by the keyboard (WCAG 2.1.1).
   <section class="table" aria-label={caption} tabIndex={0}>

@@ -1,7 +1,5 @@
 import { signal } from "@preact/signals"
 
-/** Short messages about what has just happened. Screen readers announce them, and nothing needs to be closed. */
-
 interface Message {
   readonly id: number
   readonly text: string
@@ -14,6 +12,7 @@ const messages = signal<ReadonlyArray<Message>>([])
 
 let lastId = 0
 
+/** Shows a short message, which screen readers announce and which disappears after 6 seconds. */
 export const announce = (text: string): void => {
   const id = ++lastId
   messages.value = [...messages.value, { id, text }].slice(-maxMessages)
@@ -22,7 +21,7 @@ export const announce = (text: string): void => {
   }, visibleMs)
 }
 
-/** In the document from its start: a live region that appears together with its text is not announced. */
+/** Must be in the document before any message: screen readers ignore a live region added with its text. */
 export const Toasts = () => (
   <div class="toasts" role="status" aria-live="polite">
     {messages.value.map(({ id, text }) => (

@@ -5,8 +5,6 @@ import { presets, toField, type View } from "../usageFigures.ts"
 import { Button } from "./Button.tsx"
 import { Field, SelectField } from "./Field.tsx"
 
-/** The controls of the usage page. Each changes the address, from which the page makes its view. */
-
 const presetNames = {
   "24h": "24 hours",
   "7d": "7 days",
@@ -29,22 +27,21 @@ const groupings = [
 
 export interface UsageControlsProps {
   readonly view: View
-  /** The stretch that is shown now, with which an own range begins. */
+  /** The range on screen, used as the initial custom range. */
   readonly shown: Pick<Answer<"GET /v1/usage">, "from" | "to"> | undefined
   readonly keys: Answer<"GET /v1/api-keys">["api_keys"]
   readonly isTrial: boolean
-  /** The errors of the API, by field. */
   readonly issues: Readonly<Record<string, string>>
 }
 
-/** Keeps what is typed while the page is drawn again, as it is when figures arrive. */
-const OwnRange = ({ issues, view }: Pick<UsageControlsProps, "issues" | "view">) => {
+/** Keeps typed text when the page renders again. */
+const CustomRange = ({ issues, view }: Pick<UsageControlsProps, "issues" | "view">) => {
   const [from, setFrom] = useState(view.from)
   const [to, setTo] = useState(view.to)
   return (
     <form
       class="controls"
-      aria-label="Own range"
+      aria-label="Custom range"
       onSubmit={(event) => {
         event.preventDefault()
         setQuery({ from, to }, {})
@@ -87,7 +84,7 @@ const chooseRange = (range: string, shown: UsageControlsProps["shown"]): void =>
 }
 
 export const UsageControls = ({ isTrial, issues, keys, shown, view }: UsageControlsProps) => {
-  // The default of the trial is 30 days too.
+  // The trial's default is also 30 days.
   const offered = presets.filter((preset) => !isTrial || preset !== "30d" || view.range === "30d")
   return (
     <div class="stack">
@@ -99,12 +96,12 @@ export const UsageControls = ({ isTrial, issues, keys, shown, view }: UsageContr
           options={[
             { value: "default", text: isTrial ? "30 days" : "This period" },
             ...offered.map((value) => ({ value, text: presetNames[value] })),
-            { value: "own", text: "Own range" }
+            { value: "own", text: "Custom range" }
           ]}
           onChange={(range) => chooseRange(range, shown)}
         />
         <SelectField
-          label="One bar for each"
+          label="Interval"
           name="granularity"
           value={view.granularity}
           options={granularities.map((option) => ({
@@ -133,7 +130,7 @@ export const UsageControls = ({ isTrial, issues, keys, shown, view }: UsageContr
           />
         )}
       </div>
-      {view.range === "own" && <OwnRange key={`${view.from} ${view.to}`} view={view} issues={issues} />}
+      {view.range === "own" && <CustomRange key={`${view.from} ${view.to}`} view={view} issues={issues} />}
     </div>
   )
 }

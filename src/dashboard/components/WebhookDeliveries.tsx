@@ -47,9 +47,9 @@ const DeliveryTable = ({ busy, deliveries, onSend }: DeliveryTableProps) => (
           </details>
         )
       },
-      { name: "Made", cell: ({ created_at }) => <time>{formatMoment(created_at)}</time> },
+      { name: "Created", cell: ({ created_at }) => <time>{formatMoment(created_at)}</time> },
       { name: "Status", cell: ({ status }) => <Badge text={status} kind={kinds[status]} /> },
-      { name: "Answer", cell: ({ http_status }) => http_status ?? "–" },
+      { name: "Response", cell: ({ http_status }) => http_status ?? "–" },
       { name: "Outcome", cell: outcomeOf },
       {
         name: "Actions",
@@ -65,7 +65,6 @@ const DeliveryTable = ({ busy, deliveries, onSend }: DeliveryTableProps) => (
   />
 )
 
-/** The deliveries of one webhook, newest first. An event can be sent again. */
 export const WebhookDeliveries = ({ id, url }: Webhook) => {
   const [cursor, setCursor] = useState<string>()
   const page = useRoute("GET /v1/webhooks/{id}/deliveries", { params: { id }, query: { cursor, limit: 20 } })
@@ -74,7 +73,7 @@ export const WebhookDeliveries = ({ id, url }: Webhook) => {
     run(
       () => call("POST /v1/webhooks/{id}/deliveries/{delivery}/redeliver", { params: { id, delivery } }),
       () => {
-        announce("The event is sent again.")
+        announce("The event is being sent again.")
         setCursor(undefined)
         page.reload()
       }
@@ -88,7 +87,7 @@ export const WebhookDeliveries = ({ id, url }: Webhook) => {
       <Loaded resource={page} height={200}>
         {({ deliveries, next_cursor: next }) =>
           deliveries.length === 0 ? (
-            <EmptyState title="No delivery yet">Send a test to see one.</EmptyState>
+            <EmptyState title="No deliveries yet">Send a test event to see one.</EmptyState>
           ) : (
             <>
               <DeliveryTable deliveries={deliveries} busy={busy} onSend={redeliver} />

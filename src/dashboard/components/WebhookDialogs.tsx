@@ -10,12 +10,10 @@ import { Field } from "./Field.tsx"
 import { Notice } from "./Notice.tsx"
 import { SecretOnce } from "./SecretOnce.tsx"
 
-/** The dialogs in which a webhook is made, changed, given another secret and deleted. */
-
 export type Webhook = Answer<"GET /v1/webhooks">["webhooks"][number]
 
 export interface WebhookDialogProps {
-  /** Called when the webhooks of the account are no longer those that the page shows. */
+  /** Called after a change, with a message for the user. */
   readonly onChange: (text: string) => void
   readonly onClose: () => void
 }
@@ -27,7 +25,7 @@ export interface OneWebhookDialogProps extends WebhookDialogProps {
 const WebhookSecret = ({ onClose, secret }: { readonly secret: string; readonly onClose: () => void }) => (
   <SecretOnce
     secret={secret}
-    reason="Your receiver verifies with it that an event is from here. It is not shown again."
+    reason="Your receiver uses it to verify events. It cannot be shown again."
     onClose={onClose}
   />
 )
@@ -54,15 +52,15 @@ const WebhookForm = ({ action, before, form, onClose, onSubmit }: FormProps) => 
     >
       {error && urlIssue === undefined && <Notice text={explain(error)} />}
       <Field
-        label="Address"
+        label="URL"
         name="url"
-        hint="An https address on the public internet. Events are posted to it."
+        hint="An https URL on the public internet that receives events as POST requests."
         value={url}
         onInput={setUrl}
-        error={urlIssue && `The address: ${urlIssue}.`}
+        error={urlIssue && `The URL ${urlIssue}.`}
         input={{ required: true, autocomplete: "off", spellcheck: false, autofocus: true }}
       />
-      <EventChoice legend="Events" hint="Without a choice it gets every event." value={events} onChange={setEvents} />
+      <EventChoice legend="Events" hint="Select none to receive every event." value={events} onChange={setEvents} />
       <div class="actions">
         <Button onClick={onClose}>Cancel</Button>
         <Button kind="primary" type="submit" busy={busy}>
@@ -85,11 +83,7 @@ export const CreateWebhookDialog = ({ onChange, onClose }: WebhookDialogProps) =
       }
     )
   return (
-    <Dialog
-      title={secret ? "Secret of the webhook" : "Add a webhook"}
-      onClose={onClose}
-      isSticky={secret !== undefined}
-    >
+    <Dialog title={secret ? "Webhook secret" : "Add a webhook"} onClose={onClose} isSticky={secret !== undefined}>
       {secret ? (
         <WebhookSecret secret={secret} onClose={onClose} />
       ) : (
@@ -110,7 +104,7 @@ export const ChangeWebhookDialog = ({ onChange, onClose, subject }: OneWebhookDi
   const change = (url: string, events: ReadonlyArray<EventType>): void =>
     form.run(
       () => {
-        // The same address is not sent: it would be asked for again, and may be away at the moment.
+        // The API resolves a URL it receives, which fails while the host is unreachable. An unchanged URL is not sent.
         const body = url === subject.url ? { events } : { url, events }
         return call("PATCH /v1/webhooks/{id}", { params: { id: subject.id }, body })
       },
@@ -134,27 +128,27 @@ export const RotateWebhookDialog = ({ onChange, onClose, subject: { id, url } }:
       () => call("POST /v1/webhooks/{id}/rotate", { params: { id }, body: {} }),
       (issued) => {
         setSecret(issued.secret)
-        onChange("Replaced the secret.")
+        onChange("Rotated the secret.")
       }
     )
   if (secret !== undefined) {
     return (
-      <Dialog title="New secret of the webhook" onClose={onClose} isSticky>
+      <Dialog title="New webhook secret" onClose={onClose} isSticky>
         <WebhookSecret secret={secret} onClose={onClose} />
       </Dialog>
     )
   }
   return (
     <ConfirmDialog
-      title="Replace the secret?"
-      action="Replace secret"
+      title="Rotate the secret?"
+      action="Rotate secret"
       busy={busy}
       error={error?.message}
       onConfirm={rotate}
       onClose={onClose}
     >
       <p>
-        For a day, events to <bdi>{url}</bdi> are signed with the old secret too.
+        Events to <bdi>{url}</bdi> are also signed with the old secret for 24 hours.
       </p>
     </ConfirmDialog>
   )
@@ -180,7 +174,7 @@ export const DeleteWebhookDialog = ({ onChange, onClose, subject: { id, url } }:
       onClose={onClose}
     >
       <p>
-        <bdi>{url}</bdi> gets no event any more. The log of its deliveries goes with it.
+        <bdi>{url}</bdi> stops receiving events. Its delivery log is deleted too.
       </p>
     </ConfirmDialog>
   )

@@ -52,7 +52,6 @@ const routes = HttpRouter.use(
 
 const missing = json(404, { error: "not_found" })
 
-/** Answers 404 with a body where there is no route: the router only fails there. */
 const notFound = HttpRouter.middleware(
   (app) =>
     Effect.catchCause(app, (cause) => {
@@ -64,8 +63,8 @@ const notFound = HttpRouter.middleware(
 )
 
 /**
- * Answers what the router would parse slowly: too many parameters (R70), and escapes in a path, which no route has. The router
- * copies the whole path for each escaped percent sign.
+ * Rejects requests that the router would parse slowly: too many parameters (R70), and escapes in a path, which no
+ * route has. The router copies the whole path for each escaped percent sign.
  */
 const parsable = HttpRouter.middleware(
   (app) =>
@@ -76,7 +75,7 @@ const parsable = HttpRouter.middleware(
   { global: true }
 )
 
-/** Gives every answer the request's id (R2). */
+/** Adds the request ID to every response (R2). */
 const identified = Layer.unwrap(
   Effect.map(Ids, (ids) =>
     HttpRouter.middleware(
@@ -96,29 +95,26 @@ const identified = Layer.unwrap(
 
 export interface AdminOptions {
   readonly host: string
-  /** 0 turns the listener off. */
   readonly port: number
-  /** Names by which it is reached, beside `host`. Addresses and names without a dot need not be listed (R72). */
+  /** Hostnames that clients use besides `host`. IP addresses and names without a dot are always accepted (R72). */
   readonly hosts: ReadonlyArray<string>
 }
 
 /**
- * The private listener: liveness, readiness, providers, status and metrics (R34). It is built before the public listener, which
- * then closes first, so that readiness shows the drain.
+ * The private listener: liveness, readiness, providers, status and metrics (R34). It is built before the public
+ * listener and so closes after it, which lets readiness report the drain.
  */
 export const layer = (options: AdminOptions) =>
-  // It provides nothing, because the public listener would add its routes to a router that it gets from here.
+  // Provides nothing: the public listener would otherwise add its routes to this router.
   options.port === 0 ? Layer.empty : Layer.effectDiscard(Layer.build(listener(options)))
 
-/** With a port of 0, on one that the system chooses. */
 export const listener = (options: AdminOptions & { readonly exclusive?: boolean }) => serve(routes, options)
 
-/** A private listener with other routes. */
 export const serve = <E, R>(
   routes: Layer.Layer<never, E, R>,
   { hosts, ...options }: AdminOptions & { readonly exclusive?: boolean }
 ) =>
-  // `identified` is built first and so the outermost: a refusal has an id too (R2).
+  // `identified` is outermost, so that rejected requests get an ID too (R2).
   HttpRouter.serve(
     Layer.mergeAll(routes, trustedHosts([options.host, ...hosts]), parsable, notFound).pipe(Layer.provide(identified)),
     { disableLogger: true, disableListenLog: true }

@@ -4,30 +4,26 @@ import type { ListenerState } from "../../services/Readiness.ts"
 import { type AdminOptions, json, serve } from "./Admin.ts"
 import { format, type Metrics, merge } from "./exposition.ts"
 
-/** The answer of a worker's private listener. */
 export interface WorkerReply {
   readonly worker: number
   readonly status: number
   readonly body: unknown
 }
 
-/** The workers behind one port, as their supervisor sees them. */
 export interface Workers {
   readonly count: number
   readonly serving: () => number
   readonly listener: () => ListenerState
-  /** Asks each worker that serves. One that does not answer in time is left out. */
+  /** Queries every serving worker. Omits workers that do not respond in time. */
   readonly ask: (path: string) => Effect.Effect<ReadonlyArray<WorkerReply>>
-  /** The metrics of each, of those that have ended, and of the supervisor. */
   readonly metrics: Effect.Effect<ReadonlyArray<Metrics>>
 }
 
-/** The part of a worker's `/readyz?full` that is read. */
 const Health = Schema.Struct({ healthy: Schema.Boolean, checks: Schema.Record(Schema.String, Schema.String) })
 
 const unanswered: typeof Health.Type = { healthy: false, checks: {} }
 
-/** The result of each check: `ok` where it is that in all workers. */
+/** Merges checks: `ok` only if every worker reports `ok`. */
 const worst = (all: ReadonlyArray<typeof Health.Type>): Readonly<Record<string, string>> => {
   const checks: Record<string, string> = {}
   for (const health of all) {
@@ -38,7 +34,7 @@ const worst = (all: ReadonlyArray<typeof Health.Type>): Readonly<Record<string, 
   return checks
 }
 
-/** Requests are taken while one worker serves: the others' connections go to it. */
+/** Ready while at least one worker serves, because it also receives the others' connections. */
 const readiness = (workers: Workers) => {
   const listener = workers.listener()
   const serving = workers.serving()
@@ -53,7 +49,7 @@ const health = (workers: Workers) =>
     return { ...report, healthy, checks: worst(all) }
   })
 
-/** Every worker's view of every provider, because each has cool-downs of its own. */
+/** Lists providers per worker, because each worker has its own cool-downs. */
 const providersOf = ({ body, worker }: WorkerReply): ReadonlyArray<unknown> =>
   Predicate.hasProperty(body, "providers") && Array.isArray(body.providers)
     ? body.providers.map((provider) => ({ worker, ...provider }))
@@ -82,7 +78,7 @@ const routes = (workers: Workers) =>
       yield* router.add(
         "GET",
         "/status",
-        // All of it is in the database, so that all workers answer the same.
+        // The status comes from the database, so any worker can report it.
         Effect.map(workers.ask("/status"), ([reply]) =>
           reply === undefined ? json(503, { error: "no_worker" }) : json(reply.status, reply.body)
         )
@@ -97,6 +93,6 @@ const routes = (workers: Workers) =>
     })
   )
 
-/** The private listener of all workers together, in the process that supervises them. */
+/** The supervisor's private listener, for all workers together. */
 export const layer = (options: AdminOptions, workers: Workers) =>
   options.port === 0 ? Layer.empty : Layer.effectDiscard(Layer.build(serve(routes(workers), options)))

@@ -1,21 +1,16 @@
 import { acrossProcesses } from "../../services/Instrument.ts"
 
-/*
- * Metrics of several processes as those of one, in the text form that Prometheus reads: counters and histograms are
- * added, and gauges as their definitions say.
- */
+/* Merges Prometheus metrics of processes: adds counters and histograms, and gauges as they define. */
 
-/** The samples of one metric: values by name and labels, as they are written. */
 interface Family {
   readonly type: string
-  /** The lines before the samples. */
   readonly head: ReadonlyArray<string>
   readonly samples: ReadonlyMap<string, number>
 }
 
 export type Metrics = ReadonlyMap<string, Family>
 
-/** Reads what `PrometheusMetrics.format` has written: each metric's samples follow upon its type. */
+/** Parses the output of `PrometheusMetrics.format`, where samples follow the type of their metric. */
 export const parse = (text: string): Metrics => {
   const metrics = new Map<string, Family>()
   let head: Array<string> = []
@@ -41,10 +36,9 @@ const toNumber = (text: string): number => Number(text.replace("Inf", "Infinity"
 
 const toText = (value: number): string => String(value).replace("Infinity", "Inf")
 
-const add = (one: number, other: number): number => one + other
+const add = (left: number, right: number): number => left + right
 
-/** The function that makes one value of two. */
-const ruleOf = (name: string, type: string): ((one: number, other: number) => number) => {
+const ruleOf = (name: string, type: string): ((left: number, right: number) => number) => {
   if (type !== "gauge" || acrossProcesses(name) === "sum") return add
   return acrossProcesses(name) === "least" ? Math.min : Math.max
 }
@@ -71,7 +65,7 @@ export const merge = (all: ReadonlyArray<Metrics>): Metrics => {
   return merged
 }
 
-/** The metrics that stay true when the process has ended. Without them a sum would fall, which looks like a restart. */
+/** Metrics to keep after a process ends. Without them a sum would drop, which looks like a counter reset. */
 export const lasting = (metrics: Metrics): Metrics =>
   new Map(Array.from(metrics).filter(([, { type }]) => type !== "gauge"))
 

@@ -3,21 +3,19 @@ import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { isTrustedHost } from "../../domain/RequestHost.ts"
 import { forbiddenHosts } from "../metrics.ts"
 
-/** At most one log line in this time, because callers choose how often they send such a host. */
+/** Limits log lines, because callers control how often they send a forbidden host. */
 const logIntervalMs = 60_000
 
-/** The longest host in a log line, because callers choose it. */
 const maxHostCharacters = 256
 
 const forbidden = HttpServerResponse.jsonUnsafe(
   {
     error: "forbidden_host",
-    message: "This listener does not answer to the name in Host. Use an address, or add the name to ADMIN_HOSTS."
+    message: "This listener does not accept the hostname in Host. Use an IP address, or add the name to ADMIN_HOSTS."
   },
   { status: 403 }
 )
 
-/** Counts and logs a request, and answers 403. */
 const makeForbid = () => {
   let loggedAtMs = Number.NEGATIVE_INFINITY
   let unlogged = 0
@@ -29,9 +27,9 @@ const makeForbid = () => {
       return forbidden
     }
     yield* Effect.logWarning(
-      `The private listener refused a request for the host ${JSON.stringify(host.slice(0, maxHostCharacters))}` +
-        `${unlogged === 0 ? "" : `, and ${unlogged} others since the last such line`}. ` +
-        "If it is a name of this listener, add it to ADMIN_HOSTS."
+      `The private listener rejected a request for host ${JSON.stringify(host.slice(0, maxHostCharacters))}` +
+        `${unlogged === 0 ? "" : `, and ${unlogged} others since the last such message`}. ` +
+        "If this listener should accept the host, add it to ADMIN_HOSTS."
     )
     loggedAtMs = nowMs
     unlogged = 0
@@ -40,13 +38,13 @@ const makeForbid = () => {
 }
 
 /**
- * Refuses requests for a host that a page of the internet may have (R72). Without it, DNS rebinding lets the pages that an
- * operator visits read metrics and the state of providers, because the listener has no password.
+ * Rejects requests for hosts that could belong to a web page (R72). The listener has no password, so DNS rebinding
+ * would let pages that an operator visits read its metrics and provider state.
  */
 export const trustedHosts = (names: ReadonlyArray<string>) =>
   HttpRouter.middleware(
     Effect.gen(function* () {
-      // Exports the counter with 0 at start, because Prometheus would not see the first increase otherwise.
+      // Starts the counter at 0, because Prometheus would miss the first increase otherwise.
       yield* Metric.update(forbiddenHosts.of(), 0)
       const trusted = new Set(names.map((name) => name.toLowerCase()))
       const forbid = makeForbid()

@@ -3,15 +3,15 @@ import { namesOf } from "../../services/Provider.ts"
 import type { ProviderState } from "../../services/ProviderMonitor.ts"
 import { toMomentOrNull } from "../wire.ts"
 
-/** A provider with its engine, as the private listener shows it. */
-export const providerView = (it: ProviderState) => ({
-  ...namesOf(it),
-  state: it.phase,
-  retry_at: toMomentOrNull(it.retryAt),
-  answers: it.answers,
-  refusals: it.refusals,
-  last_success_at: toMomentOrNull(it.lastSuccessAt),
-  last_refusal: it.lastRefusal === undefined ? null : { ...it.lastRefusal, at: toMomentOrNull(it.lastRefusal.at) },
-  latency_ms: it.latencyMs ?? null,
-  serves: it.capabilities === undefined ? null : toJson(it.capabilities)
+export const providerView = (state: ProviderState) => ({
+  ...namesOf(state),
+  state: state.phase,
+  retry_at: toMomentOrNull(state.retryAt),
+  answers: state.answers,
+  refusals: state.refusals,
+  last_success_at: toMomentOrNull(state.lastSuccessAt),
+  last_refusal:
+    state.lastRefusal === undefined ? null : { ...state.lastRefusal, at: toMomentOrNull(state.lastRefusal.at) },
+  latency_ms: state.latencyMs ?? null,
+  serves: state.capabilities === undefined ? null : toJson(state.capabilities)
 })

@@ -2,13 +2,13 @@ import { Context, Effect, Layer } from "effect"
 import type { CompatShape } from "../../domain/CompatShape.ts"
 import type { Engines } from "./Shape.ts"
 
-/** The endpoints in other services' shapes that the operator has turned on. None by default (R43). */
+/** Compatible endpoints that the operator enabled. None by default (R43). */
 export const Compat = Context.Reference<{
   readonly shapes: ReadonlyArray<CompatShape>
   readonly engines: Engines
 }>("quarry/http/compat/Compat", { defaultValue: () => ({ shapes: [], engines: {} }) })
 
-/** The endpoints that are turned on. Their modules are loaded then alone, because most deployments start without them. */
+/** Loads only the modules of enabled endpoints, because most deployments use none. */
 export const layer = Layer.unwrap(
   Effect.gen(function* () {
     const { shapes } = yield* Compat

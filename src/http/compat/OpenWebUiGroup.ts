@@ -6,13 +6,13 @@ import { Count, LongQuery } from "./fields.ts"
 
 export const OpenWebUiRequest = Schema.Struct({
   query: LongQuery,
-  count: Schema.optionalKey(Count.annotate({ description: "Most results wanted; 10 when absent." }))
+  count: Schema.optionalKey(Count.annotate({ description: "Maximum number of results; 10 if absent." }))
 }).annotate({ identifier: "OpenWebUiRequest", message: "the body must be a JSON object with a query" })
 export type OpenWebUiRequest = typeof OpenWebUiRequest.Type
 
 export const OpenWebUiAnswer = Schema.Array(
   Schema.Struct({ link: Schema.String, title: Schema.String, snippet: Schema.String })
-).annotate({ identifier: "OpenWebUiAnswer", description: "An answer as Open WebUI's external engine reads it" })
+).annotate({ identifier: "OpenWebUiAnswer", description: "A response in the format of Open WebUI's external engine" })
 export type OpenWebUiAnswer = typeof OpenWebUiAnswer.Type
 
 export class OpenWebUiGroup extends HttpApiGroup.make("compatOpenWebUi")
@@ -26,9 +26,11 @@ export class OpenWebUiGroup extends HttpApiGroup.make("compatOpenWebUi")
       .annotateMerge(
         OpenApi.annotations({
           identifier: "compatOpenWebUi",
-          summary: "Search as an external engine of Open WebUI",
+          summary: "Search as an external engine for Open WebUI",
           description: "The search that Open WebUI sends to the address in EXTERNAL_WEB_SEARCH_URL."
         })
       )
   )
-  .annotateMerge(OpenApi.annotations({ title: "Open WebUI", description: "For Open WebUI's engine external" })) {}
+  .annotateMerge(
+    OpenApi.annotations({ title: "Open WebUI", description: "For Open WebUI's external search engine" })
+  ) {}

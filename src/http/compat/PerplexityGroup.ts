@@ -5,10 +5,9 @@ import { alias, documented } from "./endpoints.ts"
 import { ownErrors } from "./errors.ts"
 import { Count, LongQuery } from "./fields.ts"
 
-/** The most queries of a list, as at Perplexity. */
 const maxQueries = 5
 
-/** The fields of a search that Quarry serves. Perplexity's others are taken and ignored. */
+/** Supported fields. Perplexity's other fields are accepted and ignored. */
 export const PerplexityRequest = Schema.Struct({
   query: Schema.Union([
     LongQuery,
@@ -16,9 +15,12 @@ export const PerplexityRequest = Schema.Struct({
       Schema.isBetweenLength(1, maxQueries, { message: `must have 1 to ${maxQueries} queries` })
     )
   ])
-    .annotate({ message: `must be a query, or 1 to ${maxQueries} of them`, description: "Several are joined to one." })
+    .annotate({
+      message: `must be a query, or a list of 1 to ${maxQueries} queries`,
+      description: "Multiple queries are joined into one."
+    })
     .pipe(Schema.annotateKey({ messageMissingKey: "is required" })),
-  max_results: Schema.optionalKey(Count.annotate({ description: "Most results wanted; 10 when absent." })),
+  max_results: Schema.optionalKey(Count.annotate({ description: "Maximum number of results; 10 if absent." })),
   country: Schema.optionalKey(Text.annotate({ description: "An ISO 3166-1 code." }))
 }).annotate({ identifier: "PerplexityRequest", message: "the body must be a JSON object with a query" })
 export type PerplexityRequest = typeof PerplexityRequest.Type
@@ -34,12 +36,12 @@ export const PerplexityAnswer = Schema.Struct({
       last_updated: Schema.Null
     })
   )
-}).annotate({ identifier: "PerplexityAnswer", description: "An answer as clients of Perplexity's search read it" })
+}).annotate({ identifier: "PerplexityAnswer", description: "A response in the format of Perplexity's Search API" })
 export type PerplexityAnswer = typeof PerplexityAnswer.Type
 
 const endpoint = { payload: PerplexityRequest, success: PerplexityAnswer, error: ownErrors }
 
-/** Perplexity's search. Some clients take the address of the API, and some that of the search. */
+/** Perplexity's search, at two addresses: some clients take the API address, others the search address. */
 export class PerplexityGroup extends HttpApiGroup.make("compatPerplexity")
   .add(
     HttpApiEndpoint.post("search", "/compat/perplexity/search", endpoint)
@@ -48,7 +50,8 @@ export class PerplexityGroup extends HttpApiGroup.make("compatPerplexity")
         OpenApi.annotations({
           identifier: "compatPerplexity",
           summary: "Search as in Perplexity's Search API",
-          description: "Perplexity's search, with links and snippets and without dates. /compat/perplexity is the same."
+          description:
+            "Perplexity's Search API, with links and snippets but no dates. Also served at /compat/perplexity."
         })
       ),
     HttpApiEndpoint.post("bare", "/compat/perplexity", endpoint).annotateMerge(alias)
@@ -56,6 +59,6 @@ export class PerplexityGroup extends HttpApiGroup.make("compatPerplexity")
   .annotateMerge(
     OpenApi.annotations({
       title: "Perplexity",
-      description: "For programs that take the address of Perplexity's search"
+      description: "For programs with a configurable address for Perplexity's search"
     })
   ) {}

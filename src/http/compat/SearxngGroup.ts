@@ -6,11 +6,11 @@ import { alias, documented } from "./endpoints.ts"
 import { ownErrors } from "./errors.ts"
 import { LongQuery } from "./fields.ts"
 
-/** The parameters of a search that Quarry serves. SearXNG's others are taken and ignored. */
+/** Supported parameters. SearXNG's other parameters are accepted and ignored. */
 export const SearxngParameters = Schema.Struct({
   q: LongQuery,
   format: Schema.optionalKey(
-    Schema.Literals(["json"]).annotate({ message: "must be json", description: "The only form that is answered." })
+    Schema.Literals(["json"]).annotate({ message: "must be json", description: "The only supported format." })
   ),
   pageno: SearchParameters.fields.page,
   language: Schema.optionalKey(
@@ -19,15 +19,17 @@ export const SearxngParameters = Schema.Struct({
   safesearch: Schema.optionalKey(
     Schema.Literals(["0", "1", "2"]).annotate({
       message: "must be 0, 1 or 2",
-      description: "Off, moderate or strict; ignored where the target has none."
+      description: "Off, moderate or strict. Ignored if the target has no safe search."
     })
   ),
   engines: Schema.optionalKey(
-    Text.annotate({ description: "Names separated by commas. The first that the operator has mapped is the target." })
+    Text.annotate({
+      description: "Comma-separated engine names. The first name that the operator mapped to a target is used."
+    })
   )
 })
 
-/** The parameters of a POST, each of which may stand in the address or in the form. */
+/** Each parameter of a POST may be in the URL or in the form. */
 const SearxngForm = Schema.Struct({ ...SearxngParameters.fields, q: Schema.optionalKey(LongQuery) })
 
 const Result = Schema.Struct({
@@ -58,7 +60,7 @@ export const SearxngAnswer = Schema.Struct({
   infoboxes: none,
   suggestions: none,
   unresponsive_engines: none
-}).annotate({ identifier: "SearxngAnswer", description: "An answer as SearXNG's clients read it" })
+}).annotate({ identifier: "SearxngAnswer", description: "A response in SearXNG's format" })
 export type SearxngAnswer = typeof SearxngAnswer.Type
 
 const summary = "Search as in SearXNG"
@@ -70,7 +72,7 @@ const description =
 const get = { success: SearxngAnswer, error: ownErrors }
 const post = { ...get, payload: SearxngForm.pipe(HttpApiSchema.asFormUrlEncoded()) }
 
-/** SearXNG's search at each address that its clients make of `/compat/searxng`. */
+/** SearXNG's search, at each address that clients derive from `/compat/searxng`. */
 export class SearxngGroup extends HttpApiGroup.make("compatSearxng")
   .add(
     HttpApiEndpoint.get("getSearch", "/compat/searxng/search", get)
@@ -82,7 +84,7 @@ export class SearxngGroup extends HttpApiGroup.make("compatSearxng")
         OpenApi.annotations({
           identifier: "compatSearxngForm",
           summary: `${summary}, by a form`,
-          description: `${description}Parameters of the address and of the form count together, and the body may be empty.`
+          description: `${description}Parameters can be in the URL, the form or both, and the body may be empty.`
         })
       ),
     HttpApiEndpoint.get("getBare", "/compat/searxng", get).annotateMerge(alias),
@@ -91,5 +93,5 @@ export class SearxngGroup extends HttpApiGroup.make("compatSearxng")
     HttpApiEndpoint.post("postSlash", "/compat/searxng/", post).annotateMerge(alias)
   )
   .annotateMerge(
-    OpenApi.annotations({ title: "SearXNG", description: "For programs that take the address of a SearXNG" })
+    OpenApi.annotations({ title: "SearXNG", description: "For programs with a configurable SearXNG address" })
   ) {}

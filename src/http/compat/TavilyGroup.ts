@@ -5,7 +5,7 @@ import { documented } from "./endpoints.ts"
 import type { CompatError } from "./errors.ts"
 import { Count, LongQuery } from "./fields.ts"
 
-/** The most domains of a list: each result is compared with all of them. */
+/** Limited because each result is compared with every domain. */
 const maxDomains = maxListEntries
 
 const domains = (description: string) =>
@@ -15,20 +15,20 @@ const domains = (description: string) =>
       .check(Schema.isMaxLength(maxDomains, { message: `must have at most ${maxDomains} domains` }))
   )
 
-/** The fields of a search that Quarry serves. Tavily's others are taken and ignored. */
+/** Supported fields. Tavily's other fields are accepted and ignored. */
 export const TavilyRequest = Schema.Struct({
   query: LongQuery,
-  max_results: Schema.optionalKey(Count.annotate({ description: "Most results wanted; 5 when absent." })),
+  max_results: Schema.optionalKey(Count.annotate({ description: "Maximum number of results; 5 if absent." })),
   country: Schema.optionalKey(Text.annotate({ description: "A country's English name or ISO 3166-1 code." })),
   safe_search: Schema.optionalKey(
     Schema.Boolean.annotate({
       message: "must be true or false",
-      description: "True is strict; ignored where the target has none."
+      description: "True means strict. Ignored if the target has no safe search."
     })
   ),
-  include_domains: domains("Results of other sites are left out."),
-  exclude_domains: domains("Results of these sites are left out."),
-  api_key: Schema.optionalKey(Text.annotate({ description: "The key, where no header has one." }))
+  include_domains: domains("Return only results from these sites."),
+  exclude_domains: domains("Exclude results from these sites."),
+  api_key: Schema.optionalKey(Text.annotate({ description: "The API key, if no header has one." }))
 }).annotate({ identifier: "TavilyRequest", message: "the body must be a JSON object with a query" })
 export type TavilyRequest = typeof TavilyRequest.Type
 
@@ -47,15 +47,15 @@ export const TavilyAnswer = Schema.Struct({
   ),
   response_time: Schema.Finite.annotate({ description: "Seconds" }),
   request_id: Schema.String
-}).annotate({ identifier: "TavilyAnswer", description: "An answer as Tavily's clients read it" })
+}).annotate({ identifier: "TavilyAnswer", description: "A response in Tavily's format" })
 export type TavilyAnswer = typeof TavilyAnswer.Type
 
 export const TavilyError = Schema.Struct({
-  detail: Schema.Struct({ error: Schema.String.annotate({ description: "The error, for people" }) })
-}).annotate({ identifier: "TavilyError", description: "An error as Tavily's clients read it" })
+  detail: Schema.Struct({ error: Schema.String.annotate({ description: "Human-readable error message" }) })
+}).annotate({ identifier: "TavilyError", description: "An error in Tavily's format" })
 export type TavilyError = typeof TavilyError.Type
 
-/** The statuses that Tavily's clients know: 432 stands for credits that are spent. */
+/** Statuses known to Tavily's clients: 432 means that the credits are spent. */
 export const tavilyStatuses: Readonly<Record<CompatError["_tag"], number>> = {
   invalid_request: 400,
   unsupported_geo: 400,
@@ -80,10 +80,10 @@ export class TavilyGroup extends HttpApiGroup.make("compatTavily")
         OpenApi.annotations({
           identifier: "compatTavily",
           summary: "Search as in Tavily",
-          description: "Tavily's search, with links and snippets and without answers, images or page contents."
+          description: "Tavily's search, with links and snippets but no answers, images or page contents."
         })
       )
   )
   .annotateMerge(
-    OpenApi.annotations({ title: "Tavily", description: "For programs that take another base address of Tavily" })
+    OpenApi.annotations({ title: "Tavily", description: "For programs with a configurable base address for Tavily" })
   ) {}

@@ -6,7 +6,7 @@ import { PerplexityGroup } from "./PerplexityGroup.ts"
 import { SearxngGroup } from "./SearxngGroup.ts"
 import { TavilyGroup } from "./TavilyGroup.ts"
 
-/** The API's description in OpenAPI, with the services that the operator has turned on. */
+/** The OpenAPI description, including the compatible endpoints that the operator enabled. */
 export const describeApiWith = (shapes: ReadonlyArray<CompatShape>): OpenApi.OpenAPISpec => {
   const isOff = (shape: CompatShape): boolean => !shapes.includes(shape)
   const api = Api.add(

@@ -11,7 +11,6 @@ import {
   UpstreamTimeout
 } from "../errors.ts"
 
-/** Everything that a request to an endpoint in another service's shape may end with. */
 export type CompatError =
   | domain.InvalidRequest
   | domain.UnsupportedGeo
@@ -23,7 +22,7 @@ export type CompatError =
   | domain.UpstreamTimeout
   | domain.InternalError
 
-/** The API's own envelope, for services whose clients read no form of error. */
+/** The API's envelope, for services whose clients do not parse errors. */
 export const ownErrors = [
   InvalidRequest,
   UnsupportedGeo,

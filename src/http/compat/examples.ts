@@ -3,8 +3,6 @@ import type { PerplexityAnswer, PerplexityRequest } from "./PerplexityGroup.ts"
 import type { SearxngAnswer } from "./SearxngGroup.ts"
 import type { TavilyAnswer, TavilyRequest } from "./TavilyGroup.ts"
 
-/** Examples of requests and answers in other services' shapes, by the operation's id. */
-
 const query = "http caching"
 const title = "HTTP caching"
 const url = "https://www.example.org/guides/http-caching"

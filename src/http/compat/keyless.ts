@@ -11,9 +11,9 @@ import { clientIp } from "../middleware/clientAddress.ts"
 import { isCrossOrigin } from "../ownPage.ts"
 
 /**
- * Makes the function that finds the principal of a request without a credential (R43). The request must come from a network
- * that the operator has named, by the address of R24, and not from a page of another site: such a page could spend the
- * account's credits from the browser of each of its readers.
+ * Finds the principal of a request without a credential (R43). Accepts only clients in networks that the operator
+ * configured, and rejects pages of other sites, which could spend the account's credits through their visitors'
+ * browsers.
  */
 export const makeKeylessPrincipal = Effect.gen(function* () {
   const keyless = yield* Keyless

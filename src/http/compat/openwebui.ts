@@ -12,7 +12,6 @@ const answerUpTo =
 
 const decode = decoder(OpenWebUiRequest)
 
-/** Open WebUI's engine `external`. */
 export const openwebui: Shape = {
   name: "openwebui",
   fields: Object.keys(OpenWebUiRequest.fields),

@@ -17,7 +17,6 @@ const answerUpTo =
 
 const decode = decoder(PerplexityRequest)
 
-/** Perplexity's search. */
 export const perplexity: Shape = {
   name: "perplexity",
   fields: Object.keys(PerplexityRequest.fields),

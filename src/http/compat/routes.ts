@@ -12,7 +12,7 @@ import { answerErrors, makeServe } from "./serve.ts"
 import { TavilyGroup } from "./TavilyGroup.ts"
 import { tavily, toTavilyError } from "./tavily.ts"
 
-/** Each service is an API of its own, because an operator turns them on one by one. */
+/** One API per service, because operators enable them individually. */
 
 const Searxng = HttpApi.make("compatSearxng").add(SearxngGroup)
 const Tavily = HttpApi.make("compatTavily").add(TavilyGroup)
@@ -74,6 +74,5 @@ const layers = {
   perplexity: HttpApiBuilder.layer(Perplexity).pipe(Layer.provide(perplexityLayer))
 } satisfies { readonly [S in CompatShape]: unknown }
 
-/** The endpoints of these services. */
 export const layerOf = (shapes: ReadonlyArray<CompatShape>) =>
   Layer.mergeAll(Layer.empty, ...shapes.map((shape) => layers[shape]))

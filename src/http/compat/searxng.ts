@@ -9,7 +9,6 @@ import { parseQuery } from "../query.ts"
 import { type SearxngAnswer, SearxngParameters } from "./SearxngGroup.ts"
 import type { CompatResults, Engines, Shape } from "./Shape.ts"
 
-/** SearXNG's words for no language in particular. */
 const anyLanguage: ReadonlySet<string> = new Set(["all", "auto"])
 
 const unknownLanguage = InvalidRequest.fromIssues([
@@ -27,7 +26,7 @@ const targetOf = (names: string | undefined, engines: Engines): Target | undefin
   return name === undefined ? undefined : engines[name]
 }
 
-/** An address in the six parts that Python's `urlparse` makes of it. */
+/** Splits a URL into the six parts of Python's `urlparse`. */
 const parsedUrl = (text: string): ReadonlyArray<string> => {
   const { hash, host, pathname, protocol, search } = new URL(text)
   return [protocol.slice(0, -1), host, pathname, "", search.slice(1), hash.slice(1)]
@@ -62,7 +61,7 @@ const answer = ({ query, results }: CompatResults): SearxngAnswer => ({
 
 const decode = decoder(SearxngParameters)
 
-/** SearXNG's JSON search. Its clients send parameters in the address, in a form or in both; the form's win. */
+/** SearXNG's JSON search. Clients send parameters in the URL, in a form or both; the form takes precedence. */
 export const searxng: Shape = {
   name: "searxng",
   fields: Object.keys(SearxngParameters.fields),

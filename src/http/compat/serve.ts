@@ -13,7 +13,8 @@ import { RateLimiter } from "../../services/RateLimiter.ts"
 import { Search } from "../../services/Search.ts"
 import { addLogFields, CurrentRequest, type RequestState, setHeaders } from "../CurrentRequest.ts"
 import { noteError } from "../errors.ts"
-import { logSettlement, searchFacts, withQuotaOnFailure } from "../handlers/search.ts"
+import { searchFacts } from "../handlers/search.ts"
+import { logSettlement, withQuotaOnFailure } from "../handlers/settlements.ts"
 import { quotaHeaders } from "../headers.ts"
 import { isObject } from "../jsonSchema.ts"
 import type { Sender } from "../listener/Intake.ts"
@@ -29,8 +30,8 @@ import { makeKeylessPrincipal } from "./keyless.ts"
 import type { CompatRequest, Shape } from "./Shape.ts"
 
 /*
- * The gates of R1 for endpoints in other services' shapes: the same services in the same order as those of `/v1/query`,
- * as one function, because the credential may stand in the body and errors may have a form of their own.
+ * Applies the same checks as `/v1/query`, in the same order (R1), as one function: the credential may be in the body,
+ * and errors may have another format.
  */
 
 type Request = HttpServerRequest.HttpServerRequest
@@ -43,13 +44,12 @@ const toFields = ({ fields }: Shape, input: unknown): Result.Result<RawFields, I
 const readFields = (shape: Shape, request: Request, sender: Sender) =>
   Effect.flatMap(shape.read(request, sender), (input) => Effect.fromResult(toFields(shape, input)))
 
-/** The key in a body. Whatever stands there in place of text is presented too, and is no key. */
+/** The key in a body. Any value other than a string is an invalid key. */
 const keyIn = (fields: Result.Result<RawFields, unknown>): string | undefined => {
   if (Result.isFailure(fields) || fields.success.api_key === undefined) return undefined
   return typeof fields.success.api_key === "string" ? fields.success.api_key : ""
 }
 
-/** The search that a decoded request asks for. A long query is cut, and the access log says so. */
 const toSearchRequest = (shape: Shape, asked: CompatRequest, state: RequestState) => {
   const { geo, locale, num = defaultNum, page, safe = "off", target = targets[0] } = asked
   const rules = targetRules[target]
@@ -67,7 +67,6 @@ const toSearchRequest = (shape: Shape, asked: CompatRequest, state: RequestState
   })
 }
 
-/** The credentials of a request that presents this key and nothing else. */
 const credentialsOf = (request: Request, key: string): RequestCredentials => ({
   authorization: `Bearer ${key}`,
   marketplaceSecret: undefined,
@@ -78,7 +77,7 @@ const credentialsOf = (request: Request, key: string): RequestCredentials => ({
   address: Effect.provideService(client, HttpServerRequest.HttpServerRequest, request)
 })
 
-/** Makes the function that answers a request in the form of another service. */
+/** Builds the handler for requests in another service's format. */
 export const makeServe = Effect.gen(function* () {
   const credentials = yield* Credentials
   const limiter = yield* RateLimiter
@@ -86,7 +85,7 @@ export const makeServe = Effect.gen(function* () {
   const { engines } = yield* Compat
   const keyless = yield* makeKeylessPrincipal
 
-  /** Reads a body before its sender is known, because the key may stand in it. */
+  /** Reads the body before authentication, because it may contain the key. */
   const readEarly = (shape: Shape, request: Request) =>
     Effect.andThen(limitByAddress(limiter), Effect.result(readFields(shape, request, "anonymous")))
 
@@ -135,7 +134,7 @@ export const makeServe = Effect.gen(function* () {
   }, Effect.tapError(noteError))
 })
 
-/** Answers every error in a service's own form, faults of ours included. */
+/** Encodes every error in the service's own format, including defects. */
 export const answerErrors = <R>(
   served: Effect.Effect<HttpServerResponse.HttpServerResponse, CompatError, R>,
   toError: (error: CompatError) => { readonly status: number; readonly body: unknown }

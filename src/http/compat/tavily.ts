@@ -9,10 +9,8 @@ import type { CompatError } from "./errors.ts"
 import type { CompatResults, Shape } from "./Shape.ts"
 import { type TavilyAnswer, type TavilyError, TavilyRequest, tavilyStatuses } from "./TavilyGroup.ts"
 
-/** The number of results that Tavily answers where a client names none. */
 const defaultResults = 5
 
-/** Makes the filter of a request on what was found. */
 const makeFilter = ({ exclude_domains: excluded = [], include_domains: included = [] }: TavilyRequest) => {
   const isIncluded = included.length === 0 ? () => true : matchDomains(included)
   const isExcluded = matchDomains(excluded)
@@ -46,7 +44,7 @@ const hasFilter = ({ exclude_domains: excluded = [], include_domains: included =
 
 const decode = decoder(TavilyRequest)
 
-/** Tavily's search. The lists of domains filter what was found, so that more is asked for with them. */
+/** Tavily's search. Requests more results if domain lists will filter them. */
 export const tavily: Shape = {
   name: "tavily",
   fields: Object.keys(TavilyRequest.fields),

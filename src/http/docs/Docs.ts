@@ -2,6 +2,7 @@ import { Effect, Layer } from "effect"
 import { HttpRouter } from "effect/http"
 import type { CompatShape } from "../../domain/CompatShape.ts"
 import { Deployment } from "../../services/Deployment.ts"
+import { Plans } from "../../services/Plans.ts"
 import { describeApi } from "../Api.ts"
 import { Compat } from "../compat/Compat.ts"
 import { documentAt } from "../openapi.ts"
@@ -36,7 +37,7 @@ const makeResponses = Effect.gen(function* () {
   const described = shapes.length === 0 ? describeApi() : yield* describeWith(shapes)
   const document = documentAt({ ...described }, origin)
   // The API's own document has these parts; tests read the page and hold the document to the service.
-  const page = pageOf(document as unknown as Document, stylePath)
+  const page = pageOf(document as unknown as Document, stylePath, yield* Plans)
   return {
     page: assetResponse({
       text: page,

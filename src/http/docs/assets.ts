@@ -3,10 +3,7 @@ import { brotliCompressSync, constants, gzipSync } from "node:zlib"
 import { Effect } from "effect"
 import { type Headers, HttpServerRequest, HttpServerResponse } from "effect/http"
 
-/**
- * Documents that are the same for all clients. Each is compressed once, and all responses share its buffers, so that a
- * thousand slow readers take no more memory than one.
- */
+/** Static documents, compressed once. Responses share buffers, so slow readers need no extra memory. */
 
 export interface AssetOptions {
   readonly text: string
@@ -14,19 +11,16 @@ export interface AssetOptions {
   readonly headers: Readonly<Record<string, string>>
 }
 
-/** Headers of an asset whose path changes with its content. */
 export const immutableHeaders = { "cache-control": "public, max-age=31536000, immutable" }
 
-/** Headers of an asset that caches revalidate at each use, and download again only after a change. */
 export const revalidationHeaders = { "cache-control": "no-cache" }
 
-/** The start of the text's SHA-256 digest. */
 export const fingerprint = (text: string): string => createHash("sha256").update(text).digest("hex").slice(0, 16)
 
-/** Level 9: the highest, 11, saves another tenth and takes six times as long at each start of the process. */
+/** Level 11 saves another tenth but takes six times as long at each start. */
 const brotli = { params: { [constants.BROTLI_PARAM_QUALITY]: 9 } }
 
-/** Checks if an `Accept-Encoding` (RFC 9110, 12.5.3) allows a coding: by name or by `*`, with a weight above 0. */
+/** Implements `Accept-Encoding` (RFC 9110, 12.5.3): by name or `*`, with a weight above 0. */
 const accepts = (header: string, coding: string): boolean => {
   const weights = new Map<string, boolean>()
   for (const part of header.toLowerCase().split(",")) {
@@ -38,7 +32,6 @@ const accepts = (header: string, coding: string): boolean => {
 
 export type Coding = "br" | "gzip" | "identity"
 
-/** The coding with the smallest result that the client accepts. */
 export const codingFor = (acceptEncoding: string | undefined): Coding => {
   if (acceptEncoding === undefined) return "identity"
   if (accepts(acceptEncoding, "br")) return "br"
@@ -48,11 +41,11 @@ export const codingFor = (acceptEncoding: string | undefined): Coding => {
 const matches = (ifNoneMatch: string, tag: string): boolean =>
   ifNoneMatch === "*" || ifNoneMatch.split(",").some((part) => part.trim().replace(/^W\//, "") === tag)
 
-/** Answers with the asset in the coding that the client accepts, or with 304 where the client's copy is current. */
+/** Returns the asset in an accepted coding, or 304 if the client's copy is current. */
 export const assetResponse = ({ contentType, headers, text }: AssetOptions) => {
   const body = Buffer.from(text)
   const tag = `"${fingerprint(text)}"`
-  // Weak, because one tag stands for several codings, whose bytes differ (RFC 9110, 8.8.1).
+  // A weak tag, because one tag covers several codings (RFC 9110, 8.8.1).
   const sharedHeaders = { ...headers, etag: `W/${tag}`, vary: "accept-encoding" }
   const response = (bytes: Uint8Array, coding: Readonly<Record<string, string>>) =>
     HttpServerResponse.uint8Array(bytes, { contentType, headers: { ...sharedHeaders, ...coding } })

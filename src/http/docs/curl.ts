@@ -1,7 +1,5 @@
 import type { Endpoint, SecurityScheme } from "./document.ts"
 
-/** Example calls of operations as shell commands with curl. */
-
 const quote = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`
 
 const addressOf = ({ parameters = [], path }: Endpoint): string => {
@@ -18,7 +16,7 @@ const addressOf = ({ parameters = [], path }: Endpoint): string => {
   return query.size === 0 ? address : `${address}?${query}`
 }
 
-/** Headers with the first credential of an operation. In double quotes, so that the shell inserts the secret. */
+/** Adds the operation's first credential, in double quotes so that the shell expands the variable. */
 const credentialOf = (
   { method, security }: Endpoint,
   schemes: Readonly<Record<string, SecurityScheme>>,

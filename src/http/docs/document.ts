@@ -1,5 +1,3 @@
-/** The parts of an OpenAPI document that the reference shows. */
-
 export interface DocumentSchema {
   readonly $ref?: string
   readonly anyOf?: ReadonlyArray<DocumentSchema>
@@ -69,7 +67,6 @@ export interface Document {
   }
 }
 
-/** An operation with its method and path. */
 export interface Endpoint extends Operation {
   readonly method: string
   readonly path: string
@@ -80,7 +77,6 @@ export const endpointsOf = ({ paths }: Document): ReadonlyArray<Endpoint> =>
     Object.entries(methods).map(([method, operation]) => ({ ...operation, method: method.toUpperCase(), path }))
   )
 
-/** The name of the component that a schema refers to. */
 export const nameOf = ({ $ref }: DocumentSchema): string | undefined => $ref?.split("/").at(-1)
 
 export const resolve = (document: Document, schema: DocumentSchema): DocumentSchema => {
@@ -88,7 +84,7 @@ export const resolve = (document: Document, schema: DocumentSchema): DocumentSch
   return name === undefined ? schema : (document.components.schemas[name] ?? schema)
 }
 
-/** A field of an object, by its path. Fields of nested objects are listed too: `period.start`, `series[].group`. */
+/** A field by its path, including nested fields: `period.start`, `series[].group`. */
 export interface Field {
   readonly path: string
   readonly required: boolean
@@ -97,7 +93,7 @@ export interface Field {
 
 const isNull = ({ type }: DocumentSchema): boolean => type === "null"
 
-/** The object inside a list or a nullable schema, with the prefix of its fields' paths. */
+/** Unwraps a list or nullable schema. Returns the object and its path prefix. */
 const objectIn = (schema: DocumentSchema, path: string): readonly [DocumentSchema, string] => {
   const options = schema.anyOf?.filter((option) => !isNull(option))
   if (options?.length === 1 && options[0] !== undefined) return objectIn(options[0], path)
@@ -111,7 +107,6 @@ export const fieldsOf = ({ properties, required }: DocumentSchema, prefix = ""):
     return [{ path, required: required?.includes(name) ?? false, schema }, ...fieldsOf(inner, `${innerPath}.`)]
   })
 
-/** The error codes of each status, over all operations. */
 export const errorsOf = (
   document: Document
 ): ReadonlyArray<readonly [status: string, code: string, schema: string]> => {

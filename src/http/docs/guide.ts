@@ -1,4 +1,6 @@
 import { maxBulkRows } from "../../domain/BulkRequest.ts"
+import { plans as names, type Plan, type PlanOffer, type PlanTable, requestsPerMinute } from "../../domain/Plan.ts"
+import { soldPlans } from "../../domain/Purchase.ts"
 import { type Html, html } from "../pages/html.ts"
 
 /** The introduction to the API, before the reference: what somebody needs to know before the first call. */
@@ -6,7 +8,7 @@ import { type Html, html } from "../pages/html.ts"
 interface Chapter {
   readonly id: string
   readonly title: string
-  readonly body: (origin: string) => Html
+  readonly body: (origin: string, plans: PlanTable) => Html
 }
 
 const shell = (title: string, text: string): Html =>
@@ -43,11 +45,39 @@ const failures: Chapter = {
 `
 }
 
+const count = (value: number): string => value.toLocaleString("en-US")
+
+const money = (cents: number): string => `$${(cents / 100).toFixed(2)}`
+
+const quotaText = (plan: Plan, quota: number | undefined): string => {
+  if (quota === undefined) return "as many searches as agreed"
+  return plan === "trial" ? `${count(quota)} searches, once` : `${count(quota)} searches a month`
+}
+
+/** A plan as this deployment sells it (R75). */
+const planItem = (plan: Plan, { concurrency, name, packCentsPer1000, priceCents, quota }: PlanOffer): Html => {
+  const isSold = soldPlans.some((sold) => sold === plan)
+  const terms = [
+    quotaText(plan, quota),
+    `${count(requestsPerMinute(concurrency))} requests a minute`,
+    ...(isSold ? [`${money(priceCents)} a month`] : []),
+    ...(isSold && packCentsPer1000 > 0 ? [`packs at ${money(packCentsPer1000)} for 1,000 credits`] : [])
+  ]
+  return html`<li><strong>${name}</strong>: ${terms.join(", ")}.</li>
+`
+}
+
 const limits: Chapter = {
   id: "limits",
   title: "Limits and credits",
-  body: () => html`<p>Each key has its own limit of requests in any 60 seconds. Every response says what is left of it in <code>X-RateLimit-Remaining</code>, and when the oldest request leaves the window in <code>X-RateLimit-Reset</code>. A request over the limit is 429 and does not count.</p>
+  body: (
+    _,
+    plans
+  ) => html`<p>Each key has its own limit of requests in any 60 seconds. Every response says what is left of it in <code>X-RateLimit-Remaining</code>, and when the oldest request leaves the window in <code>X-RateLimit-Reset</code>. A request over the limit is 429 and does not count.</p>
 <p>A search costs one credit, from the quota of the plan first and from packs after that. <code>X-Credits-Used</code> says what a response has cost, and <code>X-Quota-Remaining</code> and <code>X-Credits-Balance</code> what is left. A request that ends before its search runs costs nothing.</p>
+<p>The plans:</p>
+<ul>
+${names.map((plan) => planItem(plan, plans[plan]))}</ul>
 `
 }
 
@@ -82,10 +112,10 @@ export const guideLinks: ReadonlyArray<Html> = chapters.map(
 `
 )
 
-export const guide = (origin: string): ReadonlyArray<Html> =>
+export const guide = (origin: string, plans: PlanTable): ReadonlyArray<Html> =>
   chapters.map(
     ({ body, id, title }) => html`<section id="${id}" class="guide" aria-labelledby="${id}-title">
 <h2 id="${id}-title">${title}</h2>
-${body(origin)}</section>
+${body(origin, plans)}</section>
 `
   )

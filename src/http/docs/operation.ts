@@ -3,8 +3,6 @@ import { curlOf } from "./curl.ts"
 import { type Document, type Endpoint, fieldsOf, nameOf, type Response, resolve } from "./document.ts"
 import { fieldTable, typeOf } from "./schemas.ts"
 
-/** One operation of the reference: credentials, parameters, body, responses and an example. */
-
 const json = "application/json"
 
 const credentialsOf = ({ security }: Endpoint): Html => {

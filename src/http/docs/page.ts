@@ -1,3 +1,4 @@
+import type { PlanTable } from "../../domain/Plan.ts"
 import { type Html, html } from "../pages/html.ts"
 import { mark } from "../pages/pages.ts"
 import { type Document, endpointsOf, errorsOf, fieldsOf, type SecurityScheme } from "./document.ts"
@@ -5,7 +6,7 @@ import { guide, guideLinks } from "./guide.ts"
 import { operationHtml } from "./operation.ts"
 import { fieldTable, schemaLink, typeOf } from "./schemas.ts"
 
-/** The API reference as one page without scripts. All its content comes from the OpenAPI document. */
+/** The API reference as one page without scripts. All its content but the plans comes from the OpenAPI document. */
 
 /** The id of a group's section. The prefix avoids a clash with an operation of the same name. */
 const groupId = (name: string): string => `group-${name.toLowerCase().replaceAll(/[^a-z0-9]+/g, "-")}`
@@ -133,7 +134,7 @@ ${fieldTable(`Fields of ${name}`, rows, false)}
 `
 
 /** The whole page. It loads nothing but the stylesheet at `stylePath`. */
-export const pageOf = (document: Document, stylePath: string): string => {
+export const pageOf = (document: Document, stylePath: string, plans: PlanTable): string => {
   const origin = document.servers[0]?.url ?? ""
   return html`<!doctype html>
 <html lang="en">
@@ -156,7 +157,7 @@ export const pageOf = (document: Document, stylePath: string): string => {
 <div class="layout">
 ${navigation(document)}
 <main id="content" tabindex="-1">
-${introduction(document, origin)}${guide(origin)}${credentials(document)}${errors(document)}${headers(document)}${groups(document, origin)}${schemas(document)}</main>
+${introduction(document, origin)}${guide(origin, plans)}${credentials(document)}${errors(document)}${headers(document)}${groups(document, origin)}${schemas(document)}</main>
 </div>
 </body>
 </html>

@@ -1,9 +1,8 @@
 import { type Html, html } from "../pages/html.ts"
 import { type DocumentSchema, type Field, nameOf } from "./document.ts"
 
-/** Schemas as HTML: the type in a few words and the rules as text. */
+/** Renders schemas: types in a few words, rules as text. */
 
-/** The longest list of values that is shown open; a longer one is collapsed. */
 const maxValuesShown = 12
 
 const join = (parts: ReadonlyArray<Html>, between: Html | string): Html =>
@@ -56,15 +55,13 @@ const rulesOf = (schema: DocumentSchema): Html => {
 
 export interface TableField extends Field {
   readonly description?: string | undefined
-  /** Location of a parameter: `query`, `path` or `header`. */
   readonly place?: string
 }
 
-/** The description of a field, or of its value where the field is nullable. */
+/** Falls back to the description of a nullable field's value. */
 const descriptionOf = ({ anyOf, description }: DocumentSchema): string | undefined =>
   description ?? anyOf?.[0]?.description
 
-/** A dotted path that browsers may wrap after its dots. */
 const pathHtml = (path: string): Html =>
   join(
     path.split(".").map((name) => html`${name}`),
@@ -81,7 +78,7 @@ const rowOf = ({ description, path, place, required, schema }: TableField, isReq
 `
 }
 
-/** A table of fields or parameters. Only fields of requests are marked as required. */
+/** Renders fields or parameters. Marks required fields only in requests. */
 export const fieldTable = (caption: string, fields: ReadonlyArray<TableField>, isRequest: boolean): Html =>
   html`<table>
 <caption>${caption}</caption>

@@ -1,6 +1,5 @@
 import { theme } from "../pages/theme.ts"
 
-/** Stylesheet of the reference: one column on a phone, contents beside it on a desktop, then examples on a wide screen. */
 export const style = `${theme}
 html { scroll-padding-top: 72px; }
 body { --mono: ui-monospace, "SF Mono", SFMono-Regular, Menlo, Consolas, "Liberation Mono", monospace; background: var(--card); line-height: 1.55; }

@@ -7,28 +7,30 @@ import { Moment } from "../wire.ts"
 
 export const Session = Schema.Struct({
   id: Schema.String,
-  created_at: Moment.pipe(Schema.annotateEncoded({ description: "The sign-in" })),
-  extended_at: Moment.pipe(Schema.annotateEncoded({ description: "Its last use, to the day" })),
-  expires_at: Moment.pipe(Schema.annotateEncoded({ description: "When it ends unless it is used" })),
-  user_agent: Schema.NullOr(Schema.String).annotate({ description: "What the browser says of itself" }),
-  is_current: Schema.Boolean.annotate({ description: "The session that asks" })
+  created_at: Moment.pipe(Schema.annotateEncoded({ description: "When the person signed in" })),
+  extended_at: Moment.pipe(Schema.annotateEncoded({ description: "Last use, to the day" })),
+  expires_at: Moment.pipe(Schema.annotateEncoded({ description: "When it expires if it is not used" })),
+  user_agent: Schema.NullOr(Schema.String).annotate({ description: "The browser's User-Agent header" }),
+  is_current: Schema.Boolean.annotate({ description: "True for the session that sent this request" })
 }).annotate({ identifier: "Session" })
 
 export const Sessions = Schema.Struct({ sessions: Schema.Array(Session) }).annotate({ identifier: "Sessions" })
 
 export const ConnectedApp = Schema.Struct({
   id: Schema.String,
-  name: Schema.NullOr(Schema.String).annotate({ description: "Chosen by the app itself; null when it chose none" }),
-  connected_at: Moment.pipe(Schema.annotateEncoded({ description: "When the person let it in" })),
-  renewed_at: Moment.pipe(Schema.annotateEncoded({ description: "Its last use, to the hour" }))
+  name: Schema.NullOr(Schema.String).annotate({
+    description: "The name that the app registered; null if it registered none"
+  }),
+  connected_at: Moment.pipe(Schema.annotateEncoded({ description: "When the person allowed the app" })),
+  renewed_at: Moment.pipe(Schema.annotateEncoded({ description: "Last use, to the hour" }))
 }).annotate({ identifier: "ConnectedApp" })
 
 export const ConnectedApps = Schema.Struct({ apps: Schema.Array(ConnectedApp) }).annotate({
   identifier: "ConnectedApps"
 })
 
-/** Any text is taken where an id is looked up, because an unknown id is `not_found`. */
-const idOf = (what: string) => Schema.String.annotate({ description: `The id of the ${what}.` })
+/** Accepts any string: an unknown ID is `not_found`, not `invalid_request`. */
+const idOf = (resource: string) => Schema.String.annotate({ description: `The ID of the ${resource}.` })
 
 export class AccessGroup extends HttpApiGroup.make("access")
   .add(
@@ -36,7 +38,7 @@ export class AccessGroup extends HttpApiGroup.make("access")
       OpenApi.annotations({
         identifier: "listSessions",
         summary: "Open sessions",
-        description: "The browsers in which the person is signed in, the latest first, at most 100."
+        description: "The browsers where the person is signed in, newest first, at most 100."
       })
     )
   )
@@ -49,7 +51,7 @@ export class AccessGroup extends HttpApiGroup.make("access")
       OpenApi.annotations({
         identifier: "endSession",
         summary: "End a session",
-        description: "It ends at once. Apps that were connected with it stay connected."
+        description: "Ends the session immediately. Apps connected during the session stay connected."
       })
     )
   )
@@ -58,7 +60,7 @@ export class AccessGroup extends HttpApiGroup.make("access")
       OpenApi.annotations({
         identifier: "listApps",
         summary: "Connected apps",
-        description: "The apps that the person let in and that can still act for them, the latest first, at most 100."
+        description: "The apps that can act for the person, newest first, at most 100."
       })
     )
   )
@@ -71,7 +73,7 @@ export class AccessGroup extends HttpApiGroup.make("access")
       OpenApi.annotations({
         identifier: "disconnectApp",
         summary: "Disconnect an app",
-        description: "Its tokens end at once. To come back it has to be let in again."
+        description: "Revokes the app's tokens immediately. The person must allow the app again to reconnect it."
       })
     )
   )

@@ -18,7 +18,7 @@ export const Account = Schema.Struct({
   plan: Plan,
   credits_available: Schema.Int.annotate({
     description:
-      "Remaining period quota plus credit-pack balance; 9007199254740991 for a marketplace subscriber, who is never refused"
+      "Remaining period quota plus credit-pack balance; 9007199254740991 for a marketplace subscriber, who has no quota"
   }),
   api_key: Schema.NullOr(
     Schema.Struct({
@@ -47,9 +47,9 @@ const ExportedOrder = Schema.Struct({
   status: Schema.Literals(["pending", "paid", "void"]),
   created_at: Moment,
   net: cents("The price without tax"),
-  refunded: cents("What of it was paid back"),
+  refunded: cents("The refunded part of the price"),
   credits_granted: Schema.Int,
-  credits_taken_back: Schema.Int.annotate({ description: "Of those, after a refund or a lost dispute" }),
+  credits_taken_back: Schema.Int.annotate({ description: "Credits removed after a refund or a lost dispute" }),
   dispute_lost: Schema.Boolean
 }).annotate({ identifier: "ExportedOrder" })
 const { emails_available: _, ...settings } = WebhookSettings.fields
@@ -62,13 +62,13 @@ export const AccountExport = Schema.Struct({
     quota: Schema.NullOr(Schema.Int),
     used: Schema.Int,
     balance: Schema.Int,
-    owed: Schema.Int.annotate({ description: "Credits of refunded packs that were spent already" }),
+    owed: Schema.Int.annotate({ description: "Credits of refunded packs that had already been spent" }),
     customer_id: Schema.NullOr(Schema.String).annotate({
-      description: "The account's id at the payment provider; null where it has bought nothing"
+      description: "The account's id at the payment provider; null if it has never bought anything"
     }),
     created_at: Moment
   }),
-  subscriptions: Schema.Array(ExportedSubscription).annotate({ description: "Ended ones too" }),
+  subscriptions: Schema.Array(ExportedSubscription).annotate({ description: "Includes subscriptions that have ended" }),
   orders: Schema.Array(ExportedOrder).annotate({ description: "Payments, newest first" }),
   api_keys: Schema.Array(ApiKey),
   webhooks: Schema.Array(Webhook),
@@ -96,9 +96,9 @@ export class AccountGroup extends HttpApiGroup.make("account")
       .annotateMerge(
         OpenApi.annotations({
           identifier: "exportAccount",
-          summary: "Everything that is kept about the account",
+          summary: "Export the account's data",
           description:
-            "The account, its payments, its API keys, its webhooks and its whole query log, newest first, as one JSON document."
+            "Returns the account, payments, API keys, webhooks and complete query log, newest first, as one JSON document."
         })
       )
       .annotateMerge(accepting("session"))
@@ -113,8 +113,8 @@ export class AccountGroup extends HttpApiGroup.make("account")
           identifier: "deleteAccount",
           summary: "Delete the account",
           description:
-            "Removes the person's data: address, sign-ins, key names and query texts. Sessions and keys stop working " +
-            "within 10 seconds, and a subscription ends at the payment provider. What was charged stays in the books, and the address's trial stays claimed."
+            "Deletes the person's data: email address, sign-ins, key names and query texts. Sessions and keys stop working " +
+            "within 10 seconds, and the payment provider cancels the subscription. Payment records are kept, and the email address cannot get another trial."
         })
       )
       .annotateMerge(accepting("session"))

@@ -35,10 +35,11 @@ const Subscription = Schema.Struct({
 
 const PlanOffer = Schema.Struct({
   plan: SoldPlan,
+  name: Schema.String.annotate({ description: "The name for people" }),
   price: cents("Price of a month"),
   requests: Schema.Int.annotate({ description: "Searches in a month" }),
   concurrency: Schema.Int,
-  pack_rate: cents("Price of 1,000 pack credits")
+  pack_rate: cents("Price of 1,000 pack credits; 0 where the plan sells no packs")
 }).annotate({ identifier: "PlanOffer" })
 
 const PackOffer = Schema.Struct({ credits: PackSize, price: cents("Price of the pack") }).annotate({
@@ -48,6 +49,7 @@ const PackOffer = Schema.Struct({ credits: PackSize, price: cents("Price of the 
 export const BillingState = Schema.Struct({
   open: Schema.Boolean.annotate({ description: "False where nothing can be bought on this deployment" }),
   plan: Plan,
+  plan_name: Schema.String.annotate({ description: "The plan's name for people" }),
   subscription: Schema.NullOr(Subscription).annotate({ description: "Null where there is none" }),
   plans: Schema.Array(PlanOffer).annotate({ description: "The plans that are sold" }),
   packs: Schema.Array(PackOffer).annotate({ description: "The packs that the account can buy now; empty for none" }),

@@ -3,39 +3,36 @@ import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/ht
 import { KeyId, KeyMode } from "../../domain/ApiKey.ts"
 import { BudgetPeriod } from "../../domain/KeyBounds.ts"
 import { ApiKeyChange, KeyRotation, NewKey } from "../../domain/NewKey.ts"
-import { Target } from "../../domain/Target.ts"
+import { AnyTarget } from "../../domain/Target.ts"
 import { accepting } from "../Callers.ts"
 import { InternalError, InvalidRequest, NotFound } from "../errors.ts"
 import { Authentication, RateLimiting } from "../Middleware.ts"
 import { Moment, momentOrNull } from "../wire.ts"
 
-/** A budget, and what is spent of it. */
 const KeyBudget = Schema.Struct({
-  credits: Schema.Int.annotate({ description: "Credits that the key may spend in one period" }),
+  credits: Schema.Int.annotate({ description: "Credits that the key can spend in each period" }),
   period: BudgetPeriod,
   spent: Schema.Int.annotate({
-    description: "Credits spent in the present period, those of searches in flight included"
+    description: "Credits spent in the current period, including searches in progress"
   }),
-  resets_at: momentOrNull("The moment at which the next period begins; null for the life of the key")
+  resets_at: momentOrNull("When the next period begins; null if the budget covers the lifetime of the key")
 }).annotate({ identifier: "KeyBudget" })
 
 const fields = {
   id: Schema.String.annotate({ description: "key_ and 32 hex characters" }),
   name: Schema.String,
   type: KeyMode,
-  hint: Schema.String.annotate({ description: "The secret's first characters and its last four" }),
+  hint: Schema.String.annotate({ description: "The first characters and the last four characters of the secret" }),
   created_at: Moment,
-  last_used_at: momentOrNull("To the minute; null when it was never used"),
-  revoked_at: momentOrNull(
-    "Null while the key is active. It lies ahead while the old secret of a rotated key has its grace"
-  ),
-  expires_at: momentOrNull("Null where the key does not expire"),
-  budget: Schema.NullOr(KeyBudget).annotate({ description: "Null where the account's credits alone count" }),
-  targets: Schema.NullOr(Schema.Array(Target)).annotate({
-    description: "The targets that the key may use; null for all"
+  last_used_at: momentOrNull("To the minute; null if the key was never used"),
+  revoked_at: momentOrNull("Null while the key is active. In the future during the grace period of a rotated key"),
+  expires_at: momentOrNull("Null if the key does not expire"),
+  budget: Schema.NullOr(KeyBudget).annotate({ description: "Null if only the account's credits limit the key" }),
+  targets: Schema.NullOr(Schema.Array(AnyTarget)).annotate({
+    description: "The targets that the key can use; null for all"
   }),
   networks: Schema.NullOr(Schema.Array(Schema.String)).annotate({
-    description: "The networks, in CIDR form, from which the key may be used; null for all"
+    description: "The networks that can use the key, in CIDR notation; null for all"
   })
 }
 
@@ -43,7 +40,7 @@ export const ApiKey = Schema.Struct(fields).annotate({ identifier: "ApiKey" })
 
 export const IssuedApiKey = Schema.Struct({
   ...fields,
-  secret: Schema.String.annotate({ description: "The key itself: shown in this response and nowhere else" })
+  secret: Schema.String.annotate({ description: "The API key. It is shown only in this response" })
 }).annotate({ identifier: "IssuedApiKey" })
 
 export const ApiKeys = Schema.Struct({ api_keys: Schema.Array(ApiKey) }).annotate({ identifier: "ApiKeys" })
@@ -56,7 +53,7 @@ export class KeysGroup extends HttpApiGroup.make("keys")
       OpenApi.annotations({
         identifier: "listApiKeys",
         summary: "The account's API keys",
-        description: "The active keys and those revoked last, newest first."
+        description: "The active keys and the most recently revoked keys, newest first."
       })
     )
   )
@@ -68,10 +65,10 @@ export class KeysGroup extends HttpApiGroup.make("keys")
     }).annotateMerge(
       OpenApi.annotations({
         identifier: "createApiKey",
-        summary: "Make an API key",
+        summary: "Create an API key",
         description:
-          "A live key without bounds when nothing else is said. Bounds let a key be handed out: expiry, budget, targets and " +
-          "networks. At most 50 keys are active: one more is refused as invalid_request."
+          "Creates a live key without limits unless the body says otherwise. Set an expiry, a budget, targets or networks to " +
+          "limit a key that you share. An account can have at most 50 active keys."
       })
     )
   )
@@ -84,10 +81,10 @@ export class KeysGroup extends HttpApiGroup.make("keys")
     }).annotateMerge(
       OpenApi.annotations({
         identifier: "changeApiKey",
-        summary: "Change the bounds of an API key",
+        summary: "Change the limits of an API key",
         description:
-          "A field that is left out stays, and null removes a bound. What was spent of a budget in its period stays spent. " +
-          "The change counts everywhere within 10 seconds."
+          "Fields that are absent keep their values, and null removes a limit. Credits already spent in the current period " +
+          "still count. The change takes effect within 10 seconds."
       })
     )
   )
@@ -102,8 +99,8 @@ export class KeysGroup extends HttpApiGroup.make("keys")
         identifier: "rotateApiKey",
         summary: "Replace an API key",
         description:
-          "Makes a key of the same name, type and bounds, which goes on with what is left of the budget. The old secret " +
-          "works until grace_seconds have passed; without them it stops within 10 seconds. The body may be left out."
+          "Creates a key with the same name, type, limits and remaining budget. The old secret keeps working for " +
+          "grace_seconds; without a grace period it stops working within 10 seconds. The body is optional."
       })
     )
   )
@@ -116,8 +113,7 @@ export class KeysGroup extends HttpApiGroup.make("keys")
       OpenApi.annotations({
         identifier: "revokeApiKey",
         summary: "Revoke an API key",
-        description:
-          "It stops working within 10 seconds, and with it the secrets before its rotations that have their grace."
+        description: "The key stops working within 10 seconds. So do older secrets that are still in a grace period."
       })
     )
   )

@@ -22,18 +22,14 @@ const Answer = Schema.Struct({
   id: Id,
   result: Schema.optionalKey(Members),
   error: Schema.optionalKey(Failure)
-}).annotate({ identifier: "McpAnswer", description: "The JSON-RPC answer to a request" })
+}).annotate({ identifier: "McpAnswer", description: "The JSON-RPC response to a request" })
 
-/** The answer to a message that JSON-RPC or the protocol's transport refuses. */
 const JsonRpcError = Schema.Struct({ jsonrpc: version, id: Schema.Null, error: Failure }).annotate({
   identifier: "JsonRpcError",
-  description: "What was sent is no message that the protocol allows"
+  description: "The request is not a valid message of the protocol"
 })
 
-/**
- * The Model Context Protocol over streamable HTTP, without sessions. GET and DELETE are 405 (R35), because no stream and
- * no session outlives a request.
- */
+/** The MCP endpoint. GET and DELETE return 405: no stream or session outlives a request (R35). */
 export class McpGroup extends HttpApiGroup.make("mcp")
   .add(
     HttpApiEndpoint.post("mcp", "/mcp", {
@@ -50,10 +46,12 @@ export class McpGroup extends HttpApiGroup.make("mcp")
         identifier: "mcp",
         summary: "The endpoint for MCP clients",
         description:
-          "Model Context Protocol over streamable HTTP, stateless, with the tools web_search, bulk_search and account. " +
-          "Answered as JSON, or as an event stream where Accept prefers text/event-stream. A failed tool call is a result " +
-          "with isError and the error's envelope. 202 answers notifications; 403 a browser's page of another origin. GET " +
-          "and DELETE are answered 405 with Allow: POST: there is no stream to listen to and no session to end."
+          "Model Context Protocol over streamable HTTP, stateless, versions 2026-07-28 and earlier, with the " +
+          "tools web_search, bulk_search and account. Use /mcp?tools= to select tools; the search tool is available only that way. " +
+          "The response is JSON, or an event stream if Accept prefers text/event-stream or a bulk_search call asks for progress. " +
+          "A failed tool call is a result " +
+          "with isError and the error envelope. Notifications return 202. Browser pages of another origin get 403. GET " +
+          "and DELETE return 405 with Allow: POST, because there is no stream to listen to and no session to end."
       })
     )
   )

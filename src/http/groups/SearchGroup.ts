@@ -35,7 +35,8 @@ export class SearchGroup extends HttpApiGroup.make("search")
       OpenApi.annotations({
         identifier: "query",
         summary: "Run one search",
-        description: "Runs one search and answers its organic results. Costs one credit when answered 200, 502 or 504."
+        description:
+          "Runs one search and returns its organic results. Costs one credit if the status is 200, 502 or 504."
       })
     )
   )
@@ -49,9 +50,9 @@ export class SearchGroup extends HttpApiGroup.make("search")
         identifier: "bulk",
         summary: "Run up to 50 searches",
         description:
-          "Runs the rows side by side inside one 60-second budget. A row that fails is an error row and never a failed " +
-          "request. Costs one credit for each row dispatched to a provider. With Accept: application/x-ndjson the rows " +
-          "come line by line as they finish; a stream that ends without its summary was cut off."
+          "Runs the rows concurrently within one 60-second budget. A row that fails is an error row; the request still " +
+          "succeeds. Costs one credit for each row dispatched to a provider. With Accept: application/x-ndjson each row " +
+          "is sent as a line when it finishes. A stream that ends without a summary line is incomplete."
       })
     )
   )

@@ -1,8 +1,9 @@
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import { Outcome } from "../../domain/LogEntry.ts"
+import { UnreadableReason } from "../../domain/pages/UnreadableReason.ts"
 import { Cursor, HistoryParameters, RecentParameters } from "../../domain/QueryHistory.ts"
-import { Safe, Target } from "../../domain/Target.ts"
+import { AnyTarget, Safe } from "../../domain/Target.ts"
 import { Granularity, Grouping, UsageParameters } from "../../domain/Usage.ts"
 import { accepting } from "../Callers.ts"
 import { InternalError, InvalidRequest } from "../errors.ts"
@@ -12,8 +13,9 @@ import { Moment, momentOrNull } from "../wire.ts"
 const Outcomes = Schema.Struct({
   ok: Schema.Int,
   upstream_error: Schema.Int,
-  upstream_timeout: Schema.Int
-}).annotate({ identifier: "Outcomes", description: "Searches by how they ended" })
+  upstream_timeout: Schema.Int,
+  page_unreadable: Schema.Int
+}).annotate({ identifier: "Outcomes", description: "Searches and pages by how they ended" })
 
 const counts = {
   searches: Schema.Int,
@@ -23,6 +25,7 @@ const counts = {
 
 export const Usage = Schema.Struct({
   plan: Schema.String,
+  plan_name: Schema.String.annotate({ description: "The plan's name for people" }),
   period: Schema.Struct({
     start: Schema.NullOr(Moment),
     end: Schema.NullOr(Moment)
@@ -57,13 +60,14 @@ export const LoggedQuery = Schema.Struct({
   created_at: Moment,
   batch_id: Schema.NullOr(Schema.String),
   key_id: Schema.NullOr(Schema.String).annotate({ description: "The key that asked; null for a session" }),
-  target: Target,
-  query: Schema.String,
-  geo: Schema.String,
-  locale: Schema.String,
-  page: Schema.Int,
-  num: Schema.Int,
-  safe: Safe,
+  kind: Schema.Literals(["search", "page"]).annotate({ description: "A search, or a page that was read" }),
+  target: AnyTarget.annotate({ identifier: undefined, description: "The search target, or page" }),
+  query: Schema.String.annotate({ description: "The query of a search, or the address of a page" }),
+  geo: Schema.NullOr(Schema.String).annotate({ description: "null for a page, like locale, page, num and safe" }),
+  locale: Schema.NullOr(Schema.String),
+  page: Schema.NullOr(Schema.Int),
+  num: Schema.NullOr(Schema.Int),
+  safe: Schema.NullOr(Safe.annotate({ identifier: undefined })),
   source: Schema.String,
   status: Outcome.annotate({ description: "How the search ended" }),
   credits: Schema.Int.annotate({ description: "Credits charged" }),
@@ -75,7 +79,12 @@ export const LoggedQuery = Schema.Struct({
   }),
   row: Schema.NullOr(Schema.Int).annotate({
     description: "The position in the batch, from 0; null for a single search"
-  })
+  }),
+  host: Schema.NullOr(Schema.String).annotate({ description: "The host of a page; null for a search" }),
+  reason: Schema.NullOr(UnreadableReason.annotate({ identifier: undefined })).annotate({
+    description: "Why a page could not be read; null for a search, and for a page that was read"
+  }),
+  bytes: Schema.NullOr(Schema.Int).annotate({ description: "The size of a page's document; null for a search" })
 }).annotate({ identifier: "LoggedQuery" })
 
 export const RecentQueries = Schema.Struct({ queries: Schema.Array(LoggedQuery) }).annotate({

@@ -18,12 +18,13 @@ import { Moment, momentOrNull } from "../wire.ts"
 const fields = {
   id: Schema.String.annotate({ description: "whk_ and 32 hex characters" }),
   url: Schema.String,
-  events: Schema.Array(EventType).annotate({ description: "The types that it gets; empty for every type" }),
+  events: Schema.Array(EventType).annotate({ description: "Event types sent to this webhook; empty for all types" }),
   created_at: Moment,
-  failing_since: momentOrNull("The first failure since the last success; null while it works"),
-  disabled_at: momentOrNull("Null while it gets events"),
+  failing_since: momentOrNull("The first failure since the last success; null if the last delivery succeeded"),
+  disabled_at: momentOrNull("Null while the webhook is enabled"),
   disabled_reason: Schema.NullOr(Schema.Literals(["account", "failing", "gone"])).annotate({
-    description: "account: by a person. failing: it failed for five days. gone: it answered 410"
+    description:
+      "account: disabled by a person. failing: deliveries failed for five days. gone: the endpoint returned 410"
   })
 }
 
@@ -32,7 +33,7 @@ export const Webhook = Schema.Struct(fields).annotate({ identifier: "Webhook" })
 export const IssuedWebhook = Schema.Struct({
   ...fields,
   secret: Schema.String.annotate({
-    description: "whsec_ and base64: what deliveries are signed with. Shown in this response and nowhere else"
+    description: "The signing secret: whsec_ and Base64. It is shown only in this response"
   })
 }).annotate({ identifier: "IssuedWebhook" })
 
@@ -40,26 +41,30 @@ export const WebhookList = Schema.Struct({ webhooks: Schema.Array(Webhook) }).an
 
 export const WebhookSettings = Schema.Struct({
   low_percents: Schema.Array(Schema.Int).annotate({
-    description: "Percents of a period's quota at which credits.low is sent"
+    description: "Percentages of a period's quota at which credits.low is sent"
   }),
   low_balance: Schema.NullOr(Schema.Int).annotate({
-    description: "Pack credits under which credits.low is sent; null for none"
+    description: "Number of pack credits below which credits.low is sent; null to disable"
   }),
-  email_events: Schema.Array(EventType).annotate({ description: "The types that are sent by email" }),
-  emails_available: Schema.Boolean.annotate({ description: "False where this deployment has no mail server" })
+  email_events: Schema.Array(EventType).annotate({ description: "Event types sent by email" }),
+  emails_available: Schema.Boolean.annotate({ description: "False if this deployment has no mail server" })
 }).annotate({ identifier: "WebhookSettings" })
 
 export const WebhookDelivery = Schema.Struct({
   id: Schema.String.annotate({ description: "dlv_ and 32 hex characters" }),
-  event_id: Schema.String.annotate({ description: "The webhook-id, the same in every delivery of the event" }),
+  event_id: Schema.String.annotate({ description: "The webhook-id header; the same in every delivery of the event" }),
   type: Schema.Literals([...eventTypes, "webhook.test"]),
-  data: Schema.Record(Schema.String, Schema.Json).annotate({ description: "As in the body that was sent" }),
-  status: Schema.Literals(deliveryStatuses).annotate({ description: "failed: no attempt follows" }),
+  data: Schema.Record(Schema.String, Schema.Json).annotate({
+    description: "The data of the event, as sent in the body"
+  }),
+  status: Schema.Literals(deliveryStatuses).annotate({ description: "failed: there are no more attempts" }),
   attempts: Schema.Int,
   created_at: Moment,
-  attempted_at: momentOrNull("The last attempt; null before the first"),
-  next_attempt_at: momentOrNull("Null where none follows"),
-  http_status: Schema.NullOr(Schema.Int).annotate({ description: "Of the last answer; null where there was none" }),
+  attempted_at: momentOrNull("The last attempt; null before the first attempt"),
+  next_attempt_at: momentOrNull("Null if there are no more attempts"),
+  http_status: Schema.NullOr(Schema.Int).annotate({
+    description: "The status of the last response; null if there was none"
+  }),
   error: Schema.NullOr(Schema.String).annotate({ description: "Why the last attempt failed" }),
   duration_ms: Schema.NullOr(Schema.Int)
 }).annotate({ identifier: "WebhookDelivery" })
@@ -91,8 +96,8 @@ const manage = HttpApiGroup.make("webhooks")
         identifier: "createWebhook",
         summary: "Add a webhook",
         description:
-          "Events of the account are posted to it by Standard Webhooks. Its address must be https and on the public " +
-          "internet. An account has at most 10."
+          "Sends the account's events to a URL as signed POST requests (Standard Webhooks). The URL must use https and be " +
+          "on the public internet. An account can have at most 10 webhooks."
       })
     )
   )
@@ -104,7 +109,7 @@ const manage = HttpApiGroup.make("webhooks")
       OpenApi.annotations({
         identifier: "webhookSettings",
         summary: "Thresholds and emails",
-        description: "When credits.low is sent, and which events are sent by email too."
+        description: "When credits.low is sent, and which events are also sent by email."
       })
     )
   )
@@ -117,7 +122,7 @@ const manage = HttpApiGroup.make("webhooks")
       OpenApi.annotations({
         identifier: "changeWebhookSettings",
         summary: "Change thresholds and emails",
-        description: "What is absent stays as it is. A threshold that is crossed already is no event."
+        description: "Fields that are absent keep their values. A threshold that was already crossed sends nothing."
       })
     )
   )
@@ -132,8 +137,8 @@ const manage = HttpApiGroup.make("webhooks")
         identifier: "changeWebhook",
         summary: "Change a webhook",
         description:
-          "What is absent stays as it is. Deliveries that wait end when it is disabled, and can be sent again. Another address " +
-          "drops them: events from before the change are not sent to it."
+          "Fields that are absent keep their values. Disabling the webhook stops pending deliveries, which you can send again " +
+          "later. Changing the URL drops them: earlier events are never sent to the new URL."
       })
     )
   )
@@ -146,7 +151,7 @@ const manage = HttpApiGroup.make("webhooks")
       OpenApi.annotations({
         identifier: "deleteWebhook",
         summary: "Delete a webhook",
-        description: "Its deliveries and their log go with it."
+        description: "Also deletes its deliveries and their log."
       })
     )
   )
@@ -162,8 +167,8 @@ export class WebhooksGroup extends manage
         identifier: "testWebhook",
         summary: "Send a test",
         description:
-          "Sends webhook.test, whatever types it has chosen. The delivery shows what came of it. An account can ask for 12 " +
-          "tests and redeliveries together in a minute."
+          "Sends a webhook.test event, regardless of the webhook's event types. The delivery shows the outcome. An account " +
+          "can request 12 tests and redeliveries per minute in total."
       })
     )
   )
@@ -177,7 +182,7 @@ export class WebhooksGroup extends manage
       OpenApi.annotations({
         identifier: "rotateWebhook",
         summary: "Replace a webhook's secret",
-        description: "For a day, or for grace_seconds, deliveries have a signature by the old secret too."
+        description: "Deliveries are also signed with the old secret for grace_seconds, one day by default."
       })
     )
   )
@@ -193,7 +198,7 @@ export class WebhooksGroup extends manage
         OpenApi.annotations({
           identifier: "webhookDeliveries",
           summary: "Deliveries of a webhook",
-          description: "Newest first, of the last 30 days."
+          description: "Deliveries of the last 30 days, newest first."
         })
       )
   )
@@ -207,8 +212,8 @@ export class WebhooksGroup extends manage
         identifier: "redeliverWebhook",
         summary: "Send an event again",
         description:
-          "A new delivery of the same event, with the same webhook-id. It counts as a test does, and fails for an event from " +
-          "before the webhook had its present address."
+          "Creates a new delivery of the same event with the same webhook-id. It counts toward the limit on tests, and fails " +
+          "if the event is older than the webhook's current URL."
       })
     )
   )
@@ -216,5 +221,5 @@ export class WebhooksGroup extends manage
   .middleware(RateLimiting)
   .middleware(Authentication)
   .annotateMerge(
-    OpenApi.annotations({ title: "Webhooks", description: "Events of the signed-in account, posted and emailed" })
+    OpenApi.annotations({ title: "Webhooks", description: "The signed-in account's events, sent by POST and email" })
   ) {}

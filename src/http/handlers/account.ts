@@ -15,7 +15,6 @@ import { exportAccount } from "../exportAccount.ts"
 import type { Account as Me } from "../groups/AccountGroup.ts"
 import { currentAccount, currentAccountPrincipal } from "../Middleware.ts"
 
-/** The account behind the credential, as `GET /v1/me` answers it. */
 export const toMe = (principal: AccountPrincipal, allowance: Allowance): typeof Me.Type => ({
   email: principal.account.email,
   plan: allowance.plan,
@@ -55,7 +54,7 @@ export const layer = HttpApiBuilder.group(
         "remove",
         Effect.fnUntraced(function* () {
           const account = yield* currentAccount
-          // Somebody who deletes twice has no account the second time, and so no credential.
+          // A second delete finds no account, so the credential is no longer valid.
           yield* removal.remove(account.id).pipe(Effect.catchTag("not_found", () => Effect.fail(unauthorized)))
         })
       )

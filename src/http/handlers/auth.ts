@@ -12,7 +12,6 @@ import { clientAddress } from "../middleware/clientAddress.ts"
 import { noStore } from "../middleware/securityHeaders.ts"
 import { checkParameterCount } from "../query.ts"
 
-/** An error of the sign-in library: a message for people, a code, and the wrong fields, if any. */
 const LibraryError = Schema.Struct({
   message: Schema.NonEmptyString,
   code: Schema.optionalKey(Schema.String),
@@ -21,7 +20,7 @@ const LibraryError = Schema.Struct({
 
 const decodeLibraryError = Schema.decodeUnknownResult(Schema.fromJsonString(LibraryError))
 
-/** An error of OAuth has a form of its own, which apps read (RFC 6749 section 5.2, RFC 7591 section 3.2.2). */
+/** OAuth errors keep their own format, which apps read (RFC 6749 section 5.2, RFC 7591 section 3.2.2). */
 const OAuthError = Schema.Struct({ error: Schema.NonEmptyString })
 
 const decodeOAuthError = Schema.decodeUnknownResult(Schema.fromJsonString(OAuthError))
@@ -31,10 +30,10 @@ const isOAuthError = ({ pathname }: URL, status: number, text: string): boolean 
   [400, 401, 403].includes(status) &&
   Result.isSuccess(decodeOAuthError(text))
 
-/** An error of the library as one of the API's, which has fewer statuses (R3). */
+/** Maps a library error to an API error, which has fewer statuses (R3). */
 const toApiError = (status: number, text: string, retryAfterSeconds: number): ApiError => {
   const error = decodeLibraryError(text)
-  const { code, issues, message } = Result.isSuccess(error) ? error.success : { message: "The sign-in failed." }
+  const { code, issues, message } = Result.isSuccess(error) ? error.success : { message: "Sign-in failed. Try again." }
   if (code === signUpDeniedCode) return new Forbidden({ message })
   if (status === 401 || status === 403) return new Unauthorized({ message })
   if (status === 404) return new NotFound({ message })
@@ -42,7 +41,7 @@ const toApiError = (status: number, text: string, retryAfterSeconds: number): Ap
   return issues === undefined ? InvalidRequest.whole(message) : InvalidRequest.fromIssues(issues)
 }
 
-/** The API's envelope for an error of the library, with its cookies, which may end a session, and its time to wait. */
+/** Returns a library error in the API's envelope. Keeps its cookies, which may end a session, and its retry time. */
 const errorResponse = Effect.fnUntraced(function* (response: Response, text: string) {
   const retryAfter = Math.max(1, Number(response.headers.get("x-retry-after")) || 1)
   const error = toApiError(response.status, text, retryAfter)
@@ -54,13 +53,10 @@ const errorResponse = Effect.fnUntraced(function* (response: Response, text: str
   return HttpServerResponse.fromWeb(new Response(JSON.stringify(body), { status, headers }))
 })
 
-/** Longer headers than 16 KiB are refused by most clients. */
+/** Most clients reject responses with more than 16 KiB of headers. */
 const maxLocationCharacters = 8 * 1024
 
-/**
- * The library's headers. Its error page leads on with every parameter, and percent-encoding makes them three times as long:
- * an address that is too long loses its query.
- */
+/** Cuts query and fragment off a long `Location`: the library's error page repeats every parameter in it. */
 const headersOf = ({ headers }: Response): Headers => {
   const copy = new Headers(headers)
   const location = copy.get("location")
@@ -69,9 +65,8 @@ const headersOf = ({ headers }: Response): Headers => {
   return copy
 }
 
-/** A response of the library as it is, or its error in the API's envelope. */
 const toServerResponse = Effect.fnUntraced(function* (url: URL, response: Response) {
-  // Read to its end: a stream that fails later could not be answered with an error.
+  // Buffers the body: a stream that fails later could not become an error response.
   const text = yield* Effect.promise(() => response.text())
   const { status } = response
   if (status >= 400 && !isOAuthError(url, status, text)) return yield* errorResponse(response, text)
@@ -81,7 +76,7 @@ const toServerResponse = Effect.fnUntraced(function* (url: URL, response: Respon
   return HttpServerResponse.setHeaders(whole, noStore)
 })
 
-/** Passes requests below `/api/auth` to the sign-in library, and its responses back. */
+/** Forwards requests below `/api/auth` to the sign-in library. */
 export const layer = Layer.unwrap(
   Effect.gen(function* () {
     const routes = yield* AuthRoutes
@@ -93,7 +88,7 @@ export const layer = Layer.unwrap(
       if (method === "POST") yield* limitByAddress(limiter)
       yield* checkParameterCount
       const body = method === "POST" ? yield* readAnonymous(request) : ""
-      // A reserved host, because nothing may depend on the `Host` that a client sends.
+      // Uses a reserved host, because nothing may depend on the client's `Host` header.
       const url = new URL(request.url, "http://quarry.invalid")
       const webRequest = new Request(url, { method, headers, body: body === "" ? null : body })
       return yield* toServerResponse(url, yield* routes.handle(webRequest, yield* clientAddress))

@@ -1,9 +1,10 @@
 import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { parseBillingSync, parseCheckoutRequest, parsePackOrder, parsePlanChange } from "../../domain/BillingRequest.ts"
-import { planTerms } from "../../domain/Plan.ts"
-import { currency, packRates, planPrices, soldPlans } from "../../domain/Purchase.ts"
+import type { PlanTable } from "../../domain/Plan.ts"
+import { currency, soldPlans } from "../../domain/Purchase.ts"
 import { Billing, type BillingState, type CheckoutPage, type SubscriptionState } from "../../services/Billing.ts"
+import { Plans } from "../../services/Plans.ts"
 import { Api } from "../Api.ts"
 import { readJson } from "../body.ts"
 import type * as wire from "../groups/BillingGroup.ts"
@@ -11,13 +12,11 @@ import { currentAccount } from "../Middleware.ts"
 import { clientIp } from "../middleware/clientAddress.ts"
 import { withRetryAfter } from "../retryAfter.ts"
 
-const plans = soldPlans.map((plan) => ({
-  plan,
-  price: planPrices[plan],
-  requests: planTerms[plan].quota ?? 0,
-  concurrency: planTerms[plan].concurrency,
-  pack_rate: packRates[plan]
-}))
+const offersOf = (plans: PlanTable) =>
+  soldPlans.map((plan) => {
+    const { concurrency, name, packCentsPer1000, priceCents, quota = 0 } = plans[plan]
+    return { plan, name, price: priceCents, requests: quota, concurrency, pack_rate: packCentsPer1000 }
+  })
 
 const toSubscription = (state: SubscriptionState) => ({
   status: state.status,
@@ -31,11 +30,15 @@ const toSubscription = (state: SubscriptionState) => ({
   grace_until: state.graceUntil ?? null
 })
 
-const toState = ({ balance, open, owed, packs, plan, subscription }: BillingState): typeof wire.BillingState.Type => ({
+const toState = (
+  plans: PlanTable,
+  { balance, open, owed, packs, plan, subscription }: BillingState
+): typeof wire.BillingState.Type => ({
   open,
   plan,
+  plan_name: plans[plan].name,
   subscription: subscription === undefined ? null : toSubscription(subscription),
-  plans,
+  plans: offersOf(plans),
   packs,
   currency,
   balance,
@@ -50,12 +53,13 @@ export const layer = HttpApiBuilder.group(
   "billing",
   Effect.fn(function* (handlers) {
     const billing = yield* Billing
+    const plans = yield* Plans
 
     return handlers
       .handle(
         "state",
         Effect.fnUntraced(function* () {
-          return toState(yield* billing.state(yield* currentAccount))
+          return toState(plans, yield* billing.state(yield* currentAccount))
         })
       )
       .handleRaw(
@@ -96,7 +100,7 @@ export const layer = HttpApiBuilder.group(
         "sync",
         Effect.fnUntraced(function* ({ request }) {
           const { checkout_id } = yield* Effect.fromResult(parseBillingSync(yield* readJson(request)))
-          return toState(yield* billing.sync(yield* currentAccount, checkout_id))
+          return toState(plans, yield* billing.sync(yield* currentAccount, checkout_id))
         }, withRetryAfter)
       )
   })

@@ -8,19 +8,18 @@ import { apiErrorResponse } from "../errors.ts"
 import { limitDeliveries } from "../middleware/addressLimit.ts"
 import { withRetryAfter } from "../retryAfter.ts"
 
-/** The largest delivery that is read: the provider's are a few kilobytes, and each costs four digests of its bytes. */
+/** Real deliveries are a few kilobytes, and each byte is hashed four times. */
 const deliveryLimit: BodyLimit = {
   bytes: 256 * 1024,
   error: InvalidRequest.whole("the body is larger than 256 KiB")
 }
 
-/** The same for every fault of a delivery, so that whoever forges one learns nothing. */
-const notTheProvider = new Unauthorized({ message: "The delivery is not signed by the payment provider." })
+/** Identical for every fault, so that forged deliveries reveal nothing. */
+const notTheProvider = new Unauthorized({ message: "The payment provider's signature is missing or invalid." })
 
 /**
- * Takes the payment provider's deliveries (R37, R47). The signature is over the bytes as they came, so that nothing here
- * reads them. A forged delivery costs its digests and leaves its line in the access log; a limit for each client address
- * comes before them.
+ * Receives the payment provider's webhooks (R37, R47). The signature covers the raw bytes, so the body is not decoded
+ * here. A rate limit per client address runs first, because checking a forged delivery costs CPU.
  */
 export const layer = Layer.unwrap(
   Effect.gen(function* () {

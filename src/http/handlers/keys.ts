@@ -24,11 +24,11 @@ export const layer = HttpApiBuilder.group(
       )
       .handleRaw(
         "create",
-        // Raw, because the body is read under the limits of `readJson`. `parseNewKey` decodes with the payload's schema.
+        // Raw, because `readJson` limits the body size. `parseNewKey` decodes with the payload's schema.
         Effect.fnUntraced(function* ({ request }) {
           const { name, type = "live", ...bounds } = yield* Effect.fromResult(parseNewKey(yield* readJson(request)))
           const account = yield* currentAccount
-          // An account that is gone since it was authenticated has no credential any more.
+          // An account deleted after authentication has no valid credential.
           const issued = keys
             .create(account.id, { label: name, mode: type, bounds: toChange(bounds) })
             .pipe(Effect.catchTag("not_found", () => Effect.fail(unauthorized)))
@@ -75,5 +75,4 @@ export const toKey = (key: ApiKey) => ({
 const toBudget = ({ bounds: { budget }, spending }: ApiKey) =>
   budget === undefined ? null : { ...budget, spent: spending?.credits ?? 0, resets_at: spending?.resetsAt ?? null }
 
-/** The only moment at which a secret leaves the service. */
 const toIssued = ({ key, secret }: IssuedKey) => ({ ...toKey(key), secret: Redacted.value(secret) })

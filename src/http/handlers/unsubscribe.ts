@@ -7,21 +7,18 @@ import { queryText } from "./oauth/browser.ts"
 import { pageResponse } from "./oauth/responses.ts"
 
 const invalid = pageResponse(
-  pages.message("This link is not valid", "Sign in to choose which emails come, on the page Webhooks."),
+  pages.message("This link is not valid", "Sign in and choose your emails on the Webhooks page."),
   { status: 400 }
 )
 
 const stopped = pageResponse(
   pages.message(
-    "No more emails",
-    "Events of the account are not emailed any more. The page Webhooks turns them on again."
+    "Emails turned off",
+    "This account no longer gets emails about events. You can turn them on again on the Webhooks page."
   )
 )
 
-/**
- * The link in emails of events. It works without a session, because mail programs use it for a person (RFC 8058): its
- * token can stop emails and do nothing else. Opening the page changes nothing, because mail gateways open links.
- */
+/** One-click unsubscribe without a session (RFC 8058). GET changes nothing: mail gateways open links. */
 export const layer = Layer.unwrap(
   Effect.gen(function* () {
     const emails = yield* EventEmails

@@ -2,8 +2,10 @@ import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { remaining } from "../../domain/Account.ts"
 import { defaultEntries, toHistoryQuery } from "../../domain/QueryHistory.ts"
+import { pageTarget } from "../../domain/Target.ts"
 import { defaultStretch, total, toUsageQuery } from "../../domain/Usage.ts"
 import { Ledger } from "../../services/Ledger.ts"
+import { Plans } from "../../services/Plans.ts"
 import { QueryLog, type StoredLogEntry } from "../../services/QueryLog.ts"
 import { StoreClock, storeTime } from "../../services/StoreClock.ts"
 import { Api } from "../Api.ts"
@@ -16,6 +18,7 @@ export const layer = HttpApiBuilder.group(
     const ledger = yield* Ledger
     const queryLog = yield* QueryLog
     const clock = yield* StoreClock
+    const plans = yield* Plans
 
     return handlers
       .handle(
@@ -28,6 +31,7 @@ export const layer = HttpApiBuilder.group(
           const series = yield* queryLog.usage(account.id, counted)
           return {
             plan: allowance.plan,
+            plan_name: plans[allowance.plan].name,
             period: { start: allowance.periodStart ?? null, end: allowance.resetsAt ?? null },
             quota: allowance.quota ?? null,
             used: allowance.used,
@@ -67,13 +71,14 @@ export const toLoggedQuery = (entry: StoredLogEntry) => ({
   created_at: entry.at,
   batch_id: entry.batchId ?? null,
   key_id: entry.keyId ?? null,
+  kind: entry.request.target === pageTarget ? ("page" as const) : ("search" as const),
   target: entry.request.target,
   query: entry.request.query,
-  geo: entry.request.geo,
-  locale: entry.request.locale,
-  page: entry.request.page,
-  num: entry.request.num,
-  safe: entry.request.safe,
+  geo: entry.request.geo ?? null,
+  locale: entry.request.locale ?? null,
+  page: entry.request.page ?? null,
+  num: entry.request.num ?? null,
+  safe: entry.request.safe ?? null,
   source: entry.request.source,
   status: entry.outcome,
   credits: entry.credits,
@@ -81,5 +86,8 @@ export const toLoggedQuery = (entry: StoredLogEntry) => ({
   result_count: entry.resultCount,
   duration_ms: Math.round(entry.durationMs),
   request_id: entry.requestId ?? null,
-  row: entry.rowIndex ?? null
+  row: entry.rowIndex ?? null,
+  host: entry.page?.host ?? null,
+  reason: entry.page?.reason ?? null,
+  bytes: entry.page?.bytes ?? null
 })

@@ -45,7 +45,7 @@ export const toWebhook = (endpoint: Endpoint) => ({
   disabled_reason: endpoint.disabledFor ?? null
 })
 
-/** The only moment at which a secret leaves the service. */
+/** The only place where a signing secret leaves the service. */
 const toIssued = ({ endpoint, secret }: IssuedEndpoint) => ({
   ...toWebhook(endpoint),
   secret: Redacted.value(secret)
@@ -57,7 +57,7 @@ export const toSettings = (settings: EventSettings) => ({
   email_events: settings.emailTypes
 })
 
-/** The name servers of a webhook's host may take seconds: the request keeps no place for them. */
+/** Releases the request's place while DNS resolves the webhook's host, which can take seconds. */
 const awaitLookup = <A, E, R>(accountId: string, work: Effect.Effect<A, E, R>) =>
   Effect.flatMap(CurrentIntake, (intake) => intake.awaitLookup(accountId, work)).pipe(
     Effect.tapErrorTag("rate_limited", () => announceBusy)
@@ -66,10 +66,10 @@ const awaitLookup = <A, E, R>(accountId: string, work: Effect.Effect<A, E, R>) =
 const settingsHandlers = Effect.gen(function* () {
   const books = yield* EventBooks
   const { delivers } = yield* EventEmails
-  const answer = (settings: EventSettings) => ({ ...toSettings(settings), emails_available: delivers })
+  const encode = (settings: EventSettings) => ({ ...toSettings(settings), emails_available: delivers })
   return {
     settings: Effect.fnUntraced(function* () {
-      return answer(yield* books.settings((yield* currentAccount).id))
+      return encode(yield* books.settings((yield* currentAccount).id))
     }),
     changeSettings: Effect.fnUntraced(function* ({
       request
@@ -82,16 +82,16 @@ const settingsHandlers = Effect.gen(function* () {
         ...(body.low_balance === undefined ? {} : { lowBalance: body.low_balance }),
         ...(body.email_events === undefined ? {} : { emailTypes: body.email_events })
       })
-      return answer(changed)
+      return encode(changed)
     })
   }
 })
 
-/** The account of a request for a delivery, if it may ask for one more at this moment. */
+/** Returns the account after counting the request against its delivery limit. */
 const limitedAccount = (limiter: RateLimiter["Service"]) =>
   Effect.tap(currentAccount, ({ id }) => limitDeliveries(limiter, id))
 
-/** Raw handlers, because a body is read under the limits of `readJson`. They decode with the payload's schema. */
+/** Some handlers are raw because `readJson` limits the body size. They decode with the payload's schema. */
 export const layer = HttpApiBuilder.group(
   Api,
   "webhooks",

@@ -9,14 +9,14 @@ import { type ApiError, encodeApiError } from "../errors.ts"
 import { countErrorResponse } from "../metrics.ts"
 import { securityHeadersFor } from "../middleware/securityHeaders.ts"
 
-/** Half-closes a connection, and destroys it after `lingerMs`. At once, a reset could overtake the response. */
+/** Half-closes, then destroys after `lingerMs`. An immediate reset could overtake the response. */
 export const closeSocket = Effect.fnUntraced(function* (socket: Duplex, lingerMs: number) {
   if (!socket.writableEnded) socket.end()
   yield* Effect.sleep(lingerMs)
   socket.destroy()
 })
 
-/** Error responses outside of the routes: with the envelope and a request id, logged and counted as others are. */
+/** Error responses sent before routing, with envelope, request ID, log and metrics. */
 export const make = Effect.gen(function* () {
   const ids = yield* Ids
   const security = securityHeadersFor((yield* Deployment).origin).private
@@ -24,12 +24,11 @@ export const make = Effect.gen(function* () {
   const responseTo = Effect.fnUntraced(function* (error: ApiError, requestId: unknown) {
     const id = yield* requestIdFrom(requestId, ids.requestId)
     const { body, status } = yield* Effect.provideService(encodeApiError(error), CurrentRequest, makeRequestState(id))
-    yield* Effect.logInfo(`Refused a request: ${error.message}`).pipe(Effect.annotateLogs({ request_id: id, status }))
+    yield* Effect.logInfo(`Request rejected: ${error.message}`).pipe(Effect.annotateLogs({ request_id: id, status }))
     yield* countErrorResponse(status)
     return { id, status, body }
   })
 
-  /** An app that answers every request with `error`. */
   const app = (error: ApiError, headers: Readonly<Record<string, string>>) =>
     Effect.gen(function* () {
       const request = yield* HttpServerRequest.HttpServerRequest
@@ -37,7 +36,6 @@ export const make = Effect.gen(function* () {
       return HttpServerResponse.jsonUnsafe(body, { status, headers: { ...security, ...headers, "x-request-id": id } })
     })
 
-  /** Writes the response to a socket on which Node has parsed no request, and closes it. */
   const onSocket = Effect.fnUntraced(function* (
     socket: Duplex,
     lingerMs: number,
@@ -54,7 +52,6 @@ export const make = Effect.gen(function* () {
   return { app, onSocket }
 })
 
-/** Status line and headers of a response, with the empty line that ends them. */
 const headOf = (status: number, headers: Readonly<Record<string, string>>, contentLength: number): string =>
   [
     `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,

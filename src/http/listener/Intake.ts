@@ -1,25 +1,22 @@
 import { Context, Effect } from "effect"
 import { RateLimited } from "../../domain/errors.ts"
 
-/** Limits on request bodies that are being received: their number and their bytes in memory. */
 export interface BodyLimits {
   readonly maxBodies: number
   readonly maxBytes: number
 }
 
-/** Limits on requests that wait for the name servers of a host that their caller chose. */
+/** Limits on requests that wait for DNS to resolve a host chosen by the caller. */
 export interface LookupLimits {
   readonly maxLookups: number
   readonly maxPerAccount: number
 }
 
-/** Limits over all requests of one listener. */
 export interface IntakeLimits {
-  /** Requests that are processed at once. Each may hold a body of 1 MiB and an upstream call. */
+  /** Concurrent requests. Each may hold a 1 MiB body and an upstream call. */
   readonly maxRequestsInFlight: number
-  /** Bodies of requests whose credential was accepted. */
   readonly bodies: BodyLimits
-  /** Bodies of other requests. Their pool is separate, so that they cannot block authenticated callers. */
+  /** A separate pool, so that anonymous requests cannot block authenticated callers. */
   readonly anonymousBodies: BodyLimits
   readonly lookups: LookupLimits
 }
@@ -31,19 +28,16 @@ export const intakeLimits: IntakeLimits = {
   lookups: { maxLookups: 64, maxPerAccount: 2 }
 }
 
-/** The sender of a body: `authenticated` where its credential was accepted. */
 export type Sender = "authenticated" | "anonymous"
 
-/** Value of `Retry-After`, in seconds, on responses with `busyError`. */
 export const busyRetrySeconds = 1
 
-/** The error of a request above the limits of the process (R57). */
+/** Returned above the limits of the process (R57). */
 export const busyError = new RateLimited({
   message: "The service is busy. Nothing was charged; try again in a moment.",
   retryAfterSeconds: busyRetrySeconds
 })
 
-/** Counts the bodies that are being received from one kind of sender. */
 export class BodyPool {
   bodies = 0
   bytes = 0
@@ -53,7 +47,7 @@ export class BodyPool {
     this.limits = limits
   }
 
-  /** Reserves memory for a body. Returns false, and reserves none, where the limit would be exceeded. */
+  /** Reserves memory for a body. Returns false if that would exceed the limit. */
   take(bytes: number): boolean {
     if (this.bytes + bytes > this.limits.maxBytes) return false
     this.bytes += bytes
@@ -65,10 +59,7 @@ export class BodyPool {
   }
 }
 
-/**
- * Counts the requests that are processed. A request that waits for its body, or for name servers of its caller's choice,
- * is not counted, because slow ones would otherwise take all places.
- */
+/** Counts requests in progress, except while they wait for their body or DNS, which may be slow. */
 export class Intake {
   inFlight = 0
   private lookups = 0
@@ -85,10 +76,7 @@ export class Intake {
     return this.inFlight >= this.limits.maxRequestsInFlight
   }
 
-  /**
-   * Receives a body, counted in its sender's pool. The request leaves its place meanwhile, and fails with `busyError`
-   * where all places are taken afterwards.
-   */
+  /** Waits without holding the request's place. Fails with `busyError` if none is free afterwards. */
   readonly awaitBody = <A, E>(
     sender: Sender,
     collect: (pool: BodyPool) => Effect.Effect<A, E>
@@ -116,10 +104,7 @@ export class Intake {
     )
   }
 
-  /**
-   * Runs work that looks up a host for an account. The request leaves its place meanwhile, and fails with `busyError`
-   * before the work where too many wait, of this account or of all.
-   */
+  /** Waits for DNS without holding the request's place. Fails with `busyError` if too many are waiting. */
   readonly awaitLookup = <A, E, R>(
     accountId: string,
     work: Effect.Effect<A, E, R>
@@ -148,7 +133,6 @@ export class Intake {
   }
 }
 
-/** The intake of the listener that received the request. */
 export const CurrentIntake = Context.Reference<Intake>("quarry/http/CurrentIntake", {
   defaultValue: () => new Intake(intakeLimits)
 })

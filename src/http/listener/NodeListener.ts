@@ -13,7 +13,7 @@ import * as ErrorResponse from "./ErrorResponse.ts"
 import { busyError, busyRetrySeconds, CurrentIntake, Intake, type IntakeLimits } from "./Intake.ts"
 import { ResponseBacklog, responseClassOf } from "./ResponseBacklog.ts"
 
-/** Limits of the listener and of each of its connections: sizes in bytes, times in milliseconds. */
+/** Limits of the listener and its connections: sizes in bytes, times in milliseconds. */
 export interface ListenerLimits extends IntakeLimits {
   readonly maxConnections: number
   readonly maxPipelinedRequests: number
@@ -30,9 +30,8 @@ export interface ListenerLimits extends IntakeLimits {
 export interface ListenerOptions {
   readonly host: string
   readonly port: number
-  /** The time from the failing of readiness to the end of accepting connections, asked as the shutdown begins (R54). */
+  /** Time between failing readiness and closing the listener, read when shutdown starts (R54). */
   readonly drainDelay: () => Duration.Duration
-  /** The longest that accepted requests may take after that. */
   readonly drain: Duration.Duration
   readonly limits: ListenerLimits
 }
@@ -45,9 +44,8 @@ export type App = Effect.Effect<
 
 const hostMismatch = InvalidRequest.whole("it must have exactly one Host header")
 
-/** Checks for exactly one `Host`: of two, a cache or an access check may read the first and the server the second. */
+/** Requires exactly one `Host`. Given two, a cache or access check could read one and the server the other. */
 const hasOneHost = ({ httpVersion, rawHeaders }: IncomingMessage): boolean => {
-  // `rawHeaders` alternates names and values. `headersDistinct` would make a list of every other header too.
   let hosts = 0
   for (let index = 0; index < rawHeaders.length; index += 2) {
     const name = rawHeaders[index]
@@ -63,21 +61,19 @@ const makeServer = (limits: ListenerLimits, backlog: ResponseBacklog): Server =>
     headersTimeout: limits.headersTimeoutMs,
     requestTimeout: limits.requestTimeoutMs,
     keepAliveTimeout: limits.keepAliveTimeoutMs,
-    // The delay with which the first two timeouts may fire. Node's default of 30 s would double them.
+    // Node checks timeouts at this interval. Its default of 30 s would double the first two.
     connectionsCheckingInterval: Math.min(1000, limits.headersTimeoutMs),
-    // Node's own 400 has no envelope; `hasOneHost` makes this check instead.
+    // `hasOneHost` does this check. Node's own 400 has no envelope.
     requireHostHeader: false,
-    // Otherwise Node drops the second of two Authorization headers, and a proxy may have checked that one (R22).
+    // Node would drop a second Authorization header, which may be the one that a proxy checked (R22).
     joinDuplicateHeaders: true
   })
   server.maxConnections = limits.maxConnections
   server.timeout = limits.inactivityTimeoutMs
   return Object.assign(server, {
-    // A client may half-close its connection after its request. Node would then close the other half too, and a charged
-    // answer would be lost.
+    // Clients may half-close after a request. Node would then close the connection and lose a charged response.
     httpAllowHalfOpen: true,
-    // Above the limit of connections a worker drops one as any process does. Node would hand it to the other workers, and
-    // where all are full to each of them in turn without end.
+    // Otherwise a full worker passes a connection to the next one, and it circulates without end if all are full.
     dropMaxConnection: true
   })
 }
@@ -92,14 +88,10 @@ const listen = (server: Server, options: ListenerOptions) =>
     })
   })
 
-/** Checks for a streamed body, whose bytes are still being made when the response is handed over. */
 const isStream = (exit: Exit.Exit<HttpServerResponse.HttpServerResponse, unknown>): boolean =>
   exit._tag === "Success" && exit.value.body._tag === "Stream"
 
-/**
- * Counts a request as in flight while its response is made. A response that waits for a slow reader is not counted,
- * because it holds nothing but its bytes, which `ResponseBacklog` limits.
- */
+/** Counts until the response is ready. Slow readers hold only bytes, which `ResponseBacklog` limits. */
 const countInFlight = (app: App, intake: Intake): App => {
   const leave = (): void => {
     intake.inFlight--
@@ -119,26 +111,23 @@ const countInFlight = (app: App, intake: Intake): App => {
   })
 }
 
-/**
- * Raises the number of services that can be added to a context before the whole map is copied, from 8 to 16. A request
- * adds seven before its handler begins, so each request would otherwise copy the map.
- */
+/** Avoids copying the context's map in each request, by raising its size before a copy from 8 to 16. */
 const deepenContext = (context: Context.Context<never>): Context.Context<never> =>
   Context.makeUnsafe(context.mapUnsafe, { maxDepth: 16 })
 
-/** Ends the listener: it takes requests for the delay, as the last ones on their connections, and then drains. */
+/** Shuts down: serves during the delay with a close after each response, then drains. */
 const end = Effect.fnUntraced(function* (server: Server, connections: Connections, options: ListenerOptions) {
   connections.announcesClose = true
   yield* Effect.sleep(options.drainDelay())
   yield* drain(server, connections, options.drain)
 })
 
-/** Stops accepting, waits for the responses to accepted requests, and destroys what is still open after `duration`. */
+/** Stops accepting, waits for accepted requests, and destroys remaining connections after `duration`. */
 const drain = Effect.fnUntraced(function* (server: Server, connections: Connections, duration: Duration.Duration) {
   const closed = yield* Deferred.make<void>()
   connections.isDraining = true
-  // Not the HTTP server's own `close`: it destroys connections with unflushed responses. It also stops the timeouts, so
-  // that one slow sender would hold the drain to its end.
+  // The HTTP server's own `close` would destroy connections with unflushed responses and stop the timeouts, so a slow
+  // sender could delay the drain to its end.
   NetServer.prototype.close.call(server, () => Deferred.doneUnsafe(closed, Effect.void))
   for (const [socket, { latest, open }] of connections.bySocket) {
     if (open.length === 0) socket.destroy()
@@ -155,11 +144,9 @@ const drain = Effect.fnUntraced(function* (server: Server, connections: Connecti
 })
 
 /**
- * Serves `app` until the scope closes, then drains. Readiness fails first; after `drainDelay` idle connections are
- * closed, accepted requests are answered, and what still runs after `drain` is cut off.
- *
- * Every error response has the envelope and a request id, also where no request could be parsed. `NodeHttpServer.layer`
- * cannot do this: it answers upgrades and expectations by itself, and its shutdown leaves some connections open.
+ * Serves `app` until the scope closes, then drains as `ListenerOptions` says. Unlike `NodeHttpServer.layer`, it sends
+ * the envelope and a request ID even for unparsable requests, upgrades and expectations, and its shutdown leaves no
+ * connection open.
  */
 export const serve = Effect.fnUntraced(function* (app: App, options: ListenerOptions) {
   const { limits } = options
@@ -207,6 +194,6 @@ export const serve = Effect.fnUntraced(function* (app: App, options: ListenerOpt
 
   const address = yield* listen(server, options)
   yield* Effect.addFinalizer(() => Effect.andThen(readiness.setListener("draining"), end(server, connections, options)))
-  yield* readiness.setListener("serving")
+  yield* readiness.setListener("serving", { host: address.address, port: address.port })
   return address
 })

@@ -1,41 +1,37 @@
 import { type IncomingMessage, ServerResponse } from "node:http"
 
 interface Entry {
-  /** Bytes in memory for the response at the latest count. */
   bytes: number
-  /** Bytes that the client has still to read, at the latest count. */
   unreadBytes: number
-  /** Unix milliseconds of the latest count that showed progress, or of the response's start. */
+  /** Unix milliseconds of the last observed progress, or of the response's start. */
   progressAt: number
 }
 
-/** Milliseconds without progress after which a client counts as stalled. Stalled clients are disconnected first. */
 const stalledMs = 5_000
 
 /**
- * Counts the bytes that a client has still to read. Node holds a chunk in memory until all of it is sent, so that only
- * the socket handle shows progress inside a large one. Node's own inactivity timeout uses this property too; it is not
- * in Node's types.
+ * Counts bytes that the client has not read yet. Node keeps a chunk until all of it is sent, so only the socket handle
+ * shows progress within a large chunk. Node's inactivity timeout uses the same property, which is missing from its
+ * types.
  */
 const unreadBytesOf = ({ req: { socket }, writableLength }: ServerResponse): number => {
   const { _handle: handle } = socket as { readonly _handle?: { readonly writeQueueSize?: number } | null }
   return writableLength + (handle?.writeQueueSize ?? 0)
 }
 
-/** The share of the limit that remains in use after connections were cut. The rest avoids a cut at each response. */
+/** Cuts below the limit, so that not every response triggers another cut. */
 const shareAfterCut = 7 / 8
 
 /**
- * Limits the bytes of responses that wait for clients to read them, over all connections. Without it, clients that
- * request large responses and read nothing fill the memory. Above the limit connections are cut: first those without
- * progress for longest, then those with the most unread bytes.
+ * Limits unread response bytes over all connections. Without it, clients that request large responses and read nothing
+ * would exhaust memory. Disconnects clients stalled for longest first, then those with the most unread bytes.
  */
 export class ResponseBacklog {
   private readonly entries = new Map<ServerResponse, Entry>()
   private readonly maxBytes: number
   private readonly nowMs: () => number
   private readonly onCut: () => void
-  /** An upper limit of the bytes in memory: what was sent since the latest count is still included. */
+  /** An upper bound: includes bytes sent since the last count. */
   private bytes = 0
 
   constructor(maxBytes: number, nowMs: () => number, onCut: () => void) {
@@ -44,7 +40,6 @@ export class ResponseBacklog {
     this.onCut = onCut
   }
 
-  /** Counts the bytes that a response has just queued. */
   readonly add = (response: ServerResponse): void => {
     const bytes = response.writableLength
     if (bytes === 0 || response.destroyed) return
@@ -72,7 +67,7 @@ export class ResponseBacklog {
     }
   }
 
-  /** Counts again and cuts connections above the limit. The newest response is spared: its client had no time to read. */
+  /** Recounts, then disconnects clients above the limit. Spares the newest response, which had no time to be read. */
   private shrink(newest: ServerResponse): void {
     const now = this.nowMs()
     this.count(now)
@@ -94,11 +89,10 @@ export class ResponseBacklog {
   }
 }
 
-/** The class of a server's responses: each adds its queued bytes to the backlog. */
+/** Response class that reports its queued bytes to the backlog. */
 export const responseClassOf = (backlog: ResponseBacklog) =>
   class extends ServerResponse {
     override write(...args: ReadonlyArray<unknown>): boolean {
-      // The cast: the method has overloads, and the arguments are passed on as they are.
       const hasRoom = super.write(...(args as Parameters<ServerResponse["write"]>))
       backlog.add(this)
       return hasRoom

@@ -3,6 +3,7 @@ import { HttpServerRequest, type HttpServerResponse } from "effect/http"
 import type { HttpApiEndpoint } from "effect/http-api"
 import { cookieValues } from "../../domain/Credential.ts"
 import { challengeOf, keyChallenge } from "../../domain/OAuth.ts"
+import { strayKeyHeaders, unacceptedCredential } from "../../domain/unacceptedCredential.ts"
 import { Credentials, type RequestCredentials } from "../../services/Credentials.ts"
 import { Deployment } from "../../services/Deployment.ts"
 import { Sessions } from "../../services/Sessions.ts"
@@ -29,13 +30,12 @@ const requestCredentials = (
   }
 }
 
-/** The client's network, by which the demo is counted. Other credentials do not need it. */
 const demoNetwork = (request: HttpServerRequest.HttpServerRequest) =>
   request.headers["x-demo-origin"] === undefined ? Effect.undefined : clientAddress
 
 type Response = HttpServerResponse.HttpServerResponse
 
-/** Makes the gate: it provides an endpoint's handler with the principal, and answers every error of the API. */
+/** Authenticates requests: provides the principal to the handler and converts API errors to responses. */
 export const makeAuthentication = Effect.gen(function* () {
   const credentials = yield* Credentials
   const { cookieName } = yield* Sessions
@@ -51,12 +51,18 @@ export const makeAuthentication = Effect.gen(function* () {
         const presented = requestCredentials(request, cookieName, network)
         const hasSession = presented.sessionCookies.length > 0
         const kinds = hasSession && !acceptsSession(request.headers) ? withoutSession : accepted
-        return credentials.authenticate(presented, kinds)
+        return Effect.mapError(credentials.authenticate(presented, kinds), () =>
+          unacceptedCredential(
+            presented,
+            accepted,
+            strayKeyHeaders.find((name) => request.headers[name] !== undefined)
+          )
+        )
       })
 
     /**
-     * Sets the `WWW-Authenticate` of a 401: the scheme of keys, and for apps the address of the OAuth metadata. An
-     * endpoint for sessions only sends none, because no scheme is registered for cookies and a key would fail.
+     * Sets `WWW-Authenticate` on a 401: the key scheme, and the OAuth metadata address for apps. Session-only
+     * endpoints send none, because no scheme exists for cookies and a key would fail.
      */
     const challenge = ({ headers }: HttpServerRequest.HttpServerRequest, state: RequestState): void => {
       if (!accepted.includes("key")) return

@@ -4,19 +4,16 @@ import { Deployment } from "../../services/Deployment.ts"
 import { exposedHeaders } from "../headers.ts"
 
 /**
- * Lets pages of the origins that the operator lists, and of the demo's, call the API from a browser (R48). No response
- * allows credentials, so that a browser shows such a page nothing that it asked for with cookies. For every other origin
- * responses are as they are without this layer.
+ * CORS for the demo origin and the origins that the operator lists (R48). Responses never allow credentials, so pages
+ * cannot read data through cookies. Responses to other origins are unchanged.
  */
 
-/** The method that pages may call at each path. */
 const methods = { "/v1/query": "GET", "/v1/bulk": "POST", "/v1/me": "GET" } as const
 
 type Path = keyof typeof methods
 
 const paths = Object.keys(methods) as ReadonlyArray<Path>
 
-/** Request headers that browsers send only after a preflight. */
 const requestHeaders = [
   "Authorization",
   "Content-Type",
@@ -27,7 +24,7 @@ const requestHeaders = [
   "X-Request-Id"
 ]
 
-/** The time for which browsers keep the answer to a preflight: two hours, the most that Chromium takes. */
+/** Two hours, the maximum that Chromium accepts. */
 const maxAgeSeconds = 7200
 
 const exposed = exposedHeaders.join(", ")
@@ -39,7 +36,6 @@ const isForPages = ({ method, url }: Request): boolean => {
   return paths.some((it) => it === path && methods[it] === method)
 }
 
-/** A response with `Origin` in its `Vary`, because a cache may not give it to a page of another origin. */
 const varyByOrigin = (response: HttpServerResponse.HttpServerResponse) => {
   const { vary } = response.headers
   return HttpServerResponse.setHeader(response, "vary", vary === undefined ? "Origin" : `${vary}, Origin`)
@@ -56,7 +52,7 @@ const addHeaders =
     return Effect.succeed(HttpServerResponse.setHeaders(varying, headers))
   }
 
-/** Answers a preflight before credential and rate limit, because browsers send none with it. Any other is 404. */
+/** Runs before authentication, because preflights have no credential. Unknown preflights get 404. */
 const preflight = (origins: ReadonlySet<string>, path: Path) =>
   Effect.flatMap(HttpServerRequest.HttpServerRequest, (request) => {
     const { "access-control-request-method": method, origin } = request.headers

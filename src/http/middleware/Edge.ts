@@ -22,15 +22,14 @@ import { matchedRoute, measureRequest } from "../metrics.ts"
 import { withoutLongQuery } from "../query.ts"
 import { type SecurityHeaders, securityHeadersFor, securityHeadersOf } from "./securityHeaders.ts"
 
-const notFound = new NotFound({ message: "There is nothing at this address. GET /openapi.json lists what there is." })
+const notFound = new NotFound({
+  message: "There is no route at this address. GET /openapi.json lists the available routes."
+})
 
 /** Logs a database failure in one line without a stack trace, because every request repeats it during an outage. */
 const logStorage = ({ message, reason }: SqlError.SqlError): Effect.Effect<void> =>
-  Effect.logError(
-    `Request failed: the database did not do its part (${reason._tag}: ${rootCauseMessage(reason) || message})`
-  )
+  Effect.logError(`Request failed because of a database error (${reason._tag}: ${rootCauseMessage(reason) || message})`)
 
-/** Logs the cause of a 500 for the operator. */
 export const logFault = (cause: Cause.Cause<unknown>): Effect.Effect<void> => {
   for (const reason of cause.reasons) {
     const failure = reason._tag === "Fail" ? reason.error : reason._tag === "Die" ? reason.defect : undefined
@@ -39,7 +38,6 @@ export const logFault = (cause: Cause.Cause<unknown>): Effect.Effect<void> => {
   return Effect.logError("Request failed", cause)
 }
 
-/** Makes the error response where no endpoint made one: unknown route, unreadable body, defect. */
 const errorResponseTo = (cause: Cause.Cause<unknown>): Effect.Effect<HttpServerResponse.HttpServerResponse> => {
   for (const reason of cause.reasons) {
     const failure = reason._tag === "Fail" ? reason.error : reason._tag === "Die" ? reason.defect : undefined
@@ -52,32 +50,32 @@ const errorResponseTo = (cause: Cause.Cause<unknown>): Effect.Effect<HttpServerR
 
 type App<E, R> = Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>
 
-/** Paths that answer HEAD. The router would serve HEAD by every GET route and so run searches (R3). */
+/** Paths that support HEAD. The router would otherwise run the GET handler, and so run searches (R3). */
 const headPaths = /^\/(?:openapi\.json|docs|favicon\.ico|robots\.txt|v1\/webhooks\/unsubscribe|dashboard(?:\/.*)?)?$/
 
-/** The end of a path, or a character by which the router would match another path: no route needs an escape (R3). */
+/**
+ * A character that ends the path, or an escape that the router would decode to another path. No route needs escapes
+ * (R3).
+ */
 const pathEnd = /[?;#%]/
 
-/** Checks that a request's path, as it is written, and its method may match a route. */
 const isRoutable = ({ method, url }: HttpServerRequest.HttpServerRequest): boolean => {
   const end = url.search(pathEnd)
   if (end >= 0 && url[end] !== "?") return false
   return method !== "HEAD" || headPaths.test(pathOf(url))
 }
 
-/** Runs the app. Every failure becomes an error response with the envelope. */
 const respond = <E, R>(request: HttpServerRequest.HttpServerRequest, state: RequestState, app: App<E, R>) =>
   Effect.catchCause(
     isRoutable(request) ? withoutLongQuery(request, state, app) : apiErrorResponse(notFound),
     (cause) => (Cause.hasInterruptsOnly(cause) ? Effect.failCause(cause) : errorResponseTo(cause))
   )
 
-/** The outcome in the log of a request whose client disconnected before a status was sent. */
 const clientClosed = "client_closed"
 
 /**
- * Measures the request and writes its line of the access log. Where the client has left, and where the response is
- * streamed, the line waits in a fiber of its own for the work that goes on.
+ * Records metrics and the access log entry. If the client has disconnected or the response is streamed, a separate
+ * fiber waits for the remaining work and then writes the entry.
  */
 const recordRequest = (
   request: HttpServerRequest.HttpServerRequest,
@@ -119,10 +117,7 @@ const describeResponse = (span: Tracer.Span | undefined, status: number | undefi
   if (status >= 500) span.attribute("error.type", outcome)
 }
 
-/**
- * Sets attributes by OpenTelemetry's HTTP conventions. It leaves out the query string, which holds searches, the other
- * headers, which hold secrets, and the client's address.
- */
+/** OpenTelemetry attributes without the query string, other headers or client address, which are private. */
 const describeRequest = (span: Tracer.Span, request: HttpServerRequest.HttpServerRequest, id: string): void => {
   if (!span.sampled) return
   span.attribute("http.request.method", request.method)
@@ -133,10 +128,7 @@ const describeRequest = (span: Tracer.Span, request: HttpServerRequest.HttpServe
   span.attribute("quarry.request.id", id)
 }
 
-/**
- * The outermost middleware. It gives each request its id (R2) and its span, encodes undeclared errors with the envelope,
- * and writes the access log.
- */
+/** The outermost middleware: request ID (R2), span, undeclared errors and access log. */
 const edge = <E, R>(ids: Ids["Service"], security: SecurityHeaders, app: App<E, R>) =>
   Effect.flatMap(HttpServerRequest.HttpServerRequest, (request) =>
     Effect.flatMap(requestIdFrom(request.headers["x-request-id"], ids.requestId), (id) => {
@@ -150,7 +142,6 @@ const edge = <E, R>(ids: Ids["Service"], security: SecurityHeaders, app: App<E, 
     })
   )
 
-/** Runs the app with its request state: the id is in the response, in errors and in every log line of the request. */
 const withRequestState = <E, R>(
   request: HttpServerRequest.HttpServerRequest,
   state: RequestState,
@@ -171,7 +162,6 @@ const withRequestState = <E, R>(
     const responded = Effect.onExit(respond(request, state, app), (exit) =>
       recordRequest(request, state, span, startedAtMs, exit)
     )
-    // One step for three services: each would have steps of its own to come and to go.
     return Effect.updateContext(responded, (context: Context.Context<R>) =>
       Context.add(context, References.CurrentLogAnnotations, annotations).pipe(
         Context.add(CurrentRequest, state),
@@ -181,8 +171,8 @@ const withRequestState = <E, R>(
   })
 
 /**
- * The response with the request's headers. A 500 has only the ids of request and trace, which people quote (R1, R35).
- * By `HttpServerResponse.setHeaders` they would be copied four times, which is a twentieth of what a refusal takes.
+ * Adds the request's headers to the response. A 500 gets only the request and trace IDs (R1, R35).
+ * `HttpServerResponse.setHeaders` would copy the headers four times.
  */
 const withHeaders = (
   response: HttpServerResponse.HttpServerResponse,
@@ -196,14 +186,13 @@ const withHeaders = (
     span === undefined ? undefined : { traceresponse: traceContext(span) },
     response.status === 500 ? undefined : headers
   )
-  // A copy of its own, because a response may be a constant that answers other requests too.
+  // Copies the response, because it may be a constant shared by other requests.
   return Object.assign(Object.create(Object.getPrototypeOf(response)), response, { headers: all })
 }
 
-/** The longest path in logs and spans, because callers choose its length. */
+/** Limits paths in logs and spans, because callers choose their length. */
 const maxPathCharacters = 256
 
-/** The path of a URL without its query string, which holds searches. */
 const pathOf = (url: string): string => {
   const end = url.search(pathEnd)
   return url.slice(0, end < 0 ? maxPathCharacters : Math.min(end, maxPathCharacters))

@@ -10,7 +10,7 @@ import { rateLimitHeaders } from "../headers.ts"
 import { CurrentPrincipal, RateLimiting } from "../Middleware.ts"
 import { withDecodedQuery } from "../query.ts"
 
-/** Counts the request and fails with `rate_limited` where it exceeds the limit. */
+/** Counts the request. Fails with `rate_limited` above the limit. */
 export const admit = (limiter: RateLimiter["Service"], principal: Principal): Effect.Effect<void, RateLimited> =>
   Effect.withFiber(({ context }) =>
     Effect.flatMap(
@@ -24,7 +24,6 @@ export const admit = (limiter: RateLimiter["Service"], principal: Principal): Ef
     )
   )
 
-/** Runs an endpoint's handler for requests that are admitted. */
 export const limited = <E, R>(
   limiter: RateLimiter["Service"],
   httpEffect: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>

@@ -5,7 +5,7 @@ import { InvalidRequest } from "../../domain/errors.ts"
 import { issuesOf } from "../../domain/fields.ts"
 import { RequestDecoding } from "../Middleware.ts"
 
-/** Parameters that do not fit are answered with every failure. What fails as the answer is encoded is a fault of ours. */
+/** Reports every invalid parameter. A failure to encode the response is a defect. */
 export const layer = HttpApiMiddleware.layerSchemaErrorTransform(
   RequestDecoding,
   Effect.fnUntraced(function* (error) {

@@ -9,11 +9,11 @@ import { pageResponse } from "../handlers/oauth/responses.ts"
 import { message } from "../pages/pages.ts"
 import { shellOf } from "./shell.ts"
 
-/** Routes of the dashboard: one document for each of its addresses, and its script and style under their hashes. */
+/** Dashboard routes: one document for every path, and hashed script and style files. */
 
 const home = "/dashboard"
 
-/** Headers that let the page load and call nothing but this deployment, and turn no text into markup or code. */
+/** Restricts the page to this deployment and forbids turning text into markup or code. */
 const pageHeaders = {
   "content-security-policy": [
     "default-src 'none'",
@@ -28,26 +28,25 @@ const pageHeaders = {
     "trusted-types 'none'"
   ].join("; "),
   "x-frame-options": "DENY",
-  // With `no-referrer` browsers would send the dashboard's requests with `Origin: null`, which R25 refuses.
+  // `no-referrer` would make browsers send `Origin: null`, which the cross-site check rejects (R25).
   "referrer-policy": "same-origin",
   "cross-origin-opener-policy": "same-origin"
 }
 
 const icon = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 24 24" fill="none"><style>path{color:#1f5f4f}@media(prefers-color-scheme:dark){path{color:#7cc4ae}}</style><path d="M3 17.5 8.2 7l4 6 2.6-3.6L21 17.5Z" fill="currentColor" opacity=".28"/><path d="M3 17.5 8.2 7l4 6 2.6-3.6L21 17.5M2.5 20.5h19" stroke="currentColor" stroke-width="1.8" stroke-linecap="round" stroke-linejoin="round"/></svg>`
 
-/** Programs have no use for what people look at, and nothing here is for a search engine but the reference. */
+/** Only the reference is useful to search engines. */
 const robots = "User-agent: *\nAllow: /docs\nDisallow: /\n"
 
 const dayHeaders = { "cache-control": "public, max-age=86400" }
 
-const notFound = apiErrorResponse(new NotFound({ message: "There is no such file of the dashboard." }))
+const notFound = apiErrorResponse(new NotFound({ message: "The dashboard has no file at this address." }))
 
 const unavailable = pageResponse(
-  message("The dashboard is not available", "The operator finds the reason in the log. The API works."),
+  message("The dashboard is not available", "The operator can find the reason in the log. The API still works."),
   { status: 503 }
 )
 
-/** The responses of all addresses below `/dashboard`, compressed once. */
 const responsesOf = ({ script, style }: Files, { deliversEmails, providers, signUpMode }: SignIn["Service"]) => {
   const scriptPath = `${home}/assets/${fingerprint(script)}.js`
   const stylePath = `${home}/assets/${fingerprint(style)}.css`
@@ -67,12 +66,12 @@ const responsesOf = ({ script, style }: Files, { deliversEmails, providers, sign
   }
 }
 
-/** Leads people to the dashboard. To programs there is nothing at `/` (R34). */
+/** Redirects browsers to the dashboard. Programs get a 404 at `/` (R34). */
 const root = Effect.flatMap(HttpServerRequest.HttpServerRequest, ({ headers }) =>
   /\btext\/html\b/.test(headers.accept ?? "")
     ? Effect.succeed(HttpServerResponse.redirect(home, { status: 303, headers: { vary: "accept" } }))
     : apiErrorResponse(
-        new NotFound({ message: "There is nothing at this address. GET /openapi.json lists what there is." })
+        new NotFound({ message: "There is no route at this address. GET /openapi.json lists the available routes." })
       )
 )
 

@@ -2,14 +2,12 @@ import type { SignUpMode } from "../../domain/signUp.ts"
 import { html } from "../pages/html.ts"
 import { mark } from "../pages/pages.ts"
 
-/** The one document of the dashboard, the same for every path and person: its script reads the address. */
+/** The dashboard's HTML document. It is the same for every path and person; the script reads the URL. */
 
 export interface Shell {
   readonly scriptPath: string
   readonly stylePath: string
-  /** The identity providers at which this deployment is registered. */
   readonly providers: ReadonlyArray<string>
-  /** False without a mail server. */
   readonly deliversEmails: boolean
   readonly signUpMode: SignUpMode
 }

@@ -9,16 +9,13 @@ import { retryTransient } from "../sql/Transient.ts"
 import { digestsOf } from "./Digest.ts"
 import type { SignInOptions } from "./Options.ts"
 
-/** Our prefix, and the token that the library generates. */
+/** Our prefix, followed by the library's token. */
 const tokenPattern = new RegExp(`^${accessTokenPrefix}([A-Za-z]{32})$`)
 
 const accountColumns = columnsOf(AccountRow, "a")
 const accountRow = rowOf(AccountRow)
 
-/**
- * The access tokens that the sign-in library issues, read without loading it. Each request reads its token in one
- * statement, so that a token that is revoked at one replica is revoked at all of them.
- */
+/** Reads the sign-in library's access tokens without loading it. A revoked token ends at once on all replicas. */
 export const layer = ({
   baseUrl,
   secrets

@@ -6,14 +6,14 @@ import { digestOf } from "./Digest.ts"
 export interface AttemptLimit {
   readonly name: string
   readonly max: number
-  /** Begins with an attempt. The first attempt after its end begins another. */
+  /** Starts with the first attempt after the previous window. */
   readonly window: Duration.Duration
 }
 
-/** As long as the longest window, so that a row of this age counts nothing. */
+/** As long as the longest window, so older rows no longer count. */
 const rowLifetime = Duration.hours(24)
 
-/** Rows that one attempt deletes at most. */
+/** Maximum rows deleted per attempt. */
 const maxDeletedRows = 1000
 
 const countRow = rowOf(Schema.Struct({ count: Schema.Int, seconds: Schema.Int }))
@@ -28,16 +28,16 @@ const deleteOldRows = (sql: SqlClient.SqlClient) => sql`
   )`
 
 /**
- * Counts attempts by a key, such as an email address, in the database: all replicas share the count and the database's
- * clock, and a restart forgets none. The table has the key's digest.
+ * Counts attempts by key, such as an email address. The counts are in the database, so replicas share them and its
+ * clock, and restarts keep them. The table only has digests of the keys.
  */
 export const makeAttempts = Effect.fnUntraced(function* (secret: Redacted.Redacted) {
   const sql = yield* SqlClient.SqlClient
 
-  /** The letter case of an address makes no difference. */
+  /** Ignores letter case and surrounding spaces. */
   const digest = ({ name }: AttemptLimit, key: string) => digestOf(secret, name, key.trim().toLowerCase())
 
-  /** Counts an attempt. Answers the seconds until the next is allowed, or undefined when this one is. */
+  /** Counts an attempt. Returns the seconds until the next allowed attempt, or undefined if this one is allowed. */
   const count = Effect.fnUntraced(function* (limit: AttemptLimit, key: string) {
     const window = interval(sql, limit.window)
     const row = yield* countRow(sql`
@@ -51,7 +51,7 @@ export const makeAttempts = Effect.fnUntraced(function* (secret: Redacted.Redact
     return row !== undefined && row.count > limit.max ? Math.max(1, row.seconds) : undefined
   })
 
-  /** Takes back one attempt that was counted. */
+  /** Removes one counted attempt. */
   const uncount = (limit: AttemptLimit, key: string) =>
     sql`update auth_attempts set count = greatest(count - 1, 0) where digest = ${digest(limit, key)}`
 

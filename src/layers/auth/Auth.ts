@@ -8,7 +8,7 @@ import type { SignInOptions } from "./Options.ts"
 import * as SessionsBetterAuth from "./SessionsBetterAuth.ts"
 import * as SignInBetterAuth from "./SignInBetterAuth.ts"
 
-/** Every service of sign-in, over one copy of the library. */
+/** All services of sign-in, sharing one instance of the library. */
 export const layer = (options: SignInOptions) =>
   Layer.mergeAll(
     SessionsBetterAuth.layer(options),

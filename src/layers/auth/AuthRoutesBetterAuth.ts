@@ -6,7 +6,7 @@ import { Library } from "./Library.ts"
 import { isOffered } from "./Offer.ts"
 import { providersOf, type SignInOptions } from "./Options.ts"
 
-/** The library's own routes, as far as this deployment offers them. */
+/** The library's own routes that this deployment offers. */
 export const layer = (options: SignInOptions): Layer.Layer<AuthRoutes, never, Library> =>
   Layer.effect(
     AuthRoutes,
@@ -17,7 +17,7 @@ export const layer = (options: SignInOptions): Layer.Layer<AuthRoutes, never, Li
       const handle = Effect.fn("AuthRoutes.handle")(function* (request: Request, address: string | undefined) {
         if (isOffered(request.method, new URL(request.url).pathname, offer))
           return yield* library.handle(request, address)
-        return yield* new NotFound({ message: "Nothing about signing in is at this address." })
+        return yield* new NotFound({ message: "There is no sign-in route at this path." })
       })
 
       return AuthRoutes.of({ handle })

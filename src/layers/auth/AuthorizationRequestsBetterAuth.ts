@@ -25,7 +25,7 @@ const decide = (deps: Deps): AuthorizationRequests["Service"]["decide"] =>
     return redirectOf(response) ?? (yield* new AuthorizationRequestExpired())
   })
 
-/** The authorization requests of apps by the library's routes, which verify the signature of each. */
+/** Handles authorization requests of apps through the library, which verifies their signatures. */
 export const layer = (options: SignInOptions): Layer.Layer<AuthorizationRequests, never, Library> =>
   Layer.effect(
     AuthorizationRequests,

@@ -29,22 +29,22 @@ import { limitBody } from "./Responses.ts"
 import * as SignUps from "./SignUps.ts"
 import { makeStore, tables } from "./Store.ts"
 
-/** The files that import the sign-in library take half a second and 60 MB: `Library.ts` loads this one on demand. */
+/** Importing the sign-in library takes half a second and 60 MB, so `Library.ts` loads this file on demand. */
 
 const limits = {
-  /** The lifetime of a session that is not used. A session in use is extended once a day. */
+  /** Lifetime of an unused session. A session in use is extended once a day. */
   session: Duration.days(7),
-  /** For one request, with the calls to an identity provider in it. */
+  /** Limit for one request, including calls to an identity provider. */
   request: Duration.seconds(30),
   nameCharacters: 100,
-  /** Of a message of the library in the log. */
+  /** Maximum length of a library message in the log. */
   logCharacters: 200,
   userAgentCharacters: 256,
-  /** Expired sessions that one sign-in deletes at most. */
+  /** Maximum expired sessions deleted per sign-in. */
   deletedSessions: 1000
 }
 
-/** Carries the client's address to the library. The value that a client sends under this name is replaced. */
+/** Passes the client's address to the library. A header of this name from a client is overwritten. */
 const addressHeader = "x-quarry-client"
 
 interface Deps {
@@ -62,7 +62,7 @@ interface Deps {
   readonly deliversEmails: boolean
 }
 
-/** Sets up the library: the result handles a request of a client at an address. */
+/** Sets up the library. The result handles a request of a client at an address. */
 export const make = Effect.fnUntraced(function* (options: LibraryOptions) {
   const deps = yield* makeDeps(options)
   const { bridge, browsers } = deps
@@ -138,7 +138,6 @@ const configure = Effect.fnUntraced(function* (deps: Deps) {
   } satisfies BetterAuthOptions
 })
 
-/** Run around each route of the library. */
 const hooksOf = (deps: Deps) => {
   const { bridge, browsers } = deps
   return {
@@ -157,20 +156,20 @@ const hooksOf = (deps: Deps) => {
   }
 }
 
-/** The library wants a number for each secret, by which it finds the one that a text was encrypted with. */
+/** The library identifies secrets by number, to find the one that encrypted a text. */
 const toVersion = ({ fingerprint, secret }: SecretValue) => ({
   version: Number.parseInt(fingerprint.slice(0, 8) || "0", 16),
   value: Redacted.value(secret)
 })
 
-/** The site that the library serves, and the requests that it trusts. */
+/** The site's URL, and the origins that the library trusts. */
 const siteOptions = ({ baseUrl, secret, values }: LibraryOptions) =>
   ({
     appName: "Quarry",
     baseURL: baseUrl,
     basePath: authPath,
     secret: Redacted.value(secret),
-    // One value too: without its number, a process with two would not read what a process with one has encrypted.
+    // Also numbered when there is only one: during a rotation, other processes read its number.
     secrets: values.map(toVersion),
     trustedOrigins: [new URL(baseUrl).origin],
     telemetry: { enabled: false },
@@ -183,7 +182,7 @@ const siteOptions = ({ baseUrl, secret, values }: LibraryOptions) =>
     }
   }) satisfies BetterAuthOptions
 
-/** The library's tables, and the lifetime of what they hold. */
+/** The library's tables, and the lifetime of their rows. */
 const storageOptions = ({ bridge, options, skewMs, sql }: Deps) =>
   ({
     database: makeStore({
@@ -197,23 +196,23 @@ const storageOptions = ({ bridge, options, skewMs, sql }: Deps) =>
     verification: tables.verification,
     account: {
       ...tables.account,
-      // Encrypted in the cookie of the browser that started the sign-in. In the database a client could make it any size.
+      // Encrypted in the cookie of the browser that started the sign-in. In the database, clients could make it any size.
       storeStateStrategy: "cookie",
-      // A sign-in by a provider and one by a password are the same person once both have proven the address.
+      // Links a provider to a password account only once both have proven the address.
       accountLinking: { enabled: true, requireLocalEmailVerified: true }
     },
     session: {
       ...tables.session,
       expiresIn: Duration.toSeconds(limits.session),
       updateAge: Duration.toSeconds(Duration.days(1)),
-      // A cached session outlives its end.
+      // A cached session would stay valid after it ended.
       cookieCache: { enabled: false }
     },
     rateLimit: {
       ...tables.rateLimit,
       enabled: true,
       storage: "database",
-      // A browser that the account knows is limited by its own wrong passwords, and not by its address.
+      // Known browsers are limited by their own wrong passwords instead of by address.
       customRules: {
         "/sign-in/email": (_, rule) => (currentNotes().requester.browser === undefined ? rule : false)
       }
@@ -227,7 +226,7 @@ const passwordOptions = ({ attempts, bridge, deliversEmails, mail, slots, sql }:
     maxPasswordLength: PasswordHooks.maxPasswordCharacters,
     password: PasswordHooks.makeHashing({ bridge, slots }),
     revokeSessionsOnPasswordReset: true,
-    // The token came by mail, so that its reader is confirmed as the address's owner.
+    // The token came by email, so using it confirms the address.
     onPasswordReset: ({ user }) =>
       bridge.run(
         Effect.andThen(
@@ -237,7 +236,7 @@ const passwordOptions = ({ attempts, bridge, deliversEmails, mail, slots, sql }:
       ),
     resetPasswordTokenExpiresIn: Duration.toSeconds(linkLifetime),
     sendResetPassword: async (link) => mail.sendReset(currentNotes().requester, link),
-    // They may have lost the first email, or somebody else signed up with their address.
+    // The person may have lost the first email, or someone else may have signed up with the address.
     onExistingUserSignUp: async ({ user }, request) => {
       if (user.emailVerified) return
       const { requester } = currentNotes()
@@ -253,8 +252,8 @@ const confirmationOptions = ({ bridge, mail }: Deps) =>
   }) satisfies BetterAuthOptions["emailVerification"]
 
 /**
- * Sign-in by redirect only: a client may have obtained an id token elsewhere, so that it does not prove that its person
- * meant to sign in here. An address that the provider has not verified signs nobody in.
+ * Signs in by redirect only, because a client may have obtained an id token on another site. Addresses that the
+ * provider has not verified are rejected.
  */
 const providerOptions = ({ clientId, clientSecret }: ProviderClient) => ({
   clientId,
@@ -264,9 +263,8 @@ const providerOptions = ({ clientId, clientSecret }: ProviderClient) => ({
 })
 
 /**
- * Logs a message of the library. Its errors and warnings are mistakes of clients; our own failures answer 500, which is
- * logged as an error elsewhere. The message may quote a client, so it is cut. Its other arguments are dropped, because
- * they may hold everything that the client sent.
+ * Logs a message of the library, whose errors and warnings are mistakes of clients. Truncates the message, which may
+ * quote the client, and drops the other arguments, which may hold the whole request.
  */
 const logMessage = (level: string, message: string) => {
   const text = message.slice(0, limits.logCharacters).replaceAll(/\p{Cc}/gu, " ")
@@ -274,32 +272,32 @@ const logMessage = (level: string, message: string) => {
   return log(`Sign-in: ${text}`)
 }
 
-/** The link that the library makes for a sign-up: only its `callbackURL` is read. */
+/** The confirmation link of a sign-up. Only its `callbackURL` is read. */
 const signUpLinkOf = async (request: Request | undefined): Promise<string> => {
   const body: unknown = await request?.json().catch(() => undefined)
   const callbackURL = Predicate.hasProperty(body, "callbackURL") ? String(body.callbackURL) : ""
   return `/?${new URLSearchParams({ callbackURL })}`
 }
 
-/** Checks a new person's address, and bounds what a client or a provider says about the person. */
+/** Validates a new person's address, and limits the data from a client or provider. */
 const checkPerson = async (deps: Deps, { email, name }: { readonly email: string; readonly name: string }) => {
   if (email.length > maxEmailCharacters) {
     throw new APIError("BAD_REQUEST", { code: "EMAIL_TOO_LONG", message: "The email address is too long." })
   }
   await SignUps.beforePerson(deps, email)
-  // Postgres has no NUL in texts.
+  // Postgres does not allow NUL in text.
   return { name: name.replaceAll("\0", "").slice(0, limits.nameCharacters), image: null }
 }
 
-/** Deletes expired sessions. Skips rows that another sign-in deletes, because the two could deadlock. */
+/** Deletes expired sessions. Skips rows locked by another sign-in, to avoid deadlocks. */
 const deleteExpiredSessions = (sql: SqlClient.SqlClient) => sql`
   delete from auth_sessions where id in (
     select id from auth_sessions where expires_at < clock_timestamp() limit ${limits.deletedSessions} for update skip locked
   )`
 
 /**
- * Ends the oldest of a person's live sessions, so that a new one is not one too many. Other sign-ins of the person wait for
- * the lock; tokens of apps, which refer to the person, do not.
+ * Ends a person's oldest sessions to make room for a new one. Other sign-ins of the person wait for the lock; app
+ * tokens, which reference the person, do not.
  */
 const endOldestSession = (sql: SqlClient.SqlClient, userId: string) =>
   Effect.andThen(
@@ -311,7 +309,7 @@ const endOldestSession = (sql: SqlClient.SqlClient, userId: string) =>
       )`
   )
 
-/** Gives the person of a new session an account: at a sign-up in the transaction that makes the person. */
+/** Ensures that the person of a new session has an account. At a sign-up it runs in the person's transaction. */
 const prepareSession = async <
   Session extends { readonly userId: string; readonly userAgent?: string | null | undefined }
 >(

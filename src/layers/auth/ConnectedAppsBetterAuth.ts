@@ -51,7 +51,7 @@ const unknownApp = new NotFound({ message: "The account has no such app." })
 const end = (sql: SqlClient.SqlClient): ConnectedApps["Service"]["end"] =>
   Effect.fn("ConnectedApps.end")(
     function* (accountId, appId) {
-      // The person first, as every statement that ends sessions and tokens: in another order two could deadlock.
+      // Locks the person first, like every statement that ends sessions and tokens, to avoid deadlocks.
       const [person] = yield* idRows(sql`select id from auth_users where account_id = ${accountId} for update`)
       if (person === undefined) return yield* unknownApp
       const ended = yield* Effect.forEach(["auth_access_tokens", "auth_refresh_tokens", "auth_consents"], (table) =>
@@ -64,7 +64,7 @@ const end = (sql: SqlClient.SqlClient): ConnectedApps["Service"]["end"] =>
     Effect.catchTag("SqlError", Effect.die)
   )
 
-/** The apps in the sign-in library's tables, without loading it. */
+/** Reads the apps from the sign-in library's tables without loading it. */
 export const layer: Layer.Layer<ConnectedApps, never, SqlClient.SqlClient> = Layer.effect(
   ConnectedApps,
   Effect.map(SqlClient.SqlClient, (sql) => ConnectedApps.of({ list: list(sql), end: end(sql) }))

@@ -11,26 +11,26 @@ import {
   PostgresQueryCompiler
 } from "kysely"
 
-/** The context of a request, with which its promises run effects. */
+/** The context of a request, in which its promises run effects. */
 interface RequestContext {
   readonly context: Context.Context<never>
-  /** Failures on our side. The library swallows some: it answers 200 to a sign-out that the database failed. */
+  /** Server-side failures. The library hides some: it responds 200 to a sign-out when the database failed. */
   readonly faults: Array<unknown>
 }
 
 /**
- * Runs effects for a library of promises. Inside `serve` they have the request's context. Inside `transaction` they have
- * the transaction's connection, and so do our own effects that the library's hooks run.
+ * Runs effects for a promise-based library. Inside `serve` they have the request's context. Inside `transaction`,
+ * effects of the library and of its hooks use the transaction's connection.
  */
 export interface Bridge {
   readonly run: <A, E>(effect: Effect.Effect<A, E>) => Promise<A>
   readonly transaction: <A>(body: () => Promise<A>) => Promise<A>
-  /** Dies of the first failure on our side, even when the promise is fulfilled. */
+  /** Dies with the first server-side failure, even if the promise is fulfilled. */
   readonly serve: <A>(body: () => Promise<A>) => Effect.Effect<A>
   readonly database: Kysely<unknown>
 }
 
-/** True for defects and database errors. A unique violation is none: the library handles it. */
+/** True for defects and database errors except unique violations, which the library handles. */
 const isFault = (cause: Cause.Cause<unknown>): boolean => {
   const error = Cause.squash(cause)
   return SqlError.isSqlError(error) ? error.reason._tag !== "UniqueViolation" : Cause.hasDies(cause)
@@ -52,8 +52,8 @@ export const makeBridge: Effect.Effect<Bridge, never, SqlClient.SqlClient> = Eff
 
   const transaction: Bridge["transaction"] = (body) => {
     const faults = current.getStore()?.faults ?? []
-    // The transaction's body runs on an event of the database's socket. The snapshot restores the library's own
-    // AsyncLocalStorage there, which holds the request that it works on.
+    // The transaction's body runs on a socket event. The snapshot restores the library's AsyncLocalStorage, which holds
+    // the current request.
     const withCallerStores = AsyncLocalStorage.snapshot()
     return run(
       sql.withTransaction(
@@ -80,18 +80,18 @@ export const makeBridge: Effect.Effect<Bridge, never, SqlClient.SqlClient> = Eff
 
 type Execute = (text: string, parameters: ReadonlyArray<unknown>) => Promise<ReadonlyArray<object>>
 
-/** Adds `returning` to an update or a delete, so that its result counts the rows that it changed. */
+/** Adds `returning` to an update or a delete, to count the changed rows. */
 const toCountable = ({ query, sql }: CompiledQuery): string =>
   (query.kind === "UpdateQueryNode" || query.kind === "DeleteQueryNode") && query.returning === undefined
     ? `${sql} returning 1 as changed`
     : sql
 
-/** Kysely as a builder of statements only. The SQL client has the connections and transactions. */
+/** Kysely only builds statements. The SQL client owns the connections and transactions. */
 const kyselyOver = (execute: Execute): Kysely<unknown> => {
   const connection: DatabaseConnection = {
     executeQuery: async <Row>(compiled: CompiledQuery) => {
       const rows = await execute(toCountable(compiled), compiled.parameters)
-      // The builder of a query knows the type of its rows: Kysely trusts every driver in this.
+      // Kysely trusts every driver to return rows of the query's type.
       return { rows: rows as Array<Row>, numAffectedRows: BigInt(rows.length) }
     },
     streamQuery: unsupported

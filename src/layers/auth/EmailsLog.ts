@@ -1,7 +1,7 @@
 import { Effect, Layer } from "effect"
 import { EmailNotSent, Emails } from "../../services/Emails.ts"
 
-/** Emails of a deployment without a mail server: the operator finds their links in the log. */
+/** Logs emails if no mail server is configured, so that the operator can find their links. */
 export const layer: Layer.Layer<Emails> = Layer.succeed(
   Emails,
   Emails.of({

@@ -10,26 +10,26 @@ export interface SmtpOptions {
   readonly timeout?: Duration.Duration | undefined
 }
 
-/** For the connection to a mail server, for its greeting, and for its silence after that. */
+/** Limit for connecting, for the greeting, and for silence after that. */
 const silenceMs = 10_000
 
-/** For one email. Without it, a server that sends a line from time to time keeps an email for ever. */
+/** Limit per email. Without it, a server that sends a line from time to time could hold an email forever. */
 const defaultTimeout = Duration.seconds(30)
 
-/** One reply of a mail server, of all its lines. */
+/** Limit for a reply of a mail server, over all of its lines. */
 const maxReplyBytes = 64 * 1024
 
-/** Everything that a mail server sends for one email, with TLS. */
+/** Limit for everything that a mail server sends per email, including TLS. */
 const maxReceivedBytes = 256 * 1024
 
-/** The time for a mail server to close its side of the connection. */
+/** Limit for the mail server to close its side of the connection. */
 const closeMs = 1_000
 
-/** The code of a failure, such as EAUTH. Its message may quote the email, whose link must not be in the log. */
+/** The error code, such as EAUTH. The message may quote the email, whose link must not appear in the log. */
 const codeOf = (error: unknown): string =>
   Predicate.hasProperty(error, "code") ? String(error.code) : "no reason given"
 
-/** Emails over SMTP. Each opens a connection: emails are rare, and servers close idle connections. */
+/** Sends emails over SMTP. Opens a connection for each, because emails are rare and servers close idle connections. */
 export const layer = ({ from, timeout = defaultTimeout, url }: SmtpOptions): Layer.Layer<Emails> =>
   Layer.sync(Emails, () => {
     const limits = { maxReceivedBytes, connectTimeoutMs: Math.min(silenceMs, Duration.toMillis(timeout)) }
@@ -41,14 +41,14 @@ export const layer = ({ from, timeout = defaultTimeout, url }: SmtpOptions): Lay
       socketCloseTimeout: closeMs,
       maxResponseSize: maxReplyBytes,
       getSocket: ({ host = "localhost", port, secure }, opened) => {
-        // The library starts TLS itself, at once or by STARTTLS. These are the ports that it would take.
+        // The library starts TLS itself, directly or by STARTTLS. These are its default ports.
         const to = { host, port: Number(port) || (secure === true ? 465 : 587), isSecure: false }
         Connection.open(to, limits, (error, socket) =>
           socket === undefined ? opened(error, false) : opened(null, { connection: socket })
         )
       }
     })
-    const late = new EmailNotSent({ reason: `it was not taken within ${Duration.format(timeout)}` })
+    const late = new EmailNotSent({ reason: `the mail server did not accept it within ${Duration.format(timeout)}` })
     const deliver = (email: Email) =>
       Effect.tryPromise({
         try: (signal) => transport.sendMail({ from, ...email, signal }),

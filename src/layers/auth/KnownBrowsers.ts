@@ -8,19 +8,19 @@ import { digestOf } from "./Digest.ts"
 import type { LibraryOptions } from "./Options.ts"
 
 /**
- * Browsers that have signed in before (R66). Each has a cookie: an id of its own, and a signature for each person who has
- * signed in there. A signature covers the person and the hash of their password, so that a new password ends it on every
- * replica at once, and nothing is stored. Nobody can tell whose signature it is.
+ * Browsers that have signed in before (R66). A cookie has an id and one signature per person who signed in there. The
+ * signature covers the password hash, so a new password invalidates it on every replica without stored state. It does
+ * not reveal whose signature it is.
  */
 
-/** People of one browser whose signatures are kept, the latest first. */
+/** Maximum people remembered per browser, the latest first. */
 const maxPeople = 5
 
 const lifetime = Duration.days(365)
 
 const idCharacters = 22
 
-/** An id, and HMAC-SHA256 signatures in base64url. */
+/** An id and HMAC-SHA256 signatures in base64url. */
 const cookiePattern = new RegExp(`^([0-9A-Za-z]{${idCharacters}})((?:\\.[\\w-]{43}){1,${maxPeople}})$`)
 
 const personRow = rowOf(Schema.Struct({ id: Schema.String, password: Schema.NullOr(Schema.String) }))
@@ -60,7 +60,7 @@ export const makeKnownBrowsers = Effect.fnUntraced(function* ({ baseUrl, makeTok
     { id, password }: { id: string; password: string | null }
   ) => digestOf(by, "known browser", `${browser}:${id}:${password ?? ""}`)
 
-  /** The id of a browser in which the person of an address has signed in, with the password that they have now. */
+  /** The id of a browser in which the person of this address has signed in with their current password. */
   const identify = Effect.fnUntraced(function* (cookies: string | null, email: string) {
     const cookie = readCookie(cookies, name)
     if (cookie === undefined) return undefined
@@ -71,7 +71,7 @@ export const makeKnownBrowsers = Effect.fnUntraced(function* ({ baseUrl, makeTok
     return isKnown ? cookie.browser : undefined
   })
 
-  /** The value of the cookie after a person has signed in. */
+  /** Cookie value after a person has signed in. */
   const remember = Effect.fnUntraced(function* (cookies: string | null, userId: string) {
     const cookie = readCookie(cookies, name)
     const person = yield* readPerson(sql.and([sql`u.id = ${userId}`]))

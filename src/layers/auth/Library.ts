@@ -7,16 +7,16 @@ import { emailsSuppressed, signInsDenied, signUpsDenied } from "../../services/M
 import type { SignInOptions } from "./Options.ts"
 import { renewTokens } from "./Renewal.ts"
 
-/** The sign-in library. Only layers of this folder use it, because it speaks HTTP. */
+/** The sign-in library. Used only by layers in this folder, because its interface is HTTP. */
 export class Library extends Context.Service<
   Library,
   {
-    /** Dies of a response of 500 or above. */
+    /** Dies if the library responds with a status of 500 or above. */
     readonly handle: (request: Request, address: string | undefined) => Effect.Effect<Response>
   }
 >()("quarry/layers/auth/Library") {}
 
-/** Exports each counter with 0 at start: a panel finds the series before anybody is refused. */
+/** Exports each counter with 0 at start, so that dashboards find the series before the first denial. */
 const initializeCounters = Effect.forEach(
   [
     ...["closed", "invite", "domain", "client"].map((reason) => signUpsDenied.of(reason)),
@@ -27,7 +27,7 @@ const initializeCounters = Effect.forEach(
   { discard: true }
 )
 
-/** Loads the library with the first request that needs it, so that replicas that serve only keys never pay for it. */
+/** Loads the library on first use, so that replicas that only serve API keys never load it. */
 export const layer = (options: SignInOptions): Layer.Layer<Library, never, Accounts | Emails | SqlClient.SqlClient> =>
   Layer.effect(
     Library,
@@ -41,7 +41,7 @@ export const layer = (options: SignInOptions): Layer.Layer<Library, never, Accou
           Effect.uninterruptible,
           Effect.cached
         )
-      /** A copy of the library for each secret that new things are made with: a rotation changes it once. */
+      /** One instance per current secret. A rotation changes the secret once. */
       const copies = new Map<string, Effect.Success<ReturnType<typeof make>>>()
       const present = Effect.suspend(() => {
         const [secret] = options.secrets.values()

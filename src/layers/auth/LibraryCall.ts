@@ -4,28 +4,24 @@ import { authPath } from "../../domain/OAuth.ts"
 import { type Browser, type Redirect, TooManyAttempts } from "../../services/SignIn.ts"
 import type { Library } from "./Library.ts"
 
-/**
- * Calls of the library's routes by our own code. They go through the library's HTTP handler: its server API
- * (`auth.api`) skips its rate limits.
- */
+/** Calls the library through its HTTP handler, because its server API (`auth.api`) skips its rate limits. */
 
-/** A response of the library, read to its end. */
 export interface LibraryResponse {
   readonly status: number
   readonly body: unknown
   readonly cookies: ReadonlyArray<Redacted.Redacted>
-  /** The page to go on to. */
+  /** The page to continue to. */
   readonly location: string | undefined
   readonly retryAfterSeconds: number
 }
 
 export interface Deps {
   readonly library: Library["Service"]
-  /** The origin of this deployment's pages: the library takes forms from no other. */
+  /** This deployment's origin. The library rejects forms from other origins. */
   readonly origin: string
 }
 
-/** Posts JSON to one of the library's routes, with a browser's cookies and under its address. */
+/** Posts JSON to a library route with a browser's cookies and address. */
 export const post = Effect.fnUntraced(function* (
   { library, origin }: Deps,
   browser: Browser,
@@ -46,19 +42,19 @@ const readResponse = async (response: Response): Promise<LibraryResponse> => {
     status: response.status,
     body,
     cookies: response.headers.getSetCookie().map((cookie) => Redacted.make(cookie)),
-    // The body wins: where an app waits, its URL leads to the app's request, and the header to the page after a sign-in.
+    // The body wins: if an app is waiting, its URL continues the app's request, and the header does not.
     location: textOf(body, "url") ?? response.headers.get("location") ?? undefined,
     retryAfterSeconds: Math.max(1, Number(response.headers.get("x-retry-after")) || 1)
   }
 }
 
-/** A non-empty text in a response's body. */
+/** A non-empty string in a response body. */
 export const textOf = (body: unknown, name: string): string | undefined => {
   const value: unknown = Predicate.hasProperty(body, name) ? body[name] : undefined
   return typeof value === "string" && value !== "" ? value : undefined
 }
 
-/** The first of the issues that `Requests.ts` writes into the body of an error. */
+/** The first issue that `Requests.ts` wrote into an error body. */
 export const firstIssueOf = (body: unknown): Issue | undefined => {
   const issues: unknown = Predicate.hasProperty(body, "issues") ? body.issues : undefined
   const issue: unknown = Array.isArray(issues) ? issues[0] : undefined
@@ -66,7 +62,7 @@ export const firstIssueOf = (body: unknown): Issue | undefined => {
   return field === undefined || message === undefined ? undefined : { field, message }
 }
 
-/** The redirect of a successful response; undefined for an error, and for a success without a location. */
+/** The redirect of a successful response. Undefined for an error or without a location. */
 export const redirectOf = ({ cookies, location, status }: LibraryResponse): Redirect | undefined =>
   status < 400 && location !== undefined ? { location, cookies } : undefined
 

@@ -7,23 +7,23 @@ import type { AttemptLimit, Attempts } from "./Attempts.ts"
 import { keyOf, type Requester } from "./Requester.ts"
 import { storeResetToken, tokenCharacters } from "./ResetToken.ts"
 
-/** Emails that a requester has sent to one address. */
+/** Emails per requester and address. */
 const requesterLimit: AttemptLimit = { name: "emails of requester", max: 3, window: Duration.hours(1) }
 
-/** Emails to one address, so that nobody fills a mailbox from here. */
+/** Emails per address, so that no mailbox can be flooded. */
 const mailboxLimit: AttemptLimit = { name: "emails", max: 5, window: Duration.hours(1) }
 
-/** Kept for browsers that the account knows, when strangers have used up the limit above (R66). */
+/** Reserved for browsers that the account knows, in case strangers use up the limit above (R66). */
 const reserveLimit: AttemptLimit = { name: "emails of known browsers", max: 3, window: Duration.hours(1) }
 
-/** Wrong passwords for an account in a day, from wherever they come, before the person gets an email. */
+/** Wrong passwords for an account per day, from all addresses, before its owner gets an email. */
 const unnoticedLimit: AttemptLimit = { name: "wrong passwords", max: 9, window: Duration.days(1) }
 
 const noticeLimit: AttemptLimit = { name: "wrong password emails", max: 1, window: Duration.days(1) }
 
 type Kind = "reset" | "confirmation"
 
-/** The `callbackURL` of a request. The library writes `/` when the request has none. */
+/** The `callbackURL` of a request. Better Auth writes `/` if the request has none. */
 const callbackOf = (link: URL): string | undefined => {
   const path = link.searchParams.get("callbackURL") ?? ""
   return path === "" || path === "/" ? undefined : path
@@ -36,7 +36,7 @@ interface Person {
 
 interface Link {
   readonly user: Person
-  /** The library's own link, which is not sent: its path may hold a token, and logs hold paths. */
+  /** Better Auth's link. It is not sent, because its path may hold a token and paths are logged. */
   readonly url: string
 }
 
@@ -52,7 +52,7 @@ const suppress = (kind: Kind, reason: "client" | "mailbox") =>
     Effect.logWarning("An email was not sent, because a limit was reached").pipe(Effect.annotateLogs({ kind, reason }))
   )
 
-/** Sends an email that a requester asked for, unless a limit is reached. The requester does not learn which. */
+/** Sends a requested email unless a limit is reached. The requester cannot tell the difference. */
 const makeRequested = Effect.fnUntraced(function* (attempts: Attempts) {
   const emails = yield* Emails
   const runInBackground = yield* makeRunInBackground
@@ -71,7 +71,7 @@ const makeRequested = Effect.fnUntraced(function* (attempts: Attempts) {
   }
 })
 
-/** Runs in the background, because the time that a mail server takes would show whether the address is known. */
+/** Runs in the background: the time the mail server takes would reveal that the address has an account. */
 const makeRunInBackground = Effect.gen(function* () {
   const runFork = Effect.runForkWith(yield* Effect.context<never>())
   const scope = yield* Effect.scope
@@ -81,7 +81,7 @@ const makeRunInBackground = Effect.gen(function* () {
   }
 })
 
-/** Counts wrong passwords for an address, and tells its person of many, once a day. */
+/** Counts wrong passwords for an address, and emails its owner at most once a day if there are many. */
 const makeNoteWrongPassword = Effect.fnUntraced(function* (
   { baseUrl }: { readonly baseUrl: string },
   attempts: Attempts
@@ -89,10 +89,10 @@ const makeNoteWrongPassword = Effect.fnUntraced(function* (
   const sql = yield* SqlClient.SqlClient
   const emails = yield* Emails
   const runInBackground = yield* makeRunInBackground
-  const subject = "Wrong passwords for your Quarry account"
+  const subject = "Failed sign-in attempts on your Quarry account"
   const text = [
-    "Somebody has entered wrong passwords for your Quarry account, at least ten within a day. None of them was accepted.",
-    "If it was you, there is nothing to do. If it was not, make sure that you use your password nowhere else. Here you change it, and end the sessions of other browsers:",
+    "Someone entered a wrong password for your Quarry account at least ten times within a day. None of these attempts succeeded.",
+    "If this was you, you can ignore this email. If not, make sure that you use this password only for Quarry. You can change it and sign out other browsers here:",
     `${baseUrl}/dashboard/account`
   ].join("\n\n")
 
@@ -100,7 +100,7 @@ const makeNoteWrongPassword = Effect.fnUntraced(function* (
     if ((yield* attempts.count(unnoticedLimit, email)) === undefined) return
     runInBackground(
       Effect.gen(function* () {
-        // Whoever signs up with somebody else's address must not fill that mailbox.
+        // A sign-up with someone else's address must not cause emails to that mailbox.
         const people = yield* sql`
           select 1 from auth_users where email = ${email.replaceAll("\0", "")} and account_id is not null`
         if (people.length === 0) return
@@ -110,7 +110,7 @@ const makeNoteWrongPassword = Effect.fnUntraced(function* (
   })
 })
 
-/** The emails of sign-in. Their links open pages that change nothing before a form is sent: mail gateways open links. */
+/** Sign-in emails. Links open a page with a form, because mail gateways open links themselves. */
 export const makeMail = Effect.fnUntraced(function* (
   { baseUrl, secret }: { readonly baseUrl: string; readonly secret: Redacted.Redacted },
   attempts: Attempts,
@@ -120,25 +120,22 @@ export const makeMail = Effect.fnUntraced(function* (
   const request = yield* makeRequested(attempts)
   const noteWrongPassword = yield* makeNoteWrongPassword({ baseUrl }, attempts)
 
-  /** Leads to the page of the request's `redirectTo`, or to our own. */
+  /** Links to the request's `redirectTo`, or to our own page. */
   const sendReset = (requester: Requester, { token, url, user }: Link & { readonly token: string }) => {
     const page = new URL(callbackOf(new URL(url)) ?? confirmPath, baseUrl)
     page.searchParams.set("token", token)
     request(requester, "reset", {
       to: user.email,
-      subject: "Choose a new password for Quarry",
+      subject: "Reset your Quarry password",
       paragraphs: [
-        "Somebody, probably you, asked to choose a new password. This link does it, once and within an hour:",
+        "Someone, probably you, asked to reset your password. Use this link to choose a new one. It works once and expires in one hour:",
         page.href,
-        "If it was not you, do nothing: the password stays as it is."
+        "If this was not you, ignore this email. Your password stays the same."
       ]
     })
   }
 
-  /**
-   * Leads to our page, where the reader of the email chooses the password. Somebody else may have signed up with the
-   * address, and must not get in with the password of that sign-up.
-   */
+  /** The recipient chooses a new password: a stranger who signed up with the address must not get in. */
   const sendConfirmation = Effect.fnUntraced(function* (requester: Requester, { url, user }: Link) {
     const token = makeToken(tokenCharacters)
     yield* storeResetToken(sql, secret, token, user.id)
@@ -148,11 +145,11 @@ export const makeMail = Effect.fnUntraced(function* (
     if (callback !== undefined) page.searchParams.set("callbackURL", callback)
     request(requester, "confirmation", {
       to: user.email,
-      subject: "Confirm your address for Quarry",
+      subject: "Confirm your email address for Quarry",
       paragraphs: [
-        "Somebody signed up to Quarry with this address. If it was you, confirm it and choose your password within an hour:",
+        "Someone signed up for Quarry with this email address. If this was you, open this link within one hour to confirm the address and choose your password:",
         page.href,
-        "If it was not you, do nothing: the address stays unconfirmed."
+        "If this was not you, ignore this email. The address stays unconfirmed."
       ]
     })
   })

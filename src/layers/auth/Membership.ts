@@ -14,7 +14,7 @@ const personRow = rowOf(PersonRow)
 interface Deps {
   readonly sql: SqlClient.SqlClient
   readonly accounts: Accounts["Service"]
-  /** True where emails are delivered: a person without a confirmed address gets no account then. */
+  /** True if emails are delivered. People then need a confirmed address to get an account. */
   readonly confirmedOnly: boolean
   readonly signUps: SignUps
 }
@@ -23,9 +23,9 @@ const findAccount = (accounts: Accounts["Service"], email: string) =>
   accounts.byEmail(email).pipe(Effect.catchTag("not_found", () => Effect.succeed(undefined)))
 
 /**
- * The account that a person is entitled to. An existing account holds somebody's credits, so only a confirmed address
- * opens it. Where emails are delivered, an unconfirmed address gets no new account either: a made-up address would
- * claim the trial grant of its owner (R32). A new account ends a sign-up that may have begun under another policy (R65).
+ * The account that a person is entitled to. Only a confirmed address opens an existing account, because it may hold
+ * credits. If emails are delivered, an unconfirmed address gets no new account either: it could claim the trial grant
+ * of the address's owner (R32). A new account ends a sign-up that started under another policy (R65).
  */
 const accountFor = Effect.fnUntraced(function* (
   { accounts, confirmedOnly, signUps }: Deps,
@@ -36,17 +36,16 @@ const accountFor = Effect.fnUntraced(function* (
   if (existing !== undefined) return email_verified ? existing : undefined
   yield* signUps.check(email)
   return yield* accounts.create({ email, plan: "trial" }).pipe(
-    // The operator, or another sign-in of the person, has just made it.
+    // The operator, or another sign-in of the same person, has just created it.
     Effect.catchTag("AccountError", () => (email_verified ? findAccount(accounts, email) : Effect.succeed(undefined)))
   )
 })
 
-/** The account that a person gets. */
 export const makeMembership = Effect.fnUntraced(function* (options: Pick<Deps, "confirmedOnly" | "signUps">) {
   const sql = yield* SqlClient.SqlClient
   const deps: Deps = { ...options, sql, accounts: yield* Accounts }
 
-  /** Gives a person without an account theirs. One transaction, so that a failure leaves nothing behind. */
+  /** Creates or joins the account of a person who has none, in one transaction. */
   const join = Effect.fn("Membership.join")(
     function* (userId: string) {
       const person = yield* personRow(sql`

@@ -19,17 +19,17 @@ import { apps } from "./Store.ts"
 
 const limits = {
   accessToken: Duration.hours(1),
-  /** From its last use on. */
+  /** Since its last use. */
   refreshToken: Duration.days(30),
-  /** For a person to sign in and decide, and again for the app to redeem its code. */
+  /** For the person to sign in and decide, and again for the app to redeem its code. */
   code: Duration.minutes(10),
-  /** A refresh token that is used again in this time is a retry of its app; later it is a theft. */
+  /** A refresh token reused within this time is a retry by its app. After that it is treated as stolen. */
   retry: Duration.seconds(10),
   perMinute: { authorize: 60, token: 60, register: 10, revoke: 60 },
-  /** For a new app to be allowed by anybody. */
+  /** Time in which a person must authorize a new app. */
   unusedApp: Duration.days(1),
   unusedApps: 10_000,
-  /** Rows that one request deletes at most. */
+  /** Maximum rows deleted per request. */
   deletedRows: 1000
 }
 
@@ -46,10 +46,10 @@ interface Deps {
   readonly secret: Redacted.Redacted
 }
 
-/** An endpoint's function. An endpoint is a function with its path and options as properties. */
+/** An endpoint's function. Endpoints are functions with a path and options as properties. */
 type Handler = (context: { readonly body?: unknown }) => Promise<unknown>
 
-/** The authorization server of the MCP endpoint: the library's plugin with some of its endpoints wrapped. */
+/** The authorization server of the MCP endpoint: the library's plugin with some endpoints wrapped. */
 export const makeOAuth = Effect.fnUntraced(function* ({ baseUrl, secret }: OAuthOptions, bridge: Bridge) {
   const deps: Deps = { sql: yield* SqlClient.SqlClient, bridge, secret }
   const library = mcp(pluginOptions(baseUrl, secret))
@@ -74,7 +74,7 @@ export const makeOAuth = Effect.fnUntraced(function* ({ baseUrl, secret }: OAuth
       )
     }
   }
-  // A plugin. Its type differs only where `exactOptionalPropertyTypes` meets fields of its documentation.
+  // The cast is safe: the types differ only in documentation fields, because of `exactOptionalPropertyTypes`.
   return plugin as unknown as BetterAuthPlugin
 })
 
@@ -87,7 +87,7 @@ const pluginOptions = (baseUrl: string, secret: Redacted.Redacted): Parameters<t
     schema: apps,
     scopes: [...appScopes],
     grantTypes: ["authorization_code", "refresh_token"],
-    // A signed token would be valid until it expires, even after its person signed out everywhere.
+    // A signed token would stay valid until it expires, even after its person signed out everywhere.
     disableJwtPlugin: true,
     storeTokens: { hash: async (text, type) => digestOf(secret, type, text) },
     prefix: { opaqueAccessToken: accessTokenPrefix, refreshToken: refreshTokenPrefix },
@@ -98,7 +98,7 @@ const pluginOptions = (baseUrl: string, secret: Redacted.Redacted): Parameters<t
     allowDynamicClientRegistration: true,
     allowUnauthenticatedClientRegistration: true,
     allowPublicClientPrelogin: true,
-    // There is one resource, and every app may request it.
+    // There is only one resource, and every app may request it.
     enforcePerClientResources: false,
     rateLimit: {
       authorize: perMinute(authorize),
@@ -119,10 +119,7 @@ const deleteExpiredTokens = (sql: SqlClient.SqlClient) =>
       )`
   )
 
-/**
- * Deletes the apps that nobody has allowed in a day, and the oldest of them sooner when there are many: anybody may
- * register apps.
- */
+/** Deletes apps that were not authorized within a day, or sooner if there are many: anyone can register apps. */
 const deleteUnusedApps = (sql: SqlClient.SqlClient) => sql`
   delete from auth_apps where client_id in (
     select client_id from auth_apps a
@@ -135,13 +132,12 @@ const deleteUnusedApps = (sql: SqlClient.SqlClient) => sql`
     limit ${limits.deletedRows} for update skip locked
   )`
 
-/** Locks the person of a refresh token first, as `endTokens` does: in another order the two would deadlock. */
+/** Locks the person of a refresh token first, like `endTokens`, to avoid deadlocks. */
 const lockPerson = ({ secret, sql }: Deps, refreshToken: string) => sql`
   select 1 from auth_users where id = (
     select user_id from auth_refresh_tokens where digest = ${digestOf(secret, "refresh_token", refreshToken)}
   ) for key share`
 
-/** The token endpoint in one transaction. */
 const inTransaction =
   (deps: Deps, endpoint: Endpoint): Handler =>
   (context) => {
@@ -152,22 +148,22 @@ const inTransaction =
     )
   }
 
-/** The endpoint's result when its caller wants headers and status too, as the library's router does. */
+/** The result if the caller also needs headers and status, like the library's router. */
 interface RegistrationResult {
   readonly response: { readonly client_id: string }
 }
 
-/** Registered for an app that has no other redirect, until its own ones are stored. */
+/** Placeholder for an app without any other redirect, until its own redirects are stored. */
 const placeholderRedirect = "http://127.0.0.1/"
 
 /**
- * Registration with redirects to a scheme of an app's own with a host (`cursor://host/path`), which common apps have and
- * the library rejects. Registers the app without them and adds them in the same transaction.
+ * Allows redirects to an app's own scheme (`cursor://host/path`), which common apps use and the library rejects.
+ * Registers the app without them and adds them in the same transaction.
  */
 const allowingOwnSchemes =
   ({ bridge, sql }: Deps, endpoint: Endpoint): Handler =>
   (context) => {
-    // `OAuthRequests.ts` has written this body.
+    // The type is that of the body written by `OAuthRequests.ts`.
     const metadata = context.body as { readonly redirect_uris: ReadonlyArray<string> }
     const { redirect_uris } = metadata
     const others = redirect_uris.filter((uri) => !isPrivateUseScheme(uri))
@@ -182,31 +178,30 @@ const allowingOwnSchemes =
     })
   }
 
-/** Runs an effect before a handler and outside its transaction, so that the effect's locks do not outlast it. */
+/** Runs an effect before a handler and outside its transaction, so that its locks are released first. */
 const afterEffect =
   (bridge: Bridge, effect: Effect.Effect<unknown, unknown>, handler: Handler): Handler =>
   (context) =>
     bridge.run(effect).then(() => handler(context))
 
-/** An endpoint with another function and its own path and options. */
+/** Replaces an endpoint's function and keeps its path and options. */
 const replaceHandler = (endpoint: Endpoint, handler: Handler): Endpoint =>
   Object.assign((context: Parameters<Handler>[0]) => handler(context), endpoint) as Endpoint
 
-/** The library's tables with the columns that our tables have: the library does not use columns outside its schema. */
+/** Reduces the library's tables to our columns, because it only uses columns in its schema. */
 const withOurColumns = <Schema extends object>(schema: Schema): Schema => {
   const tables = Object.entries(apps).map(([name, { fields }]) => {
     const table = (schema as Record<string, { fields: object }>)[name]
     const columns = Object.entries(table?.fields ?? {}).filter(([field]) => field in fields)
     return [name, { ...table, fields: Object.fromEntries(columns) }]
   })
-  // The omitted fields are optional, or have defaults that the library assumes when they are absent.
+  // The omitted fields are optional, or have defaults that the library assumes.
   return Object.fromEntries(tables) as Schema
 }
 
 /**
- * Runs a handler in one transaction, which commits when the handler throws an error for the client: the library deletes
- * the tokens of a stolen code before it throws. Without the transaction a token that is issued while its person signs out
- * everywhere would stay valid.
+ * Runs a handler in one transaction that also commits on client errors: the library deletes the tokens of a stolen code
+ * before it throws. Without it, a token issued while its person signs out everywhere would stay valid.
  */
 const commitErrors = async (bridge: Bridge, body: () => Promise<unknown>): Promise<unknown> => {
   const outcome = await bridge.transaction(async () => {
@@ -221,7 +216,7 @@ const commitErrors = async (bridge: Bridge, body: () => Promise<unknown>): Promi
   return outcome.value
 }
 
-/** An unknown refresh token is an invalid grant, like an expired one (RFC 6749 section 5.2). */
+/** Treats an unknown refresh token as an invalid grant, like an expired one (RFC 6749 section 5.2). */
 const rethrowAsInvalidGrant = (error: unknown): never => {
   if (isAPIError(error) && error.body?.error === "invalid_token") {
     throw new APIError("BAD_REQUEST", { error: "invalid_grant", error_description: "invalid refresh token" })
@@ -229,7 +224,7 @@ const rethrowAsInvalidGrant = (error: unknown): never => {
   throw error
 }
 
-/** Revocation that succeeds for an unknown token, as for a revoked one (RFC 7009 section 2.2). */
+/** Lets the revocation of an unknown token succeed (RFC 7009 section 2.2). */
 const ignoringUnknownTokens =
   (endpoint: Endpoint): Handler =>
   async (context) => {

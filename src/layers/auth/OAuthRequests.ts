@@ -4,30 +4,29 @@ import { appScopes, authPath, failurePath, isAllowedRedirect, resourceOf } from 
 import { ownPath } from "../../domain/ownPath.ts"
 import { cutCodePoints } from "../../domain/text.ts"
 
-/** Bounds of what an app may say about itself: it is stored, and shown to people. */
+/** Limits of an app's own description, which is stored and shown to people. */
 const limits = { nameCharacters: 100, redirects: 10, redirectCharacters: 2_000, stateCharacters: 2_000 }
 
-/** An error as OAuth defines it (RFC 6749 section 5.2). */
 const errorResponse = (error: string, error_description: string): Response =>
   Response.json({ error, error_description }, { status: 400, headers: { "cache-control": "no-store" } })
 
-/** Sends a browser to our error page. */
+/** Redirects a browser to our error page. */
 const redirectToFailure = (error: string, baseUrl: string): Response =>
   new Response(null, {
     status: 302,
     headers: { location: `${baseUrl}${failurePath}?${new URLSearchParams({ error })}`, "cache-control": "no-store" }
   })
 
-/** Checks the length of an address that the library parses. */
+/** Limits the length of URLs that the library parses. */
 const isShortAddress = (address: string): boolean =>
   address.length <= limits.redirectCharacters && hasShortHost(address)
 
-/** The only parameter that a request may repeat (RFC 8707 section 2). */
+/** The only parameter that may be repeated (RFC 8707 section 2). */
 const repeatable = "resource"
 
 /**
- * A request of an app as the library gets it: every app requests the same scopes and resource. Answers a response when
- * the request is wrong. Apps may go without what they request beyond that (RFC 6749 section 3.3, RFC 7591 section 2).
+ * Rewrites an app's request for the library, or returns an error response. All apps request the same scopes and
+ * resource. Other requested values are dropped (RFC 6749 section 3.3, RFC 7591 section 2).
  */
 export const rewriteAppRequest = async (request: Request, baseUrl: string): Promise<Request | Response> => {
   const url = new URL(request.url)
@@ -45,7 +44,7 @@ export const rewriteAppRequest = async (request: Request, baseUrl: string): Prom
 }
 
 /**
- * A form with each of its fields once (RFC 6749 section 3.2). Drops a proof of possession (DPoP): it would bind the token
+ * Rejects repeated form fields (RFC 6749 section 3.2). Drops a proof of possession (DPoP), which would bind the token
  * to a key that our endpoints do not check.
  */
 const rewriteForm = async (request: Request): Promise<Request | Response> => {
@@ -61,7 +60,7 @@ const rewriteForm = async (request: Request): Promise<Request | Response> => {
   return new Request(request.url, { method: "POST", headers, body: String(fields) })
 }
 
-/** The parameters of an authorization request that reach the library. */
+/** Parameters of an authorization request that are passed to the library. */
 const parameters = [
   "response_type",
   "client_id",
@@ -72,8 +71,8 @@ const parameters = [
 ] as const
 
 /**
- * Asks the person for consent each time: an app on their machine cannot prove its identity, so that an earlier consent
- * says nothing about this app (RFC 8252 section 8.6).
+ * Requires consent each time: an app on a person's machine cannot prove its identity, so an earlier consent may have
+ * been for another app (RFC 8252 section 8.6).
  */
 const rewriteAuthorization = (request: Request, url: URL, baseUrl: string): Request | Response => {
   const query = new URLSearchParams()
@@ -90,14 +89,14 @@ const rewriteAuthorization = (request: Request, url: URL, baseUrl: string): Requ
   query.set("scope", appScopes.join(" "))
   query.set("prompt", "consent")
   const headers = new Headers(request.headers)
-  // With these the library would answer a script with JSON instead of a redirect.
+  // With these headers the library would respond to a script with JSON instead of a redirect.
   for (const name of ["accept", "sec-fetch-mode"]) headers.delete(name)
   return new Request(`${url.origin}${url.pathname}?${query}`, { method: "GET", headers })
 }
 
 /**
- * Keeps the redirect of an authorization request on our pages. Anybody may register an app, so a link to us must not
- * lead to an app's address before a person has decided (RFC 9700 section 4.11.2).
+ * Redirects an authorization request to our pages. Anyone can register an app, so our links must not lead to an app
+ * before a person has decided (RFC 9700 section 4.11.2).
  */
 export const rewriteAppResponse = (pathname: string, response: Response, baseUrl: string): Response => {
   const location = response.headers.get("location")
@@ -106,7 +105,7 @@ export const rewriteAppResponse = (pathname: string, response: Response, baseUrl
   return redirectToFailure(URL.parse(location)?.searchParams.get("error") ?? "invalid_request", baseUrl)
 }
 
-/** A name without control characters and bidirectional overrides, with which an app could look like another. */
+/** Removes control characters and bidirectional overrides, which could make one app look like another. */
 const toReadableName = (name: string): string => {
   const line = name.replaceAll(/\p{C}+/gu, "").replaceAll(/\s+/gu, " ")
   return cutCodePoints(line.trim(), limits.nameCharacters).trim()
@@ -118,7 +117,7 @@ const isRedirectList = (value: unknown): value is ReadonlyArray<string> =>
   value.length <= limits.redirects &&
   value.every((uri) => typeof uri === "string" && uri.length <= limits.redirectCharacters)
 
-/** All apps are registered alike: public clients with PKCE. */
+/** Registers every app as a public client with PKCE. */
 const rewriteRegistration = async (request: Request): Promise<Request | Response> => {
   const body: unknown = await request.json().catch(() => undefined)
   if (!Predicate.isObject(body)) return errorResponse("invalid_client_metadata", "the body must be a JSON object")
@@ -137,7 +136,7 @@ const rewriteRegistration = async (request: Request): Promise<Request | Response
   }
   const name = typeof client_name === "string" ? toReadableName(client_name) : ""
   const headers = new Headers(request.headers)
-  // Registration is anonymous: with a session or a token the library would make the app a person's own.
+  // Registration is anonymous. With a session or token, the library would assign the app to a person.
   for (const header of ["authorization", "cookie", "content-length"]) headers.delete(header)
   const metadata = {
     redirect_uris,
@@ -145,7 +144,7 @@ const rewriteRegistration = async (request: Request): Promise<Request | Response
     token_endpoint_auth_method: "none",
     grant_types: ["authorization_code", "refresh_token"],
     response_types: ["code"],
-    // Allows https, loopback addresses and schemes of an app's own.
+    // Allows https, loopback addresses and an app's own schemes.
     application_type: "native"
   }
   return new Request(request.url, { method: "POST", headers, body: JSON.stringify(metadata) })

@@ -2,7 +2,7 @@ import { authPath } from "../../domain/OAuth.ts"
 
 type Routes = ReadonlyArray<readonly [method: string, path: RegExp]>
 
-/** The library's routes that this service offers. The library has more; those are not found. */
+/** Library routes that this service offers. All others respond 404. */
 const common: Routes = [
   ["POST", /^\/sign-up\/email$/],
   ["POST", /^\/sign-in\/email$/],
@@ -13,7 +13,7 @@ const common: Routes = [
   ["POST", /^\/request-password-reset$/],
   ["POST", /^\/reset-password$/],
   ["POST", /^\/send-verification-email$/],
-  // A browser ends here when its sign-in at a provider has failed.
+  // The page after a failed sign-in at a provider.
   ["GET", /^\/error$/]
 ]
 
@@ -22,7 +22,7 @@ const ofProviders: Routes = [
   ["GET", /^\/callback\/(?:google|github)$/]
 ]
 
-/** The endpoints of OAuth, and those behind the pages of `/oauth`. */
+/** OAuth endpoints, and the routes behind the `/oauth` pages. */
 const ofApps: Routes = [
   ["GET", /^\/oauth2\/authorize$/],
   ["POST", /^\/oauth2\/token$/],
@@ -32,10 +32,10 @@ const ofApps: Routes = [
   ["POST", /^\/oauth2\/consent$/]
 ]
 
-/** Every route that a deployment may offer. */
+/** All routes that a deployment may offer. */
 export const routes: Routes = [...common, ...ofProviders, ...ofApps]
 
-/** True for an offered route. The path comes from a parsed URL, because the library routes by that too. */
+/** True for an offered route. Takes the path from a parsed URL, like the library's router. */
 export const isOffered = (
   method: string,
   path: string,

@@ -3,15 +3,15 @@ import type { SignUpPolicy } from "../../domain/signUp.ts"
 import type { Keyring, SecretValue } from "../../services/Keyrings.ts"
 import type { IdentityProvider } from "../../services/SignIn.ts"
 
-/** The registration of this deployment at an identity provider. */
+/** This deployment's registration at an identity provider. */
 export interface ProviderClient {
   readonly clientId: string
   readonly clientSecret: Redacted.Redacted
 }
 
-/** The settings of sign-in. A file without the library's imports, which take half a second to load. */
+/** The settings of sign-in. Separate from the library's imports, which take half a second to load. */
 export interface SignInOptions {
-  /** The address that clients use, without a trailing slash. */
+  /** Public URL, without a trailing slash. */
   readonly baseUrl: string
   readonly secrets: Keyring
   readonly google?: ProviderClient | undefined
@@ -19,12 +19,12 @@ export interface SignInOptions {
   readonly signUp: SignUpPolicy
 }
 
-/** The settings of one copy of the library, which signs with one secret and reads what others have encrypted. */
+/** The settings of one library instance, which signs with one secret and reads data encrypted with others. */
 export interface LibraryOptions extends Omit<SignInOptions, "secrets"> {
   readonly secret: Redacted.Redacted
   readonly values: ReadonlyArray<SecretValue>
 }
 
-/** The identity providers at which this deployment is registered. */
+/** The configured identity providers. */
 export const providersOf = (options: Omit<SignInOptions, "secrets">): ReadonlyArray<IdentityProvider> =>
   (["google", "github"] as const).filter((name) => options[name] !== undefined)

@@ -13,18 +13,20 @@ import type { Mail } from "./Mail.ts"
 import type { PasswordSlots } from "./PasswordSlots.ts"
 import { currentNotes, keyOf, type PasswordCounts, type Requester } from "./Requester.ts"
 
-/** Our rules for passwords, as hooks that run before and after each route of the library. */
+/** Our password rules, as hooks around each route of the library. */
 
 const minPasswordCharacters = 8
 export const maxPasswordCharacters = 128
 
 /**
- * Wrong passwords of a client for an account, known or not, until a right one (R66). The account itself is never locked,
- * because strangers could keep its owner out.
+ * Wrong passwords per client and account (R66). The account is never locked, so that strangers cannot lock out its
+ * owner.
  */
 const accountLimit: AttemptLimit = { name: "passwords", max: 10, window: Duration.minutes(15) }
 
-/** Wrong passwords of an IPv4 address or IPv6 /48 for all accounts: lists of stolen passwords are tried on many. */
+/**
+ * Wrong passwords per IPv4 address or IPv6 /48, to stop lists of stolen passwords from being tried on many accounts.
+ */
 const clientLimit: AttemptLimit = { name: "passwords of client", max: 100, window: Duration.minutes(15) }
 
 export interface Deps {
@@ -49,10 +51,9 @@ const deny = (reason: "account" | "client" | "busy", message: string, seconds: n
     Effect.andThen(Effect.fail(new APIError("TOO_MANY_REQUESTS", { message }, { "x-retry-after": String(seconds) })))
   )
 
-/** Those who may wait for each other's passwords to be hashed. */
+/** Groups requesters whose hashes wait for each other. */
 const turnOf = ({ address, browser }: Requester): string => browser ?? clientSite(address) ?? address
 
-/** Runs a hash in a turn of the requester. */
 const inTurn = async <A>({ bridge, slots }: Pick<Deps, "bridge" | "slots">, hash: () => Promise<A>): Promise<A> => {
   const { requester } = currentNotes()
   const message = "Too many people are signing in at this moment. Try again in a few seconds."
@@ -62,7 +63,7 @@ const inTurn = async <A>({ bridge, slots }: Pick<Deps, "bridge" | "slots">, hash
   )
 }
 
-/** The library's functions for passwords, in turns. A hash that a hook has computed is not computed again. */
+/** The library's password functions, limited by slots. Reuses a hash that a hook has already computed. */
 export const makeHashing = (deps: Pick<Deps, "bridge" | "slots">) => ({
   hash: async (password: string): Promise<string> =>
     currentNotes().hashes.get(password) ?? inTurn(deps, () => hashPassword(password)),
@@ -70,7 +71,7 @@ export const makeHashing = (deps: Pick<Deps, "bridge" | "slots">) => ({
     inTurn(deps, () => verifyPassword(pair))
 })
 
-/** The field of each route that holds a password to be stored. */
+/** The body field of each route that has a new password. */
 const newPasswordFields: Readonly<Record<string, string>> = {
   "/sign-up/email": "password",
   "/change-password": "newPassword",
@@ -80,7 +81,7 @@ const newPasswordFields: Readonly<Record<string, string>> = {
 const hasStorableLength = (password: string): boolean =>
   password.length >= minPasswordCharacters && password.length <= maxPasswordCharacters
 
-/** True for a password that somebody may choose. */
+/** True if the password may be chosen. */
 export const isStorable = (password: string): boolean => hasStorableLength(password) && !isCommonPassword(password)
 
 const rejectCommonPassword = (path: string, body: object): void => {
@@ -89,7 +90,7 @@ const rejectCommonPassword = (path: string, body: object): void => {
   throw new APIError("BAD_REQUEST", { code: "PASSWORD_TOO_COMMON", message: "This password is too common." })
 }
 
-/** The keys under which the password of a request is counted. Undefined where none is compared. */
+/** The keys under which a request's password attempt is counted. Undefined if no password is compared. */
 const countsOf = async (context: HookContext): Promise<PasswordCounts | undefined> => {
   const { requester } = currentNotes()
   const { body, path } = context
@@ -97,12 +98,12 @@ const countsOf = async (context: HookContext): Promise<PasswordCounts | undefine
     const account = keyOf(requester, normalizeEmail(textOf(body, "email")))
     return { account, client: requester.browser === undefined ? clientSite(requester.address) : undefined }
   }
-  // The session says whose password it is.
+  // The session identifies the password's owner.
   const session = path === "/change-password" ? await getSessionFromCtx(context) : null
   return session === null ? undefined : { account: `session ${session.session.id}`, client: undefined }
 }
 
-/** Counts before the password is compared, so that each of many simultaneous attempts counts. */
+/** Counts before the comparison, so that simultaneous attempts all count. */
 const count = ({ attempts }: Deps, { account, client }: PasswordCounts) =>
   Effect.gen(function* () {
     const seconds = yield* attempts.count(accountLimit, account)
@@ -119,18 +120,17 @@ const count = ({ attempts }: Deps, { account, client }: PasswordCounts) =>
     return yield* deny("client", message, clientSeconds)
   })
 
-/** Ends the count of wrong passwords after a right one. Takes back a password that was not compared. */
+/** Clears the count after a right password. Takes back an attempt whose password was not compared. */
 const settle = ({ attempts }: Deps, { account, client }: PasswordCounts, result: "right" | "uncompared") =>
   Effect.gen(function* () {
     yield* result === "right" ? attempts.forget(accountLimit, account) : attempts.uncount(accountLimit, account)
     if (client !== undefined) yield* attempts.uncount(clientLimit, client)
   })
 
-/** Ends the wait of whoever has just chosen a new password by an emailed link. */
+/** Clears the count of a requester who has just chosen a new password through an emailed link. */
 export const forgive = ({ attempts }: Pick<Deps, "attempts">, requester: Requester, email: string) =>
   attempts.forget(accountLimit, keyOf(requester, normalizeEmail(email)))
 
-/** Runs before the library reads a request. */
 export const before = async (deps: Deps, context: HookContext) => {
   const { body, path = "" } = context
   if (!Predicate.isObject(body)) return undefined
@@ -141,7 +141,7 @@ export const before = async (deps: Deps, context: HookContext) => {
   notes.counts = counts
   switch (path) {
     case "/change-password":
-      // Somebody else may know the old password: their sessions must end.
+      // Someone else may know the old password, so their sessions must end.
       return { context: { body: { ...body, revokeOtherSessions: true } } }
     case "/sign-up/email": {
       const password = textOf(body, "password")
@@ -155,10 +155,9 @@ export const before = async (deps: Deps, context: HookContext) => {
   }
 }
 
-/** The status of a sign-in's result by which the password was right. A 403 is that of an address to be confirmed. */
+/** Statuses that mean the password was right. 403 means that the address is not confirmed yet. */
 const rightStatuses: ReadonlySet<number> = new Set([200, 403])
 
-/** Runs after the library has compared a password. */
 export const after = async (deps: Deps, context: HookContext) => {
   const { counts } = currentNotes()
   if (counts === undefined) return

@@ -1,29 +1,29 @@
 import { Data, Duration, Effect, PartitionedSemaphore } from "effect"
 
 /**
- * A hash takes a tenth of a second of a core, 32 MB, and one of the four threads of the process that also resolve names
- * and read files: without bounds, guesses would take all of them.
+ * A hash takes a tenth of a second of CPU, 32 MB, and one of the process's four worker threads, which also resolve
+ * names and read files. Without limits, password guesses would take all of them.
  */
 const limits = {
-  /** Hashes that are computed at once. */
+  /** Concurrent hashes. */
   hashes: 2,
-  /** Hashes that wait for one of those to end. */
+  /** Hashes waiting for a slot. */
   waiting: 200,
   wait: Duration.seconds(10)
 }
 
-/** There is no room to hash a password now. */
+/** Too many password hashes are running or waiting. */
 export class HashesBusy extends Data.TaggedError("HashesBusy")<{ readonly retryAfterSeconds: number }> {}
 
 const busy = new HashesBusy({ retryAfterSeconds: Duration.toSeconds(limits.wait) })
 
-/** Gives passwords turns to be hashed. Clients take turns, so that those who send many wait for each other. */
+/** Shares the hashing slots fairly: clients alternate, so that a client with many requests waits for itself. */
 export const makePasswordSlots = Effect.map(
   PartitionedSemaphore.make<string>({ permits: limits.hashes }),
   (semaphore) => {
     let waiting = 0
 
-    /** Runs a computation in a turn of a client. Fails when none comes in time. */
+    /** Runs a hash in a slot of the client. Fails if no slot is free in time. */
     const run = <A>(client: string, hash: Effect.Effect<A>): Effect.Effect<A, HashesBusy> =>
       Effect.suspend(() => {
         if (waiting >= limits.waiting) return Effect.fail(busy)

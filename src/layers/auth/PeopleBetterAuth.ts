@@ -51,13 +51,13 @@ const setEmail = ({ sql }: Deps) =>
     Effect.catchTag("SqlError", Effect.die)
   )
 
-/** A token in the form of the library's own, by which a rotation of the secret finds it. 128 bits: nobody guesses it. */
+/** A random token of 128 bits, in the library's format so that a rotation of the secret can find it. */
 const makeToken = ({ ids }: Deps) =>
   Effect.map(ids.entropy(tokenCharacters / 2), (bytes) => Buffer.from(bytes).toString("hex"))
 
 /**
- * The account's person, or who has signed up with its address, or a new one. A sign-in joins a person without an account
- * to the account of their address, once that is confirmed: by the link, for example.
+ * Finds the account's person, or a person who signed up with its address, or creates one. A sign-in adds that person to
+ * the account once the address is confirmed.
  */
 const personOf = Effect.fnUntraced(function* (deps: Deps, { email, id }: Account) {
   const { sql } = deps
@@ -89,7 +89,7 @@ const makeSignInLink = (deps: Deps) =>
     Effect.catchTag("SqlError", Effect.die)
   )
 
-/** The people of the sign-in library's tables, without loading it. */
+/** Reads people from the sign-in library's tables without loading it. */
 export const layer = ({
   baseUrl,
   secrets

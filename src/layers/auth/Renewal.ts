@@ -11,13 +11,13 @@ import { digestOf, isSignedBy, signatureOf } from "./Digest.ts"
  * database.
  */
 
-/** A larger body holds no token: the library refuses it. */
+/** A larger body has no token: the library rejects it. */
 const maxBodyCharacters = 16_384
 
-/** The most session cookies that are read: a browser sends one or two. Each is looked up by statements of its own. */
+/** Maximum session cookies read. Browsers send one or two, and each takes several statements. */
 const maxSessionCookies = 4
 
-/** A cookie's value and its HMAC-SHA256 in base64, percent-encoded as the library does. */
+/** A cookie's value and its HMAC-SHA256 in base64, percent-encoded like the library does. */
 const signedCookiePattern = /^([^=]+=)(.+)(?:\.|%2E)([0-9A-Za-z+/]{43}=)$/
 
 const renewCookie = (keyring: Keyring, cookie: string): string => {
@@ -29,7 +29,7 @@ const renewCookie = (keyring: Keyring, cookie: string): string => {
   return isOther ? `${name}${encodeURIComponent(`${text}.${signatureOf(present.secret, text)}`)}` : cookie
 }
 
-/** An app's request as the library signs it: its parameters in order, and the signature among them. */
+/** Signs an app's request again, with its parameters in their original order. */
 const renewAppRequest = (keyring: Keyring, request: string): string => {
   const [present, ...others] = keyring.values()
   if (hasTooManyParameters(request)) return request
@@ -44,7 +44,7 @@ const renewAppRequest = (keyring: Keyring, request: string): string => {
 
 type Fields = Readonly<Record<string, unknown>>
 
-/** The body's fields: of a form, or of a JSON object. */
+/** The fields of a form or of a JSON object. */
 const fieldsOf = (body: string): Fields => {
   if (!body.startsWith("{")) return hasTooManyParameters(body) ? {} : Object.fromEntries(new URLSearchParams(body))
   try {
@@ -55,7 +55,7 @@ const fieldsOf = (body: string): Fields => {
   }
 }
 
-/** The tokens in a request: of its session, and in its body. */
+/** The tokens in a request's cookies and body. */
 const tokensIn = (cookies: ReadonlyArray<string>, fields: Fields) => {
   const session = cookies
     .flatMap((cookie) => /session_token=([0-9A-Za-z]{32})(?:\.|%2E)/.exec(cookie)?.[1] ?? [])
@@ -69,7 +69,7 @@ const tokensIn = (cookies: ReadonlyArray<string>, fields: Fields) => {
   }
 }
 
-/** The digests that tokens may be stored under, with table and column. The order is the same for each secret. */
+/** Digests of the tokens with the table and column of each. The order is the same for every secret. */
 const digestsBy = (secret: Redacted.Redacted, tokens: ReturnType<typeof tokensIn>) => {
   const digest = (purpose: string) => (token: string) => digestOf(secret, purpose, token)
   const codes = tokens.code.map(digest("authorization_code"))
@@ -81,13 +81,13 @@ const digestsBy = (secret: Redacted.Redacted, tokens: ReturnType<typeof tokensIn
     ["auth_refresh_tokens", "digest", refresh.map(digest("refresh_token"))],
     ["auth_access_tokens", "digest", access.map(digest("access_token"))],
     ["auth_verifications", "digest", verifications.map(digest("verification"))],
-    // A code that is used twice ends the tokens that it was redeemed for.
+    // A code that is used twice revokes the tokens issued for it.
     ["auth_refresh_tokens", "code_digest", codes],
     ["auth_access_tokens", "code_digest", codes]
   ] as const
 }
 
-/** Stores what the tokens are stored under by other secrets under the digests by the secret in use. */
+/** Replaces stored digests by other secrets with digests by the current secret. */
 const renewDigests = Effect.fnUntraced(function* (keyring: Keyring, tokens: ReturnType<typeof tokensIn>) {
   const sql = yield* SqlClient.SqlClient
   const [present, ...others] = keyring.values()
@@ -102,7 +102,7 @@ const renewDigests = Effect.fnUntraced(function* (keyring: Keyring, tokens: Retu
   }
 })
 
-/** The request as the library knows it by the secret in use. Without a rotation it is the request itself. */
+/** Rewrites a request for the current secret. Without a rotation it returns the request unchanged. */
 export const renewTokens = Effect.fnUntraced(function* (keyring: Keyring, request: Request) {
   if (keyring.values().length === 1) return request
   const cookies = (request.headers.get("cookie") ?? "").split(";")

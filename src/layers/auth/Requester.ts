@@ -1,52 +1,45 @@
 import { AsyncLocalStorage } from "node:async_hooks"
 
-/** The sender of a request, as far as it can be known before a password is right. */
+/** The sender of a request, before the password has been checked. */
 export interface Requester {
-  /** The client's address or network (`2001:db8::/64`); empty where it is unknown. */
+  /** The client's address or network (`2001:db8::/64`). Empty if unknown. */
   readonly address: string
-  /** The id of a browser that has signed in before as the person of the request's email address. */
+  /** The id of a browser in which the person of this email address has signed in before. */
   readonly browser: string | undefined
 }
 
-/** The keys under which a password is counted. */
+/** The keys under which a password attempt is counted. */
 export interface PasswordCounts {
-  /** Of the guesser and the account. */
+  /** For the requester and the account. */
   readonly account: string
-  /** Of the guesser alone. Undefined for loopback, and for browsers that the account knows. */
+  /** For the requester alone. Undefined for loopback and known browsers. */
   readonly client: string | undefined
 }
 
-/** Notes on one request of the library, for our hooks. */
+/** State of one library request, for our hooks. */
 interface Notes {
   readonly requester: Requester
-  /**
-   * Hashes by password. The library hashes a new person's password inside the transaction that makes the person. A hash
-   * takes a tenth of a second, for which everybody else would wait for the connection: the embedded database has only one.
-   * So a hook computes it before the transaction.
-   */
+  /** Hashes by password, computed before the sign-up's transaction to keep its database connection free meanwhile. */
   readonly hashes: Map<string, string>
-  /** True when the sign-up of this request has been admitted and counted. */
+  /** True once this sign-up was admitted and counted. */
   isAdmitted: boolean
-  /** Of the password that is being compared. */
+  /** For the password being compared. */
   counts: PasswordCounts | undefined
 }
 
 const storage = new AsyncLocalStorage<Notes>()
 
-/** Runs a request with notes of its own. */
+/** Runs a request with its own notes. */
 export const withRequester = <A>(requester: Requester, body: () => Promise<A>): Promise<A> =>
   storage.run({ requester, hashes: new Map(), isAdmitted: false, counts: undefined }, body)
 
-/** The notes of the request in whose promises this runs. */
+/** The notes of the current request, found by its async context. */
 export const currentNotes = (): Notes => {
   const notes = storage.getStore()
   if (notes === undefined) throw new Error("the sign-in library runs outside of a request")
   return notes
 }
 
-/**
- * The key of what a requester does to an account. A browser that the account knows is counted by itself, so that nobody
- * at its address can use up its attempts.
- */
+/** The key for a requester and an account. A known browser has its own, so others at its address cannot use it up. */
 export const keyOf = ({ address, browser }: Requester, email: string): string =>
   `${browser === undefined ? `address ${address}` : `browser ${browser}`} ${email}`

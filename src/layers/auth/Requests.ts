@@ -4,7 +4,7 @@ import { authPath } from "../../domain/OAuth.ts"
 import { ownPath } from "../../domain/ownPath.ts"
 import { hasTooManyParameters, maxParameters } from "../../domain/parameters.ts"
 
-/** The type of a field. An address must be one of this deployment; the library gets its path. A query is a query string. */
+/** Field types. An address must be on this site, and only its path is passed on. A query is a query string. */
 type Kind = "string" | "boolean" | "address" | "query"
 
 interface Field {
@@ -22,10 +22,7 @@ const address = { kind: "address", required: false } as const
 /** The signed authorization request of an app that waits for the sign-in. */
 const appRequest = { oauth_query: { kind: "query", required: false } } as const
 
-/**
- * The fields of the requests of people. Nothing else reaches the library: it answers 500 to a field of another type, and
- * a 500 is logged as our failure.
- */
+/** Allowed request fields. The library responds 500 to a wrong field type, which would be logged as our failure. */
 const bodies: Readonly<Record<string, Fields>> = {
   "/sign-up/email": {
     email: required,
@@ -54,7 +51,7 @@ const bodies: Readonly<Record<string, Fields>> = {
   "/oauth2/consent": { accept: { kind: "boolean", required: true }, ...appRequest }
 }
 
-/** The email address in the body of a request that the library gets; undefined on routes that take none. */
+/** The email address in a request body. Undefined on routes without one. */
 export const emailIn = async (path: string, request: Request): Promise<string | undefined> => {
   if (bodies[path]?.email === undefined) return undefined
   const body: unknown = await request.clone().json()
@@ -66,7 +63,7 @@ const queries: Readonly<Record<string, Fields>> = {
   "/error": { error: optional, error_description: optional }
 }
 
-/** Of a string in a body or a query. The longest is the signed request of an app. */
+/** Limit for strings. The longest is an app's signed request. */
 const maxCharacters = 20_000
 
 const tooLong = { message: `must have at most ${maxCharacters} characters` }
@@ -100,7 +97,7 @@ const readField = (kind: Kind, value: unknown, baseUrl: string): string | boolea
 }
 
 const readAddress = (value: string, baseUrl: string): string | { readonly message: string } => {
-  // To the library an empty address is an absent one.
+  // The library treats an empty address as absent.
   if (value === "") return value
   const path = ownPath(value, baseUrl)
   if (path === undefined) return { message: "must be an address of this site" }
@@ -108,7 +105,7 @@ const readAddress = (value: string, baseUrl: string): string | { readonly messag
   return path.length > maxCharacters ? tooLong : path
 }
 
-/** An error with its issues, which the handler puts into the API's envelope (R6). */
+/** An error response with issues, which the handler converts to the API's format (R6). */
 const issuesResponse = (all: ReadonlyArray<Issue>, headers?: Headers): Response => {
   const { issues, message } = InvalidRequest.fromIssues(all)
   const jsonHeaders = new Headers(headers)
@@ -122,7 +119,7 @@ const readJson = async (request: Request): Promise<unknown> => {
   return /^application\/json(?:;|$)/i.test(type) ? request.json().catch(() => undefined) : undefined
 }
 
-/** A person's request as the library gets it, or the response to a request with wrong fields. */
+/** Validates a request and rewrites it for the library, or returns an error response. */
 export const readRequest = async (request: Request, baseUrl: string): Promise<Request | Response> => {
   const url = new URL(request.url)
   const path = url.pathname.slice(authPath.length)
@@ -145,10 +142,10 @@ const readQuery = (request: Request, url: URL, fields: Fields, baseUrl: string):
 }
 
 const readBody = async (request: Request, url: URL, fields: Fields, baseUrl: string): Promise<Request | Response> => {
-  // A route without fields takes a request without a body too.
+  // A route without fields also accepts a request without a body.
   const source = Object.keys(fields).length === 0 ? {} : await readJson(request)
   if (!Predicate.isObject(source)) return issuesResponse([{ field: "", message: "the body must be a JSON object" }])
-  // `isObject` says nothing of the fields, which `readFields` checks one by one.
+  // `isObject` does not check the fields. `readFields` checks each of them.
   const body = readFields(fields, source as Record<string, unknown>, baseUrl)
   if ("issues" in body) return issuesResponse(body.issues)
   const headers = new Headers(request.headers)
@@ -158,15 +155,15 @@ const readBody = async (request: Request, url: URL, fields: Fields, baseUrl: str
   return new Request(`${url.origin}${url.pathname}`, { method, headers, body: JSON.stringify(body.values) })
 }
 
-/** The library's error codes with their field and message. The undefined field is the route's password. */
+/** Field and message by the library's error code. An undefined field means the route's password. */
 const codes: Readonly<Record<string, readonly [field: string | undefined, message: string]>> = {
   INVALID_EMAIL: ["email", "must be an email address"],
   EMAIL_TOO_LONG: ["email", "is too long"],
   EMAIL_MISMATCH: ["email", "is not the address that is signed in"],
   EMAIL_ALREADY_VERIFIED: ["email", "is confirmed already"],
-  USER_ALREADY_EXISTS_USE_ANOTHER_EMAIL: ["email", "has signed up already"],
-  // Another sign-up has just taken the address. Any other failure of the database fails the request.
-  FAILED_TO_CREATE_USER: ["email", "has signed up already"],
+  USER_ALREADY_EXISTS_USE_ANOTHER_EMAIL: ["email", "already has an account"],
+  // Another sign-up has just taken the address. Any other database error fails the request.
+  FAILED_TO_CREATE_USER: ["email", "already has an account"],
   PASSWORD_TOO_SHORT: [undefined, "must have at least 8 characters"],
   PASSWORD_TOO_LONG: [undefined, "must have at most 128 characters"],
   PASSWORD_TOO_COMMON: [undefined, "is one of the most common passwords; choose another"],
@@ -179,7 +176,7 @@ const codes: Readonly<Record<string, readonly [field: string | undefined, messag
   INVALID_NEW_USER_CALLBACK_URL: ["newUserCallbackURL", "must be an address of this site"]
 }
 
-/** The field and message of a validation error of the library: `[body.email] Invalid email address`. */
+/** A validation error of the library, such as `[body.email] Invalid email address`. */
 const validationPattern = /^\[(?:body|query)\.([A-Za-z_]+)[^\]]*\] (.+)$/
 
 const issueOf = (path: string, body: unknown): Issue | undefined => {
@@ -194,7 +191,7 @@ const issueOf = (path: string, body: unknown): Issue | undefined => {
   return { field: field ?? (/^\/sign-(?:in|up)\//.test(path) ? "password" : "newPassword"), message }
 }
 
-/** Adds to an error of the library the field that it is about. */
+/** Adds the affected field to an error of the library. */
 export const addIssues = async (path: string, response: Response): Promise<Response> => {
   if (![400, 403, 422].includes(response.status)) return response
   const body: unknown = await response

@@ -2,13 +2,13 @@ import { Duration, type Redacted } from "effect"
 import type { SqlClient } from "effect/sql"
 import { digestOf } from "./Digest.ts"
 
-/** The lifetime of a link that lets a person choose a password. */
+/** Lifetime of a link for choosing a password. */
 export const linkLifetime = Duration.hours(1)
 
-/** 32 letters and digits have 190 bits: nobody guesses them. */
+/** 32 letters and digits have 190 bits, too many to guess. */
 export const tokenCharacters = 32
 
-/** Stores a token as the library does for a password reset, so that its reset takes it, once. */
+/** Stores a token in the library's format for password resets, which accept it once. */
 export const storeResetToken = (sql: SqlClient.SqlClient, secret: Redacted.Redacted, token: string, userId: string) => {
   const digest = digestOf(secret, "verification", `reset-password:${token}`)
   const lifetime = sql`${Duration.toMillis(linkLifetime)} * interval '1 millisecond'`

@@ -1,6 +1,6 @@
 import { Predicate } from "effect"
 
-/** The fields of an object in a body, and of the objects inside it. */
+/** Allowed fields of an object, including nested objects. */
 type Fields = { readonly [name: string]: true | Fields }
 
 const user: Fields = { id: true, email: true, emailVerified: true, name: true, createdAt: true, updatedAt: true }
@@ -8,8 +8,7 @@ const user: Fields = { id: true, email: true, emailVerified: true, name: true, c
 const redirect: Fields = { redirect: true, url: true }
 
 /**
- * The fields of the responses for people. Nothing else leaves: the library writes the token of a session, which only its
- * cookie may hold, into the bodies of several routes.
+ * Allowed response fields. The library puts the session token, which only the cookie may contain, into several bodies.
  */
 const bodies: Readonly<Record<string, Fields>> = {
   "/sign-up/email": { ...redirect, signed_in: true, user },
@@ -29,7 +28,7 @@ const bodies: Readonly<Record<string, Fields>> = {
   "/oauth2/consent": redirect
 }
 
-/** Routes whose responses are a protocol's: apps get their tokens there (RFC 6749, RFC 7009, RFC 7591). */
+/** Responses defined by OAuth, in which apps get their tokens (RFC 6749, RFC 7009, RFC 7591). */
 const protocolPaths: ReadonlySet<string> = new Set(["/oauth2/token", "/oauth2/register", "/oauth2/revoke"])
 
 const pick = (fields: Fields, value: unknown): unknown => {
@@ -42,12 +41,12 @@ const pick = (fields: Fields, value: unknown): unknown => {
   return Object.fromEntries(entries)
 }
 
-/** A successful response of the library with the fields that may leave. Errors are read by the handler. */
+/** Removes other fields from a successful response. The handler reads errors. */
 export const limitBody = async (path: string, response: Response): Promise<Response> => {
   const isJson = /^application\/json\b/.test(response.headers.get("content-type") ?? "")
   if (!response.ok || !isJson || protocolPaths.has(path)) return response
   const body: unknown = await response.json()
-  // A sign-up without a token has opened no session, because the address has to be confirmed first.
+  // A sign-up without a token opened no session, because the address must be confirmed first.
   const noted =
     path === "/sign-up/email" && Predicate.hasProperty(body, "token")
       ? { ...body, signed_in: body.token !== null }

@@ -18,7 +18,7 @@ interface Deps {
   readonly secrets: Keyring
 }
 
-/** Read for every request, so that a session that ends at one replica ends at all of them. */
+/** Reads the session on every request, so that a session ends on all replicas at once. */
 const authenticate = ({ secrets, sql }: Deps): Sessions["Service"]["authenticate"] =>
   Effect.fn("Sessions.authenticate")(
     function* (cookie) {
@@ -69,7 +69,7 @@ const unknownSession = new NotFound({ message: "The account has no such session.
 const end = ({ sql }: Deps): Sessions["Service"]["end"] =>
   Effect.fn("Sessions.end")(
     function* (accountId, sessionId) {
-      // The person first, as every statement that ends sessions and tokens: in another order two could deadlock.
+      // Locks the person first, like every statement that ends sessions and tokens, to avoid deadlocks.
       const people = yield* personRows(sql`select id from auth_users where account_id = ${accountId} for update`)
       const ended = yield* personRows(sql`
         delete from auth_sessions where id = ${sessionId} and ${sql.in(
@@ -96,7 +96,7 @@ const forget = ({ sql }: Deps): Sessions["Service"]["forget"] =>
     Effect.orDie
   )
 
-/** The sessions that the sign-in library opens, read without loading it. */
+/** Reads the sign-in library's sessions without loading it. */
 export const layer = ({
   baseUrl,
   secrets

@@ -25,7 +25,7 @@ import {
 } from "./LibraryCall.ts"
 import { providersOf, type SignInOptions } from "./Options.ts"
 
-/** The library's fields under the names that callers use. */
+/** Our field names by the library's. */
 const fieldNames: Readonly<Record<string, InvalidField["field"]>> = {
   email: "email",
   password: "password",
@@ -45,7 +45,7 @@ const errorOf = (response: LibraryResponse): SignInError => {
   return new SignInFailed({ message: textOf(body, "message") ?? "The sign-in failed." })
 }
 
-/** The body of a sign-in or a sign-up that an app waits for. */
+/** Body of a sign-in or sign-up, with the app's request if an app is waiting. */
 const passwordBody = ({ authorizationRequest, email, password, returnPath }: PasswordSignIn) => ({
   email,
   password: Redacted.value(password),
@@ -61,7 +61,7 @@ const withPassword = (deps: Deps) =>
 
 const signUp = (deps: Deps) =>
   Effect.fn("SignIn.signUp")(function* (browser: Browser, person: PasswordSignIn) {
-    // The library requires a name, which nothing of ours shows.
+    // The library requires a name, which Quarry never shows.
     const name = person.email.split("@", 1).join("")
     const response = yield* post(deps, browser, "/sign-up/email", { ...passwordBody(person), name })
     return response.status < 400 ? redirectOf(response) : yield* Effect.fail(errorOf(response))
@@ -69,7 +69,7 @@ const signUp = (deps: Deps) =>
 
 const atProvider = (deps: Deps): SignIn["Service"]["atProvider"] =>
   Effect.fn("SignIn.atProvider")(function* (browser, provider, { failurePath, returnPath }) {
-    // Without `oauth_query`: the library would keep the signed request a second time in its cookie.
+    // Without `oauth_query`, which the library would store in its cookie a second time.
     const body = { provider, callbackURL: returnPath, errorCallbackURL: failurePath }
     const response = yield* post(deps, browser, "/sign-in/social", body)
     return redirectOf(response) ?? (yield* Effect.fail(errorOf(response)))
@@ -89,7 +89,7 @@ const resetPassword = (deps: Deps): SignIn["Service"]["resetPassword"] =>
     if (response.status >= 400) return yield* Effect.fail(errorOf(response))
   })
 
-/** Sign-in from our pages by the library's routes. */
+/** Signs people in from our pages through the library's routes. */
 export const layer = (options: SignInOptions): Layer.Layer<SignIn, never, Library | Emails> =>
   Layer.effect(
     SignIn,

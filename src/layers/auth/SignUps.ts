@@ -14,9 +14,8 @@ import { type HookContext, isStorable, textOf } from "./PasswordHooks.ts"
 import { currentNotes } from "./Requester.ts"
 
 /**
- * Sign-ups from one IPv4 address or IPv6 /48 in the day that begins with the first (R65). They are counted in the
- * database and not in Redis: a day outlives restarts of Redis and the counts of single replicas (R28), and a sign-up has
- * a hash that costs far more than the count.
+ * Sign-ups per IPv4 address or IPv6 /48, in the day after the first (R65). Counted in the database, because a day
+ * outlives restarts of Redis (R28) and the password hash costs far more than the count.
  */
 const signUpLimit: AttemptLimit = { name: "sign-ups", max: 20, window: Duration.days(1) }
 
@@ -27,7 +26,7 @@ interface Deps {
   readonly signUps: SignUps
 }
 
-/** The same for every address, so that nobody learns which ones are known. */
+/** The same for every address, so that known addresses are not revealed. */
 const messages: Readonly<Record<Reason, string>> = {
   closed: "Sign-up is closed on this server. Ask its operator for an account.",
   invite: "Sign-up is by invitation only, and this address has none. Ask the operator for an account.",
@@ -35,18 +34,15 @@ const messages: Readonly<Record<Reason, string>> = {
 }
 
 const note = (reason: Reason | "client") =>
-  Effect.andThen(Metric.update(signUpsDenied.of(reason), 1), logDenial("A sign-up was refused", reason))
+  Effect.andThen(Metric.update(signUpsDenied.of(reason), 1), logDenial("A sign-up was denied", reason))
 
 const invitedRow = rowOf(Schema.Struct({ is_invited: Schema.Boolean }))
 
-/** The policy of sign-ups, and their limit. */
+/** Applies the sign-up policy and its limit. */
 export const makeSignUps = Effect.fnUntraced(function* (policy: SignUpPolicy, attempts: Attempts) {
   const sql = yield* SqlClient.SqlClient
 
-  /**
-   * True for an address whose account the operator made: nobody has joined that account. Other kinds of invitation belong
-   * here too.
-   */
+  /** True for an address whose account the operator created and which has no person yet. */
   const isInvited = Effect.fnUntraced(function* (email: string) {
     const row = yield* invitedRow(sql`
       select exists (
@@ -62,7 +58,7 @@ export const makeSignUps = Effect.fnUntraced(function* (policy: SignUpPolicy, at
     return (yield* isInvited(email)) ? undefined : ("invite" as const)
   })
 
-  /** Fails for an address that may not sign up. */
+  /** Fails if the address may not sign up. */
   const check = Effect.fnUntraced(function* (email: string) {
     const reason = yield* reasonToDeny(normalizeEmail(email).replaceAll("\0", ""))
     if (reason === undefined) return
@@ -70,7 +66,7 @@ export const makeSignUps = Effect.fnUntraced(function* (policy: SignUpPolicy, at
     return yield* Effect.fail(new APIError("FORBIDDEN", { code: signUpDeniedCode, message: messages[reason] }))
   })
 
-  /** Counts a sign-up of a client, and fails where it is one too many. */
+  /** Counts a sign-up of a client. Fails if the limit is exceeded. */
   const count = Effect.fnUntraced(function* (client: string) {
     const site = clientSite(client)
     if (site === undefined) return
@@ -85,12 +81,11 @@ export const makeSignUps = Effect.fnUntraced(function* (policy: SignUpPolicy, at
   return { check, count }
 })
 
-/** An address that the library may take. It rejects others before it makes a person. */
+/** Addresses that the library may accept. Others are rejected before a person is created. */
 const addressPattern = /^[^\s@]+@[^\s@]+\.[^\s@]+$/
 
 /**
- * Runs before the library reads a sign-up with a password, so that a known address gets the same answer as an unknown
- * one. Fields that the library rejects do not count.
+ * Runs before a password sign-up, with the same response for known addresses. Does not count fields that are rejected.
  */
 export const before = async ({ bridge, signUps }: Deps, context: HookContext) => {
   const { body, path } = context
@@ -103,7 +98,7 @@ export const before = async ({ bridge, signUps }: Deps, context: HookContext) =>
   notes.isAdmitted = true
 }
 
-/** Runs before a person is made, however they sign up. */
+/** Runs before a person is created, by any kind of sign-up. */
 export const beforePerson = async ({ bridge, signUps }: Deps, email: string) => {
   const { isAdmitted, requester } = currentNotes()
   if (isAdmitted) return

@@ -16,7 +16,7 @@ const tokenColumns = {
   revoked: "revoked_at"
 } as const
 
-/** Our tables and columns by the names that the library gives them. */
+/** Our tables and columns by the library's names. */
 export const tables = {
   user: {
     modelName: "auth_users",
@@ -51,7 +51,7 @@ export const tables = {
   rateLimit: { modelName: "auth_rate_limits", fields: { lastRequest: "last_request" } }
 } as const
 
-/** The same for apps. Fields of the library that are not here are not stored. */
+/** Tables for apps. Library fields that are not listed are not stored. */
 export const apps = {
   oauthClient: {
     modelName: "auth_apps",
@@ -99,12 +99,12 @@ export const apps = {
   oauthAccessToken: { modelName: "auth_access_tokens", fields: { ...tokenColumns, refreshId: "refresh_id" } }
 } as const
 
-/** The field of a model that holds a token in the clear. */
+/** The field of a model that holds a plaintext token. */
 const tokenFields: Readonly<Record<string, string>> = { session: "token", verification: "identifier" }
 
 /**
- * Fields that are not stored. The tokens of an identity: nothing here calls its provider again. The replay of a refresh
- * token: it holds the new tokens in the clear.
+ * Fields that are not stored: unused tokens of identity providers, and new tokens kept in plaintext to replay a
+ * refresh.
  */
 const omittedFields: Readonly<Record<string, ReadonlySet<string>>> = {
   account: new Set([
@@ -125,18 +125,18 @@ type Conditions = ReadonlyArray<Where> | undefined
 type Digest = (model: string, token: string) => string
 
 export interface StoreOptions {
-  /** Milliseconds by which the database's clock is ahead of the one that the library reads. */
+  /** Milliseconds by which the database's clock is ahead of the library's. */
   readonly skewMs: () => number
   readonly bridge: Bridge
   readonly digest: Digest
-  /** Makes room for a person's new session, in the transaction that makes it. */
+  /** Makes room for a new session, in the transaction that creates it. */
   readonly onSessionStart: (userId: string) => Effect.Effect<unknown, unknown>
-  /** Runs in the transaction that ends every session of a person. */
+  /** Runs in the transaction that ends all sessions of a person. */
   readonly onSessionsEnd: (userId: string) => Effect.Effect<unknown, unknown>
 }
 
 interface Deps extends StoreOptions {
-  /** The library's own adapter, which knows nothing of digests. */
+  /** The library's own adapter, which does not use digests. */
   readonly plain: DBAdapter
 }
 
@@ -145,17 +145,17 @@ const digestValue = (digest: Digest, model: string, value: unknown): unknown => 
   return typeof value === "string" ? digest(model, value) : value
 }
 
-/** A time of the library, or a field of times, moved by so many milliseconds. All other values stay. */
+/** Shifts a time field, or a field of times, by `ms`. Returns other values unchanged. */
 const moved = (model: string, field: string, value: unknown, ms: number): unknown => {
   if (value instanceof Date) return new Date(value.getTime() + ms)
   const isTime = model === "rateLimit" && field === "lastRequest" && typeof value === "number"
   return isTime ? value + ms : value
 }
 
-/** A row as it is stored: without omitted fields, with a digest in place of its token, and by the database's clock. */
+/** Converts a row for storage: omits fields, replaces the token by its digest, and uses the database's clock. */
 const toStoredRow = <A extends Row>({ digest, skewMs }: Deps, model: string, row: A): A => {
   const fields = Object.entries(row).filter(([name]) => omittedFields[model]?.has(name) !== true)
-  // The same fields or fewer: all omitted ones are optional to the library.
+  // The cast is safe, because the omitted fields are optional to the library.
   return Object.fromEntries(
     fields.map(([name, value]) => [
       name,
@@ -164,11 +164,11 @@ const toStoredRow = <A extends Row>({ digest, skewMs }: Deps, model: string, row
   ) as A
 }
 
-/** Postgres fails a statement with a NUL in a text. No stored text has a NUL, so the query finds no row. */
+/** Postgres rejects NUL in text. Stored text has none, so a query with NUL must match no row. */
 const withoutNul = (value: Where["value"]): Where["value"] =>
   typeof value === "string" ? value.replaceAll("\0", "\ufffd") : value
 
-/** Conditions on stored rows: a token is looked up by its digest. */
+/** Converts conditions to stored values: tokens are looked up by digest. */
 const toStoredConditions = ({ digest, skewMs }: Deps, model: string, where: Conditions): Array<Where> =>
   (where ?? []).map((condition) =>
     condition.field === tokenFields[model]
@@ -176,15 +176,15 @@ const toStoredConditions = ({ digest, skewMs }: Deps, model: string, where: Cond
       : { ...condition, value: withoutNul(moved(model, condition.field, condition.value, skewMs()) as Where["value"]) }
   )
 
-/** The token in the conditions of a query, in the clear. */
+/** The plaintext token in a query's conditions. */
 const tokenIn = (model: string, where: Conditions): unknown =>
   where?.find(({ field }) => field === tokenFields[model])?.value
 
-/** A row by the library's clock, with the token of the query in place of its digest. */
+/** Converts a stored row to the library's clock, with the query's token instead of its digest. */
 const toLibraryRow = <A>({ skewMs }: Deps, model: string, row: A, token: unknown): A => {
   if (row === null || typeof row !== "object") return row
   const ms = -skewMs()
-  // The same fields, with times moved: the type stays.
+  // The cast is safe, because only the values of time fields change.
   const shifted = Object.fromEntries(
     Object.entries(row).map(([name, value]) => [name, moved(model, name, value, ms)])
   ) as A
@@ -234,14 +234,14 @@ const update =
     const { model, where } = query
     const conditions = toStoredConditions(deps, model, where)
     const changes = toStoredRow(deps, model, query.update)
-    // An update of omitted fields alone changes nothing, and would be a statement without a column.
+    // An update of omitted fields only would be a statement without columns.
     const row = await (Object.keys(changes).length === 0
       ? deps.plain.findOne<A>({ model, where: conditions })
       : deps.plain.update<A>({ model, where: conditions, update: changes }))
     return toLibraryRow(deps, model, row, tokenIn(model, where))
   }
 
-/** Ends the tokens of a person's apps together with all of the person's sessions. */
+/** Ends all app tokens of a person when all of their sessions end. */
 const deleteMany =
   (deps: Deps): DBAdapter["deleteMany"] =>
   ({ model, where }) => {
@@ -262,10 +262,7 @@ const consumeOne =
     return toLibraryRow(deps, model, row, tokenIn(model, where))
   }
 
-/**
- * The library's storage. Tokens are stored and looked up by digest. A row that the library gets has the token of its
- * query, so that the library never sees a digest.
- */
+/** The library's storage. Tokens are stored as digests, but the library only sees the plaintext token of its query. */
 export const makeStore =
   (store: StoreOptions) =>
   (options: BetterAuthOptions): DBAdapter => {
@@ -287,7 +284,7 @@ export const makeStore =
       delete: ({ model, where }) => plain.delete({ model, where: toStoredConditions(deps, model, where) }),
       deleteMany: deleteMany(deps),
       consumeOne: consumeOne(deps),
-      // The bridge keeps the transaction's connection, so that the same adapter serves inside it.
+      // The same adapter works here, because the bridge provides the transaction's connection.
       transaction: (body) => store.bridge.transaction(() => body(adapter))
     }
     return adapter

@@ -13,6 +13,7 @@ import {
   type SigningSecrets,
   type Subscription
 } from "../../services/PaymentProvider.ts"
+import { Plans } from "../../services/Plans.ts"
 import { StoreClock, storeTime } from "../../services/StoreClock.ts"
 import * as BoundedDispatcher from "../outgoing/Dispatcher.ts"
 import { check } from "./PolarCheck.ts"
@@ -319,6 +320,7 @@ export const layerNoDeps = (options: PolarOptions) =>
     PaymentProvider,
     Effect.gen(function* () {
       const clock = yield* StoreClock
+      const plans = yield* Plans
       const client = PolarClient.make(yield* HttpClient.HttpClient, options)
       const tools: Tools = { client, options }
       const keys = signingKeys(options.webhookSecrets)
@@ -330,7 +332,7 @@ export const layerNoDeps = (options: PolarOptions) =>
         ...reversals(tools, storeTime(clock)),
         removeCustomer: removeCustomer(tools),
         verify: (headers, body) => Effect.flatMap(storeTime(clock), (now) => verify(keys, headers, body, now)),
-        check: check(client, options)
+        check: check(client, options, plans)
       })
     })
   )

@@ -1,5 +1,6 @@
 import { Effect, Schema } from "effect"
-import { currency, planPrices, type SoldPlan, soldPlans } from "../../domain/Purchase.ts"
+import type { PlanOffer, PlanTable } from "../../domain/Plan.ts"
+import { currency, type SoldPlan, soldPlans } from "../../domain/Purchase.ts"
 import { type Finding, ProviderUnavailable } from "../../services/PaymentProvider.ts"
 import type { PolarOptions } from "./Polar.ts"
 import { type PolarAnswer, type PolarCall, type PolarClient, servers } from "./PolarClient.ts"
@@ -102,7 +103,7 @@ const scopeFinding = Effect.fnUntraced(function* (client: PolarClient) {
 
 const dollars = (cents: number): string => `$${(cents / 100).toFixed(2)}`
 
-const planFault = (product: Product, plan: SoldPlan): string | undefined => {
+const planFault = (product: Product, { priceCents }: PlanOffer): string | undefined => {
   if (product.recurring_interval !== "month" || (product.recurring_interval_count ?? 1) !== 1) {
     return "is not billed every month"
   }
@@ -110,17 +111,21 @@ const planFault = (product: Product, plan: SoldPlan): string | undefined => {
   const [price] = prices
   if (prices.length !== 1 || price?.amount_type !== "fixed") return `has not one fixed price in ${currency}`
   const cents = price.price_amount ?? 0
-  return cents === planPrices[plan] ? undefined : `costs ${dollars(cents)} and not ${dollars(planPrices[plan])}`
+  return cents === priceCents ? undefined : `costs ${dollars(cents)} and not ${dollars(priceCents)}`
 }
 
-const productFault = (product: Product | undefined, plan: SoldPlan | "pack"): string | undefined => {
+const productFault = (product: Product | undefined, plan: SoldPlan | "pack", plans: PlanTable): string | undefined => {
   if (product === undefined) return "is not there"
   if (product.is_archived) return "is archived"
-  if (plan !== "pack") return planFault(product, plan)
+  if (plan !== "pack") return planFault(product, plans[plan])
   return product.is_recurring ? "is a subscription, and packs are bought once" : undefined
 }
 
-const productFindings = Effect.fnUntraced(function* (client: PolarClient, { products }: PolarOptions) {
+const productFindings = Effect.fnUntraced(function* (
+  client: PolarClient,
+  { products }: PolarOptions,
+  plans: PlanTable
+) {
   const names = [...soldPlans, "pack"] as const
   const query = [...names.map((name) => ["id", products[name]] as const), ["limit", maxItems] as const]
   const found = yield* client.demand(items(Product), { method: "GET", path: "/v1/products/", query })
@@ -128,7 +133,8 @@ const productFindings = Effect.fnUntraced(function* (client: PolarClient, { prod
     const variable = `POLAR_PRODUCT_${name.toUpperCase()}`
     const fault = productFault(
       found.items.find(({ id }) => id === products[name]),
-      name
+      name,
+      plans
     )
     return finding("products", fault && `the product of ${variable} ${fault}`, `the product of ${variable} fits`)
   })
@@ -170,7 +176,8 @@ const webhookFinding = Effect.fnUntraced(function* (client: PolarClient, { webho
 /** Looks at everything at Polar that a purchase needs. It changes nothing there. */
 export const check = (
   client: PolarClient,
-  options: PolarOptions
+  options: PolarOptions,
+  plans: PlanTable
 ): Effect.Effect<ReadonlyArray<Finding>, ProviderUnavailable> =>
   Effect.gen(function* () {
     const answer = yield* client.exchange({ method: "GET", path: "/v1/products/", query: [["limit", "1"]] })
@@ -178,7 +185,7 @@ export const check = (
     if (!token.ok) return [token]
     const scopes = yield* scopeFinding(client)
     if (!scopes.ok) return [token, scopes]
-    return [token, scopes, ...(yield* productFindings(client, options)), yield* webhookFinding(client, options)]
+    return [token, scopes, ...(yield* productFindings(client, options, plans)), yield* webhookFinding(client, options)]
   }).pipe(
     Effect.mapError(
       ({ reason, ...rest }) => new ProviderUnavailable({ ...rest, reason: `${reason}${whereOf(options)}` })

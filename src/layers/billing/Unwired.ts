@@ -4,6 +4,7 @@ import { Accounts } from "../../services/Accounts.ts"
 import { Billing, bookedState } from "../../services/Billing.ts"
 import { BillingBooks } from "../../services/BillingBooks.ts"
 import { BillingTerms } from "../../services/BillingTerms.ts"
+import { Plans } from "../../services/Plans.ts"
 import { StoreClock } from "../../services/StoreClock.ts"
 
 const unavailable = Effect.fail(new BillingUnavailable({ message: "Nothing can be bought on this deployment." }))
@@ -20,6 +21,7 @@ export const layer = Layer.effect(
         accounts: yield* Accounts,
         books: yield* BillingBooks,
         clock: yield* StoreClock,
+        plans: yield* Plans,
         terms: { ...(yield* BillingTerms), isOpen: false }
       }),
       checkout: () => unavailable,

@@ -1,7 +1,7 @@
 import { Clock, Effect, Layer } from "effect"
 import { intervalMs, Pacer } from "../../services/Pacer.ts"
 
-/** Paces this process alone. Names are those of the provider file, so there are few. */
+/** Paces this process only. Needs no limit on names, because they come from the provider file. */
 export const layer: Layer.Layer<Pacer> = Layer.sync(Pacer, () => {
   const nextAt = new Map<string, number>()
   return Pacer.of({

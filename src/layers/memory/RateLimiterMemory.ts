@@ -2,12 +2,12 @@ import { Clock, Effect, Layer } from "effect"
 import { decisionFrom, type RateLimitDecision, RateLimiter, windowMs } from "../../services/RateLimiter.ts"
 
 /**
- * Credentials remembered at once. Beyond it those seen longest ago are forgotten and start with an empty window:
- * whoever makes up new addresses can only push out the idle, and no caller is ever refused for the limiter's own sake.
+ * Maximum credentials remembered. Beyond it the credentials seen longest ago start with an empty window, so a client
+ * that makes up addresses can only evict idle ones, and no caller is denied for lack of space.
  */
 const defaultMaxCredentials = 200_000
 
-/** The times of the counted requests, oldest first, in a ring that grows up to the most requests a window admits. */
+/** The times of the counted requests, oldest first, in a ring that grows up to a window's limit. */
 class RollingLog {
   private ring = new Float64Array(8)
   private first = 0
@@ -38,12 +38,12 @@ class RollingLog {
   }
 }
 
-/** Limits in this process alone: for one replica, and for each of several while their store is unreachable (R28). */
+/** Limits requests in this process: for a single replica, and for each replica while Redis is unreachable (R28). */
 export const layer = (options?: { readonly maxCredentials?: number }): Layer.Layer<RateLimiter> =>
   Layer.sync(RateLimiter, () => {
     const maxInGeneration = (options?.maxCredentials ?? defaultMaxCredentials) / 2
-    // Credentials seen in this generation and in the one before. A generation is at least a window long, unless there
-    // are too many of them: what falls out after two holds no counted request any more.
+    // Two generations of credentials. A generation lasts at least a window unless it is full, so the entries that drop
+    // out after the second one have no counted requests left.
     let recent = new Map<string, RollingLog>()
     let older = new Map<string, RollingLog>()
     let turnsAt = 0

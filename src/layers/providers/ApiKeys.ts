@@ -6,7 +6,7 @@ const keyRule = { message: "must be a key of printable ASCII characters" }
 
 const ApiKey = Schema.RedactedFromValue(Schema.String.annotate(keyRule).check(Schema.isPattern(/^[!-~]+$/, keyRule)))
 
-/** One key, or several of which the first that is not refused is used. */
+/** Options for a single key, or for several keys tried in order. */
 export const options = {
   apiKey: Schema.optionalKey(ApiKey),
   apiKeys: Schema.optionalKey(
@@ -24,20 +24,20 @@ export const keysOf = ({ apiKey, apiKeys }: Chosen): ReadonlyArray<Redacted.Reda
 export const oneWay = (required: boolean) =>
   Schema.makeFilter(({ apiKey, apiKeys }: Chosen) => {
     if (apiKey !== undefined && apiKeys !== undefined)
-      return { path: ["apiKeys"], issue: "stands beside apiKey: keep one" }
+      return { path: ["apiKeys"], issue: "cannot be combined with apiKey: keep only one of them" }
     if (required && apiKey === undefined && apiKeys === undefined) return { path: ["apiKey"], issue: "is missing" }
     return true
   })
 
-/** Refusals that are about the key and not about the provider. */
+/** Refusals caused by the key rather than by the provider. */
 const aboutKey: ReadonlySet<Refusal["reason"]> = new Set(["quota", "rate_limited", "unauthorized"])
 
-/** Makes a call with a key that does not cool down, and with the next one when the provider refuses the key. */
+/** Calls with the first key that is not cooling down, and moves on to the next key when the provider refuses it. */
 export type WithKey = <A>(call: (key: Redacted.Redacted) => Effect.Effect<A, Refusal>) => Effect.Effect<A, Refusal>
 
 interface KeyState {
   readonly key: Redacted.Redacted
-  /** Its name in the log: the key itself is a secret. */
+  /** Names the key in logs, because the key itself is a secret. */
   readonly place: string
   coolDown: CoolDown.CoolDown
   lastRefusal: Refusal | undefined
@@ -59,15 +59,15 @@ export const make = (provider: string, keys: ReadonlyArray<Redacted.Redacted>): 
     state.lastRefusal = refusal
     const log = refusal.reason === "unauthorized" ? Effect.logError : Effect.logWarning
     const ms = (state.coolDown.until ?? now) - now
-    yield* log(`Provider ${provider} refuses ${state.place} as ${refusal.reason}: unused for ${ms} ms`)
+    yield* log(`Provider ${provider} refused ${state.place} (${refusal.reason}). The key is not used for ${ms} ms`)
   })
 
-  /** The refusal while all cool down, in the words of the key that is back first. */
+  /** The refusal to report while every key cools down, taken from the key that recovers first. */
   const allRefused = (now: number): Refusal => {
     const [soonest] = states.toSorted((a, b) => (a.coolDown.until ?? 0) - (b.coolDown.until ?? 0))
     return new Refusal({
       reason: soonest?.lastRefusal?.reason ?? "unauthorized",
-      message: `it refuses all ${keys.length} keys: ${soonest?.lastRefusal?.message}`,
+      message: `it refused all ${keys.length} keys: ${soonest?.lastRefusal?.message}`,
       retryAfterMs: Math.max(0, (soonest?.coolDown.until ?? now) - now)
     })
   }
@@ -75,7 +75,7 @@ export const make = (provider: string, keys: ReadonlyArray<Redacted.Redacted>): 
   return (call) =>
     Effect.gen(function* () {
       for (const state of states) {
-        // The cool-down of the provider is that of a single key.
+        // A single key does not cool down itself: the provider's cool-down covers it.
         const now = yield* Clock.currentTimeMillis
         if (keys.length > 1 && CoolDown.phase(state.coolDown, now) === "open") continue
         const outcome = yield* Effect.result(call(state.key))

@@ -12,7 +12,7 @@ const languages = (
   "sr sk sl es sv ta te th tr uk vi"
 ).split(" ")
 
-/** Brave's own codes for languages, where they differ from ISO 639-1. */
+/** Brave's language codes where they differ from ISO 639-1. */
 const searchLang = (language: string, locale: string): string => {
   if (language === "zh") return /-(tw|hk|mo)$/.test(locale) ? "zh-hant" : "zh-hans"
   if (language === "pt") return locale === "pt-pt" ? "pt-pt" : "pt-br"
@@ -21,7 +21,7 @@ const searchLang = (language: string, locale: string): string => {
   return locale === "en-gb" ? locale : language
 }
 
-/** Seconds until each of its windows begins anew, that of a second before that of a month: `1, 419704`. */
+/** Parses `x-ratelimit-reset`: seconds until the per-second and the monthly window reset, such as `1, 419704`. */
 const resetMs = (header: string | undefined, window: "second" | "month"): number | undefined => {
   const seconds = header
     ?.split(",")

@@ -2,7 +2,7 @@ import { Redacted } from "effect"
 import * as SearchApi from "./SearchApi.ts"
 import * as UpstreamRequest from "./UpstreamRequest.ts"
 
-/** Exa: its first results, with the passage that fits the query best as the snippet. */
+/** Exa. The snippet is the passage that matches the query best. */
 export const type = SearchApi.type({
   url: "https://api.exa.ai",
   needsKey: true,

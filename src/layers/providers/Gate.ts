@@ -6,28 +6,28 @@ import { Pacer } from "../../services/Pacer.ts"
 const concurrencyRule = { message: "must be a whole number from 1 to 10000" }
 const paceRule = { message: "must be a number from 0.001 to 10000" }
 
-/** The options of every provider that is called over the network. */
+/** Options of every provider that is called over the network. */
 export const options = {
-  /** Calls in flight at once, in each process. */
+  /** Maximum concurrent calls per process. */
   concurrency: Schema.optionalKey(
     Schema.Number.annotate(concurrencyRule).check(
       Schema.isInt(concurrencyRule),
       Schema.isBetween({ minimum: 1, maximum: 10_000 }, concurrencyRule)
     )
   ),
-  /** Calls a second, of all processes together when they share a Redis. No limit when unset. */
+  /** Calls per second, shared by all processes on the same Redis. Unlimited if unset. */
   requestsPerSecond: Schema.optionalKey(
     Schema.Number.annotate(paceRule).check(Schema.isBetween({ minimum: 0.001, maximum: 10_000 }, paceRule))
   )
 }
 
-/** Far more than a well provider has in flight; a slow one must not take every socket and all memory. */
+/** More than a healthy provider needs, and few enough that a slow one cannot use up sockets and memory. */
 const defaultConcurrency = 256
 
-/** The longest delay of a call behind its turn. A later one, as after a busy process, takes another turn. */
+/** Maximum delay behind a reserved slot. A later call, for example after a blocked event loop, reserves a new one. */
 const maxLatenessMs = 150
 
-/** Lets a call go to the provider when it is its turn, or refuses it as `busy` when that would take too long. */
+/** Runs a call at the provider's pace, or refuses it as `busy` if it would wait longer than `maxQueueMs`. */
 export type Gate = <A, E>(call: Effect.Effect<A, E>, maxQueueMs: number) => Effect.Effect<A, E | Refusal>
 
 const busy = (what: string) => new Refusal({ reason: "busy", message: `${what} set for it in the provider file` })
@@ -42,34 +42,34 @@ export const make = (
     const permits = yield* Semaphore.make(concurrency)
     const perSecond = bounds.requestsPerSecond
 
-    const turn = Effect.fnUntraced(function* (deadline: number, perSecond: number) {
+    const awaitSlot = Effect.fnUntraced(function* (deadline: number, perSecond: number) {
       while (true) {
         const startedAt = yield* Clock.currentTimeMillis
         const waitMs = yield* pacer.take({ name, perSecond, withinMs: deadline - startedAt })
-        if (waitMs === undefined) return yield* busy(`there is no turn in time at the ${perSecond} requests a second`)
+        if (waitMs === undefined)
+          return yield* busy(`no slot is free in time within the ${perSecond} requests per second`)
         if (waitMs > 0) yield* Effect.sleep(waitMs)
-        // The pacer read its clock between the question and its answer.
+        // Includes the time that the pacer, which may be Redis, took to respond.
         if ((yield* Clock.currentTimeMillis) - startedAt - waitMs <= maxLatenessMs) return
       }
     })
 
-    const waited = providerWait.of(name)
+    const waitSeconds = providerWait.of(name)
 
-    /** Waits for the turn that the pace leaves, with a permit in hand. */
     const paced = <A, E>(
       call: Effect.Effect<A, E>,
       startedAt: number,
       deadline: number
     ): Effect.Effect<A, E | Refusal> => {
-      const begun = Clock.clockWith((clock) =>
-        Effect.andThen(Metric.update(waited, (clock.currentTimeMillisUnsafe() - startedAt) / 1000), call)
+      const measured = Clock.clockWith((clock) =>
+        Effect.andThen(Metric.update(waitSeconds, (clock.currentTimeMillisUnsafe() - startedAt) / 1000), call)
       )
-      return perSecond === undefined ? begun : Effect.andThen(turn(deadline, perSecond), begun)
+      return perSecond === undefined ? measured : Effect.andThen(awaitSlot(deadline, perSecond), measured)
     }
 
     const queued = <A, E>(call: Effect.Effect<A, E>, startedAt: number, withinMs: number) =>
       Effect.gen(function* () {
-        // In a scope, so that a permit that arrives as the wait ends is released.
+        // Scoped, so that a permit granted just as the wait times out is released.
         const permit = yield* Effect.timeoutOption(Semaphore.takeScoped(permits, 1), withinMs)
         if (Option.isNone(permit)) return yield* busy(`it has all ${concurrency} calls in flight`)
         return yield* paced(call, startedAt, startedAt + withinMs)

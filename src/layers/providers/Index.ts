@@ -6,12 +6,12 @@ import { DocumentIndex, type IndexStats } from "../../services/DocumentIndex.ts"
 import { untraced } from "../../services/Tracing.ts"
 import { define } from "./ProviderType.ts"
 
-/** The limit of one statement. On Postgres its end cancels the statement; the embedded database finishes it. */
+/** Limit per statement. Postgres cancels the statement; the embedded database runs it to the end. */
 const statementTimeoutMs = 5_000
 
-const tooSlow = new Refusal({ reason: "timeout", message: `no answer of the store in ${statementTimeoutMs} ms` })
+const tooSlow = new Refusal({ reason: "timeout", message: `the store did not respond within ${statementTimeoutMs} ms` })
 
-/** The time for which a count of documents is trusted. It is short for an empty index, which somebody may be filling. */
+/** Lifetime of a document count. Short for an empty index, because documents may be arriving. */
 const countTtl = { some: Duration.minutes(5), none: Duration.seconds(5) }
 
 const hasDocuments = ({ byTarget, documents }: IndexStats, target: Target): boolean =>
@@ -29,13 +29,13 @@ export const type = define({
         Effect.tap(index.stats, (stats) => Effect.sync(() => (latest = stats))),
         (exit) => (Exit.isSuccess(exit) && exit.value.documents > 0 ? countTtl.some : countTtl.none)
       )
-      // The search is tried all the same where the store fails, because its failure has the reason.
+      // If counting fails, the search runs anyway and reports the reason.
       const countsNone = (target: Target) =>
         Effect.catchCause(
           Effect.map(count, (stats) => !hasDocuments(stats, target)),
           () => Effect.succeed(false)
         )
-      // To count reads the whole table, so that a target that had documents does not wait for it.
+      // Counting reads the whole table. A target that had documents is recounted in the background instead of waiting.
       const isEmpty = (target: Target) =>
         Effect.suspend(() =>
           latest !== undefined && hasDocuments(latest, target)

@@ -2,7 +2,7 @@ import { Predicate } from "effect"
 import * as SearchApi from "./SearchApi.ts"
 import * as UpstreamRequest from "./UpstreamRequest.ts"
 
-/** Mojeek: an index of its own. Its errors come in the body of a 200. */
+/** Mojeek, an independent index. It reports errors in the body of a 200 response. */
 export const type = SearchApi.type({
   url: "https://www.mojeek.com",
   needsKey: true,

@@ -3,7 +3,7 @@ import * as SearchApi from "./SearchApi.ts"
 import * as Upstream from "./Upstream.ts"
 import * as UpstreamRequest from "./UpstreamRequest.ts"
 
-/** OpenSERP, self-hosted or in its cloud: scrapes other engines, and says so when they block it. */
+/** OpenSERP, self-hosted or in its cloud. It scrapes other engines and reports when they block it. */
 export const type = SearchApi.type({
   url: undefined,
   engines: ["google", "yandex", "baidu", "bing", "duck", "ecosia"],

@@ -1,4 +1,4 @@
-import { Config, Effect, FileSystem, Layer, Option, Record, Redacted, Schema } from "effect"
+import { Array as Arr, Config, Effect, type FileSystem, Layer, Option, Redacted, Schema } from "effect"
 import { OperatorError } from "../../domain/OperatorError.ts"
 import { type Target, targets } from "../../domain/Target.ts"
 import type { DocumentIndex } from "../../services/DocumentIndex.ts"
@@ -9,11 +9,20 @@ import { Providers, type ProviderTable } from "../../services/Providers.ts"
 import * as Brave from "./Brave.ts"
 import * as Exa from "./Exa.ts"
 import * as Index from "./Index.ts"
+import { readJsonFile } from "./JsonFile.ts"
 import * as Kagi from "./Kagi.ts"
 import * as Marginalia from "./Marginalia.ts"
 import * as Mojeek from "./Mojeek.ts"
 import * as OpenSerp from "./OpenSerp.ts"
-import { decode, type EngineNames, type Engines, EntryInvalid, type ProviderType } from "./ProviderType.ts"
+import {
+  decode,
+  type EngineNames,
+  type Engines,
+  EntryInvalid,
+  every,
+  failWithAll,
+  type ProviderType
+} from "./ProviderType.ts"
 import * as SearXNG from "./SearXNG.ts"
 import * as SerpApi from "./SerpApi.ts"
 import * as Serper from "./Serper.ts"
@@ -38,7 +47,7 @@ const types: Readonly<Record<string, ProviderType<Requirements>>> = {
   index: Index.type
 }
 
-/** The providers are not set up right. The message is one line that names the place and never a secret's value. */
+/** The providers are not set up right. The message has one line for each fault, with its place and never a secret's value. */
 export class ProviderFileInvalid extends OperatorError("ProviderFileInvalid") {}
 
 /** The place in which the operator says which providers serve which targets. */
@@ -69,14 +78,13 @@ const AttemptsWith = Schema.Struct({
 }).annotate({ message: "must be a list of providers, or an object with providers and hedge" })
 
 const File = Schema.Struct({
-  providers: Schema.Record(Schema.String, Schema.Record(Schema.String, Schema.Unknown).annotate(anObject)).annotate(
-    anObject
-  ),
+  providers: Schema.Record(Schema.String, Schema.Unknown).annotate(anObject),
   targets: Schema.Record(Schema.String, Schema.Unknown).annotate(anObject)
 }).annotate({ message: "must be an object with providers and targets" })
 type File = typeof File.Type
 
 const decodeFile = decode(File)
+const decodeEntry = decode(Schema.Record(Schema.String, Schema.Unknown).annotate(anObject))
 const decodeAttempts = decode(Attempts)
 const decodeAttemptsWith = decode(AttemptsWith)
 
@@ -92,20 +100,23 @@ const readTarget = (path: string, value: unknown) =>
 
 const listed = (names: Iterable<string>): string => [...names].join(", ") || "none"
 
-const invalid = (path: string, problem: string) => Effect.fail(new EntryInvalid({ path, problem }))
+const invalid = (path: string, problem: string) => Effect.fail(new EntryInvalid({ faults: [{ path, problem }] }))
 
 const variable = /\$\{([^}]*)\}/g
 
 /** Text with every `${NAME}` replaced by the environment's value, which is not empty. */
 const interpolate = Effect.fnUntraced(function* (path: string, text: string) {
-  const values = new Map<string, string>()
-  for (const [, name = ""] of text.matchAll(variable)) {
-    const value = yield* Config.option(Config.String(name)).pipe(Effect.orElseSucceed(() => Option.none<string>()))
-    if (Option.isNone(value) || value.value === "") {
-      return yield* invalid(path, `names the environment variable ${name}, which is not set`)
-    }
-    values.set(name, value.value)
-  }
+  const names = new Set(text.matchAll(variable).map(([, name = ""]) => name))
+  const values = new Map(
+    yield* every(
+      names,
+      Effect.fnUntraced(function* (name) {
+        const value = yield* Config.option(Config.String(name)).pipe(Effect.orElseSucceed(() => Option.none<string>()))
+        if (Option.isSome(value) && value.value !== "") return [name, value.value] as const
+        return yield* invalid(path, `names the environment variable ${name}, which is not set`)
+      })
+    )
+  )
   return text.replace(variable, (_, name: string) => values.get(name) ?? "")
 })
 
@@ -114,10 +125,14 @@ const interpolateAll = (path: string, value: unknown): Effect.Effect<unknown, En
   if (typeof value === "string") return interpolate(path, value)
   if (typeof value !== "object" || value === null) return Effect.succeed(value)
   if (Array.isArray(value)) {
-    return Effect.forEach(value, (item, index) => interpolateAll(`${path}.${index}`, item))
+    return every(value.entries(), ([index, item]) => interpolateAll(`${path}.${index}`, item))
   }
-  // A JSON value that is neither text, nor a list, nor null is an object when it is one at all.
-  return Effect.all(Record.map(value as Record<string, unknown>, (item, key) => interpolateAll(`${path}.${key}`, item)))
+  return Effect.map(
+    every(Object.entries(value), ([key, item]) =>
+      Effect.map(interpolateAll(`${path}.${key}`, item), (whole) => [key, whole] as const)
+    ),
+    (entries) => Object.fromEntries(entries)
+  )
 }
 
 /** Makes one provider for all targets that name the same engine, so that its state is shared. */
@@ -130,34 +145,32 @@ const shared = (engines: Engines): Engines => {
   }
 }
 
-const makeProvider = Effect.fnUntraced(function* (name: string, entry: Readonly<Record<string, unknown>>) {
-  const { type: typeName, ...options } = entry
+/** One entry of `providers`: its name and its engines. */
+const makeProvider = Effect.fnUntraced(function* (name: string, entry: unknown) {
+  if (name.includes("/")) return yield* invalid(`providers.${name}`, "has a slash in its name, which sets off engines")
+  const { type: typeName, ...options } = yield* decodeEntry(`providers.${name}`, entry)
   const type = typeof typeName === "string" && Object.hasOwn(types, typeName) ? types[typeName] : undefined
   if (type === undefined) {
     return yield* invalid(`providers.${name}.type`, `must be one of ${listed(Object.keys(types))}`)
   }
   const engines = yield* type.make(name, yield* interpolateAll(`providers.${name}`, options))
-  return { engines: shared(engines), engineNames: type.engines }
+  return [name, { engines: shared(engines), engineNames: type.engines }] as const
 })
 
-/** The table that the file describes. */
-const fromFile = Effect.fnUntraced(function* ({ providers, targets: lists }: File) {
-  for (const name of Object.keys(lists)) {
-    if (!targets.some((target) => target === name)) {
-      return yield* invalid(`targets.${name}`, `is not a target; there are ${listed(targets)}`)
-    }
-  }
-  const made = new Map<string, { readonly engines: Engines; readonly engineNames: EngineNames }>()
-  for (const [name, entry] of Object.entries(providers)) {
-    if (name.includes("/"))
-      return yield* invalid(`providers.${name}`, "has a slash in its name, which sets off engines")
-    made.set(name, yield* makeProvider(name, entry))
-  }
+interface Made {
+  readonly engines: Engines
+  readonly engineNames: EngineNames
+}
 
-  const attempt = (path: string, { engine, provider }: typeof Attempt.Type): Effect.Effect<Provider, EntryInvalid> => {
+/** The provider that an entry of a target's list names. One that is invalid itself has its own faults, and is no second one. */
+const attemptOf =
+  (made: ReadonlyMap<string, Made>, names: ReadonlyArray<string>) =>
+  (path: string, { engine, provider }: typeof Attempt.Type): Effect.Effect<ReadonlyArray<Provider>, EntryInvalid> => {
     const found = made.get(provider)
     if (found === undefined) {
-      return invalid(path, `names the provider ${provider}, which is not there; there are ${listed(made.keys())}`)
+      return names.includes(provider)
+        ? Effect.succeed([])
+        : invalid(path, `names the provider ${provider}, which is not there; there are ${listed(names)}`)
     }
     if (engine !== undefined && found.engineNames === "none") {
       return invalid(path, `names an engine of the provider ${provider}, which has none to choose from`)
@@ -168,17 +181,31 @@ const fromFile = Effect.fnUntraced(function* ({ providers, targets: lists }: Fil
         `names the engine ${engine}, which ${provider} has not; there are ${listed(found.engineNames)}`
       )
     }
-    return Effect.succeed(found.engines(engine))
+    return Effect.succeed([found.engines(engine)])
   }
+
+/** The table that the file describes. */
+const fromFile = Effect.fnUntraced(function* ({ providers, targets: lists }: File) {
+  const [made, invalidProviders] = yield* Effect.partition(Object.entries(providers), ([name, entry]) =>
+    makeProvider(name, entry)
+  )
+  const attempt = attemptOf(new Map(made), Object.keys(providers))
   const hedged = new Set<Target>()
-  const table = yield* tableOf(
-    Effect.fnUntraced(function* (target) {
-      const { attempts, hedge, path } = yield* readTarget(`targets.${target}`, lists[target] ?? [])
+  const [served, invalidTargets] = yield* Effect.partition(Object.entries(lists), ([name, list]) =>
+    Effect.gen(function* () {
+      const target = targets.find((it) => it === name)
+      if (target === undefined) {
+        return yield* invalid(`targets.${name}`, `is not a target; there are ${listed(targets)}`)
+      }
+      const { attempts, hedge, path } = yield* readTarget(`targets.${target}`, list)
       if (hedge) hedged.add(target)
-      return yield* Effect.forEach(attempts, (entry, index) => attempt(`${path}.${index}`, entry))
+      const found = yield* every(attempts.entries(), ([index, entry]) => attempt(`${path}.${index}`, entry))
+      return [target, found.flat()] as const
     })
   )
-  return { ...table, hedged }
+  yield* failWithAll([...invalidProviders, ...invalidTargets])
+  const byTarget = new Map(served)
+  return { ...(yield* tableOf((target) => Effect.succeed(byTarget.get(target) ?? []))), hedged }
 })
 
 const tableOf = <E>(
@@ -200,7 +227,11 @@ const fromShortForm = Effect.fnUntraced(function* (
   const instance = yield* SearXNG.type
     // The short form cannot say that plain HTTP is meant, and no credential is sent.
     .make("searxng", { url: Redacted.value(url), insecure: true })
-    .pipe(Effect.mapError(({ problem }) => new EntryInvalid({ path: "SEARXNG_URL", problem })))
+    .pipe(
+      Effect.mapError(({ faults }) => {
+        return new EntryInvalid({ faults: Arr.map(faults, ({ problem }) => ({ path: "SEARXNG_URL", problem })) })
+      })
+    )
   const provider = shared(instance)
   return yield* tableOf((target) => Effect.succeed([provider(engines[target])]))
 })
@@ -210,18 +241,19 @@ const fromIndex = Effect.flatMap(Index.type.make("index", {}), (index) => {
   return tableOf(() => Effect.succeed([provider(undefined)]))
 })
 
-/** The position at which `JSON.parse` failed. The rest of its message quotes the text, which may hold secrets. */
-const jsonPosition = (error: unknown): string =>
-  error instanceof Error ? (/at position \d+(?: \(line \d+ column \d+\))?/.exec(error.message)?.[0] ?? "") : ""
-
 /** The providers of each target. */
 export const table = (
   source: ProviderSource
 ): Effect.Effect<ProviderTable, ProviderFileInvalid, FileSystem.FileSystem | Requirements> => {
   const inPlace = (...place: ReadonlyArray<string>) =>
     Effect.mapError(
-      ({ path, problem }: EntryInvalid) =>
-        new ProviderFileInvalid({ message: [...place, `${path} ${problem}`.trim()].join(": ") })
+      ({ faults }: EntryInvalid) =>
+        new ProviderFileInvalid({
+          // A value may break two rules that have one message.
+          message: [
+            ...new Set(faults.map(({ path, problem }) => [...place, `${path} ${problem}`.trim()].join(": ")))
+          ].join("\n")
+        })
     )
   switch (source._tag) {
     case "index":
@@ -230,15 +262,7 @@ export const table = (
       return fromShortForm(source.url, source.engines).pipe(inPlace())
     case "file":
       return Effect.gen(function* () {
-        const files = yield* FileSystem.FileSystem
-        const text = yield* files
-          .readFileString(source.path)
-          .pipe(Effect.catch((error) => invalid("", `cannot be read (${error.reason._tag})`)))
-        const json = yield* Effect.try({
-          try: (): unknown => JSON.parse(text),
-          catch: (error) => new EntryInvalid({ path: "", problem: `is not JSON ${jsonPosition(error)}`.trim() })
-        })
-        return yield* fromFile(yield* decodeFile("", json))
+        return yield* fromFile(yield* decodeFile("", yield* readJsonFile(source.path)))
       }).pipe(inPlace(`QUARRY_PROVIDERS (${source.path})`))
   }
 }

@@ -1,27 +1,47 @@
-import { Data, Effect, Schema, SchemaIssue } from "effect"
+import { Array as Arr, Data, Effect, Schema, SchemaIssue } from "effect"
 import type { Provider } from "../../services/Provider.ts"
 
-/** A fault in an entry of the provider file, and its dotted path. */
-export class EntryInvalid extends Data.TaggedError("EntryInvalid")<{
+/** A fault in the provider file, with its dotted path. */
+export interface Fault {
   readonly path: string
   readonly problem: string
+}
+
+/** All faults of an entry, or of the whole file. */
+export class EntryInvalid extends Data.TaggedError("EntryInvalid")<{
+  readonly faults: Arr.NonEmptyReadonlyArray<Fault>
 }> {}
 
-/** A configured provider: gives the one for an engine that a target names, or for none. */
+/** Fails with the faults of all entries at once, if there are any. */
+export const failWithAll = (failed: ReadonlyArray<EntryInvalid>): Effect.Effect<void, EntryInvalid> => {
+  const faults = failed.flatMap(({ faults }) => faults)
+  return Arr.isArrayNonEmpty(faults) ? Effect.fail(new EntryInvalid({ faults })) : Effect.void
+}
+
+/** Runs `f` for every item, and fails with the faults of all items that failed. */
+export const every = Effect.fnUntraced(function* <A, B, R>(
+  items: Iterable<A>,
+  f: (item: A) => Effect.Effect<B, EntryInvalid, R>
+) {
+  const [results, failed] = yield* Effect.partition(items, f)
+  yield* failWithAll(failed)
+  return results
+})
+
+/** Returns the provider for an engine that a target names, or for no engine. */
 export type Engines = (engine: string | undefined) => Provider
 
-/** The engines of an upstream. Only some upstreams list them. */
+/** Engines that a target may name. Only some upstreams list them. */
 export type EngineNames = "any" | "none" | ReadonlyArray<string>
 
-/** One type of provider that the provider file can name. */
+/** A provider type that the provider file can name. */
 export interface ProviderType<R> {
-  /** The engines of it that a target may name. */
   readonly engines: EngineNames
-  /** `options` are the entry without its `type`. */
+  /** `options` is the entry without its `type`. */
   readonly make: (name: string, options: unknown) => Effect.Effect<Engines, EntryInvalid, R>
 }
 
-/** Says what is expected and never what was found, which may be a secret. */
+/** Describes the expected value, never the actual value, which may be a secret. */
 const issuesOf = SchemaIssue.makeFormatterStandardSchemaV1({
   leafHook: (issue) => {
     if (issue._tag === "MissingKey") return "is missing"
@@ -32,18 +52,17 @@ const issuesOf = SchemaIssue.makeFormatterStandardSchemaV1({
   }
 })
 
-/** Decodes the part of the provider file at `path`. Every message of the schema continues "it …". */
+/** Decodes the part of the provider file at `path`. Schema messages follow the path, as in "url must be a string". */
 export const decode =
   <A>(schema: Schema.ConstraintDecoder<A>) =>
   (path: string, input: unknown): Effect.Effect<A, EntryInvalid> =>
-    Schema.decodeUnknownEffect(schema)(input, { onExcessProperty: "error" }).pipe(
+    Schema.decodeUnknownEffect(schema)(input, { onExcessProperty: "error", errors: "all" }).pipe(
       Effect.mapError((error) => {
-        const issue = issuesOf(error.issue).issues[0]
-        const keys = issue?.path?.map((key) => String(typeof key === "object" ? key.key : key)) ?? []
-        return new EntryInvalid({
-          path: [path, ...keys].filter((part) => part !== "").join("."),
-          problem: issue?.message ?? "is not valid"
+        const faults = issuesOf(error.issue).issues.map((issue) => {
+          const keys = issue.path?.map((key) => String(typeof key === "object" ? key.key : key)) ?? []
+          return { path: [path, ...keys].filter((part) => part !== "").join("."), problem: issue.message }
         })
+        return new EntryInvalid({ faults: Arr.isArrayNonEmpty(faults) ? faults : [{ path, problem: "is not valid" }] })
       })
     )
 
@@ -65,23 +84,23 @@ const isWebAddress = (text: string): boolean => {
   return url !== null && url.username === "" && url.password === "" && url.search === "" && url.hash === ""
 }
 
-/** Address of an upstream. Credentials have no place in it: addresses appear in logs and spans. */
+/** Address of an upstream. Credentials are not allowed in it, because addresses appear in logs and spans. */
 export const WebAddress = Schema.String.annotate({ message: "must be a string" }).check(
   Schema.makeFilter(
-    (text) => isWebAddress(text) || "must be an http(s) address without user, password, query and fragment"
+    (text) => isWebAddress(text) || "must be an http(s) address without a user, password, query or fragment"
   )
 )
 
 const isLoopback = (hostname: string): boolean =>
   /^(127(\.\d+){3}|\[::1\]|(.+\.)?localhost)$/.test(hostname.replace(/\.$/, ""))
 
-/** The address of an upstream; `insecure` permits plain HTTP, which others on the way can read. */
+/** Address options. `insecure` permits plain HTTP, which others on the network can read. */
 export const address = {
   url: WebAddress,
   insecure: Schema.optionalKey(Schema.Boolean.annotate({ message: "must be true or false" }))
 }
 
-/** Refuses to send queries and credentials over a network in the clear unless the operator says so. */
+/** Requires HTTPS for anything but loopback, unless the operator sets `insecure`. */
 export const requirePrivacy = Schema.makeFilter(
   ({ insecure, url }: { readonly url?: string; readonly insecure?: boolean }) => {
     const parsed = url === undefined ? null : URL.parse(url)
@@ -91,18 +110,18 @@ export const requirePrivacy = Schema.makeFilter(
       insecure === true ||
       isLoopback(parsed.hostname) || {
         path: ["url"],
-        issue: 'must begin with https, or "insecure": true must stand beside it'
+        issue: 'must begin with https unless "insecure" is true'
       }
     )
   }
 )
 
-/** Headers sent with every request; their values are secrets. */
+/** Headers sent with every request. Their values are secrets. */
 export const SecretHeaders = Schema.Record(
   Schema.String.check(Schema.isPattern(/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/)),
   Schema.RedactedFromValue(
     Schema.String.annotate({ message: "must be a string" }).check(
-      Schema.isPattern(/^[ -~]*$/, { message: "must hold printable ASCII characters only" })
+      Schema.isPattern(/^[ -~]*$/, { message: "must contain printable ASCII characters only" })
     )
   )
 ).annotate({ message: "must be an object of header names and values" })

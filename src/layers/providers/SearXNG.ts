@@ -16,12 +16,12 @@ import * as UpstreamRequest from "./UpstreamRequest.ts"
 const pageSizeRule = { message: "must be a whole number from 5 to 100" }
 
 const Options = Schema.Struct({
-  /** The instance, without `/search`. */
+  /** The instance's URL, without `/search`. */
   ...address,
   ...Gate.options,
-  /** Sent with every request, for an instance behind a proxy that asks for credentials. */
+  /** Sent with every request, for example credentials for a proxy in front of the instance. */
   headers: Schema.optionalKey(SecretHeaders),
-  /** Rows the engines give on a page; the API can neither set nor tell it. */
+  /** Rows per page. Engines decide it, and SearXNG's API can neither set nor report it. */
   pageSize: Schema.optionalKey(
     Schema.Number.annotate(pageSizeRule).check(
       Schema.isInt(pageSizeRule),
@@ -32,10 +32,9 @@ const Options = Schema.Struct({
 
 const defaultPageSize = 10
 
-/** Engines that an answer names as failed, of which no more are read. */
+/** Maximum failed engines read from a response. */
 const maxUnresponsive = 200
 
-/** The time for which the list of the instance's engines is kept. */
 const enginesTtl = "10 minutes"
 
 interface Row {
@@ -49,7 +48,7 @@ interface Row {
 const isString = Predicate.isString
 const isOptional = Predicate.or(Predicate.isNullish, isString)
 
-/** By hand, because a schema takes ten times as long, and there are ten rows or more in each answer. */
+/** Handwritten: a schema takes ten times as long, and every response has ten rows or more. */
 const isRow = (row: unknown): row is Row => {
   if (typeof row !== "object" || row === null) return false
   const { content, engine, engines, title, url }: { readonly [K in keyof Row]?: unknown } = row
@@ -80,30 +79,22 @@ const Config = Schema.Struct({ engines: Schema.Array(Schema.Struct({ name: Schem
 const decodeConfig = Schema.decodeUnknownOption(Config)
 const decodeUnresponsive = Schema.decodeUnknownOption(Unresponsive)
 
-/**
- * The place before a part that begins with the sign of a command. SearXNG splits at whitespace as Python defines it,
- * which includes U+001C to U+001F.
- */
+// The position before a command. SearXNG splits at Python's whitespace, which includes U+001C to U+001F.
 const commandSign = /(?<![^\s\p{Cc}])(?=[!:<?])/gu
 
 /**
- * The query as SearXNG must be sent it to search for exactly that text. SearXNG reads a part that begins with `!`, `:`,
- * `<` or, in older versions, `?` as a command, and takes it out of the text: `!go` picks another engine, `!!` leaves for
- * another site, `:de` another language, `<3` another timeout. It knows no escape, so such a part gets an apostrophe in
- * front. Engines ignore an apostrophe that belongs to no word, also inside a quoted phrase, where quotation marks
- * around the part would end the phrase; SearXNG's own DuckDuckGo engine guards bangs in the same way.
+ * Escapes a query so that SearXNG searches for its exact text. SearXNG reads words that begin with `!`, `:`, `<` or, in
+ * older versions, `?` as commands: `!go` picks another engine, `:de` another language, `<3` another timeout. It has no
+ * escape character, so each such word gets a leading apostrophe, which engines ignore even inside a quoted phrase.
  */
 export const literalQuery = (query: string): string => query.replace(commandSign, "'")
 
-/** `en-us` as SearXNG writes it. */
+/** Converts `en-us` to SearXNG's `en-US`. */
 const language = (locale: string): string => `${locale.slice(0, 2)}-${locale.slice(3).toUpperCase()}`
 
 const safesearch = { off: "0", moderate: "1", strict: "2" } as const
 
-/**
- * Reads SearXNG's text for a failed engine, which is asked for in English. A text that is not recognised counts as
- * unreachable, after which the next provider is tried too.
- */
+/** Classifies SearXNG's English error text. Unknown text counts as unreachable, so that the next provider is tried. */
 const engineFailure = (text: string): RefusalReason => {
   if (/captcha|access denied|blocked|suspended/i.test(text)) return "blocked"
   if (/too many requests/i.test(text)) return "rate_limited"
@@ -112,9 +103,9 @@ const engineFailure = (text: string): RefusalReason => {
 }
 
 /**
- * Remembers that an engine failed. SearXNG reports an engine that it has suspended after a failure. searx, its
- * ancestor, reports nothing and answers an empty page, which must not pass for "no results" (R14). So after a failure
- * an empty page is a refusal until the engine gives rows again or the suspension must have ended.
+ * Remembers that an engine failed. SearXNG reports suspended engines, but its ancestor searx returns an empty page,
+ * which must not pass for "no results" (R14). After a failure, an empty page is therefore a refusal until the engine
+ * returns rows again or the suspension must have ended.
  */
 const makeSuspension = () => {
   let coolDown = CoolDown.closed
@@ -152,18 +143,18 @@ const dialect: Upstream.Dialect = {
 const capabilities = (pageSize: number): Capabilities => ({
   paging: { kind: "fixed", pageSize },
   safe: ["off", "moderate", "strict"],
-  // The region of the language is the only way to name a country.
+  // SearXNG accepts a country only as the region of a language.
   countries: "none",
   languages: "any"
 })
 
-/** Rows of one upstream page; fails when there are none for another reason than that nothing was found (R14). */
+/** Reads the rows of a page. An empty page is an error unless the search really found nothing (R14). */
 const readPage = (
   json: unknown,
   engine: string | undefined,
   hasEngine: Effect.Effect<boolean>
 ): Effect.Effect<ReadonlyArray<UpstreamRow>, Refusal> => {
-  if (!isAnswer(json)) return Upstream.refuse("malformed", "its answer is not the documented JSON")
+  if (!isAnswer(json)) return Upstream.refuse("malformed", "its response is not the documented JSON")
   const isOurs = (row: Row) => engine === undefined || row.engine === engine || row.engines?.includes(engine) === true
   const rows = json.results.slice(0, Upstream.maxRows).filter(isRow)
   const ours = rows.filter(isOurs)
@@ -171,7 +162,6 @@ const readPage = (
   return Effect.succeed(ours.map((row) => ({ url: row.url, title: row.title, snippet: row.content ?? "" })))
 }
 
-/** Reads a page without rows of the engine: it is an answer, or a refusal with its reason. */
 const readEmptyPage = (
   answer: Answer,
   rows: ReadonlyArray<Row>,
@@ -187,20 +177,20 @@ const readEmptyPage = (
       const [name, why] = failure
       return yield* Upstream.refuse(
         engineFailure(why),
-        `its engine ${cutCodePoints(name, 80)} gave nothing: ${cutCodePoints(why, 80)}`
+        `its engine ${cutCodePoints(name, 80)} failed: ${cutCodePoints(why, 80)}`
       )
     }
     if (rows.length === 0 && answer.results.length > 0) {
       return yield* Upstream.refuse("malformed", "its rows are not as documented")
     }
-    // For an engine that it does not have, it answers with its default categories; for a private one, with nothing.
+    // For an unknown engine, SearXNG uses its default categories; for a private one, it returns nothing.
     if (rows.length > 0 || failed.length > 0 || !(yield* hasEngine)) {
-      return yield* Upstream.refuse("malformed", `it has no engine named ${engine}, or a private one`)
+      return yield* Upstream.refuse("malformed", `it has no public engine named ${engine}`)
     }
     return []
   })
 
-/** A SearXNG instance: returns a provider for each of its engines. */
+/** Connects to a SearXNG instance. Returns a provider for each of its engines. */
 export const make = (
   instance: string,
   options: typeof Options.Type
@@ -208,7 +198,7 @@ export const make = (
   Effect.gen(function* () {
     const base = options.url.replace(/\/+$/, "")
     const headers = {
-      // The language of the words for failed engines.
+      // Keeps the error texts that `engineFailure` reads in English.
       "accept-language": "en",
       ...Record.mapEntries(options.headers ?? {}, (value, name) => [name.toLowerCase(), Redacted.value(value)])
     }
@@ -220,7 +210,7 @@ export const make = (
     const get = (path: string, parameters: Readonly<Record<string, string | undefined>>, maxQueueMs: number) =>
       ask(UpstreamRequest.get(base + path, parameters, headers), maxQueueMs)
 
-    /** The names of the instance's engines; undefined when they are hidden, as by a proxy in front of `/config`. */
+    /** Names of the instance's engines. Undefined if they are hidden, for example by a proxy in front of `/config`. */
     const engines = yield* get("/config", {}, defaultQueueMs).pipe(
       Effect.map((json) =>
         Option.getOrUndefined(Option.map(decodeConfig(json), ({ engines }) => new Set(engines.map(({ name }) => name))))

@@ -12,24 +12,24 @@ import * as Upstream from "./Upstream.ts"
 import type { UpstreamClient } from "./UpstreamClient.ts"
 import type { UpstreamRequest } from "./UpstreamRequest.ts"
 
-/** The place of the rows in an upstream's answer, and the names of a row's fields. */
+/** Location of the rows in a response, and the field names of a row. */
 export interface AnswerShape {
   readonly rows: ReadonlyArray<string>
-  /** Top-level fields of which an answer has at least one, also without rows. JSON with none of them is no answer. */
+  /** Top-level fields, of which every response has at least one, even without rows. Other JSON is malformed. */
   readonly marks: ReadonlyArray<string>
   readonly url: string
   readonly title: string
-  /** Its name, or how to read it. */
+  /** A field name, or a function that reads the row. */
   readonly snippet: string | ((row: object) => unknown)
-  /** The fault that a 200 without rows reports, by default the text of its `error` field. Empty when there is none. */
+  /** The error that a 200 response without rows reports, or an empty string. Defaults to the `error` field. */
   readonly problem?: (json: object) => string
 }
 
-/** The description of a search API, commercial or self-hosted: all that an adapter consists of. */
+/** Describes a commercial or self-hosted search API. An adapter consists of nothing else. */
 export interface SearchApi {
-  /** Address of the service; an entry may name another, as of a proxy. The entry must when undefined. */
+  /** Default URL of the service. If undefined, the provider file must set it. */
   readonly url: string | undefined
-  /** Its engines, the default first; none when it has no choice of them. */
+  /** Engine names, the default first. Omitted if there is no choice. */
   readonly engines?: readonly [string, ...Array<string>]
   readonly needsKey: boolean
   readonly capabilities: (engine: string) => Capabilities
@@ -59,23 +59,23 @@ const isStated = (error: unknown): boolean => (Array.isArray(error) ? error.leng
 const statedError = (json: { readonly error?: unknown; readonly errors?: unknown }): string =>
   isStated(json.error) || isStated(json.errors) ? `error ${Upstream.explanation(json)}` : ""
 
-/** The rows of an answer; fails when there are none for another reason than that nothing was found (R14). */
+/** Reads the rows. An empty response is an error unless the search really found nothing (R14). */
 const readAnswer = (shape: AnswerShape, json: unknown): Effect.Effect<ReadonlyArray<UpstreamRow>, Refusal> => {
   if (typeof json !== "object" || json === null || Array.isArray(json)) {
-    return Upstream.refuse("malformed", "its answer is not the documented JSON")
+    return Upstream.refuse("malformed", "its response is not the documented JSON")
   }
   const list = at(json, shape.rows)
   const rows = Array.isArray(list) ? list.slice(0, Upstream.maxRows).flatMap((row) => readRow(shape, row)) : []
   if (rows.length > 0) return Effect.succeed(rows)
   const problem = (shape.problem ?? statedError)(json)
   if (problem !== "")
-    return Upstream.refuse(Upstream.reasonFor(problem) ?? "malformed", "it answered 200 with an error inside")
+    return Upstream.refuse(Upstream.reasonFor(problem) ?? "malformed", "it responded 200 with an error in the body")
   if (Array.isArray(list) && list.length > 0) return Upstream.refuse("malformed", "its rows are not as documented")
   const isAnswer = Array.isArray(list) || (list === undefined && shape.marks.some((mark) => Object.hasOwn(json, mark)))
-  return isAnswer ? Effect.succeed([]) : Upstream.refuse("malformed", "its answer is not the documented JSON")
+  return isAnswer ? Effect.succeed([]) : Upstream.refuse("malformed", "its response is not the documented JSON")
 }
 
-/** The type of provider that an API makes. */
+/** Turns the description of an API into a provider type. */
 export const type = (api: SearchApi): ProviderType<UpstreamClient | Pacer> =>
   define({
     options: Schema.Struct({

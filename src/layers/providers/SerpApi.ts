@@ -6,12 +6,11 @@ import * as UpstreamRequest from "./UpstreamRequest.ts"
 
 type Parameters = Readonly<Record<string, string | number | undefined>>
 
-/** One of its engines, each of which has names of its own for everything. */
+/** Parameters of one engine. Each engine names them differently. */
 interface Engine {
-  /** The parameter of the query. */
   readonly query: string
   readonly safe?: { readonly [S in Safe]: string | number } & { readonly parameter: string }
-  /** Without it there is no more than the first page. */
+  /** Omitted if the engine has only one page. */
   readonly page?: (call: UpstreamCall) => Parameters
   readonly locale: (call: UpstreamCall) => Parameters
 }
@@ -63,10 +62,10 @@ const capabilities = (name: string): Capabilities => {
   }
 }
 
-/** The text for "no results", which it reports as an error of a search that succeeded. */
+/** SerpApi reports a successful search without results as an error with this text. */
 const nothingFound = /hasn't returned any results|no results/i
 
-/** SerpApi: the results of other engines. */
+/** SerpApi, the results of other engines. */
 export const type = SearchApi.type({
   url: "https://serpapi.com",
   engines: ["google", "bing", "duckduckgo", "yandex", "yahoo", "baidu", "naver"],

@@ -3,10 +3,7 @@ import * as SearchApi from "./SearchApi.ts"
 import * as Upstream from "./Upstream.ts"
 import * as UpstreamRequest from "./UpstreamRequest.ts"
 
-/**
- * Serper: Google's results. No first-party reference is public, so only the page size that every client uses is asked
- * for, and safe search, of which none is known, is left to others.
- */
+/** Serper, Google's results. Without a public reference, it is limited to the page size that every client uses. */
 export const type = SearchApi.type({
   url: "https://google.serper.dev",
   needsKey: true,

@@ -2,7 +2,7 @@ import { Redacted } from "effect"
 import * as SearchApi from "./SearchApi.ts"
 import * as UpstreamRequest from "./UpstreamRequest.ts"
 
-/** The countries that it takes, by name. Those with more than one spelling are left out. */
+/** Supported countries, which Tavily takes by name. Countries with several spellings are left out. */
 const countries = (
   "ae ar at au be bg br ca ch cl cn co de dk ee eg es fi fr gb gr hr hu id ie il in it jp ke kr lt lv mx my ng nl no nz " +
   "pe ph pk pl pt ro sa se sg si sk th tn ua us za"
@@ -10,7 +10,7 @@ const countries = (
 
 const names = new Intl.DisplayNames("en", { type: "region" })
 
-/** Tavily: one page of results, made for language models. */
+/** Tavily, a single page of results made for language models. */
 export const type = SearchApi.type({
   url: "https://api.tavily.com",
   needsKey: true,

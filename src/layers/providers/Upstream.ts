@@ -7,26 +7,24 @@ import type { Gate } from "./Gate.ts"
 import { type BodyTooLarge, type ConnectionFailed, type Reply, UpstreamClient } from "./UpstreamClient.ts"
 import type { UpstreamRequest } from "./UpstreamRequest.ts"
 
-/** The largest answer that is read, as it arrives and once it is decompressed. */
+/** Largest response, both compressed and decompressed. */
 const maxBodyBytes = 2 * 1024 * 1024
 
-/** Rows that are read of one answer: twice the largest page of any upstream. */
+/** Rows read from a response: twice the largest page of any upstream. */
 export const maxRows = 200
 
-/** Words of an upstream beyond these UTF-16 units are not read for their meaning. */
+/** Maximum UTF-16 units of error text that are classified. */
 const maxWordsUnits = 2_000
 
-/**
- * The largest explanation of a refusal that is read: it has a few hundred bytes, and must not delay the next attempt.
- */
+/** Error bodies are a few hundred bytes, and reading one must not delay the next attempt. */
 const maxExplanationBytes = 16 * 1024
 const explanationTimeout = "2 seconds"
 
-/** Refuses; the message continues "it …" or names a part of what the upstream gave. */
+/** Fails with a refusal. The message continues "it …" or names a part of the response. */
 export const refuse = (reason: RefusalReason, message: string) => Effect.fail(new Refusal({ reason, message }))
 
 const tooLarge = (limit: number) =>
-  new Refusal({ reason: "malformed", message: `its answer is larger than ${limit} bytes` })
+  new Refusal({ reason: "malformed", message: `its response is larger than ${limit} bytes` })
 
 type Decompress = (body: Buffer, options: ZlibOptions) => Promise<Buffer>
 
@@ -39,17 +37,16 @@ const decompressors: { readonly [encoding: string]: Decompress | undefined } = {
 
 const decompressed = (encoding: string, body: Buffer, limit: number): Effect.Effect<Buffer, Refusal> => {
   const decompress = Object.hasOwn(decompressors, encoding) ? decompressors[encoding] : undefined
-  if (decompress === undefined) return refuse("malformed", "its answer is compressed in a way not asked for")
+  if (decompress === undefined) return refuse("malformed", "its response uses a compression that was not requested")
   return Effect.tryPromise({
     try: () => decompress(body, { maxOutputLength: limit }),
     catch: (error) =>
       Predicate.hasProperty(error, "code") && error.code === "ERR_BUFFER_TOO_LARGE"
         ? tooLarge(limit)
-        : new Refusal({ reason: "malformed", message: "its answer does not decompress" })
+        : new Refusal({ reason: "malformed", message: "its response cannot be decompressed" })
   })
 }
 
-/** The body as text. */
 const textOf = (reply: Reply, limit: number): Effect.Effect<string, Refusal | ConnectionFailed | BodyTooLarge> =>
   Effect.flatMap(reply.body(limit), (body) => {
     const encoding = (reply.header("content-encoding") ?? "").trim().toLowerCase()
@@ -59,10 +56,10 @@ const textOf = (reply: Reply, limit: number): Effect.Effect<string, Refusal | Co
 
 const parseJson = Option.liftThrowable((text: string): unknown => JSON.parse(text))
 
-/** Fields in which upstreams explain a fault. Others, such as the figures of a plan, would be misread. */
+/** Fields in which upstreams explain an error. Others, such as the limits of a plan, would be misread. */
 const explaining = ["error", "errors", "message", "detail", "code", "msg", "tag", "error_description", "status"]
 
-/** The explanation in an answer. It goes to `reasonFor` alone, because it may repeat the key that was sent. */
+/** Error text of a response. Pass it only to `reasonFor`, because it may repeat the API key. */
 export const explanation = (json: unknown, depth = 0): string => {
   if (typeof json === "string" && depth > 0) return json.slice(0, 500)
   if (depth > 3 || typeof json !== "object" || json === null) return ""
@@ -76,10 +73,7 @@ export const explanation = (json: unknown, depth = 0): string => {
     .join(" ")
 }
 
-/**
- * The text of any JSON, names included, as far as `reasonFor` may read it. The depth is limited because upstreams may
- * send any.
- */
+/** Flattens JSON, including field names, to text for `reasonFor`. Limited in depth, because upstreams are untrusted. */
 export const wordsOf = (json: unknown, depth = 0): string => {
   if (typeof json !== "object" || json === null) return String(json).slice(0, 500)
   if (depth > 3) return ""
@@ -97,13 +91,13 @@ const meanings: ReadonlyArray<readonly [RegExp, RefusalReason]> = [
   [/time.?out|timed out/i, "timeout"]
 ]
 
-/** The reason that an upstream's explanation means; undefined when it has none of the known words. */
+/** Classifies an upstream's error text. Undefined if it has none of the known words. */
 export const reasonFor = (words: string): RefusalReason | undefined => {
   const bounded = words.slice(0, maxWordsUnits)
   return meanings.find(([pattern]) => pattern.test(bounded))?.[1]
 }
 
-/** Statuses with several meanings, and the reasons that the explanation may tell apart. */
+/** Statuses with several meanings, and the reasons that the error text may select. */
 const refined: { readonly [status: number]: ReadonlyArray<RefusalReason> | undefined } = {
   400: ["quota", "unauthorized", "rate_limited"],
   403: ["quota", "unauthorized", "rate_limited", "blocked"],
@@ -118,32 +112,31 @@ const meaningOf = (status: number): RefusalReason => {
   return status >= 500 ? "unreachable" : "malformed"
 }
 
-/** Milliseconds of a Retry-After header in either of its forms (RFC 9110, 10.2.3). */
+/** Milliseconds of a Retry-After header in either form (RFC 9110, 10.2.3). */
 const retryAfterOf = (header: string | undefined, now: number): number | undefined => {
   if (header === undefined) return undefined
   const ms = /^\d+$/.test(header) ? Number(header) * 1000 : Date.parse(header) - now
   return Number.isNaN(ms) ? undefined : Math.max(0, ms)
 }
 
-/** The ways in which an upstream differs from others. */
+/** Behavior that is specific to one upstream. */
 export interface Dialect {
-  /** Statuses that have another meaning here, and the reason of each. */
   readonly statuses?: {
     readonly [status: number]: { readonly reason: RefusalReason; readonly why?: string } | undefined
   }
-  /** The time until it takes calls again, where it does not use Retry-After. */
+  /** Time until the upstream accepts calls again, if it does not send Retry-After. */
   readonly retryAfterMs?: (header: Reply["header"], reason: RefusalReason) => number | undefined
 }
 
-/**
- * Refuses an answer that is not 2xx. Its body is read for the reason and never quoted: it may be the page of a proxy,
- * or repeat the key.
- */
+/** Fails for a status other than 2xx. The body is never quoted: it may be a proxy's page, or repeat the API key. */
 const refuseStatus = (reply: Reply, dialect: Dialect) =>
   Effect.gen(function* () {
     const { header, status } = reply
     if (status >= 300 && status < 400) {
-      return yield* refuse("malformed", `it redirects (${status}), which is not followed; name its final address`)
+      return yield* refuse(
+        "malformed",
+        `it redirects (${status}), and redirects are not followed; set url to the final address`
+      )
     }
     const special = dialect.statuses?.[status]
     let reason = special?.reason ?? meaningOf(status)
@@ -154,16 +147,16 @@ const refuseStatus = (reply: Reply, dialect: Dialect) =>
         Effect.timeout(explanationTimeout),
         Effect.orElseSucceed(() => "")
       )
-      const told = reasonFor(words)
-      if (told !== undefined && candidates.includes(told)) reason = told
+      const inferred = reasonFor(words)
+      if (inferred !== undefined && candidates.includes(inferred)) reason = inferred
     }
     const retryAfterMs =
       retryAfterOf(header("retry-after"), yield* Clock.currentTimeMillis) ?? dialect.retryAfterMs?.(header, reason)
-    const why = special?.why === undefined ? `it answered ${status}` : `${status}: ${special.why}`
+    const why = special?.why === undefined ? `it responded ${status}` : `${status}: ${special.why}`
     return yield* new Refusal({ reason, message: why, retryAfterMs })
   })
 
-/** Sets the host of a request on its span, and not the whole address, because that holds the query. */
+/** Records only the host of a request, because the full URL contains the query. */
 const describeRequest = (span: Tracer.Span, { method, url }: UpstreamRequest): void => {
   const { hostname, port, protocol } = new URL(url)
   span.attribute("http.request.method", method)
@@ -171,26 +164,25 @@ const describeRequest = (span: Tracer.Span, { method, url }: UpstreamRequest): v
   span.attribute("server.port", Number(port) || (protocol === "https:" ? 443 : 80))
 }
 
-/** Trace Context, so that an engine of the operator's own shows up in the same trace; and nothing else about the caller. */
+/** Trace Context, so that an operator's own engine joins the trace. Nothing else about the caller is sent. */
 const traceparent = (span: Tracer.Span | undefined): Readonly<Record<string, string>> =>
   span === undefined ? {} : { traceparent: traceContext(span) }
 
 const accepting = { accept: "application/json", "accept-encoding": "gzip, br" }
 
-/** The refusal for an error that ended the call. */
 const refusalOf = (error: Refusal | ConnectionFailed | BodyTooLarge): Refusal => {
   if (error._tag === "Refusal") return error
   if (error._tag === "BodyTooLarge") return tooLarge(maxBodyBytes)
   return new Refusal({ reason: "unreachable", message: `the connection failed (${error.code})` })
 }
 
-/** Calls an upstream and returns the JSON of its answer. The call may wait `maxQueueMs` for its turn. */
+/** Calls an upstream and returns the JSON of its response. The call may queue for `maxQueueMs`. */
 export type Ask = (request: UpstreamRequest, maxQueueMs: number) => Effect.Effect<unknown, Refusal>
 
 /**
- * Calls to one upstream, whose data is hostile: bounded in size as it arrives and when decompressed, refused unless it
- * is JSON. Redirects are not followed, because they would carry the credentials elsewhere. Whatever ends a call closes
- * its connection, unless the answer was read to its end.
+ * Calls one upstream, whose data is hostile: size limits apply before and after decompression, and anything but JSON is
+ * refused. Redirects are not followed, because they would send the credentials elsewhere. The connection is closed
+ * unless the response was read to its end.
  */
 export const make = (upstream: {
   readonly gate: Gate
@@ -201,11 +193,11 @@ export const make = (upstream: {
     const read = (reply: Reply): Effect.Effect<unknown, Refusal | ConnectionFailed | BodyTooLarge> => {
       if (reply.status < 200 || reply.status > 299) return refuseStatus(reply, dialect)
       if (/html/i.test(reply.header("content-type") ?? "")) {
-        return refuse("malformed", "it answered HTML: is its address right?")
+        return refuse("malformed", "it responded with HTML; check its url")
       }
       return Effect.flatMap(textOf(reply, maxBodyBytes), (text) => {
         const json = parseJson(text)
-        return Option.isSome(json) ? Effect.succeed(json.value) : refuse("malformed", "its answer is no JSON")
+        return Option.isSome(json) ? Effect.succeed(json.value) : refuse("malformed", "its response is not JSON")
       })
     }
     const call = (request: UpstreamRequest) =>

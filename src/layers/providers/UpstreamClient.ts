@@ -5,32 +5,29 @@ import { Bytes } from "../outgoing/Bytes.ts"
 import * as BoundedDispatcher from "../outgoing/Dispatcher.ts"
 import type { UpstreamRequest } from "./UpstreamRequest.ts"
 
-/** The connection could not be made or broke. `code` is the system's word for it, such as ECONNREFUSED. */
+/** The connection failed. `code` is the system's error code, such as ECONNREFUSED. */
 export class ConnectionFailed extends Data.TaggedError("ConnectionFailed")<{ readonly code: string }> {}
 
-/** The body is longer than whoever read it allowed. */
+/** The body exceeds the caller's limit. */
 export class BodyTooLarge extends Data.TaggedError("BodyTooLarge") {}
 
-/** Bytes of one answer with everything around it: the largest body that is read, in chunks of a few bytes each. */
+/** All bytes received for one response. Allows for the overhead of the largest body in chunks of a few bytes. */
 const maxReceivedBytes = 8 * 1024 * 1024
 
-/** The beginning of an upstream's answer. */
+/** The head of an upstream's response. */
 export interface Reply {
   readonly status: number
-  /** A header by its name in lower case; of one that comes several times the values with commas between them. */
+  /** Reads a header by its lowercase name. The values of a repeated header are joined with commas. */
   readonly header: (name: string) => string | undefined
-  /** The body, read to its end and no further than `maxBytes`: what is declared longer is not read at all. */
+  /** Reads the whole body. Fails without reading if the declared length exceeds `maxBytes`. */
   readonly body: (maxBytes: number) => Effect.Effect<Buffer, BodyTooLarge | ConnectionFailed>
 }
 
-/**
- * Sends requests to upstreams. It stands directly on Undici, because an upstream is called for nearly every search:
- * Effect's own client takes three times as long as the call itself, for streams, spans and context that are not used.
- */
+/** Sends requests to upstreams directly through Undici, because Effect's client takes three times as long per call. */
 export class UpstreamClient extends Context.Service<
   UpstreamClient,
   {
-    /** Passes the answer to `use`. When that ends with the body unread, or is interrupted, the connection is closed. */
+    /** Passes the response to `use`. Closes the connection if `use` ends without having read the body. */
     readonly exchange: <A, E, R>(
       request: UpstreamRequest,
       use: (reply: Reply) => Effect.Effect<A, E, R>
@@ -53,7 +50,7 @@ export class UpstreamClient extends Context.Service<
               path: parameters === "" ? url.pathname : `${url.pathname}?${parameters}`,
               headers,
               body,
-              // Callers have deadlines of their own.
+              // Callers set their own deadlines.
               headersTimeout: 0,
               bodyTimeout: 0
             })
@@ -74,7 +71,6 @@ const failureOf = (error: unknown): ConnectionFailed =>
     code: Predicate.hasProperty(error, "code") && typeof error.code === "string" ? error.code : "TransportError"
   })
 
-/** A request and its answer, which Undici delivers piece by piece. */
 class Exchange implements Dispatcher.DispatchHandler {
   private controller: Dispatcher.DispatchController | undefined
   private readonly bytes = new Bytes()
@@ -86,7 +82,7 @@ class Exchange implements Dispatcher.DispatchHandler {
 
   start(dispatcher: Dispatcher, options: Dispatcher.DispatchOptions): Effect.Effect<Reply, ConnectionFailed> {
     return Effect.callback((resume) => {
-      // Not inside Undici's parser, which has not finished when it reports an answer.
+      // Deferred, because Undici's parser has not finished when it reports a response.
       this.onHead = (head) => queueMicrotask(() => resume(Effect.fromResult(head)))
       try {
         dispatcher.dispatch(options, this)
@@ -96,10 +92,9 @@ class Exchange implements Dispatcher.DispatchHandler {
     })
   }
 
-  /** Ends the exchange if it has not ended. */
   close(): void {
     this.closed = true
-    if (this.ended === undefined) this.controller?.abort(new Error("nobody waits for the answer any more"))
+    if (this.ended === undefined) this.controller?.abort(new Error("the response is no longer needed"))
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {

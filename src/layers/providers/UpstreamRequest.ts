@@ -1,13 +1,12 @@
 import { Redacted } from "effect"
 
-/** A request to an upstream as it is sent. It holds secrets and the query, so it is neither logged nor traced. */
+/** A request to an upstream. It contains secrets and the query, so it is neither logged nor traced. */
 export interface UpstreamRequest {
   readonly method: "GET" | "POST"
-  /** The address without its query. */
   readonly url: string
-  /** The query of the address, encoded; empty when there is none. */
+  /** The encoded query string, empty if there is none. */
   readonly parameters: string
-  /** Names are in lower case. */
+  /** Header names are lowercase. */
   readonly headers: Readonly<Record<string, string>>
   readonly body: string | null
 }
@@ -15,7 +14,7 @@ export interface UpstreamRequest {
 type Parameters = Readonly<Record<string, string | number | Redacted.Redacted | undefined>>
 type Headers = UpstreamRequest["headers"]
 
-/** Parameters that are undefined are left out. */
+/** Leaves out parameters that are undefined. */
 export const get = (url: string, parameters: Parameters, headers: Headers = {}): UpstreamRequest => {
   const encoded = new URLSearchParams()
   for (const [name, value] of Object.entries(parameters)) {
@@ -24,7 +23,7 @@ export const get = (url: string, parameters: Parameters, headers: Headers = {}):
   return { method: "GET", url, parameters: encoded.toString(), headers, body: null }
 }
 
-/** A POST with a body of JSON. */
+/** Sends `body` as JSON. */
 export const post = (url: string, body: unknown, headers: Headers = {}): UpstreamRequest => ({
   method: "POST",
   url,

@@ -5,9 +5,9 @@ import { RedisConnection } from "./RedisConnection.ts"
 import * as Script from "./Script.ts"
 
 /**
- * Takes the next turn, in Unix microseconds of the store's clock, unless it is too far off. Returns the microseconds
- * until it, or -1. A clock that was set back by more than the longest wait must not stop the pace until it has caught
- * up. `%.0f` because Lua's own conversion keeps 14 digits of 16.
+ * Reserves the next slot and returns the microseconds until it, or -1 if it is too far off. If the clock was set back
+ * by more than the longest wait, it restarts the pace instead of stalling. `%.0f` keeps all 16 digits; Lua's own
+ * conversion keeps 14.
  */
 const script = `
 local pace, interval, within = KEYS[1], tonumber(ARGV[1]), tonumber(ARGV[2])
@@ -22,7 +22,7 @@ return turn - now
 
 const take = Script.make<number>(script)
 
-/** Paces all replicas together, and each by itself while Redis is away. */
+/** Paces all replicas together. While Redis is down, each replica paces itself. */
 export const layer: Layer.Layer<Pacer, never, RedisConnection> = Layer.effect(
   Pacer,
   Effect.gen(function* () {

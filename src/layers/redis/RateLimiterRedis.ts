@@ -6,11 +6,11 @@ import { RedisConnection } from "./RedisConnection.ts"
 import * as Script from "./Script.ts"
 
 /**
- * Counts one request (R27). The log lists the times of the admitted requests, oldest first, in Unix microseconds of the
- * store's clock; it never holds more than `limit`. Times never decrease in it, also when the clock was set back. A step
- * back by more than a window begins a new log, because otherwise the credential would be denied until the clock has
- * caught up. `%.0f` because Lua's own conversion keeps 14 of the 16 digits. The key lives a second longer than its last
- * entry counts, because expiry is in whole milliseconds.
+ * Counts one request (R27). The log has the times of up to `limit` admitted requests, oldest first, in Unix
+ * microseconds of the Redis clock. Times never decrease, even if the clock is set back; a step back by more than a
+ * window starts a new log, because the credential would otherwise be denied until the clock has caught up. `%.0f` keeps
+ * all 16 digits; Lua's own conversion keeps 14. The key outlives its last entry by a second, because expiry is in whole
+ * milliseconds.
  */
 export const script = `
 local log, limit, window = KEYS[1], tonumber(ARGV[1]), tonumber(ARGV[2])
@@ -34,7 +34,7 @@ type Reply = readonly [admitted: 0 | 1, counted: number, oldestMicros: number, n
 
 const count = Script.make<Reply>(script)
 
-/** Limits over all replicas, and in this process alone while Redis is away (R28). */
+/** Limits requests across all replicas. While Redis is down, each process limits by itself (R28). */
 export const layer: Layer.Layer<RateLimiter, never, RedisConnection> = Layer.effect(
   RateLimiter,
   Effect.gen(function* () {

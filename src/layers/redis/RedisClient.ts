@@ -3,18 +3,15 @@ import { Cluster, Redis } from "ioredis"
 
 export type RedisClient = Redis | Cluster
 
-/** The longest that a start waits for Redis before it goes on without (R28). */
+/** Maximum time that startup waits for Redis before it continues without it (R28). */
 const startMs = 1_000
 
-/** A connection that owes an answer for so long is closed: after a network cut no other sign of its end may come. */
+/** Closes a connection that has not responded for this long: a network cut may give no other sign. */
 const silentMs = 1_000
 
 const retryDelayMs = (times: number): number => Math.min(times * 50, 500)
 
-/**
- * Nothing waits inside the client: a command is sent at once or fails. It is not sent again over a later connection,
- * because a request that is counted twice could deny another.
- */
+/** Commands are sent at once or fail, and are never resent: a request that is counted twice could deny another. */
 const nodeOptions = { maxRetriesPerRequest: 0, connectTimeout: startMs, socketTimeout: silentMs }
 const clientOptions = { lazyConnect: true, enableOfflineQueue: false }
 
@@ -23,7 +20,7 @@ const single = (address: string): Redis =>
     ...nodeOptions,
     ...clientOptions,
     retryStrategy: retryDelayMs,
-    // A primary that became a replica keeps its connections: only a new one finds the primary behind the address.
+    // A primary that became a replica keeps its connections. Only a new connection reaches the new primary.
     reconnectOnError: (error) => error.message.startsWith("READONLY")
   })
 
@@ -37,14 +34,14 @@ const cluster = (addresses: ReadonlyArray<string>): Cluster => {
     retryDelayOnFailover: 0,
     retryDelayOnClusterDown: 0,
     slotsRefreshInterval: 1_000,
-    // The nodes that a cluster names come without a login, and with TLS they are named as their certificates are.
+    // Nodes that the cluster announces have no login, and with TLS their names must stay as in their certificates.
     ...(protocol === "rediss:"
       ? { redisOptions: { ...nodeOptions, ...login, tls: {} }, dnsLookup: (host, found) => found(null, host) }
       : { redisOptions: { ...nodeOptions, ...login } })
   })
 }
 
-/** One address is one server; several, separated by commas, are nodes of a cluster. */
+/** A single address is one server. Several, separated by commas, are nodes of a cluster. */
 export const makeClient = (url: Redacted.Redacted): RedisClient => {
   const addresses = Redacted.value(url)
     .split(",")
@@ -53,8 +50,8 @@ export const makeClient = (url: Redacted.Redacted): RedisClient => {
 }
 
 /**
- * Sends the commands of one turn of the event loop in one write, because a write costs more than the rest of a command.
- * Nothing is held longer. The connections to a cluster's nodes are left as they are.
+ * Sends all commands of an event-loop turn in one write, because a write costs more than the rest of a command. Does
+ * nothing for a cluster.
  */
 export const makeWriter = (client: RedisClient) => {
   const stream = () => (client instanceof Redis && client.status === "ready" ? client.stream : undefined)
@@ -75,16 +72,16 @@ export const makeWriter = (client: RedisClient) => {
 
 export const noConnection = "no connection"
 
-/** The text of an error. The error itself holds the failed command, and that of a login has the password. */
+/** The text of an error. Do not log the error itself: it contains the failed command, which may have the password. */
 export const messageOf = (error: unknown): string => {
-  if (!(error instanceof Error)) return "no reason given"
+  if (!(error instanceof Error)) return "unknown error"
   if (error.name === "MaxRetriesPerRequestError") return noConnection
-  // A cluster's own error says only that no node answered well.
+  // A cluster's own error does not give the cause.
   if ("lastNodeError" in error && error.lastNodeError instanceof Error) return messageOf(error.lastNodeError)
   return error.message || ("code" in error ? String(error.code) : error.name)
 }
 
-/** Codes of a Redis that answers and does not take the command: full, read-only, not persisting, loading, split. */
+/** Error codes of a Redis that responds but cannot run the command. */
 const codes: ReadonlySet<string> = new Set([
   "OOM",
   "READONLY",
@@ -99,31 +96,33 @@ const codes: ReadonlySet<string> = new Set([
   "WRONGPASS"
 ])
 
-/** The code at the beginning of an error's text, where it is one of a known few: others would each make a series. */
+/** The error code at the start of a message, if known. Unknown codes would each add a metric series. */
 export const codeOf = (message: string): string | undefined => {
   const code = /^[A-Z]+/.exec(message)?.[0]
   return code !== undefined && codes.has(code) ? code : undefined
 }
 
 /**
- * True for the answer of a Redis that does not take the login or the database of the address. Unlike one that is away it
- * does not recover, and without the database that was named the client goes on in another one.
+ * True if Redis rejects the login or the database in its URL. Redis does not recover from this by itself, and with a
+ * wrong database the client would continue in another one.
  */
 export const isAddressFault = (message: string): boolean =>
   /^(WRONGPASS|NOAUTH|NOPERM|ERR (invalid password|DB index|SELECT))/.test(message)
 
-/** A node that has just joined a cluster answers, and fails every command with a key for some seconds. */
+/** Fails on a node that has just joined a cluster: for some seconds it responds, but fails every command with a key. */
 const assertInCluster = async (node: Redis): Promise<void> => {
   if (!(await node.cluster("INFO")).includes("cluster_state:ok")) throw new Error("the cluster is down")
 }
 
-/** Fails unless Redis takes a write: a full, read-only or loading one is away too. In a cluster every primary must be well. */
+/**
+ * Fails unless Redis accepts a write, so that a full, read-only or loading Redis counts as down. Checks every primary.
+ */
 export const probe = async (client: RedisClient): Promise<void> => {
   if (client instanceof Cluster) await Promise.all(client.nodes("master").map(assertInCluster))
   await client.set("quarry:probe", "", "PX", 1_000)
 }
 
-/** Connects in the background, and ends when that has succeeded or taken too long. */
+/** Connects in the background. Returns once connected, or after `startMs`. */
 export const connect = (client: RedisClient) =>
   Effect.callback<void>((resume) => {
     const timer = setTimeout(() => resume(Effect.void), startMs)

@@ -29,74 +29,70 @@ import {
   type RedisClient
 } from "./RedisClient.ts"
 
-/** Redis did not answer, or no command is sent because it did not answer a moment ago. */
+/** Redis is down: it failed or did not respond in time, and no command is sent until it recovers. */
 export class RedisAway extends Data.TaggedError("RedisAway") {}
 
-/** Redis answers and cannot be used with the address in REDIS_URL; the message says why. */
+/** Redis rejects the login or the database in REDIS_URL. The message has the reason. */
 export class RedisUnusable extends OperatorError("RedisUnusable") {
   static because(message: string): RedisUnusable {
     const reason = message.replace(/\.$/, "")
-    return new RedisUnusable({ message: `Redis refuses the login or the database in REDIS_URL (${reason}).` })
+    return new RedisUnusable({ message: `Redis rejected the login or the database in REDIS_URL (${reason}).` })
   }
 }
 
-/** The longest that a caller waits for Redis, unless the options say otherwise. */
+/** Default for `answerMs`. */
 const defaultAnswerMs = 100
 
 export interface RedisConnectionOptions {
-  /** A `redis://` or `rediss://` address; several, separated by commas, are nodes of a Redis Cluster. */
+  /** A `redis://` or `rediss://` URL, or several separated by commas for the nodes of a Redis Cluster. */
   readonly url: Redacted.Redacted
-  /** Longer where what Redis answers matters and the machine may be busy, as in tests. */
+  /** Maximum time that a caller waits for Redis. */
   readonly answerMs?: number
 }
 
-/** The time between two probes of a Redis that is away. */
+/** Interval between probes while Redis is down. */
 const probeEveryMs = 250
 
 /**
- * The longest time for which Redis is left alone when it fails soon after each return. A full one takes a probe whenever
- * a key has expired, and fails the commands after it.
+ * Maximum pause when Redis keeps failing soon after it recovers. A full Redis accepts a probe whenever a key has
+ * expired, and fails the commands after it.
  */
 const maxPauseMs = 30_000
 
-/** The least time between two lines of the log about a Redis that fails soon after each return. */
+/** Minimum interval between log lines about repeated failures. */
 const relapseLogMs = 60_000
 
-/** The time after which a return lasts. It grows with the pause, so that pauses grow until they are rare. */
+/** Time without failures after which Redis counts as recovered. Grows with the pause, until pauses are rare. */
 const stableMs = (pauseMs: number): number => Math.max(5_000, pauseMs * 10)
 
 type RedisCommand<A> = (client: RedisClient) => Promise<A>
 
-/** Takes the answer of a command, or the reason why there is none. */
 type OnAnswer<A> = (answer: Result.Result<A, string>) => void
 
 const unanswered = "no answer in time"
 
-/** The label `error.type` of a command: empty for a success, else Redis's code where it gave one. */
+/** The label `error.type` of a command: empty on success, otherwise Redis's own code if it gave one. */
 const errorType = (answer: Result.Result<unknown, string>): string => {
   if (Result.isSuccess(answer)) return ""
   return answer.failure === unanswered ? "timeout" : (codeOf(answer.failure) ?? "unavailable")
 }
 
-/** Ends the wait for an answer, which is then ignored. */
+/** Stops waiting for a response. */
 type Cancel = () => void
 
-/**
- * The state of a connection. It has no cool-down of `domain/CoolDown.ts`, because no request may be the one that tries a
- * Redis that is away: only the probe in the background finds that it is back.
- */
+/** Does not use `domain/CoolDown.ts`: a background probe, never a request, finds out that Redis is back. */
 interface State {
   readonly client: RedisClient
   readonly answerMs: number
   readonly writer: ReturnType<typeof makeWriter>
-  /** The reason for which Redis is away; undefined while it answers. */
+  /** Undefined while Redis is up. */
   awayReason: string | undefined
-  /** Open while Redis is away. */
+  /** Open while Redis is down. */
   readonly awayLatch: Latch.Latch
   readonly awayChanges: SubscriptionRef.SubscriptionRef<boolean>
-  /** The last error of the connection: the reason of each command that fails while there is none. */
+  /** The last connection error, reported for commands that fail without a connection. */
   connectionError: string
-  /** The answer of Redis to a login or a database that it does not take. */
+  /** Redis's message if it rejects the login or the database. */
   addressFault: string | undefined
 }
 
@@ -129,8 +125,8 @@ const open = Effect.fnUntraced(function* ({
 })
 
 /**
- * Sends a command and calls `onAnswer` once. When the time is up, answers that have already arrived are read first, and
- * a command that has not left yet gets its time: a process that was busy for 100 ms must not take Redis for slow.
+ * Sends a command and calls `onAnswer` once. At the timeout, responses that have already arrived are read first, and a
+ * command that is still corked gets more time, so that a process that was busy for 100 ms does not take Redis for slow.
  */
 const send = <A>(state: State, command: RedisCommand<A>, onAnswer: OnAnswer<A>): Cancel => {
   const { answerMs, client, writer } = state
@@ -158,7 +154,6 @@ const send = <A>(state: State, command: RedisCommand<A>, onAnswer: OnAnswer<A>):
   }
 }
 
-/** Sends a command and measures it. */
 const sendMeasured = <A>(
   state: State,
   context: Context.Context<never>,
@@ -191,7 +186,6 @@ const markAway = (state: State, reason: string): void => {
   state.awayLatch.openUnsafe()
 }
 
-/** Leaves Redis alone for the pause, and then waits until a probe has found it again. */
 const awaitReturn = Effect.fnUntraced(function* (state: State, pauseMs: number) {
   yield* SubscriptionRef.set(state.awayChanges, true)
   yield* Effect.sleep(pauseMs)
@@ -201,14 +195,14 @@ const awaitReturn = Effect.fnUntraced(function* (state: State, pauseMs: number) 
   yield* SubscriptionRef.set(state.awayChanges, false)
 })
 
-/** Waits until Redis has been away and has returned to stay. The pause doubles with each return that does not last. */
+/** Waits until Redis has gone down and has recovered for good. Each relapse doubles the pause. */
 const watchOnce = Effect.fnUntraced(function* (state: State) {
   yield* state.awayLatch.await
   const since = yield* Clock.currentTimeMillis
-  yield* Effect.logWarning(`Redis is away (${state.awayReason}): this process does without it until it is back.`)
+  yield* Effect.logWarning(`Redis is down (${state.awayReason}). This process works without it until it recovers.`)
   yield* awaitReturn(state, probeEveryMs)
   const awayMs = (yield* Clock.currentTimeMillis) - since
-  yield* Effect.logInfo(`Redis is back after ${Duration.format(Duration.millis(awayMs))}.`)
+  yield* Effect.logInfo(`Redis is up again after ${Duration.format(Duration.millis(awayMs))}.`)
   yield* watchRelapses(state)
 })
 
@@ -222,16 +216,16 @@ const watchRelapses = Effect.fnUntraced(function* (state: State) {
       loggedAt = now
       const pause = Duration.format(Duration.millis(maxPauseMs))
       yield* Effect.logWarning(
-        `Redis is away again (${state.awayReason}): while it fails soon after each return, this process does without ` +
-          `it for up to ${pause} at a time.`
+        `Redis is down again (${state.awayReason}). While it keeps failing soon after it recovers, this process ` +
+          `works without it for up to ${pause} at a time.`
       )
     }
     yield* awaitReturn(state, pauseMs)
   }
-  if (pauseMs > probeEveryMs) yield* Effect.logInfo("Redis is back to stay.")
+  if (pauseMs > probeEveryMs) yield* Effect.logInfo("Redis has recovered.")
 })
 
-/** Connects, and starts the watch. A Redis that is away does not fail a start; one that cannot be used does. */
+/** Connects and starts the watch. Startup continues if Redis is down, but fails if REDIS_URL is wrong. */
 const start = Effect.fnUntraced(function* (state: State) {
   yield* observe(redisAway.of(), () => (state.awayReason === undefined ? 0 : 1))
   yield* connect(state.client)
@@ -242,7 +236,7 @@ const start = Effect.fnUntraced(function* (state: State) {
   yield* Effect.forkScoped(Effect.forever(watchOnce(state)))
 })
 
-/** Sends a command. After a failure no more are sent until a probe has found Redis again. */
+/** Sends a command. A failure marks Redis as down. */
 const execute = <A>(
   state: State,
   context: Context.Context<never>,
@@ -278,17 +272,16 @@ const make = Effect.fnUntraced(function* (options: RedisConnectionOptions) {
 })
 
 /**
- * One connection to Redis, or one to each node of a Redis Cluster, that its users can do without (R28). When a command
- * fails or takes longer than `answerMs`, Redis is away: no command is sent and nobody waits, until a probe in the background
- * has found Redis well again.
+ * A connection to Redis, or to each node of a Redis Cluster, that callers can do without (R28). When a command fails or
+ * takes longer than `answerMs`, commands fail at once until a background probe succeeds.
  */
 export class RedisConnection extends Context.Service<
   RedisConnection,
   {
     readonly run: <A>(command: RedisCommand<A>) => Effect.Effect<A, RedisAway>
-    /** Sends a command without waiting for its answer. While Redis is away it is not sent. */
+    /** Sends a command without waiting for the response. Does nothing while Redis is down. */
     readonly send: (command: RedisCommand<unknown>) => Effect.Effect<void>
-    /** True while Redis is away: the present value, and each change. */
+    /** True while Redis is down: the current value, then each change. */
     readonly away: Stream.Stream<boolean>
   }
 >()("quarry/layers/redis/RedisConnection") {

@@ -8,10 +8,10 @@ import { RedisConnection } from "./RedisConnection.ts"
 
 const Value = Schema.fromJsonString(Schema.Struct({ provider: Schema.String, organic: Schema.Array(OrganicResult) }))
 
-/** Ignores a text that does not decode: others write to Redis too, and a replica of another version may have. */
+/** Ignores entries that do not decode: another version, or another application, may have written them. */
 const decode = Schema.decodeUnknownOption(Value)
 
-/** Encodes the decoded answer anew, so that a field of another version is not sent. */
+/** Encodes the decoded answer again, to drop fields of another version. */
 const read = (text: string): Answer | undefined =>
   Option.match(decode(text), {
     onNone: () => undefined,
@@ -40,12 +40,12 @@ const makeStore = (options: { readonly ttl: Duration.Duration }): Effect.Effect<
         if (ttlMs <= 0) return Effect.void
         const value = write(answer)
         if (value.length > maxAnswerBytes) return Effect.void
-        // The search does not wait for it. A later `get` of this key goes over the same connection, behind it.
+        // The search does not wait for the write. A later `get` of this key follows it on the same connection.
         return connection.send((client) => client.set(keyOf(key), value, "PX", ttlMs))
       }
     }
   })
 
-/** Keeps answers for all replicas. While Redis is away every `get` misses, and no search fails or waits for it. */
+/** Shares answers between replicas. While Redis is down every `get` misses, and no search fails or waits. */
 export const layer = (options: { readonly ttl: Duration.Duration }): Layer.Layer<ResultCache, never, RedisConnection> =>
   Layer.effect(ResultCache, Effect.flatMap(makeStore(options), ResultCache.make))

@@ -3,7 +3,7 @@ import { SqlClient } from "effect/sql"
 import type { Account } from "../../domain/Account.ts"
 import { normalizeEmail } from "../../domain/emailAddress.ts"
 import type { NotFound } from "../../domain/errors.ts"
-import { type PaidPlan, Plan, periodAt, planTerms } from "../../domain/Plan.ts"
+import { type PaidPlan, Plan, type PlanTable, periodAt } from "../../domain/Plan.ts"
 import {
   AccountError,
   type AccountQuery,
@@ -14,6 +14,7 @@ import {
   termsOf
 } from "../../services/Accounts.ts"
 import { Ids } from "../../services/Ids.ts"
+import { Plans } from "../../services/Plans.ts"
 import { StoreClock, storeTime } from "../../services/StoreClock.ts"
 import { dropPending } from "./EventDrops.ts"
 import { originOf } from "./KeyRows.ts"
@@ -33,18 +34,20 @@ export const AccountRow = Schema.Struct({
   next_quota: Schema.NullOr(Schema.BigInt),
   next_concurrency: Schema.NullOr(Schema.Int),
   next_plan_at: Schema.NullOr(Schema.Date),
-  pack_rate: Schema.NullOr(Schema.Int)
+  pack_rate: Schema.NullOr(Schema.Int),
+  quota_agreed: Schema.Boolean,
+  concurrency_agreed: Schema.Boolean
 })
 export type AccountRow = typeof AccountRow.Type
 
-/** The change of plan that lies ahead, if there is one. Its columns are null together. */
+/** The change that lies ahead, if there is one. Its columns are null together, but for the quota of uncounted usage. */
 const toNext = ({ next_concurrency, next_plan, next_plan_at, next_quota }: AccountRow): Pick<Account, "next"> =>
-  next_plan === null || next_quota === null || next_concurrency === null || next_plan_at === null
+  next_plan === null || next_concurrency === null || next_plan_at === null
     ? {}
     : {
         next: {
           plan: next_plan,
-          quota: Number(next_quota),
+          quota: next_quota === null ? undefined : Number(next_quota),
           concurrency: next_concurrency,
           at: next_plan_at.getTime()
         }
@@ -59,6 +62,8 @@ export const toAccount = (row: AccountRow): Account => ({
   cycleStart: row.cycle_start?.getTime(),
   createdAt: row.created_at.getTime(),
   suspendedAt: row.suspended_at?.getTime(),
+  ...(row.quota_agreed ? { agreedQuota: true } : {}),
+  ...(row.concurrency_agreed ? { agreedConcurrency: true } : {}),
   ...toNext(row),
   ...(row.pack_rate === null ? {} : { packRate: row.pack_rate })
 })
@@ -72,6 +77,7 @@ interface Deps {
   readonly sql: SqlClient.SqlClient
   readonly clock: StoreClock
   readonly ids: Ids["Service"]
+  readonly plans: PlanTable
 }
 
 const toDate = (millis: number | undefined): Date | null => (millis === undefined ? null : new Date(millis))
@@ -111,10 +117,10 @@ const enterPeriod = Effect.fnUntraced(function* (
 })
 
 const create = (deps: Deps) => {
-  const { clock, ids, sql } = deps
+  const { clock, ids, plans, sql } = deps
   return Effect.fn("Accounts.create")(
     function* (choice: PlanChoice & { readonly email: string }) {
-      const { concurrency, quota } = yield* termsOf(choice)
+      const { agreed, concurrency, quota } = yield* termsOf(choice, plans)
       const account: Account = {
         id: yield* ids.make("acc_"),
         email: normalizeEmail(choice.email),
@@ -124,14 +130,16 @@ const create = (deps: Deps) => {
         cycleStart: choice.cycleStart,
         createdAt: yield* storeTime(clock),
         suspendedAt: undefined,
+        ...agreed,
         ...(choice.packRate === undefined ? {} : { packRate: choice.packRate })
       }
       const inserted = yield* sql`
-        insert into accounts (id, email, plan, quota, concurrency, cycle_start, created_at, pack_rate)
-        values (
+        insert into accounts (
+          id, email, plan, quota, concurrency, cycle_start, created_at, pack_rate, quota_agreed, concurrency_agreed
+        ) values (
           ${account.id}, ${account.email}, ${account.plan}, ${quota}, ${concurrency},
           ${toDate(account.cycleStart)}::timestamptz, ${new Date(account.createdAt)},
-          ${choice.packRate ?? null}::integer
+          ${choice.packRate ?? null}::integer, ${agreed.agreedQuota ?? false}, ${agreed.agreedConcurrency ?? false}
         )
         on conflict do nothing
         returning id`
@@ -146,17 +154,18 @@ const create = (deps: Deps) => {
 }
 
 const setPlan = (deps: Deps) => {
-  const { sql } = deps
+  const { plans, sql } = deps
   return Effect.fn("Accounts.setPlan")(
     function* (id: string, choice: PlanChoice) {
-      const { concurrency, quota } = yield* termsOf(choice)
+      const { agreed, concurrency, quota } = yield* termsOf(choice, plans)
       yield* sql`select from wallets where account_id = ${id} for update`
       const changed = yield* changedRow(sql`
         update accounts set plan = ${choice.plan}, quota = ${quota}, concurrency = ${concurrency},
           cycle_start = case when ${choice.plan} = 'trial' then null
             else coalesce(${toDate(choice.cycleStart)}::timestamptz, cycle_start) end,
-          pack_rate = ${choice.packRate ?? null}::integer,
-          next_plan = null, next_quota = null, next_concurrency = null, next_plan_at = null
+          pack_rate = ${choice.packRate ?? null}::integer, quota_agreed = ${agreed.agreedQuota ?? false},
+          concurrency_agreed = ${agreed.agreedConcurrency ?? false}, next_plan = null, next_quota = null,
+          next_concurrency = null, next_plan_at = null
         where id = ${id} and deleted_at is null
         returning ${sql.literal(accountColumns)}, marketplace_user is not null as subscriber`)
       const row = yield* found(changed, id)
@@ -228,14 +237,14 @@ const readSubscriber = ({ sql }: Deps, user: string) =>
 
 const insertSubscriber = (deps: Deps) =>
   Effect.fnUntraced(function* (user: string, plan: PaidPlan) {
-    const { clock, ids, sql } = deps
+    const { clock, ids, plans, sql } = deps
     const createdAt = yield* storeTime(clock)
     const account: Account = {
       id: yield* ids.make("acc_"),
       email: "",
       plan,
       quota: undefined,
-      concurrency: planTerms[plan].concurrency,
+      concurrency: plans[plan].concurrency,
       cycleStart: undefined,
       createdAt,
       suspendedAt: undefined
@@ -252,7 +261,7 @@ const insertSubscriber = (deps: Deps) =>
   }, deps.sql.withTransaction)
 
 const ofSubscriber = (deps: Deps) => {
-  const { sql } = deps
+  const { plans, sql } = deps
   const insert = insertSubscriber(deps)
   return Effect.fn("Accounts.ofSubscriber")(function* (user: string, plan: PaidPlan) {
     const account =
@@ -261,11 +270,13 @@ const ofSubscriber = (deps: Deps) => {
       (yield* Effect.die(new Error("a marketplace subscriber's account was made and is not there")))
     if (account.plan === plan) return account
     // The operator has changed MARKETPLACE_PLAN: the account keeps its allowance, and so its usage.
-    const { concurrency } = planTerms[plan]
-    yield* retryTransient(
-      sql`update accounts set plan = ${plan}, concurrency = ${concurrency} where id = ${account.id}`
-    )
-    return { ...account, plan, concurrency }
+    const { concurrency } = plans[plan]
+    yield* retryTransient(sql`
+      update accounts set plan = ${plan}, concurrency = ${concurrency}, next_plan = null, next_quota = null,
+        next_concurrency = null, next_plan_at = null
+      where id = ${account.id}`)
+    const { next: _, ...kept } = account
+    return { ...kept, plan, concurrency }
   }, Effect.orDie)
 }
 
@@ -370,7 +381,12 @@ const list = ({ sql }: Deps) =>
 export const layer: Layer.Layer<Accounts, never, SqlClient.SqlClient | Ids> = Layer.effect(
   Accounts,
   Effect.gen(function* () {
-    const deps: Deps = { sql: yield* SqlClient.SqlClient, clock: yield* StoreClock, ids: yield* Ids }
+    const deps: Deps = {
+      sql: yield* SqlClient.SqlClient,
+      clock: yield* StoreClock,
+      ids: yield* Ids,
+      plans: yield* Plans
+    }
     return Accounts.of({
       create: create(deps),
       setPlan: setPlan(deps),

@@ -2,16 +2,16 @@ import { promisify } from "node:util"
 import { brotliCompress, brotliCompressSync, brotliDecompress, brotliDecompressSync, constants } from "node:zlib"
 import { Effect } from "effect"
 
-/** Kept answers as the bytes that the database has (R44). */
+/** Stored answers, compressed (R44). */
 
-/** The largest answer that is kept, compressed. A batch of 50 rows with 20 results each has about a third of it. */
+/** Maximum compressed size. A batch of 50 rows with 20 results each needs about a third. */
 const maxAnswerBytes = 1_048_576
 
-/** The largest answer that is kept, as text: it is in memory as a whole. */
+/** Maximum size of the text, which is in memory as a whole. */
 const maxCharacters = 16 * 1_048_576
 const maxTextBytes = 4 * maxCharacters
 
-/** Above them, the work takes longer than the way to another thread. A search's answer is below both. */
+/** Above these sizes a worker thread is faster. A single search's answer is below both. */
 const maxSyncCharacters = 16_384
 const maxSyncBytes = 4_096
 
@@ -20,7 +20,7 @@ const fast = { params: { [constants.BROTLI_PARAM_QUALITY]: 1 } }
 const compress = promisify(brotliCompress)
 const decompress = promisify(brotliDecompress)
 
-/** Compresses an answer. Empty where it is too large to be kept. */
+/** Compresses an answer. Empty if it is too large to store. */
 export const pack = (text: string): Effect.Effect<Uint8Array> => {
   if (text.length <= maxSyncCharacters) return Effect.sync(() => brotliCompressSync(text, fast))
   if (text.length > maxCharacters) return Effect.succeed(new Uint8Array())

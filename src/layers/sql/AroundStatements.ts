@@ -3,7 +3,7 @@ import { SqlConnection, type SqlError } from "effect/sql"
 
 export type Around = <A, R>(statement: Effect.Effect<A, SqlError.SqlError, R>) => Effect.Effect<A, SqlError.SqlError, R>
 
-/** The connection with `around` applied to each statement. Streams are left as they are: Quarry runs none. */
+/** Applies `around` to each statement of a connection. Streams are unchanged, because Quarry does not use them. */
 export const aroundStatements = (connection: SqlConnection.Connection, around: Around): SqlConnection.Connection =>
   SqlConnection.Connection.of({
     execute: (...args) => around(connection.execute(...args)),

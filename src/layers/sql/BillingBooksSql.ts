@@ -1,20 +1,23 @@
 import { Effect, Layer, Schema } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
-import { Plan } from "../../domain/Plan.ts"
+import { Plan, type PlanTable } from "../../domain/Plan.ts"
 import { creditsBought, creditsRefunded } from "../../domain/Purchase.ts"
 import { readingOf } from "../../domain/Subscription.ts"
 import { BillingBooks, type BookedOrder, type Booking, type SubscriptionReading } from "../../services/BillingBooks.ts"
 import type { Order } from "../../services/PaymentProvider.ts"
+import { Plans } from "../../services/Plans.ts"
 import { StoreClock, storeTime } from "../../services/StoreClock.ts"
 import * as BillingInbox from "./BillingInbox.ts"
 import { OrderRow, SubscriptionRow, subscriptionColumns, toBookedOrder, toBookedSubscription } from "./BillingRows.ts"
 import { enterTerms, writeSubscription } from "./BillingTerms.ts"
+import * as PlanVersions from "./PlanVersions.ts"
 import { columnsOf, rowOf, rowsOf } from "./Rows.ts"
 import { retryTransient } from "./Transient.ts"
 
 interface Deps {
   readonly sql: SqlClient.SqlClient
   readonly clock: StoreClock
+  readonly plans: PlanTable
 }
 
 const subscriptionRows = rowsOf(SubscriptionRow)
@@ -62,7 +65,7 @@ const openAccount = Effect.fnUntraced(function* ({ sql }: Deps, accountId: strin
 })
 
 const bookSubscriptions = (deps: Deps) => {
-  const { clock, sql } = deps
+  const { clock, plans, sql } = deps
   const book = Effect.fnUntraced(function* (
     reading: SubscriptionReading
   ): Effect.fn.Return<Booking, SqlError.SqlError> {
@@ -72,7 +75,9 @@ const bookSubscriptions = (deps: Deps) => {
     const before = yield* subscriptionRows(sql`
       select ${sql.literal(subscriptionColumns)} from billing_subscriptions where account_id = ${reading.accountId}`)
     const now = yield* storeTime(clock)
-    const found = readingOf(before.map(toBookedSubscription), reading.subscriptions, reading.graceMs, now)
+    const history = yield* PlanVersions.read(sql, plans)
+    const { graceMs } = reading
+    const found = readingOf(before.map(toBookedSubscription), reading.subscriptions, { graceMs, history, now })
     for (const it of found.after) yield* writeSubscription(sql, reading.accountId, it)
     yield* sql`
       update billing_accounts set reading = ${reading.reading}::bigint where account_id = ${reading.accountId}`
@@ -104,7 +109,7 @@ const settleOrder = Effect.fnUntraced(function* ({ sql }: Deps, row: OrderRow) {
   return true
 })
 
-const readOrder = ({ sql }: Deps, orderId: string) =>
+const readOrder = ({ sql }: Pick<Deps, "sql">, orderId: string) =>
   orderRow(sql`select ${sql.literal(orderColumns)} from billing_orders where id = ${orderId}`)
 
 const writeOrder = ({ sql }: Deps, order: Order, accountId: string, reading: number, granted: number) => sql`
@@ -244,7 +249,7 @@ const reads = ({ sql }: Deps) => ({
     Effect.orDie
   ),
   order: (orderId: string) =>
-    retryTransient(readOrder({ sql, clock: { skewMs: () => 0 } }, orderId)).pipe(
+    retryTransient(readOrder({ sql }, orderId)).pipe(
       Effect.map((row): BookedOrder | undefined => (row === undefined ? undefined : toBookedOrder(row))),
       Effect.orDie
     ),
@@ -281,7 +286,7 @@ const reads = ({ sql }: Deps) => ({
 export const layer: Layer.Layer<BillingBooks, never, SqlClient.SqlClient> = Layer.effect(
   BillingBooks,
   Effect.gen(function* () {
-    const deps: Deps = { sql: yield* SqlClient.SqlClient, clock: yield* StoreClock }
+    const deps: Deps = { sql: yield* SqlClient.SqlClient, clock: yield* StoreClock, plans: yield* Plans }
     return BillingBooks.of({
       account: account(deps),
       keepCustomer: keepCustomer(deps),

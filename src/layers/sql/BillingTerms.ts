@@ -78,7 +78,7 @@ export const enterTerms = Effect.fnUntraced(function* (
     update accounts set plan = ${terms.plan}, quota = ${terms.quota}::bigint, concurrency = ${terms.concurrency},
       cycle_start = ${toDate(terms.cycleStart)}::timestamptz, next_plan = ${next?.plan ?? null}::text,
       next_quota = ${next?.quota ?? null}::bigint, next_concurrency = ${next?.concurrency ?? null}::integer,
-      next_plan_at = ${toDate(next?.at)}::timestamptz
+      next_plan_at = ${toDate(next?.at)}::timestamptz, quota_agreed = false, concurrency_agreed = false
     where id = ${accountId}`
   yield* terms.period === undefined
     ? enterTrial(sql, accountId, terms.quota)

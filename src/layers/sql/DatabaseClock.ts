@@ -1,13 +1,14 @@
 import { Clock, Duration, Effect, Layer, Metric, Schedule, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { maxSkewMs } from "../../domain/Status.ts"
+import { runInBackground } from "../../services/background.ts"
 import { clockSkew } from "../../services/Metrics.ts"
 import { StoreClock } from "../../services/StoreClock.ts"
 import { rowOf } from "./Rows.ts"
 import { retryTransient } from "./Transient.ts"
 
 const defaultInterval = Duration.seconds(10)
-/** The database's clock is read some time between question and answer: a slow answer says too little. */
+/** Maximum round trip of a measurement. A slower response is too imprecise. */
 const maxRoundTripMs = 1_000
 
 const timeRow = rowOf(Schema.Struct({ now: Schema.Date }))
@@ -34,8 +35,8 @@ const describe = (skewMs: number): string => {
 }
 
 /**
- * Measures the difference to the database's clock beside the requests, so that none waits for it. The first measurement
- * is made before the layer is ready: a replica whose clock is wrong never opens a period by its own.
+ * Measures the difference to the database's clock in the background. The first measurement precedes the layer, so that
+ * a replica with a wrong clock never opens a period by its own.
  */
 export const layer = (options: { readonly interval?: Duration.Duration } = {}) =>
   Layer.effect(
@@ -54,14 +55,14 @@ export const layer = (options: { readonly interval?: Duration.Duration } = {}) =
           ? Effect.logWarning(`This machine's clock is ${describe(skewMs)}. Periods go by the database's; correct it.`)
           : Effect.logInfo("This machine's clock agrees with the database's again.")
       })
-      // The first statement may open a connection, which takes long: the second one measures.
+      // Warms up the connection, whose opening would distort the measurement.
       yield* retryTransient(measure(sql))
       yield* Effect.flatMap(retryTransient(measure(sql)), apply)
       yield* Effect.flatMap(measure(sql), apply).pipe(
         Effect.catchCause((cause) => Effect.logDebug("The database's clock could not be read.", cause)),
         Effect.delay(options.interval ?? defaultInterval),
         Effect.repeat(Schedule.forever),
-        Effect.forkScoped
+        runInBackground
       )
       return { skewMs: () => skewMs }
     })

@@ -3,20 +3,19 @@ import { SqlClient } from "effect/sql"
 import { Readiness } from "../../services/Readiness.ts"
 import { rowOf } from "./Rows.ts"
 
-/** The database answers but takes no writes, as a standby does that was not promoted. */
+/** The database is read-only, like a standby that was not promoted. */
 class DatabaseReadOnly extends Data.TaggedError("DatabaseReadOnly") {
   override readonly message = "The database is read-only."
 }
 
 const modeOf = rowOf(Schema.Struct({ read_only: Schema.Boolean }))
 
-/** More rows than 64 kB hold, so that Postgres writes them to a temporary file. */
+/** Exceeds 64 kB, so that Postgres writes a temporary file. */
 const spilledRows = 6_000
 
 /**
- * Does what a settlement needs of the database, and leaves nothing behind: disk space, shown by a temporary file, and a
- * commit that reaches the write-ahead log and the standbys that must confirm it. A row that is written and rolled back
- * would show neither, because there is room for it in pages that exist already.
+ * Checks disk space with a temporary file, and the write-ahead log and required standbys with a commit, without leaving
+ * a trace. A row that is written and rolled back would show neither, because it fits into existing pages.
  */
 const write = (sql: SqlClient.SqlClient) =>
   sql.withTransaction(
@@ -31,7 +30,7 @@ const write = (sql: SqlClient.SqlClient) =>
     })
   )
 
-/** The checks that the database reads, and that it would write. */
+/** Readiness checks for reading from and writing to the database. */
 export const layer = Layer.effectDiscard(
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient

@@ -1,15 +1,15 @@
-import { linkSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs"
+import { existsSync, linkSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { Effect, type Scope } from "effect"
 import { OperatorError } from "../../domain/OperatorError.ts"
 import { rootCauseMessage } from "../../domain/rootCause.ts"
 
-/** The embedded store cannot be opened; the message says why and what to do. */
+/** The embedded store cannot be opened. The message says why and what to do. */
 export class StorageUnavailable extends OperatorError("StorageUnavailable") {}
 
 const lockName = "quarry.pid"
 
-/** The fault that the operating system reports about a data directory, in one line. */
+/** Converts an operating-system error about the data directory to one line. */
 export const unusableDirectory = (dataDir: string, error: unknown): StorageUnavailable =>
   new StorageUnavailable({
     message:
@@ -17,9 +17,15 @@ export const unusableDirectory = (dataDir: string, error: unknown): StorageUnava
       "Name a directory that belongs to the user of this process, who may write in it."
   })
 
+/** True if the data directory has a database. */
+export const isMade = (dataDir: string): boolean => {
+  const directory = join(dataDir, "postgres")
+  return existsSync(directory) && readdirSync(directory).length > 0
+}
+
 /**
- * Makes this process the only one in a data directory for the life of the scope: two on one embedded database silently
- * lose rows. The lock of a process that died is taken over.
+ * Locks the data directory for the scope: two processes on one embedded database silently lose rows. Takes over stale
+ * locks.
  */
 export const lockDirectory = (dataDir: string): Effect.Effect<void, StorageUnavailable, Scope.Scope> => {
   const path = join(dataDir, lockName)
@@ -39,7 +45,7 @@ const inUse = (dataDir: string, holder: string): StorageUnavailable =>
       "set DATA_DIR to another directory, or use a Postgres server (DATABASE_URL) for several processes."
   })
 
-/** Undefined when the lock is ours now, else the pid of the process that holds it. */
+/** Returns undefined if this process now has the lock, otherwise the pid of the process that holds it. */
 const claim = (dataDir: string, path: string): string | undefined => {
   mkdirSync(dataDir, { recursive: true, mode: 0o700 })
   const mine = signature(process.pid)
@@ -58,7 +64,7 @@ const claim = (dataDir: string, path: string): string | undefined => {
   }
 }
 
-/** Removes a stale lock. Two processes may find the same one, so a fresh lock that was moved by mistake is put back. */
+/** Removes a stale lock. If another process has renewed it meanwhile, the fresh lock is put back. */
 const removeStale = (path: string, stale: string): void => {
   const aside = `${path}.${process.pid}`
   try {
@@ -71,10 +77,7 @@ const removeStale = (path: string, stale: string): void => {
   }
 }
 
-/**
- * The pid and, where the system has it, the start time of a process, because pids are used again, soon so in
- * containers.
- */
+/** The pid, and the start time where available, because pids are reused, especially in containers. */
 const signature = (pid: number): string => {
   const stat = read(`/proc/${pid}/stat`)
   const startedAt = stat?.slice(stat.lastIndexOf(")") + 2).split(" ")[19]

@@ -14,13 +14,13 @@ import { retryTransient } from "./Transient.ts"
 
 type Deps = EventEndpoints.Deps
 
-/** Characters of an error that are kept. */
+/** Maximum characters kept of an error. */
 const maxErrorCharacters = 200
 
 const endedRow = rowOf(Schema.Struct({ endpoint_id: Schema.NullOr(Schema.String) }))
 const disabledRow = rowOf(Schema.Struct({ id: Schema.String }))
 
-/** Writes the end of an attempt, unless its lease ended and another attempt began. */
+/** Records the end of an attempt, unless its lease has ended and another attempt has started. */
 const writeAttempt = Effect.fnUntraced(function* (
   { sql }: Deps,
   { attempts, id }: TakenDelivery,
@@ -74,7 +74,7 @@ const overdueRows = rowsOf(Schema.Struct({ id: Schema.String }))
 const overdueAccounts = ({ clock, sql }: Deps) =>
   Effect.fnUntraced(function* (limit: number) {
     const now = new Date(yield* storeTime(clock))
-    // From those who listen, because the accounts whose period has ended are many and mostly silent.
+    // Starts from the listeners, because most accounts with an ended period have none.
     const rows = yield* overdueRows(sql`
       with listening as (
         select account_id as id from webhook_endpoints
@@ -88,7 +88,7 @@ const overdueAccounts = ({ clock, sql }: Deps) =>
     return rows.map(({ id }) => id)
   }, Effect.orDie)
 
-/** Keys whose expiry one look finds. Those that have their event are not found again. */
+/** Maximum expiring keys per query. Keys that already have their event are skipped. */
 const maxExpiring = 1_000
 
 const addExpiring = ({ clock, sql }: Deps) =>
@@ -107,7 +107,7 @@ const SealedRow = Schema.Struct({
 })
 const sealedRows = rowsOf(SealedRow)
 
-/** Goes through the endpoints in the order of their ids, so that those that cannot be read are in nobody's way. */
+/** Goes through the endpoints by id, so that unreadable ones do not block the others. */
 const makeReseal = ({ keyring, sql }: Deps) => {
   const start = { after: "", unreadable: 0 }
   let pass = start
@@ -147,7 +147,7 @@ const figuresRow = rowOf(
   })
 )
 
-/** Events in the statement that deletes: its locks are held until all are gone. */
+/** Maximum events per delete statement, which holds its locks until it ends. */
 const maxPruned = 5_000
 
 const upkeep = ({ clock, sql }: Deps) => ({
@@ -184,7 +184,7 @@ const upkeep = ({ clock, sql }: Deps) => ({
   }).pipe(Effect.orDie)
 })
 
-/** Events in Postgres or PGlite. The secrets of endpoints are encrypted with AUTH_SECRET. */
+/** Events in Postgres or PGlite. Endpoint secrets are encrypted with AUTH_SECRET. */
 export const layer = (options: { readonly keyring: Keyring }): Layer.Layer<EventBooks, never, SqlClient.SqlClient> =>
   Layer.effect(
     EventBooks,

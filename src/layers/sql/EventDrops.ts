@@ -5,10 +5,10 @@ import { rowOf, rowsOf } from "./Rows.ts"
 
 const countRow = rowOf(Schema.Struct({ count: Schema.Int }))
 
-/** Deliveries in a statement: a long queue takes longer than the time limit of one. */
+/** Maximum deliveries per statement, to stay within the statement timeout. */
 const maxDropped = 5_000
 
-/** Ends pending deliveries that a condition selects, notes them for the metrics, and returns how many there were. */
+/** Ends the selected pending deliveries, records them for the metrics, and returns their number. */
 export const dropPending = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   reason: keyof typeof droppedError,
@@ -42,7 +42,7 @@ const droppedRows = rowsOf(
   })
 )
 
-/** Removes notes of drops, each for one caller alone. */
+/** Removes records of drops. Concurrent callers get different ones. */
 export const collectDropped = (sql: SqlClient.SqlClient, limit: number) =>
   Effect.map(
     droppedRows(sql`

@@ -47,7 +47,7 @@ const addEndpoint = (deps: Deps) => {
   const { clock, keyring, sql } = deps
   return Effect.fn("EventBooks.addEndpoint")(
     function* (accountId: string, { id, secret, types, url }: NewEndpoint) {
-      // Concurrent creations wait here, and count each other's endpoints.
+      // Serializes concurrent creations, so that each counts the other's endpoints.
       yield* sql`select from accounts where id = ${accountId} for no key update`
       const counted = yield* countRow(sql`
         select count(*)::int as count from webhook_endpoints where account_id = ${accountId}`)
@@ -65,7 +65,7 @@ const addEndpoint = (deps: Deps) => {
   )
 }
 
-/** Ends the deliveries that wait for an endpoint that is disabled. They can be sent again by hand. */
+/** Ends pending deliveries of a disabled endpoint. They can be resent manually. */
 export const endPending = (sql: SqlClient.SqlClient, endpointId: string) => sql`
   update event_deliveries set status = 'failed', is_taken = false, error = ${stoppedError.disabled}
   where endpoint_id = ${endpointId} and status = 'pending'`
@@ -101,7 +101,7 @@ const changeEndpoint = (deps: Deps) => {
       return toEndpoint(row)
     },
     sql.withTransaction,
-    // A deadlock with the end of an attempt, which locks the delivery before the endpoint.
+    // May deadlock with the end of an attempt, which locks the delivery before the endpoint.
     retryTransient,
     Effect.catchTag("SqlError", Effect.die)
   )
@@ -118,7 +118,7 @@ const replaceSecret = ({ clock, keyring, sql }: Deps) =>
         select secret, secret_key from webhook_endpoints where id = ${id} and account_id = ${accountId} for update`)
       if (before === undefined) return yield* noSuchEndpoint
       const sealed = SealedSecret.seal(keyring, id, secret)
-      // Both are under one value of AUTH_SECRET. An old one that cannot be read any more is not kept.
+      // Encrypts both with the same AUTH_SECRET. Drops an old secret that can no longer be decrypted.
       const old = SealedSecret.open(keyring, id, { bytes: before.secret, key: before.secret_key })
       const row = yield* endpointRow(sql`
         update webhook_endpoints set secret = ${sealed.bytes}, secret_key = ${sealed.key},
@@ -131,16 +131,23 @@ const replaceSecret = ({ clock, keyring, sql }: Deps) =>
     Effect.catchTag("SqlError", Effect.die)
   )
 
-/** The endpoint of an account by its id, which is a part of a URL's path and may be any text. */
-export const findEndpoint = Effect.fnUntraced(function* ({ sql }: Deps, accountId: string, id: string) {
+/** Finds an account's endpoint by id. The id comes from a URL path and may be any text. */
+export const findEndpoint = Effect.fnUntraced(function* (
+  { sql }: Deps,
+  accountId: string,
+  id: string,
+  /** Prevents removal of the endpoint until the transaction ends. */
+  options: { readonly isKept: boolean } = { isKept: false }
+) {
   const row = isCarriable(id)
     ? yield* endpointRow(sql`
-        select ${sql.literal(endpointColumns)} from webhook_endpoints where id = ${id} and account_id = ${accountId}`)
+        select ${sql.literal(endpointColumns)} from webhook_endpoints where id = ${id} and account_id = ${accountId}
+        ${options.isKept ? sql`for key share` : sql``}`)
     : undefined
   return row === undefined ? yield* noSuchEndpoint : row
 })
 
-/** Adds a delivery that somebody asked for. Without a row the queue is full. */
+/** Adds a manually requested delivery. Returns no row if the queue is full. */
 const insertDelivery = ({ sql }: Deps, eventId: string, endpointId: string) =>
   deliveryRow(sql`
     with added as (
@@ -159,7 +166,7 @@ const addTest = (deps: Deps) => {
   const eventRow = rowOf(Schema.Struct({ id: Schema.String }))
   return Effect.fn("EventBooks.addTest")(
     function* (accountId: string, id: string) {
-      const endpoint = yield* findEndpoint(deps, accountId, id)
+      const endpoint = yield* findEndpoint(deps, accountId, id, { isKept: true })
       if (endpoint.disabled_at !== null) return yield* endpointDisabled
       const event = yield* eventRow(sql`
         insert into events (id, account_id, type, cause, data, created_at)
@@ -203,7 +210,7 @@ const redeliver = (deps: Deps) => {
   const { sql } = deps
   return Effect.fn("EventBooks.redeliver")(
     function* (accountId: string, id: string, deliveryId: string) {
-      const endpoint = yield* findEndpoint(deps, accountId, id)
+      const endpoint = yield* findEndpoint(deps, accountId, id, { isKept: true })
       const row = isCarriable(deliveryId)
         ? yield* sentRow(sql`
             select d.event_id, coalesce(v.created_at < e.address_since, false) as has_moved
@@ -274,7 +281,7 @@ type Methods =
   | "settings"
   | "changeSettings"
 
-/** The part of customers: their endpoints, deliveries and settings. */
+/** The operations for customers: endpoints, deliveries and settings. */
 export const make = (deps: Deps): Pick<EventBooks["Service"], Methods> => {
   const { sql } = deps
   return {
@@ -290,7 +297,10 @@ export const make = (deps: Deps): Pick<EventBooks["Service"], Methods> => {
     changeEndpoint: changeEndpoint(deps),
     removeEndpoint: (accountId, id) =>
       findEndpoint(deps, accountId, id).pipe(
-        Effect.andThen(sql`delete from webhook_endpoints where id = ${id} and account_id = ${accountId}`),
+        Effect.andThen(
+          // May deadlock with the end of an attempt, as in `changeEndpoint`.
+          retryTransient(sql`delete from webhook_endpoints where id = ${id} and account_id = ${accountId}`)
+        ),
         Effect.asVoid,
         Effect.catchTag("SqlError", Effect.die)
       ),

@@ -11,12 +11,10 @@ import { eventFields, toEvent } from "./EventRows.ts"
 import { rowsOf } from "./Rows.ts"
 import * as SealedSecret from "./SealedSecret.ts"
 
-/** The turns in which a replica leases due deliveries, shared fairly among accounts (R53). */
-
-/** Queues that one turn looks at. With more of them, the next turn goes on where this one ended. */
+/** Maximum queues read per turn. The next turn continues where this one ended. */
 const maxQueues = 500
 
-/** A replica that is stopped within a turn would keep its accounts from the others for ever. */
+/** Limit for an idle transaction: a replica that stops during a turn would otherwise block its accounts forever. */
 const maxIdleMs = 5_000
 
 /** `queue` is the endpoint's id, or empty for the account's emails. */
@@ -29,8 +27,8 @@ type Place = Pick<Queue, "account_id" | "queue">
 const start: Place = { account_id: "", queue: "" }
 
 /**
- * The queues that follow a place, by account, each with its oldest delivery. Each costs one look into the index
- * `event_deliveries_queue`: `distinct` would read every delivery that waits.
+ * The queues after a place, by account, each with its oldest delivery. Each costs one lookup in the index
+ * `event_deliveries_queue`, while `distinct` would read every waiting delivery.
  */
 const queuesAfter = (sql: SqlClient.SqlClient, after: Place, most: number) => sql`
   with recursive queues as (
@@ -45,7 +43,7 @@ const queuesAfter = (sql: SqlClient.SqlClient, after: Place, most: number) => sq
     where q.n < ${most}::integer
   )`
 
-/** The moment since which a queue waits for an attempt while none is in flight there; null where none waits. */
+/** The time since which a queue has waited without an attempt in flight, or null. */
 export const longestWaiting = (sql: SqlClient.SqlClient, now: Date) => sql`
   ${queuesAfter(sql, start, 2_147_483_647)}
   select min(greatest(q.due_at, q.created_at)) from queues q
@@ -57,7 +55,7 @@ export const longestWaiting = (sql: SqlClient.SqlClient, now: Date) => sql`
         and d.account_id = q.account_id and coalesce(d.endpoint_id, '') = q.queue
     )`
 
-/** The next queues of a turn, from a place on and around to it again. */
+/** The next queues from a place on, wrapping around to it. */
 const queuesFrom = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, place: Place) {
   const read = (after: Place, most: number) =>
     queueRows(sql`
@@ -72,8 +70,8 @@ const queuesFrom = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, place:
 const lockedRows = rowsOf(Schema.Struct({ account_id: Schema.String, limited: Schema.String }))
 
 /**
- * Locks the accounts that no other replica is sharing slots for, until the transaction ends. What follows sees what the
- * replica before has leased, so that attempts are counted over all replicas.
+ * Locks accounts that no other replica is serving, until the transaction ends, so that attempts count over all
+ * replicas.
  */
 const lockAccounts = (sql: SqlClient.SqlClient, accountIds: ReadonlyArray<string>) =>
   Effect.map(
@@ -93,7 +91,7 @@ const DueRow = Schema.Struct({
 })
 const dueRows = rowsOf(DueRow)
 
-/** The oldest due deliveries of each queue, but for those that the operator has paused. */
+/** The oldest due deliveries of each queue that the operator has not paused. */
 const readDue = (sql: SqlClient.SqlClient, queues: ReadonlyArray<Queue>, perEndpoint: number, now: Date) =>
   dueRows(sql`
     select d.id, d.account_id, d.endpoint_id, e.failing_since is not null as is_failing,
@@ -115,7 +113,7 @@ const readDue = (sql: SqlClient.SqlClient, queues: ReadonlyArray<Queue>, perEndp
 
 const inFlightRows = rowsOf(Schema.Struct({ account_id: Schema.String, endpoint_id: Schema.NullOr(Schema.String) }))
 
-/** Attempts of all replicas: as many as these have slots at most. */
+/** Attempts in flight on all replicas, at most as many as they have slots. */
 const readInFlight = (sql: SqlClient.SqlClient, now: Date) =>
   inFlightRows(sql`
     select account_id, endpoint_id from event_deliveries where status = 'pending' and is_taken and due_at > ${now}`)
@@ -134,7 +132,7 @@ const TakenRow = Schema.Struct({
 })
 const takenRows = rowsOf(TakenRow)
 
-/** Rows are found by their ids alone: beside another condition, the planner would read the index of all that is due. */
+/** Filters by id alone: with another condition, the planner would scan the index of all due deliveries. */
 const lease = (sql: SqlClient.SqlClient, ids: ReadonlyArray<string>, now: Date, until: Date) =>
   takenRows(sql`
     with locked as materialized (
@@ -169,7 +167,7 @@ interface Turn {
   readonly until: Date
 }
 
-/** Shares the slots among queues with due deliveries, and leases what was chosen. */
+/** Shares the slots among queues with due deliveries, and leases the chosen ones. */
 const shareAmong = Effect.fnUntraced(function* (
   { keyring, sql }: Deps,
   queues: ReadonlyArray<Queue>,
@@ -213,10 +211,7 @@ const shareAmong = Effect.fnUntraced(function* (
   return { capped, taken: taken.toSorted((a, b) => ids.indexOf(a.id) - ids.indexOf(b.id)) }
 })
 
-/**
- * One replica's turns. Each begins after the account that was served last, so that accounts that wait for the same slot get
- * it one after the other.
- */
+/** The turns of one replica. Each starts after the account served last, so that accounts alternate. */
 export const make = (deps: Deps) => {
   const { clock, sql } = deps
   let place = start

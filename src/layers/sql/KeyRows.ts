@@ -3,7 +3,7 @@ import type { SqlClient, Statement } from "effect/sql"
 import { type ApiKey, KeyMode } from "../../domain/ApiKey.ts"
 import { budgetPeriodAt, budgetPeriods } from "../../domain/Budget.ts"
 import type { KeyBounds } from "../../domain/KeyBounds.ts"
-import { Target } from "../../domain/Target.ts"
+import { AnyTarget } from "../../domain/Target.ts"
 import { columnsOf, rowsOf } from "./Rows.ts"
 
 /** API keys as they are read: each with its bounds, which it shares with the keys before and after its rotations. */
@@ -22,7 +22,7 @@ const StoredKey = Schema.Struct({
 /** A row of `key_bounds`; nulls where a key has none. */
 export const BoundsRow = Schema.Struct({
   expires_at: Schema.NullOr(Schema.Date),
-  targets: Schema.NullOr(Schema.Array(Target)),
+  targets: Schema.NullOr(Schema.Array(AnyTarget)),
   networks: Schema.NullOr(Schema.Array(Schema.String)),
   budget_credits: Schema.NullOr(Schema.BigInt),
   budget_period: Schema.NullOr(Schema.Literals(budgetPeriods))

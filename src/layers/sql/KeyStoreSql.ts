@@ -27,11 +27,11 @@ import { rowOf, rowsOf } from "./Rows.ts"
 import { retryTransient } from "./Transient.ts"
 
 export interface KeyStoreOptions {
-  /** The key of the digests: without it a copy of the database cannot be searched for guessed secrets. */
+  /** Secret key of the digests: without it, guessed secrets cannot be looked up in a copy of the database. */
   readonly pepper: Keyring
 }
 
-/** The columns of a changed key. `origin_id` is the key's own id where no rotation has made it. */
+/** Columns of a changed key. `origin_id` is the key's own id unless it comes from a rotation. */
 const ChangedKey = Schema.Struct({
   id: Schema.String,
   account_id: Schema.String,
@@ -58,13 +58,13 @@ interface Deps {
 }
 
 interface Digests {
-  /** The digest of a secret by the pepper in use, in base64. */
+  /** Digest of a secret by the current pepper, in base64. */
   readonly present: (secret: string) => string
-  /** The digests of a secret by all peppers, that in use first. */
+  /** Digests of a secret by all peppers, the current one first. */
   readonly all: (secret: string) => KeyDigests
 }
 
-/** Makes digests. A key object is made once: making it from text takes half of the time of a digest. */
+/** Reuses key objects: creating one from text takes half the time of a digest. */
 const makeDigests = (pepper: Keyring): Digests => {
   const keys = new Map<string, KeyObject>()
   const digestBy = ({ fingerprint, secret }: SecretValue, text: string): string => {
@@ -97,12 +97,11 @@ const readKey = Effect.fnUntraced(function* ({ sql }: Deps, id: string, now: Dat
   return key === undefined ? yield* Effect.die(new Error(`key ${id} is gone`)) : key
 })
 
-/** A key that is to be made. */
 interface Issue {
   readonly accountId: string
   readonly label: string
   readonly mode: KeyMode
-  /** Null for a key that no rotation makes. */
+  /** Null unless a rotation creates the key. */
   readonly originId: string | null
   readonly bounds?: BoundsChange | undefined
 }
@@ -121,7 +120,7 @@ const issue = Effect.fnUntraced(function* (deps: Deps, { accountId, bounds, labe
   return { key: yield* readKey(deps, made.id, now), secret: Redacted.make(secret) }
 })
 
-/** Writes the bounds that change, and leaves the others as they are. */
+/** Writes the changed bounds only. */
 const writeBounds = Effect.fnUntraced(function* ({ sql }: Deps, originId: string, change: BoundsChange) {
   const { budget, expiresAt, networks, targets } = change
   const columns = [
@@ -142,7 +141,7 @@ const writeBounds = Effect.fnUntraced(function* ({ sql }: Deps, originId: string
       set ${sql.literal(columns.map((column) => `${column} = excluded.${column}`).join(", "))}`
 })
 
-/** Counts the account's keys behind the lock of its row: concurrent creations wait and count each other's keys. */
+/** Counts the account's keys under the lock of its row, so that concurrent creations count each other's. */
 const countActive = Effect.fnUntraced(function* ({ sql }: Deps, accountId: string) {
   yield* sql`select from accounts where id = ${accountId} for no key update`
   const row = yield* countRow(sql`
@@ -162,13 +161,13 @@ const create = (deps: Deps) =>
     Effect.catchTag("SqlError", Effect.die)
   )
 
-/** Removes keys from this process's cache, so that here a change of them counts at once. */
+/** Removes keys from this process's cache, so that changes apply here at once. */
 const forget = ({ principals }: Deps, keys: ReadonlyArray<ChangedKey>) =>
   Effect.forEach(keys, ({ digest }) => principals.remove(Buffer.from(digest).toString("base64")), { discard: true })
 
-/** The condition of a key by its id: any key's when `accountId` is undefined, else one of that account. */
+/** Selects a key by id, within an account if `accountId` is defined. */
 const isNamed = (sql: SqlClient.SqlClient, alias: string, id: string, accountId: string | undefined) => {
-  // The id is a part of a URL's path and can hold text that Postgres refuses: no key has such an id.
+  // The id comes from a URL path and may contain text that Postgres rejects. No key has such an id.
   if (!isCarriable(id)) return sql`false`
   const key = sql.literal(alias)
   return accountId === undefined ? sql`${key}.id = ${id}` : sql`${key}.id = ${id} and ${key}.account_id = ${accountId}`
@@ -194,7 +193,7 @@ const revoke = (deps: Deps) =>
     Effect.catchTag("SqlError", Effect.die)
   )
 
-/** Counts the secrets of a key that have a grace, without the key itself. */
+/** Counts the earlier secrets of a key that are still in their grace period. */
 const countGraces = Effect.fnUntraced(function* ({ sql }: Deps, key: ChangedKey, now: Date) {
   const row = yield* countRow(sql`
     select count(*)::int as count from api_keys k
@@ -290,7 +289,7 @@ const revokeAll = (deps: Deps) =>
     return yield* readKeys(sql, now, sql`k.id = any (${keys.map(({ id }) => id)}::text[]) order by k.created_at desc`)
   }, Effect.orDie)
 
-/** API keys in Postgres or PGlite, with the principals of the last seconds in process. */
+/** API keys in Postgres or PGlite, with an in-process cache of recent principals. */
 export const layer = (options: KeyStoreOptions): Layer.Layer<KeyStore, never, SqlClient.SqlClient | Ids> =>
   Layer.effect(
     KeyStore,

@@ -2,23 +2,24 @@ import { randomUUID, scrypt } from "node:crypto"
 import { promisify } from "node:util"
 import { type Array as Arr, Duration, Effect, Layer, Option, Redacted, Schedule, Schema } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
+import { runInBackground } from "../../services/background.ts"
 import { type Keyring, Keyrings, type SecretName, type SecretValue, secretNames } from "../../services/Keyrings.ts"
 import { SecretMismatch } from "../../services/SecretRotation.ts"
 import { rowsOf } from "./Rows.ts"
 import { retryTransient } from "./Transient.ts"
 
-/** The values of each secret in the settings: one, or the new and the old. */
+/** Configured values of each secret: one, or the new and the old. */
 export type GivenSecrets = { readonly [Name in SecretName]: Arr.NonEmptyReadonlyArray<Redacted.Redacted> }
 
-/** The time within which every process follows a rotation. */
+/** Time within which every process follows a rotation. */
 export const followInterval = Duration.seconds(15)
-/** Processes that were not seen for longer are gone; their rows are deleted. */
+/** Minutes after which the row of a process that stopped reporting is deleted. */
 const forgottenMinutes = 10
 
 const fingerprintBytes = 16
 const derive = promisify<string, string, number, Buffer>(scrypt)
 
-/** A fingerprint is slow to make, so that a copy of the database is of no use for guessing a secret. */
+/** Slow to compute, so that a copy of the database does not help to guess a secret. */
 const fingerprintOf = (name: SecretName, secret: Redacted.Redacted) =>
   Effect.promise(async () =>
     (await derive(Redacted.value(secret), `quarry ${name} fingerprint`, fingerprintBytes)).toString("hex")
@@ -26,7 +27,7 @@ const fingerprintOf = (name: SecretName, secret: Redacted.Redacted) =>
 
 export type FingerprintedSecrets = { readonly [Name in SecretName]: Arr.NonEmptyReadonlyArray<SecretValue> }
 
-/** The values with their fingerprints. */
+/** Adds the fingerprint of each value. */
 export const addFingerprints = (given: GivenSecrets): Effect.Effect<FingerprintedSecrets> => {
   const all = (name: SecretName) =>
     Effect.forEach(given[name], (secret) =>
@@ -43,7 +44,7 @@ const fingerprintRows = rowsOf(
   })
 )
 
-/** The fingerprints in use of each secret. */
+/** Reads the current fingerprint of each secret. */
 export const readFingerprints = (sql: SqlClient.SqlClient) =>
   Effect.map(fingerprintRows(sql`select name, role, fingerprint from secret_fingerprints`), (rows) => {
     const find = (name: SecretName, role: string) =>
@@ -51,7 +52,7 @@ export const readFingerprints = (sql: SqlClient.SqlClient) =>
     return (name: SecretName) => ({ current: find(name, "current"), previous: find(name, "previous") })
   })
 
-/** A database without fingerprints takes these: of two values the second, which was in use before the first. */
+/** Initializes a database without fingerprints. Of two values it takes the second, which was in use first. */
 export const insertMissing = (sql: SqlClient.SqlClient, secrets: FingerprintedSecrets) =>
   Effect.forEach(
     secretNames,
@@ -78,7 +79,7 @@ const previousMissing = (name: SecretName): SecretMismatch =>
       `\`npm run quarry -- secrets finish\` has succeeded (${rotation}).`
   })
 
-/** A keyring in the order that the store says; undefined when a value in use is not given. */
+/** Orders the values as the store requires. Undefined if the current value is not configured. */
 const order = (
   values: Arr.NonEmptyReadonlyArray<SecretValue>,
   current: string | undefined
@@ -87,7 +88,7 @@ const order = (
   return first === undefined ? undefined : [first, ...values.filter((value) => value !== first)]
 }
 
-/** Reports the values that this process has, and deletes the reports of processes that are gone. */
+/** Reports this process's values, and deletes reports of processes that stopped. */
 const report = (sql: SqlClient.SqlClient, process: string, secrets: FingerprintedSecrets) =>
   Effect.andThen(
     Effect.forEach(
@@ -100,7 +101,7 @@ const report = (sql: SqlClient.SqlClient, process: string, secrets: Fingerprinte
     sql`delete from secret_holders where seen_at < clock_timestamp() - ${forgottenMinutes} * interval '1 minute'`
   )
 
-/** The part of a secret's values that this process may use now. */
+/** The values that this process may use now. */
 interface State {
   readonly values: Arr.NonEmptyReadonlyArray<SecretValue>
   readonly isRotating: boolean
@@ -109,19 +110,19 @@ interface State {
 interface Deps {
   readonly sql: SqlClient.SqlClient
   readonly secrets: FingerprintedSecrets
-  /** Changes as rotations begin and end. */
+  /** Changes when a rotation starts or ends. */
   readonly states: Record<SecretName, State>
 }
 
 type Fingerprints = Effect.Success<ReturnType<typeof readFingerprints>>
 
-/** Fails where a value that is in use is not given. */
+/** Fails if the current value is not configured. In a new database that is the last value, as in `insertMissing`. */
 const stateOf = (
   name: SecretName,
   given: Arr.NonEmptyReadonlyArray<SecretValue>,
   fingerprints: Fingerprints
 ): Effect.Effect<State, SecretMismatch> => {
-  const { current, previous } = fingerprints(name)
+  const { current = given.at(-1)?.fingerprint, previous } = fingerprints(name)
   const values = order(given, current)
   if (values === undefined) return Effect.fail(mismatch(name))
   const hasPrevious = previous === undefined || values.some(({ fingerprint }) => fingerprint === previous)
@@ -130,7 +131,7 @@ const stateOf = (
     : Effect.fail(previousMissing(name))
 }
 
-/** Follows a rotation that has begun or ended. A process that lacks its value goes on with those that it has. */
+/** Follows a rotation. A process that lacks the new value keeps using its own. */
 const follow = Effect.fnUntraced(function* ({ secrets, sql, states }: Deps) {
   const fingerprints = yield* readFingerprints(sql)
   for (const name of secretNames) {
@@ -140,7 +141,6 @@ const follow = Effect.fnUntraced(function* ({ secrets, sql, states }: Deps) {
   }
 })
 
-/** Reports the values of this process and follows rotations until the scope closes. */
 const watch = Effect.fnUntraced(function* (deps: Deps) {
   const { secrets, sql } = deps
   const process = randomUUID()
@@ -150,24 +150,24 @@ const watch = Effect.fnUntraced(function* (deps: Deps) {
     Effect.catchCause((cause) => Effect.logDebug("The secrets in use could not be read.", cause)),
     Effect.delay(followInterval),
     Effect.repeat(Schedule.forever),
-    Effect.forkScoped
+    runInBackground
   )
 })
 
 /**
  * The secrets that the database agrees to: another one than that in use ends the start (R56). A process with `reports`
- * looks every 15 seconds if a rotation has begun.
+ * looks every 15 seconds if a rotation has begun. One that only reads leaves a database without fingerprints as it is.
  */
 export const layer = (
   given: GivenSecrets,
-  options: { readonly reports: boolean }
+  options: { readonly reports: boolean; readonly writes: boolean }
 ): Layer.Layer<Keyrings, SecretMismatch | SqlError.SqlError, SqlClient.SqlClient> =>
   Layer.effect(
     Keyrings,
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const secrets = yield* addFingerprints(given)
-      yield* retryTransient(insertMissing(sql, secrets))
+      if (options.writes) yield* retryTransient(insertMissing(sql, secrets))
       const fingerprints = yield* retryTransient(readFingerprints(sql))
       const states = {
         KEY_PEPPER: yield* stateOf("KEY_PEPPER", secrets.KEY_PEPPER, fingerprints),

@@ -4,7 +4,7 @@ import { noSuchAccount } from "../../services/Accounts.ts"
 import { CorrectionImpossible, type Discrepancy, type Repair } from "../../services/Ledger.ts"
 import { rowOf, rowsOf } from "./Rows.ts"
 import { unlimited } from "./StatementLimit.ts"
-import { balances, charges, debts, quotas } from "./Verification.ts"
+import { balances, charges, closedMonths, debts, everything, lockClosedMonths, quotas } from "./Verification.ts"
 
 const quotaRows = rowsOf(
   Schema.Struct({
@@ -17,7 +17,8 @@ const quotaRows = rowsOf(
 )
 const balanceRow = rowOf(Schema.Struct({ entered: Schema.BigInt, held: Schema.BigInt, balance: Schema.BigInt }))
 const debtRow = rowOf(Schema.Struct({ entered: Schema.BigInt, owed: Schema.BigInt }))
-const chargeRow = rowOf(Schema.Struct({ charged: Schema.BigInt, logged: Schema.BigInt }))
+const chargeRows = rowsOf(Schema.Struct({ hold_id: Schema.String, charged: Schema.BigInt, logged: Schema.BigInt }))
+const closedRow = rowOf(Schema.Struct({ closed: Schema.BigInt, found: Schema.BigInt }))
 const knownRow = rowOf(Schema.Struct({ is_account: Schema.Boolean, is_known: Schema.Boolean }))
 
 interface Deps {
@@ -65,11 +66,11 @@ const readQuotas = Effect.fnUntraced(function* (deps: Deps) {
   const keepsFigure = repair.keep === "figures"
   const mine = sql`(l.scope = ${accountId} or l.id = (select allowance_id from accounts where id = ${accountId}))`
   const rows = yield* quotaRows(sql`
-    select id, entered::bigint, held::bigint, used, quota from (${quotas(
-      sql,
-      sql.and([mine]),
-      sql.and([sql`allowance_id in (select l.id from allowances l where ${mine})`])
-    )}) as t
+    with sums as (
+      select allowance_id, quota_credits from ledger_entries
+      where allowance_id in (select l.id from allowances l where ${mine})
+    )
+    select id, entered::bigint, held::bigint, used, quota from (${quotas(sql, sql.and([mine]))}) as t
     where used <> entered + held order by id`)
   return rows.map(({ entered, held, id, quota, used }): Difference => {
     const expected = entered + held
@@ -100,6 +101,7 @@ const readBalance = Effect.fnUntraced(function* (deps: Deps, isAccount: boolean)
   const { accountId } = repair
   const keepsFigure = repair.keep === "figures"
   const row = yield* balanceRow(sql`
+    with ${everything(sql, { only: accountId })}
     select entered::bigint, held::bigint, balance from (${balances(sql, { only: accountId })}) as t
     where balance <> entered - held`)
   if (row === undefined) return []
@@ -129,6 +131,7 @@ const readDebt = Effect.fnUntraced(function* (deps: Deps) {
   const { accountId } = repair
   const keepsFigure = repair.keep === "figures"
   const row = yield* debtRow(sql`
+    with ${everything(sql, { only: accountId })}
     select entered::bigint, owed from (${debts(sql, { only: accountId })}) as t where owed <> entered`)
   if (row === undefined) return []
   const excess = row.owed - row.entered
@@ -153,25 +156,55 @@ const readDebt = Effect.fnUntraced(function* (deps: Deps) {
  * Log entries cannot be made again, so that the charge stays: one entry corrects the hold's charge to what the log has,
  * and another charges the difference without a hold.
  */
-const repairCharges = Effect.fnUntraced(function* (deps: Deps) {
-  const { cause, repair, sql } = deps
-  const sums = yield* chargeRow(sql`
-    with wrong as materialized (
-      select * from (${charges(sql, { only: repair.accountId })}) as t where charged <> logged
-    ), written as (
-      insert into ledger_entries
-        (account_id, kind, quota_credits, balance_credits, cause, corrects, reason, made_by, created_at)
-      select ${repair.accountId}, 'adjustment', sign * (logged - charged), 0,
-        ${cause} || ':' || hold_id || ':' || sign, case when sign = 1 then hold_id end,
-        ${repair.reason} || ' (charged ' || charged || ', logged ' || logged || ' for ' || hold_id || ')', ${repair.by},
-        clock_timestamp()
-      from wrong, unnest(array[1, -1]) as sign
-    )
-    select coalesce(sum(charged), 0)::bigint as charged, coalesce(sum(logged), 0)::bigint as logged
-    from wrong having count(*) > 0`)
-  if (sums === undefined) return []
-  const what = "credits in the query log" as const
-  return [{ accountId: repair.accountId, what, expected: Number(sums.charged), found: Number(sums.logged) }]
+const readCharges = Effect.fnUntraced(function* ({ cause, repair, sql }: Deps) {
+  const { accountId, by, reason } = repair
+  const wrong = yield* chargeRows(sql`
+    with ${everything(sql, { only: accountId })}
+    select hold_id, charged::bigint, logged::bigint from (${charges(sql)}) as t where charged <> logged`)
+  if (wrong.length === 0) return []
+  const mend = sql`
+    insert into ledger_entries
+      (account_id, kind, quota_credits, balance_credits, cause, corrects, reason, made_by, created_at)
+    select ${accountId}, 'adjustment', sign * (logged - charged), 0, ${cause} || ':' || hold_id || ':' || sign,
+      case when sign = 1 then hold_id end,
+      ${reason} || ' (charged ' || charged || ', logged ' || logged || ' for ' || hold_id || ')', ${by}, clock_timestamp()
+    from unnest(
+      ${wrong.map((it) => it.hold_id)}::text[], ${wrong.map((it) => it.charged)}::bigint[],
+      ${wrong.map((it) => it.logged)}::bigint[]
+    ) as wrong (hold_id, charged, logged), unnest(array[1, -1]) as sign`
+  const sum = (credits: (it: (typeof wrong)[number]) => bigint) =>
+    Number(wrong.reduce((all, it) => all + credits(it), 0n))
+  const difference: Difference = {
+    discrepancy: {
+      accountId,
+      what: "credits in the query log",
+      expected: sum(({ charged }) => charged),
+      found: sum(({ logged }) => logged)
+    },
+    isPossible: true,
+    mend
+  }
+  return [difference]
+})
+
+/** Closed months that are not what their entries add up to are opened: the next verification reads and closes them again. */
+const readClosed = Effect.fnUntraced(function* ({ repair: { accountId }, sql }: Deps) {
+  const row = yield* closedRow(sql`
+    with ${everything(sql, { only: accountId })}
+    select closed, found from (${closedMonths(sql, sql`account_id = ${accountId}`, "not is_new")}) as t
+    where found <> closed`)
+  if (row === undefined) return []
+  const difference: Difference = {
+    discrepancy: {
+      accountId,
+      what: "closed months of the ledger",
+      expected: Number(row.closed),
+      found: Number(row.found)
+    },
+    isPossible: true,
+    mend: sql`delete from ledger_months where account_id = ${accountId}`
+  }
+  return [difference]
 })
 
 /**
@@ -202,24 +235,28 @@ export const repairBooks = (
         if (known.is_account) {
           yield* sql`insert into wallets (account_id) values (${repair.accountId}) on conflict do nothing`
         }
-        const logged = yield* repairCharges(deps)
         // In the order of every ledger function: wallets before allowances.
         const differences = [
           ...(yield* readBalance(deps, known.is_account)),
           ...(yield* readDebt(deps)),
-          ...(yield* readQuotas(deps))
+          ...(yield* readQuotas(deps)),
+          ...(yield* readCharges(deps)),
+          ...(yield* readClosed(deps))
         ]
         const impossible = differences.find(({ isPossible }) => !isPossible)
         if (impossible !== undefined) return yield* CorrectionImpossible.ofRepair(repair, impossible.discrepancy)
-        // Behind the wallet's lock, so that no checkpoint takes a later entry of the account and misses these.
-        if (differences.length > 0) yield* sql`select from wallets where account_id = ${repair.accountId} for update`
+        if (differences.length > 0) {
+          yield* lockClosedMonths(sql)
+          // Behind the wallet's lock, so that nobody closes a later entry of the account and misses these.
+          yield* sql`select from wallets where account_id = ${repair.accountId} for update`
+        }
         for (const { discrepancy, mend } of differences) {
           // Searches may have used up meanwhile what the entries had left.
           yield* Effect.catchReason(mend, "SqlError", "ConstraintError", () =>
             Effect.fail(CorrectionImpossible.ofRepair(repair, discrepancy))
           )
         }
-        return [...differences.map(({ discrepancy }) => discrepancy), ...logged]
+        return differences.map(({ discrepancy }) => discrepancy)
       })
     )
   )

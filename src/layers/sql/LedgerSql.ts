@@ -1,10 +1,11 @@
-import { Duration, Effect, Layer, Metric, Schedule } from "effect"
+import { Duration, Effect, Layer, Metric } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
-import type { Account, Allowance } from "../../domain/Account.ts"
+import { type Account, type Allowance, accountAt } from "../../domain/Account.ts"
 import { NotFound, QuotaExceeded } from "../../domain/errors.ts"
 import type { LogEntry } from "../../domain/LogEntry.ts"
-import { periodAt } from "../../domain/Plan.ts"
+import { type Period, periodAt } from "../../domain/Plan.ts"
 import { noSuchAccount } from "../../services/Accounts.ts"
+import { ifActing, runRepeatedly } from "../../services/background.ts"
 import { Ids } from "../../services/Ids.ts"
 import {
   type Adjustment,
@@ -19,6 +20,7 @@ import {
   type Repair
 } from "../../services/Ledger.ts"
 import { holdsSwept } from "../../services/Metrics.ts"
+import { ReplicaId } from "../../services/Replicas.ts"
 import { StoreClock, storeTime } from "../../services/StoreClock.ts"
 import * as AnswerBytes from "./AnswerBytes.ts"
 import { repairBooks } from "./LedgerRepair.ts"
@@ -27,6 +29,8 @@ import { retryTransient } from "./Transient.ts"
 import * as VerificationRuns from "./VerificationRuns.ts"
 
 export interface LedgerOptions {
+  /** False for a command, which leaves expired holds and old idempotency keys to the server. True by default. */
+  readonly hasUpkeep?: boolean | undefined
   /**
    * Life of a hold that nobody ends. Longer than the longest request with its drain, and, with the sweep's interval,
    * below the two minutes in which a crash must give credits back (R29).
@@ -38,7 +42,7 @@ export interface LedgerOptions {
 }
 
 const defaultLease = Duration.seconds(105)
-const defaultSweepInterval = Duration.seconds(10)
+const defaultSweepInterval = Duration.seconds(5)
 const defaultKeysClearingInterval = Duration.hours(1)
 /** Accounts of one sweep's statement: it holds the locks of their wallets until it commits. */
 const maxSweptAccounts = 500
@@ -50,7 +54,6 @@ interface Deps {
   readonly clock: StoreClock
   readonly ids: Ids["Service"]
   readonly submitReservation: Effect.Success<ReturnType<typeof Statements.reservations>>
-  readonly submitBudgetedReservation: Effect.Success<ReturnType<typeof Statements.budgetedReservations>>
   readonly submitKeyedReservation: Effect.Success<ReturnType<typeof Statements.keyedReservations>>
   readonly submitKeyedEnding: Effect.Success<ReturnType<typeof Statements.keyedEndings>>
   readonly submitOpening: Effect.Success<ReturnType<typeof Statements.openings>>
@@ -69,12 +72,9 @@ const openPeriod = Effect.fnUntraced(function* (deps: Deps, accountId: string, t
 
 const reserve = (deps: Deps) =>
   Effect.fnUntraced(function* (account: Account, credits: number, budgetId?: string) {
-    const reservation = { holdId: yield* deps.ids.make("hld_"), accountId: account.id, credits }
+    const reservation = { holdId: yield* deps.ids.make("hld_"), accountId: account.id, credits, budgetId }
     for (let attempt = 1; attempt <= maxReserveAttempts; attempt++) {
-      const row =
-        budgetId === undefined
-          ? yield* deps.submitReservation(reservation)
-          : yield* deps.submitBudgetedReservation({ ...reservation, budgetId })
+      const row = yield* deps.submitReservation(reservation)
       switch (row.status) {
         case "held":
           return toHold(reservation, row)
@@ -167,6 +167,39 @@ const allowance = (deps: Deps) =>
     return yield* Effect.die(new Error(`the period of account ${account.id} could not be opened`))
   }, Effect.orDie)
 
+const peekTrial = ({ sql }: Deps, account: Account) =>
+  Effect.map(Statements.readTrial(sql, account), (trial) => {
+    const used = Number(trial?.used ?? 0)
+    return { used, quota: Math.max(trial?.is_taken === true ? 0 : (account.quota ?? 0), used) }
+  })
+
+const peekPeriod = ({ sql }: Deps, { id, quota }: Account, period: Period) =>
+  Effect.map(Statements.readPeriod(sql, id, period), (counted) =>
+    counted === undefined
+      ? { used: 0, quota }
+      : { used: Number(counted.used), quota: counted.quota === null ? undefined : Number(counted.quota) }
+  )
+
+/** The answer of `allowance` without opening a period. The period of an account that has not searched in it yet has nothing used. */
+const peek = (deps: Deps) =>
+  Effect.fn("Ledger.peek")(function* (account: Account): Effect.fn.Return<Allowance, SqlError.SqlError> {
+    const now = yield* storeTime(deps.clock)
+    const { is_open, ...row } = yield* termsOf(deps, account.id, now)
+    if (is_open) return toAllowance(row)
+    const terms = accountAt(account, now)
+    const { cycleStart, plan } = terms
+    const period = periodAt(plan, cycleStart, now)
+    // A change of plan inside a period that goes on: `ledger_advance` leaves the period as it is.
+    if (period !== undefined && row.period_end !== null && row.period_end.getTime() > now) {
+      return toAllowance({ ...row, plan })
+    }
+    const { used, quota } = yield* retryTransient(
+      period === undefined ? peekTrial(deps, terms) : peekPeriod(deps, terms, period)
+    )
+    const balance = Number(row.balance)
+    return { plan, quota, used, balance, periodStart: period?.start, resetsAt: period?.end }
+  }, Effect.orDie)
+
 /** The allowance of a row, or the next period's where that of the row has ended. */
 const presentAllowance = Effect.fnUntraced(function* (deps: Deps, account: Account, row: Statements.TermsRow) {
   const hasEnded = row.period_end !== null && row.period_end.getTime() <= (yield* storeTime(deps.clock))
@@ -232,6 +265,9 @@ const repair = (deps: Deps) =>
     Effect.catchTag("SqlError", Effect.die)
   )
 
+const verify = (sql: SqlClient.SqlClient, options: { readonly isFull: boolean }) =>
+  Effect.map(Effect.orDie(retryTransient(VerificationRuns.verify(sql, options))), ({ discrepancies }) => discrepancies)
+
 const sweep = (sql: SqlClient.SqlClient): Effect.Effect<number, SqlError.SqlError> =>
   Effect.flatMap(Statements.sweepHolds(sql, maxSweptAccounts), (swept) =>
     swept < maxSweptAccounts ? Effect.succeed(swept) : Effect.map(sweep(sql), (more) => swept + more)
@@ -252,6 +288,12 @@ const clearKeysWatched = (sql: SqlClient.SqlClient, clock: StoreClock) =>
     Effect.catchCause((cause) => Effect.logWarning("Old idempotency keys could not be cleared.", cause))
   )
 
+/** Sweeps expired holds and old idempotency keys until the scope closes. */
+const keepUp = Effect.fnUntraced(function* ({ clock, sql }: Deps, options: LedgerOptions) {
+  yield* ifActing(runRepeatedly(sweepWatched(sql), options.sweepInterval ?? defaultSweepInterval))
+  yield* runRepeatedly(clearKeysWatched(sql, clock), options.keysClearingInterval ?? defaultKeysClearingInterval)
+})
+
 /** The ledger in Postgres or PGlite. It sweeps expired holds and old idempotency keys for as long as it lives. */
 export const layer = (options: LedgerOptions = {}): Layer.Layer<Ledger, never, SqlClient.SqlClient | Ids> =>
   Layer.effect(
@@ -259,36 +301,32 @@ export const layer = (options: LedgerOptions = {}): Layer.Layer<Ledger, never, S
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const lease = options.lease ?? defaultLease
+      const ofReplica = { leaseMs: Duration.toMillis(lease), replicaId: yield* ReplicaId }
       const clock = yield* StoreClock
       const deps: Deps = {
         sql,
         clock,
         ids: yield* Ids,
-        submitReservation: yield* Statements.reservations(sql, clock, Duration.toMillis(lease)),
-        submitBudgetedReservation: yield* Statements.budgetedReservations(sql, clock, Duration.toMillis(lease)),
-        submitKeyedReservation: yield* Statements.keyedReservations(sql, clock, Duration.toMillis(lease)),
+        submitReservation: yield* Statements.reservations(sql, clock, ofReplica),
+        submitKeyedReservation: yield* Statements.keyedReservations(sql, clock, ofReplica),
         submitKeyedEnding: yield* Statements.keyedEndings(sql, lease),
         submitOpening: yield* Statements.openings(sql, clock),
         submitEnding: yield* Statements.endings(sql, lease),
         submitPart: yield* Statements.parts(sql, lease)
       }
-      const sweepInterval = Schedule.spaced(options.sweepInterval ?? defaultSweepInterval)
-      yield* Effect.forkScoped(Effect.repeat(sweepWatched(sql), sweepInterval))
-      const keysClearingInterval = Schedule.spaced(options.keysClearingInterval ?? defaultKeysClearingInterval)
-      yield* Effect.forkScoped(Effect.repeat(clearKeysWatched(sql, clock), keysClearingInterval))
+      if (options.hasUpkeep !== false) yield* keepUp(deps, options)
       return Ledger.of({
         reserve: reserve(deps),
         reserveKeyed: reserveKeyed(deps),
         settle: settle(deps),
         settlePart: settlePart(deps),
         allowance: allowance(deps),
+        peek: peek(deps),
         grant: grant(deps),
         adjust: adjust(deps),
         sweep: Effect.orDie(retryTransient(sweep(sql))),
-        verify: Effect.map(
-          Effect.orDie(retryTransient(VerificationRuns.verify(sql))),
-          ({ discrepancies }) => discrepancies
-        ),
+        verify: verify(sql, { isFull: false }),
+        verifyFully: verify(sql, { isFull: true }),
         repair: repair(deps)
       })
     })

@@ -1,6 +1,7 @@
 import { hash } from "node:crypto"
 import { type Duration, Effect, Schema } from "effect"
 import type { SqlClient, SqlError } from "effect/sql"
+import type { Account } from "../../domain/Account.ts"
 import { budgetPeriods } from "../../domain/Budget.ts"
 import type { LogEntry } from "../../domain/LogEntry.ts"
 import { type Period, Plan } from "../../domain/Plan.ts"
@@ -19,6 +20,14 @@ export interface Reservation {
   readonly holdId: string
   readonly accountId: string
   readonly credits: number
+  /** The origin of the caller's key, whose budget counts the credits. */
+  readonly budgetId?: string | undefined
+}
+
+/** The lease of holds and the replica that makes them. A command is no replica. */
+export interface Lease {
+  readonly leaseMs: number
+  readonly replicaId: string | undefined
 }
 
 /** An account's plan and balance, and its allowance, whose columns are null before the account's first search. */
@@ -33,14 +42,29 @@ export const TermsRow = Schema.Struct({
 })
 export type TermsRow = typeof TermsRow.Type
 
-/** A row of `ledger_reserve` for an account that exists. */
 const KnownRow = Schema.Struct({
   n: Schema.BigInt,
-  status: Schema.Literals(["held", "exceeded", "stale"]),
   from_quota: Schema.BigInt,
   from_balance: Schema.BigInt,
   ...TermsRow.fields
 })
+
+/** The columns that a hold is made of. */
+export type HeldRow = typeof KnownRow.Type
+
+/** A row with the budget that does not cover the request. */
+const OverBudgetRow = Schema.Struct({
+  ...KnownRow.fields,
+  status: Schema.Literal("over_budget"),
+  budget_credits: Schema.BigInt,
+  budget_period: Schema.Literals(budgetPeriods),
+  budget_spent: Schema.BigInt,
+  answer: Schema.Null
+})
+export type OverBudgetRow = typeof OverBudgetRow.Type
+
+/** The columns of a budget in rows of another status. */
+const withinBudget = { budget_credits: Schema.Null, budget_period: Schema.Null, budget_spent: Schema.Null }
 
 const UnknownRow = Schema.Struct({
   n: Schema.BigInt,
@@ -53,97 +77,64 @@ const UnknownRow = Schema.Struct({
   plan: Schema.Null,
   cycle_start: Schema.Null,
   period_start: Schema.Null,
-  period_end: Schema.Null
+  period_end: Schema.Null,
+  ...withinBudget,
+  answer: Schema.Null
 })
 
-/** The columns that a hold is made of. */
-export type HeldRow = Omit<typeof KnownRow.Type, "status">
-type ReserveRow = typeof KnownRow.Type | typeof UnknownRow.Type
+const rowOfStatus = <S extends Schema.Top, A extends Schema.Top>(status: S, answer: A) =>
+  Schema.Struct({ ...KnownRow.fields, ...withinBudget, status, answer })
 
-const reserveRows = rowsOf(Schema.Union([KnownRow, UnknownRow]))
+const ReserveRow = Schema.Union([
+  rowOfStatus(Schema.Literals(["held", "exceeded", "stale"]), Schema.Null),
+  OverBudgetRow,
+  UnknownRow
+])
+
+const reserveRows = rowsOf(ReserveRow)
+
+/** The budgets of a batch, as an argument for batches that have any. */
+const budgetsOf = (sql: SqlClient.SqlClient, batch: ReadonlyArray<Reservation>) =>
+  batch.some(({ budgetId }) => budgetId !== undefined)
+    ? sql`, budget_ids => ${batch.map(({ budgetId }) => budgetId ?? "")}::text[]`
+    : sql``
+
+/** The arguments of `ledger_reserve` for all batches. */
+const reserveArguments = (
+  sql: SqlClient.SqlClient,
+  batch: ReadonlyArray<Reservation>,
+  now: number,
+  { leaseMs, replicaId }: Lease
+) => sql`
+  ${batch.map((entry) => entry.accountId)}::text[],
+  ${batch.map((entry) => entry.holdId)}::text[],
+  ${batch.map((entry) => BigInt(entry.credits))}::bigint[],
+  ${new Date(now)}::timestamptz,
+  ${leaseMs}::bigint,
+  ${replicaId ?? null}::text${budgetsOf(sql, batch)}`
 
 /** Makes the function that reserves credits. Calls of it that arrive together share one call of `ledger_reserve`. */
-export const reservations = (sql: SqlClient.SqlClient, clock: StoreClock, leaseMs: number) =>
-  makeGroupCommit<Reservation, ReserveRow>({
+export const reservations = (sql: SqlClient.SqlClient, clock: StoreClock, lease: Lease) =>
+  makeGroupCommit<Reservation, typeof ReserveRow.Type>({
     name: "ledger_reserve",
     ownerOf: (reservation) => reservation.accountId,
     maxBatch,
     maxPerOwner: maxPerAccount,
     run: Effect.fnUntraced(function* (batch) {
-      const now = new Date(yield* storeTime(clock))
-      return yield* reserveRows(sql`select * from ledger_reserve(
-        ${batch.map((entry) => entry.accountId)}::text[],
-        ${batch.map((entry) => entry.holdId)}::text[],
-        ${batch.map((entry) => BigInt(entry.credits))}::bigint[],
-        ${now}::timestamptz,
-        ${leaseMs}::bigint
-      ) order by n`)
-    })
-  })
-
-export interface BudgetedReservation extends Reservation {
-  readonly budgetId: string
-}
-
-/** A budget that does not cover a request. */
-const BudgetRow = Schema.Struct({
-  budget_credits: Schema.BigInt,
-  budget_period: Schema.Literals(budgetPeriods),
-  budget_spent: Schema.BigInt
-})
-
-/** The columns of `BudgetRow` in rows of another status. */
-const withinBudget = { budget_credits: Schema.Null, budget_period: Schema.Null, budget_spent: Schema.Null }
-
-const OverBudgetRow = Schema.Struct({
-  ...KnownRow.fields,
-  ...BudgetRow.fields,
-  status: Schema.Literal("over_budget")
-})
-export type OverBudgetRow = typeof OverBudgetRow.Type
-
-const BudgetedRow = Schema.Union([
-  Schema.Struct({ ...KnownRow.fields, ...withinBudget }),
-  Schema.Struct({ ...UnknownRow.fields, ...withinBudget }),
-  OverBudgetRow
-])
-
-const budgetedRows = rowsOf(BudgetedRow)
-
-/** Makes the function that reserves credits for keys with a budget. Calls that arrive together share a statement. */
-export const budgetedReservations = (sql: SqlClient.SqlClient, clock: StoreClock, leaseMs: number) =>
-  makeGroupCommit<BudgetedReservation, typeof BudgetedRow.Type>({
-    name: "ledger_reserve_budgeted",
-    ownerOf: (reservation) => reservation.accountId,
-    maxBatch,
-    maxPerOwner: maxPerAccount,
-    run: Effect.fnUntraced(function* (batch) {
-      const now = new Date(yield* storeTime(clock))
-      return yield* budgetedRows(sql`select * from ledger_reserve_budgeted(
-        ${batch.map((entry) => entry.accountId)}::text[],
-        ${batch.map((entry) => entry.holdId)}::text[],
-        ${batch.map((entry) => BigInt(entry.credits))}::bigint[],
-        ${batch.map((entry) => entry.budgetId)}::text[],
-        ${now}::timestamptz,
-        ${leaseMs}::bigint
-      ) order by n`)
+      const shared = reserveArguments(sql, batch, yield* storeTime(clock), lease)
+      return yield* reserveRows(sql`select * from ledger_reserve(${shared}) order by n`)
     })
   })
 
 export interface KeyedReservation extends Reservation {
   readonly request: KeyedRequest
-  readonly budgetId: string | undefined
 }
 
 const KeyedRow = Schema.Union([
-  Schema.Struct({
-    ...KnownRow.fields,
-    ...withinBudget,
-    status: Schema.Literals(["held", "exceeded", "stale", "answered", "running", "different"]),
-    answer: Schema.NullOr(Schema.Uint8Array)
-  }),
-  Schema.Struct({ ...UnknownRow.fields, ...withinBudget, answer: Schema.Null }),
-  Schema.Struct({ ...OverBudgetRow.fields, answer: Schema.Null })
+  rowOfStatus(Schema.Literals(["held", "exceeded", "stale", "running", "different"]), Schema.Null),
+  rowOfStatus(Schema.Literal("answered"), Schema.Uint8Array),
+  OverBudgetRow,
+  UnknownRow
 ])
 
 const keyedRows = rowsOf(KeyedRow)
@@ -155,24 +146,19 @@ const keyedRows = rowsOf(KeyedRow)
 const maxKeyedBatch = 64
 
 /** Makes the function that reserves credits for keyed requests. Calls that arrive together share a statement. */
-export const keyedReservations = (sql: SqlClient.SqlClient, clock: StoreClock, leaseMs: number) =>
+export const keyedReservations = (sql: SqlClient.SqlClient, clock: StoreClock, lease: Lease) =>
   makeGroupCommit<KeyedReservation, typeof KeyedRow.Type>({
     name: "ledger_reserve_keyed",
     ownerOf: (reservation) => reservation.accountId,
     maxBatch: maxKeyedBatch,
     maxPerOwner: maxKeyedBatch,
     run: Effect.fnUntraced(function* (batch) {
-      const now = new Date(yield* storeTime(clock))
-      return yield* keyedRows(sql`select * from ledger_reserve_keyed_budgeted(
-        ${batch.map((entry) => entry.accountId)}::text[],
-        ${batch.map((entry) => entry.holdId)}::text[],
-        ${batch.map((entry) => BigInt(entry.credits))}::bigint[],
-        ${batch.map((entry) => entry.request.route)}::text[],
-        ${batch.map((entry) => entry.request.key)}::text[],
-        ${batch.map((entry) => hash("sha256", entry.request.content))}::text[],
-        ${batch.map((entry) => entry.budgetId ?? "")}::text[],
-        ${now}::timestamptz,
-        ${leaseMs}::bigint
+      const shared = reserveArguments(sql, batch, yield* storeTime(clock), lease)
+      return yield* keyedRows(sql`select * from ledger_reserve(
+        ${shared},
+        routes => ${batch.map((entry) => entry.request.route)}::text[],
+        keys => ${batch.map((entry) => entry.request.key)}::text[],
+        fingerprints => ${batch.map((entry) => hash("sha256", entry.request.content))}::text[]
       ) order by n`)
     })
   })
@@ -242,6 +228,12 @@ const endingBy = <E extends Ending>(
     })
   })
 
+const settleArguments = (sql: SqlClient.SqlClient, batch: ReadonlyArray<Ending>) => sql`
+  ${batch.map((entry) => entry.hold.id)}::text[],
+  ${batch.map((entry) => entry.hold.accountId)}::text[],
+  ${batch.map((entry) => BigInt(entry.charge))}::bigint[],
+  ${recordsOf(batch)}::json`
+
 /** Makes the function that ends a hold. Calls of it that arrive together share one call of `ledger_settle`. */
 export const endings = (sql: SqlClient.SqlClient, lease: Duration.Duration) =>
   makeGroupCommit<Ending, Settlement | "expired">({
@@ -253,13 +245,7 @@ export const endings = (sql: SqlClient.SqlClient, lease: Duration.Duration) =>
     // that it was not (I4). So it is sent until the lease has ended: after that the hold is gone in both cases.
     uncertainty: lease,
     run: endingBy((batch) =>
-      settleRows(sql`
-        select charged, balance from ledger_settle(
-          ${batch.map((entry) => entry.hold.id)}::text[],
-          ${batch.map((entry) => entry.hold.accountId)}::text[],
-          ${batch.map((entry) => BigInt(entry.charge))}::bigint[],
-          ${recordsOf(batch)}::json
-        ) order by n`)
+      settleRows(sql`select charged, balance from ledger_settle(${settleArguments(sql, batch)}) order by n`)
     )
   })
 
@@ -279,11 +265,8 @@ export const keyedEndings = (sql: SqlClient.SqlClient, lease: Duration.Duration)
     uncertainty: lease,
     run: endingBy((batch) =>
       settleRows(sql`
-        select charged, balance from ledger_settle_keyed(
-          ${batch.map((entry) => entry.hold.id)}::text[],
-          ${batch.map((entry) => entry.hold.accountId)}::text[],
-          ${batch.map((entry) => BigInt(entry.charge))}::bigint[],
-          ${recordsOf(batch)}::json,
+        select charged, balance from ledger_settle(
+          ${settleArguments(sql, batch)},
           ${batch.map((entry) => entry.request.route)}::text[],
           ${batch.map((entry) => entry.request.key)}::text[],
           ${Buffer.concat(batch.map((entry) => entry.answer))}::bytea,
@@ -339,6 +322,28 @@ export const readTerms = (sql: SqlClient.SqlClient, accountId: string, now: numb
         and coalesce(a.next_plan_at > ${new Date(now)}, true) as is_open
     from accounts a join wallets w on w.account_id = a.id left join allowances l on l.id = a.allowance_id
     where a.id = ${accountId}`)
+
+const countedRow = rowOf(Schema.Struct({ quota: Schema.NullOr(Schema.BigInt), used: Schema.BigInt }))
+
+/** The allowance of an account's period. Undefined until the first search in it. */
+export const readPeriod = (sql: SqlClient.SqlClient, accountId: string, { start }: Period) =>
+  countedRow(sql`select quota, used from allowances where scope = ${accountId} and period_start = ${new Date(start)}`)
+
+const trialRow = rowOf(Schema.Struct({ used: Schema.BigInt, is_taken: Schema.Boolean }))
+
+/** The trial that `trial_enter` would find for an account: its use, and if another live account has the mailbox's. */
+export const readTrial = (sql: SqlClient.SqlClient, { email, id }: Account) =>
+  trialRow(sql`
+    with granted as (
+      select scope, exists (
+        select from allowances l join accounts a on a.allowance_id = l.id
+        where l.scope = mailbox.scope and a.id <> ${id} and a.deleted_at is null
+      ) as is_taken
+      from trial_scope(trial_mailbox(${email})) as mailbox (scope)
+    )
+    select coalesce(l.used, 0) as used, is_taken
+    from granted left join allowances l on l.period_start = to_timestamp(0)
+      and l.scope = case when is_taken then granted.scope || ':' || ${id} else granted.scope end`)
 
 const GrantRow = Schema.Struct({
   status: Schema.Literals(["granted", "different", "unknown"]),

@@ -1,5 +1,6 @@
-import { Duration, Effect, Layer, Metric, Schedule, Schema } from "effect"
+import { Duration, Effect, Layer, Metric, Schema } from "effect"
 import { SqlClient } from "effect/sql"
+import { runRepeatedly } from "../../services/background.ts"
 import type { Discrepancy } from "../../services/Ledger.ts"
 import {
   holdsOpen,
@@ -57,6 +58,7 @@ const reportLastRun = (sql: SqlClient.SqlClient) =>
     yield* Metric.update(ledgerProblems.of("quota"), Number(last?.quota_problems ?? 0))
     yield* Metric.update(ledgerProblems.of("balance"), Number(last?.balance_problems ?? 0))
     yield* Metric.update(ledgerProblems.of("log"), Number(last?.log_problems ?? 0))
+    yield* Metric.update(ledgerProblems.of("closed"), Number(last?.closed_problems ?? 0))
   })
 
 /** Discrepancies of a night's run that the log lists: the metric counts all, and `ledger verify` shows them. */
@@ -67,7 +69,7 @@ const verifyNightly = (sql: SqlClient.SqlClient) =>
   Effect.gen(function* () {
     const night = yield* VerificationRuns.takeNight(sql)
     if (night !== undefined) {
-      const { accounts, discrepancies } = yield* VerificationRuns.verify(sql, night.id)
+      const { accounts, discrepancies } = yield* VerificationRuns.verify(sql, { isFull: false, night: night.id })
       yield* Effect.logInfo(`The books of ${accounts} accounts were verified: ${discrepancies.length} discrepancies.`)
       yield* Effect.forEach(discrepancies.slice(0, maxLogged), log, { discard: true })
     }
@@ -83,8 +85,8 @@ const verifyNightly = (sql: SqlClient.SqlClient) =>
 export const layer: Layer.Layer<never, never, SqlClient.SqlClient> = Layer.effectDiscard(
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
-    yield* Effect.forkScoped(Effect.repeat(countHolds(sql), Schedule.spaced(countInterval)))
-    yield* Effect.forkScoped(Effect.repeat(check(sql), Schedule.spaced(checkInterval)))
-    yield* Effect.forkScoped(Effect.repeat(verifyNightly(sql), Schedule.spaced(checkInterval)))
+    yield* runRepeatedly(countHolds(sql), countInterval)
+    yield* runRepeatedly(check(sql), checkInterval)
+    yield* runRepeatedly(verifyNightly(sql), checkInterval)
   })
 )

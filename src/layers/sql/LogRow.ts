@@ -1,6 +1,7 @@
 import { Schema } from "effect"
 import { type LogEntry, LoggedRefusal, Outcome } from "../../domain/LogEntry.ts"
-import { Safe, Target } from "../../domain/Target.ts"
+import { UnreadableReason } from "../../domain/pages/UnreadableReason.ts"
+import { AnyTarget, Safe } from "../../domain/Target.ts"
 import type { StoredLogEntry } from "../../services/QueryLog.ts"
 import { columnsOf } from "./Rows.ts"
 
@@ -10,13 +11,13 @@ export const LogRow = Schema.Struct({
   account_id: Schema.NullOr(Schema.String),
   key_id: Schema.NullOr(Schema.String),
   batch_id: Schema.NullOr(Schema.String),
-  target: Target,
+  target: AnyTarget,
   query: Schema.String,
-  geo: Schema.String,
-  locale: Schema.String,
-  page: Schema.Int,
-  num: Schema.Int,
-  safe: Safe,
+  geo: Schema.NullOr(Schema.String),
+  locale: Schema.NullOr(Schema.String),
+  page: Schema.NullOr(Schema.Int),
+  num: Schema.NullOr(Schema.Int),
+  safe: Schema.NullOr(Safe),
   source: Schema.String,
   outcome: Outcome,
   credits: Schema.Int,
@@ -26,7 +27,10 @@ export const LogRow = Schema.Struct({
   duration_ms: Schema.BigInt,
   request_id: Schema.NullOr(Schema.String),
   row_index: Schema.NullOr(Schema.Int),
-  refusals: Schema.NullOr(Schema.Array(LoggedRefusal))
+  refusals: Schema.NullOr(Schema.Array(LoggedRefusal)),
+  host: Schema.NullOr(Schema.String),
+  reason: Schema.NullOr(UnreadableReason),
+  bytes: Schema.NullOr(Schema.BigInt)
 })
 
 /** A log entry as it is read, with the time that the database gave it. */
@@ -57,7 +61,10 @@ export const toColumns = (record: LogEntry) =>
     duration_ms: Math.round(record.durationMs),
     request_id: record.requestId,
     row_index: record.rowIndex,
-    refusals: record.refusals.length === 0 ? undefined : record.refusals
+    refusals: record.refusals.length === 0 ? undefined : record.refusals,
+    host: record.page?.host,
+    reason: record.page?.reason,
+    bytes: record.page?.bytes
   }) satisfies { readonly [Column in keyof typeof LogRow.Type]: unknown }
 
 export const toLogged = (row: typeof LoggedRow.Type): StoredLogEntry => ({
@@ -68,11 +75,11 @@ export const toLogged = (row: typeof LoggedRow.Type): StoredLogEntry => ({
   request: {
     target: row.target,
     query: row.query,
-    geo: row.geo,
-    locale: row.locale,
-    page: row.page,
-    num: row.num,
-    safe: row.safe,
+    ...(row.geo === null ? {} : { geo: row.geo }),
+    ...(row.locale === null ? {} : { locale: row.locale }),
+    ...(row.page === null ? {} : { page: row.page }),
+    ...(row.num === null ? {} : { num: row.num }),
+    ...(row.safe === null ? {} : { safe: row.safe }),
     source: row.source
   },
   outcome: row.outcome,
@@ -84,5 +91,8 @@ export const toLogged = (row: typeof LoggedRow.Type): StoredLogEntry => ({
   requestId: row.request_id ?? undefined,
   rowIndex: row.row_index ?? undefined,
   refusals: row.refusals ?? [],
+  ...(row.host === null
+    ? {}
+    : { page: { host: row.host, reason: row.reason ?? undefined, bytes: Number(row.bytes ?? 0) } }),
   at: row.created_at.getTime()
 })

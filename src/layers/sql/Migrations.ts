@@ -1,9 +1,8 @@
 import { readFileSync } from "node:fs"
 import { Effect, Layer, Record, Schedule, Schema } from "effect"
 import { Migrator, SqlClient, SqlError } from "effect/sql"
-import type { MigrationStatus } from "../../domain/Status.ts"
+import { type MigrationStatus, unreleasedSchema } from "../../domain/Status.ts"
 import { StorageUnavailable } from "./DirectoryLock.ts"
-import * as DocumentLoad from "./DocumentLoad.ts"
 import { rowsOf } from "./Rows.ts"
 import { unlimited } from "./StatementLimit.ts"
 import { retryTransient } from "./Transient.ts"
@@ -28,120 +27,54 @@ export const runFile = (name: string): Migration =>
     return Effect.asVoid(sql.unsafe(`do $schema$ begin ${text}\nend $schema$`))
   })
 
-/** In the order in which they refer to each other. */
-const files = [
+/** The schema of 0.1.0, in the order in which its files refer to each other. Later migrations change it. */
+const initialFiles = [
   "accounts.sql",
   "ledger.sql",
+  "verification.sql",
+  "idempotency.sql",
   "query_log.sql",
   "documents.sql",
   "sign_in.sql",
   "apps.sql",
-  "functions/ledger_reserve.sql",
-  "functions/ledger_settle.sql",
-  "functions/ledger_open.sql",
-  "functions/ledger_grant.sql",
-  "functions/ledger_sweep.sql",
-  "functions/queries_make_partitions.sql",
-  "functions/queries_drop_before.sql"
-]
-
-/** Payments, and the functions of the ledger that know what is owed and which change of plan is due. */
-const billingFiles = [
   "billing.sql",
-  "functions/ledger_advance.sql",
-  "functions/ledger_credit.sql",
-  "functions/ledger_take_back.sql",
-  "functions/ledger_grant.sql",
-  "functions/ledger_grant_once.sql",
-  "functions/ledger_open.sql",
-  "functions/ledger_reserve.sql",
-  "functions/ledger_adjust.sql"
-]
-
-/** The keys by which clients repeat requests, and the functions that write them with holds and charges. */
-const idempotencyFiles = [
-  "idempotency.sql",
-  "functions/idempotency_clear.sql",
-  "functions/ledger_reserve_keyed.sql",
-  "functions/ledger_settle_keyed.sql"
-]
-
-/** The bounds of API keys, and the functions that count their budgets. */
-const keyBoundsFiles = [
-  "key_bounds.sql",
-  "functions/ledger_reserve_budgeted.sql",
-  "functions/ledger_reserve_keyed_budgeted.sql",
-  "functions/ledger_reserve_keyed.sql",
-  "functions/ledger_settle.sql",
-  "functions/ledger_sweep.sql"
-]
-
-/** Events of accounts for their customers (R53). The functions come before the triggers that name them. */
-const eventsFiles = [
-  "functions/events_of_allowance.sql",
-  "functions/events_of_wallet.sql",
-  "functions/events_of_account.sql",
-  "functions/events_of_keys.sql",
   "events.sql",
-  "functions/event_time.sql",
-  "functions/event_add.sql",
-  "functions/event_exhausted.sql",
-  "functions/ledger_credit.sql",
-  "functions/ledger_adjust.sql"
-]
-
-/** Functions for what several others wrote by themselves: log entries of settlements, and the figures of credits in events. */
-const sharedFunctionsFiles = [
-  "functions/event_credits.sql",
-  "functions/event_exhausted.sql",
-  "functions/events_of_allowance.sql",
-  "functions/events_of_wallet.sql",
-  "functions/queries_add.sql",
-  "functions/ledger_settle.sql",
-  "functions/ledger_settle_part.sql",
-  "functions/ledger_reserve_budgeted.sql",
-  "functions/ledger_reserve_keyed_budgeted.sql"
-]
-
-/** Queues of deliveries that accounts share fairly, and that end when their address or their account does (R53). */
-const eventQueuesFiles = ["event_queues.sql", "functions/event_queue_is_full.sql", "functions/event_add.sql"]
-
-/** The mailboxes that trials are granted to, and the function of the ledger that enters a trial (R32). */
-const trialMailboxesFiles = [
+  "secrets.sql",
+  "operators.sql",
   "functions/trial_mailbox.sql",
   "functions/trial_scope.sql",
   "functions/trial_enter.sql",
+  "functions/event_time.sql",
+  "functions/event_credits.sql",
+  "functions/event_queue_is_full.sql",
+  "functions/event_add.sql",
+  "functions/event_exhausted.sql",
+  "functions/events_of_account.sql",
+  "functions/events_of_allowance.sql",
+  "functions/events_of_keys.sql",
+  "functions/events_of_wallet.sql",
+  "functions/idempotency_clear.sql",
+  "functions/queries_add.sql",
+  "functions/queries_make_partitions.sql",
+  "functions/queries_drop_month.sql",
+  "functions/replicas_gone.sql",
   "functions/ledger_advance.sql",
-  "trial_mailboxes.sql"
+  "functions/ledger_credit.sql",
+  "functions/ledger_take_back.sql",
+  "functions/ledger_grant_once.sql",
+  "functions/ledger_adjust.sql",
+  "functions/ledger_open.sql",
+  "functions/ledger_reserve.sql",
+  "functions/ledger_settle.sql",
+  "functions/ledger_settle_part.sql",
+  "functions/ledger_sweep.sql",
+  "event_triggers.sql"
 ]
 
-/** The documents that are there get their terms, which are made in TypeScript. */
-const documentsTerms: Migration = Effect.gen(function* () {
-  yield* runFile("documents_terms.sql")
-  yield* runFile("functions/documents_find.sql")
-  yield* DocumentLoad.copyUnread(yield* SqlClient.SqlClient)
-})
-
-/** The first migration, on which tests run the later ones. */
-export const firstSchema: Migration = Effect.forEach(files, runFile, { discard: true })
+const runFiles = (files: ReadonlyArray<string>): Migration => Effect.forEach(files, runFile, { discard: true })
 
 const migrations: Readonly<Record<string, Migration>> = {
-  "0001_schema": firstSchema,
-  "0002_books": Effect.forEach(["books.sql", "functions/ledger_adjust.sql", "secrets.sql"], runFile, { discard: true }),
-  "0003_log_reasons": Effect.forEach(["log_reasons.sql", "functions/ledger_settle.sql"], runFile, { discard: true }),
-  "0004_operators": Effect.forEach(["operators.sql", "functions/ledger_grant_once.sql"], runFile, { discard: true }),
-  "0005_inspection": runFile("inspection.sql"),
-  "0006_documents_terms": documentsTerms,
-  "0007_billing": Effect.forEach(billingFiles, runFile, { discard: true }),
-  "0008_settle_part": runFile("functions/ledger_settle_part.sql"),
-  "0010_documents_find": runFile("functions/documents_find.sql"),
-  "0011_idempotency": Effect.forEach(idempotencyFiles, runFile, { discard: true }),
-  "0012_key_bounds": Effect.forEach(keyBoundsFiles, runFile, { discard: true }),
-  "0013_events": Effect.forEach(eventsFiles, runFile, { discard: true }),
-  "0014_reserve_again": runFile("functions/ledger_reserve.sql"),
-  "0015_shared_functions": Effect.forEach(sharedFunctionsFiles, runFile, { discard: true }),
-  "0016_event_queues": Effect.forEach(eventQueuesFiles, runFile, { discard: true }),
-  "0017_trial_mailboxes": Effect.forEach(trialMailboxesFiles, runFile, { discard: true })
+  "0001_initial": runFiles(initialFiles)
 }
 
 /**
@@ -157,29 +90,35 @@ const withLimits = (migration: Migration): Migration =>
 export const makePartitions = (sql: SqlClient.SqlClient) =>
   sql`select queries_make_partitions(clock_timestamp(), ${monthsAhead}::integer)`
 
-const otherHistory = (id: number, theirs: string, ours: string): Migrator.MigrationError => {
-  const message =
-    `The database has migration ${id} under the name "${theirs}", and this version has "${ours}": the database was ` +
-    "made by a version before 0.1.0, or is not Quarry's. Use an empty one: another DATABASE_URL or DATA_DIR."
-  return new Migrator.MigrationError({ kind: "BadState", message, cause: new StorageUnavailable({ message }) })
+const fullName = (id: number, name: string) => `${String(id).padStart(4, "0")}_${name}`
+
+/** The names of the migrations that the database has, which has their table. */
+const appliedNames = (sql: SqlClient.SqlClient) =>
+  Effect.map(appliedRows(sql`select migration_id, name from ${sql(historyTable)} order by migration_id`), (rows) =>
+    rows.map(({ migration_id, name }) => fullName(migration_id, name))
+  )
+
+/** The error for a database that has another migration under a number of ours; undefined for one that has none. */
+const otherHistory = (applied: ReadonlyArray<string>, ours: ReadonlyArray<string>): StorageUnavailable | undefined => {
+  const theirs = applied.find((name) => !ours.includes(name) && ours.some((it) => it.slice(0, 4) === name.slice(0, 4)))
+  return theirs === undefined ? undefined : new StorageUnavailable({ message: unreleasedSchema(theirs) })
 }
 
 /**
- * Refuses a database with another history: the migrator compares numbers only, and would add the rest of this schema to
- * one that it does not fit. The migrator loads migrations after it has locked its table.
+ * Returns the migrations unless the database has another history: the migrator compares numbers only, and would add the
+ * rest of this schema to one that it does not fit. The migrator loads migrations after it has locked its table.
  */
 const loadChecked = (
   ours: ReadonlyArray<Migrator.ResolvedMigration>
 ): Effect.Effect<typeof ours, Migrator.MigrationError, SqlClient.SqlClient> =>
   Effect.gen(function* () {
-    const sql = yield* SqlClient.SqlClient
-    const theirs = yield* appliedRows(sql`select migration_id, name from ${sql(historyTable)}`)
-    const names = new Map(theirs.map(({ migration_id, name }) => [migration_id, name]))
-    for (const [id, name] of ours) {
-      const applied = names.get(id)
-      if (applied !== undefined && applied !== name) return yield* otherHistory(id, applied, name)
-    }
-    return ours
+    const applied = yield* appliedNames(yield* SqlClient.SqlClient)
+    const other = otherHistory(
+      applied,
+      ours.map(([id, name]) => fullName(id, name))
+    )
+    if (other === undefined) return ours
+    return yield* new Migrator.MigrationError({ kind: "BadState", message: other.message, cause: other })
   }).pipe(
     Effect.catchTag(
       "SqlError",
@@ -219,17 +158,44 @@ export const runAll = (
 export const state: Effect.Effect<MigrationStatus, SqlError.SqlError, SqlClient.SqlClient> = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const [table] = yield* historyTables(sql`select to_regclass(${historyTable}) is not null as exists`)
-  const applied =
-    table?.exists === true
-      ? (yield* appliedRows(sql`select migration_id, name from ${sql(historyTable)} order by migration_id`)).map(
-          ({ migration_id, name }) => `${String(migration_id).padStart(4, "0")}_${name}`
-        )
-      : []
+  const applied = table?.exists === true ? yield* appliedNames(sql) : []
   const ours = Object.keys(migrations)
   return {
     applied,
     pending: ours.filter((name) => !applied.includes(name)),
     unknown: applied.filter((name) => !ours.includes(name))
+  }
+})
+
+/** Runs these migrations alone, on an empty database; false, and nothing runs, if this version does not know one of them. */
+export const runOnly = Effect.fnUntraced(function* (names: ReadonlyArray<string>) {
+  if (names.some((name) => !Object.hasOwn(migrations, name))) return false
+  yield* runAll(Record.filter(migrations, (_, name) => names.includes(name)))
+  return true
+})
+
+/**
+ * Fails unless the database has the schema of this version: only `migrate` and the server change it (R74). `takesNewer`
+ * lets a database pass that a newer version has migrated.
+ */
+export const requireSchema = Effect.fnUntraced(function* ({ takesNewer }: { readonly takesNewer: boolean }) {
+  const { applied, pending, unknown } = yield* state
+  const unavailable = (message: string) => new StorageUnavailable({ message })
+  if (applied.length === 0)
+    return yield* unavailable(`The database is empty: start the server, or run \`npm run quarry -- migrate\`.`)
+  const other = otherHistory(applied, Object.keys(migrations))
+  if (other !== undefined) return yield* other
+  if (pending.length > 0) {
+    return yield* unavailable(
+      `The database lacks migrations of this version (${pending.join(", ")}): run \`npm run quarry -- migrate\`, or run this ` +
+        "command in the version of the running replicas."
+    )
+  }
+  if (unknown.length > 0 && !takesNewer) {
+    return yield* unavailable(
+      `The database has migrations that this version does not know (${unknown.join(", ")}): run this command in the ` +
+        "version that made them."
+    )
   }
 })
 

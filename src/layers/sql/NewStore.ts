@@ -1,9 +1,9 @@
-import { existsSync, readdirSync, renameSync, rmSync, statfsSync } from "node:fs"
+import { renameSync, rmSync, statfsSync } from "node:fs"
 import { join } from "node:path"
 import { Cause, Effect, Exit, Layer } from "effect"
 import type { SqlClient } from "effect/sql"
 import { rootCauseMessage } from "../../domain/rootCause.ts"
-import { lockDirectory, StorageUnavailable, unusableDirectory } from "./DirectoryLock.ts"
+import { isMade, lockDirectory, StorageUnavailable, unusableDirectory } from "./DirectoryLock.ts"
 import * as Migrations from "./Migrations.ts"
 import * as Pglite from "./Pglite.ts"
 
@@ -12,12 +12,6 @@ const draftName = "unfinished"
 
 /** Disk that a store with the starter index takes, with the log of its first hour. */
 const neededMegabytes = 100
-
-/** False for a data directory whose database was not made yet. An empty directory in its place is none. */
-export const isMade = (dataDir: string): boolean => {
-  const directory = join(dataDir, "postgres")
-  return existsSync(directory) && readdirSync(directory).length > 0
-}
 
 /**
  * Makes the database of an embedded store with the present schema and what `fill` writes. It is made aside and renamed

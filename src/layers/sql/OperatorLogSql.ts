@@ -15,7 +15,8 @@ const TopRow = Schema.Struct({
   cached: Schema.BigInt,
   ok: Schema.BigInt,
   upstream_error: Schema.BigInt,
-  upstream_timeout: Schema.BigInt
+  upstream_timeout: Schema.BigInt,
+  page_unreadable: Schema.BigInt
 })
 
 const loggedRows = rowsOf(LoggedRow)
@@ -60,7 +61,8 @@ const top = (sql: SqlClient.SqlClient, { by, from, limit, to }: TopQuery) => sql
       count(*) filter (where cached) as cached,
       count(*) filter (where outcome = 'ok') as ok,
       count(*) filter (where outcome = 'upstream_error') as upstream_error,
-      count(*) filter (where outcome = 'upstream_timeout') as upstream_timeout
+      count(*) filter (where outcome = 'upstream_timeout') as upstream_timeout,
+      count(*) filter (where outcome = 'page_unreadable') as page_unreadable
     from queries where created_at >= ${new Date(from)} and created_at < ${new Date(to)}
     group by 1 order by 2 desc, 1 limit ${limit}
   ) as counted
@@ -76,7 +78,8 @@ const toTop = (row: typeof TopRow.Type): TopUsage => ({
   outcomes: {
     ok: Number(row.ok),
     upstream_error: Number(row.upstream_error),
-    upstream_timeout: Number(row.upstream_timeout)
+    upstream_timeout: Number(row.upstream_timeout),
+    page_unreadable: Number(row.page_unreadable)
   }
 })
 

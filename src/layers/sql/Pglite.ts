@@ -12,6 +12,8 @@ import { PrivateFiles, restrict } from "./PrivateFiles.ts"
 export interface PgliteOptions {
   /** The directory of the data; in memory only when undefined. One process at a time. */
   readonly dataDir: string | undefined
+  /** True makes the database refuse writes. */
+  readonly readOnly?: boolean | undefined
 }
 
 /** Memory of this process for pages of the database. The default of 128 MB is taken at once; files are cached anyway. */
@@ -24,7 +26,7 @@ export const layer = (
   Layer.unwrap(
     Effect.map(open(options.dataDir), (database) =>
       PgClient.layer({
-        stream: () => new Connection(database),
+        stream: () => new Connection(database, options.readOnly === true ? [...reset, noWrites] : reset),
         ssl: false,
         username: "postgres",
         database: "postgres",
@@ -110,19 +112,23 @@ const maxTurnMs = 5
 /** Clears the previous session, because its connection may have ended at any point. */
 const reset = [message("S"), query("ROLLBACK"), query("DISCARD ALL")]
 
+const noWrites = query("SET default_transaction_read_only = on")
+
 /**
  * One connection as the client sees it. The start of the protocol is answered here; whole messages after it go to the
  * database. Cancelling does nothing, because a statement ends before the next message is read.
  */
 class Connection extends Duplex {
   readonly #database: PGlite
+  readonly #reset: ReadonlyArray<Buffer>
   #unread: Buffer = Buffer.alloc(0)
   #started = false
   #turnedAt = 0
 
-  constructor(database: PGlite) {
+  constructor(database: PGlite, reset: ReadonlyArray<Buffer>) {
     super()
     this.#database = database
+    this.#reset = reset
   }
 
   override _read(): void {}
@@ -159,7 +165,7 @@ class Connection extends Duplex {
     if (code === sslRequest) this.push("N")
     else if (code === cancelRequest) this.push(null)
     else {
-      for (const part of reset) await this.#execute(part)
+      for (const part of this.#reset) await this.#execute(part)
       this.push(greeting)
       this.#started = true
     }

@@ -1,30 +1,17 @@
-import { Duration, Effect, Layer, Schedule, Schema } from "effect"
+import { Effect, Layer, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { everything, type HistoryFilter, type HistoryQuery, type Position } from "../../domain/QueryHistory.ts"
 import { maxRows, tooManyRows, type UsageBucket, type UsageQuery } from "../../domain/Usage.ts"
 import { QueryLog } from "../../services/QueryLog.ts"
 import { LoggedRow, LogRow, loggedColumns, toColumns, toLogged } from "./LogRow.ts"
-import { makePartitions } from "./Migrations.ts"
 import { columnsOf, rowOf, rowsOf } from "./Rows.ts"
 import { retryTransient } from "./Transient.ts"
 
-export interface QueryLogOptions {
-  /** Age at which entries are dropped, by whole months. */
-  readonly retention?: Duration.Duration | undefined
-  /** Time between two rounds of maintenance, the first of which is at once. */
-  readonly maintenanceInterval?: Duration.Duration | undefined
-}
-
-const defaultRetention = Duration.days(90)
-const defaultMaintenanceInterval = Duration.hours(12)
 /** Entries read for one page: a rare filter must not hold a connection while the whole log is read. */
 const maxExamined = 25_000
 /** Entries that one statement erases. */
 const eraseStep = 5_000
-/** Time after an account's end in which its log is erased again. */
-const eraseAgainFor = Duration.days(7)
-/** A month that somebody reads (`ledger verify`) harms nobody, and can be dropped later. */
-const maintenanceRetry = Schedule.upTo(Schedule.spaced("1 minute"), { times: 30 })
+const hourMs = 3_600_000
 
 const PositionRow = Schema.Struct({ at_micros: Schema.BigInt, ordinal: Schema.BigInt })
 const HistoryRow = Schema.Struct({ ...LoggedRow.fields, ...PositionRow.fields })
@@ -35,13 +22,13 @@ const BucketRow = Schema.Struct({
   credits: Schema.BigInt,
   ok: Schema.Int,
   upstream_error: Schema.Int,
-  upstream_timeout: Schema.Int
+  upstream_timeout: Schema.Int,
+  page_unreadable: Schema.Int
 })
 
 const positionRow = rowOf(PositionRow)
 const historyRows = rowsOf(HistoryRow)
 const bucketRows = rowsOf(BucketRow)
-const removedRows = rowsOf(Schema.Struct({ id: Schema.String }))
 
 const positionColumns = "(extract(epoch from created_at) * 1000000)::bigint as at_micros, ordinal"
 
@@ -108,21 +95,52 @@ const history = (sql: SqlClient.SqlClient) => {
   }, Effect.orDie)
 }
 
+/** The columns of a bucket, counted from log entries. */
+const counts = `count(*) as searches, sum(credits) as credits, count(*) filter (where outcome = 'ok') as ok,
+  count(*) filter (where outcome = 'upstream_error') as upstream_error,
+  count(*) filter (where outcome = 'upstream_timeout') as upstream_timeout,
+  count(*) filter (where outcome = 'page_unreadable') as page_unreadable`
+
+/**
+ * Buckets from `usage_hours`, and from the log for the rest: hours that are not counted yet or had few searches, and the
+ * first and last part of an hour. One statement sees both as they were at one moment, so that each search counts once.
+ */
+const usageBuckets = (sql: SqlClient.SqlClient, accountId: string, { from, granularity, groupBy, to }: UsageQuery) => {
+  const group = sql.literal(groupBy === undefined ? "null::text" : "nullif(name, '')")
+  const [since, until] = [sql`${new Date(from)}::timestamptz`, sql`${new Date(to)}::timestamptz`]
+  return sql`
+    with counted as materialized (
+      select hour, name, searches, credits, ok, upstream_error, upstream_timeout, page_unreadable from usage_hours
+      where account_id = ${accountId} and counted_by = ${groupBy ?? "target"}
+        and hour >= ${new Date(Math.ceil(from / hourMs) * hourMs)} and hour < ${new Date(Math.floor(to / hourMs) * hourMs)}
+    ), hours as (
+      select distinct hour from counted
+    ), gaps as (
+      select lag(hour + interval '1 hour', 1, ${since}) over (order by hour) as since, hour as until from hours
+      union all select coalesce(max(hour) + interval '1 hour', ${since}), ${until} from hours
+    ), logged as (
+      select date_trunc('hour', created_at, 'UTC') as hour, name, ${sql.literal(counts)}
+      from gaps cross join lateral (
+        select created_at, ${sql.literal(groupBy === "key" ? "key_id" : "target")} as name, credits, outcome from queries
+        where account_id = ${accountId} and created_at >= gaps.since and created_at < gaps.until offset 0
+      ) as q
+      where gaps.since < gaps.until group by 1, 2
+    )
+    select date_trunc(${granularity}, hour, 'UTC') as start, ${group} as group, sum(searches)::int as searches,
+      sum(credits)::bigint as credits, sum(ok)::int as ok, sum(upstream_error)::int as upstream_error,
+      sum(upstream_timeout)::int as upstream_timeout, sum(page_unreadable)::int as page_unreadable
+    from (select * from counted union all select * from logged) as t
+    group by 1, 2 order by 1, 2 limit ${maxRows + 1}`
+}
+
 const usage = (sql: SqlClient.SqlClient) =>
   Effect.fn("QueryLog.usage")(
-    function* (accountId: string, { from, granularity, groupBy, to }: UsageQuery) {
-      const group = groupBy === undefined ? sql`null::text` : groupBy === "target" ? sql`target` : sql`key_id`
-      const rows = yield* retryTransient(
-        bucketRows(sql`
-          select date_trunc(${granularity}, created_at, 'UTC') as start, ${group} as group,
-            count(*)::int as searches, sum(credits)::bigint as credits,
-            count(*) filter (where outcome = 'ok')::int as ok,
-            count(*) filter (where outcome = 'upstream_error')::int as upstream_error,
-            count(*) filter (where outcome = 'upstream_timeout')::int as upstream_timeout
-          from queries
-          where account_id = ${accountId} and created_at >= ${new Date(from)} and created_at < ${new Date(to)}
-          group by 1, 2 order by 1, 2 limit ${maxRows + 1}`)
+    function* (accountId: string, query: UsageQuery) {
+      // The database would compile the statement, which takes longer than running it.
+      const withoutCompiling = sql.withTransaction(
+        Effect.andThen(sql`set local jit = off`, bucketRows(usageBuckets(sql, accountId, query)))
       )
+      const rows = yield* retryTransient(withoutCompiling)
       return rows.length > maxRows ? yield* tooManyRows : rows.map(toBucket)
     },
     Effect.catchTag("SqlError", Effect.die)
@@ -135,13 +153,13 @@ const eraseStepAfter = (sql: SqlClient.SqlClient, accountId: string, after: Posi
       select id, created_at, ordinal
       ${indexedEntries(sql, accountId, { filter: everything, after, limit: eraseStep })} limit ${eraseStep}
     ), erased as (
-      update queries q set query = '', source = '' from page p
-      where q.id = p.id and q.created_at = p.created_at and (q.query <> '' or q.source <> '')
+      update queries q set query = '', source = '', host = left(host, 0) from page p
+      where q.id = p.id and q.created_at = p.created_at and (q.query <> '' or q.source <> '' or q.host <> '')
     )
     select ${sql.literal(positionColumns)} from page order by created_at, ordinal limit 1`)
 
 /** Reads the account's log once, whatever is logged meanwhile, and so ends. */
-const erase = (sql: SqlClient.SqlClient) =>
+export const erase = (sql: SqlClient.SqlClient) =>
   Effect.fn("QueryLog.erase")(function* (accountId: string) {
     let after: Position | undefined
     do {
@@ -151,56 +169,29 @@ const erase = (sql: SqlClient.SqlClient) =>
     yield* retryTransient(sql`delete from idempotency_keys where account_id = ${accountId}`)
   })
 
-/** Erases the texts of removed accounts that a crash or a search still running at their removal left behind. */
-const eraseLeftovers = (sql: SqlClient.SqlClient) =>
+/** The log in Postgres or PGlite. `LogMaintenance` makes and drops its months. */
+export const layer: Layer.Layer<QueryLog, never, SqlClient.SqlClient> = Layer.effect(
+  QueryLog,
   Effect.gen(function* () {
-    const removed = yield* removedRows(sql`
-      select id from accounts
-      where deleted_at > clock_timestamp() - ${Duration.toMillis(eraseAgainFor)}::bigint * interval '1 millisecond'`)
-    yield* Effect.forEach(removed, ({ id }) => erase(sql)(id), { discard: true })
-  })
-
-/** One round of maintenance. It fails when a month that is to be dropped is being read for too long. */
-const maintain = (sql: SqlClient.SqlClient, retention: Duration.Duration) =>
-  makePartitions(sql).pipe(
-    Effect.andThen(
-      sql`select queries_drop_before(
-        clock_timestamp() - ${Duration.toMillis(retention)}::bigint * interval '1 millisecond'
-      )`
-    ),
-    Effect.andThen(eraseLeftovers(sql)),
-    Effect.retry(maintenanceRetry),
-    Effect.catchCause((cause) => Effect.logWarning("The query log's months could not be maintained.", cause))
-  )
-
-/** The log in Postgres or PGlite. It makes and drops the log's months for as long as it lives. */
-export const layer = (options: QueryLogOptions = {}): Layer.Layer<QueryLog, never, SqlClient.SqlClient> =>
-  Layer.effect(
-    QueryLog,
-    Effect.gen(function* () {
-      const sql = yield* SqlClient.SqlClient
-      const page = history(sql)
-      const eraseAll = erase(sql)
-      const columns = sql.literal(columnsOf(LogRow))
-      yield* maintain(sql, options.retention ?? defaultRetention).pipe(
-        Effect.repeat(Schedule.spaced(options.maintenanceInterval ?? defaultMaintenanceInterval)),
-        Effect.forkScoped
-      )
-      return QueryLog.of({
-        append: Effect.fn("QueryLog.append")(function* (records) {
-          if (records.length === 0) return
-          const rows = JSON.stringify(records.map(toColumns))
-          yield* sql`
-            insert into queries (${columns}) select ${columns} from json_populate_recordset(null::queries, ${rows}::json)`
-        }, Effect.orDie),
-        recent: (accountId, limit) =>
-          Effect.map(page(accountId, { filter: everything, after: undefined, limit }), ({ entries }) => entries),
-        history: page,
-        usage: usage(sql),
-        erase: (accountId) => Effect.orDie(eraseAll(accountId))
-      })
+    const sql = yield* SqlClient.SqlClient
+    const page = history(sql)
+    const eraseAll = erase(sql)
+    const columns = sql.literal(columnsOf(LogRow))
+    return QueryLog.of({
+      append: Effect.fn("QueryLog.append")(function* (records) {
+        if (records.length === 0) return
+        const rows = JSON.stringify(records.map(toColumns))
+        yield* sql`
+          insert into queries (${columns}) select ${columns} from json_populate_recordset(null::queries, ${rows}::json)`
+      }, Effect.orDie),
+      recent: (accountId, limit) =>
+        Effect.map(page(accountId, { filter: everything, after: undefined, limit }), ({ entries }) => entries),
+      history: page,
+      usage: usage(sql),
+      erase: (accountId) => Effect.orDie(eraseAll(accountId))
     })
-  )
+  })
+)
 
 const toPosition = (row: typeof PositionRow.Type): Position => ({ atMicros: row.at_micros, ordinal: row.ordinal })
 
@@ -209,5 +200,10 @@ const toBucket = (row: typeof BucketRow.Type): UsageBucket => ({
   group: row.group ?? undefined,
   searches: row.searches,
   credits: Number(row.credits),
-  outcomes: { ok: row.ok, upstream_error: row.upstream_error, upstream_timeout: row.upstream_timeout }
+  outcomes: {
+    ok: row.ok,
+    upstream_error: row.upstream_error,
+    upstream_timeout: row.upstream_timeout,
+    page_unreadable: row.page_unreadable
+  }
 })

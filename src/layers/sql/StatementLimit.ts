@@ -1,5 +1,6 @@
 import { Context, Data, Duration, Effect, type Scope } from "effect"
 import { type SqlClient, type SqlConnection, SqlError } from "effect/sql"
+import { DatabaseLane } from "../../services/DatabaseLane.ts"
 import { Deadlines } from "../../services/Deadlines.ts"
 import { type Around, aroundStatements } from "./AroundStatements.ts"
 
@@ -52,9 +53,10 @@ export const unprepared = (connection: SqlConnection.Connection): SqlConnection.
 
 /**
  * Runs statements that may take minutes (a migration, `ledger verify`) without a timeout on either side. In a
- * transaction, because a pooler would hand a setting of the session to other clients.
+ * transaction, because a pooler would hand a setting of the session to other clients. Not on a connection of the background
+ * work, whose other turns would wait for it.
  */
 export const unlimited = <A, E, R>(sql: SqlClient.SqlClient, effect: Effect.Effect<A, E, R>) =>
   sql
     .withTransaction(Effect.andThen(sql`set local statement_timeout = 0`, effect))
-    .pipe(Effect.provideService(Unlimited, true))
+    .pipe(Effect.provideService(Unlimited, true), Effect.provideService(DatabaseLane, "requests"))

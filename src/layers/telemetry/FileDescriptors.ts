@@ -25,10 +25,10 @@ const exhausted = counter("quarry.process.file_descriptor.exhausted", {
 
 const checkInterval = Duration.seconds(1)
 
-/** A process without descriptors may stay so for hours, and each line says the same. */
+/** Interval between log lines. A process may lack descriptors for hours. */
 const logInterval = Duration.minutes(1)
 
-/** Undefined where the system has no such file. */
+/** The limit on open files. Undefined on systems without this file. */
 const limitOf = (): number | undefined => {
   try {
     const text = /^Max open files\s+(\d+)/m.exec(readFileSync("/proc/self/limits", "utf8"))?.[1]
@@ -41,7 +41,7 @@ const limitOf = (): number | undefined => {
 const isExhaustion = (error: unknown): boolean =>
   Predicate.hasProperty(error, "code") && (error.code === "EMFILE" || error.code === "ENFILE")
 
-/** The names in the directory are the open descriptors, that of the reading included. It fails when none is left. */
+/** Counts the open descriptors, including the one for this read. Fails when none is left. */
 const countOpen = (max: number): number => {
   try {
     return readdirSync("/proc/self/fd").length - 1
@@ -72,7 +72,7 @@ const watch = Effect.gen(function* () {
     if (loggedAt !== undefined && now - loggedAt < Duration.toMillis(logInterval)) return
     loggedAt = now
     yield* Effect.logError(
-      "The process has no file descriptor left: it closes new connections unanswered, and reaches nobody. Raise the " +
+      "The process has no file descriptors left, so it cannot accept or open connections. Raise the " +
         "limit (ulimit -n, LimitNOFILE), or start more replicas."
     )
   })
@@ -80,8 +80,8 @@ const watch = Effect.gen(function* () {
 })
 
 /**
- * Watches the file descriptors. Without any left, Node accepts connections and closes them at once, and neither event
- * nor error says so.
+ * Watches the file descriptors. When none is left, Node accepts connections and closes them at once, without an event
+ * or an error.
  */
 export const layer = Layer.effectDiscard(
   Effect.gen(function* () {

@@ -21,10 +21,10 @@ import * as SpanTracer from "./SpanTracer.ts"
 type Settings = AppConfig["Service"]
 type Signal = "traces" | "metrics" | "logs"
 
-/** The longest that a shutdown waits for each signal; the layers below the listener have five seconds altogether. */
+/** Maximum wait per signal at shutdown. All layers below the listener share five seconds. */
 const shutdownTimeoutMs = 1_500
 
-/** A collector's answer to one export, which has a few bytes. */
+/** Maximum bytes of a collector's response to an export. Real responses have a few bytes. */
 const maxReceivedBytes = 256 * 1024
 
 const dropped = counter("quarry.telemetry.dropped", {
@@ -35,19 +35,21 @@ const dropped = counter("quarry.telemetry.dropped", {
 
 type Log = (effect: Effect.Effect<void>) => void
 
-/** Counts the losses of a signal among the other metrics, and logs once when they begin and when they end. */
+/** Counts lost items of a signal, and logs when losses start and stop. */
 const countLosses = (signal: Signal, log: Log) => {
   let away = false
   const counts = { queue_full: dropped.of(signal, "queue_full"), export_failed: dropped.of(signal, "export_failed") }
-  // An alert needs the zero, because the first value of a new counter is no increase.
+  // Exports a zero first, because alerts see no increase in the first value of a new counter.
   for (const metric of Object.values(counts)) metric.updateUnsafe(0, Context.empty())
   const setAway = (isAway: boolean) => {
     if (away === isAway) return
     away = isAway
     log(
       away
-        ? Effect.logWarning(`The collector takes no ${signal}: they are dropped and counted until it does`)
-        : Effect.logInfo(`The collector takes ${signal} again`)
+        ? Effect.logWarning(
+            `The OpenTelemetry collector does not accept ${signal}. They are dropped and counted until it does`
+          )
+        : Effect.logInfo(`The OpenTelemetry collector accepts ${signal} again`)
     )
   }
   return {
@@ -83,8 +85,8 @@ interface Destination {
 }
 
 /**
- * The destination of a signal; undefined when it has none. The endpoint for all signals is a base address, that of one
- * signal is complete.
+ * The destination of a signal, if it has one. The shared endpoint is a base URL; the endpoint of one signal is
+ * complete.
  */
 const destinationOf = (signal: Signal, config: Settings): Destination | undefined => {
   const { endpoint, exporter, headers } = {
@@ -124,11 +126,11 @@ const destinationOf = (signal: Signal, config: Settings): Destination | undefine
 const exporterOptions = (destination: Destination, config: Settings) => ({
   ...destination,
   timeoutMillis: config.otelExporterOtlpTimeout,
-  // The library's enumeration has these two values and is not exported by the exporters.
+  // The setting has the same two values as the library's enum, which the exporters do not export.
   compression: config.otelExporterOtlpCompression as never
 })
 
-/** Ignores a collector that is away as the process ends. The losses have been counted. */
+/** Ignores an unreachable collector at shutdown. Its losses are already counted. */
 const ignoringFailures = <P extends { forceFlush(): Promise<void>; shutdown(): Promise<void> }>(part: P): P => {
   const [forceFlush, shutdown] = [part.forceFlush.bind(part), part.shutdown.bind(part)]
   return Object.assign(part, {
@@ -137,7 +139,7 @@ const ignoringFailures = <P extends { forceFlush(): Promise<void>; shutdown(): P
   })
 }
 
-/** The exporter of OpenTelemetry's SDK, with its retries, for spans that are encoded already. */
+/** The SDK's exporter, including its retries, for spans that are already encoded. */
 const spanExporter = (to: Destination, config: Settings) => {
   const options = convertLegacyHttpOptions(exporterOptions(to, config), "TRACES", "v1/traces", {
     "Content-Type": "application/x-protobuf"
@@ -195,7 +197,7 @@ const logProcessor = (to: Destination, config: Settings, log: Log) =>
     })
   )
 
-/** Each process has an id of its own, so that what replicas push stays apart. */
+/** Gives each process its own id, to keep the data of replicas apart. */
 const resource = ({ otelResourceAttributes, otelServiceName }: Settings) =>
   Layer.sync(Resource, () =>
     resourceFromAttributes(
@@ -209,7 +211,7 @@ const resource = ({ otelResourceAttributes, otelServiceName }: Settings) =>
 
 const options = { shutdownTimeout: shutdownTimeoutMs }
 
-/** The signals that have an endpoint. */
+/** Exports every signal that has an endpoint. */
 export const layer = (config: Settings): Layer.Layer<never> =>
   Layer.unwrap(
     Effect.gen(function* () {

@@ -58,7 +58,7 @@ const gcDuration = histogram("v8js.gc.duration", {
 
 const resolutionMs = 20
 
-/** Nanoseconds with the sampling interval in them to seconds without. */
+/** Converts nanoseconds to seconds and subtracts the sampling interval. */
 const delaySeconds = (nanos: number): number => Math.max(0, nanos / 1e9 - resolutionMs / 1000)
 
 const gcTypes = new Map<unknown, string>([
@@ -89,7 +89,7 @@ const watchGarbageCollection = Effect.flatMap(Effect.context(), (context) =>
   )
 )
 
-/** Over windows of a fixed length, so that two who look at different times see the same. */
+/** Measures over fixed windows, so that all readers see the same values. */
 const watchEventLoop = Effect.gen(function* () {
   const delay = yield* Effect.acquireRelease(
     Effect.sync(() => {
@@ -103,7 +103,7 @@ const watchEventLoop = Effect.gen(function* () {
   const sample = Effect.gen(function* () {
     const since = performance.eventLoopUtilization(before)
     before = performance.eventLoopUtilization()
-    // Without a sample yet: nothing was delayed.
+    // Without samples nothing was delayed.
     const [p50, p99, max] = delay.count === 0 ? [0, 0, 0] : [delay.percentile(50), delay.percentile(99), delay.max]
     yield* Metric.update(loopDelayP50.of(), delaySeconds(p50))
     yield* Metric.update(loopDelayP99.of(), delaySeconds(p99))
@@ -131,11 +131,10 @@ const buildInfo = gauge("quarry.build.info", {
   labels: ["version", "commit", "node"]
 })
 
-/** Exports the version that runs. */
+/** Exports the running version. */
 export const build = (commit: string | undefined): Layer.Layer<never> =>
   Layer.effectDiscard(Metric.update(buildInfo.of(version, commit ?? "unknown", process.versions.node), 1))
 
-/** Measures the process itself. */
 export const layer = Layer.effectDiscard(
   Effect.gen(function* () {
     yield* observe(memory.of(), () => process.memoryUsage.rss())

@@ -1,38 +1,36 @@
-/** Wire types of protobuf's encoding. */
 const varintType = 0
 const fixed64Type = 1
 const delimitedType = 2
 const fixed32Type = 5
 
 const firstBytes = 65_536
-/** The longest encoding of a field's number and type, and of a length. */
+/** Longest encoding of a tag or a length. */
 const maxVarintBytes = 10
-/** The longest encoding of a UTF-16 code unit in UTF-8. */
 const maxUnitBytes = 3
 
-/** The value of a hex digit in either case. */
+/** The value of a hex digit, in upper or lower case. */
 const nibble = (code: number): number => (code & 0xf) + (code >> 6) * 9
 
 const viewOf = ({ buffer, byteLength, byteOffset }: Buffer) => new DataView(buffer, byteOffset, byteLength)
 
-/** Messages in protobuf's encoding, written one after the other into a buffer that grows and stays. */
+/** Writes protobuf messages to a buffer that grows and is reused. */
 export class ProtobufWriter {
   private bytes = Buffer.alloc(firstBytes)
   private view = viewOf(this.bytes)
   private at = 0
 
-  /** Returns a copy of the written bytes and begins anew. */
+  /** Returns a copy of the written bytes and clears the buffer. */
   take(): Uint8Array {
     const taken = new Uint8Array(this.bytes.subarray(0, this.at))
     this.at = 0
     return taken
   }
 
-  /** Begins a message and returns its position, which `end` takes. */
+  /** Starts a message. Returns its position for `end`. */
   begin(field: number): number {
     this.reserve(2 * maxVarintBytes)
     this.key(field, delimitedType)
-    // Most messages are short: the others are moved when they end.
+    // Reserves one byte for the length. `end` moves the few messages that need more.
     return this.at++
   }
 
@@ -70,7 +68,7 @@ export class ProtobufWriter {
     this.at = at
   }
 
-  /** Bytes that are given as hex digits. */
+  /** Writes hex digits as bytes. */
   hex(field: number, digits: string): void {
     this.reserve(2 * maxVarintBytes + digits.length)
     this.key(field, delimitedType)
@@ -83,14 +81,14 @@ export class ProtobufWriter {
     this.at = at
   }
 
-  /** A whole number of at most 53 bits and no sign. */
+  /** An unsigned integer of at most 53 bits. */
   unsigned(field: number, value: number): void {
     this.reserve(2 * maxVarintBytes)
     this.key(field, varintType)
     this.varint(value)
   }
 
-  /** A whole number of at most 53 bits. A negative one stands as its complement to 2^64. */
+  /** A signed integer of at most 53 bits. Negative values are encoded as two's complement in 64 bits. */
   signed(field: number, value: number): void {
     this.reserve(2 * maxVarintBytes)
     this.key(field, varintType)

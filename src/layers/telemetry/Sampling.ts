@@ -3,15 +3,13 @@ import { SamplingDecision, TraceIdRatioBasedSampler } from "@opentelemetry/sdk-t
 import type { Sampling } from "./SpanTracer.ts"
 
 export interface SamplingOptions {
-  /** A sampler by OpenTelemetry's names. */
+  /** A sampler by its OpenTelemetry name. */
   readonly sampler: string
-  /** The share of traces to keep, from 0 to 1. */
+  /** Share of traces to keep, from 0 to 1. */
   readonly ratio: number
-  /** Makes a random trace id. */
   readonly newTraceId: () => string
 }
 
-/** Decides by the trace id alone. */
 const rootOf = ({ ratio, sampler }: SamplingOptions): ((traceId: string) => boolean) => {
   if (sampler.endsWith("always_on")) return () => true
   if (sampler.endsWith("always_off")) return () => false
@@ -20,10 +18,9 @@ const rootOf = ({ ratio, sampler }: SamplingOptions): ((traceId: string) => bool
 }
 
 /**
- * The sampling of a deployment. Callers are strangers: their `traceparent` may keep a trace from being sampled, and may not
- * raise the share of sampled traces above the ratio. The ratio therefore goes by a new random id in place of the caller's,
- * which the caller could choose so that it is always sampled. `parentbased_always_off` alone leaves the decision to
- * callers, for a deployment that trusts all of them.
+ * Decides which traces to sample. Callers are not trusted: their `traceparent` can prevent sampling but cannot raise
+ * the share above the ratio, which is therefore applied to a new random id instead of the caller's. Only
+ * `parentbased_always_off` leaves the decision to callers, for deployments that trust all of them.
  */
 export const samplingOf = (options: SamplingOptions): Sampling => {
   const { newTraceId, sampler } = options

@@ -2,13 +2,12 @@ import { Option, type Tracer } from "effect"
 import { ProtobufWriter } from "./ProtobufWriter.ts"
 import type { EndedSpan } from "./SpanTracer.ts"
 
-/** Longer texts are cut. */
 const maxTextChars = 1_024
 
 const kinds: Readonly<Record<Tracer.SpanKind, number>> = { internal: 1, server: 2, client: 3, producer: 4, consumer: 5 }
 const statusError = 2
 
-/** Bits of a span's or link's flags: sampled (Trace Context), "remote or not" is known, and remote. */
+/** Flag bits of spans and links: sampled (Trace Context), "remote" is known, and remote. */
 const flagSampled = 0x01
 const flagHasRemote = 0x100
 const flagRemote = 0x200
@@ -16,7 +15,7 @@ const flagRemote = 0x200
 const flagsOf = (sampled: boolean, remote: boolean): number =>
   flagHasRemote | (sampled ? flagSampled : 0) | (remote ? flagRemote : 0)
 
-/** Spans as opentelemetry-proto 1.x has them (`trace/v1/trace.proto`, whose field numbers these are). */
+/** Encodes spans for OTLP. Field numbers are from opentelemetry-proto 1.x, `trace/v1/trace.proto`. */
 export class SpanEncoder {
   private readonly writer = new ProtobufWriter()
   private readonly resource: Readonly<Record<string, unknown>>
@@ -24,12 +23,11 @@ export class SpanEncoder {
   private scopeSpansAt = 0
   private held = 0
 
-  /** Every request begins with the attributes of the resource. */
   constructor(resource: Readonly<Record<string, unknown>>) {
     this.resource = resource
   }
 
-  /** Spans since the last request. */
+  /** Number of spans since the last `take`. */
   get count(): number {
     return this.held
   }
@@ -62,7 +60,7 @@ export class SpanEncoder {
     writer.end(at)
   }
 
-  /** An `ExportTraceServiceRequest` with the spans since the last one. */
+  /** Returns an `ExportTraceServiceRequest` with the spans since the last `take`. */
   take(): Uint8Array {
     this.writer.end(this.scopeSpansAt)
     this.writer.end(this.resourceSpansAt)

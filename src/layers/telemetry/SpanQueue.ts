@@ -2,7 +2,7 @@ import { Effect, Exit, Fiber, Latch, Option, type Scope } from "effect"
 import { SpanEncoder } from "./SpanEncoder.ts"
 import type { EndedSpan } from "./SpanTracer.ts"
 
-/** Spans on their way: an `ExportTraceServiceRequest` and how many are in it. */
+/** An encoded `ExportTraceServiceRequest` and its number of spans. */
 export interface SpanBatch {
   readonly request: Uint8Array
   readonly count: number
@@ -10,15 +10,15 @@ export interface SpanBatch {
 
 export interface SpanQueueOptions {
   readonly resource: Readonly<Record<string, unknown>>
-  /** Spans that wait at most, besides those that are being sent. */
+  /** Maximum waiting spans, not counting spans that are being sent. */
   readonly maxQueueSize: number
-  /** Spans in one request. */
+  /** Maximum spans per request. */
   readonly maxBatchSize: number
-  /** A span waits no longer than this for others. */
+  /** Maximum time that a span waits for its batch to fill. */
   readonly delayMs: number
-  /** The longest that sending one request may take. */
+  /** Timeout of one request. */
   readonly timeoutMs: number
-  /** The longest that the end of the scope may take. */
+  /** Maximum time that closing the scope may take. */
   readonly shutdownTimeoutMs: number
   readonly send: (batch: SpanBatch) => Effect.Effect<void, unknown>
   readonly onSent: () => void
@@ -26,15 +26,14 @@ export interface SpanQueueOptions {
 }
 
 /**
- * Takes spans that have ended and sends them, one request at a time, as OpenTelemetry's `BatchSpanProcessor` does with
- * an exporter behind it. A span is encoded as it comes: as an object it would outlive a collection of garbage, and to
- * copy it there costs as much as to make it.
+ * Batches ended spans and sends one request at a time, like OpenTelemetry's `BatchSpanProcessor`. Spans are encoded
+ * when they end: kept as objects they would outlive a garbage collection, and copying them there costs as much as
+ * creating them.
  */
 export const make = Effect.fnUntraced(function* (
   options: SpanQueueOptions
 ): Effect.fn.Return<(span: EndedSpan) => void, never, Scope.Scope> {
   const encoder = new SpanEncoder(options.resource)
-  /** Full batches. */
   const full: Array<SpanBatch> = []
   const due = Latch.makeUnsafe(false)
   let waiting = 0
@@ -63,7 +62,7 @@ export const make = Effect.fnUntraced(function* (
     else options.onLost("export_failed", batch.count)
   })
 
-  /** Sends everything when the delay is over, and before that full batches only. */
+  /** Sends all spans once the delay has passed, and only full batches before that. */
   const drain = Effect.gen(function* () {
     while (!closing) {
       const woken = yield* Effect.timeoutOption(due.await, options.delayMs)

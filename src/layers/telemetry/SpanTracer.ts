@@ -3,14 +3,14 @@ import { Cause, type Context, Exit, Option, Predicate, Tracer } from "effect"
 
 type Options = Parameters<Tracer.Tracer["span"]>[0]
 
-/** The most that a span holds; more is left out and counted. */
+/** Limits per span. Anything beyond them is dropped and counted. */
 const maxEvents = 128
-/** As many as a batch of the ledger carries requests. */
+/** Matches the number of requests in a ledger batch. */
 const maxLinks = 256
 
 const poolBytes = 4_096
 
-/** Random hex digits, asked for many at a time. */
+/** Random hex digits, generated in bulk. */
 const makeHex = (): ((digits: number) => string) => {
   let pool = ""
   let used = 0
@@ -33,7 +33,6 @@ interface Ids {
   readonly spanId: string
 }
 
-/** The ids of a span that is not exported. */
 const noIds: Ids = { traceId: "0".repeat(32), spanId: "0".repeat(16) }
 
 interface SpanEvent {
@@ -46,7 +45,7 @@ const noAttributes: ReadonlyMap<string, unknown> = new Map()
 const noLinks: ReadonlyArray<Tracer.SpanLink> = []
 const noEvents: ReadonlyArray<SpanEvent> = []
 
-/** A span of a trace that is not kept. It carries the ids on and costs next to nothing. */
+/** A span of a trace that is not sampled. It only passes on the ids. */
 class UnsampledSpan implements Tracer.Span {
   readonly _tag = "Span"
   readonly sampled: boolean = false
@@ -76,14 +75,14 @@ class UnsampledSpan implements Tracer.Span {
   end(_endTime: bigint, _exit: Exit.Exit<unknown, unknown>): void {}
 }
 
-/** The error's code where it has one of ours, else its class: never its message, which may quote what was asked for. */
+/** The error's own code, or its class. Never its message, which may quote the query. */
 const errorType = (cause: Cause.Cause<unknown>): string => {
   const error = Cause.squash(cause)
   if (Predicate.hasProperty(error, "_tag") && typeof error._tag === "string") return error._tag
   return error instanceof Error ? error.name : "unknown"
 }
 
-/** The data of a span that has ended. */
+/** The data of an ended span. */
 export interface EndedSpan extends Pick<Tracer.Span, "traceId" | "spanId" | "parent" | "name" | "kind"> {
   readonly startTime: bigint
   readonly endTime: bigint
@@ -92,7 +91,6 @@ export interface EndedSpan extends Pick<Tracer.Span, "traceId" | "spanId" | "par
   readonly droppedEvents: number
   readonly links: ReadonlyArray<Tracer.SpanLink>
   readonly droppedLinks: number
-  /** True when it ended with a fault. */
   readonly failed: boolean
 }
 
@@ -119,15 +117,15 @@ class SampledSpan extends UnsampledSpan implements EndedSpan {
 
   override attribute(key: string, value: unknown): void {
     if (this.status._tag === "Ended" || value === undefined) return
-    // Effect names a span once, as it starts, and the router finds the route later.
+    // Effect names a span when it starts, before the router knows the route.
     if (key === "http.route" && this.kind === "server" && !this.attributes.has(key)) this.name += ` ${value}`
-    // Whoever sets an error type knows that it is a fault. An error of the caller is none.
+    // Errors of the caller set no error type.
     if (key === "error.type") this.failed = true
     if (key === "db.query.text") this.describeStatement(String(value))
     this.attributes.set(key, value)
   }
 
-  /** Effect names the span of a statement for the database alone. */
+  /** Adds the operation to the span name, which Effect limits to the database. */
   private describeStatement(text: string): void {
     const operation = /\w+/.exec(text)?.[0].toUpperCase()
     if (operation === undefined) return
@@ -154,7 +152,7 @@ class SampledSpan extends UnsampledSpan implements EndedSpan {
     const { startTime } = this
     if (Exit.isFailure(exit)) this.fail(exit.cause)
     this.status = { _tag: "Ended", startTime, endTime, exit }
-    // The clock may have been set back meanwhile.
+    // The clock may have been set back.
     if (endTime > startTime) this.endTime = endTime
     this.onEnd(this)
   }
@@ -164,23 +162,22 @@ class SampledSpan extends UnsampledSpan implements EndedSpan {
       this.attributes.set("quarry.interrupted", true)
       return
     }
-    // Inside this process an expected failure may be an ordinary answer. In a call to elsewhere it is a fault.
+    // An expected failure may be an ordinary result inside this process, but not in a call to another system.
     if (this.kind === "client" || Cause.hasDies(cause)) this.failed = true
-    // Whoever described the fault knows more than the class of its error.
+    // An error type that is already set is more precise than the class of the error.
     if (!this.attributes.has("error.type")) this.attributes.set("error.type", errorType(cause))
   }
 }
 
-/** Decides if a trace is kept that begins here or that a caller has begun. */
+/** Decides if a trace that starts here, or that a caller started, is sampled. */
 export type Sampling = (traceId: string, caller: Tracer.ExternalSpan | undefined) => boolean
 
 /**
- * A tracer that hands each span to `onEnd` when it ends. The SDK's spans are not used, because they check and copy our
- * own values, which costs more than everything else about a span. The tracer of `@effect/opentelemetry` is not used
- * either: it enters an asynchronous context for each step of each fiber, and records causes with their messages.
+ * A tracer that passes each span to `onEnd` when it ends. The SDK's spans are slow, because they check and copy every
+ * value. The tracer of `@effect/opentelemetry` enters an async context for every fiber step and records error messages.
  *
- * A trace is sampled as a whole or not at all. Work for several requests is a trace of its own with links to theirs. It is
- * sampled if one of them is, because links to it would lead nowhere otherwise.
+ * A trace is sampled as a whole or not at all. Work for several requests is a separate trace with links to theirs. It
+ * is sampled if any of them is, because their links would lead nowhere otherwise.
  */
 export const make = ({ onEnd, sampling }: { readonly sampling: Sampling; readonly onEnd: OnEnd }): Tracer.Tracer => {
   const isKept = (traceId: string, parent: Tracer.AnySpan | undefined, links: ReadonlyArray<Tracer.SpanLink>) => {
@@ -191,9 +188,9 @@ export const make = ({ onEnd, sampling }: { readonly sampling: Sampling; readonl
   return Tracer.make({
     span: (started) => {
       const parent = Option.getOrUndefined(started.parent)
-      // No span below it is exported, and its ids are enough to be carried on.
+      // Spans below it are not exported and only need its ids.
       if (parent?._tag === "Span" && !parent.sampled) return parent
-      // Background work such as a sweep makes no trace. Requests do, and work that serves several of them.
+      // Background work such as a sweep is not traced, unless it serves requests.
       if (parent === undefined && started.kind !== "server" && started.links.length === 0) {
         return new UnsampledSpan(started, noIds)
       }

@@ -6,10 +6,10 @@ import { Emails } from "../../services/Emails.ts"
 import { EventEmails, unsubscribePath } from "../../services/EventEmails.ts"
 import type { Keyring, SecretValue } from "../../services/Keyrings.ts"
 
-/** 144 bits of the signature: a link that nobody guesses, and that is not broken over lines. */
+/** 144 bits: cannot be guessed, and short enough that mail clients do not break the link. */
 const signatureBytes = 18
 
-/** The id and its signature. It stops emails and can do nothing else, so that it may stand in an address. */
+/** The account id and its signature. It can only stop emails, so it is safe in a URL. */
 const tokenOf = ({ secret }: SecretValue, accountId: string): string => {
   const signature = createHmac("sha256", Redacted.value(secret))
     .update(`quarry unsubscribe ${accountId}`)
@@ -18,7 +18,7 @@ const tokenOf = ({ secret }: SecretValue, accountId: string): string => {
   return `${accountId}.${signature.toString("base64url")}`
 }
 
-/** The whole text is compared: a token has one form, because it is written back into the page. */
+/** Compares the whole text, because the token is written back into the page and must have only one form. */
 const accountOf = (keyring: Keyring, token: string): string | undefined => {
   const accountId = token.slice(0, Math.max(token.indexOf("."), 0))
   const given = Buffer.from(token)
@@ -29,7 +29,7 @@ const accountOf = (keyring: Keyring, token: string): string | undefined => {
   return isOurs ? accountId : undefined
 }
 
-/** Emails of events over the deployment's mail server. Links are signed with AUTH_SECRET. */
+/** Sends event emails through the deployment's mail server. Links are signed with `AUTH_SECRET`. */
 export const layer = (options: { readonly keyring: Keyring }): Layer.Layer<EventEmails, never, Emails> =>
   Layer.effect(
     EventEmails,
@@ -49,7 +49,7 @@ export const layer = (options: { readonly keyring: Keyring }): Layer.Layer<Event
             text: [
               ...paragraphs,
               `${origin}/dashboard`,
-              `To choose which emails come: ${origin}/dashboard/webhooks\nTo stop them: ${link}`
+              `Choose which emails you get: ${origin}/dashboard/webhooks\nUnsubscribe: ${link}`
             ].join("\n\n"),
             headers: {
               "List-Unsubscribe": `<${link}>`,

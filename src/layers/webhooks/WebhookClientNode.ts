@@ -13,13 +13,13 @@ import * as Exchange from "../outgoing/Exchange.ts"
 import { signatureHeader } from "./Signature.ts"
 
 export interface WebhookClientOptions {
-  /** Lets requests leave for plain http and for the operator's own networks (R53). */
+  /** Permits plain HTTP and the operator's private networks (R53). */
   readonly allowsPrivate: boolean
   readonly timeout?: Duration.Duration | undefined
   readonly resolve?: Resolve | undefined
 }
 
-/** One attempt. Only the head of its answer is read. */
+/** Limits of one delivery attempt. Only the head of the response is read. */
 const attemptLimits: Exchange.ExchangeLimits = {
   timeout: Duration.seconds(15),
   maxHeadBytes: 16 * 1024,
@@ -28,10 +28,10 @@ const attemptLimits: Exchange.ExchangeLimits = {
   maxReceivedBytes: 256 * 1024
 }
 
-/** For the addresses of a name, while a person waits. */
+/** Limit for resolving the host while a user waits. */
 const checkTimeout = Duration.seconds(5)
 
-/** Milliseconds from `Retry-After`, which is in seconds or a date. */
+/** Parses `Retry-After`, in seconds or as a date. */
 const retryAfterMs = (header: string | undefined, now: number): number => {
   if (header === undefined) return 0
   if (/^[0-9]{1,9}$/.test(header)) return Number(header) * 1000
@@ -45,7 +45,7 @@ const parse = Effect.fnUntraced(function* (text: string, allowsPrivate: boolean)
   const url = URL.parse(text)
   const fault = addressFault(text, allowsPrivate)
   if (url !== null && fault === undefined) return url
-  const reason = fault ?? "is no address"
+  const reason = fault ?? "is not a valid URL"
   return yield* new AddressClosed({ reason, shown: reason })
 })
 
@@ -54,7 +54,10 @@ const closed = ({ reason }: HostNotAllowed) => Effect.fail(new AddressClosed({ r
 export const layer = (options: WebhookClientOptions): Layer.Layer<WebhookClient> => {
   const { allowsPrivate, timeout = attemptLimits.timeout } = options
   const rules: AddressRules = { allowsPrivate, resolve: options.resolve }
-  const slow = new HostNotAllowed({ reason: `its name servers did not answer in ${Duration.format(checkTimeout)}` })
+  const slow = new HostNotAllowed({
+    reason: `its name servers did not respond within ${Duration.format(checkTimeout)}`,
+    isUnresolved: true
+  })
   return Layer.succeed(
     WebhookClient,
     WebhookClient.of({

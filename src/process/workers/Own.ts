@@ -5,19 +5,18 @@ import { HttpServer } from "effect/http"
 import * as Admin from "../../http/admin/Admin.ts"
 import type { AppConfig } from "../../settings/Settings.ts"
 
-/** True in a worker: one of the processes behind one port that `Supervisor.ts` starts. */
 export const isWorker = cluster.isWorker
 
-/** True in the process that speaks for all where one line is enough: the only one, or the worker that started first. */
+/** True in the one process that prints startup messages: the only process, or the first worker. */
 export const isFirst = cluster.isPrimary || cluster.worker?.id === 1
 
-/** The number of workers that this process is to start; 1 where it is to serve by itself. */
+/** The number of workers to start; 1 if this process serves requests itself. */
 export const workersOf = ({ workers }: AppConfig["Service"]): number => {
   if (isWorker) return 1
   return workers === "auto" ? availableParallelism() : workers
 }
 
-/** The private listener of a worker, on a port whose number goes to its supervisor. */
+/** The private listener of a worker. Sends its port to the supervisor. */
 export const admin = Layer.effectDiscard(
   Effect.gen(function* () {
     const context = yield* Layer.build(Admin.listener({ host: "127.0.0.1", port: 0, hosts: [], exclusive: true }))

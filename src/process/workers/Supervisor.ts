@@ -13,46 +13,42 @@ import { LogFormat } from "../Logging.ts"
 import * as Signals from "../Signals.ts"
 import { ask, configure, type End, isServing, launch, type WorkerProcess } from "./WorkerProcess.ts"
 
-/** A worker was ended by somebody else before it could serve. */
 class WorkerNotStarted extends OperatorError("WorkerNotStarted") {}
 
-/** The pause before another worker takes a place. It doubles with each worker that does not last. */
+/** The backoff before a worker is replaced. It doubles with each worker that fails early. */
 const minPauseMs = 1_000
 const maxPauseMs = 30_000
 
-/** The life of a worker after which the next pause is the shortest again. */
+/** A worker that lived this long resets the backoff. */
 const stableMs = 60_000
 
-/** The fewest connections to Postgres of a worker: its reads must not wait for its writes. */
-const minPoolSize = 3
+/** Minimum Postgres connections per worker: one for operators, and enough that reads do not wait for writes. */
+const minPoolSize = 4
 
-/** Added to the time for a shutdown, so that workers end by their own limit before this process takes them with it. */
+/** Added to the shutdown time, so that workers reach their own limit before the supervisor kills them. */
 const endingReserve = Duration.seconds(2)
 
 interface State {
   readonly count: number
-  /** The variables in which workers differ from this process. */
   readonly env: Readonly<Record<string, string>>
-  /** The latest worker of each place. */
   readonly workers: Map<number, WorkerProcess>
-  /** Done when a worker listens. The others start then, on a database that it has migrated. */
+  /** Done when the first worker listens and has migrated the database. The others start then. */
   readonly first: Deferred.Deferred<void>
-  /** The counts of workers that have ended. */
   past: Metrics
   isEnding: boolean
 }
 
 const serving = ({ workers }: State): ReadonlyArray<WorkerProcess> => Array.from(workers.values()).filter(isServing)
 
-/** A worker that ends by itself has said why. */
+/** A worker that ends by itself has already printed why. */
 const notStarted = (number: number, { signal }: End) =>
   signal === null
     ? new AlreadySaid()
-    : new WorkerNotStarted({ message: `Worker ${number} was ended by ${signal} before it listened.` })
+    : new WorkerNotStarted({ message: `Worker ${number} was killed by ${signal} before it listened.` })
 
 /**
- * Starts a worker and waits for its end. Fails where it could not start and no other serves, and where the first of its
- * place ends by itself before it listens: then the settings are wrong.
+ * Starts a worker and waits for its end. Fails if it never listened and either no other worker serves, or it is the
+ * first with its number and ended by itself, which means that the settings are wrong.
  */
 const runWorker = Effect.fnUntraced(function* (state: State, number: number, isReplacement: boolean) {
   const it = yield* launch(number, state.env)
@@ -62,13 +58,13 @@ const runWorker = Effect.fnUntraced(function* (state: State, number: number, isR
   if (hasListened) yield* Deferred.succeed(state.first, undefined)
   const end = yield* Deferred.await(it.ended)
   state.past = merge([state.past, lasting(it.metrics)])
-  const mayGoOn = serving(state).length > 0 && (isReplacement || end.signal !== null)
-  if (!hasListened && !mayGoOn) return yield* notStarted(number, end)
+  const canReplace = serving(state).length > 0 && (isReplacement || end.signal !== null)
+  if (!hasListened && !canReplace) return yield* notStarted(number, end)
   const how = end.signal === null ? `with code ${end.code}` : `by ${end.signal}`
   return `Worker ${number} (process ${it.worker.process.pid}) has ended ${how}.`
 })
 
-/** Keeps a worker in a place, for ever. */
+/** Runs forever, replacing the worker whenever it ends. */
 const keep = Effect.fnUntraced(function* (state: State, number: number) {
   if (number > 1) yield* Deferred.await(state.first)
   let pauseMs = minPauseMs
@@ -77,13 +73,13 @@ const keep = Effect.fnUntraced(function* (state: State, number: number) {
     const ended = yield* runWorker(state, number, isReplacement)
     if ((yield* Clock.currentTimeMillis) - startedAt >= stableMs) pauseMs = minPauseMs
     const pause = Duration.millis(pauseMs)
-    yield* Effect.logWarning(`${ended} Another takes its place in ${Duration.format(pause)}.`)
+    yield* Effect.logWarning(`${ended} It is replaced in ${Duration.format(pause)}.`)
     yield* Effect.sleep(pause)
     pauseMs = Math.min(2 * pauseMs, maxPauseMs)
   }
 })
 
-/** Passes the signal on, and waits until all workers have answered what they accepted. */
+/** Forwards the signal and waits until all workers have finished their requests. */
 const endAll = Effect.fnUntraced(function* (state: State) {
   state.isEnding = true
   const signal = (yield* Signals.FirstSignal)() ?? "SIGTERM"
@@ -95,11 +91,11 @@ const endAll = Effect.fnUntraced(function* (state: State) {
     },
     { concurrency: "unbounded" }
   )
-  // A worker that cut requests off has said so.
+  // A worker that cut off requests has already printed that.
   if (ends.some(({ code }) => code !== 0)) return yield* new AlreadySaid()
 })
 
-/** The workers for the private listener. One that does not answer is counted by its last metrics. */
+/** The workers as the private listener sees them. A worker that does not respond keeps its last metrics. */
 const viewOf = (state: State): WorkersAdmin.Workers => ({
   count: state.count,
   serving: () => serving(state).length,
@@ -129,7 +125,7 @@ const viewOf = (state: State): WorkersAdmin.Workers => ({
 const warnOfSeparateLimits = Effect.fnUntraced(function* (count: number) {
   if ((yield* AppConfig).redisUrl !== undefined) return
   yield* Effect.logWarning(
-    `There are ${count} workers and no REDIS_URL: each limits, paces and caches by itself, so that callers may get up to ` +
+    `There are ${count} workers and no REDIS_URL. Each has its own rate limits, pacing, and cache, so callers may get up to ` +
       `${count} times their limits.`
   )
 })
@@ -140,7 +136,7 @@ const signals = Layer.unwrap(
   )
 )
 
-/** Runs `count` workers behind one port until it is interrupted, and the private listener for all of them. */
+/** Runs `count` workers behind one port and their shared private listener, until interrupted. */
 export const supervise = (count: number) =>
   Effect.gen(function* () {
     const { adminHost, adminHosts, adminPort, databasePoolSize } = yield* AppConfig
@@ -149,7 +145,7 @@ export const supervise = (count: number) =>
       count,
       env: {
         DATABASE_POOL_SIZE: String(Math.max(minPoolSize, Math.floor(databasePoolSize / count))),
-        // A worker's own stdout may be a pipe to this process where this one's is a terminal.
+        // The stdout of a worker can be a pipe even if that of this process is a terminal.
         LOG_FORMAT: yield* LogFormat
       },
       workers: new Map(),

@@ -3,17 +3,14 @@ import type { Readable, Writable } from "node:stream"
 import { Deferred, Effect, Predicate } from "effect"
 import type { Metrics } from "../../http/admin/exposition.ts"
 
-/** A worker, as its supervisor knows it. */
 export interface WorkerProcess {
-  /** Its place among the workers, from 1. The one that replaces it has the same. */
+  /** From 1. A replacement has the same number. */
   readonly number: number
   readonly worker: Worker
-  /** Done when it listens. */
   readonly ready: Deferred.Deferred<void>
   readonly ended: Deferred.Deferred<End>
-  /** The port of its private listener; undefined until it has one. */
+  /** The port of its private listener; undefined until it listens. */
   adminPort: number | undefined
-  /** The metrics that it gave last. */
   metrics: Metrics
 }
 
@@ -28,8 +25,8 @@ export const isServing = ({ ended, ready }: WorkerProcess): boolean =>
 const newline = "\n".charCodeAt(0)
 
 /**
- * Copies a log line by line: a pipe takes 4 KiB at once, and of longer pieces those of two workers would be mixed. Where
- * the reader of the log is slow, the worker waits as it would for that reader.
+ * Copies a log line by line: a pipe write is atomic only up to 4 KiB, so longer lines of two workers could interleave.
+ * A slow reader of the log slows down the worker.
  */
 export const copyLines = (from: Readable, to: Writable): void => {
   let rest: Buffer = Buffer.alloc(0)
@@ -46,15 +43,15 @@ export const copyLines = (from: Readable, to: Writable): void => {
   from.once("end", () => write(rest.length === 0 ? rest : Buffer.concat([rest, Buffer.from("\n")])))
 }
 
-/** Sends the log of workers through this process, unless it is a person's terminal. Their complaints go where its own go. */
+/** Pipes the stdout of workers through this process, unless it is a terminal. Workers inherit stderr. */
 export const configure = (toTerminal: boolean): Effect.Effect<void> =>
   Effect.sync(() => {
-    // This process hands the connections over in turn. Where the workers accept by themselves, the system prefers those
-    // that are awake, and a connection that waits for a worker is lost with it.
+    // Round-robin: if workers accept connections themselves, the system prefers the awake ones, and connections that wait
+    // for a worker are lost if it ends.
     cluster.schedulingPolicy = cluster.SCHED_RR
     cluster.setupPrimary({ stdio: ["ignore", toTerminal ? "inherit" : "pipe", "inherit", "ipc"] })
     process.stdout.on("error", () => undefined)
-    // A worker that hangs would not notice that this process is gone.
+    // A worker that hangs would not notice the end of this process.
     process.on("exit", () => {
       for (const worker of Object.values(cluster.workers ?? {})) worker?.process.kill("SIGKILL")
     })
@@ -63,7 +60,7 @@ export const configure = (toTerminal: boolean): Effect.Effect<void> =>
 const adminPortOf = (message: unknown): number | undefined =>
   Predicate.hasProperty(message, "adminPort") && typeof message.adminPort === "number" ? message.adminPort : undefined
 
-/** Starts a worker. It ends with this process, however that ends. */
+/** Starts a worker, which ends whenever this process ends. */
 export const launch = (number: number, env: Readonly<Record<string, string>>): Effect.Effect<WorkerProcess> =>
   Effect.sync(() => {
     const worker = cluster.fork(env)
@@ -86,10 +83,10 @@ export const launch = (number: number, env: Readonly<Record<string, string>>): E
     return it
   })
 
-/** The longest that somebody who asks for all waits for one worker. */
+/** Timeout for one worker, so that it does not delay the answer for all. */
 const answerMs = 2_000
 
-/** Asks a worker's private listener. No reply where it has none, or is too busy. */
+/** Requests a path of a worker's private listener. The reply is undefined if the worker does not respond. */
 export const ask = ({ adminPort, number }: WorkerProcess, path: string) =>
   Effect.tryPromise(async () => {
     const signal = AbortSignal.timeout(answerMs)

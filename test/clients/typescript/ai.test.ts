@@ -1,7 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import { generateText, stepCountIs } from "ai"
 import { MockLanguageModelV4 } from "ai/test"
-import { quarryTools } from "../../../clients/typescript/src/ai.ts"
+import { type QuarryTools, quarryTools } from "../../../clients/typescript/src/ai.ts"
+import type { TestSearch } from "../../../clients/typescript/src/testing/index.ts"
 import { using } from "./support.ts"
 
 type Generate = NonNullable<ConstructorParameters<typeof MockLanguageModelV4>[0]>["doGenerate"]
@@ -33,14 +34,14 @@ const modelCalling = (toolName: string, input: object) =>
 
 const rows = [{ title: "Title", url: "https://www.example.com/", snippet: "Snippet" }]
 
-const ask = (model: MockLanguageModelV4, tools: ReturnType<typeof quarryTools>) =>
+const ask = (model: MockLanguageModelV4, tools: Pick<QuarryTools, "web_search">) =>
   generateText({ model, tools, stopWhen: stepCountIs(3), prompt: "Search the web." })
 
 describe("quarryTools, with the AI SDK", () => {
   it("a model searches, reads the results and answers", () =>
     using({ plan: "growth", search: ({ geo, num }) => (geo === "de" && num === 3 ? rows : []) }, async (test) => {
       const model = modelCalling("web_search", { query: "css grid", num: 3 })
-      const { steps, text } = await ask(model, quarryTools(test.client(), { geo: "de", num: 5 }))
+      const { steps, text } = await ask(model, quarryTools(test.client(), { geo: "de" }))
       assert.strictEqual(text, "Done.")
       assert.deepStrictEqual(steps[0]?.toolResults[0]?.output, rows)
       assert.include(JSON.stringify(model.doGenerateCalls[1]?.prompt), "https://www.example.com/")
@@ -54,12 +55,38 @@ describe("quarryTools, with the AI SDK", () => {
   it("a model runs several searches, of which one fails by itself", () =>
     using({ plan: "growth", search: ({ query }) => (query === "b" ? "upstream_error" : rows) }, async (test) => {
       const model = modelCalling("bulk_search", { queries: ["a", "b"] })
-      const { steps } = await ask(model, quarryTools(test.client(), { safe: "strict" }))
+      const { steps } = await ask(model, quarryTools(test.client(), { target: "beta_search" }))
       assert.deepStrictEqual(steps[0]?.toolResults[0]?.output, [
         { query: "a", results: rows },
         { query: "b", error: "The search provider could not be reached." }
       ])
     }))
+
+  it("a model cannot change what the second argument fixes, and gets no tool in which it would not hold", async () => {
+    const searches: Array<Partial<TestSearch>> = []
+    const search = ({ geo, num, safe }: TestSearch) => {
+      searches.push({ geo, num, safe })
+      return rows
+    }
+    await using({ plan: "growth", search }, async (test) => {
+      const fixed = { geo: "de", num: 5, safe: "strict" } as const
+      const model = modelCalling("web_search", { query: "css grid" })
+      const tools = quarryTools(test.client(), fixed)
+      assert.deepStrictEqual(Object.keys(tools), ["web_search"])
+      await ask(model, tools)
+      const [offered] = model.doGenerateCalls[0]?.tools ?? []
+      if (offered?.type !== "function") return assert.fail("the model was offered no function")
+      assert.sameMembers(Object.keys(offered.inputSchema.properties ?? {}), ["query", "page"])
+      // As a model does that ignores the schema.
+      const options = { toolCallId: "1", messages: [], context: undefined }
+      const single = tools.web_search.execute ?? assert.fail("the tool does nothing")
+      await single({ query: "css", geo: "us", num: 20 }, options)
+      const batch =
+        quarryTools(test.client(), { geo: "de" }).bulk_search.execute ?? assert.fail("the tool does nothing")
+      await batch({ queries: ["a"], geo: "us", num: 20 }, options)
+      assert.deepStrictEqual(searches, [fixed, fixed, { geo: "de", num: 20, safe: "off" }])
+    })
+  })
 
   it("a model gets the message of a search that fails, and goes on", () =>
     using({ plan: "custom", quota: 0 }, async (test) => {

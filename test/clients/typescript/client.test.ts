@@ -2,6 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import fc from "fast-check"
 import { createQuarry, type Quarry } from "../../../clients/typescript/src/index.ts"
 import type { TestAnswer, TestSearch } from "../../../clients/typescript/src/testing/index.ts"
+import { freePort } from "../../support/freePort.ts"
 import { collect, errorOf, using } from "./support.ts"
 
 const growth = { plan: "growth" } as const
@@ -362,4 +363,57 @@ describe("@quarry/client: answers that are not Quarry's", () => {
     const call = createQuarry({ baseUrl }).query("a", { idempotencyKey: "\n\u0000" })
     assert.instanceOf(await call.catch((error: unknown) => error), TypeError)
   })
+
+  it("a server that refuses connections is reported after one quick retry, with its address and the cause", async () => {
+    const baseUrl = `http://127.0.0.1:${await freePort()}`
+    const startedAt = performance.now()
+    const error = await errorOf(createQuarry({ baseUrl: `${baseUrl}/path`, apiKey: "sk_live_secret" }).query("a"))
+    assert.isBelow(performance.now() - startedAt, 5_000)
+    assert.deepInclude(error, { error: "network", attempts: 2 })
+    assert.strictEqual(
+      error.message,
+      `Could not connect to ${baseUrl}: the connection was refused (ECONNREFUSED). Check baseUrl.`
+    )
+  })
+
+  it("what cannot be serialized rejects, and leaves no timer that keeps a script alive", async () => {
+    const timers = () => process.getActiveResourcesInfo().filter((name) => name === "Timeout").length
+    const before = timers()
+    const quarry = createQuarry({ baseUrl: "http://quarry.test" })
+    // Values that a caller without types can pass.
+    const untyped = quarry as unknown as Record<"query" | "bulk", (value: unknown) => Promise<unknown>>
+    for (const value of [undefined, null, 1]) {
+      assert.instanceOf(await untyped.query(value).catch((error: unknown) => error), TypeError)
+      assert.instanceOf(await untyped.bulk(value).catch((error: unknown) => error), TypeError)
+    }
+    assert.instanceOf(await untyped.bulk([{ query: "a", num: 1n }]).catch((error: unknown) => error), TypeError)
+    assert.strictEqual(timers(), before)
+  })
+
+  it("an error has the time after which the server asks to try again", () =>
+    using(growth, async (test) => {
+      const body = JSON.stringify({ error: "rate_limited", message: "Too many requests.", request_id: "1" })
+      const fetch: typeof test.fetch = async () => new Response(body, { status: 429, headers: { "retry-after": "7" } })
+      const error = await errorOf(test.client({ fetch, maxRetries: 0 }).query("a"))
+      assert.deepInclude(error, { error: "rate_limited", retryAfterMs: 7_000 })
+    }))
+
+  it("a stream delivers no line after its call was aborted, even of those that have arrived", () =>
+    using(growth, async (test) => {
+      const controller = new AbortController()
+      // All lines in one chunk.
+      const fetch: typeof test.fetch = async (url, init) => {
+        const response = await test.fetch(url, init)
+        return new Response(await response.text(), response)
+      }
+      const seen: Array<string> = []
+      const read = async () => {
+        for await (const { type } of test.client({ fetch }).stream(["a", "b", "c"], { signal: controller.signal })) {
+          seen.push(type)
+          controller.abort()
+        }
+      }
+      assert.strictEqual((await errorOf(read())).error, "aborted")
+      assert.deepStrictEqual(seen, ["batch"])
+    }))
 })

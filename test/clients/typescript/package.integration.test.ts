@@ -178,7 +178,7 @@ describe("the package @quarry/client", () => {
     assert.isAtMost(first.trim().split("\n").length, 30)
     const api = `const using = async () => {\n${first.replace(/^import.*$/m, "")}}\n`
     const imports = 'import { createQuarry, isQuarryError } from "@quarry/client"\n'
-    const program = imports + withTests + api.replace("process.env.QUARRY_KEY", '"sk_live_x"')
+    const program = imports + withTests + api.replace("process.env.QUARRY_API_KEY", '"sk_live_x"')
     const shown = "console.log((await test.account()).used)\nawait test.close()"
     const output = compileAndRun("typescript/bin/tsc", program.replace("await test.close()", shown), false)
     assert.strictEqual(output, "2\n")

@@ -74,7 +74,8 @@ export const describeDashboard = (
   store: Store = "embedded",
   settings: Readonly<Record<string, string>> = {}
 ): void => {
-  const group = () => layer(Running.layer(start(store, settings)), { timeout: "5 minutes" })(tests)
+  // With a name, the layer ends after the group. Without one, each retry of a test counts as a test, so it ends too early.
+  const group = () => layer(Running.layer(start(store, settings)), { timeout: "5 minutes" })("in one service", tests)
   const title = `${name}, on the ${store} store`
   if (store === "embedded") describeWithChromium(title, group)
   else describeWithPostgres(title, () => describeWithChromium("in Chromium", group))

@@ -59,5 +59,8 @@ const running = Effect.gen(function* () {
 
 export const describePlayground = (name: string, tests: (it: Vitest.MethodsNonLive<Dashboard.Running>) => void): void =>
   describeWithChromium(name, () =>
-    layer(Dashboard.Running.layer(running), { timeout: "5 minutes", excludeTestServices: true })(tests)
+    layer(Dashboard.Running.layer(running), { timeout: "5 minutes", excludeTestServices: true })(
+      "in one service",
+      tests
+    )
   )

@@ -22,6 +22,10 @@ export interface DeploymentOptions {
   readonly concurrency?: number
 }
 
+export interface DeployedReplica extends Replica.Replica {
+  readonly host: string
+}
+
 /** Three replicas on one Postgres and one Redis, behind a proxy or each by itself. Everything ends with the scope. */
 export const make = Effect.fnUntraced(function* (options: DeploymentOptions) {
   const { database, databaseUrl = database.url, front = "direct" } = options
@@ -30,10 +34,11 @@ export const make = Effect.fnUntraced(function* (options: DeploymentOptions) {
   const redis = options.redis ?? (yield* redisServer)
   const ports = { public: yield* freePort, admin: yield* freePort }
   // The proxies' files have the replicas on hosts of their own, with the same ports.
-  const startOn = Effect.fnUntraced(function* (host: string, env: Record<string, string> = {}) {
+  const startOn = Effect.fnUntraced(function* (host: string, env: Record<string, string> = {}, version?: string) {
     const replica = yield* Replica.start({
       database: databaseUrl,
       engine,
+      ...(version === undefined ? {} : { version }),
       env: {
         REDIS_URL: Redacted.value(redis.url()),
         PROVIDER_TIMEOUT: "15 seconds",
@@ -55,7 +60,7 @@ export const make = Effect.fnUntraced(function* (options: DeploymentOptions) {
   const fronts = yield* Front.start(front, replicas, ports)
   const credits = { quota: 1_000_000, concurrency: options.concurrency ?? 10_000 }
   const customers = yield* Effect.replicateEffect(Store.customer(store, credits), 3)
-  return { store, engine, replicas, fronts, customers, client: yield* Client.make, startOn }
+  return { store, redis, engine, replicas, fronts, customers, client: yield* Client.make, startOn }
 })
 
 export type Deployment = Effect.Success<ReturnType<typeof make>>

@@ -5,7 +5,7 @@ import * as Pace from "../../torture/support/Pace.ts"
 import type { Deployment } from "./Deployment.ts"
 
 /** Searches a second while something fails: few enough that two processors carry them beside everything else. */
-const perSecond = 40
+export const perSecond = 40
 /** Node compiles what is hot only then. */
 const warmUpSeconds = 2
 

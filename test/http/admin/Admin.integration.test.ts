@@ -41,7 +41,7 @@ const get = Effect.fnUntraced(function* (path: string, headers: Record<string, s
 })
 
 describe("the private listener", () => {
-  layer(admin, { excludeTestServices: true })((it) => {
+  layer(admin, { excludeTestServices: true })("on one store", (it) => {
     it.effect("/healthz answers while the process is up", () =>
       Effect.gen(function* () {
         assert.deepInclude(yield* get("/healthz"), { status: 200, text: `{"status":"up"}` })

@@ -1,6 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { periodQuota } from "../../../src/domain/Purchase.ts"
+import { standardPlans } from "../../../src/domain/Plan.ts"
+import { constantHistory, limitsOfPeriod } from "../../../src/domain/PlanHistory.ts"
 import type { Buyer, PaymentProvider } from "../../../src/services/PaymentProvider.ts"
 import type { FakePolar } from "../../support/polar/FakePolar.ts"
 import { polar } from "../../support/polar/Provider.ts"
@@ -162,7 +163,8 @@ describe("a subscription", () => {
       assert.deepInclude(update, { status: "paid", netCents: 2_000, createdAt: Date.parse("2026-11-16T00:00:00Z") })
       assert.deepInclude(update.purchase, { kind: "plan", plan: "growth", reason: "update" })
       const steps = [{ plan: "growth", at: update.createdAt }] as const
-      assert.strictEqual(periodQuota("starter", steps, changed.period), 5_000 + 35_000)
+      const { quota } = limitsOfPeriod(constantHistory(standardPlans), "starter", steps, changed.period)
+      assert.strictEqual(quota, 5_000 + 35_000)
     })
   )
 

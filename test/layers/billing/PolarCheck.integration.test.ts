@@ -1,7 +1,11 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
+import { standardPlans } from "../../../src/domain/Plan.ts"
+import { Plans } from "../../../src/services/Plans.ts"
 import type { FakePolar } from "../../support/polar/FakePolar.ts"
 import { polar, webhookUrl } from "../../support/polar/Provider.ts"
+
+const ownPlans = { ...standardPlans, starter: { ...standardPlans.starter, priceCents: 1_200 } }
 
 /** The findings at a fake to which something was done, those that are wrong alone. */
 const wrong = Effect.fnUntraced(function* (spoil: (fake: FakePolar) => void) {
@@ -100,6 +104,14 @@ describe("billing check", () => {
       const { reason } = yield* Effect.flip(away.provider.check)
       assert.match(reason, /could not be reached .*POLAR_BASE_URL is http:\/\/127\.0\.0\.1:9/)
     })
+  )
+
+  it.effect("R75: compares prices with the operator's plans", () =>
+    Effect.gen(function* () {
+      const [message = "", ...others] = yield* wrong(() => {})
+      assert.deepStrictEqual(others, [])
+      assert.match(message, /POLAR_PRODUCT_STARTER costs \$9\.00 and not \$12\.00/)
+    }).pipe(Effect.provideService(Plans, ownPlans))
   )
 
   it.effect.each(cases)("finds %s", ([, spoil, expected]) =>

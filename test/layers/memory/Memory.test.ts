@@ -8,6 +8,7 @@ import { idempotencyConformance } from "../Idempotency.conformance.ts"
 import { keyBoundsConformance } from "../KeyBounds.conformance.ts"
 import { keyStoreConformance } from "../KeyStore.conformance.ts"
 import { ledgerConformance } from "../Ledger.conformance.ts"
+import { plansConformance } from "../Plans.conformance.ts"
 import { queryLogConformance } from "../QueryLog.conformance.ts"
 
 layer(MemoryStorage.layer)("LedgerMemory", ledgerConformance)
@@ -19,3 +20,4 @@ layer(MemoryStorage.layer)("KeyStoreMemory", keyBoundsConformance)
 layer(MemoryStorage.layer)("QueryLogMemory", queryLogConformance)
 layer(MemoryStorage.layer)("BillingBooksMemory", billingConformance)
 layer(MemoryStorage.layer)("EventBooksMemory", eventsConformance)
+layer(MemoryStorage.layer)("PlanBooksMemory", (it) => plansConformance(it, MemoryStorage.replica))

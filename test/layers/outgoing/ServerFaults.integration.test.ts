@@ -4,6 +4,7 @@ import { Data, Duration, Effect, Exit, Layer, Logger, Redacted, Schedule, Scope 
 import { secretPrefix } from "../../../src/domain/Event.ts"
 import * as EmailsSmtp from "../../../src/layers/auth/EmailsSmtp.ts"
 import * as Polar from "../../../src/layers/billing/Polar.ts"
+import * as PageFetcherNode from "../../../src/layers/pages/PageFetcherNode.ts"
 import * as Upstream from "../../../src/layers/providers/Upstream.ts"
 import { UpstreamClient } from "../../../src/layers/providers/UpstreamClient.ts"
 import * as UpstreamRequest from "../../../src/layers/providers/UpstreamRequest.ts"
@@ -11,6 +12,7 @@ import * as OpenTelemetry from "../../../src/layers/telemetry/OpenTelemetry.ts"
 import * as WebhookClientNode from "../../../src/layers/webhooks/WebhookClientNode.ts"
 import { Emails } from "../../../src/services/Emails.ts"
 import { PaymentProvider } from "../../../src/services/PaymentProvider.ts"
+import { PageFetcher } from "../../../src/services/pages/PageFetcher.ts"
 import { WebhookClient } from "../../../src/services/WebhookClient.ts"
 import { AppConfig } from "../../../src/settings/Settings.ts"
 import { type Certificate, trusted, untrusted } from "../../support/Certificates.ts"
@@ -124,6 +126,13 @@ const telemetry = {
 }
 const mail = { begins: "connection", errors: ["EmailNotSent"], timeLimitMs: patient, run: send } as const
 
+const read = (url: string, timeLimitMs: number) =>
+  Effect.flatMap(PageFetcher, (fetcher) => fetcher.fetch(new URL(url), "acc_1", Duration.millis(timeLimitMs))).pipe(
+    Effect.provide(PageFetcherNode.layer({ userAgent: "Quarry/test", obeysRobots: false, allowsPrivate: true }))
+  )
+
+const pages = { errors: ["page_unreadable"], timeLimitMs: patient, run: read } as const
+
 const plain = { begins: "request", isSecure: false, faults } as const
 const overTls = { begins: "request", isSecure: true, meetsTls: true, faults } as const
 const inPlaceOfTls = { begins: "request", isSecure: true, faults: tlsFaults } as const
@@ -132,6 +141,9 @@ const clients: ReadonlyArray<Client> = [
   { name: "webhooks", ...plain, ...webhooks },
   { name: "webhooks over TLS", ...overTls, ...webhooks },
   { name: "webhooks in place of TLS", ...inPlaceOfTls, ...webhooks },
+  { name: "pages", ...plain, ...pages },
+  { name: "pages over TLS", ...overTls, ...pages },
+  { name: "pages in place of TLS", ...inPlaceOfTls, ...pages },
   { name: "providers", ...plain, ...providers },
   { name: "providers over TLS", ...overTls, ...providers },
   { name: "providers in place of TLS", ...inPlaceOfTls, ...providers },

@@ -242,7 +242,7 @@ describe("ProviderFile", () => {
         [
           `the address ${url}`,
           withMeta({ url }),
-          "QUARRY_PROVIDERS (providers.json): providers.meta.url must be an http(s) address without user, password, query and fragment"
+          "QUARRY_PROVIDERS (providers.json): providers.meta.url must be an http(s) address without a user, password, query or fragment"
         ] as const
     ),
     [
@@ -273,7 +273,7 @@ describe("ProviderFile", () => {
     [
       "a header with a line break",
       withMeta({ headers: { a: `\${LINES}` } }),
-      "QUARRY_PROVIDERS (providers.json): providers.meta.headers.a must hold printable ASCII characters only"
+      "QUARRY_PROVIDERS (providers.json): providers.meta.headers.a must contain printable ASCII characters only"
     ],
     [
       "a header name with a space",
@@ -331,7 +331,7 @@ describe("ProviderFile", () => {
     [
       "an address in the clear",
       withMeta({ url: "http://searx.example:8888" }),
-      'QUARRY_PROVIDERS (providers.json): providers.meta.url must begin with https, or "insecure": true must stand beside it'
+      'QUARRY_PROVIDERS (providers.json): providers.meta.url must begin with https unless "insecure" is true'
     ],
     [
       "a provider without its key",
@@ -341,7 +341,7 @@ describe("ProviderFile", () => {
     [
       "a key in two places",
       { providers: { a: { type: "brave", apiKey: "hunter2", apiKeys: ["hunter2"] } }, targets: {} },
-      "QUARRY_PROVIDERS (providers.json): providers.a.apiKeys stands beside apiKey: keep one"
+      "QUARRY_PROVIDERS (providers.json): providers.a.apiKeys cannot be combined with apiKey: keep only one of them"
     ],
     [
       "no keys at all",
@@ -400,11 +400,47 @@ describe("ProviderFile", () => {
     )
   }
 
+  it.effect("names all faults of a file at once, one a line, and none that only follows from another", () =>
+    Effect.gen(function* () {
+      const error = yield* readFile({
+        providers: {
+          a: { type: "brave", concurrency: 0, extra: "hunter2" },
+          b: { type: "altavista" },
+          c: { type: "searxng", url: "https://a.test", headers: { x: `\${ONE} \${TWO}`, y: `\${THREE}` } },
+          d: "hunter2",
+          own: { type: "index" }
+        },
+        targets: {
+          alpha_search: [{ provider: "a" }, { provider: "x" }, { provider: "own", engine: "google" }],
+          beta_search: 1,
+          omega_search: []
+        }
+      }).pipe(Effect.flip, Effect.orDie)
+      const places = error.message
+        .split("\n")
+        .map((line) => /^QUARRY_PROVIDERS \(providers\.json\): (\S+)/.exec(line)?.[1])
+      assert.sameMembers(places, [
+        "providers.a.concurrency",
+        "providers.a.extra",
+        "providers.b.type",
+        "providers.c.headers.x",
+        "providers.c.headers.x",
+        "providers.c.headers.y",
+        "providers.d",
+        "targets.alpha_search.1",
+        "targets.alpha_search.2",
+        "targets.beta_search",
+        "targets.omega_search"
+      ])
+      assert.notInclude(error.message, "hunter2")
+    })
+  )
+
   it.effect("refuses an address with credentials in the short form", () =>
     Effect.gen(function* () {
       const source = { _tag: "searxng", url: Redacted.make("http://user:hunter2@a.test"), engines } as const
       const error = yield* Effect.flip(read(source)).pipe(Effect.orDie)
-      assert.match(error.message, /^SEARXNG_URL must be an http\(s\) address without user/)
+      assert.match(error.message, /^SEARXNG_URL must be an http\(s\) address without a user/)
       assert.notInclude(error.message, "hunter2")
     })
   )

@@ -60,7 +60,7 @@ const searches = (engine: string, ...requests: ReadonlyArray<Parameters<typeof s
 const address = (n: number) => `https://example.test/${n}`
 
 describeWithSearx("a real searx", () => {
-  layer(Instance.layer, { excludeTestServices: true, timeout: 60_000 })((it) => {
+  layer(Instance.layer, { excludeTestServices: true, timeout: 60_000 })("on one instance", (it) => {
     it.effect("R12: answers through the service, without the page's repeated row", () =>
       Effect.gen(function* () {
         const { outcomes } = yield* searches("steady", { num: 20 })

@@ -140,8 +140,8 @@ const endures = (url: Redacted.Redacted, fault: () => void | Promise<void>, mend
       // A machine that stands still for the time of an answer takes Redis for away once more, which is a line more.
       const said = lines.map((line) => line.replace(/\(.*\)|after .*/, "…"))
       assert.deepStrictEqual(said.slice(0, 2), [
-        "Redis is away …: this process does without it until it is back.",
-        "Redis is back …"
+        "Redis is down …. This process works without it until it recovers.",
+        "Redis is up again …"
       ])
     })
   )
@@ -215,7 +215,10 @@ describeWithRedis("RedisConnection to one Redis", () => {
               assert.isAtLeast(pausesMs[n] ?? 0, least - timerMs, `${pausesMs}`)
             }
             assert.isAtMost(lines.length, 3, lines.join("\n"))
-            assert.match(lines.at(-1) ?? "", /^Redis is away again \(OOM .*\): while it fails soon after each return/)
+            assert.match(
+              lines.at(-1) ?? "",
+              /^Redis is down again \(OOM .*\)\. While it keeps failing soon after it recovers/
+            )
             yield* becomesLocal(0)
             assert.isTrue(yield* hasFailed("OOM"))
           }),
@@ -243,7 +246,7 @@ describeWithRedis("RedisConnection to one Redis", () => {
           yield* Effect.promise(() => server.cli("REPLICAOF", "127.0.0.1", "1"))
           yield* becomesLocal(1)
           yield* Effect.sleep("600 millis")
-          assert.match(lines[0] ?? "", /^Redis is away \(READONLY .*\): this process does without it/)
+          assert.match(lines[0] ?? "", /^Redis is down \(READONLY .*\)\. This process works without it/)
           assert.isTrue(yield* hasFailed("READONLY"))
           yield* Effect.promise(() => server.cli("REPLICAOF", "NO", "ONE"))
           yield* becomesLocal(0)
@@ -369,17 +372,17 @@ describeWithRedis("RedisConnection to a Redis with a password", () => {
 
   it.live("a start with a wrong password, or none, is refused in one line that does not hold it", () =>
     Effect.gen(function* () {
-      assert.match(yield* refusal(secured.url("mistaken")), /^Redis refuses [^\n]*REDIS_URL \(WRONGPASS [^\n]*\)\.$/)
+      assert.match(yield* refusal(secured.url("mistaken")), /^Redis rejected [^\n]*REDIS_URL \(WRONGPASS [^\n]*\)\.$/)
       assert.notInclude(yield* refusal(secured.url("mistaken")), "mistaken")
       const none = Redacted.make(`redis://127.0.0.1:${secured.port}`)
-      assert.match(yield* refusal(none), /^Redis refuses [^\n]*REDIS_URL \(NOAUTH [^\n]*\)\.$/)
+      assert.match(yield* refusal(none), /^Redis rejected [^\n]*REDIS_URL \(NOAUTH [^\n]*\)\.$/)
     })
   )
 
   it.live("a start with a database that is not there is refused in one line, and not made on another one", () =>
     Effect.gen(function* () {
       const url = Redacted.make(`${Redacted.value(secured.url())}/99`)
-      assert.match(yield* refusal(url), /^Redis refuses [^\n]*REDIS_URL \(ERR DB index is out of range\)\.$/)
+      assert.match(yield* refusal(url), /^Redis rejected [^\n]*REDIS_URL \(ERR DB index is out of range\)\.$/)
     })
   )
 })

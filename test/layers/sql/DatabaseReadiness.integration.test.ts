@@ -14,7 +14,7 @@ import { describeWithServers, postgresServer, postgresServerWith, proxy } from "
 /** The checks over a server, and a connection of the test's own. */
 const checking = (url: Redacted.Redacted) =>
   DatabaseReadiness.layer.pipe(
-    Layer.provideMerge(Postgres.layer({ url, poolSize: 3 })),
+    Layer.provideMerge(Postgres.layer({ url, poolSize: 4 })),
     Layer.provideMerge(Readiness.layer)
   )
 

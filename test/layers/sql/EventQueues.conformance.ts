@@ -1,6 +1,7 @@
 import { assert, type Vitest } from "@effect/vitest"
-import { Clock, Context, Effect, Layer, Redacted } from "effect"
+import { Cause, Clock, Context, Deferred, Effect, Exit, Fiber, Layer, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
+import { TestClock } from "effect/testing"
 import type { Account } from "../../../src/domain/Account.ts"
 import * as EventBooksSql from "../../../src/layers/sql/EventBooksSql.ts"
 import type { Accounts } from "../../../src/services/Accounts.ts"
@@ -226,4 +227,82 @@ export const eventQueuesConformance = (
 ): void => {
   queues(it)
   turns(it, options.due)
+}
+
+/** Turns of replicas at the same time. Needs a connection for each, which the embedded store does not have. */
+export const concurrentTurns = (it: Vitest.MethodsNonLive<SqlClient.SqlClient | Accounts | Ids | Ledger>): void => {
+  it.effect("R53: a turn skips the accounts whose slots another replica is sharing at that moment", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const books = yield* replica
+      yield* endAll
+      const [locked, free] = [yield* accountWith(books, 1), yield* accountWith(books, 1)]
+      for (const { account, endpoints } of [locked, free]) yield* fill(account, endpoints[0]?.id ?? "", 2)
+      const takenAccounts = Effect.map(books.take(slots, leaseMs), (taken) => taken.map(({ event }) => event.accountId))
+      const [sharing, others] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
+      const other = yield* Effect.forkChild(
+        sql.withTransaction(
+          Effect.gen(function* () {
+            yield* sql`select pg_advisory_xact_lock(hashtext('event_deliveries'), hashtext(${locked.account.id}))`
+            yield* Deferred.succeed(sharing, undefined)
+            yield* Deferred.await(others)
+          })
+        )
+      )
+      yield* Deferred.await(sharing)
+      assert.deepStrictEqual(yield* takenAccounts, [free.account.id, free.account.id])
+      yield* Deferred.succeed(others, undefined)
+      yield* Fiber.join(other)
+      assert.deepStrictEqual(yield* takenAccounts, [locked.account.id, locked.account.id])
+    })
+  )
+
+  it.effect("R53: a webhook is removed while an attempt at it ends, which locks the same rows in another order", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const books = yield* replica
+      const { account, endpoints } = yield* accountWith(books, 1)
+      const id = endpoints[0]?.id ?? ""
+      yield* fill(account, id, 1)
+      /** True while another transaction waits for this one. */
+      const isAwaited = Effect.map(
+        sql`select from pg_locks where transactionid = pg_current_xact_id()::xid and not granted`,
+        (rows) => rows.length > 0
+      )
+      const isLocked = yield* Deferred.make<void>()
+      const removal = yield* Effect.forkChild(
+        Effect.andThen(Deferred.await(isLocked), books.removeEndpoint(account.id, id))
+      )
+      yield* sql.withTransaction(
+        Effect.gen(function* () {
+          // The removal notices the deadlock first, and is the one that fails.
+          yield* sql`set local deadlock_timeout = '1 min'`
+          yield* sql`update event_deliveries set attempts = attempts + 1 where endpoint_id = ${id}`
+          yield* Deferred.succeed(isLocked, undefined)
+          while (!(yield* isAwaited)) yield* sql`select pg_sleep(0.01)`
+          yield* sql`update webhook_endpoints set failing_since = now() where id = ${id}`
+        })
+      )
+      yield* Fiber.join(removal)
+      assert.lengthOf(yield* books.endpoints(account.id), 0)
+    }).pipe(TestClock.withLive)
+  )
+
+  it.effect("R53: a test of a webhook that is removed meanwhile finds no webhook, or is removed with it", () =>
+    Effect.gen(function* () {
+      const books = yield* replica
+      const { account, endpoints } = yield* accountWith(books, 8)
+      for (const { id } of endpoints) {
+        const tests = yield* Effect.forkChild(
+          Effect.forEach(Array.from({ length: 20 }), () => Effect.exit(books.addTest(account.id, id)), {
+            concurrency: 4
+          })
+        )
+        yield* books.removeEndpoint(account.id, id)
+        for (const exit of yield* Fiber.join(tests)) {
+          if (Exit.isFailure(exit)) assert.isFalse(Cause.hasDies(exit.cause), Cause.pretty(exit.cause))
+        }
+      }
+    })
+  )
 }

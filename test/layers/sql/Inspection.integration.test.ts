@@ -21,6 +21,8 @@ type Kind = "embedded" | "postgres"
 const heartbeat = (id: string): Heartbeat => ({
   id,
   host: "a.example",
+  address: undefined,
+  commit: undefined,
   version: "0.1.0",
   startedAt: 0,
   now: Date.now(),
@@ -142,7 +144,7 @@ const suite = <E>(kind: Kind, database: Layer.Layer<SqlClient.SqlClient, E>) => 
       Effect.gen(function* () {
         const { holds, migrations, replicas } = yield* (yield* Overview).look
         assert.deepStrictEqual([holds, replicas, migrations?.applied], [null, null, []])
-        assert.isAbove(migrations?.pending.length ?? 0, 1)
+        assert.isAbove(migrations?.pending.length ?? 0, 0)
         assert.deepStrictEqual(yield* Migrations.state, migrations)
       })
     )

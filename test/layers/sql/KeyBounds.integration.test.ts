@@ -56,7 +56,7 @@ describeWithPostgres("bounds of keys on four replicas", () => {
                 Effect.map(ledger.reserve(principal.account, 1, budgetId), (hold) => ({ _tag: "held", hold }) as const)
               )
         if (Result.isFailure(reservation)) {
-          assert.include(reservation.failure.message, "the budget of this API key")
+          assert.include(reservation.failure.message, "this API key's budget")
           return 0
         }
         const it = reservation.success

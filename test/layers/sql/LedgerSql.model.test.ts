@@ -5,6 +5,7 @@ import { Accounts } from "../../../src/services/Accounts.ts"
 import type { Ids } from "../../../src/services/Ids.ts"
 import { type Hold, Ledger } from "../../../src/services/Ledger.ts"
 import type { QueryLog } from "../../../src/services/QueryLog.ts"
+import { allowanceOf } from "../../support/allowances.ts"
 import { Backdoor } from "../../support/Backdoor.ts"
 import * as EmbeddedDatabase from "../../support/EmbeddedDatabase.ts"
 import * as MemoryStorage from "../../support/MemoryStorage.ts"
@@ -65,10 +66,10 @@ const observe = Effect.fnUntraced(function* (
     }
   })
 
-  for (const step of steps) seen.push([step._tag, yield* take(step), yield* ledger.allowance(account)])
+  for (const step of steps) seen.push([step._tag, yield* take(step), yield* allowanceOf(account)])
   yield* backdoor.expireHolds(account.id)
   yield* ledger.sweep
-  seen.push(yield* ledger.allowance(account), yield* discrepanciesOf(account))
+  seen.push(yield* allowanceOf(account), yield* discrepanciesOf(account))
   return seen
 })
 

@@ -186,7 +186,7 @@ Postgres.describeWithPostgres("LedgerWatch on Postgres", () => {
       assert.isUndefined(yield* VerificationRuns.takeNight(sql))
       assert.isUndefined(yield* VerificationRuns.readLast(sql))
       yield* makeAccount({ plan: "growth" })
-      yield* VerificationRuns.verify(sql, second?.id)
+      yield* VerificationRuns.verify(sql, { isFull: false, ...(second && { night: second.id }) })
       assert.isUndefined(yield* VerificationRuns.takeNight(sql))
       assert.deepInclude(yield* VerificationRuns.readLast(sql), { accounts: 1n, balance_problems: 0n })
     }).pipe(Effect.provide(SqlStorage.layer(Postgres.layer)))

@@ -33,7 +33,11 @@ layer(SqlStorage.layer(EmbeddedDatabase.layer))("LogRow", (it) => {
       )
       assert.sameMembers(
         found.filter(({ nullable }) => nullable).map(({ name }) => name),
-        ["hold_id", "account_id", "key_id", "batch_id", "provider", "request_id", "row_index", "refusals"]
+        [
+          ...["hold_id", "account_id", "key_id", "batch_id", "provider", "request_id", "row_index", "refusals"],
+          // Of searches or of pages alone.
+          ...["geo", "locale", "page", "num", "safe", "host", "reason", "bytes"]
+        ]
       )
     })
   )
@@ -94,6 +98,38 @@ layer(SqlStorage.layer(EmbeddedDatabase.layer))("LogRow", (it) => {
       const [appended, settled] = yield* log.recent(account.id, 10)
       assert.deepInclude(settled, record)
       assert.deepInclude(appended, { ...record, id: "qry_appended" })
+    })
+  )
+
+  it.effect("R58: an entry of a page is read with every value, charged or not", () =>
+    Effect.gen(function* () {
+      const account = yield* makeAccount({ plan: "growth" })
+      const { request: _, ...common } = yield* makeRecord(account)
+      const request = { target: "page", query: "https://example.org/a", source: "api" } as const
+      const page = { host: "www.example.org", reason: undefined, bytes: 4_711 }
+      const read: LogEntry = { ...common, id: "pag_read", request, page }
+      const unread: LogEntry = {
+        ...read,
+        id: "pag_unread",
+        outcome: "page_unreadable",
+        credits: 0,
+        page: { ...page, reason: "not_found", bytes: 0 }
+      }
+      const ledger = yield* Ledger
+      for (const entry of [read, unread]) {
+        const { charged } = yield* ledger.settle(yield* ledger.reserve(account, 1), [entry])
+        assert.strictEqual(charged, entry.credits)
+      }
+      const log = yield* QueryLog
+      const [second, first] = yield* log.recent(account.id, 10)
+      assert.deepInclude(first, read)
+      assert.deepInclude(second, unread)
+      assert.deepStrictEqual(yield* ledger.verify, [])
+      yield* log.erase(account.id)
+      for (const { page, request } of yield* log.recent(account.id, 10)) {
+        assert.deepInclude(request, { query: "", source: "" })
+        assert.strictEqual(page?.host, "")
+      }
     })
   )
 

@@ -13,6 +13,7 @@ import { keyBoundsConformance } from "../KeyBounds.conformance.ts"
 import { keyStoreConformance } from "../KeyStore.conformance.ts"
 import { ledgerConformance } from "../Ledger.conformance.ts"
 import { operatorLogConformance } from "../OperatorLog.conformance.ts"
+import { plansConformance } from "../Plans.conformance.ts"
 import { queryLogConformance } from "../QueryLog.conformance.ts"
 import { replicasConformance } from "../Replicas.conformance.ts"
 import { auditSqlConformance } from "./AuditSql.conformance.ts"
@@ -58,3 +59,8 @@ layer(SqlStorage.layer(Pglite.layer({ dataDir: undefined })))("PGlite", (it) => 
     })
   )
 })
+
+// A store of its own: the plans in force are those of every account.
+layer(SqlStorage.layer(Pglite.layer({ dataDir: undefined })))("PGlite, PlanBooksSql", (it) =>
+  plansConformance(it, SqlStorage.replica())
+)

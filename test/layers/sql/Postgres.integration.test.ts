@@ -11,15 +11,16 @@ import { keyBoundsConformance } from "../KeyBounds.conformance.ts"
 import { keyStoreConformance } from "../KeyStore.conformance.ts"
 import { ledgerConformance } from "../Ledger.conformance.ts"
 import { operatorLogConformance } from "../OperatorLog.conformance.ts"
+import { plansConformance } from "../Plans.conformance.ts"
 import { queryLogConformance } from "../QueryLog.conformance.ts"
 import { replicasConformance } from "../Replicas.conformance.ts"
 import { auditSqlConformance } from "./AuditSql.conformance.ts"
-import { eventQueuesConformance } from "./EventQueues.conformance.ts"
+import { concurrentTurns, eventQueuesConformance } from "./EventQueues.conformance.ts"
 import { eventSecretsConformance } from "./EventSecrets.conformance.ts"
 import { secretRotationSqlConformance } from "./SecretRotationSql.conformance.ts"
 
 Postgres.describeWithPostgres("Postgres", () => {
-  layer(SqlStorage.layer(Postgres.layer))((it) => {
+  layer(SqlStorage.layer(Postgres.layer))("on one store", (it) => {
     describe("LedgerSql", () => {
       ledgerConformance(it)
       idempotencyConformance(it)
@@ -38,6 +39,7 @@ Postgres.describeWithPostgres("Postgres", () => {
       eventsConformance(it)
       eventSecretsConformance(it)
       eventQueuesConformance(it, { due: 100_000 })
+      concurrentTurns(it)
     })
     describe("QueryLogSql", () => queryLogConformance(it))
     describe("HoldsSql", () => holdsConformance(it))
@@ -45,4 +47,7 @@ Postgres.describeWithPostgres("Postgres", () => {
     describe("ReplicasSql", () => replicasConformance(it))
     describe("SecretRotationSql", () => secretRotationSqlConformance(it))
   })
+
+  // A database of its own: the plans in force are those of every account.
+  layer(SqlStorage.layer(Postgres.layer))("PlanBooksSql", (it) => plansConformance(it, SqlStorage.replica()))
 })

@@ -15,7 +15,7 @@ const alone: GivenSecrets = { KEY_PEPPER: pepper, AUTH_SECRET: [Redacted.make("n
 /** Starts as a process with these secrets does, and answers its value of AUTH_SECRET that is in use. */
 const start = (given: GivenSecrets) =>
   Effect.map(Keyrings, ({ AUTH_SECRET }) => Redacted.value(AUTH_SECRET.values()[0].secret)).pipe(
-    Effect.provide(KeyringsSql.layer(given, { reports: false }))
+    Effect.provide(KeyringsSql.layer(given, { reports: false, writes: true }))
   )
 
 /** A rotation of AUTH_SECRET by the database alone. */

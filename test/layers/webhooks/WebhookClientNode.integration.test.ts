@@ -115,7 +115,7 @@ describe("WebhookClientNode", () => {
         if (request.url === "/busy") response.writeHead(503, { "retry-after": "120" }).end()
       })
       const hung = yield* Effect.flip(post(localhost(port), { timeout: Duration.millis(200) }))
-      assert.deepStrictEqual([hung._tag, hung.reason], ["WebhookUnreachable", "no answer within 0.2 seconds"])
+      assert.deepStrictEqual([hung._tag, hung.reason], ["WebhookUnreachable", "no response within 0.2 seconds"])
       const busy = yield* post(`http://127.0.0.1:${port}/busy`)
       assert.deepStrictEqual(busy, { status: 503, retryAfterMs: 120_000 })
     })
@@ -219,7 +219,7 @@ describe("WebhookClientNode", () => {
             "not all of its addresses are on the public internet",
             "its name has no address",
             "its name has no address",
-            "its name servers did not answer in 5s",
+            "its name servers did not respond within 5s",
             "not all of its addresses are on the public internet"
           ]
         )

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto"
-import { planPrices } from "../../../src/domain/Purchase.ts"
+import { standardPlans } from "../../../src/domain/Plan.ts"
 import type {
   Checkout,
   Customer,
@@ -58,9 +58,9 @@ const product = (n: number, name: string, cents: number, interval: Product["inte
 })
 
 export const products = {
-  starter: product(1, "Starter", planPrices.starter, "month"),
-  growth: product(2, "Growth", planPrices.growth, "month"),
-  business: product(3, "Business", planPrices.business, "month"),
+  starter: product(1, "Starter", standardPlans.starter.priceCents, "month"),
+  growth: product(2, "Growth", standardPlans.growth.priceCents, "month"),
+  business: product(3, "Business", standardPlans.business.priceCents, "month"),
   pack: product(4, "Credits", 1_000, undefined)
 }
 

@@ -18,6 +18,15 @@ const randomOfRound = 580
 /** Rounds of a short run with the seeds 1, 2, …; the others have new seeds. */
 const fixedRounds = 10
 
+/**
+ * Servers of a run, each with a database of its own. One request at a time is sent to each, so a long run uses several;
+ * CPU time is that of one server's process.
+ */
+const servers = (short: boolean): number => (short ? 1 : 3)
+
+/** A long run reports its progress after so many rounds. */
+const reportEvery = 50
+
 const seedsOf = (first: number, rounds: number, short: boolean): ReadonlyArray<number> =>
   Array.from({ length: rounds }, (_, n) => (short && n < fixedRounds ? n + 1 : first + n))
 
@@ -27,6 +36,12 @@ const loggedCredits = ({ sql }: Store.Store) =>
     sql<{ readonly credits: number }>`select coalesce(sum(credits), 0)::integer as credits from queries`,
     ([row]) => row?.credits ?? 0
   )
+
+const sum = (all: ReadonlyArray<ReadonlyMap<string, number>>): ReadonlyMap<string, number> => {
+  const total = new Map<string, number>()
+  for (const [name, count] of all.flatMap((counts) => [...counts])) total.set(name, (total.get(name) ?? 0) + count)
+  return total
+}
 
 const format = (counts: ReadonlyMap<string, number>): string =>
   [...counts]
@@ -80,15 +95,31 @@ export const cost: Scenario = {
   rounds: 20,
   run: Effect.fnUntraced(function* ({ rounds, seed, short }) {
     const findings = yield* Findings
-    const server = yield* CostServer.start
-    const costs = yield* Costs.make(server.replica.pid)
-    const tally = CostUnits.makeTally()
-    const round = yield* makeRound(server, costs, { tally, short })
-    for (const it of seedsOf(Number(seed), rounds, short)) yield* round(it)
-    yield* deliveryCosts.check(server, costs)
-    yield* Audit.verified(server.store)
-    for (const [kind, count] of tally.faults) yield* findings.note(`${count} times: ${kind}`)
-    yield* costs.report
-    yield* findings.note(`${costs.counts.requests} requests (${format(tally.statuses)}), ${tally.credits} credits`)
+    const seeds = seedsOf(Number(seed), rounds, short)
+    let done = 0
+    /** Sends each `servers`-th seed to a server of its own. */
+    const lane = Effect.fnUntraced(function* (first: number) {
+      const server = yield* CostServer.start
+      const costs = yield* Costs.make(server.replica.pid)
+      const tally = CostUnits.makeTally()
+      const round = yield* makeRound(server, costs, { tally, short })
+      for (let n = first; n < seeds.length; n += servers(short)) {
+        yield* round(seeds[n] ?? 0)
+        if (++done % reportEvery === 0) yield* findings.note(`${done} of ${rounds} rounds`)
+      }
+      if (first === 0) yield* deliveryCosts.check(server, costs)
+      yield* Audit.verified(server.store)
+      return { costs, tally }
+    })
+    const lanes = yield* Effect.all(
+      Array.from({ length: servers(short) }, (_, n) => lane(n)),
+      { concurrency: "unbounded" }
+    )
+    const requests = yield* Costs.report(lanes.map(({ costs }) => costs))
+    const statuses = sum(lanes.map(({ tally }) => tally.statuses))
+    for (const [kind, count] of sum(lanes.map(({ tally }) => tally.faults)))
+      yield* findings.note(`${count} times: ${kind}`)
+    const credits = lanes.reduce((total, { tally }) => total + tally.credits, 0)
+    yield* findings.note(`${requests} requests (${format(statuses)}), ${credits} credits`)
   })
 }

@@ -32,8 +32,8 @@ interface Calm {
 
 /** Whether a replica limits by itself, by its own word. */
 const isLocal = ({ said }: Replica): boolean => {
-  const word = said.findLast((line) => /Redis is (away|back)/.test(line))
-  return word?.includes("Redis is away") === true
+  const word = said.findLast((line) => /Redis (is (down|up)|has recovered)/.test(line))
+  return word?.includes("Redis is down") === true
 }
 
 /** The most that were admitted in any rolling minute. */

@@ -42,7 +42,7 @@ interface Body {
 
 /** A row of a batch that was told not to have been started was not dispatched. */
 const rowOutcome = (row: Row | undefined) =>
-  row === undefined || /before this row was started/.test(row.message ?? "")
+  row === undefined || /before this row started/.test(row.message ?? "")
     ? "refused"
     : outcomeOf(row.error ?? row.status)
 

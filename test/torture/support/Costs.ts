@@ -215,17 +215,37 @@ export const make = Effect.fnUntraced(function* (pid: number) {
     }
   })
 
-  const report = Effect.gen(function* () {
-    const { confirmed, suspicious, unrepeatable } = counts
-    yield* findings.note(
-      `${suspicious} requests were suspicious, ${confirmed} confirmed, ${unrepeatable} not repeatable; the others were within the budget alone`
-    )
-    yield* findings.note(`most CPU time of a request of up to 16 KiB: ${describe(most.short)}`)
-    yield* findings.note(`most CPU time of a longer request, by its share of the budget: ${describe(most.long)}`)
-    yield* findings.note(`longest response: ${most.response?.outcome.bytes ?? 0} bytes: ${most.response?.unit.name}`)
-  })
-
-  return { measure, measureGrowth, cpuMs, untilIdle, counts, report }
+  return { measure, measureGrowth, cpuMs, untilIdle, counts, most }
 })
 
 export type Costs = Effect.Success<ReturnType<typeof make>>
+
+const highest = (
+  all: ReadonlyArray<Measured | undefined>,
+  rank: (measured: Measured) => number
+): Measured | undefined => all.filter((it) => it !== undefined).toSorted((a, b) => rank(b) - rank(a))[0]
+
+/** Reports what was measured at several servers. */
+export const report = Effect.fnUntraced(function* (all: ReadonlyArray<Costs>) {
+  const findings = yield* Findings
+  const sum = (name: keyof Costs["counts"]) => all.reduce((total, { counts }) => total + counts[name], 0)
+  yield* findings.note(
+    `${sum("suspicious")} requests were suspicious, ${sum("confirmed")} confirmed, ${sum("unrepeatable")} not repeatable; the others were within the budget alone`
+  )
+  const short = highest(
+    all.map(({ most }) => most.short),
+    ({ cpuMs }) => cpuMs
+  )
+  const long = highest(
+    all.map(({ most }) => most.long),
+    ({ allowedMs, cpuMs }) => cpuMs / allowedMs
+  )
+  const response = highest(
+    all.map(({ most }) => most.response),
+    ({ outcome }) => outcome.bytes
+  )
+  yield* findings.note(`most CPU time of a request of up to 16 KiB: ${describe(short)}`)
+  yield* findings.note(`most CPU time of a longer request, by its share of the budget: ${describe(long)}`)
+  yield* findings.note(`longest response: ${response?.outcome.bytes ?? 0} bytes: ${response?.unit.name}`)
+  return sum("requests")
+})

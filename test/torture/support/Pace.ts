@@ -18,13 +18,15 @@ export const run = Effect.fnUntraced(function* (options: {
   readonly customers: ReadonlyArray<Customer>
   readonly perSecond: number
   readonly seconds: number
+  /** Ends the run early, where nobody knows how long it has to last. */
+  readonly isOver?: () => boolean
 }) {
-  const { client, customers, perSecond, replicas, seconds } = options
+  const { client, customers, isOver, perSecond, replicas, seconds } = options
   const urlOf = (n: number) => replicas[n % replicas.length]?.url ?? ""
   const secretOf = (n: number) => customers[n % customers.length]?.secret ?? ""
   const startedAt = performance.now()
   const searches: Array<Fiber.Fiber<Answer>> = []
-  for (let n = 0; n < perSecond * seconds; n++) {
+  for (let n = 0; n < perSecond * seconds && isOver?.() !== true; n++) {
     const dueAt = startedAt + (n * 1000) / perSecond
     const early = dueAt - performance.now()
     if (early > 0) yield* Effect.sleep(early)

@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs"
+import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { Deferred, Effect, Redacted } from "effect"
 import { freePort } from "../../support/Spawned.ts"
@@ -6,7 +7,7 @@ import { authSecret, pepper } from "../../support/SqlStorage.ts"
 import type { Report } from "./inside.ts"
 import * as Subprocess from "./Subprocess.ts"
 
-const program = fileURLToPath(new URL("../../../src/main.ts", import.meta.url))
+const root = fileURLToPath(new URL("../../../", import.meta.url))
 const inside = fileURLToPath(new URL("inside.ts", import.meta.url))
 
 /** What `npm start` gives Node, its heap's size above all. */
@@ -31,6 +32,8 @@ export interface ReplicaOptions {
   readonly database: Redacted.Redacted
   readonly engine: string
   readonly env?: Record<string, string>
+  /** The directory of another version's `src`. */
+  readonly version?: string
   /** Takes every line that it says once it listens; they are not kept in `said` then. */
   readonly onLine?: (line: string) => void
   /** Loads `inside.ts` into the server and receives its reports. Password hashes are cheap then. */
@@ -42,9 +45,9 @@ export const start = Effect.fnUntraced(function* (options: ReplicaOptions) {
   const port = yield* freePort
   const said: Array<string> = []
   const listening = yield* Deferred.make<void, Error>()
-  const { onReport } = options
+  const { onReport, version = root } = options
   const preload = onReport === undefined ? [] : ["--import", inside]
-  const subprocess = yield* Subprocess.start(process.execPath, [...flags, ...preload, program], {
+  const subprocess = yield* Subprocess.start(process.execPath, [...flags, ...preload, join(version, "src/main.ts")], {
     env: {
       PORT: String(port),
       ADMIN_PORT: "0",

@@ -12,13 +12,23 @@ import * as Wallet from "./Wallet.ts"
 const program = fileURLToPath(new URL("hostileReceiver.ts", import.meta.url))
 
 /** For the two requests that cause a delivery, and the delivery: the budget of three requests. */
-const allowedMs = 150
+const requestsMs = 150
 
-/** From the connection. A delivery that keeps a core busy uses several times `allowedMs`, even on a loaded machine. */
-const watchMs = 1_500
+/** For each second in which the receiver sends slowly: each packet costs a turn of the event loop. */
+const slowMsPerSecond = 50
 
-/** For the measurement of what the idle server uses. */
-const idleMs = 2_000
+/**
+ * From the request, unless its connection closes before. A delivery that keeps a core busy uses more than its budget in
+ * this time, even where it gets a tenth of a core.
+ */
+const watchMs = 5_000
+
+/** After the connection has closed, for the rest of the delivery. */
+const settleMs = 300
+
+/** For one measurement of what the idle server uses. The lowest counts, because a start may still go on in the others. */
+const idleMs = 1_500
+const idleMeasurements = 3
 
 const connectionTimeout = "20 seconds"
 
@@ -27,22 +37,28 @@ const repetitions = 3
 
 const startReceiver = Effect.gen(function* () {
   const port = yield* Deferred.make<string>()
-  const connections = yield* Queue.unbounded<string>()
+  const lines = yield* Queue.unbounded<string>()
   yield* Subprocess.start(process.execPath, [program], {
     onLine: (line) => {
-      if (Deferred.isDoneUnsafe(port)) Queue.offerUnsafe(connections, line)
+      if (Deferred.isDoneUnsafe(port)) Queue.offerUnsafe(lines, line)
       else Deferred.doneUnsafe(port, Effect.succeed(line))
     }
   })
-  return { url: `http://127.0.0.1:${yield* Deferred.await(port)}`, connection: Queue.take(connections) }
+  /** Waits for a line. Earlier lines belong to earlier deliveries. */
+  const said = (line: string) => Effect.repeat(Queue.take(lines), { until: (it) => it === line })
+  return { url: `http://127.0.0.1:${yield* Deferred.await(port)}`, said }
 })
 
 /** Measures the CPU time of the idle server, in milliseconds per second. */
 const measureIdle = Effect.fnUntraced(function* ({ cpuMs, untilIdle }: Costs) {
-  yield* untilIdle
-  const [startMs, startedAt] = [cpuMs(), performance.now()]
-  yield* Effect.sleep(idleMs)
-  return ((cpuMs() - startMs) * 1000) / (performance.now() - startedAt)
+  let lowest = Number.POSITIVE_INFINITY
+  for (let n = 0; n < idleMeasurements; n++) {
+    yield* untilIdle
+    const [startMs, startedAt] = [cpuMs(), performance.now()]
+    yield* Effect.sleep(idleMs)
+    lowest = Math.min(lowest, ((cpuMs() - startMs) * 1000) / (performance.now() - startedAt))
+  }
+  return lowest
 })
 
 /** Checks deliveries to each kind of hostile receiver. */
@@ -50,33 +66,43 @@ export const check = Effect.fnUntraced(function* ({ call }: CostServer, costs: C
   const findings = yield* Findings
   const receiver = yield* startReceiver
   const idleMsPerSecond = yield* measureIdle(costs)
-  let highest = { ms: 0, behavior: "none" }
+  let deliveries = 0
+  let highest = { ms: 0, allowedMs: requestsMs, behavior: "none" }
 
-  /** Returns the CPU time of a delivery without that of the idle server. */
+  /** Measures the CPU time of a delivery without that of the idle server, and its budget. */
   const deliver = Effect.fnUntraced(function* (behavior: string) {
     // An account of its own, because test events are limited for each account.
     const { cookie } = yield* Wallet.newPerson(call)
     yield* costs.untilIdle
     const [startMs, startedAt] = [costs.cpuMs(), performance.now()]
-    const { json } = yield* call("POST", "/v1/webhooks", { url: `${receiver.url}/${behavior}` }, cookie)
+    const path = `/${deliveries++}/${behavior}`
+    const { json } = yield* call("POST", "/v1/webhooks", { url: receiver.url + path }, cookie)
     yield* call("POST", `/v1/webhooks/${json.id}/test`, undefined, cookie)
-    yield* Effect.timeout(receiver.connection, connectionTimeout)
-    yield* Effect.sleep(watchMs)
+    yield* Effect.timeout(receiver.said(path), connectionTimeout)
+    const connectedAt = performance.now()
+    yield* Effect.timeoutOption(receiver.said(`closed ${path}`), watchMs)
+    const allowedMs = requestsMs + (slowMsPerSecond * (performance.now() - connectedAt)) / 1000
+    yield* Effect.sleep(settleMs)
     const ms = costs.cpuMs() - startMs - (idleMsPerSecond * (performance.now() - startedAt)) / 1000
     yield* call("DELETE", `/v1/webhooks/${json.id}`, undefined, cookie)
-    return Math.round(ms)
+    return { ms: Math.round(ms), allowedMs: Math.round(allowedMs) }
   })
 
   for (const behavior of behaviorNames) {
     let lowest = yield* deliver(behavior)
-    for (let n = 0; n < repetitions && lowest > allowedMs; n++) lowest = Math.min(lowest, yield* deliver(behavior))
-    if (lowest > allowedMs) {
-      const cost = `${lowest} ms of CPU time in ${watchMs} ms (allowed: ${allowedMs} ms)`
-      yield* findings.violation(`a delivery to a receiver of ${behavior}: ${cost}`)
+    for (let n = 0; n < repetitions && lowest.ms > lowest.allowedMs; n++) {
+      const again = yield* deliver(behavior)
+      if (again.ms < lowest.ms) lowest = again
     }
-    if (lowest > highest.ms) highest = { ms: lowest, behavior }
+    const { allowedMs, ms } = lowest
+    if (ms > allowedMs) {
+      yield* findings.violation(
+        `a delivery to a receiver of ${behavior}: ${ms} ms of CPU time (allowed: ${allowedMs} ms)`
+      )
+    }
+    if (ms > highest.ms) highest = { ms, allowedMs, behavior }
   }
   yield* findings.note(
-    `most CPU time of a delivery: ${highest.ms} ms (allowed: ${allowedMs} ms), to a receiver of ${highest.behavior}`
+    `most CPU time of a delivery: ${highest.ms} ms (allowed: ${highest.allowedMs} ms), to a receiver of ${highest.behavior}`
   )
 })

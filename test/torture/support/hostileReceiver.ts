@@ -2,7 +2,8 @@ import { createServer, type Socket } from "node:net"
 
 /**
  * A hostile receiver of webhooks, run as its own process so that its CPU time is not the server's. The last part of a
- * request's path selects one of `behaviors`. Prints its port, then the selected behavior of each connection.
+ * request's path selects one of `behaviors`. Prints its port, then the path of each request, and "closed" with the path
+ * when the request's connection closes.
  */
 
 /** Writes a text repeatedly, as fast as the client reads it. */
@@ -55,8 +56,9 @@ if (import.meta.main) {
   const server = createServer((socket) => {
     socket.on("error", () => socket.destroy())
     socket.once("data", (bytes) => {
-      const name = /\/([a-z-]+) HTTP/.exec(bytes.toString("latin1"))?.[1] ?? ""
-      console.log(name)
+      const [, path = "", name = ""] = /(\/\S*?([a-z-]+)) HTTP/.exec(bytes.toString("latin1")) ?? []
+      console.log(path)
+      socket.once("close", () => console.log(`closed ${path}`))
       behaviors[name]?.(socket)
     })
   })

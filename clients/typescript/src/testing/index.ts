@@ -41,13 +41,9 @@ export const createTestQuarry = async (options: TestQuarryOptions = {}): Promise
     },
     grant: (credits) => run(service.grant(credits)),
     charged: async () =>
-      (await run(service.charged)).map(({ cached, credits, id, outcome, request: { query } }) => ({
-        id,
-        query,
-        outcome,
-        credits,
-        cached
-      })),
+      (await run(service.charged)).flatMap(({ cached, credits, id, outcome, request: { query } }) =>
+        outcome === "page_unreadable" ? [] : [{ id, query, outcome, credits, cached }]
+      ),
     close: () => Effect.runPromise(Scope.close(scope, Exit.void))
   }
 }

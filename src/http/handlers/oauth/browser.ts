@@ -9,7 +9,6 @@ import { clientAddress } from "../../middleware/clientAddress.ts"
 import { isOwnPage } from "../../ownPage.ts"
 import { otherSite } from "./responses.ts"
 
-/** The browser that sent the request. */
 export const currentBrowser = Effect.gen(function* () {
   const { headers } = yield* HttpServerRequest.HttpServerRequest
   const browser: Browser = {
@@ -20,15 +19,11 @@ export const currentBrowser = Effect.gen(function* () {
   return browser
 })
 
-/** The text behind the `?` of the page's URL. */
 export const queryText = Effect.map(HttpServerRequest.HttpServerRequest, ({ url }) =>
   url.slice(`${url}?`.indexOf("?") + 1)
 )
 
-/**
- * The fields of a submitted form. Fails when the form is of another site: it would act with the cookies of whoever opens
- * that site.
- */
+/** Reads a submitted form. Rejects forms from other sites, which would act with the visitor's cookies. */
 export const readForm = Effect.gen(function* () {
   const request = yield* HttpServerRequest.HttpServerRequest
   const { origin } = yield* Deployment
@@ -37,6 +32,5 @@ export const readForm = Effect.gen(function* () {
   return new URLSearchParams(yield* readAnonymousForm(request))
 })
 
-/** A secret in a form. */
 export const secretIn = (form: URLSearchParams, field: string): Redacted.Redacted =>
   Redacted.make(form.get(field) ?? "")

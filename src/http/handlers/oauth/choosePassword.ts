@@ -7,23 +7,22 @@ import { currentBrowser, queryText, readForm, secretIn } from "./browser.ts"
 import { errorResponse } from "./errorResponse.ts"
 import { linkExpired, pageResponse, redirectResponse } from "./responses.ts"
 
-/** The page behind the links of emails: it confirms an address and sets a password. */
+/** The page opened by links in emails. It confirms an address and sets a password. */
 
-/** The page to go on to when the link names none. */
 const defaultNext = "/dashboard"
 
-/** More than a token has. The page repeats it. */
+/** Longer than any valid token. The page repeats the token, so its length is limited. */
 const maxTokenCharacters = 256
 
 const shownToken = (fields: URLSearchParams): string => (fields.get("token") ?? "").slice(0, maxTokenCharacters)
 
-/** A path of this deployment: a link or a form may name another site. */
+/** Returns a path on this deployment. Links and forms could otherwise redirect to another site. */
 const readNext = Effect.fnUntraced(function* (address: string | null) {
   const { origin } = yield* Deployment
   return ownPath(address || defaultNext, origin) ?? defaultNext
 })
 
-/** Changes nothing, because mail gateways open links. */
+/** Changes nothing on GET, because mail gateways open links. */
 export const show = Effect.gen(function* () {
   const query = new URLSearchParams(yield* queryText)
   const next = yield* readNext(query.get("callbackURL"))

@@ -12,7 +12,6 @@ import { signInResponse } from "./signIn.ts"
 
 const signInRedirect = (query: string) => redirectResponse({ location: `${signInPath}?${query}`, cookies: [] })
 
-/** The account of the browser's session; undefined for a browser without a session cookie. */
 const sessionAccount = Effect.gen(function* () {
   const sessions = yield* Sessions
   const { headers } = yield* HttpServerRequest.HttpServerRequest
@@ -26,7 +25,7 @@ export const show = Effect.gen(function* () {
   const { request, source } = yield* readAuthorizationRequest(query)
   const account = yield* Effect.result(sessionAccount)
   if (account._tag === "Failure") {
-    const notice = "Your sign-in is over, or has no Quarry account behind it. Sign in to go on."
+    const notice = "Your session has expired, or its account no longer exists. Sign in to continue."
     return yield* signInResponse(request, 401, { notice })
   }
   if (account.success === undefined) return signInRedirect(query)

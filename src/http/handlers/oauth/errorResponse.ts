@@ -11,13 +11,15 @@ interface Notice {
 
 const fieldNames = { email: "The email", password: "The password", token: "The link" } as const
 
-/** The status and the text for a failed form. */
 const noticeOf = (error: SignInError): Notice => {
   switch (error._tag) {
     case "InvalidCredentials":
-      return { status: 401, text: "The email or the password is not right." }
+      return { status: 401, text: "The email address or password is incorrect." }
     case "AddressUnconfirmed":
-      return { status: 401, text: "Confirm your address first: the link is in your mail. Then sign in here." }
+      return {
+        status: 401,
+        text: "This email address is not confirmed yet. Open the link we sent to it, then sign in here."
+      }
     case "TooManyAttempts":
       return { status: 429, text: `Too many attempts. Try again in ${waitText(error.retryAfterSeconds)}.` }
     case "SignUpDenied":
@@ -29,7 +31,6 @@ const noticeOf = (error: SignInError): Notice => {
   }
 }
 
-/** The form's page again, with a notice about the error. */
 export const errorResponse = (
   error: SignInError,
   page: (notice: string) => pages.Page,

@@ -12,15 +12,18 @@ export const show = Effect.gen(function* () {
   return pageResponse(pages.forgotPassword({ request }))
 })
 
-/** The same for every address, so that nobody learns which ones are known. */
+/** Identical for every address, so that the page does not reveal which accounts exist. */
 const linkSent = pageResponse(
-  pages.message("Read your mail", "If Quarry knows this address, it has sent you a link. It is good for an hour.")
+  pages.message(
+    "Check your email",
+    "If this address has an account, we sent a link to it. The link expires in one hour."
+  )
 )
 
 const linkLogged = pageResponse(
   pages.message(
     "Ask the operator for the link",
-    "This deployment sends no emails. If it knows this address, its operator finds a link in the log, good for an hour."
+    "This deployment does not send emails. If this address has an account, its operator can find a link in the log; it expires in one hour."
   )
 )
 

@@ -31,7 +31,7 @@ import { type ErrorPage, tooManyRequests } from "./responses.ts"
 import * as signIn from "./signIn.ts"
 import * as signUp from "./signUp.ts"
 
-/** The pages on which people sign in and allow apps, and the metadata by which apps find them. */
+/** Routes for sign-in and consent pages, and for the OAuth metadata that apps discover. */
 
 type PageServices = SignIn | AuthorizationRequests | Sessions | RateLimiter
 
@@ -41,11 +41,10 @@ type Handler = Effect.Effect<
   PageServices | HttpServerRequest.HttpServerRequest
 >
 
-const appsNotOffered = apiErrorResponse(new NotFound({ message: "No app is let in at this deployment." }))
+const appsNotOffered = apiErrorResponse(new NotFound({ message: "This deployment does not support connecting apps." }))
 
 const metadataResponse = (document: object) =>
   HttpServerResponse.jsonUnsafe(document, {
-    // Public: apps in browsers read it too.
     headers: { "access-control-allow-origin": "*", "cache-control": "public, max-age=300" }
   })
 

@@ -7,13 +7,9 @@ import { currentBrowser, queryText, readForm, secretIn } from "./browser.ts"
 import { errorResponse } from "./errorResponse.ts"
 import { pageResponse, redirectResponse } from "./responses.ts"
 
-/**
- * The longest signed query that a sign-in at a provider carries. The library keeps it in a cookie, at more than twice its
- * length, and browsers keep cookies of up to 4096 bytes. The queries of common apps have about 800 characters.
- */
+/** The library stores the query in a cookie at twice its length; browsers limit cookies to 4096 bytes. */
 export const maxCarriedCharacters = 1_600
 
-/** The origins of the providers' own sign-in pages, to which a form may lead. */
 const providerOrigins: Readonly<Record<IdentityProvider, string>> = {
   google: "https://accounts.google.com",
   github: "https://github.com"
@@ -22,7 +18,6 @@ const providerOrigins: Readonly<Record<IdentityProvider, string>> = {
 const formTargets = (providers: ReadonlyArray<IdentityProvider>) =>
   providers.map((provider) => providerOrigins[provider])
 
-/** The sign-in page, with a notice and the email address of the form before it. */
 export const signInResponse = Effect.fnUntraced(function* (
   request: pages.AppRequest,
   status = 200,
@@ -62,11 +57,14 @@ const submitPassword = Effect.fnUntraced(function* (form: URLSearchParams, reque
 
 const submitProvider = Effect.fnUntraced(function* (name: string, request: pages.AppRequest) {
   const signIn = yield* SignIn
-  const provider = signIn.providers.find((one) => one === name)
-  if (provider === undefined) return yield* signInResponse(request, 400, { notice: "Sign in with a password." })
+  const provider = signIn.providers.find((candidate) => candidate === name)
+  if (provider === undefined)
+    return yield* signInResponse(request, 400, {
+      notice: "This sign-in method is not available. Sign in with a password instead."
+    })
   if (request.query.length > maxCarriedCharacters) {
     return yield* signInResponse(request, 400, {
-      notice: `The request of ${request.appName} is too long to be kept while you are there. Sign in with a password.`
+      notice: `The request from ${request.appName} is too long for this sign-in method. Sign in with a password instead.`
     })
   }
   const paths = { returnPath: `${consentPath}?${request.query}`, failurePath }

@@ -21,7 +21,7 @@ const signUpClosed = pageResponse(
 )
 
 const confirmationSent = pageResponse(
-  pages.message("Read your mail", "We have sent you a link. It confirms your address, and brings you back to sign in.")
+  pages.message("Check your email", "We sent you a link. Open it to confirm your address, then sign in.")
 )
 
 export const submit = Effect.gen(function* () {

@@ -1,29 +1,5 @@
 -- Payments: what the provider has said of customers, subscriptions and orders, and the deliveries that ask for work.
 
--- A change of plan that lies ahead (the end of a grace or of a subscription, a downgrade). Null: none. ledger_advance
--- makes it when a search or a look finds it due, so that it needs no sweep.
-alter table accounts
-  add column next_plan text,
-  add column next_quota bigint,
-  add column next_concurrency integer,
-  add column next_plan_at timestamptz,
-  -- Cents for 1,000 pack credits of a custom account; null where it cannot buy packs.
-  add column pack_rate integer;
-
--- Credits of refunded packs that were spent before; settled from the next credits that are granted.
-alter table wallets add column owed bigint not null default 0;
--- Not valid: no row that is there can break it, and reading all of them would hold up the searches.
-alter table wallets add constraint wallets_owed_not_negative check (owed >= 0) not valid;
-
--- The subscription whose provider gave the period's dates; null where the period was opened by the calendar (R31).
-alter table allowances add column subscription_id text;
-
--- owed_credits adds to what is owed, as balance_credits adds to the balance.
-alter table ledger_entries add column owed_credits bigint not null default 0;
-alter table ledger_entries drop constraint ledger_entries_kind_check;
-alter table ledger_entries add constraint ledger_entries_kind_check
-  check (kind in ('search', 'grant', 'adjustment', 'pack', 'refund', 'owed')) not valid;
-
 -- Readings of the provider are numbered as they begin: one that began earlier is not booked over a later one.
 create sequence billing_readings;
 
@@ -106,4 +82,12 @@ create table billing_sweeps (
   begun_at timestamptz,
   due_at timestamptz not null,
   lease_until timestamptz
+);
+
+-- The limits of every plan from a moment on, as JSON. The row with the largest id is in force. Billing reads the others for
+-- the quota of periods that began under them (R75).
+create table plan_versions (
+  id bigint generated always as identity primary key,
+  since timestamptz not null,
+  terms jsonb not null
 );

@@ -1,8 +1,7 @@
 -- Events for the customer, the endpoints that get them, and the deliveries that are due (R53).
 --
 -- An event is written by the transaction that makes it true, with a delivery for each endpoint that wants it and one for
--- the account's email. Triggers write most of them, so that no path is forgotten. A row's condition is compared before the
--- trigger's function is called: a search that crosses no threshold pays for a comparison alone.
+-- the account's email.
 
 -- One row for each account that changed what it wants. Percents of a period's quota; types that are sent by email.
 create table event_settings (
@@ -42,7 +41,11 @@ create table webhook_endpoints (
   -- The first of the failures since the last success.
   failing_since timestamptz,
   disabled_at timestamptz,
-  disabled_for text check (disabled_for in ('account', 'failing', 'gone'))
+  disabled_for text check (disabled_for in ('account', 'failing', 'gone')),
+  -- Events created before are not sent to the address; null for the first address.
+  address_since timestamptz,
+  -- The operator has stopped deliveries, which wait.
+  paused_at timestamptz
 );
 create index webhook_endpoints_account on webhook_endpoints (account_id, created_at desc);
 
@@ -67,40 +70,17 @@ create index event_deliveries_due on event_deliveries (due_at) where status = 'p
 create index event_deliveries_pending on event_deliveries (endpoint_id, due_at) where status = 'pending';
 create index event_deliveries_endpoint on event_deliveries (endpoint_id, ordinal desc);
 create index event_deliveries_event on event_deliveries (event_id);
+-- A queue has the pending deliveries of an endpoint, or an account's emails (''). The index finds the accounts that have a
+-- delivery due, and the oldest delivery of each queue, with one look at each queue, however long it is.
+create index event_deliveries_queue
+  on event_deliveries (account_id, (coalesce(endpoint_id, '')), due_at, ordinal) where status = 'pending';
+create index event_deliveries_in_flight on event_deliveries (due_at) where status = 'pending' and is_taken;
 
--- What is used of an allowance at which its events are looked at next; 0: at the next search.
-alter table allowances add column events_at bigint not null default 0;
--- The balance under which the account wants an event; null for none. fillings: how often credits were granted.
-alter table wallets add column low_balance bigint, add column fillings bigint not null default 0;
--- A trial's allowance belongs to an address, and its events to the account that has it.
-create index if not exists accounts_allowance on accounts (allowance_id);
-create index if not exists accounts_next_plan on accounts (next_plan_at) where next_plan_at is not null;
-
-create trigger allowances_events after update of used, quota on allowances for each row
-when (new.used >= new.events_at or new.quota is distinct from old.quota) execute function events_of_allowance();
-
-create trigger wallets_events after update of balance on wallets for each row
-when (new.balance < old.balance and (new.balance = 0 or new.balance < new.low_balance))
-execute function events_of_wallet();
-
-create trigger accounts_plan_events after update of plan on accounts for each row
-when (new.plan <> old.plan and new.deleted_at is null) execute function events_of_plan();
-
-create trigger accounts_period_events after update of allowance_id on accounts for each row
-when (new.allowance_id <> old.allowance_id and new.deleted_at is null) execute function events_of_period();
-
-create trigger billing_subscriptions_insert_events after insert on billing_subscriptions for each row
-when (new.status = 'past_due') execute function events_of_subscription();
-
-create trigger billing_subscriptions_update_events after update of status on billing_subscriptions for each row
-when (new.status = 'past_due' and old.status <> 'past_due') execute function events_of_subscription();
-
-create trigger api_keys_insert_events after insert on api_keys for each row execute function events_of_new_key();
-
-create constraint trigger api_keys_revoke_events after update of revoked_at on api_keys
-deferrable initially deferred for each row
-when (old.revoked_at is null and new.revoked_at is not null) execute function events_of_revoked_key();
-
--- Keys that expire soon are looked for, and the keys of an origin.
-create index key_bounds_expires_at on key_bounds (expires_at) where expires_at is not null;
-create index if not exists api_keys_origin on api_keys (origin_id) where origin_id is not null;
+-- Deliveries that were dropped, until a replica has counted them in its metrics. Commands that drop have no metrics.
+create table event_drops (
+  id bigint generated always as identity primary key,
+  account_id text not null,
+  endpoint_id text,
+  reason text not null,
+  deliveries integer not null
+);

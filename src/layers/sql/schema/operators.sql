@@ -1,10 +1,4 @@
--- The operators' word on accounts, and the record of their commands.
-
--- Null: the account is not suspended.
-alter table accounts add column suspended_at timestamptz;
-
--- The pack balance after a grant, which is the answer to the same grant again. Null for other kinds.
-alter table ledger_entries add column balance_after bigint;
+-- The record of the operators' commands, and the running processes.
 
 -- One row for each command of an operator that changed something or gave something out. It outlives the account, so that
 -- arguments hold neither secrets nor personal data.
@@ -26,3 +20,23 @@ create trigger audit_entries_append_only before update or delete or truncate on 
 for each statement execute function audit_forbid_change();
 -- Fires in replication sessions too, in which other triggers do not.
 alter table audit_entries enable always trigger audit_entries_append_only;
+
+-- Running processes of the server, each with its latest heartbeat. `Replicas` forgets those that are long silent.
+-- skew_ms: the replica's clock less this server's. vitals: what the replica reports of itself, as JSON. address: where it
+-- takes requests. commit: its build.
+--
+-- watched_ms: the time in which heartbeats arrived, of any replica, up to the latest heartbeat of this one. It stands
+-- still while the database takes no heartbeats, so that a replica which is behind the others in it is gone, and the
+-- database was not.
+create table replicas (
+  id text primary key,
+  host text not null,
+  version text not null,
+  started_at timestamptz not null,
+  seen_at timestamptz not null,
+  skew_ms bigint not null,
+  vitals jsonb not null,
+  address text,
+  commit text,
+  watched_ms bigint not null default 0
+);

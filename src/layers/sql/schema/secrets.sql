@@ -17,6 +17,3 @@ create table secret_holders (
   seen_at timestamptz not null,
   primary key (process, name)
 );
-
--- The fingerprint of the pepper of the digest; null for a key that is older than the column.
-alter table api_keys add column pepper text;

@@ -1,16 +1,25 @@
 -- Holds credits for a batch of requests, so that a batch of any size is one round trip.
 --
 -- Each account's requests are served in arrival order, all or nothing, quota before balance (R30). Status of each:
---   held      the hold is there; one that was there already is a retry after a lost connection and is answered again,
---             with the figures from before the hold, as a first answer has them
---   exceeded  neither quota nor balance covers it
---   stale     the allowance has ended, or a change of plan is due: the caller opens the next one (ledger_open), and asks
---             again
---   unknown   there is no such account
+--   held         the hold is there; one that was there already is a retry after a lost connection and is answered again,
+--                with the figures from before the hold, as a first answer has them
+--   exceeded     neither quota nor balance covers it
+--   stale        the allowance has ended, or a change of plan is due: the caller opens the next one (ledger_open), and
+--                asks again
+--   unknown      there is no such account
+--   over_budget  the key's budget does not cover it (R50): `budget_credits` for each `budget_period`, `budget_spent` of
+--                them. `budget_ids` has the origin of each request's key (accounts.sql)
+--   answered     the same request was charged within 24 hours (R44): `answer` has what it answered
+--   running      the idempotency key's first request has its hold still, or comes earlier in this batch
+--   different    the idempotency key belongs to another request
 --
--- Every ledger function locks the wallets of its accounts first, in id order, then changes holds, then allowances:
--- replicas that follow one order cannot deadlock. What it reads it reads after the lock, in a statement of its own, and
--- so with a snapshot that no other ledger operation on these accounts can outdate.
+-- The last three are for requests with an idempotency key: `routes`, `keys` and `fingerprints`. A key that is free is
+-- written with the hold. A key is free if nobody has used it within 24 hours, or if its hold ended without a charge.
+-- Either all requests of a batch have a key, or none has. A batch without keys or budgets does not look for any.
+--
+-- Every ledger function locks the wallets of its accounts first, in id order, then changes holds, then allowances, and
+-- spending last: replicas that follow one order cannot deadlock. What it reads it reads after the lock, in a statement of
+-- its own, and so with a snapshot that no other ledger operation on these accounts can outdate.
 --
 -- The statements are planned once for each connection: planning them again took more than a third of a small batch's
 -- time. The one plan must be right for tables of any size, so every way to read more than the rows of the batch is off.
@@ -19,11 +28,14 @@
 -- The commit is not waited for on disk: a hold that a crash of the server forgets is one that never was. set_config
 -- changes the whole transaction; a `set` clause of the function would be undone before the commit.
 create or replace function ledger_reserve(
-  account_ids text[], hold_ids text[], amounts bigint[], moment timestamptz, lease_ms bigint
+  account_ids text[], hold_ids text[], amounts bigint[], moment timestamptz, lease_ms bigint, replica text default null,
+  budget_ids text[] default null,
+  routes text[] default null, keys text[] default null, fingerprints text[] default null
 )
 returns table (
   n bigint, status text, from_quota bigint, from_balance bigint, quota bigint, used bigint, balance bigint,
-  plan text, cycle_start timestamptz, period_start timestamptz, period_end timestamptz
+  plan text, cycle_start timestamptz, period_start timestamptz, period_end timestamptz,
+  budget_credits bigint, budget_period text, budget_spent bigint, answer bytea
 )
 language plpgsql
 set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_hashjoin = off
@@ -38,16 +50,77 @@ declare
   held_allowances bigint[] := '{}';
   held_quota bigint[] := '{}';
   held_balance bigint[] := '{}';
+  held_spendings bigint[] := '{}';
+  held_requests bigint[] := '{}';
   held integer := 0;
+  -- One element for each budget of the batch.
+  budgets text[];
+  budget_limits bigint[];
+  budget_periods text[];
+  budget_rooms bigint[];
+  spendings bigint[];
+  budget integer;
+  -- One element for each request: what its idempotency key says of it. Null where the key is free.
+  key_states text[];
+  key_answers bytea[];
 begin
   perform set_config('synchronous_commit', 'off', true);
   perform from wallets w where w.account_id = any (account_ids) order by w.account_id for update;
+  if budget_ids is not null then
+    insert into key_spending (origin_id, period, period_start)
+      select distinct b.origin_id, b.budget_period, key_budget_start(b.budget_period, moment) from key_bounds b
+      where b.origin_id = any (budget_ids) and b.budget_credits is not null and not exists (
+        select from key_spending s where s.origin_id = b.origin_id and s.period = b.budget_period
+          and s.period_start = key_budget_start(b.budget_period, moment)
+      );
+    if found then
+      -- Of a period that ended a day ago nothing is held any more.
+      delete from key_spending s using key_bounds b
+        where b.origin_id = any (budget_ids) and s.origin_id = b.origin_id and s.period = b.budget_period
+          and s.period_start < key_budget_start(b.budget_period, moment - interval '1 day');
+    end if;
+    select array_agg(b.origin_id), array_agg(b.budget_credits), array_agg(b.budget_period),
+      array_agg(b.budget_credits - s.spent), array_agg(s.id)
+      into budgets, budget_limits, budget_periods, budget_rooms, spendings
+      from key_bounds b
+      join key_spending s on s.origin_id = b.origin_id and s.period = b.budget_period
+        and s.period_start = key_budget_start(b.budget_period, moment)
+      where b.origin_id = any (budget_ids);
+  end if;
+  if keys is not null then
+    select array_agg(
+        case
+          when t.is_used and t.fingerprint <> t.first_fingerprint then 'different'
+          when t.is_used and t.answer is not null then 'answered'
+          when t.is_used or t.uses > 1 then 'running'
+        end order by t.n
+      ), array_agg(t.answer order by t.n)
+      into key_states, key_answers
+      from (
+        select u.*, row_number() over (partition by u.account_id, u.route, u.key, u.is_used order by u.n) as uses
+        from (
+          select r.*, k.fingerprint as first_fingerprint, k.answer,
+            k.hold_id is distinct from r.hold_id and (k.answer is not null or h.id is not null) as is_used
+          from unnest(account_ids, hold_ids, routes, keys, fingerprints) with ordinality
+            as r (account_id, hold_id, route, key, fingerprint, n)
+          left join lateral (
+            select i.fingerprint, i.hold_id, i.answer from idempotency_keys i
+            where i.account_id = r.account_id and i.route = r.route and i.key = r.key
+              and i.slot in (idempotency_slot(moment), idempotency_slot(moment - interval '1 day'))
+              and i.created_at > moment - interval '1 day'
+            order by i.created_at desc limit 1
+          ) k on true
+          left join holds h on h.id = k.hold_id
+        ) as u
+      ) as t;
+  end if;
   for request in
-    select r.n, r.hold_id, r.amount, r.account_id, a.plan, a.cycle_start, a.allowance_id, a.next_plan_at, l.period_start,
-      l.period_end, l.quota, l.used, w.balance, h.from_quota, h.from_balance,
+    select r.n, r.hold_id, r.amount, r.account_id, r.budget_id, r.key_state, a.plan, a.cycle_start, a.allowance_id, a.next_plan_at,
+      l.period_start, l.period_end, l.quota, l.used, w.balance, h.from_quota, h.from_balance,
       -- Of the used credits that are read here; a period that has ended since has those of its holds.
       case when h.allowance_id = a.allowance_id then h.from_quota else 0 end as own_quota
-    from unnest(account_ids, hold_ids, amounts) with ordinality as r (account_id, hold_id, amount, n)
+    from unnest(account_ids, hold_ids, amounts, budget_ids, key_states) with ordinality
+      as r (account_id, hold_id, amount, budget_id, key_state, n)
     left join accounts a on a.id = r.account_id and a.deleted_at is null
     left join wallets w on w.account_id = a.id
     left join allowances l on l.id = a.allowance_id
@@ -67,9 +140,15 @@ begin
     n := request.n;
     from_quota := 0;
     from_balance := 0;
+    budget := array_position(budgets, request.budget_id);
     if balance is null then
       status := 'unknown';
       return next;
+    elsif request.key_state is not null then
+      status := request.key_state;
+      answer := case when status = 'answered' then key_answers[n] end;
+      return next;
+      answer := null;
     elsif request.from_quota is not null then
       status := 'held';
       from_quota := request.from_quota;
@@ -79,6 +158,15 @@ begin
       return next;
       used := used + request.own_quota;
       balance := balance - from_balance;
+    elsif request.amount > budget_rooms[budget] then
+      status := 'over_budget';
+      budget_credits := budget_limits[budget];
+      budget_period := budget_periods[budget];
+      budget_spent := budget_credits - budget_rooms[budget];
+      return next;
+      budget_credits := null;
+      budget_period := null;
+      budget_spent := null;
     elsif used is null or period_end <= moment or request.next_plan_at <= moment then
       status := 'stale';
       return next;
@@ -97,17 +185,22 @@ begin
         held_allowances[held] := request.allowance_id;
         held_quota[held] := from_quota;
         held_balance[held] := from_balance;
+        held_spendings[held] := spendings[budget];
+        held_requests[held] := n;
         used := used + from_quota;
         balance := balance - from_balance;
+        if budget is not null then
+          budget_rooms[budget] := budget_rooms[budget] - request.amount;
+        end if;
       end if;
     end if;
   end loop;
   if held = 0 then
     return;
   end if;
-  insert into holds (id, account_id, allowance_id, from_quota, from_balance, expires_at)
-    select t.*, clock_timestamp() + lease_ms * interval '1 millisecond'
-    from unnest(held_ids, held_accounts, held_allowances, held_quota, held_balance) as t;
+  insert into holds (id, account_id, allowance_id, from_quota, from_balance, key_spending_id, expires_at, replica_id)
+    select t.*, clock_timestamp() + lease_ms * interval '1 millisecond', replica
+    from unnest(held_ids, held_accounts, held_allowances, held_quota, held_balance, held_spendings) as t;
   update allowances l set used = l.used + t.credits
     from (
       select h.id, sum(h.credits)::bigint as credits from unnest(held_allowances, held_quota) as h (id, credits)
@@ -121,4 +214,22 @@ begin
       group by h.id
     ) as t
     where w.account_id = t.id;
+  if budgets is not null then
+    update key_spending s set spent = s.spent + t.credits
+      from (
+        select h.id, sum(h.quota + h.balance)::bigint as credits
+        from unnest(held_spendings, held_quota, held_balance) as h (id, quota, balance)
+        where h.id is not null
+        group by h.id
+      ) as t
+      where s.id = t.id;
+  end if;
+  if keys is not null then
+    insert into idempotency_keys (slot, account_id, route, key, fingerprint, hold_id, created_at)
+      select idempotency_slot(moment), account_ids[t.n], routes[t.n], keys[t.n], fingerprints[t.n], hold_ids[t.n], moment
+      from unnest(held_requests) as t (n)
+      on conflict (account_id, route, key, slot) do update
+        set fingerprint = excluded.fingerprint, hold_id = excluded.hold_id, created_at = excluded.created_at,
+          answer = null;
+  end if;
 end $$;

@@ -2,9 +2,16 @@
 -- log. `charged` is null where the hold had expired: nothing happened to it. A hold that an earlier call settled
 -- answers that call's charge. For locks and planner settings see ledger_reserve.
 --
+-- Of holds of requests with an idempotency key (R44), `routes` and `keys`, it keeps each answer under its key. A hold that
+-- had expired keeps none, because nothing was charged. `answers` has the bytes of all answers one after the other, and
+-- `answer_bytes` the length of each.
+--
 -- For `records` see queries_add. The log is written by a statement of its own: without hash joins, a join of the batch
 -- with the holds taken would compare each row with each other row.
-create or replace function ledger_settle(hold_ids text[], account_ids text[], charges bigint[], records json)
+create or replace function ledger_settle(
+  hold_ids text[], account_ids text[], charges bigint[], records json, routes text[] default null,
+  keys text[] default null, answers bytea default null, answer_bytes integer[] default null
+)
 returns table (n bigint, charged bigint, balance bigint)
 language plpgsql
 set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_hashjoin = off
@@ -44,6 +51,16 @@ begin
   )
   select array_agg(asked.n in (select taken.n from taken) order by asked.n) into ended from asked;
   perform queries_add(hold_ids, ended, records);
+  if keys is not null then
+    update idempotency_keys k set answer = substring(answers from t.start for t.bytes)
+    from (
+      select r.*, (sum(r.bytes) over (order by r.n) - r.bytes + 1)::integer as start
+      from unnest(hold_ids, account_ids, charges, routes, keys, answer_bytes) with ordinality
+        as r (hold_id, account_id, charge, route, key, bytes, n)
+    ) as t
+    where ended[t.n] and t.charge > 0 and k.account_id = t.account_id and k.route = t.route and k.key = t.key
+      and k.hold_id = t.hold_id;
+  end if;
   return query
     select t.n,
       case when ended[t.n] then t.charge

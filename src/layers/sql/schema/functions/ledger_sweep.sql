@@ -2,15 +2,24 @@
 -- account whose wallet is locked is busy and waits for the next sweep, or another replica sweeps it: no sweep waits,
 -- and no hold is given back twice.
 --
+-- The holds of a replica that is gone expire at once. They are marked without the locks of their wallets, so that a
+-- marking must not wait for a row: whoever has it locked might wait for this one.
+--
 -- The moment is a variable because no index can be used for a comparison with clock_timestamp(), which may change from
 -- row to row: every sweep would read all holds left since the last vacuum.
 create or replace function ledger_sweep(most_accounts integer) returns bigint
 language plpgsql set lock_timeout = '2s' set enable_seqscan = off as $$
 declare
   moment timestamptz := clock_timestamp();
+  gone text[] := replicas_gone();
   free_accounts text[];
   swept bigint;
 begin
+  if gone is not null then
+    update holds h set expires_at = moment where h.id in (
+      select g.id from holds g where g.replica_id = any (gone) and g.expires_at > moment for update skip locked
+    );
+  end if;
   select array_agg(t.account_id) into free_accounts from (
     select w.account_id from wallets w
     where w.account_id in (select distinct h.account_id from holds h where h.expires_at <= moment limit most_accounts)

@@ -12,9 +12,6 @@ declare
   entered bigint;
 begin
   perform pg_advisory_xact_lock(hashtextextended(mailbox_scope, 0));
-  -- Before mailboxes counted, the grant of a deleted account was kept under the address as it was typed.
-  update allowances set scope = mailbox_scope
-    where scope = trial_scope(address) and not exists (select from allowances l where l.scope = mailbox_scope);
   is_taken := exists (
     select from allowances l join accounts a on a.allowance_id = l.id
     where l.scope = mailbox_scope and a.id <> account and a.deleted_at is null

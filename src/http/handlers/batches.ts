@@ -1,0 +1,115 @@
+import { Deferred, Effect, Option, type Result, Stream } from "effect"
+import { type HttpServerRequest, HttpServerResponse } from "effect/http"
+import type { BatchBody, BatchLineBody } from "../../domain/BulkResult.ts"
+import type { InvalidRequest } from "../../domain/errors.ts"
+import type { Principal } from "../../domain/Principal.ts"
+import type { AnyRowBody, AskedRows } from "../../services/Batch.ts"
+import type { Batches, BatchSettlement, StartedBatch } from "../../services/Batches.ts"
+import { jsonLines, wantsLines } from "../accept.ts"
+import { readJson } from "../body.ts"
+import { addLogFields, CurrentRequest, type LogFields, type RequestState, setHeaders } from "../CurrentRequest.ts"
+import { quotaHeaders, quotaHeadersOf } from "../headers.ts"
+import { withKey } from "../idempotencyKey.ts"
+import { CurrentPrincipal } from "../Middleware.ts"
+import { withRetryAfter } from "../retryAfter.ts"
+import { ledgerFacts, logSettlement, withQuotaOnFailure } from "./settlements.ts"
+
+/** Parses and encodes the bodies of one kind of batch. */
+export interface BatchForm<Q, B> {
+  readonly parse: (body: unknown) => Result.Result<AskedRows<Q>, InvalidRequest>
+  readonly encodeBody: (body: BatchBody<B>) => Uint8Array
+  readonly encodeLines: (lines: ReadonlyArray<BatchLineBody<B>>) => Uint8Array
+}
+
+export const batch = <Q, B extends AnyRowBody>(batches: Batches<Q, B>, form: BatchForm<Q, B>) =>
+  Effect.fnUntraced(function* (request: HttpServerRequest.HttpServerRequest) {
+    const state = yield* CurrentRequest
+    const principal = yield* CurrentPrincipal
+    const body = form.parse(yield* readJson(request))
+    const [rows, keyed] = yield* Effect.fromResult(withKey(request, principal, body))
+    addLogFields(state, { rows: rows.length })
+    const inLines = wantsLines(request.headers.accept)
+    if (inLines && keyed === undefined) {
+      return yield* withQuotaOnFailure(state, streamed(state, batches, form, principal, rows))
+    }
+    const onStart = <E>({ id, settlement }: StartedBatch<B, E>) => {
+      addLogFields(state, { batch_id: id })
+      state.work = logSettlement<BatchSettlement<B>, E>(state, settlement, batchFacts)
+    }
+    const run =
+      keyed === undefined
+        ? batches.run(principal, rows, onStart)
+        : withRetryAfter(batches.runKeyed(keyed.principal, rows, keyed.key, onStart))
+    const settlement = yield* withQuotaOnFailure(state, run)
+    addLogFields(state, batchFacts(settlement))
+    setHeaders(state, quotaHeaders(settlement.receipt))
+    return inLines
+      ? wholeLinesResponse(form, settlement.body, settlement.receipt.creditsUsed)
+      : HttpServerResponse.uint8Array(form.encodeBody(settlement.body), { contentType: "application/json" })
+  })
+
+const batchFacts = <B>({ body, receipt, timings }: BatchSettlement<B>): LogFields => ({
+  ...ledgerFacts(receipt, timings),
+  batch_id: body.batch_id,
+  rows_failed: body.failed
+})
+
+/** Common proxies close connections that are idle for a minute. */
+const heartbeatInterval = "10 seconds"
+
+const heartbeat: Uint8Array = Buffer.from("\n")
+
+/** Stops compression and proxies from buffering lines. */
+const lineHeaders = { "cache-control": "no-store, no-transform", "x-accel-buffering": "no" }
+
+/** Streams a batch's lines as they arrive. The access log entry waits for the last line. */
+const streamed = Effect.fnUntraced(function* <Q, B extends AnyRowBody>(
+  state: RequestState,
+  batches: Batches<Q, B>,
+  { encodeLines }: BatchForm<Q, B>,
+  principal: Principal,
+  rows: AskedRows<Q>
+) {
+  let isWhole = false
+  const closed = yield* Deferred.make<void>()
+  yield* Effect.addFinalizer(() => Deferred.succeed(closed, undefined))
+  const started = yield* batches.stream(principal, rows, ({ id, settlement }) => {
+    addLogFields(state, { batch_id: id })
+    state.work = Effect.andThen(
+      logSettlement(state, settlement, batchFacts),
+      Effect.map(Deferred.await(closed), () => {
+        if (!isWhole) addLogFields(state, { outcome: "cut" })
+      })
+    )
+  })
+  setHeaders(state, quotaHeadersOf(started.before))
+  const next = Effect.timeoutOption(started.take, heartbeatInterval)
+  const lines = Stream.unfold(false, (isLast) => {
+    isWhole = isLast
+    if (isLast) return Effect.undefined
+    return Effect.flatMap(next, (some) => {
+      if (Option.isNone(some)) return Effect.succeed([heartbeat, false] as const)
+      // Breaks the connection, so that the client does not take this for a complete batch.
+      if (some.value.length === 0) return Effect.die(new Error("the batch ended without its summary"))
+      return Effect.succeed([encodeLines(some.value), some.value.at(-1)?.type === "summary"] as const)
+    })
+  })
+  return HttpServerResponse.stream(lines, { contentType: jsonLines, headers: lineHeaders })
+})
+
+/**
+ * The lines of a finished batch, in row order (R44). A batch with an idempotency key is charged as a whole, together
+ * with its stored response, so its lines are written together.
+ */
+const wholeLinesResponse = <Q, B>(
+  { encodeLines }: BatchForm<Q, B>,
+  { results, ...counts }: BatchBody<B>,
+  creditsUsed: number
+) => {
+  const lines = encodeLines([
+    { type: "batch", batch_id: counts.batch_id, total: counts.total },
+    ...results.map((body, index) => ({ type: "row" as const, index, body })),
+    { type: "summary", ...counts, credits_used: creditsUsed }
+  ])
+  return HttpServerResponse.uint8Array(lines, { contentType: jsonLines, headers: lineHeaders })
+}

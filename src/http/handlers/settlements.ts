@@ -1,0 +1,32 @@
+import { Effect, Exit, Fiber } from "effect"
+import type { LedgerTimings, Receipt } from "../../services/Metering.ts"
+import type { KeyError, SearchError } from "../../services/Search.ts"
+import { addLogFields, type LogFields, type RequestState, setHeaders } from "../CurrentRequest.ts"
+import { quotaErrorHeaders } from "../headers.ts"
+
+/** Waits for a settlement that outlives its caller, and adds its fields to the access log. */
+export const logSettlement = <A, E>(
+  state: RequestState,
+  settlement: Fiber.Fiber<A, E>,
+  factsOf: (settlement: A) => LogFields
+): Effect.Effect<void> =>
+  Effect.map(Fiber.await(settlement), (exit) => {
+    if (Exit.isSuccess(exit)) addLogFields(state, factsOf(exit.value))
+  })
+
+export const ledgerFacts = ({ creditsUsed, isReplay }: Receipt, { reserveMs, settleMs }: LedgerTimings): LogFields => ({
+  credits: creditsUsed,
+  ...(isReplay === undefined ? {} : { replayed: isReplay }),
+  reserve_ms: reserveMs,
+  settle_ms: settleMs
+})
+
+export const withQuotaOnFailure = <A, E extends SearchError | KeyError, R>(
+  state: RequestState,
+  run: Effect.Effect<A, E, R>
+): Effect.Effect<A, E, R> =>
+  Effect.tapError(run, (error) =>
+    Effect.sync(() => {
+      if (error._tag === "quota_exceeded") setHeaders(state, quotaErrorHeaders(error))
+    })
+  )

@@ -1,0 +1,46 @@
+import { Layer } from "effect"
+import * as PacerMemory from "../layers/memory/PacerMemory.ts"
+import * as BackupsSql from "../layers/sql/BackupsSql.ts"
+import { AccountRemoval } from "../services/AccountRemoval.ts"
+import { ProviderStates } from "../services/ProviderStates.ts"
+import * as Billing from "./Billing.ts"
+import * as Inspection from "./Inspection.ts"
+import * as Logging from "./Logging.ts"
+import * as Misspellings from "./Misspellings.ts"
+import * as Services from "./Services.ts"
+import * as SignIn from "./SignIn.ts"
+import * as Storage from "./Storage.ts"
+
+const settings = Misspellings.warn.pipe(
+  Layer.provideMerge(Logging.layer("stderr")),
+  Layer.provideMerge(Misspellings.settings)
+)
+
+const storage = AccountRemoval.layer.pipe(
+  Layer.provideMerge(SignIn.people),
+  Layer.provideMerge(Storage.commandLayer),
+  Layer.provideMerge(settings)
+)
+
+const reading = Layer.provideMerge(Storage.readingLayer, settings)
+
+// A pacer in memory is enough, because a check sends only one search to each provider.
+const providers = Services.providers.pipe(
+  Layer.provideMerge([ProviderStates.layer, settings]),
+  Layer.provide([PacerMemory.layer, reading])
+)
+
+/** Layers for operator commands. Each command builds only the layers it needs. */
+export const layers = {
+  settings,
+  database: Layer.provide(Storage.database, settings),
+  backups: BackupsSql.layer.pipe(Layer.provide(Storage.database), Layer.provide(settings)),
+  inspection: Layer.provide(Inspection.layer, settings),
+  overview: Layer.provide(Inspection.commandOverview, settings),
+  providers,
+  secrets: Layer.provideMerge(Storage.secretRotation, settings),
+  storage,
+  reading,
+  paymentProvider: Layer.provide(Billing.commandProvider, settings),
+  reconciler: Billing.commandReconciler.pipe(Layer.provideMerge(storage))
+}
