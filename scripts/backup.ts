@@ -2,8 +2,8 @@ import { spawnSync } from "node:child_process"
 import { cpSync, existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync } from "node:fs"
 import { join } from "node:path"
 import { Cause, Effect } from "effect"
-import { lockDirectory } from "../src/layers/sql/DirectoryLock.ts"
-import { explain } from "../src/process/explain.ts"
+import { lockDirectory } from "../src/layers/sql/store/DirectoryLock.ts"
+import { explain } from "../src/process/lifecycle/explain.ts"
 
 /*
  * Backs up and restores what a deployment keeps: with DATABASE_URL a Postgres database by pg_dump and pg_restore, which

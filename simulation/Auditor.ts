@@ -1,12 +1,12 @@
 import { rootCauseMessage } from "../src/domain/rootCause.ts"
-import type { RateLimitDecision } from "../src/services/RateLimiter.ts"
+import type { RateLimitDecision } from "../src/services/credits/RateLimiter.ts"
 import type { StoredAccount } from "../src/testing/MemoryStore.ts"
-import type { Reply } from "./Client.ts"
+import type { Reply } from "./customers/Client.ts"
+import { namesBudget } from "./customers/Person.ts"
 import { deliveriesPerMinute, enter, type Figures, isCharged, limitOf, spend, Window } from "./Model.ts"
-import { fullest, maxGained } from "./memory.ts"
-import { namesBudget } from "./Person.ts"
 import type { Replica } from "./Replica.ts"
-import type { BookedEntry, Books } from "./Store.ts"
+import { fullest, maxGained } from "./store/memory.ts"
+import type { BookedEntry, Books } from "./store/Store.ts"
 import type { World } from "./World.ts"
 
 /** A promise that was broken. The simulation ends with it. */

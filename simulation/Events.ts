@@ -4,10 +4,10 @@ import {
   WebhookClient,
   type WebhookPost,
   WebhookUnreachable
-} from "../src/services/WebhookClient.ts"
+} from "../src/services/webhooks/WebhookClient.ts"
 import type { Auditor, ModelAccount } from "./Auditor.ts"
+import type { Person } from "./customers/Person.ts"
 import { eventWaitsMs, failingMs } from "./Model.ts"
-import type { Person } from "./Person.ts"
 import type { World } from "./World.ts"
 
 /** The behaviour of a customer's server for a while. */

@@ -1,6 +1,6 @@
 import { parseArgs } from "node:util"
-import { checkMutations } from "./mutations.ts"
-import { shrink } from "./shrink.ts"
+import { checkMutations } from "./mutations/mutations.ts"
+import { shrink } from "./mutations/shrink.ts"
 import { type Report, simulate } from "./simulate.ts"
 import type { Options } from "./World.ts"
 

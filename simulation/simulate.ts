@@ -1,11 +1,11 @@
 import { Cause, Effect, Metric } from "effect"
-import { Agenda } from "./Agenda.ts"
 import { Auditor, Broken } from "./Auditor.ts"
-import { live, peopleOf } from "./Customers.ts"
-import { faults } from "./Faults.ts"
-import { operator } from "./Operator.ts"
-import { Payments } from "./Payments.ts"
+import { Agenda } from "./customers/Agenda.ts"
+import { live, peopleOf } from "./customers/Customers.ts"
+import { operator } from "./customers/Operator.ts"
+import { Payments } from "./customers/Payments.ts"
 import { dayMs, type Options, startAt, World } from "./World.ts"
+import { faults } from "./world/Faults.ts"
 
 export interface Report {
   readonly options: Options
@@ -19,7 +19,7 @@ export interface Report {
 }
 
 /** The database is loaded where it is asked for: the store in memory starts without it. */
-const openDatabase = async (agenda: Agenda) => (await import("./Database.ts")).Database.open(agenda)
+const openDatabase = async (agenda: Agenda) => (await import("./store/Database.ts")).Database.open(agenda)
 
 /** Runs one simulation to its end, or to the first promise that is broken. */
 export const simulate = async (options: Options): Promise<Report> => {

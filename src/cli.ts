@@ -2,12 +2,12 @@ import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import * as NodeServices from "@effect/platform-node/NodeServices"
 import { Effect } from "effect"
 import { codeOf, complain } from "./cli/exit.ts"
-import { SystemUser } from "./cli/operator.ts"
+import { SystemUser } from "./cli/operations/operator.ts"
 import * as Quarry from "./cli/Quarry.ts"
-import { exportAccount } from "./http/exportAccount.ts"
+import { exportAccount } from "./http/handlers/exportAccount.ts"
 import * as Commands from "./process/Commands.ts"
-import * as Stdout from "./process/Stdout.ts"
-import { systemUser } from "./process/systemUser.ts"
+import * as Stdout from "./process/lifecycle/Stdout.ts"
+import { systemUser } from "./process/store/systemUser.ts"
 
 const quarry = Quarry.make({ ...Commands.layers, exportAccount })
 

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto"
 import type { Redis } from "ioredis"
-import type { UpstreamRow } from "../../src/domain/Organic.ts"
+import type { UpstreamRow } from "../../src/domain/search/Organic.ts"
 import type { Search } from "./Search.ts"
 
 const ttlMs = 300_000

@@ -1,5 +1,5 @@
-import { geos } from "../../src/domain/Geo.ts"
-import { targetRules } from "../../src/domain/Target.ts"
+import { geos } from "../../src/domain/search/Geo.ts"
+import { targetRules } from "../../src/domain/search/Target.ts"
 
 export interface Search {
   readonly target: keyof typeof targetRules

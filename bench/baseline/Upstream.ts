@@ -1,6 +1,6 @@
 // The HTTP client that Quarry uses too: faster than Node's own `fetch`, which is made of it.
 import * as Undici from "@effect/platform-node/Undici"
-import type { UpstreamRow } from "../../src/domain/Organic.ts"
+import type { UpstreamRow } from "../../src/domain/search/Organic.ts"
 import type { Search } from "./Search.ts"
 
 const timeoutMs = 15_000

@@ -8,7 +8,7 @@ export interface Caller {
   readonly concurrency: number
 }
 
-// As `src/layers/sql/PrincipalCache.ts` has them.
+// As `src/layers/sql/keys/PrincipalCache.ts` has them.
 const renewEveryMs = 3_000
 const maxReadTogether = 256
 

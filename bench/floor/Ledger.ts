@@ -1,11 +1,11 @@
 import pg from "pg"
-import type { LogEntry } from "../../src/domain/LogEntry.ts"
-import { type Plan, periodAt } from "../../src/domain/Plan.ts"
-import { toColumns } from "../../src/layers/sql/LogRow.ts"
+import { type Plan, periodAt } from "../../src/domain/credits/Plan.ts"
+import type { LogEntry } from "../../src/domain/search/LogEntry.ts"
+import { toColumns } from "../../src/layers/sql/search/LogRow.ts"
 
 import { grouped } from "./grouped.ts"
 
-// The statements, the bounds of a batch and the life of a hold are those of `src/layers/sql/LedgerStatements.ts`.
+// The statements, the bounds of a batch and the life of a hold are those of `src/layers/sql/credits/LedgerStatements.ts`.
 const maxBatch = 256
 const leaseMs = 105_000
 

@@ -1,6 +1,6 @@
 import { hash } from "node:crypto"
 import { Redis } from "ioredis"
-import { Ranking } from "../../src/domain/Ranking.ts"
+import { Ranking } from "../../src/domain/search/Ranking.ts"
 import * as RateLimiterRedis from "../../src/layers/redis/RateLimiterRedis.ts"
 import { makeWriter } from "../../src/layers/redis/RedisClient.ts"
 

@@ -1,7 +1,7 @@
 // The HTTP client that Quarry uses, called as Quarry calls it.
 import * as Undici from "@effect/platform-node/Undici"
-import { rank, type UpstreamRow } from "../../src/domain/Organic.ts"
-import { Ranking } from "../../src/domain/Ranking.ts"
+import { rank, type UpstreamRow } from "../../src/domain/search/Organic.ts"
+import { Ranking } from "../../src/domain/search/Ranking.ts"
 
 const engine = "google"
 const headers = { "accept-language": "en", accept: "application/json", "accept-encoding": "gzip, br" }

@@ -1,4 +1,4 @@
-import type { Document } from "../../src/services/DocumentIndex.ts"
+import type { Document } from "../../src/services/index/DocumentIndex.ts"
 
 /**
  * Documents whose words are distributed as in real text: the word of rank r has a frequency proportional to

@@ -7,7 +7,7 @@ import { setTimeout as sleep } from "node:timers/promises"
 import { fileURLToPath } from "node:url"
 import { parseArgs } from "node:util"
 import { gunzipSync } from "node:zlib"
-import { freePort } from "../../test/support/freePort.ts"
+import { freePort } from "../../test/support/servers/freePort.ts"
 import { residentMb } from "../support/Cpu.ts"
 
 const usage = `npx node bench/index/memory.ts [--searches N]

@@ -5,7 +5,7 @@ import { gunzipSync } from "node:zlib"
 import { Readability } from "@mozilla/readability"
 import { Schema } from "effect"
 import { parseHTML } from "linkedom"
-import { readHtml as readForIndex } from "../../src/layers/PageText.ts"
+import { readHtml as readForIndex } from "../../src/layers/index/PageText.ts"
 import { readDocument } from "../../src/layers/pages/readDocument.ts"
 import { score } from "./Score.ts"
 

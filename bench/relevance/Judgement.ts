@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs"
 import { basename } from "node:path"
 import { gunzipSync } from "node:zlib"
 import { Schema } from "effect"
-import { Document } from "../../src/services/DocumentIndex.ts"
+import { Document } from "../../src/services/index/DocumentIndex.ts"
 
 export const kinds = ["name", "topic", "question", "error", "misspelt", "operator", "none"] as const
 export type Kind = (typeof kinds)[number]

@@ -7,7 +7,7 @@ import { fileURLToPath } from "node:url"
 import { promisify } from "node:util"
 import * as NodeServices from "@effect/platform-node/NodeServices"
 import { Effect, Stream } from "effect"
-import * as DocumentFile from "../../src/layers/DocumentFile.ts"
+import * as DocumentFile from "../../src/layers/index/DocumentFile.ts"
 import type { CollectionScores } from "./collections.ts"
 import { readCollection } from "./Judgement.ts"
 

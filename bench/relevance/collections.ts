@@ -1,5 +1,5 @@
 import { Effect, type Layer } from "effect"
-import type { DocumentIndex } from "../../src/services/DocumentIndex.ts"
+import type { DocumentIndex } from "../../src/services/index/DocumentIndex.ts"
 import { type Find, fts5, quarry } from "./engines.ts"
 import { type Collection, type Judgement, readCollection, readJudgements, sets } from "./Judgement.ts"
 import { ndcg } from "./Score.ts"

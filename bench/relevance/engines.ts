@@ -1,12 +1,12 @@
 import { DatabaseSync } from "node:sqlite"
 import { Effect, Layer, Stream } from "effect"
 import MiniSearch from "minisearch"
-import * as DocumentIndexSql from "../../src/layers/sql/DocumentIndexSql.ts"
+import * as DocumentIndexSql from "../../src/layers/sql/index/DocumentIndexSql.ts"
 import * as Migrations from "../../src/layers/sql/Migrations.ts"
-import * as Pglite from "../../src/layers/sql/Pglite.ts"
-import { type Document, DocumentIndex } from "../../src/services/DocumentIndex.ts"
-import * as Postgres from "../../test/support/Postgres.ts"
-import { searchRequest } from "../../test/support/requests.ts"
+import * as Pglite from "../../src/layers/sql/store/Pglite.ts"
+import { type Document, DocumentIndex } from "../../src/services/index/DocumentIndex.ts"
+import { searchRequest } from "../../test/support/api/requests.ts"
+import * as Postgres from "../../test/support/stores/Postgres.ts"
 import { depth } from "./Score.ts"
 
 /** The addresses of the first ten results, best first. */

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto"
 import { Effect } from "effect"
-import { makeSecret } from "../../src/domain/ApiKey.ts"
+import { makeSecret } from "../../src/domain/keys/ApiKey.ts"
 import type { Scenario } from "../Scenario.ts"
 import { type Measurement, median, runsOf } from "../support/Measurement.ts"
 import { alternate } from "../support/Runs.ts"

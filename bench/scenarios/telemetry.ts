@@ -1,5 +1,5 @@
 import { Effect } from "effect"
-import { freePort } from "../../test/support/Spawned.ts"
+import { freePort } from "../../test/support/processes/Spawned.ts"
 import type { Scenario } from "../Scenario.ts"
 import { residentMb } from "../support/Cpu.ts"
 import { differences, type Figure, type Measurement, median, ratios } from "../support/Measurement.ts"

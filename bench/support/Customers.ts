@@ -2,8 +2,8 @@ import { createHmac, randomBytes } from "node:crypto"
 import { readFileSync } from "node:fs"
 import { Effect, Redacted } from "effect"
 import pg from "pg"
-import { makeSecret } from "../../src/domain/ApiKey.ts"
-import { pepper } from "../../test/support/SqlStorage.ts"
+import { makeSecret } from "../../src/domain/keys/ApiKey.ts"
+import { pepper } from "../../test/support/stores/SqlStorage.ts"
 import { type Customer, customer, open, type Store } from "../../test/torture/support/Store.ts"
 
 /** Side by side: as many as the store has connections. */

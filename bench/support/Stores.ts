@@ -1,7 +1,7 @@
 import { Data, Effect, Redacted, type Scope } from "effect"
 import pg from "pg"
-import { postgresServerWith, serverInstalled } from "../../test/support/PostgresServer.ts"
-import { RedisServer, redisInstalled } from "../../test/support/RedisServer.ts"
+import { postgresServerWith, serverInstalled } from "../../test/support/servers/PostgresServer.ts"
+import { RedisServer, redisInstalled } from "../../test/support/servers/RedisServer.ts"
 
 /** The benchmark cannot run here; the message says what it needs. */
 export class CannotRun extends Data.TaggedError("CannotRun")<{ readonly message: string }> {}

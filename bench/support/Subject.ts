@@ -3,8 +3,8 @@ import { once } from "node:events"
 import { readFileSync } from "node:fs"
 import { fileURLToPath } from "node:url"
 import { Effect } from "effect"
-import { freePort } from "../../test/support/Spawned.ts"
-import { pepper } from "../../test/support/SqlStorage.ts"
+import { freePort } from "../../test/support/processes/Spawned.ts"
+import { pepper } from "../../test/support/stores/SqlStorage.ts"
 
 /** What load is sent to: one process or several that share a database. */
 export interface Subject {

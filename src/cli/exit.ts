@@ -1,11 +1,11 @@
 import { Cause, Effect, Exit, Predicate, String as Text } from "effect"
 import { CliError } from "effect/cli"
 import { isOperatorError } from "../domain/OperatorError.ts"
-import * as ProcessExit from "../process/exit.ts"
-import { explain } from "../process/explain.ts"
+import * as ProcessExit from "../process/lifecycle/exit.ts"
+import { explain } from "../process/lifecycle/explain.ts"
 import { withoutLibraryWords } from "./Output.ts"
 
-// Usage errors are handled here and not in `process/exit.ts`, because the server must not load the command library.
+// Usage errors are handled here and not in `process/lifecycle/exit.ts`, because the server must not load the command library.
 
 const isUsage = (cause: Cause.Cause<unknown>): boolean => CliError.isCliError(Cause.squash(cause))
 

@@ -1,6 +1,6 @@
 import { DateTime, Effect, Option, Schema } from "effect"
 import { CliError, Flag } from "effect/cli"
-import { maxEmailCharacters } from "../domain/emailAddress.ts"
+import { maxEmailCharacters } from "../domain/accounts/emailAddress.ts"
 import { CommandFailed } from "./Output.ts"
 
 /** Values beyond these limits are typing mistakes. */

@@ -1,4 +1,4 @@
-import type { EventType } from "../domain/Event.ts"
+import type { EventType } from "../domain/webhooks/Event.ts"
 
 export const eventNames: Readonly<Record<EventType, string>> = {
   "credits.low": "Credits are running low",

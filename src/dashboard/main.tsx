@@ -1,11 +1,11 @@
 import { render } from "preact"
+import { place, startRouter } from "./app/router.ts"
+import { pageAt } from "./app/routes.tsx"
+import { loadSession, openPaths, session, startSession } from "./app/session.ts"
 import { EntryFrame } from "./components/EntryFrame.tsx"
 import { Layout } from "./components/Layout.tsx"
-import { PageHeader } from "./components/PageHeader.tsx"
-import { ErrorState } from "./components/States.tsx"
-import { place, startRouter } from "./router.ts"
-import { pageAt } from "./routes.tsx"
-import { loadSession, openPaths, session, startSession } from "./session.ts"
+import { PageHeader } from "./components/ui/PageHeader.tsx"
+import { ErrorState } from "./components/ui/States.tsx"
 
 const App = () => {
   const { path } = place.value

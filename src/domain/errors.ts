@@ -1,7 +1,7 @@
 import { Schema } from "effect"
-import { type Allowance, remaining } from "./Account.ts"
-import { type Budget, describeBudget } from "./Budget.ts"
-import { Plan } from "./Plan.ts"
+import { type Allowance, remaining } from "./accounts/Account.ts"
+import { Plan } from "./credits/Plan.ts"
+import { type Budget, describeBudget } from "./keys/Budget.ts"
 import { UnreadableReason, unreadableMessages } from "./pages/UnreadableReason.ts"
 import { abbreviate, waitText } from "./text.ts"
 

@@ -1,6 +1,7 @@
 import { HttpApi, OpenApi } from "effect/http-api"
-import { documentKeys, reportAll } from "../domain/fields.ts"
+import { documentKeys, reportAll } from "../domain/requests/fields.ts"
 import { version } from "../domain/version.ts"
+import { completeDocument } from "./docs/openapi.ts"
 import { AccessGroup } from "./groups/AccessGroup.ts"
 import { AccountGroup } from "./groups/AccountGroup.ts"
 import { BillingGroup } from "./groups/BillingGroup.ts"
@@ -10,7 +11,6 @@ import { PagesGroup } from "./groups/PagesGroup.ts"
 import { SearchGroup } from "./groups/SearchGroup.ts"
 import { UsageGroup } from "./groups/UsageGroup.ts"
 import { WebhooksGroup } from "./groups/WebhooksGroup.ts"
-import { completeDocument } from "./openapi.ts"
 
 /** The public API's definition. Clients can import it without the server. */
 export class Api extends HttpApi.make("quarry")

@@ -1,8 +1,8 @@
 import { Context } from "effect"
 import type { Headers } from "effect/http"
 import { type HttpApiEndpoint, OpenApi } from "effect/http-api"
-import { dashboardHeader, hidesCallingPage } from "../domain/CallingPage.ts"
-import type { CredentialKind } from "../domain/Credential.ts"
+import { dashboardHeader, hidesCallingPage } from "../domain/accounts/CallingPage.ts"
+import type { CredentialKind } from "../domain/accounts/Credential.ts"
 import { isCrossOrigin, isOwnPage } from "./ownPage.ts"
 
 /** Credentials that an endpoint accepts. None by default. */

@@ -1,5 +1,5 @@
 import { Context, Effect } from "effect"
-import { requestIdPattern } from "../domain/requestId.ts"
+import { requestIdPattern } from "../domain/requests/requestId.ts"
 
 export interface LogFields {
   /** The error code, or `cut` for a streamed response without its last line. */

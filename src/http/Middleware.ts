@@ -1,7 +1,7 @@
 import { Context, Effect } from "effect"
 import { HttpApiMiddleware } from "effect/http-api"
+import type { AccountPrincipal, Principal } from "../domain/accounts/Principal.ts"
 import { unauthorized } from "../domain/errors.ts"
-import type { AccountPrincipal, Principal } from "../domain/Principal.ts"
 import { InvalidRequest, RateLimited, Unauthorized } from "./errors.ts"
 
 /** The authenticated principal, provided by `Authentication`. */

@@ -1,7 +1,7 @@
 import { Effect } from "effect"
 import { HttpRouter, HttpServerRequest, type HttpServerResponse } from "effect/http"
 import type { HttpApiEndpoint } from "effect/http-api"
-import { RateLimiter } from "../services/RateLimiter.ts"
+import { RateLimiter } from "../services/credits/RateLimiter.ts"
 import type { ApiError } from "./errors.ts"
 import { makeAuthentication } from "./middleware/Authentication.ts"
 import { limited } from "./middleware/RateLimiting.ts"

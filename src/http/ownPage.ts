@@ -1,5 +1,5 @@
 import type { Headers } from "effect/http"
-import * as CallingPage from "../domain/CallingPage.ts"
+import * as CallingPage from "../domain/accounts/CallingPage.ts"
 
 const pageOf = (headers: Headers.Headers): CallingPage.CallingPage => ({
   origin: headers.origin,

@@ -1,5 +1,5 @@
 import { DateTime, Schema, SchemaTransformation } from "effect"
-import { toMoment } from "../domain/fields.ts"
+import { toMoment } from "../domain/requests/fields.ts"
 
 /** A timestamp: ISO 8601 in UTC with milliseconds for clients, Unix milliseconds internally. */
 export const Moment = Schema.String.annotate({ description: "ISO 8601 timestamp in UTC", format: "date-time" }).pipe(

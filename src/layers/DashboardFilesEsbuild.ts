@@ -4,7 +4,7 @@ import { join } from "node:path"
 import { promisify } from "node:util"
 import { Duration, Effect, Layer } from "effect"
 import { rootCauseMessage } from "../domain/rootCause.ts"
-import { DashboardFiles, DashboardUnavailable } from "../services/DashboardFiles.ts"
+import { DashboardFiles, DashboardUnavailable } from "../services/operations/DashboardFiles.ts"
 
 /**
  * Bundles the dashboard at startup, so `npm start` needs no build step. The bundler is a separate process whose memory

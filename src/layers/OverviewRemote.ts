@@ -1,7 +1,7 @@
 import { Data, Duration, Effect, Layer } from "effect"
 import { FetchHttpClient, HttpClient, HttpClientResponse } from "effect/http"
-import { Status } from "../domain/Status.ts"
-import { Overview } from "../services/Overview.ts"
+import { Status } from "../domain/operations/Status.ts"
+import { Overview } from "../services/operations/Overview.ts"
 
 /** The port belongs to another deployment, which does not use an embedded database. */
 class OtherDeployment extends Data.TaggedError("OtherDeployment") {}

@@ -1,4 +1,5 @@
 import { Effect, type Schema } from "effect"
+import type { AccountPrincipal } from "../domain/accounts/Principal.ts"
 import type {
   InvalidRequest,
   PageUnreadable,
@@ -8,8 +9,7 @@ import type {
   UpstreamError,
   UpstreamTimeout
 } from "../domain/errors.ts"
-import { decoder, type RawFields } from "../domain/fields.ts"
-import type { AccountPrincipal } from "../domain/Principal.ts"
+import { decoder, type RawFields } from "../domain/requests/fields.ts"
 
 export type ToolFailure =
   | InvalidRequest

@@ -1,6 +1,6 @@
 import { Effect } from "effect"
 import { version } from "../domain/version.ts"
-import { type Json, jsonSchemaOf } from "../http/jsonSchema.ts"
+import { type Json, jsonSchemaOf } from "../http/docs/jsonSchema.ts"
 import { PageSettings } from "../services/pages/PageSettings.ts"
 import { isMembers } from "./message.ts"
 import type { Tool } from "./Tool.ts"

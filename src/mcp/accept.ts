@@ -1,4 +1,4 @@
-import { quality } from "../http/accept.ts"
+import { quality } from "../http/requests/accept.ts"
 
 const events = "text/event-stream"
 

@@ -1,6 +1,6 @@
 import { Effect } from "effect"
 import { HttpServerResponse } from "effect/http"
-import type { AccountPrincipal } from "../domain/Principal.ts"
+import type { AccountPrincipal } from "../domain/accounts/Principal.ts"
 import { answerCall, writeCurrent } from "./calls.ts"
 import { readCall, rpcCodes, toJsonRpcError, unknownTool } from "./message.ts"
 import { currentRevision } from "./revisions.ts"

@@ -1,8 +1,8 @@
 import { Clock, Effect, Schema } from "effect"
 import type { InternalError, QuotaExceeded } from "../domain/errors.ts"
-import { toMoment } from "../domain/fields.ts"
+import { toMoment } from "../domain/requests/fields.ts"
 import * as errors from "../http/errors.ts"
-import { Deployment } from "../services/Deployment.ts"
+import { Deployment } from "../services/operations/Deployment.ts"
 import type { ToolFailure } from "./Tool.ts"
 
 const quotaStep = ({ resetsAt }: QuotaExceeded, origin: string, nowMs: number): string => {

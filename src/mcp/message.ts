@@ -1,6 +1,6 @@
 import { Result } from "effect"
 import { HttpServerResponse } from "effect/http"
-import type { RawFields } from "../domain/fields.ts"
+import type { RawFields } from "../domain/requests/fields.ts"
 import { firstWithoutBatches } from "./revisions.ts"
 
 export interface RpcError {

@@ -1,5 +1,5 @@
 import { Result } from "effect"
-import type { RawFields } from "../domain/fields.ts"
+import type { RawFields } from "../domain/requests/fields.ts"
 import {
   fail,
   isId,

@@ -1,8 +1,8 @@
 import { Schema } from "effect"
-import type { BulkResult, RowResult } from "../domain/BulkResult.ts"
-import { wholeNumber } from "../domain/fields.ts"
-import type { OrganicResult } from "../domain/OrganicResult.ts"
-import type { SearchResult } from "../domain/SearchResult.ts"
+import { wholeNumber } from "../domain/requests/fields.ts"
+import type { BulkResult, RowResult } from "../domain/search/BulkResult.ts"
+import type { OrganicResult } from "../domain/search/OrganicResult.ts"
+import type { SearchResult } from "../domain/search/SearchResult.ts"
 import { cutCodePoints } from "../domain/text.ts"
 
 /** Formats answers for models: plain text, one block per result, cut to the caller's limit. */

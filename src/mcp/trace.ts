@@ -1,6 +1,6 @@
 import { Effect, Metric } from "effect"
-import { mcpMessages } from "../services/Metrics.ts"
-import { withSpan } from "../services/Tracing.ts"
+import { mcpMessages } from "../services/telemetry/Metrics.ts"
+import { withSpan } from "../services/telemetry/Tracing.ts"
 import { revisions } from "./revisions.ts"
 
 export interface MessageFacts {

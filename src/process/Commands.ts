@@ -1,15 +1,15 @@
 import { Layer } from "effect"
 import * as PacerMemory from "../layers/memory/PacerMemory.ts"
-import * as BackupsSql from "../layers/sql/BackupsSql.ts"
-import { AccountRemoval } from "../services/AccountRemoval.ts"
-import { ProviderStates } from "../services/ProviderStates.ts"
+import * as BackupsSql from "../layers/sql/operations/BackupsSql.ts"
+import { AccountRemoval } from "../services/accounts/AccountRemoval.ts"
+import { ProviderStates } from "../services/providers/ProviderStates.ts"
 import * as Billing from "./Billing.ts"
 import * as Inspection from "./Inspection.ts"
 import * as Logging from "./Logging.ts"
 import * as Misspellings from "./Misspellings.ts"
 import * as Services from "./Services.ts"
 import * as SignIn from "./SignIn.ts"
-import * as Storage from "./Storage.ts"
+import * as Storage from "./store/Storage.ts"
 
 const settings = Misspellings.warn.pipe(
   Layer.provideMerge(Logging.layer("stderr")),

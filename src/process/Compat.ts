@@ -1,8 +1,8 @@
 import { Effect, Layer } from "effect"
-import { loopbackNetworks, parseNetwork } from "../domain/Network.ts"
+import { loopbackNetworks, parseNetwork } from "../domain/net/Network.ts"
 import { OperatorError } from "../domain/OperatorError.ts"
 import { Compat } from "../http/compat/Compat.ts"
-import { Keyless, makeKeyless } from "../services/Keyless.ts"
+import { Keyless, makeKeyless } from "../services/accounts/Keyless.ts"
 import { AppConfig } from "../settings/Settings.ts"
 
 export class KeylessAccountMissing extends OperatorError("KeylessAccountMissing") {}

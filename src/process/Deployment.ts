@@ -1,5 +1,5 @@
 import { Effect, Layer } from "effect"
-import { Deployment } from "../services/Deployment.ts"
+import { Deployment } from "../services/operations/Deployment.ts"
 import { AppConfig } from "../settings/Settings.ts"
 
 export const layer = Layer.effect(

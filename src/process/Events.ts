@@ -1,13 +1,13 @@
 import { Effect, Layer } from "effect"
 import * as EventEmailsSigned from "../layers/webhooks/EventEmailsSigned.ts"
 import * as WebhookClientNode from "../layers/webhooks/WebhookClientNode.ts"
-import * as EventWork from "../services/EventWork.ts"
-import { Keyrings } from "../services/Keyrings.ts"
-import { Webhooks } from "../services/Webhooks.ts"
+import { Keyrings } from "../services/operations/Keyrings.ts"
+import * as EventWork from "../services/webhooks/EventWork.ts"
+import { Webhooks } from "../services/webhooks/Webhooks.ts"
 import { AppConfig } from "../settings/Settings.ts"
 import * as Deployment from "./Deployment.ts"
 import * as SignIn from "./SignIn.ts"
-import * as Storage from "./Storage.ts"
+import * as Storage from "./store/Storage.ts"
 
 const client = Layer.unwrap(
   Effect.map(AppConfig, ({ webhooksAllowPrivate }) => WebhookClientNode.layer({ allowsPrivate: webhooksAllowPrivate }))

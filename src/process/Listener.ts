@@ -3,8 +3,8 @@ import { Duration, Effect, Layer } from "effect"
 import { HttpRouter } from "effect/http"
 import { limits } from "../http/listener/limits.ts"
 import { type ListenerLimits, serve } from "../http/listener/NodeListener.ts"
+import { FirstSignal } from "./lifecycle/Signals.ts"
 import * as Routes from "./Routes.ts"
-import { FirstSignal } from "./Signals.ts"
 
 export interface ListenerOptions {
   readonly host: string

@@ -1,13 +1,13 @@
 import { Effect, Layer, type Redacted } from "effect"
 import * as Auth from "../layers/auth/Auth.ts"
-import * as EmailsLog from "../layers/auth/EmailsLog.ts"
-import * as EmailsOff from "../layers/auth/EmailsOff.ts"
+import * as EmailsLog from "../layers/auth/emails/EmailsLog.ts"
+import * as EmailsOff from "../layers/auth/emails/EmailsOff.ts"
 import * as PeopleBetterAuth from "../layers/auth/PeopleBetterAuth.ts"
 import * as SessionsBetterAuth from "../layers/auth/SessionsBetterAuth.ts"
 import * as Ids from "../layers/Ids.ts"
-import { Keyrings } from "../services/Keyrings.ts"
+import { Keyrings } from "../services/operations/Keyrings.ts"
 import { AppConfig } from "../settings/Settings.ts"
-import * as Storage from "./Storage.ts"
+import * as Storage from "./store/Storage.ts"
 
 /** Emails go to the mail server, to the log if none is configured, or nowhere with `QUARRY_BACKGROUND=off`. */
 export const emails = Layer.unwrap(
@@ -15,7 +15,7 @@ export const emails = Layer.unwrap(
     const { emailFrom, quarryBackground, smtpUrl } = yield* AppConfig
     if (smtpUrl === undefined || emailFrom === undefined) return EmailsLog.layer
     if (quarryBackground === "off") return EmailsOff.layer
-    const EmailsSmtp = yield* Effect.promise(() => import("../layers/auth/EmailsSmtp.ts"))
+    const EmailsSmtp = yield* Effect.promise(() => import("../layers/auth/emails/EmailsSmtp.ts"))
     return EmailsSmtp.layer({ url: smtpUrl, from: emailFrom })
   })
 )

@@ -1,5 +1,5 @@
 import { Effect, Layer, References } from "effect"
-import { TraceQueryText } from "../services/Tracing.ts"
+import { TraceQueryText } from "../services/telemetry/Tracing.ts"
 import { AppConfig } from "../settings/Settings.ts"
 
 /** Exports to an OpenTelemetry collector. If none is configured, there are no spans and the SDK is not loaded. */

@@ -1,5 +1,5 @@
 import { Duration } from "effect"
-import { isLoopbackHost } from "../domain/Network.ts"
+import { isLoopbackHost } from "../domain/net/Network.ts"
 import { type Values, variableOf } from "./table.ts"
 
 const pairs = [

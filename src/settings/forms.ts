@@ -1,7 +1,7 @@
 import { Array as Arr, Duration, Option, Redacted, Schema } from "effect"
-import * as domain from "../domain/CompatShape.ts"
-import { isPrivateNetwork, parseNetwork } from "../domain/Network.ts"
-import { type Target, targets } from "../domain/Target.ts"
+import * as domain from "../domain/compat/CompatShape.ts"
+import { isPrivateNetwork, parseNetwork } from "../domain/net/Network.ts"
+import { type Target, targets } from "../domain/search/Target.ts"
 
 export interface Form<A> {
   readonly decode: (text: string) => Option.Option<A>

@@ -1,7 +1,7 @@
 import { Duration, type LogLevel, Option } from "effect"
 import { constantCase } from "effect/String"
-import { paidPlans } from "../domain/Plan.ts"
-import { signUpModes } from "../domain/signUp.ts"
+import { signUpModes } from "../domain/accounts/signUp.ts"
+import { paidPlans } from "../domain/credits/Plan.ts"
 import * as forms from "./forms.ts"
 
 /** A variable of the environment: its form, and its value when it is not set. */

@@ -1,8 +1,8 @@
 import { Clock, Effect, Layer } from "effect"
-import type { Account } from "../domain/Account.ts"
-import { normalizeEmail } from "../domain/emailAddress.ts"
+import type { Account } from "../domain/accounts/Account.ts"
+import { normalizeEmail } from "../domain/accounts/emailAddress.ts"
+import type { PlanTable } from "../domain/credits/Plan.ts"
 import type { NotFound } from "../domain/errors.ts"
-import type { PlanTable } from "../domain/Plan.ts"
 import {
   AccountError,
   type AccountQuery,
@@ -11,9 +11,9 @@ import {
   type PlanChoice,
   requireTrialAddress,
   termsOf
-} from "../services/Accounts.ts"
+} from "../services/accounts/Accounts.ts"
+import { Plans } from "../services/credits/Plans.ts"
 import { Ids } from "../services/Ids.ts"
-import { Plans } from "../services/Plans.ts"
 import { dropPending, noticePeriod, noticePlan } from "./events.ts"
 import { enterPeriod, MemoryStore } from "./MemoryStore.ts"
 

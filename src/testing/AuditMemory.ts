@@ -1,5 +1,5 @@
 import { Clock, Effect, Layer } from "effect"
-import { Audit, type AuditEntry, type AuditQuery, type AuditRecord } from "../services/Audit.ts"
+import { Audit, type AuditEntry, type AuditQuery, type AuditRecord } from "../services/operations/Audit.ts"
 import { MemoryStore } from "./MemoryStore.ts"
 
 const matches = (entry: AuditEntry, query: AuditQuery): boolean =>

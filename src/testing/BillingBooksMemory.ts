@@ -1,11 +1,16 @@
 import { Clock, Effect, Layer } from "effect"
-import { toMoment } from "../domain/fields.ts"
-import type { PlanTable } from "../domain/Plan.ts"
-import { creditsBought, creditsRefunded } from "../domain/Purchase.ts"
-import { type AccountTerms, readingOf, type SoldSubscription } from "../domain/Subscription.ts"
-import { BillingBooks, type BookedOrder, type Booking, type SubscriptionReading } from "../services/BillingBooks.ts"
-import type { Order } from "../services/PaymentProvider.ts"
-import { Plans } from "../services/Plans.ts"
+import { creditsBought, creditsRefunded } from "../domain/billing/Purchase.ts"
+import { type AccountTerms, readingOf, type SoldSubscription } from "../domain/billing/Subscription.ts"
+import type { PlanTable } from "../domain/credits/Plan.ts"
+import { toMoment } from "../domain/requests/fields.ts"
+import {
+  BillingBooks,
+  type BookedOrder,
+  type Booking,
+  type SubscriptionReading
+} from "../services/billing/BillingBooks.ts"
+import type { Order } from "../services/billing/PaymentProvider.ts"
+import { Plans } from "../services/credits/Plans.ts"
 import * as BillingInboxMemory from "./BillingInboxMemory.ts"
 import { addCredits, takeBack } from "./credits.ts"
 import { addEvent, noticePeriod, noticePlan } from "./events.ts"

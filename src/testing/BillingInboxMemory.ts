@@ -1,5 +1,5 @@
 import { Clock, Effect } from "effect"
-import type { BillingBooks } from "../services/BillingBooks.ts"
+import type { BillingBooks } from "../services/billing/BillingBooks.ts"
 import type { MemoryStore } from "./MemoryStore.ts"
 
 type Store = MemoryStore["Service"]

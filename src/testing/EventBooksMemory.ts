@@ -1,6 +1,6 @@
 import { Clock, Effect, Layer, type Redacted } from "effect"
-import { type SlotLimits, shareSlots } from "../domain/DeliverySlots.ts"
-import { type Delivery, type Endpoint, maxFailingMs } from "../domain/Event.ts"
+import { type SlotLimits, shareSlots } from "../domain/webhooks/DeliverySlots.ts"
+import { type Delivery, type Endpoint, maxFailingMs } from "../domain/webhooks/Event.ts"
 import {
   type AccountQueues,
   type Attempt,
@@ -19,7 +19,7 @@ import {
   stoppedError,
   type TakenDelivery,
   tooManyEndpoints
-} from "../services/EventBooks.ts"
+} from "../services/webhooks/EventBooks.ts"
 import { addDelivery, dropPending, isQueueFull, makeEvent, noticeExpiring, pruneEvents, settingsOf } from "./events.ts"
 import { MemoryStore, type StoredDelivery } from "./MemoryStore.ts"
 

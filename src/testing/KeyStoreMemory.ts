@@ -1,10 +1,10 @@
 import { Clock, Effect, Layer, Redacted } from "effect"
-import { type ApiKey, isSecret, makeSecret, secretHint } from "../domain/ApiKey.ts"
-import { budgetPeriodAt } from "../domain/Budget.ts"
+import type { KeyPrincipal, PrincipalBounds } from "../domain/accounts/Principal.ts"
 import { unauthorized } from "../domain/errors.ts"
-import { type BoundsChange, changeBounds, readNetworks, unbounded } from "../domain/KeyBounds.ts"
-import type { KeyPrincipal, PrincipalBounds } from "../domain/Principal.ts"
-import { noSuchAccount } from "../services/Accounts.ts"
+import { type ApiKey, isSecret, makeSecret, secretHint } from "../domain/keys/ApiKey.ts"
+import { budgetPeriodAt } from "../domain/keys/Budget.ts"
+import { type BoundsChange, changeBounds, readNetworks, unbounded } from "../domain/keys/KeyBounds.ts"
+import { noSuchAccount } from "../services/accounts/Accounts.ts"
 import { Ids } from "../services/Ids.ts"
 import {
   KeyStore,
@@ -18,7 +18,7 @@ import {
   requireFuture,
   tooManyGraces,
   tooManyKeys
-} from "../services/KeyStore.ts"
+} from "../services/keys/KeyStore.ts"
 import { noticeNewKey, noticeRevokedKey } from "./events.ts"
 import { enterSpending, MemoryStore, type StoredKey } from "./MemoryStore.ts"
 

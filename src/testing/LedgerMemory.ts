@@ -1,8 +1,7 @@
 import { Clock, Duration, Effect, Layer } from "effect"
-import { type Allowance, accountAt, giveBack, split } from "../domain/Account.ts"
+import { type Allowance, accountAt, giveBack, split } from "../domain/accounts/Account.ts"
 import { NotFound, QuotaExceeded } from "../domain/errors.ts"
-import type { LogEntry } from "../domain/LogEntry.ts"
-import { Ids } from "../services/Ids.ts"
+import type { LogEntry } from "../domain/search/LogEntry.ts"
 import {
   type Adjustment,
   CorrectionImpossible,
@@ -15,7 +14,8 @@ import {
   type KeyedReservation,
   Ledger,
   type Repair
-} from "../services/Ledger.ts"
+} from "../services/credits/Ledger.ts"
+import { Ids } from "../services/Ids.ts"
 import { addCredits } from "./credits.ts"
 import { noticePeriod, noticePlan, noticeUse } from "./events.ts"
 import { enterPeriod, enterSpending, type LedgerEntry, MemoryStore, type StoredAccount } from "./MemoryStore.ts"

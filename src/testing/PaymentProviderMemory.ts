@@ -1,6 +1,6 @@
 import { Clock, Context, Effect, Layer } from "effect"
-import { billingCycle, standardPlans } from "../domain/Plan.ts"
-import { isUpgrade, type SoldPlan } from "../domain/Purchase.ts"
+import { isUpgrade, type SoldPlan } from "../domain/billing/Purchase.ts"
+import { billingCycle, standardPlans } from "../domain/credits/Plan.ts"
 import {
   type Buyer,
   CustomerTaken,
@@ -14,7 +14,7 @@ import {
   ProviderMissing,
   ProviderUnavailable,
   type Subscription
-} from "../services/PaymentProvider.ts"
+} from "../services/billing/PaymentProvider.ts"
 
 type Mutable<A> = { -readonly [K in keyof A]: A[K] }
 

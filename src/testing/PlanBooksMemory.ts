@@ -1,8 +1,8 @@
 import { Clock, Effect, Layer } from "effect"
-import { type PlanTable, periodAt, standardPlans } from "../domain/Plan.ts"
-import { isInForce, limitsAfter } from "../domain/PlanHistory.ts"
-import { PlanBooks } from "../services/PlanBooks.ts"
-import { Plans } from "../services/Plans.ts"
+import { type PlanTable, periodAt, standardPlans } from "../domain/credits/Plan.ts"
+import { isInForce, limitsAfter } from "../domain/credits/PlanHistory.ts"
+import { PlanBooks } from "../services/credits/PlanBooks.ts"
+import { Plans } from "../services/credits/Plans.ts"
 import { MemoryStore, planHistory, type StoredAccount } from "./MemoryStore.ts"
 
 const enact = (store: MemoryStore["Service"], own: PlanTable, now: number): void => {

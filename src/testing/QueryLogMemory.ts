@@ -1,7 +1,7 @@
 import { Clock, DateTime, Effect, Layer } from "effect"
-import type { HistoryFilter, Position } from "../domain/QueryHistory.ts"
-import { maxRows, tooManyRows, total, type UsageBucket, type UsageQuery } from "../domain/Usage.ts"
-import { QueryLog, type StoredLogEntry } from "../services/QueryLog.ts"
+import { maxRows, tooManyRows, total, type UsageBucket, type UsageQuery } from "../domain/credits/Usage.ts"
+import type { HistoryFilter, Position } from "../domain/search/QueryHistory.ts"
+import { QueryLog, type StoredLogEntry } from "../services/search/QueryLog.ts"
 import { MemoryStore } from "./MemoryStore.ts"
 
 /** The query log in memory. */

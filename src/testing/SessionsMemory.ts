@@ -1,14 +1,14 @@
 import { Context, Effect, Layer, Redacted } from "effect"
-import type { Account } from "../domain/Account.ts"
+import type { Account } from "../domain/accounts/Account.ts"
 import { NotFound, unauthorized } from "../domain/errors.ts"
-import { AccessTokens } from "../services/AccessTokens.ts"
-import { Accounts } from "../services/Accounts.ts"
-import { AuthorizationRequestExpired, AuthorizationRequests } from "../services/AuthorizationRequests.ts"
-import { AuthRoutes } from "../services/AuthRoutes.ts"
-import { ConnectedApps } from "../services/ConnectedApps.ts"
+import { AccessTokens } from "../services/accounts/AccessTokens.ts"
+import { Accounts } from "../services/accounts/Accounts.ts"
+import { AuthorizationRequestExpired, AuthorizationRequests } from "../services/accounts/AuthorizationRequests.ts"
+import { AuthRoutes } from "../services/accounts/AuthRoutes.ts"
+import { ConnectedApps } from "../services/accounts/ConnectedApps.ts"
+import { maxSessions, Sessions } from "../services/accounts/Sessions.ts"
+import { SignIn, SignInFailed } from "../services/accounts/SignIn.ts"
 import { Ids } from "../services/Ids.ts"
-import { maxSessions, Sessions } from "../services/Sessions.ts"
-import { SignIn, SignInFailed } from "../services/SignIn.ts"
 
 /** Opens sessions for tests without a password. */
 export class SignedIn extends Context.Service<

@@ -6,7 +6,7 @@ import {
   WebhookClient,
   type WebhookPost,
   WebhookUnreachable
-} from "../services/WebhookClient.ts"
+} from "../services/webhooks/WebhookClient.ts"
 
 /** Controls the responses of webhook endpoints and records their requests. */
 export class Receivers extends Context.Service<

@@ -1,7 +1,7 @@
 import type { Schema } from "effect"
-import { type AnyEventType, defaultEventSettings, type EventSettings } from "../domain/Event.ts"
-import { toMoment } from "../domain/fields.ts"
-import { type DropReason, droppedError, maxQueued } from "../services/EventBooks.ts"
+import { toMoment } from "../domain/requests/fields.ts"
+import { type AnyEventType, defaultEventSettings, type EventSettings } from "../domain/webhooks/Event.ts"
+import { type DropReason, droppedError, maxQueued } from "../services/webhooks/EventBooks.ts"
 import type { MemoryStore, StoredAccount, StoredAllowance, StoredDelivery, StoredKey } from "./MemoryStore.ts"
 
 type Store = MemoryStore["Service"]

@@ -4,8 +4,8 @@ import pg from "pg"
 import { short } from "../../bench/support/Scale.ts"
 import * as Stage from "../../bench/support/Stage.ts"
 import * as Subject from "../../bench/support/Subject.ts"
-import { describeWithServers } from "../support/PostgresServer.ts"
-import { describeWithRedis } from "../support/RedisServer.ts"
+import { describeWithServers } from "../support/servers/PostgresServer.ts"
+import { describeWithRedis } from "../support/servers/RedisServer.ts"
 
 const timeout = 300_000
 

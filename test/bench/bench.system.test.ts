@@ -5,8 +5,8 @@ import { scenarios } from "../../bench/scenarios.ts"
 import { plot } from "../../bench/support/Plot.ts"
 import { page } from "../../bench/support/Report.ts"
 import { short } from "../../bench/support/Scale.ts"
-import { describeWithServers } from "../support/PostgresServer.ts"
-import { describeWithRedis } from "../support/RedisServer.ts"
+import { describeWithServers } from "../support/servers/PostgresServer.ts"
+import { describeWithRedis } from "../support/servers/RedisServer.ts"
 
 /** These run what `single` runs, with other figures. */
 const alike = ["connections", "hot", "cached"]

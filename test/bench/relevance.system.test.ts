@@ -5,7 +5,7 @@ import { Effect, Stream } from "effect"
 import { embedded, quarry } from "../../bench/relevance/engines.ts"
 import { readJudgements, sets } from "../../bench/relevance/Judgement.ts"
 import { type Found, scores } from "../../bench/relevance/Score.ts"
-import * as DocumentFile from "../../src/layers/DocumentFile.ts"
+import * as DocumentFile from "../../src/layers/index/DocumentFile.ts"
 
 const starterIndex = fileURLToPath(new URL("../../data/starter-index.jsonl.gz", import.meta.url))
 const starterDocuments = Stream.runCollect(DocumentFile.read(starterIndex)).pipe(Effect.provide(NodeServices.layer))

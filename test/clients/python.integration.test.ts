@@ -1,8 +1,8 @@
 import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
-import * as EmbeddedStore from "../support/EmbeddedStore.ts"
-import { describeWithPython, python } from "../support/Python.ts"
-import { freePort, spawned } from "../support/Spawned.ts"
+import { describeWithPython, python } from "../support/processes/Python.ts"
+import { freePort, spawned } from "../support/processes/Spawned.ts"
+import * as EmbeddedStore from "../support/stores/EmbeddedStore.ts"
 
 const timeout = 400_000
 

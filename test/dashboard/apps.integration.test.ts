@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from "node:crypto"
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
-import * as AppCallback from "../support/AppCallback.ts"
+import * as AppCallback from "../support/servers/AppCallback.ts"
 import * as Dashboard from "./support/Dashboard.ts"
 
 /** Lets an app in, as a person does, and answers its access token. */

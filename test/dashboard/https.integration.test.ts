@@ -5,9 +5,9 @@ import { createServer } from "node:https"
 import { join } from "node:path"
 import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { browser, describeWithChromium } from "../support/Chromium.ts"
-import * as EmbeddedStore from "../support/EmbeddedStore.ts"
-import { freePort, spawned, temporaryDirectory } from "../support/Spawned.ts"
+import { browser, describeWithChromium } from "../support/processes/Chromium.ts"
+import { freePort, spawned, temporaryDirectory } from "../support/processes/Spawned.ts"
+import * as EmbeddedStore from "../support/stores/EmbeddedStore.ts"
 import { password } from "./support/Dashboard.ts"
 
 /** A proxy that ends TLS before the service, with a certificate of its own. */

@@ -1,7 +1,7 @@
 import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { describeWithChromium } from "../support/Chromium.ts"
-import { lastLink, mailServer } from "../support/MailServer.ts"
+import { describeWithChromium } from "../support/processes/Chromium.ts"
+import { lastLink, mailServer } from "../support/servers/MailServer.ts"
 import * as Dashboard from "./support/Dashboard.ts"
 
 /** The link of the next email of sign-in. */

@@ -1,8 +1,8 @@
 import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { browserWith, describeWithChromium } from "../support/Chromium.ts"
-import * as EmbeddedStore from "../support/EmbeddedStore.ts"
-import { freePort, spawned } from "../support/Spawned.ts"
+import { browserWith, describeWithChromium } from "../support/processes/Chromium.ts"
+import { freePort, spawned } from "../support/processes/Spawned.ts"
+import * as EmbeddedStore from "../support/stores/EmbeddedStore.ts"
 import { password } from "./support/Dashboard.ts"
 
 describeWithChromium("the dashboard over plain http, on another machine's name", () => {

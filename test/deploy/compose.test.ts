@@ -4,7 +4,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { version } from "../../src/domain/version.ts"
-import { compose, promtool } from "../support/OperatorTool.ts"
+import { compose, promtool } from "../support/processes/OperatorTool.ts"
 import * as Shipped from "./Shipped.ts"
 
 interface Service {

@@ -1,9 +1,9 @@
 import { chownSync, existsSync, globSync, statSync } from "node:fs"
 import { assert, layer } from "@effect/vitest"
 import { Context, Effect, Fiber, Layer } from "effect"
-import { container, describeWithImages, type Image, image } from "../support/Image.ts"
-import { freePort, temporaryDirectory } from "../support/Spawned.ts"
-import { json, serve } from "../support/UpstreamServer.ts"
+import { container, describeWithImages, type Image, image } from "../support/processes/Image.ts"
+import { freePort, temporaryDirectory } from "../support/processes/Spawned.ts"
+import { json, serve } from "../support/servers/UpstreamServer.ts"
 
 /** A build installs the production packages, and the first one on a machine installs Debian. */
 const buildTimeout = 1_200_000

@@ -2,7 +2,7 @@ import { execFileSync, spawnSync } from "node:child_process"
 import { assert, it } from "@effect/vitest"
 import { defaultSelector } from "../../scripts/alerts.ts"
 import { version } from "../../src/domain/version.ts"
-import { kubectl } from "../support/OperatorTool.ts"
+import { kubectl } from "../support/processes/OperatorTool.ts"
 import * as Shipped from "./Shipped.ts"
 
 type Labels = Readonly<Record<string, string>>

@@ -4,10 +4,10 @@ import { text as readText } from "node:stream/consumers"
 import { assert, describe, it, layer } from "@effect/vitest"
 import { Context, Effect, Fiber, Layer, Redacted, Scope } from "effect"
 import { limits } from "../../src/http/listener/limits.ts"
-import { describeWithServers, postgresServer } from "../support/PostgresServer.ts"
-import { type Ports, programs, proxy, waitsOf } from "../support/Proxies.ts"
-import { freePort, spawned } from "../support/Spawned.ts"
-import { json, serve } from "../support/UpstreamServer.ts"
+import { freePort, spawned } from "../support/processes/Spawned.ts"
+import { describeWithServers, postgresServer } from "../support/servers/PostgresServer.ts"
+import { type Ports, programs, proxy, waitsOf } from "../support/servers/Proxies.ts"
+import { json, serve } from "../support/servers/UpstreamServer.ts"
 
 /** The long forms take the minute that a batch may take, and the pause of the database that the drills make. */
 const batchSeconds = Number(process.env.QUARRY_TEST_BATCH_SECONDS ?? 5)

@@ -1,8 +1,8 @@
 import { assert, it } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
-import { freePort } from "../support/Spawned.ts"
-import { describeWithSystemd, systemd } from "../support/Systemd.ts"
-import { json, serve } from "../support/UpstreamServer.ts"
+import { freePort } from "../support/processes/Spawned.ts"
+import { describeWithSystemd, systemd } from "../support/processes/Systemd.ts"
+import { json, serve } from "../support/servers/UpstreamServer.ts"
 
 const timeout = 240_000
 

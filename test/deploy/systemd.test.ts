@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { assert, describe, it } from "@effect/vitest"
-import { systemdAnalyze } from "../support/OperatorTool.ts"
+import { systemdAnalyze } from "../support/processes/OperatorTool.ts"
 import * as Shipped from "./Shipped.ts"
 
 const unit = Shipped.read("systemd/quarry@.service")

@@ -1,14 +1,18 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Result, Schema } from "effect"
 import fc from "fast-check"
-import { parseBulk } from "../../src/domain/BulkRequest.ts"
+import { toUsageQuery, UsageParameters } from "../../src/domain/credits/Usage.ts"
 import { InvalidRequest, maxIssueCharacters, maxIssues } from "../../src/domain/errors.ts"
-import { decoder, maxListEntries } from "../../src/domain/fields.ts"
-import { parseApiKeyChange, parseNewKey } from "../../src/domain/NewKey.ts"
-import { HistoryParameters, RecentParameters } from "../../src/domain/QueryHistory.ts"
-import { jsonSearchFields, pageWithinTarget, SearchParameters } from "../../src/domain/SearchRequest.ts"
-import { toUsageQuery, UsageParameters } from "../../src/domain/Usage.ts"
-import { parseEventSettingsChange, parseNewWebhook, parseWebhookChange } from "../../src/domain/WebhookRequest.ts"
+import { parseApiKeyChange, parseNewKey } from "../../src/domain/keys/NewKey.ts"
+import { decoder, maxListEntries } from "../../src/domain/requests/fields.ts"
+import { parseBulk } from "../../src/domain/search/BulkRequest.ts"
+import { HistoryParameters, RecentParameters } from "../../src/domain/search/QueryHistory.ts"
+import { jsonSearchFields, pageWithinTarget, SearchParameters } from "../../src/domain/search/SearchRequest.ts"
+import {
+  parseEventSettingsChange,
+  parseNewWebhook,
+  parseWebhookChange
+} from "../../src/domain/webhooks/WebhookRequest.ts"
 import { PerplexityRequest } from "../../src/http/compat/PerplexityGroup.ts"
 import { TavilyRequest } from "../../src/http/compat/TavilyGroup.ts"
 

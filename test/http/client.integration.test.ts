@@ -12,15 +12,15 @@ import {
   UpstreamError,
   UpstreamTimeout
 } from "../../src/domain/errors.ts"
-import { decoder } from "../../src/domain/fields.ts"
-import { geos } from "../../src/domain/Geo.ts"
-import { SearchParameters, type SearchRequest, toSearch } from "../../src/domain/SearchRequest.ts"
+import { decoder } from "../../src/domain/requests/fields.ts"
+import { geos } from "../../src/domain/search/Geo.ts"
+import { SearchParameters, type SearchRequest, toSearch } from "../../src/domain/search/SearchRequest.ts"
 import * as Listener from "../../src/process/Listener.ts"
-import { Readiness } from "../../src/services/Readiness.ts"
+import { Readiness } from "../../src/services/operations/Readiness.ts"
 import { SignedIn } from "../../src/testing/SessionsMemory.ts"
-import * as ApiClient from "../support/ApiClient.ts"
-import * as MemoryStorage from "../support/MemoryStorage.ts"
-import { aCaller, found, providing, services, servicesOver, unlimited } from "../support/Services.ts"
+import * as ApiClient from "../support/api/ApiClient.ts"
+import { aCaller, found, providing, services, servicesOver, unlimited } from "../support/api/Services.ts"
+import * as MemoryStorage from "../support/stores/MemoryStorage.ts"
 
 /** The public listener on a free port, and a client for it. */
 const listening = Effect.fnUntraced(function* () {

@@ -3,9 +3,9 @@ import { runInNewContext } from "node:vm"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Metric, Schedule } from "effect"
 import { HttpServerResponse } from "effect/http"
-import * as Listener from "../support/Listener.ts"
-import { secret } from "../support/StubServices.ts"
-import { type Connection, connect, search } from "../support/Wire.ts"
+import * as Listener from "../support/api/Listener.ts"
+import { secret } from "../support/api/StubServices.ts"
+import { type Connection, connect, search } from "../support/api/Wire.ts"
 
 const mebibyte = 1024 * 1024
 

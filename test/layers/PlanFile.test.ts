@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, FileSystem, PlatformError } from "effect"
-import { standardPlans } from "../../src/domain/Plan.ts"
+import { standardPlans } from "../../src/domain/credits/Plan.ts"
 import { PlanFileInvalid, read } from "../../src/layers/PlanFile.ts"
 
 const path = "plans.json"

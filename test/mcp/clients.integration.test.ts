@@ -3,8 +3,8 @@ import * as Latest from "@modelcontextprotocol/client"
 import * as Earlier from "@modelcontextprotocol/sdk/client/index.js"
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js"
 import { Effect } from "effect"
-import * as Listener from "../support/Listener.ts"
-import { aCaller, found, providing, services } from "../support/Services.ts"
+import * as Listener from "../support/api/Listener.ts"
+import { aCaller, found, providing, services } from "../support/api/Services.ts"
 
 const layer = services(providing(() => Effect.succeed(found(2))))
 

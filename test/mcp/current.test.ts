@@ -3,9 +3,9 @@ import { createMcpHandler, Server } from "@modelcontextprotocol/server"
 import { Effect } from "effect"
 import * as fc from "fast-check"
 import { isStateless, readStateless } from "../../src/mcp/stateless.ts"
-import { currentCall, currentMeta, currentRequest, post, request } from "../support/Mcp.ts"
-import { aCaller, found, providing, services } from "../support/Services.ts"
-import * as TestApi from "../support/TestApi.ts"
+import { currentCall, currentMeta, currentRequest, post, request } from "../support/api/Mcp.ts"
+import { aCaller, found, providing, services } from "../support/api/Services.ts"
+import * as TestApi from "../support/api/TestApi.ts"
 
 const layer = services(providing(() => Effect.succeed(found(2))))
 

@@ -3,9 +3,9 @@ import { SUPPORTED_PROTOCOL_VERSIONS } from "@modelcontextprotocol/sdk/types.js"
 import { Effect, References } from "effect"
 import { UpstreamError } from "../../src/domain/errors.ts"
 import { earlierRevisions } from "../../src/mcp/revisions.ts"
-import { post, request } from "../support/Mcp.ts"
-import { aCaller, found, providing, services } from "../support/Services.ts"
-import * as TestApi from "../support/TestApi.ts"
+import { post, request } from "../support/api/Mcp.ts"
+import { aCaller, found, providing, services } from "../support/api/Services.ts"
+import * as TestApi from "../support/api/TestApi.ts"
 
 const layer = services(
   providing(({ query }) =>

@@ -1,10 +1,10 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Effect, Fiber } from "effect"
-import * as Listener from "../support/Listener.ts"
-import { toolCall } from "../support/Mcp.ts"
-import { call as callTool, connected } from "../support/McpClient.ts"
-import { secret } from "../support/StubServices.ts"
-import { connect } from "../support/Wire.ts"
+import * as Listener from "../support/api/Listener.ts"
+import { toolCall } from "../support/api/Mcp.ts"
+import { call as callTool, connected } from "../support/api/McpClient.ts"
+import { secret } from "../support/api/StubServices.ts"
+import { connect } from "../support/api/Wire.ts"
 
 const call = (accept: string): string => {
   const body = toolCall("web_search", { query: "css grid" })

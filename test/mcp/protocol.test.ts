@@ -2,10 +2,10 @@ import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Effect, Fiber, References } from "effect"
 import * as fc from "fast-check"
 import { MemoryStore } from "../../src/testing/MemoryStore.ts"
-import { currentCall, initialize, post, request, toolCall } from "../support/Mcp.ts"
-import * as MemoryStorage from "../support/MemoryStorage.ts"
-import { aCaller, found, providing, services, servicesOver, unlimited } from "../support/Services.ts"
-import * as TestApi from "../support/TestApi.ts"
+import { currentCall, initialize, post, request, toolCall } from "../support/api/Mcp.ts"
+import { aCaller, found, providing, services, servicesOver, unlimited } from "../support/api/Services.ts"
+import * as TestApi from "../support/api/TestApi.ts"
+import * as MemoryStorage from "../support/stores/MemoryStorage.ts"
 
 const answering = providing(() => Effect.succeed(found(1)))
 const layer = services(answering)

@@ -3,9 +3,9 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { Tiktoken } from "js-tiktoken/lite"
 import o200k from "js-tiktoken/ranks/o200k_base"
-import { currentRequest, post } from "../support/Mcp.ts"
-import { aCaller, found, providing, services } from "../support/Services.ts"
-import * as TestApi from "../support/TestApi.ts"
+import { currentRequest, post } from "../support/api/Mcp.ts"
+import { aCaller, found, providing, services } from "../support/api/Services.ts"
+import * as TestApi from "../support/api/TestApi.ts"
 
 const layer = services(providing(() => Effect.succeed(found(1))))
 

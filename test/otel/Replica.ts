@@ -1,8 +1,8 @@
 import { Effect, Redacted } from "effect"
-import * as Database from "../support/Database.ts"
-import { redisServer } from "../support/RedisServer.ts"
-import { freePort, spawned } from "../support/Spawned.ts"
-import { pepper } from "../support/SqlStorage.ts"
+import { freePort, spawned } from "../support/processes/Spawned.ts"
+import { redisServer } from "../support/servers/RedisServer.ts"
+import * as Database from "../support/stores/Database.ts"
+import { pepper } from "../support/stores/SqlStorage.ts"
 import * as Engine from "../torture/support/Engine.ts"
 import * as Store from "../torture/support/Store.ts"
 

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { promtool } from "../support/OperatorTool.ts"
+import { promtool } from "../support/processes/OperatorTool.ts"
 import * as Shipped from "./Shipped.ts"
 
 /** The metrics of each instance at one scrape; undefined where it did not answer. */

@@ -3,7 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { outputs, rulesFile } from "../../scripts/alerts.ts"
 import { files } from "../../scripts/dashboards.ts"
 import { withMatchers } from "../../scripts/promql.ts"
-import { compose } from "../support/OperatorTool.ts"
+import { compose } from "../support/processes/OperatorTool.ts"
 import * as Shipped from "./Shipped.ts"
 
 describe("the dashboards", () => {

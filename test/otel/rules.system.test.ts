@@ -4,7 +4,7 @@ import { join } from "node:path"
 import { assert, it } from "@effect/vitest"
 import { parse } from "yaml"
 import { rulesFile } from "../../scripts/alerts.ts"
-import { alertmanagerTool, promtool } from "../support/OperatorTool.ts"
+import { alertmanagerTool, promtool } from "../support/processes/OperatorTool.ts"
 import * as Shipped from "./Shipped.ts"
 
 interface Series {

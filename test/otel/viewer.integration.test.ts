@@ -5,7 +5,7 @@ import { createInterface } from "node:readline"
 import { fileURLToPath } from "node:url"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { withSpan } from "../../src/services/Tracing.ts"
+import { withSpan } from "../../src/services/telemetry/Tracing.ts"
 import { traced } from "../support/Traces.ts"
 
 const program = fileURLToPath(new URL("../../otel/viewer/viewer.ts", import.meta.url))

@@ -3,10 +3,10 @@ import { Effect, Layer } from "effect"
 import { IpNetwork } from "effect/net"
 import { Compat } from "../../src/http/compat/Compat.ts"
 import * as CompatSettings from "../../src/process/Compat.ts"
-import { Keyless } from "../../src/services/Keyless.ts"
+import { Keyless } from "../../src/services/accounts/Keyless.ts"
 import { AppConfig } from "../../src/settings/Settings.ts"
-import * as MemoryStorage from "../support/MemoryStorage.ts"
-import { aCaller } from "../support/Services.ts"
+import { aCaller } from "../support/api/Services.ts"
+import * as MemoryStorage from "../support/stores/MemoryStorage.ts"
 
 const missing = `acc_${"0".repeat(32)}`
 

@@ -6,7 +6,9 @@ import { Effect } from "effect"
 const start = (ending: string, format = "json") =>
   Effect.acquireRelease(
     Effect.sync(() =>
-      spawn(process.execPath, ["test/support/logger.ts", ending, format], { stdio: ["ignore", "pipe", "ignore"] })
+      spawn(process.execPath, ["test/support/processes/logger.ts", ending, format], {
+        stdio: ["ignore", "pipe", "ignore"]
+      })
     ),
     (child) => Effect.sync(() => child.kill("SIGKILL"))
   )

@@ -2,10 +2,10 @@ import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
+import { sqlMutations } from "../../simulation/mutations/sqlMutations.ts"
 import { simulate } from "../../simulation/simulate.ts"
-import { sqlMutations } from "../../simulation/sqlMutations.ts"
 import type { World } from "../../simulation/World.ts"
-import { Ledger } from "../../src/services/Ledger.ts"
+import { Ledger } from "../../src/services/credits/Ledger.ts"
 
 const root = join(import.meta.dirname, "../..")
 /** A loaded machine takes several times as long as the seconds of CPU that a world needs. */

@@ -2,13 +2,13 @@ import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import { assert, describe, it } from "@effect/vitest"
 import { Duration, Effect } from "effect"
-import { Agenda, clockOf } from "../../simulation/Agenda.ts"
 import { Auditor, Broken } from "../../simulation/Auditor.ts"
-import { Chance } from "../../simulation/Chance.ts"
+import { Agenda, clockOf } from "../../simulation/customers/Agenda.ts"
 import { budgetStart, periodAround, Window } from "../../simulation/Model.ts"
-import { collectionsOf, fullest } from "../../simulation/memory.ts"
-import { mutations } from "../../simulation/mutations.ts"
+import { mutations } from "../../simulation/mutations/mutations.ts"
 import { simulate } from "../../simulation/simulate.ts"
+import { collectionsOf, fullest } from "../../simulation/store/memory.ts"
+import { Chance } from "../../simulation/world/Chance.ts"
 
 const root = join(import.meta.dirname, "../..")
 

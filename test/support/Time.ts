@@ -1,9 +1,9 @@
 import { Clock, Duration, Effect } from "effect"
 import { TestClock } from "effect/testing"
-import type { SearchRequest } from "../../src/domain/SearchRequest.ts"
-import { deadlineIn } from "../../src/services/Deadlines.ts"
-import { Limits } from "../../src/services/Limits.ts"
-import { Providers } from "../../src/services/Providers.ts"
+import type { SearchRequest } from "../../src/domain/search/SearchRequest.ts"
+import { Limits } from "../../src/services/providers/Limits.ts"
+import { Providers } from "../../src/services/providers/Providers.ts"
+import { deadlineIn } from "../../src/services/search/Deadlines.ts"
 
 /** Lets every fiber that can run go on until it waits for something. */
 export const settle = Effect.forEach(Array(50), () => Effect.yieldNow, { discard: true })

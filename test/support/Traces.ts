@@ -2,7 +2,7 @@ import { Effect, Tracer } from "effect"
 import { decodeSpans } from "../../otel/viewer/Otlp.ts"
 import { SpanEncoder } from "../../src/layers/telemetry/SpanEncoder.ts"
 import * as SpanTracer from "../../src/layers/telemetry/SpanTracer.ts"
-import { withSpan } from "../../src/services/Tracing.ts"
+import { withSpan } from "../../src/services/telemetry/Tracing.ts"
 
 /**
  * Runs an effect in a request's span, below a caller's where there is one, and answers what a collector is sent of it

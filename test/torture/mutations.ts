@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process"
 import { rmSync } from "node:fs"
-import { copyWith, type Mutation } from "../../simulation/mutations.ts"
+import { copyWith, type Mutation } from "../../simulation/mutations/mutations.ts"
 
 /** A fault that the scenario `cost` must find. */
 export interface CostMutation extends Mutation {
@@ -22,7 +22,7 @@ const post =
 export const mutations: ReadonlyArray<CostMutation> = [
   {
     name: "a list is copied for each repetition of a parameter",
-    file: "src/http/query.ts",
+    file: "src/http/requests/query.ts",
     ...replace(
       "export const parseQuery = ",
       `export const parseQuery = (query: string) => {
@@ -60,7 +60,7 @@ export const mutations: ReadonlyArray<CostMutation> = [
   },
   {
     name: "each wrong value of a list makes an issue",
-    file: "src/domain/fields.ts",
+    file: "src/domain/requests/fields.ts",
     ...replace(
       "export const decoder = ",
       `export const decoder = (schema: any): any => {

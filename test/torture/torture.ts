@@ -1,6 +1,6 @@
 import { parseArgs } from "node:util"
 import { Console, Effect, identity, Random } from "effect"
-import * as Database from "../support/Database.ts"
+import * as Database from "../support/stores/Database.ts"
 import { checkMutations } from "./mutations.ts"
 import type { Scenario, ScenarioOptions } from "./Scenario.ts"
 import { scenarios } from "./scenarios.ts"

@@ -1,6 +1,6 @@
 import { Effect } from "effect"
 import { Command } from "effect/cli"
-import { PaymentProvider } from "../../services/PaymentProvider.ts"
+import { PaymentProvider } from "../../services/billing/PaymentProvider.ts"
 import { CommandFailed, print, table } from "../Output.ts"
 
 export const check = Command.make(

@@ -1,7 +1,7 @@
 import { Effect } from "effect"
 import { Command } from "effect/cli"
-import type { SoldSubscription } from "../../domain/Subscription.ts"
-import { type BilledAccount, BillingBooks, type BookedOrder } from "../../services/BillingBooks.ts"
+import type { SoldSubscription } from "../../domain/billing/Subscription.ts"
+import { type BilledAccount, BillingBooks, type BookedOrder } from "../../services/billing/BillingBooks.ts"
 import { accountId, limit } from "../flags.ts"
 import { NotFound, print, table, time } from "../Output.ts"
 

@@ -1,9 +1,14 @@
-import type { BillingSync, CheckoutRequest, PackOrder, PlanChange } from "../../domain/BillingRequest.ts"
-import type { BulkRequest } from "../../domain/BulkRequest.ts"
-import type { BulkResult } from "../../domain/BulkResult.ts"
-import type { ApiKeyChange, KeyRotation, NewKey } from "../../domain/NewKey.ts"
-import type { SearchResult } from "../../domain/SearchResult.ts"
-import type { EventSettingsChange, NewWebhook, SecretRotation, WebhookChange } from "../../domain/WebhookRequest.ts"
+import type { BillingSync, CheckoutRequest, PackOrder, PlanChange } from "../../domain/billing/BillingRequest.ts"
+import type { ApiKeyChange, KeyRotation, NewKey } from "../../domain/keys/NewKey.ts"
+import type { BulkRequest } from "../../domain/search/BulkRequest.ts"
+import type { BulkResult } from "../../domain/search/BulkResult.ts"
+import type { SearchResult } from "../../domain/search/SearchResult.ts"
+import type {
+  EventSettingsChange,
+  NewWebhook,
+  SecretRotation,
+  WebhookChange
+} from "../../domain/webhooks/WebhookRequest.ts"
 import type { ConnectedApps, Sessions } from "../../http/groups/AccessGroup.ts"
 import type { Account } from "../../http/groups/AccountGroup.ts"
 import type { BillingState, ChangedPlan, Checkout, PackCheckout, Portal } from "../../http/groups/BillingGroup.ts"

@@ -1,10 +1,10 @@
 import { call } from "../api/client.ts"
-import { type IdentityProvider, identityProviders } from "../facts.ts"
-import { home, ownPlace, place } from "../router.ts"
-import { useForm } from "../useForm.ts"
-import { Button } from "./Button.tsx"
-import { Field } from "./Field.tsx"
-import { Notice } from "./Notice.tsx"
+import { type IdentityProvider, identityProviders } from "../app/facts.ts"
+import { home, ownPlace, place } from "../app/router.ts"
+import { useForm } from "../app/useForm.ts"
+import { Button } from "./ui/Button.tsx"
+import { Field } from "./ui/Field.tsx"
+import { Notice } from "./ui/Notice.tsx"
 
 export const nextOf = (): string => ownPlace(place.value.query.get("next"))
 

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from "preact"
-import { Brand } from "./Brand.tsx"
+import { Brand } from "./ui/Brand.tsx"
 
 export const EntryFrame = ({ children }: { readonly children: ComponentChildren }) => (
   <div class="entry">

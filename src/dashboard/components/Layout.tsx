@@ -1,12 +1,12 @@
 import type { ComponentChildren } from "preact"
 import { useEffect, useState } from "preact/hooks"
 import { call } from "../api/client.ts"
-import { home, place } from "../router.ts"
-import { leave, me } from "../session.ts"
-import { Brand } from "./Brand.tsx"
-import { Button } from "./Button.tsx"
-import { Icon, type IconName } from "./Icon.tsx"
-import { announce, Toasts } from "./Toast.tsx"
+import { home, place } from "../app/router.ts"
+import { leave, me } from "../app/session.ts"
+import { Brand } from "./ui/Brand.tsx"
+import { Button } from "./ui/Button.tsx"
+import { Icon, type IconName } from "./ui/Icon.tsx"
+import { announce, Toasts } from "./ui/Toast.tsx"
 
 const links: ReadonlyArray<{ readonly path: string; readonly text: string; readonly icon: IconName }> = [
   { path: home, text: "Overview", icon: "overview" },

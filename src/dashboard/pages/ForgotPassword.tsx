@@ -1,11 +1,11 @@
 import { useState } from "preact/hooks"
 import { call } from "../api/client.ts"
-import { Button } from "../components/Button.tsx"
+import { deliversEmails } from "../app/facts.ts"
+import { fieldsOf, useForm } from "../app/useForm.ts"
 import { EmailField, nextOf, otherEntry } from "../components/Entry.tsx"
-import { Notice } from "../components/Notice.tsx"
-import { PageHeader } from "../components/PageHeader.tsx"
-import { deliversEmails } from "../facts.ts"
-import { fieldsOf, useForm } from "../useForm.ts"
+import { Button } from "../components/ui/Button.tsx"
+import { Notice } from "../components/ui/Notice.tsx"
+import { PageHeader } from "../components/ui/PageHeader.tsx"
 
 /** Identical for every address, so it does not reveal which addresses have an account. */
 const LinkSent = () =>

@@ -1,9 +1,9 @@
 import { useState } from "preact/hooks"
 import type { Answer } from "../api/routes.ts"
+import { changed, useFresh } from "../app/freshness.ts"
+import { lastOf, useRoute } from "../app/resource.ts"
+import { home } from "../app/router.ts"
 import { describeBounds, isOpen } from "../bounds.ts"
-import { Badge } from "../components/Badge.tsx"
-import { Button } from "../components/Button.tsx"
-import { Card } from "../components/Card.tsx"
 import {
   BindKeyDialog,
   CreateKeyDialog,
@@ -11,15 +11,15 @@ import {
   type OneKeyDialogProps,
   RevokeKeyDialog,
   RotateKeyDialog
-} from "../components/KeyDialogs.tsx"
-import { PageHeader } from "../components/PageHeader.tsx"
-import { EmptyState, Loaded } from "../components/States.tsx"
-import { type Column, Table } from "../components/Table.tsx"
-import { announce } from "../components/Toast.tsx"
+} from "../components/keys/KeyDialogs.tsx"
+import { Badge } from "../components/ui/Badge.tsx"
+import { Button } from "../components/ui/Button.tsx"
+import { Card } from "../components/ui/Card.tsx"
+import { PageHeader } from "../components/ui/PageHeader.tsx"
+import { EmptyState, Loaded } from "../components/ui/States.tsx"
+import { type Column, Table } from "../components/ui/Table.tsx"
+import { announce } from "../components/ui/Toast.tsx"
 import { formatDayAndYear, formatNumber, formatPercent, formatRelative, plural } from "../format.ts"
-import { changed, useFresh } from "../freshness.ts"
-import { lastOf, useRoute } from "../resource.ts"
-import { home } from "../router.ts"
 
 const maxActiveKeys = 50
 

@@ -1,6 +1,6 @@
-import { PageHeader } from "../components/PageHeader.tsx"
-import { EmptyState } from "../components/States.tsx"
-import { home } from "../router.ts"
+import { home } from "../app/router.ts"
+import { PageHeader } from "../components/ui/PageHeader.tsx"
+import { EmptyState } from "../components/ui/States.tsx"
 
 export const NotFoundPage = () => (
   <>

@@ -1,15 +1,17 @@
 import type { Answer } from "../api/routes.ts"
-import { OutcomeBadge } from "../components/Badge.tsx"
-import { BurnDown } from "../components/BurnDown.tsx"
-import { Card } from "../components/Card.tsx"
-import { CodeBlock } from "../components/CodeBlock.tsx"
-import { Meter } from "../components/Meter.tsx"
-import { PageHeader } from "../components/PageHeader.tsx"
-import { StackedBars } from "../components/StackedBars.tsx"
-import { Stat } from "../components/Stat.tsx"
-import { Loaded } from "../components/States.tsx"
-import { Table } from "../components/Table.tsx"
-import { burnDown, failures, forecast, startOfDay } from "../figures.ts"
+import { lastOf, useRoute } from "../app/resource.ts"
+import { home } from "../app/router.ts"
+import { BurnDown } from "../components/credits/BurnDown.tsx"
+import { StackedBars } from "../components/credits/StackedBars.tsx"
+import { OutcomeBadge } from "../components/ui/Badge.tsx"
+import { Card } from "../components/ui/Card.tsx"
+import { CodeBlock } from "../components/ui/CodeBlock.tsx"
+import { Meter } from "../components/ui/Meter.tsx"
+import { PageHeader } from "../components/ui/PageHeader.tsx"
+import { Stat } from "../components/ui/Stat.tsx"
+import { Loaded } from "../components/ui/States.tsx"
+import { Table } from "../components/ui/Table.tsx"
+import { burnDown, failures, forecast, startOfDay } from "../credits/figures.ts"
 import {
   formatDay,
   formatDayAndYear,
@@ -19,8 +21,6 @@ import {
   formatRelative,
   plural
 } from "../format.ts"
-import { lastOf, useRoute } from "../resource.ts"
-import { home } from "../router.ts"
 
 /** The state of the account at one look: credits, the day so far, the latest searches. */
 

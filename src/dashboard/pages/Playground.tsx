@@ -1,12 +1,12 @@
 import { useEffect, useRef, useState } from "preact/hooks"
 import { queryText } from "../api/client.ts"
-import { PageHeader } from "../components/PageHeader.tsx"
-import { SearchAnswerCard } from "../components/SearchAnswer.tsx"
-import { SearchCode } from "../components/SearchCode.tsx"
-import { SearchForm } from "../components/SearchForm.tsx"
-import { type Draft, draftQuery, readDraft } from "../draft.ts"
-import { navigate, place } from "../router.ts"
-import { answers, keyOf, playground, running, search } from "../searches.ts"
+import { navigate, place } from "../app/router.ts"
+import { SearchAnswerCard } from "../components/search/SearchAnswer.tsx"
+import { SearchCode } from "../components/search/SearchCode.tsx"
+import { SearchForm } from "../components/search/SearchForm.tsx"
+import { PageHeader } from "../components/ui/PageHeader.tsx"
+import { type Draft, draftQuery, readDraft } from "../search/draft.ts"
+import { answers, keyOf, playground, running, search } from "../search/searches.ts"
 
 /** Browsers limit how often the URL may change, so it is updated after a pause in typing. */
 const pauseMs = 400

@@ -1,13 +1,13 @@
 import { useState } from "preact/hooks"
 import { call } from "../api/client.ts"
-import { Button } from "../components/Button.tsx"
+import { signUpMode } from "../app/facts.ts"
+import { enter } from "../app/session.ts"
+import { fieldsOf, useForm } from "../app/useForm.ts"
 import { EmailField, nextOf, otherEntry, ProviderButtons } from "../components/Entry.tsx"
-import { Field } from "../components/Field.tsx"
-import { Notice } from "../components/Notice.tsx"
-import { PageHeader } from "../components/PageHeader.tsx"
-import { signUpMode } from "../facts.ts"
-import { enter } from "../session.ts"
-import { fieldsOf, useForm } from "../useForm.ts"
+import { Button } from "../components/ui/Button.tsx"
+import { Field } from "../components/ui/Field.tsx"
+import { Notice } from "../components/ui/Notice.tsx"
+import { PageHeader } from "../components/ui/PageHeader.tsx"
 
 /** Identical for an address that already has an account, so it does not reveal which addresses do. */
 const ConfirmationSent = () => (

@@ -1,20 +1,19 @@
 import type { Answer } from "../api/routes.ts"
-import { outcomes as outcomeNames } from "../components/Badge.tsx"
-import { Card } from "../components/Card.tsx"
-import { DownloadButton } from "../components/DownloadButton.tsx"
-import { PageHeader } from "../components/PageHeader.tsx"
-import { type Series, StackedBars } from "../components/StackedBars.tsx"
-import { Stat } from "../components/Stat.tsx"
-import { EmptyState, Loaded } from "../components/States.tsx"
-import { Table } from "../components/Table.tsx"
-import { UsageControls } from "../components/UsageControls.tsx"
-import { type Cell, csvOf } from "../csv.ts"
-import { failures } from "../figures.ts"
-import { formatDayAndYear, formatNumber, formatPercent, formatStretch } from "../format.ts"
-import { useFresh } from "../freshness.ts"
-import { lastOf, useRoute } from "../resource.ts"
-import { home, place } from "../router.ts"
-import { me } from "../session.ts"
+import { useFresh } from "../app/freshness.ts"
+import { lastOf, useRoute } from "../app/resource.ts"
+import { home, place } from "../app/router.ts"
+import { me } from "../app/session.ts"
+import { type Series, StackedBars } from "../components/credits/StackedBars.tsx"
+import { UsageControls } from "../components/credits/UsageControls.tsx"
+import { outcomes as outcomeNames } from "../components/ui/Badge.tsx"
+import { Card } from "../components/ui/Card.tsx"
+import { DownloadButton } from "../components/ui/DownloadButton.tsx"
+import { PageHeader } from "../components/ui/PageHeader.tsx"
+import { Stat } from "../components/ui/Stat.tsx"
+import { EmptyState, Loaded } from "../components/ui/States.tsx"
+import { Table } from "../components/ui/Table.tsx"
+import { type Cell, csvOf } from "../credits/csv.ts"
+import { failures } from "../credits/figures.ts"
 import {
   drawnGroups,
   type Group,
@@ -24,7 +23,8 @@ import {
   stretches,
   type View,
   viewOf
-} from "../usageFigures.ts"
+} from "../credits/usageFigures.ts"
+import { formatDayAndYear, formatNumber, formatPercent, formatStretch } from "../format.ts"
 
 type Usage = Answer<"GET /v1/usage">
 type Keys = Answer<"GET /v1/api-keys">["api_keys"]

@@ -1,27 +1,27 @@
 import { useState } from "preact/hooks"
 import { call } from "../api/client.ts"
-import { Badge } from "../components/Badge.tsx"
-import { Button } from "../components/Button.tsx"
-import { Card } from "../components/Card.tsx"
-import { EventSettingsForm } from "../components/EventSettingsForm.tsx"
-import { Notice } from "../components/Notice.tsx"
-import { PageHeader } from "../components/PageHeader.tsx"
-import { EmptyState, Loaded } from "../components/States.tsx"
-import { Table } from "../components/Table.tsx"
-import { announce } from "../components/Toast.tsx"
-import { WebhookDeliveries } from "../components/WebhookDeliveries.tsx"
+import { changed, useFresh } from "../app/freshness.ts"
+import { lastOf, useRoute } from "../app/resource.ts"
+import { place, setQuery } from "../app/router.ts"
+import { useForm } from "../app/useForm.ts"
+import { Badge } from "../components/ui/Badge.tsx"
+import { Button } from "../components/ui/Button.tsx"
+import { Card } from "../components/ui/Card.tsx"
+import { Notice } from "../components/ui/Notice.tsx"
+import { PageHeader } from "../components/ui/PageHeader.tsx"
+import { EmptyState, Loaded } from "../components/ui/States.tsx"
+import { Table } from "../components/ui/Table.tsx"
+import { announce } from "../components/ui/Toast.tsx"
+import { EventSettingsForm } from "../components/webhooks/EventSettingsForm.tsx"
+import { WebhookDeliveries } from "../components/webhooks/WebhookDeliveries.tsx"
 import {
   ChangeWebhookDialog,
   CreateWebhookDialog,
   DeleteWebhookDialog,
   RotateWebhookDialog,
   type Webhook
-} from "../components/WebhookDialogs.tsx"
+} from "../components/webhooks/WebhookDialogs.tsx"
 import { formatRelative, plural } from "../format.ts"
-import { changed, useFresh } from "../freshness.ts"
-import { lastOf, useRoute } from "../resource.ts"
-import { place, setQuery } from "../router.ts"
-import { useForm } from "../useForm.ts"
 
 const dialogs = { change: ChangeWebhookDialog, rotate: RotateWebhookDialog, delete: DeleteWebhookDialog }
 

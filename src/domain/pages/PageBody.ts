@@ -1,5 +1,5 @@
 import { Schema } from "effect"
-import { toMoment } from "../fields.ts"
+import { toMoment } from "../requests/fields.ts"
 import { codePointLength, cutCodePoints } from "../text.ts"
 import type { ParsedPage } from "./Page.ts"
 import { type PageRequest, pageFormats } from "./PageRequest.ts"

@@ -1,8 +1,8 @@
 import { Effect, Result, Schema, SchemaIssue, SchemaTransformation } from "effect"
-import { parseAddress } from "../address.ts"
 import type { InvalidRequest } from "../errors.ts"
-import { asDigits, decoder } from "../fields.ts"
-import { searchFields } from "../SearchRequest.ts"
+import { parseAddress } from "../net/address.ts"
+import { asDigits, decoder } from "../requests/fields.ts"
+import { searchFields } from "../search/SearchRequest.ts"
 
 /** The one definition of the fields of a page request (R58), for the API, batches and agents. */
 

@@ -1,6 +1,6 @@
 import { Effect, Layer, Predicate, Schema } from "effect"
 import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
-import type { ListenerState } from "../../services/Readiness.ts"
+import type { ListenerState } from "../../services/operations/Readiness.ts"
 import { type AdminOptions, json, serve } from "./Admin.ts"
 import { format, type Metrics, merge } from "./exposition.ts"
 

@@ -1,4 +1,4 @@
-import { acrossProcesses } from "../../services/Instrument.ts"
+import { acrossProcesses } from "../../services/telemetry/Instrument.ts"
 
 /* Merges Prometheus metrics of processes: adds counters and histograms, and gauges as they define. */
 

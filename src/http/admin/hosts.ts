@@ -1,7 +1,7 @@
 import { Clock, Effect, Metric } from "effect"
 import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
-import { isTrustedHost } from "../../domain/RequestHost.ts"
-import { forbiddenHosts } from "../metrics.ts"
+import { isTrustedHost } from "../../domain/net/RequestHost.ts"
+import { forbiddenHosts } from "../responses/metrics.ts"
 
 /** Limits log lines, because callers control how often they send a forbidden host. */
 const logIntervalMs = 60_000

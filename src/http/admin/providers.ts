@@ -1,6 +1,6 @@
-import { toJson } from "../../domain/Capabilities.ts"
-import { namesOf } from "../../services/Provider.ts"
-import type { ProviderState } from "../../services/ProviderMonitor.ts"
+import { toJson } from "../../domain/search/Capabilities.ts"
+import { namesOf } from "../../services/providers/Provider.ts"
+import type { ProviderState } from "../../services/providers/ProviderMonitor.ts"
 import { toMomentOrNull } from "../wire.ts"
 
 export const providerView = (state: ProviderState) => ({

@@ -1,5 +1,5 @@
 import { Context, Effect, Layer } from "effect"
-import type { CompatShape } from "../../domain/CompatShape.ts"
+import type { CompatShape } from "../../domain/compat/CompatShape.ts"
 import type { Engines } from "./Shape.ts"
 
 /** Compatible endpoints that the operator enabled. None by default (R43). */

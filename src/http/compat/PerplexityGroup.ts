@@ -1,6 +1,6 @@
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
-import { Text } from "../../domain/fields.ts"
+import { Text } from "../../domain/requests/fields.ts"
 import { alias, documented } from "./endpoints.ts"
 import { ownErrors } from "./errors.ts"
 import { Count, LongQuery } from "./fields.ts"

@@ -1,10 +1,10 @@
 import type { Effect, Result } from "effect"
 import type { HttpServerRequest } from "effect/http"
-import type { CompatShape } from "../../domain/CompatShape.ts"
+import type { CompatShape } from "../../domain/compat/CompatShape.ts"
 import type { InvalidRequest, RateLimited } from "../../domain/errors.ts"
-import type { RawFields } from "../../domain/fields.ts"
-import type { OrganicResult } from "../../domain/OrganicResult.ts"
-import type { Safe, Target } from "../../domain/Target.ts"
+import type { RawFields } from "../../domain/requests/fields.ts"
+import type { OrganicResult } from "../../domain/search/OrganicResult.ts"
+import type { Safe, Target } from "../../domain/search/Target.ts"
 import type { Sender } from "../listener/Intake.ts"
 
 export type Engines = Readonly<Record<string, Target>>

@@ -1,6 +1,6 @@
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
-import { maxListEntries, Text } from "../../domain/fields.ts"
+import { maxListEntries, Text } from "../../domain/requests/fields.ts"
 import { documented } from "./endpoints.ts"
 import type { CompatError } from "./errors.ts"
 import { Count, LongQuery } from "./fields.ts"

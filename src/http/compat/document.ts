@@ -1,5 +1,5 @@
 import { OpenApi } from "effect/http-api"
-import type { CompatShape } from "../../domain/CompatShape.ts"
+import type { CompatShape } from "../../domain/compat/CompatShape.ts"
 import { Api, documentOptions } from "../Api.ts"
 import { OpenWebUiGroup } from "./OpenWebUiGroup.ts"
 import { PerplexityGroup } from "./PerplexityGroup.ts"

@@ -1,6 +1,6 @@
 import type { Schema } from "effect"
 import { OpenApi } from "effect/http-api"
-import { isObject, jsonSchemaOf } from "../jsonSchema.ts"
+import { isObject, jsonSchemaOf } from "../docs/jsonSchema.ts"
 
 const security = [{ apiKey: [] }, { apiKeyBasic: [] }, { apiKeyHeader: [] }, { subscriptionToken: [] }]
 

@@ -1,5 +1,5 @@
 import { Schema } from "effect"
-import { CollapsedText, carriable, type RawFields } from "../../domain/fields.ts"
+import { CollapsedText, carriable, type RawFields } from "../../domain/requests/fields.ts"
 
 export const LongQuery = CollapsedText.check(carriable, Schema.isMinLength(1, { message: "must not be empty" }))
   .pipe(

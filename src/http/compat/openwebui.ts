@@ -1,7 +1,7 @@
 import { Result } from "effect"
-import { decoder } from "../../domain/fields.ts"
-import { defaultNum } from "../../domain/SearchRequest.ts"
-import { readJson } from "../body.ts"
+import { decoder } from "../../domain/requests/fields.ts"
+import { defaultNum } from "../../domain/search/SearchRequest.ts"
+import { readJson } from "../requests/body.ts"
 import { type OpenWebUiAnswer, OpenWebUiRequest } from "./OpenWebUiGroup.ts"
 import type { CompatResults, Shape } from "./Shape.ts"
 

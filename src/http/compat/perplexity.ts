@@ -1,8 +1,8 @@
 import { Result } from "effect"
-import { countryCode } from "../../domain/Country.ts"
-import { decoder } from "../../domain/fields.ts"
-import { defaultNum } from "../../domain/SearchRequest.ts"
-import { readJson } from "../body.ts"
+import { decoder } from "../../domain/requests/fields.ts"
+import { countryCode } from "../../domain/search/Country.ts"
+import { defaultNum } from "../../domain/search/SearchRequest.ts"
+import { readJson } from "../requests/body.ts"
 import { type PerplexityAnswer, PerplexityRequest } from "./PerplexityGroup.ts"
 import type { CompatResults, Shape } from "./Shape.ts"
 

@@ -1,7 +1,7 @@
 import { Effect, Layer } from "effect"
 import type { HttpServerRequest } from "effect/http"
 import { HttpApi, HttpApiBuilder } from "effect/http-api"
-import type { CompatShape } from "../../domain/CompatShape.ts"
+import type { CompatShape } from "../../domain/compat/CompatShape.ts"
 import { OpenWebUiGroup } from "./OpenWebUiGroup.ts"
 import { openwebui } from "./openwebui.ts"
 import { PerplexityGroup } from "./PerplexityGroup.ts"

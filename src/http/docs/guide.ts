@@ -1,7 +1,13 @@
-import { maxBulkRows } from "../../domain/BulkRequest.ts"
-import { plans as names, type Plan, type PlanOffer, type PlanTable, requestsPerMinute } from "../../domain/Plan.ts"
-import { soldPlans } from "../../domain/Purchase.ts"
-import { type Html, html } from "../pages/html.ts"
+import { soldPlans } from "../../domain/billing/Purchase.ts"
+import {
+  plans as names,
+  type Plan,
+  type PlanOffer,
+  type PlanTable,
+  requestsPerMinute
+} from "../../domain/credits/Plan.ts"
+import { maxBulkRows } from "../../domain/search/BulkRequest.ts"
+import { type Html, html } from "../html/html.ts"
 
 /** The introduction to the API, before the reference: what somebody needs to know before the first call. */
 

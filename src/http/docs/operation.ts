@@ -1,4 +1,4 @@
-import { type Html, html } from "../pages/html.ts"
+import { type Html, html } from "../html/html.ts"
 import { curlOf } from "./curl.ts"
 import { type Document, type Endpoint, fieldsOf, nameOf, type Response, resolve } from "./document.ts"
 import { fieldTable, typeOf } from "./schemas.ts"

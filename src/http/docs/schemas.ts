@@ -1,4 +1,4 @@
-import { type Html, html } from "../pages/html.ts"
+import { type Html, html } from "../html/html.ts"
 import { type DocumentSchema, type Field, nameOf } from "./document.ts"
 
 /** Renders schemas: types in a few words, rules as text. */

@@ -1,4 +1,4 @@
-import { theme } from "../pages/theme.ts"
+import { theme } from "../html/theme.ts"
 
 export const style = `${theme}
 html { scroll-padding-top: 72px; }

@@ -1,7 +1,14 @@
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
-import { BillingSync, CheckoutRequest, PackOrder, PackSize, PlanChange, SoldPlan } from "../../domain/BillingRequest.ts"
-import { Plan } from "../../domain/Plan.ts"
+import {
+  BillingSync,
+  CheckoutRequest,
+  PackOrder,
+  PackSize,
+  PlanChange,
+  SoldPlan
+} from "../../domain/billing/BillingRequest.ts"
+import { Plan } from "../../domain/credits/Plan.ts"
 import { accepting } from "../Callers.ts"
 import {
   BillingBusy,

@@ -1,8 +1,8 @@
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
-import { BulkRequest } from "../../domain/BulkRequest.ts"
-import { BulkResult } from "../../domain/BulkResult.ts"
-import { SearchParameters } from "../../domain/SearchRequest.ts"
-import { SearchResult } from "../../domain/SearchResult.ts"
+import { BulkRequest } from "../../domain/search/BulkRequest.ts"
+import { BulkResult } from "../../domain/search/BulkResult.ts"
+import { SearchParameters } from "../../domain/search/SearchRequest.ts"
+import { SearchResult } from "../../domain/search/SearchResult.ts"
 import { accepting, SpendsCredits } from "../Callers.ts"
 import {
   IdempotencyInProgress,

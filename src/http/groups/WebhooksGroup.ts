@@ -1,6 +1,6 @@
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
-import { deliveryStatuses, EventType, eventTypes } from "../../domain/Event.ts"
+import { deliveryStatuses, EventType, eventTypes } from "../../domain/webhooks/Event.ts"
 import {
   DeliveryId,
   DeliveryParameters,
@@ -9,7 +9,7 @@ import {
   NewWebhook,
   SecretRotation,
   WebhookChange
-} from "../../domain/WebhookRequest.ts"
+} from "../../domain/webhooks/WebhookRequest.ts"
 import { accepting } from "../Callers.ts"
 import { InternalError, InvalidRequest, NotFound } from "../errors.ts"
 import { Authentication, RateLimiting, RequestDecoding } from "../Middleware.ts"

@@ -1,7 +1,7 @@
 import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
-import { ConnectedApps } from "../../services/ConnectedApps.ts"
-import { Sessions } from "../../services/Sessions.ts"
+import { ConnectedApps } from "../../services/accounts/ConnectedApps.ts"
+import { Sessions } from "../../services/accounts/Sessions.ts"
 import { Api } from "../Api.ts"
 import { currentAccount, currentAccountPrincipal } from "../Middleware.ts"
 

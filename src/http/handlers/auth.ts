@@ -1,16 +1,16 @@
 import { Effect, Layer, Result, Schema } from "effect"
 import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
+import { authPath } from "../../domain/accounts/OAuth.ts"
+import { signUpDeniedCode } from "../../domain/accounts/signUp.ts"
 import { Forbidden, InvalidRequest, Issue, NotFound, RateLimited, Unauthorized } from "../../domain/errors.ts"
-import { authPath } from "../../domain/OAuth.ts"
-import { signUpDeniedCode } from "../../domain/signUp.ts"
-import { AuthRoutes } from "../../services/AuthRoutes.ts"
-import { RateLimiter } from "../../services/RateLimiter.ts"
-import { readAnonymous } from "../body.ts"
+import { AuthRoutes } from "../../services/accounts/AuthRoutes.ts"
+import { RateLimiter } from "../../services/credits/RateLimiter.ts"
 import { type ApiError, apiErrorResponse, encodeApiError } from "../errors.ts"
 import { limitByAddress } from "../middleware/addressLimit.ts"
 import { clientAddress } from "../middleware/clientAddress.ts"
 import { noStore } from "../middleware/securityHeaders.ts"
-import { checkParameterCount } from "../query.ts"
+import { readAnonymous } from "../requests/body.ts"
+import { checkParameterCount } from "../requests/query.ts"
 
 const LibraryError = Schema.Struct({
   message: Schema.NonEmptyString,

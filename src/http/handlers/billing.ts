@@ -1,16 +1,26 @@
 import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
-import { parseBillingSync, parseCheckoutRequest, parsePackOrder, parsePlanChange } from "../../domain/BillingRequest.ts"
-import type { PlanTable } from "../../domain/Plan.ts"
-import { currency, soldPlans } from "../../domain/Purchase.ts"
-import { Billing, type BillingState, type CheckoutPage, type SubscriptionState } from "../../services/Billing.ts"
-import { Plans } from "../../services/Plans.ts"
+import {
+  parseBillingSync,
+  parseCheckoutRequest,
+  parsePackOrder,
+  parsePlanChange
+} from "../../domain/billing/BillingRequest.ts"
+import { currency, soldPlans } from "../../domain/billing/Purchase.ts"
+import type { PlanTable } from "../../domain/credits/Plan.ts"
+import {
+  Billing,
+  type BillingState,
+  type CheckoutPage,
+  type SubscriptionState
+} from "../../services/billing/Billing.ts"
+import { Plans } from "../../services/credits/Plans.ts"
 import { Api } from "../Api.ts"
-import { readJson } from "../body.ts"
 import type * as wire from "../groups/BillingGroup.ts"
 import { currentAccount } from "../Middleware.ts"
 import { clientIp } from "../middleware/clientAddress.ts"
-import { withRetryAfter } from "../retryAfter.ts"
+import { readJson } from "../requests/body.ts"
+import { withRetryAfter } from "../responses/retryAfter.ts"
 
 const offersOf = (plans: PlanTable) =>
   soldPlans.map((plan) => {

@@ -1,12 +1,12 @@
 import { Effect, Layer } from "effect"
 import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { InvalidRequest, Unauthorized } from "../../domain/errors.ts"
-import { Billing } from "../../services/Billing.ts"
-import { RateLimiter } from "../../services/RateLimiter.ts"
-import { type BodyLimit, readBytes } from "../body.ts"
+import { Billing } from "../../services/billing/Billing.ts"
+import { RateLimiter } from "../../services/credits/RateLimiter.ts"
 import { apiErrorResponse } from "../errors.ts"
 import { limitDeliveries } from "../middleware/addressLimit.ts"
-import { withRetryAfter } from "../retryAfter.ts"
+import { type BodyLimit, readBytes } from "../requests/body.ts"
+import { withRetryAfter } from "../responses/retryAfter.ts"
 
 /** Real deliveries are a few kilobytes, and each byte is hashed four times. */
 const deliveryLimit: BodyLimit = {

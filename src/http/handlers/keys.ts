@@ -1,13 +1,13 @@
 import { Effect, Redacted } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
-import type { ApiKey } from "../../domain/ApiKey.ts"
 import { unauthorized } from "../../domain/errors.ts"
-import { toChange } from "../../domain/KeyBounds.ts"
-import { parseApiKeyChange, parseKeyRotation, parseNewKey } from "../../domain/NewKey.ts"
-import { type IssuedKey, KeyStore } from "../../services/KeyStore.ts"
+import type { ApiKey } from "../../domain/keys/ApiKey.ts"
+import { toChange } from "../../domain/keys/KeyBounds.ts"
+import { parseApiKeyChange, parseKeyRotation, parseNewKey } from "../../domain/keys/NewKey.ts"
+import { type IssuedKey, KeyStore } from "../../services/keys/KeyStore.ts"
 import { Api } from "../Api.ts"
-import { readJson, readOptionalJson } from "../body.ts"
 import { currentAccount } from "../Middleware.ts"
+import { readJson, readOptionalJson } from "../requests/body.ts"
 
 export const layer = HttpApiBuilder.group(
   Api,

@@ -1,6 +1,6 @@
 import { HttpServerResponse } from "effect/http"
-import type { BulkBody, BulkLineBody, RowBody } from "../../domain/BulkResult.ts"
-import type { SearchBody } from "../../domain/SearchResult.ts"
+import type { BulkBody, BulkLineBody, RowBody } from "../../domain/search/BulkResult.ts"
+import type { SearchBody } from "../../domain/search/SearchResult.ts"
 
 /* Reuses encoded results. Encoding them again as one string takes three times as long for a batch. */
 

@@ -1,8 +1,8 @@
 import { Effect, Exit, Fiber } from "effect"
-import type { LedgerTimings, Receipt } from "../../services/Metering.ts"
-import type { KeyError, SearchError } from "../../services/Search.ts"
+import type { LedgerTimings, Receipt } from "../../services/credits/Metering.ts"
+import type { KeyError, SearchError } from "../../services/search/Search.ts"
 import { addLogFields, type LogFields, type RequestState, setHeaders } from "../CurrentRequest.ts"
-import { quotaErrorHeaders } from "../headers.ts"
+import { quotaErrorHeaders } from "../responses/headers.ts"
 
 /** Waits for a settlement that outlives its caller, and adds its fields to the access log. */
 export const logSettlement = <A, E>(

@@ -1,8 +1,8 @@
 import { Effect, Layer } from "effect"
 import { HttpRouter } from "effect/http"
-import { EventBooks } from "../../services/EventBooks.ts"
-import { EventEmails, unsubscribePath } from "../../services/EventEmails.ts"
-import * as pages from "../pages/pages.ts"
+import { EventBooks } from "../../services/webhooks/EventBooks.ts"
+import { EventEmails, unsubscribePath } from "../../services/webhooks/EventEmails.ts"
+import * as pages from "../html/pages.ts"
 import { queryText } from "./oauth/browser.ts"
 import { pageResponse } from "./oauth/responses.ts"
 

@@ -1,24 +1,24 @@
 import { Effect, Redacted } from "effect"
 import type { HttpServerRequest } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
-import { type Delivery, type Endpoint, type EventSettings, shownError } from "../../domain/Event.ts"
-import { maxGraceSeconds } from "../../domain/grace.ts"
+import { maxGraceSeconds } from "../../domain/keys/grace.ts"
+import { type Delivery, type Endpoint, type EventSettings, shownError } from "../../domain/webhooks/Event.ts"
 import {
   defaultDeliveriesListed,
   parseEventSettingsChange,
   parseNewWebhook,
   parseSecretRotation,
   parseWebhookChange
-} from "../../domain/WebhookRequest.ts"
-import { EventBooks } from "../../services/EventBooks.ts"
-import { EventEmails } from "../../services/EventEmails.ts"
-import { RateLimiter } from "../../services/RateLimiter.ts"
-import { type IssuedEndpoint, Webhooks } from "../../services/Webhooks.ts"
+} from "../../domain/webhooks/WebhookRequest.ts"
+import { RateLimiter } from "../../services/credits/RateLimiter.ts"
+import { EventBooks } from "../../services/webhooks/EventBooks.ts"
+import { EventEmails } from "../../services/webhooks/EventEmails.ts"
+import { type IssuedEndpoint, Webhooks } from "../../services/webhooks/Webhooks.ts"
 import { Api } from "../Api.ts"
-import { announceBusy, readJson, readOptionalJson } from "../body.ts"
 import { CurrentIntake } from "../listener/Intake.ts"
 import { currentAccount } from "../Middleware.ts"
 import { limitDeliveries } from "../middleware/deliveryLimit.ts"
+import { announceBusy, readJson, readOptionalJson } from "../requests/body.ts"
 
 const toDelivery = (delivery: Delivery) => ({
   id: delivery.id,

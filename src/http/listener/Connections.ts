@@ -1,7 +1,7 @@
 import type { IncomingMessage, Server, ServerResponse } from "node:http"
 import type { Duplex } from "node:stream"
 import { InvalidRequest, NotFound } from "../../domain/errors.ts"
-import { failBody } from "../body.ts"
+import { failBody } from "../requests/body.ts"
 
 /** Tracks connections and their requests. Handles unparsable bytes and disconnected clients. */
 

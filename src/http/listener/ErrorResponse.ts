@@ -2,12 +2,12 @@ import { STATUS_CODES } from "node:http"
 import type { Duplex } from "node:stream"
 import { Effect } from "effect"
 import { HttpServerRequest, HttpServerResponse } from "effect/http"
-import { Deployment } from "../../services/Deployment.ts"
 import { Ids } from "../../services/Ids.ts"
+import { Deployment } from "../../services/operations/Deployment.ts"
 import { CurrentRequest, makeRequestState, requestIdFrom } from "../CurrentRequest.ts"
 import { type ApiError, encodeApiError } from "../errors.ts"
-import { countErrorResponse } from "../metrics.ts"
 import { securityHeadersFor } from "../middleware/securityHeaders.ts"
+import { countErrorResponse } from "../responses/metrics.ts"
 
 /** Half-closes, then destroys after `lingerMs`. An immediate reset could overtake the response. */
 export const closeSocket = Effect.fnUntraced(function* (socket: Duplex, lingerMs: number) {

@@ -5,9 +5,16 @@ import * as NodeHttpServerRequest from "@effect/platform-node/NodeHttpServerRequ
 import { Clock, Context, Deferred, Duration, Effect, type Exit, Fiber, Option, Scope } from "effect"
 import { HttpServerError, HttpServerRequest, type HttpServerResponse } from "effect/http"
 import { InvalidRequest } from "../../domain/errors.ts"
-import { observe } from "../../services/Instrument.ts"
-import { Readiness } from "../../services/Readiness.ts"
-import { activeRequests, countCut, countDropped, countShed, initializeCounters, openConnections } from "../metrics.ts"
+import { Readiness } from "../../services/operations/Readiness.ts"
+import { observe } from "../../services/telemetry/Instrument.ts"
+import {
+  activeRequests,
+  countCut,
+  countDropped,
+  countShed,
+  initializeCounters,
+  openConnections
+} from "../responses/metrics.ts"
 import { answerUnparsable, type Connections, probeHalfClosed, trackConnections } from "./Connections.ts"
 import * as ErrorResponse from "./ErrorResponse.ts"
 import { busyError, busyRetrySeconds, CurrentIntake, Intake, type IntakeLimits } from "./Intake.ts"

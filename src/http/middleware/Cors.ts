@@ -1,7 +1,7 @@
 import { Effect, Layer } from "effect"
 import { HttpEffect, HttpRouter, HttpServerError, HttpServerRequest, HttpServerResponse } from "effect/http"
-import { Deployment } from "../../services/Deployment.ts"
-import { exposedHeaders } from "../headers.ts"
+import { Deployment } from "../../services/operations/Deployment.ts"
+import { exposedHeaders } from "../responses/headers.ts"
 
 /**
  * CORS for the demo origin and the origins that the operator lists (R48). Responses never allow credentials, so pages

@@ -1,14 +1,14 @@
 import { Context, Effect, Layer } from "effect"
 import type { HttpServerResponse } from "effect/http"
+import { type Principal, rateLimitOf } from "../../domain/accounts/Principal.ts"
 import { RateLimited } from "../../domain/errors.ts"
-import { type Principal, rateLimitOf } from "../../domain/Principal.ts"
-import { limiterDecisions } from "../../services/Metrics.ts"
-import { RateLimiter } from "../../services/RateLimiter.ts"
-import { withSpan } from "../../services/Tracing.ts"
+import { RateLimiter } from "../../services/credits/RateLimiter.ts"
+import { limiterDecisions } from "../../services/telemetry/Metrics.ts"
+import { withSpan } from "../../services/telemetry/Tracing.ts"
 import { CurrentRequest, setHeaders } from "../CurrentRequest.ts"
-import { rateLimitHeaders } from "../headers.ts"
 import { CurrentPrincipal, RateLimiting } from "../Middleware.ts"
-import { withDecodedQuery } from "../query.ts"
+import { withDecodedQuery } from "../requests/query.ts"
+import { rateLimitHeaders } from "../responses/headers.ts"
 
 /** Counts the request. Fails with `rate_limited` above the limit. */
 export const admit = (limiter: RateLimiter["Service"], principal: Principal): Effect.Effect<void, RateLimited> =>

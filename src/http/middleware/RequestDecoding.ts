@@ -2,7 +2,7 @@ import { Effect } from "effect"
 import { HttpServerRequest } from "effect/http"
 import { HttpApiMiddleware } from "effect/http-api"
 import { InvalidRequest } from "../../domain/errors.ts"
-import { issuesOf } from "../../domain/fields.ts"
+import { issuesOf } from "../../domain/requests/fields.ts"
 import { RequestDecoding } from "../Middleware.ts"
 
 /** Reports every invalid parameter. A failure to encode the response is a defect. */

@@ -1,8 +1,8 @@
 import { Effect, Metric } from "effect"
+import type { RateLimit } from "../../domain/accounts/Principal.ts"
 import { RateLimited } from "../../domain/errors.ts"
-import type { RateLimit } from "../../domain/Principal.ts"
-import { limiterDecisions } from "../../services/Metrics.ts"
-import type { RateLimiter } from "../../services/RateLimiter.ts"
+import type { RateLimiter } from "../../services/credits/RateLimiter.ts"
+import { limiterDecisions } from "../../services/telemetry/Metrics.ts"
 import { CurrentRequest, setHeaders } from "../CurrentRequest.ts"
 import { clientAddress, senderAddress } from "./clientAddress.ts"
 

@@ -1,7 +1,7 @@
 import { Effect, Option } from "effect"
 import { HttpServerRequest } from "effect/http"
-import * as ClientAddress from "../../domain/ClientAddress.ts"
-import { TrustedProxies } from "../../services/TrustedProxies.ts"
+import * as ClientAddress from "../../domain/accounts/ClientAddress.ts"
+import { TrustedProxies } from "../../services/accounts/TrustedProxies.ts"
 
 const seenBy = <A>(rule: (...seen: ClientAddress.Seen) => A, furtherHops = 0) =>
   Effect.gen(function* () {

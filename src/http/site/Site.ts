@@ -1,12 +1,12 @@
 import { Effect, Layer } from "effect"
 import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { NotFound } from "../../domain/errors.ts"
-import { DashboardFiles, type Files } from "../../services/DashboardFiles.ts"
-import { SignIn } from "../../services/SignIn.ts"
+import { SignIn } from "../../services/accounts/SignIn.ts"
+import { DashboardFiles, type Files } from "../../services/operations/DashboardFiles.ts"
 import { assetResponse, fingerprint, immutableHeaders, revalidationHeaders } from "../docs/assets.ts"
 import { apiErrorResponse } from "../errors.ts"
 import { pageResponse } from "../handlers/oauth/responses.ts"
-import { message } from "../pages/pages.ts"
+import { message } from "../html/pages.ts"
 import { shellOf } from "./shell.ts"
 
 /** Dashboard routes: one document for every path, and hashed script and style files. */

@@ -1,6 +1,6 @@
-import type { SignUpMode } from "../../domain/signUp.ts"
-import { html } from "../pages/html.ts"
-import { mark } from "../pages/pages.ts"
+import type { SignUpMode } from "../../domain/accounts/signUp.ts"
+import { html } from "../html/html.ts"
+import { mark } from "../html/pages.ts"
 
 /** The dashboard's HTML document. It is the same for every path and person; the script reads the URL. */
 

@@ -1,7 +1,7 @@
 import { Duration, Effect, type Redacted, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { rowOf } from "../sql/Rows.ts"
-import { digestOf } from "./Digest.ts"
+import { digestOf } from "./betterAuth/Digest.ts"
 
 export interface AttemptLimit {
   readonly name: string

@@ -1,10 +1,10 @@
 import { Effect, Layer } from "effect"
+import { canAuthorizeApps } from "../../domain/accounts/OAuth.ts"
 import { NotFound } from "../../domain/errors.ts"
-import { canAuthorizeApps } from "../../domain/OAuth.ts"
-import { AuthRoutes } from "../../services/AuthRoutes.ts"
-import { Library } from "./Library.ts"
-import { isOffered } from "./Offer.ts"
-import { providersOf, type SignInOptions } from "./Options.ts"
+import { AuthRoutes } from "../../services/accounts/AuthRoutes.ts"
+import { Library } from "./betterAuth/Library.ts"
+import { isOffered } from "./betterAuth/Offer.ts"
+import { providersOf, type SignInOptions } from "./betterAuth/Options.ts"
 
 /** The library's own routes that this deployment offers. */
 export const layer = (options: SignInOptions): Layer.Layer<AuthRoutes, never, Library> =>

@@ -1,11 +1,11 @@
 import { timingSafeEqual } from "node:crypto"
 import { Duration, Effect, Schema } from "effect"
 import { SqlClient } from "effect/sql"
-import { cookieValues } from "../../domain/Credential.ts"
-import { normalizeEmail } from "../../domain/emailAddress.ts"
+import { cookieValues } from "../../domain/accounts/Credential.ts"
+import { normalizeEmail } from "../../domain/accounts/emailAddress.ts"
 import { rowOf } from "../sql/Rows.ts"
-import { digestOf } from "./Digest.ts"
-import type { LibraryOptions } from "./Options.ts"
+import { digestOf } from "./betterAuth/Digest.ts"
+import type { LibraryOptions } from "./betterAuth/Options.ts"
 
 /**
  * Browsers that have signed in before (R66). A cookie has an id and one signature per person who signed in there. The

@@ -1,10 +1,10 @@
 import { createHash, timingSafeEqual } from "node:crypto"
 import { Effect, Layer, Redacted } from "effect"
-import { isMarketplaceUser } from "../../domain/Credential.ts"
+import { isMarketplaceUser } from "../../domain/accounts/Credential.ts"
+import type { PaidPlan } from "../../domain/credits/Plan.ts"
 import { unauthorized } from "../../domain/errors.ts"
-import type { PaidPlan } from "../../domain/Plan.ts"
-import { Accounts } from "../../services/Accounts.ts"
-import { Marketplace } from "../../services/Marketplace.ts"
+import { Accounts } from "../../services/accounts/Accounts.ts"
+import { Marketplace } from "../../services/accounts/Marketplace.ts"
 
 export interface MarketplaceProxyOptions {
   /** The proxy's secrets: two during a rotation, none without a marketplace. */

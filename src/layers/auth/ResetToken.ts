@@ -1,6 +1,6 @@
 import { Duration, type Redacted } from "effect"
 import type { SqlClient } from "effect/sql"
-import { digestOf } from "./Digest.ts"
+import { digestOf } from "./betterAuth/Digest.ts"
 
 /** Lifetime of a link for choosing a password. */
 export const linkLifetime = Duration.hours(1)

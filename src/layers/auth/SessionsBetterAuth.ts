@@ -1,13 +1,13 @@
 import { Effect, Layer, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { NotFound, unauthorized } from "../../domain/errors.ts"
-import type { Keyring } from "../../services/Keyrings.ts"
-import { maxListedSessions, Sessions } from "../../services/Sessions.ts"
-import { AccountRow, toAccount } from "../sql/AccountsSql.ts"
+import { maxListedSessions, Sessions } from "../../services/accounts/Sessions.ts"
+import type { Keyring } from "../../services/operations/Keyrings.ts"
+import { AccountRow, toAccount } from "../sql/accounts/AccountsSql.ts"
 import { columnsOf, rowOf, rowsOf } from "../sql/Rows.ts"
 import { retryTransient } from "../sql/Transient.ts"
-import { digestsOf, tokenOf } from "./Digest.ts"
-import type { SignInOptions } from "./Options.ts"
+import { digestsOf, tokenOf } from "./betterAuth/Digest.ts"
+import type { SignInOptions } from "./betterAuth/Options.ts"
 
 const accountColumns = columnsOf(AccountRow, "a")
 const sessionRow = rowOf(Schema.Struct({ ...AccountRow.fields, session_id: Schema.String }))

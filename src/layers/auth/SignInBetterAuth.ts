@@ -1,7 +1,7 @@
 import { Effect, Layer, Redacted } from "effect"
-import { confirmPath } from "../../domain/OAuth.ts"
-import { signUpDeniedCode } from "../../domain/signUp.ts"
-import { Emails } from "../../services/Emails.ts"
+import { confirmPath } from "../../domain/accounts/OAuth.ts"
+import { signUpDeniedCode } from "../../domain/accounts/signUp.ts"
+import { Emails } from "../../services/accounts/Emails.ts"
 import {
   AddressUnconfirmed,
   type Browser,
@@ -12,8 +12,8 @@ import {
   type SignInError,
   SignInFailed,
   SignUpDenied
-} from "../../services/SignIn.ts"
-import { Library } from "./Library.ts"
+} from "../../services/accounts/SignIn.ts"
+import { Library } from "./betterAuth/Library.ts"
 import {
   type Deps,
   firstIssueOf,
@@ -22,8 +22,8 @@ import {
   redirectOf,
   textOf,
   tooManyAttempts
-} from "./LibraryCall.ts"
-import { providersOf, type SignInOptions } from "./Options.ts"
+} from "./betterAuth/LibraryCall.ts"
+import { providersOf, type SignInOptions } from "./betterAuth/Options.ts"
 
 /** Our field names by the library's. */
 const fieldNames: Readonly<Record<string, InvalidField["field"]>> = {

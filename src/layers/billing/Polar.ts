@@ -1,7 +1,7 @@
 import * as NodeHttpClient from "@effect/platform-node/NodeHttpClient"
 import { DateTime, Duration, Effect, Layer, Schedule, Schema } from "effect"
 import { HttpClient } from "effect/http"
-import { currency, type SoldPlan } from "../../domain/Purchase.ts"
+import { currency, type SoldPlan } from "../../domain/billing/Purchase.ts"
 import {
   type Buyer,
   CustomerTaken,
@@ -12,8 +12,8 @@ import {
   ProviderUnavailable,
   type SigningSecrets,
   type Subscription
-} from "../../services/PaymentProvider.ts"
-import { Plans } from "../../services/Plans.ts"
+} from "../../services/billing/PaymentProvider.ts"
+import { Plans } from "../../services/credits/Plans.ts"
 import { StoreClock, storeTime } from "../../services/StoreClock.ts"
 import * as BoundedDispatcher from "../outgoing/Dispatcher.ts"
 import { check } from "./PolarCheck.ts"

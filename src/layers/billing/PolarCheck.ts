@@ -1,7 +1,7 @@
 import { Effect, Schema } from "effect"
-import type { PlanOffer, PlanTable } from "../../domain/Plan.ts"
-import { currency, type SoldPlan, soldPlans } from "../../domain/Purchase.ts"
-import { type Finding, ProviderUnavailable } from "../../services/PaymentProvider.ts"
+import { currency, type SoldPlan, soldPlans } from "../../domain/billing/Purchase.ts"
+import type { PlanOffer, PlanTable } from "../../domain/credits/Plan.ts"
+import { type Finding, ProviderUnavailable } from "../../services/billing/PaymentProvider.ts"
 import type { PolarOptions } from "./Polar.ts"
 import { type PolarAnswer, type PolarCall, type PolarClient, servers } from "./PolarClient.ts"
 

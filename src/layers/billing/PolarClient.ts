@@ -6,7 +6,7 @@ import {
   type HttpClientResponse,
   type HttpMethod
 } from "effect/http"
-import { ProviderUnavailable } from "../../services/PaymentProvider.ts"
+import { ProviderUnavailable } from "../../services/billing/PaymentProvider.ts"
 import { Bytes } from "../outgoing/Bytes.ts"
 
 /** The addresses of Polar's own servers. */

@@ -1,6 +1,6 @@
 import { DateTime, Option, Schema } from "effect"
-import { currency, type PackSize, packSizes, type SoldPlan, soldPlans } from "../../domain/Purchase.ts"
-import type { Dispute, Order, Page, Subscription } from "../../services/PaymentProvider.ts"
+import { currency, type PackSize, packSizes, type SoldPlan, soldPlans } from "../../domain/billing/Purchase.ts"
+import type { Dispute, Order, Page, Subscription } from "../../services/billing/PaymentProvider.ts"
 
 /** The operator's products at Polar, by what they are here. Their ids are UUIDs. */
 export type PolarProducts = { readonly [P in SoldPlan | "pack"]: string }

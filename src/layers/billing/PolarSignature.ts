@@ -1,6 +1,6 @@
 import { createHmac, timingSafeEqual } from "node:crypto"
 import { Effect, Option, Redacted, Schema } from "effect"
-import { DeliveryInvalid, type Nudge, type SigningSecrets } from "../../services/PaymentProvider.ts"
+import { DeliveryInvalid, type Nudge, type SigningSecrets } from "../../services/billing/PaymentProvider.ts"
 
 /** The most by which the time of a delivery may differ from ours. Standard Webhooks has the same figure. */
 const maxAgeSeconds = 300

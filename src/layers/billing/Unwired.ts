@@ -1,10 +1,10 @@
 import { Effect, Layer } from "effect"
 import { BillingUnavailable } from "../../domain/errors.ts"
-import { Accounts } from "../../services/Accounts.ts"
-import { Billing, bookedState } from "../../services/Billing.ts"
-import { BillingBooks } from "../../services/BillingBooks.ts"
-import { BillingTerms } from "../../services/BillingTerms.ts"
-import { Plans } from "../../services/Plans.ts"
+import { Accounts } from "../../services/accounts/Accounts.ts"
+import { Billing, bookedState } from "../../services/billing/Billing.ts"
+import { BillingBooks } from "../../services/billing/BillingBooks.ts"
+import { BillingTerms } from "../../services/billing/BillingTerms.ts"
+import { Plans } from "../../services/credits/Plans.ts"
 import { StoreClock } from "../../services/StoreClock.ts"
 
 const unavailable = Effect.fail(new BillingUnavailable({ message: "Nothing can be bought on this deployment." }))

@@ -1,5 +1,5 @@
 import { Clock, Effect, Layer } from "effect"
-import { decisionFrom, type RateLimitDecision, RateLimiter, windowMs } from "../../services/RateLimiter.ts"
+import { decisionFrom, type RateLimitDecision, RateLimiter, windowMs } from "../../services/credits/RateLimiter.ts"
 
 /**
  * Maximum credentials remembered. Beyond it the credentials seen longest ago start with an empty window, so a client

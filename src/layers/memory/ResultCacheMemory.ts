@@ -1,6 +1,6 @@
 import { Clock, Duration, Effect, Layer, type Scope } from "effect"
-import type { Answer } from "../../domain/Answer.ts"
-import { maxAnswerBytes, ResultCache, type ResultStore } from "../../services/ResultCache.ts"
+import type { Answer } from "../../domain/search/Answer.ts"
+import { maxAnswerBytes, ResultCache, type ResultStore } from "../../services/search/ResultCache.ts"
 import { BoundedStore } from "./BoundedStore.ts"
 import { makeSweeping } from "./sweeping.ts"
 

@@ -1,8 +1,8 @@
 import { lookup, Resolver } from "node:dns/promises"
 import type { LookupFunction } from "node:net"
 import { Data, Effect } from "effect"
-import { hostOf } from "../../domain/Network.ts"
-import { isAddress, isPublicAddress } from "../../domain/publicAddress.ts"
+import { hostOf } from "../../domain/net/Network.ts"
+import { isAddress, isPublicAddress } from "../../domain/net/publicAddress.ts"
 
 /** Resolves a host name to its addresses, or to none. Stops when `signal` is aborted. */
 export type Resolve = (host: string, signal: AbortSignal) => Promise<ReadonlyArray<string>>

@@ -1,6 +1,6 @@
 import { type ClientRequest, request as httpRequest, type IncomingMessage } from "node:http"
 import { Data, Duration, Effect, Predicate } from "effect"
-import { hostOf } from "../../domain/Network.ts"
+import { hostOf } from "../../domain/net/Network.ts"
 import { type AddressRules, allowedAddresses, type HostNotAllowed, lookupIn } from "./Addresses.ts"
 import { Bytes } from "./Bytes.ts"
 import * as Connection from "./Connection.ts"

@@ -1,7 +1,7 @@
 import { Clock, Duration, Effect, type Scope } from "effect"
 import { PageUnreadable } from "../../domain/errors.ts"
 import { maxRobotsBytes, parseRobots, type RobotsRules } from "../../domain/pages/robots.ts"
-import { Flights, share } from "../../services/Flights.ts"
+import { Flights, share } from "../../services/search/Flights.ts"
 import { BoundedStore } from "../memory/BoundedStore.ts"
 import { makeSweeping } from "../memory/sweeping.ts"
 import type { OutgoingResponse } from "../outgoing/Exchange.ts"

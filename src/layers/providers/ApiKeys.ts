@@ -1,6 +1,6 @@
 import { Clock, Effect, type Redacted, Schema } from "effect"
-import * as CoolDown from "../../domain/CoolDown.ts"
-import { Refusal } from "../../domain/Refusal.ts"
+import * as CoolDown from "../../domain/providers/CoolDown.ts"
+import { Refusal } from "../../domain/providers/Refusal.ts"
 
 const keyRule = { message: "must be a key of printable ASCII characters" }
 

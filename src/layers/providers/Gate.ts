@@ -1,7 +1,7 @@
 import { Clock, Effect, Metric, Option, Schema, Semaphore } from "effect"
-import { Refusal } from "../../domain/Refusal.ts"
-import { providerWait } from "../../services/Metrics.ts"
-import { Pacer } from "../../services/Pacer.ts"
+import { Refusal } from "../../domain/providers/Refusal.ts"
+import { Pacer } from "../../services/providers/Pacer.ts"
+import { providerWait } from "../../services/telemetry/Metrics.ts"
 
 const concurrencyRule = { message: "must be a whole number from 1 to 10000" }
 const paceRule = { message: "must be a number from 0.001 to 10000" }

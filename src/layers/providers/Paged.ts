@@ -1,9 +1,9 @@
 import { Effect, Result } from "effect"
-import { type Capabilities, planCalls, type UpstreamCall } from "../../domain/Capabilities.ts"
-import type { UpstreamRow } from "../../domain/Organic.ts"
-import type { Refusal } from "../../domain/Refusal.ts"
-import { defaultQueueMs, type Provider } from "../../services/Provider.ts"
-import { withSpan } from "../../services/Tracing.ts"
+import type { Refusal } from "../../domain/providers/Refusal.ts"
+import { type Capabilities, planCalls, type UpstreamCall } from "../../domain/search/Capabilities.ts"
+import type { UpstreamRow } from "../../domain/search/Organic.ts"
+import { defaultQueueMs, type Provider } from "../../services/providers/Provider.ts"
+import { withSpan } from "../../services/telemetry/Tracing.ts"
 
 /** Concurrent page requests per search, not counting the first page. */
 const maxConcurrentPages = 4

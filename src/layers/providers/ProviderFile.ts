@@ -1,19 +1,23 @@
 import { Array as Arr, Config, Effect, type FileSystem, Layer, Option, Redacted, Schema } from "effect"
 import { OperatorError } from "../../domain/OperatorError.ts"
-import { type Target, targets } from "../../domain/Target.ts"
-import type { DocumentIndex } from "../../services/DocumentIndex.ts"
-import type { Pacer } from "../../services/Pacer.ts"
-import type { Provider } from "../../services/Provider.ts"
-import type { ProviderStates } from "../../services/ProviderStates.ts"
-import { Providers, type ProviderTable } from "../../services/Providers.ts"
-import * as Brave from "./Brave.ts"
-import * as Exa from "./Exa.ts"
-import * as Index from "./Index.ts"
+import { type Target, targets } from "../../domain/search/Target.ts"
+import type { DocumentIndex } from "../../services/index/DocumentIndex.ts"
+import type { Pacer } from "../../services/providers/Pacer.ts"
+import type { Provider } from "../../services/providers/Provider.ts"
+import type { ProviderStates } from "../../services/providers/ProviderStates.ts"
+import { Providers, type ProviderTable } from "../../services/providers/Providers.ts"
+import * as Brave from "./adapters/Brave.ts"
+import * as Exa from "./adapters/Exa.ts"
+import * as Index from "./adapters/Index.ts"
+import * as Kagi from "./adapters/Kagi.ts"
+import * as Marginalia from "./adapters/Marginalia.ts"
+import * as Mojeek from "./adapters/Mojeek.ts"
+import * as OpenSerp from "./adapters/OpenSerp.ts"
+import * as SearXNG from "./adapters/SearXNG.ts"
+import * as SerpApi from "./adapters/SerpApi.ts"
+import * as Serper from "./adapters/Serper.ts"
+import * as Tavily from "./adapters/Tavily.ts"
 import { readJsonFile } from "./JsonFile.ts"
-import * as Kagi from "./Kagi.ts"
-import * as Marginalia from "./Marginalia.ts"
-import * as Mojeek from "./Mojeek.ts"
-import * as OpenSerp from "./OpenSerp.ts"
 import {
   decode,
   type EngineNames,
@@ -23,10 +27,6 @@ import {
   failWithAll,
   type ProviderType
 } from "./ProviderType.ts"
-import * as SearXNG from "./SearXNG.ts"
-import * as SerpApi from "./SerpApi.ts"
-import * as Serper from "./Serper.ts"
-import * as Tavily from "./Tavily.ts"
 import type { UpstreamClient } from "./UpstreamClient.ts"
 
 /** The services that providers need. */

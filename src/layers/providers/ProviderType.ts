@@ -1,5 +1,5 @@
 import { Array as Arr, Data, Effect, Schema, SchemaIssue } from "effect"
-import type { Provider } from "../../services/Provider.ts"
+import type { Provider } from "../../services/providers/Provider.ts"
 
 /** A fault in the provider file, with its dotted path. */
 export interface Fault {

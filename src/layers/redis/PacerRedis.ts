@@ -1,5 +1,5 @@
 import { Effect, Layer } from "effect"
-import { intervalMs, Pacer } from "../../services/Pacer.ts"
+import { intervalMs, Pacer } from "../../services/providers/Pacer.ts"
 import * as PacerMemory from "../memory/PacerMemory.ts"
 import { RedisConnection } from "./RedisConnection.ts"
 import * as Script from "./Script.ts"

@@ -1,6 +1,6 @@
 import { Effect, Layer, Metric, Stream } from "effect"
-import { limiterFallbacks, limiterLocal } from "../../services/Metrics.ts"
-import { decisionFrom, RateLimiter, windowMs } from "../../services/RateLimiter.ts"
+import { decisionFrom, RateLimiter, windowMs } from "../../services/credits/RateLimiter.ts"
+import { limiterFallbacks, limiterLocal } from "../../services/telemetry/Metrics.ts"
 import * as RateLimiterMemory from "../memory/RateLimiterMemory.ts"
 import { RedisConnection } from "./RedisConnection.ts"
 import * as Script from "./Script.ts"

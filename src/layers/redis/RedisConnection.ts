@@ -15,8 +15,8 @@ import {
   SubscriptionRef
 } from "effect"
 import { OperatorError } from "../../domain/OperatorError.ts"
-import { observe } from "../../services/Instrument.ts"
-import { databaseDuration, redisAway } from "../../services/Metrics.ts"
+import { observe } from "../../services/telemetry/Instrument.ts"
+import { databaseDuration, redisAway } from "../../services/telemetry/Metrics.ts"
 import {
   codeOf,
   connect,
@@ -80,7 +80,7 @@ const errorType = (answer: Result.Result<unknown, string>): string => {
 /** Stops waiting for a response. */
 type Cancel = () => void
 
-/** Does not use `domain/CoolDown.ts`: a background probe, never a request, finds out that Redis is back. */
+/** Does not use `domain/providers/CoolDown.ts`: a background probe, never a request, finds out that Redis is back. */
 interface State {
   readonly client: RedisClient
   readonly answerMs: number

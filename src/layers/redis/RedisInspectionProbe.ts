@@ -1,5 +1,5 @@
 import { Duration, Effect, Layer, type Redacted } from "effect"
-import { RedisInspection } from "../../services/RedisInspection.ts"
+import { RedisInspection } from "../../services/operations/RedisInspection.ts"
 import { connect, makeClient, messageOf, probe } from "./RedisClient.ts"
 
 /** Limit for the probe. Connecting has its own limit. */

@@ -1,9 +1,9 @@
 import { hash } from "node:crypto"
 import { Duration, Effect, Layer, Option, Schema } from "effect"
-import type { Answer } from "../../domain/Answer.ts"
-import { OrganicResult } from "../../domain/OrganicResult.ts"
-import { Ranking } from "../../domain/Ranking.ts"
-import { maxAnswerBytes, ResultCache, type ResultStore } from "../../services/ResultCache.ts"
+import type { Answer } from "../../domain/search/Answer.ts"
+import { OrganicResult } from "../../domain/search/OrganicResult.ts"
+import { Ranking } from "../../domain/search/Ranking.ts"
+import { maxAnswerBytes, ResultCache, type ResultStore } from "../../services/search/ResultCache.ts"
 import { RedisConnection } from "./RedisConnection.ts"
 
 const Value = Schema.fromJsonString(Schema.Struct({ provider: Schema.String, organic: Schema.Array(OrganicResult) }))

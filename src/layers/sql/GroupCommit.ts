@@ -13,9 +13,9 @@ import {
   type Tracer
 } from "effect"
 import type { SqlError } from "effect/sql"
-import { observe, secondsSince } from "../../services/Instrument.ts"
-import { batchDuration, batchRetries, batchSize, ledgerApart, ledgerWaiting } from "../../services/Metrics.ts"
-import { sampledSpan } from "../../services/Tracing.ts"
+import { observe, secondsSince } from "../../services/telemetry/Instrument.ts"
+import { batchDuration, batchRetries, batchSize, ledgerApart, ledgerWaiting } from "../../services/telemetry/Metrics.ts"
+import { sampledSpan } from "../../services/telemetry/Tracing.ts"
 import { isTransient, retryTransient, retryUntilKnown } from "./Transient.ts"
 
 export interface GroupCommitOptions<Entry, Answer> {

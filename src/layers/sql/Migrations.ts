@@ -1,10 +1,10 @@
 import { readFileSync } from "node:fs"
 import { Effect, Layer, Record, Schedule, Schema } from "effect"
 import { Migrator, SqlClient, SqlError } from "effect/sql"
-import { type MigrationStatus, unreleasedSchema } from "../../domain/Status.ts"
-import { StorageUnavailable } from "./DirectoryLock.ts"
+import { type MigrationStatus, unreleasedSchema } from "../../domain/operations/Status.ts"
 import { rowsOf } from "./Rows.ts"
-import { unlimited } from "./StatementLimit.ts"
+import { StorageUnavailable } from "./store/DirectoryLock.ts"
+import { unlimited } from "./store/StatementLimit.ts"
 import { retryTransient } from "./Transient.ts"
 
 /** Months of the query log for which partitions are made ahead of time, the current one included. */
@@ -41,33 +41,33 @@ const initialFiles = [
   "events.sql",
   "secrets.sql",
   "operators.sql",
-  "functions/trial_mailbox.sql",
-  "functions/trial_scope.sql",
-  "functions/trial_enter.sql",
-  "functions/event_time.sql",
-  "functions/event_credits.sql",
-  "functions/event_queue_is_full.sql",
-  "functions/event_add.sql",
-  "functions/event_exhausted.sql",
-  "functions/events_of_account.sql",
-  "functions/events_of_allowance.sql",
-  "functions/events_of_keys.sql",
-  "functions/events_of_wallet.sql",
-  "functions/idempotency_clear.sql",
-  "functions/queries_add.sql",
-  "functions/queries_make_partitions.sql",
-  "functions/queries_drop_month.sql",
-  "functions/replicas_gone.sql",
-  "functions/ledger_advance.sql",
-  "functions/ledger_credit.sql",
-  "functions/ledger_take_back.sql",
-  "functions/ledger_grant_once.sql",
-  "functions/ledger_adjust.sql",
-  "functions/ledger_open.sql",
-  "functions/ledger_reserve.sql",
-  "functions/ledger_settle.sql",
-  "functions/ledger_settle_part.sql",
-  "functions/ledger_sweep.sql",
+  "functions/credits/trial_mailbox.sql",
+  "functions/credits/trial_scope.sql",
+  "functions/credits/trial_enter.sql",
+  "functions/webhooks/event_time.sql",
+  "functions/webhooks/event_credits.sql",
+  "functions/webhooks/event_queue_is_full.sql",
+  "functions/webhooks/event_add.sql",
+  "functions/webhooks/event_exhausted.sql",
+  "functions/webhooks/events_of_account.sql",
+  "functions/webhooks/events_of_allowance.sql",
+  "functions/webhooks/events_of_keys.sql",
+  "functions/webhooks/events_of_wallet.sql",
+  "functions/search/idempotency_clear.sql",
+  "functions/search/queries_add.sql",
+  "functions/search/queries_make_partitions.sql",
+  "functions/search/queries_drop_month.sql",
+  "functions/operations/replicas_gone.sql",
+  "functions/credits/ledger_advance.sql",
+  "functions/credits/ledger_credit.sql",
+  "functions/credits/ledger_take_back.sql",
+  "functions/credits/ledger_grant_once.sql",
+  "functions/credits/ledger_adjust.sql",
+  "functions/credits/ledger_open.sql",
+  "functions/credits/ledger_reserve.sql",
+  "functions/credits/ledger_settle.sql",
+  "functions/credits/ledger_settle_part.sql",
+  "functions/credits/ledger_sweep.sql",
   "event_triggers.sql"
 ]
 

@@ -1,6 +1,6 @@
 import { type Duration, Effect, Predicate, Schedule } from "effect"
 import { SqlError } from "effect/sql"
-import { Unanswered } from "./StatementLimit.ts"
+import { Unanswered } from "./store/StatementLimit.ts"
 
 /** Codes of a server that shuts down, starts, has no connection left, or is read-only: unknown errors to the client. */
 const goingAway: ReadonlySet<unknown> = new Set(["57P01", "57P02", "57P03", "53300", "25006"])

@@ -1,7 +1,7 @@
 import { closeSync, openSync, readdirSync, readFileSync } from "node:fs"
 import { devNull } from "node:os"
 import { Clock, Duration, Effect, Layer, Metric, Predicate, Schedule } from "effect"
-import { counter, gauge, observe } from "../../services/Instrument.ts"
+import { counter, gauge, observe } from "../../services/telemetry/Instrument.ts"
 
 const count = gauge("quarry.process.file_descriptor.open", {
   description: "File descriptors that the process has open",

@@ -1,7 +1,7 @@
 import { constants, monitorEventLoopDelay, type PerformanceEntry, PerformanceObserver } from "node:perf_hooks"
 import { Effect, Layer, Metric, Predicate, Schedule } from "effect"
 import { version } from "../../domain/version.ts"
-import { counter, gauge, histogram, observe } from "../../services/Instrument.ts"
+import { counter, gauge, histogram, observe } from "../../services/telemetry/Instrument.ts"
 
 const memory = gauge("process.memory.usage", {
   description: "Memory of the process that is in RAM",

@@ -1,10 +1,10 @@
 import { createHmac, timingSafeEqual } from "node:crypto"
 import { Effect, Layer, Redacted } from "effect"
-import { eventText } from "../../domain/eventText.ts"
-import { Deployment } from "../../services/Deployment.ts"
-import { Emails } from "../../services/Emails.ts"
-import { EventEmails, unsubscribePath } from "../../services/EventEmails.ts"
-import type { Keyring, SecretValue } from "../../services/Keyrings.ts"
+import { eventText } from "../../domain/webhooks/eventText.ts"
+import { Emails } from "../../services/accounts/Emails.ts"
+import { Deployment } from "../../services/operations/Deployment.ts"
+import type { Keyring, SecretValue } from "../../services/operations/Keyrings.ts"
+import { EventEmails, unsubscribePath } from "../../services/webhooks/EventEmails.ts"
 
 /** 144 bits: cannot be guessed, and short enough that mail clients do not break the link. */
 const signatureBytes = 18

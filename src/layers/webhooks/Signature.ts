@@ -1,6 +1,6 @@
 import { createHmac } from "node:crypto"
 import { Redacted } from "effect"
-import { secretPrefix } from "../../domain/Event.ts"
+import { secretPrefix } from "../../domain/webhooks/Event.ts"
 
 const keyOf = (secret: Redacted.Redacted): Buffer =>
   Buffer.from(Redacted.value(secret).slice(secretPrefix.length), "base64")

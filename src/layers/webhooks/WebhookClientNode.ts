@@ -1,5 +1,5 @@
 import { DateTime, Duration, Effect, Layer, Option } from "effect"
-import { addressFault } from "../../domain/publicAddress.ts"
+import { addressFault } from "../../domain/net/publicAddress.ts"
 import { version } from "../../domain/version.ts"
 import {
   AddressClosed,
@@ -7,7 +7,7 @@ import {
   type WebhookAnswer,
   WebhookClient,
   WebhookUnreachable
-} from "../../services/WebhookClient.ts"
+} from "../../services/webhooks/WebhookClient.ts"
 import { type AddressRules, allowedAddresses, HostNotAllowed, type Resolve } from "../outgoing/Addresses.ts"
 import * as Exchange from "../outgoing/Exchange.ts"
 import { signatureHeader } from "./Signature.ts"

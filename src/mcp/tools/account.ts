@@ -1,9 +1,9 @@
 import { Effect, Schema } from "effect"
-import { remaining } from "../../domain/Account.ts"
+import { remaining } from "../../domain/accounts/Account.ts"
 import { Account } from "../../http/groups/AccountGroup.ts"
 import { toMe } from "../../http/handlers/account.ts"
 import { Moment, toMomentOrNull } from "../../http/wire.ts"
-import { Ledger } from "../../services/Ledger.ts"
+import { Ledger } from "../../services/credits/Ledger.ts"
 import { makeTool } from "../Tool.ts"
 
 const Output = Schema.Struct({

@@ -1,9 +1,9 @@
 import { Effect, Schema } from "effect"
-import { BulkRequest, type BulkRows, bulkFields, toRows } from "../../domain/BulkRequest.ts"
-import { type BulkBody, BulkResult, type RowBody, toBulkResult } from "../../domain/BulkResult.ts"
-import type { AccountPrincipal } from "../../domain/Principal.ts"
+import type { AccountPrincipal } from "../../domain/accounts/Principal.ts"
+import { BulkRequest, type BulkRows, bulkFields, toRows } from "../../domain/search/BulkRequest.ts"
+import { type BulkBody, BulkResult, type RowBody, toBulkResult } from "../../domain/search/BulkResult.ts"
 import { encodeBulk } from "../../http/handlers/searchResponses.ts"
-import { Bulk } from "../../services/Bulk.ts"
+import { Bulk } from "../../services/search/Bulk.ts"
 import { defaultSource, makeTool, type Progress } from "../Tool.ts"
 import { bulkText, maxCharacters } from "../text.ts"
 

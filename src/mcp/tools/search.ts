@@ -1,6 +1,6 @@
 import { Effect, Schema } from "effect"
-import { Query, toSearch } from "../../domain/SearchRequest.ts"
-import { Search } from "../../services/Search.ts"
+import { Query, toSearch } from "../../domain/search/SearchRequest.ts"
+import { Search } from "../../services/search/Search.ts"
 import { defaultSource, makeTool } from "../Tool.ts"
 
 const Output = Schema.Struct({

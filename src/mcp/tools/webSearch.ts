@@ -1,8 +1,8 @@
 import { Effect, Schema } from "effect"
-import { jsonSearchFields, pageWithinTarget, toSearch } from "../../domain/SearchRequest.ts"
-import { SearchResult, toSearchResult } from "../../domain/SearchResult.ts"
+import { jsonSearchFields, pageWithinTarget, toSearch } from "../../domain/search/SearchRequest.ts"
+import { SearchResult, toSearchResult } from "../../domain/search/SearchResult.ts"
 import { searchBytes } from "../../http/handlers/searchResponses.ts"
-import { Search } from "../../services/Search.ts"
+import { Search } from "../../services/search/Search.ts"
 import { defaultSource, makeTool } from "../Tool.ts"
 import { maxCharacters, searchText } from "../text.ts"
 

@@ -7,11 +7,11 @@ import type * as Client from "../../../clients/typescript/src/index.ts"
 import { limits } from "../../../src/http/listener/limits.ts"
 import { programPath } from "../../../src/layers/DashboardFilesEsbuild.ts"
 import * as Listener from "../../../src/process/Listener.ts"
-import { Readiness } from "../../../src/services/Readiness.ts"
-import { browser, describeWithChromium } from "../../support/Chromium.ts"
-import * as MemoryStorage from "../../support/MemoryStorage.ts"
-import { aCaller, found, providing, servicesOver } from "../../support/Services.ts"
-import { serve } from "../../support/UpstreamServer.ts"
+import { Readiness } from "../../../src/services/operations/Readiness.ts"
+import { aCaller, found, providing, servicesOver } from "../../support/api/Services.ts"
+import { browser, describeWithChromium } from "../../support/processes/Chromium.ts"
+import { serve } from "../../support/servers/UpstreamServer.ts"
+import * as MemoryStorage from "../../support/stores/MemoryStorage.ts"
 
 const entry = fileURLToPath(new URL("../../../clients/typescript/src/index.ts", import.meta.url))
 

@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import fc from "fast-check"
 import { createQuarry, type Quarry } from "../../../clients/typescript/src/index.ts"
 import type { TestAnswer, TestSearch } from "../../../clients/typescript/src/testing/index.ts"
-import { freePort } from "../../support/freePort.ts"
+import { freePort } from "../../support/servers/freePort.ts"
 import { collect, errorOf, using } from "./support.ts"
 
 const growth = { plan: "growth" } as const

@@ -5,10 +5,10 @@ import { ManualClock } from "../../../clients/typescript/src/testing/ManualClock
 import { effectClock } from "../../../clients/typescript/src/testing/service.ts"
 import type { TestClock, TestSearch } from "../../../clients/typescript/src/testing/TestQuarry.ts"
 import { UpstreamError } from "../../../src/domain/errors.ts"
-import { Accounts } from "../../../src/services/Accounts.ts"
-import { Ledger } from "../../../src/services/Ledger.ts"
-import { aKeyOf, demoOrigin, found, providing, services } from "../../support/Services.ts"
-import * as TestApi from "../../support/TestApi.ts"
+import { Accounts } from "../../../src/services/accounts/Accounts.ts"
+import { Ledger } from "../../../src/services/credits/Ledger.ts"
+import { aKeyOf, demoOrigin, found, providing, services } from "../../support/api/Services.ts"
+import * as TestApi from "../../support/api/TestApi.ts"
 import { using } from "./support.ts"
 
 /** A minute before a calendar month ends, which is where a quota starts again. */

@@ -1,7 +1,7 @@
 import { layer, type Vitest } from "@effect/vitest"
 import { Context, Effect, Layer } from "effect"
-import { describeWithChromium } from "../../support/Chromium.ts"
 import { type FakePolar, fakePolar } from "../../support/polar/FakePolar.ts"
+import { describeWithChromium } from "../../support/processes/Chromium.ts"
 import * as Dashboard from "./Dashboard.ts"
 
 /** The payment provider's stand-in, on which people pay in the browser. */

@@ -3,12 +3,12 @@ import { createRequire } from "node:module"
 import { assert, layer, type Vitest } from "@effect/vitest"
 import { Context, Effect, Layer, Redacted, type Scope } from "effect"
 import type { BrowserContext, Page } from "playwright-core"
-import { browser, describeWithChromium, type LiveBrowser } from "../../support/Chromium.ts"
-import { freshDatabase } from "../../support/Database.ts"
-import * as EmbeddedStore from "../../support/EmbeddedStore.ts"
-import { describeWithPostgres } from "../../support/Postgres.ts"
-import { renewed } from "../../support/renewed.ts"
-import { freePort, type Spawned, spawned } from "../../support/Spawned.ts"
+import { renewed } from "../../support/accounts/renewed.ts"
+import { browser, describeWithChromium, type LiveBrowser } from "../../support/processes/Chromium.ts"
+import { freePort, type Spawned, spawned } from "../../support/processes/Spawned.ts"
+import { freshDatabase } from "../../support/stores/Database.ts"
+import * as EmbeddedStore from "../../support/stores/EmbeddedStore.ts"
+import { describeWithPostgres } from "../../support/stores/Postgres.ts"
 
 /**
  * The dashboard as people meet it: the real service over HTTP, and Chromium. One process and one browser serve all tests of

@@ -2,9 +2,9 @@ import { writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { layer, type Vitest } from "@effect/vitest"
 import { Effect } from "effect"
-import { describeWithChromium } from "../../support/Chromium.ts"
-import { temporaryDirectory } from "../../support/Spawned.ts"
-import * as UpstreamServer from "../../support/UpstreamServer.ts"
+import { describeWithChromium } from "../../support/processes/Chromium.ts"
+import { temporaryDirectory } from "../../support/processes/Spawned.ts"
+import * as UpstreamServer from "../../support/servers/UpstreamServer.ts"
 import * as Dashboard from "./Dashboard.ts"
 
 /**

@@ -2,7 +2,7 @@ import { rmSync, writeFileSync } from "node:fs"
 import { mkdir } from "node:fs/promises"
 import { join } from "node:path"
 import { Effect, Redacted, Ref, Schedule } from "effect"
-import { copyWith } from "../../../simulation/mutations.ts"
+import { copyWith } from "../../../simulation/mutations/mutations.ts"
 import * as Engine from "../../torture/support/Engine.ts"
 import type { Site } from "./Site.ts"
 

@@ -1,5 +1,5 @@
 import { Effect } from "effect"
-import { type RedisServer, redisServer } from "../../support/RedisServer.ts"
+import { type RedisServer, redisServer } from "../../support/servers/RedisServer.ts"
 import type { Drill } from "../Drill.ts"
 import * as Deployment from "../support/Deployment.ts"
 import { during } from "../support/Observation.ts"

@@ -1,5 +1,5 @@
 import { Effect, Exit, Scope } from "effect"
-import { fakeClock } from "../../support/faketime.ts"
+import { fakeClock } from "../../support/processes/faketime.ts"
 import { Findings } from "../../torture/support/Findings.ts"
 import type { Drill } from "../Drill.ts"
 import * as Deployment from "../support/Deployment.ts"

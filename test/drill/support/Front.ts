@@ -1,5 +1,5 @@
 import { Effect } from "effect"
-import { type Ports, programs, proxy } from "../../support/Proxies.ts"
+import { type Ports, programs, proxy } from "../../support/servers/Proxies.ts"
 
 /** Callers reach the replicas directly, by turns, or through a proxy with the configuration of `deploy/`. */
 export type Front = "direct" | "haproxy" | "nginx" | "caddy"

@@ -1,5 +1,5 @@
-import { holds } from "../../support/holds.ts"
-import { describeWithServers } from "../../support/PostgresServer.ts"
+import { describeWithServers } from "../../support/servers/PostgresServer.ts"
+import { holds } from "../../support/stores/holds.ts"
 import { backups } from "../../torture/scenarios/backup.ts"
 
 describeWithServers("the whole service, backed up under traffic and restored on another server", () =>

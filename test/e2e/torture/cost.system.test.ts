@@ -1,6 +1,6 @@
 import { assert, it } from "@effect/vitest"
 import { Effect, Random } from "effect"
-import { describeWithPostgres } from "../../support/Postgres.ts"
+import { describeWithPostgres } from "../../support/stores/Postgres.ts"
 import { mutations, tryMutation } from "../../torture/mutations.ts"
 import { cost } from "../../torture/scenarios/cost.ts"
 import { run } from "../../torture/torture.ts"

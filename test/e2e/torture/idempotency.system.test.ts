@@ -1,6 +1,6 @@
-import { holds } from "../../support/holds.ts"
-import { describeWithPostgres } from "../../support/Postgres.ts"
-import { describeWithRedis } from "../../support/RedisServer.ts"
+import { describeWithRedis } from "../../support/servers/RedisServer.ts"
+import { holds } from "../../support/stores/holds.ts"
+import { describeWithPostgres } from "../../support/stores/Postgres.ts"
 import { idempotency } from "../../torture/scenarios/idempotency.ts"
 
 describeWithPostgres("the whole service, broken on purpose", () => {

@@ -1,5 +1,5 @@
-import { holds } from "../../support/holds.ts"
-import { describeWithServers } from "../../support/PostgresServer.ts"
+import { describeWithServers } from "../../support/servers/PostgresServer.ts"
+import { holds } from "../../support/stores/holds.ts"
 import { postgres } from "../../torture/scenarios/postgres.ts"
 
 describeWithServers("the whole service, with a Postgres server of its own that is broken on purpose", () =>

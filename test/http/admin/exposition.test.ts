@@ -3,7 +3,7 @@ import { Effect, Metric } from "effect"
 import { PrometheusMetrics } from "effect/observability"
 import fc from "fast-check"
 import { format, lasting, merge, parse } from "../../../src/http/admin/exposition.ts"
-import { counter, gauge, histogram, prometheusName } from "../../../src/services/Instrument.ts"
+import { counter, gauge, histogram, prometheusName } from "../../../src/services/telemetry/Instrument.ts"
 
 const labels = ["kind"] as const
 const counted = counter("test.exposition.counted", { description: "Counts\\", unit: "{thing}", labels })

@@ -1,14 +1,14 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer, Logger } from "effect"
 import fc from "fast-check"
-import type { SearchRequest } from "../../../src/domain/SearchRequest.ts"
+import type { SearchRequest } from "../../../src/domain/search/SearchRequest.ts"
 import { describeApi } from "../../../src/http/Api.ts"
 import { Compat } from "../../../src/http/compat/Compat.ts"
 import { describeApiWith } from "../../../src/http/compat/document.ts"
-import { everyShape } from "../../support/Compat.ts"
-import * as MemoryStorage from "../../support/MemoryStorage.ts"
-import { aCaller, found, providing, servicesOver, unlimited } from "../../support/Services.ts"
-import * as TestApi from "../../support/TestApi.ts"
+import { everyShape } from "../../support/api/Compat.ts"
+import { aCaller, found, providing, servicesOver, unlimited } from "../../support/api/Services.ts"
+import * as TestApi from "../../support/api/TestApi.ts"
+import * as MemoryStorage from "../../support/stores/MemoryStorage.ts"
 
 let asked: SearchRequest | undefined
 

@@ -1,9 +1,9 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Duration, Effect, Fiber } from "effect"
 import { HttpServerResponse } from "effect/http"
-import * as Listener from "../../support/Listener.ts"
-import { secret } from "../../support/StubServices.ts"
-import { connect, search, type WireResponse } from "../../support/Wire.ts"
+import * as Listener from "../../support/api/Listener.ts"
+import { secret } from "../../support/api/StubServices.ts"
+import { connect, search, type WireResponse } from "../../support/api/Wire.ts"
 
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
 

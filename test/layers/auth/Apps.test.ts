@@ -1,6 +1,6 @@
 import { layer } from "@effect/vitest"
-import * as EmbeddedDatabase from "../../support/EmbeddedDatabase.ts"
-import * as SqlStorage from "../../support/SqlStorage.ts"
-import { appsConformance } from "../Apps.conformance.ts"
+import * as EmbeddedDatabase from "../../support/stores/EmbeddedDatabase.ts"
+import * as SqlStorage from "../../support/stores/SqlStorage.ts"
+import { appsConformance } from "../conformance/accounts/Apps.conformance.ts"
 
 layer(SqlStorage.layer(EmbeddedDatabase.layer))("Apps on PGlite", appsConformance)

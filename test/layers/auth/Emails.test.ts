@@ -1,9 +1,9 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer, Logger, Redacted } from "effect"
-import * as EmailsLog from "../../../src/layers/auth/EmailsLog.ts"
-import * as EmailsSmtp from "../../../src/layers/auth/EmailsSmtp.ts"
-import { Emails } from "../../../src/services/Emails.ts"
-import { mailServer } from "../../support/MailServer.ts"
+import * as EmailsLog from "../../../src/layers/auth/emails/EmailsLog.ts"
+import * as EmailsSmtp from "../../../src/layers/auth/emails/EmailsSmtp.ts"
+import { Emails } from "../../../src/services/accounts/Emails.ts"
+import { mailServer } from "../../support/servers/MailServer.ts"
 
 const email = {
   to: "a@example.com",

@@ -1,6 +1,6 @@
 import { layer } from "@effect/vitest"
-import * as EmbeddedDatabase from "../../support/EmbeddedDatabase.ts"
-import * as SqlStorage from "../../support/SqlStorage.ts"
-import { sessionsConformance } from "../Sessions.conformance.ts"
+import * as EmbeddedDatabase from "../../support/stores/EmbeddedDatabase.ts"
+import * as SqlStorage from "../../support/stores/SqlStorage.ts"
+import { sessionsConformance } from "../conformance/accounts/Sessions.conformance.ts"
 
 layer(SqlStorage.layer(EmbeddedDatabase.layer))("SessionsBetterAuth on PGlite", sessionsConformance)

@@ -1,8 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
-import { renewTokens } from "../../../src/layers/auth/Renewal.ts"
-import { rotatingKeyring } from "../../support/rotatingKeyring.ts"
+import { renewTokens } from "../../../src/layers/auth/betterAuth/Renewal.ts"
+import { rotatingKeyring } from "../../support/accounts/rotatingKeyring.ts"
 
 /** Renews the tokens of a request during a rotation, and counts the statements. */
 const renew = Effect.fnUntraced(function* (cookie: string) {

@@ -1,8 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { standardPlans } from "../../../src/domain/Plan.ts"
-import { constantHistory, limitsOfPeriod } from "../../../src/domain/PlanHistory.ts"
-import type { Buyer, PaymentProvider } from "../../../src/services/PaymentProvider.ts"
+import { standardPlans } from "../../../src/domain/credits/Plan.ts"
+import { constantHistory, limitsOfPeriod } from "../../../src/domain/credits/PlanHistory.ts"
+import type { Buyer, PaymentProvider } from "../../../src/services/billing/PaymentProvider.ts"
 import type { FakePolar } from "../../support/polar/FakePolar.ts"
 import { polar } from "../../support/polar/Provider.ts"
 

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { standardPlans } from "../../../src/domain/Plan.ts"
-import { Plans } from "../../../src/services/Plans.ts"
+import { standardPlans } from "../../../src/domain/credits/Plan.ts"
+import { Plans } from "../../../src/services/credits/Plans.ts"
 import type { FakePolar } from "../../support/polar/FakePolar.ts"
 import { polar, webhookUrl } from "../../support/polar/Provider.ts"
 

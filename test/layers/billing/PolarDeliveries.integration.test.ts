@@ -1,9 +1,9 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Result } from "effect"
-import type { Nudge } from "../../../src/services/PaymentProvider.ts"
+import type { Nudge } from "../../../src/services/billing/PaymentProvider.ts"
 import type { Levers } from "../../support/polar/Deliveries.ts"
 import { polar } from "../../support/polar/Provider.ts"
-import { serve } from "../../support/UpstreamServer.ts"
+import { serve } from "../../support/servers/UpstreamServer.ts"
 
 /** A fake that delivers to a server, which answers each delivery with the next of these statuses and then with 202. */
 const delivering = Effect.fnUntraced(function* (levers: Partial<Levers> = {}, statuses: Array<number> = []) {

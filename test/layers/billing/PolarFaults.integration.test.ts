@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Exit, Fiber } from "effect"
 import { TestClock } from "effect/testing"
-import type { PaymentProvider } from "../../../src/services/PaymentProvider.ts"
+import type { PaymentProvider } from "../../../src/services/billing/PaymentProvider.ts"
 import { accessToken, type Fault } from "../../support/polar/FakePolar.ts"
 import { polar } from "../../support/polar/Provider.ts"
 

@@ -2,7 +2,7 @@ import { createHmac } from "node:crypto"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Redacted } from "effect"
 import { signingKeys, verify } from "../../../src/layers/billing/PolarSignature.ts"
-import type { Nudge } from "../../../src/services/PaymentProvider.ts"
+import type { Nudge } from "../../../src/services/billing/PaymentProvider.ts"
 
 /** A vector that was checked with Polar's own library: both keys that it accepts. */
 const secret = "whsec_QuarryTestSecret0123456789abcdef"

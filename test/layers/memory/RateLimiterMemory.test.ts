@@ -3,8 +3,8 @@ import { Clock, Effect } from "effect"
 import { TestClock } from "effect/testing"
 import * as fc from "fast-check"
 import { layer } from "../../../src/layers/memory/RateLimiterMemory.ts"
-import { type RateLimitDecision, RateLimiter, windowMs } from "../../../src/services/RateLimiter.ts"
-import { rateLimiterConformance } from "../RateLimiter.conformance.ts"
+import { type RateLimitDecision, RateLimiter, windowMs } from "../../../src/services/credits/RateLimiter.ts"
+import { rateLimiterConformance } from "../conformance/credits/RateLimiter.conformance.ts"
 
 rateLimiterConformance("memory", {
   layer: layer(),

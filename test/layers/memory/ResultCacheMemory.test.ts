@@ -2,12 +2,12 @@ import { assert, describe, it } from "@effect/vitest"
 import { Duration, Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
 import * as fc from "fast-check"
-import type { Answer } from "../../../src/domain/Answer.ts"
-import { Ranking } from "../../../src/domain/Ranking.ts"
+import type { Answer } from "../../../src/domain/search/Answer.ts"
+import { Ranking } from "../../../src/domain/search/Ranking.ts"
 import { AnswerStore, layer, makeStore } from "../../../src/layers/memory/ResultCacheMemory.ts"
-import { maxAnswerBytes, ResultCache } from "../../../src/services/ResultCache.ts"
-import { searchRequest } from "../../support/requests.ts"
-import { resultCacheConformance, yieldToOthers } from "../ResultCache.conformance.ts"
+import { maxAnswerBytes, ResultCache } from "../../../src/services/search/ResultCache.ts"
+import { searchRequest } from "../../support/api/requests.ts"
+import { resultCacheConformance, yieldToOthers } from "../conformance/search/ResultCache.conformance.ts"
 
 const ttl = Duration.minutes(5)
 

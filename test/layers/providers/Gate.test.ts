@@ -3,7 +3,7 @@ import { Clock, Effect, Fiber, Layer } from "effect"
 import { TestClock } from "effect/testing"
 import * as PacerMemory from "../../../src/layers/memory/PacerMemory.ts"
 import * as Gate from "../../../src/layers/providers/Gate.ts"
-import { Pacer } from "../../../src/services/Pacer.ts"
+import { Pacer } from "../../../src/services/providers/Pacer.ts"
 import { advance } from "../../support/Time.ts"
 
 describe("Gate", () => {

@@ -4,9 +4,9 @@ import * as fc from "fast-check"
 import * as ProviderFile from "../../../src/layers/providers/ProviderFile.ts"
 import { maxRows } from "../../../src/layers/providers/Upstream.ts"
 import { BodyTooLarge, UpstreamClient } from "../../../src/layers/providers/UpstreamClient.ts"
-import { foundations } from "../../support/ProviderTable.ts"
-import { searchRequest } from "../../support/requests.ts"
-import { type UpstreamFixture, upstreams } from "../../support/upstreams.ts"
+import { foundations } from "../../support/api/ProviderTable.ts"
+import { searchRequest } from "../../support/api/requests.ts"
+import { type UpstreamFixture, upstreams } from "../../support/servers/upstreams.ts"
 
 /** Of CPU: other work on the machine must not count. */
 const maxMs = 1_000

@@ -1,13 +1,13 @@
 import { assert, describe, it } from "@effect/vitest"
 import { ConfigProvider, Effect, FileSystem, Layer, Redacted } from "effect"
-import { type Target, targets } from "../../../src/domain/Target.ts"
+import { type Target, targets } from "../../../src/domain/search/Target.ts"
 import * as PacerMemory from "../../../src/layers/memory/PacerMemory.ts"
 import { type ProviderSource, table } from "../../../src/layers/providers/ProviderFile.ts"
 import { UpstreamClient } from "../../../src/layers/providers/UpstreamClient.ts"
-import { DocumentIndex } from "../../../src/services/DocumentIndex.ts"
-import type { ProviderTable } from "../../../src/services/Providers.ts"
-import { searchRequest } from "../../support/requests.ts"
-import { answer, row } from "../../support/SearXNGServer.ts"
+import { DocumentIndex } from "../../../src/services/index/DocumentIndex.ts"
+import type { ProviderTable } from "../../../src/services/providers/Providers.ts"
+import { searchRequest } from "../../support/api/requests.ts"
+import { answer, row } from "../../support/servers/SearXNGServer.ts"
 
 const environment = { SEARXNG_AUTH: "c2VjcmV0", BRAVE_API_KEY: "BSA-hunter2", EMPTY: "", LINES: "a\nb" }
 

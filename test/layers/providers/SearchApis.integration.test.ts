@@ -3,12 +3,12 @@ import { Effect, Layer, Result, type Scope, Tracer } from "effect"
 import * as PacerMemory from "../../../src/layers/memory/PacerMemory.ts"
 import * as ProviderFile from "../../../src/layers/providers/ProviderFile.ts"
 import { UpstreamClient } from "../../../src/layers/providers/UpstreamClient.ts"
-import type { Provider } from "../../../src/services/Provider.ts"
-import { ProviderStates } from "../../../src/services/ProviderStates.ts"
-import { foundations } from "../../support/ProviderTable.ts"
-import { searchRequest } from "../../support/requests.ts"
-import { type Answer, json, serve } from "../../support/UpstreamServer.ts"
-import { key, type UpstreamFixture, upstreams } from "../../support/upstreams.ts"
+import type { Provider } from "../../../src/services/providers/Provider.ts"
+import { ProviderStates } from "../../../src/services/providers/ProviderStates.ts"
+import { foundations } from "../../support/api/ProviderTable.ts"
+import { searchRequest } from "../../support/api/requests.ts"
+import { type Answer, json, serve } from "../../support/servers/UpstreamServer.ts"
+import { key, type UpstreamFixture, upstreams } from "../../support/servers/upstreams.ts"
 
 /** What a test does with the provider of an upstream that answers so. */
 const withProvider = Effect.fnUntraced(function* <A>(

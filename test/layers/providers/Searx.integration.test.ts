@@ -1,12 +1,12 @@
 import { assert, layer } from "@effect/vitest"
 import { Context, Effect, Layer } from "effect"
-import { ProviderStates } from "../../../src/services/ProviderStates.ts"
-import { Search } from "../../../src/services/Search.ts"
-import * as ProviderTable from "../../support/ProviderTable.ts"
-import { searchRequest } from "../../support/requests.ts"
-import { describeWithSearx, searx } from "../../support/Searx.ts"
-import { aPrincipal, services } from "../../support/Services.ts"
-import { json, type Received, serve } from "../../support/UpstreamServer.ts"
+import { ProviderStates } from "../../../src/services/providers/ProviderStates.ts"
+import { Search } from "../../../src/services/search/Search.ts"
+import * as ProviderTable from "../../support/api/ProviderTable.ts"
+import { searchRequest } from "../../support/api/requests.ts"
+import { aPrincipal, services } from "../../support/api/Services.ts"
+import { describeWithSearx, searx } from "../../support/servers/Searx.ts"
+import { json, type Received, serve } from "../../support/servers/UpstreamServer.ts"
 
 /** A running searx, and what its engines were asked. */
 class Instance extends Context.Service<

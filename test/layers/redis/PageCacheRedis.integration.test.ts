@@ -3,8 +3,8 @@ import { Effect, Layer } from "effect"
 import * as PageCacheRedis from "../../../src/layers/redis/PageCacheRedis.ts"
 import { RedisConnection } from "../../../src/layers/redis/RedisConnection.ts"
 import { PageCache } from "../../../src/services/pages/PageCache.ts"
-import { describeWithRedis, RedisServer } from "../../support/RedisServer.ts"
-import { pageCacheConformance, pageCopy } from "../PageCache.conformance.ts"
+import { describeWithRedis, RedisServer } from "../../support/servers/RedisServer.ts"
+import { pageCacheConformance, pageCopy } from "../conformance/pages/PageCache.conformance.ts"
 
 const server = await RedisServer.make()
 

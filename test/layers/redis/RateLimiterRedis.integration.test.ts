@@ -4,9 +4,9 @@ import { Effect, Layer, type Redacted } from "effect"
 import { Redis } from "ioredis"
 import { layer, script } from "../../../src/layers/redis/RateLimiterRedis.ts"
 import { RedisConnection } from "../../../src/layers/redis/RedisConnection.ts"
-import { RateLimiter } from "../../../src/services/RateLimiter.ts"
-import { describeWithRedis, RedisCluster, RedisServer } from "../../support/RedisServer.ts"
-import { rateLimiterConformance } from "../RateLimiter.conformance.ts"
+import { RateLimiter } from "../../../src/services/credits/RateLimiter.ts"
+import { describeWithRedis, RedisCluster, RedisServer } from "../../support/servers/RedisServer.ts"
+import { rateLimiterConformance } from "../conformance/credits/RateLimiter.conformance.ts"
 
 /** Makes every counted request older by ARGV[1] microseconds, which is how time passes for a log in Redis. */
 const age = `

@@ -1,13 +1,13 @@
 import { afterAll, afterEach, assert, beforeAll, beforeEach, it } from "@effect/vitest"
 import { Duration, Effect, Fiber, Layer, Logger, Metric, Redacted, Schedule, Stream } from "effect"
-import { Ranking } from "../../../src/domain/Ranking.ts"
+import { Ranking } from "../../../src/domain/search/Ranking.ts"
 import * as RateLimiterRedis from "../../../src/layers/redis/RateLimiterRedis.ts"
 import { RedisAway, RedisConnection, RedisUnusable } from "../../../src/layers/redis/RedisConnection.ts"
 import * as ResultCacheRedis from "../../../src/layers/redis/ResultCacheRedis.ts"
-import { RateLimiter } from "../../../src/services/RateLimiter.ts"
-import { ResultCache } from "../../../src/services/ResultCache.ts"
-import { describeWithRedis, RedisCluster, RedisRoute, RedisServer } from "../../support/RedisServer.ts"
-import { searchRequest } from "../../support/requests.ts"
+import { RateLimiter } from "../../../src/services/credits/RateLimiter.ts"
+import { ResultCache } from "../../../src/services/search/ResultCache.ts"
+import { searchRequest } from "../../support/api/requests.ts"
+import { describeWithRedis, RedisCluster, RedisRoute, RedisServer } from "../../support/servers/RedisServer.ts"
 
 /** What a request may wait for a Redis that is away. */
 const waitMs = 150

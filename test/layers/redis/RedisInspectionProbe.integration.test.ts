@@ -1,8 +1,8 @@
 import { assert, it } from "@effect/vitest"
 import { Effect, type Redacted } from "effect"
 import * as RedisInspectionProbe from "../../../src/layers/redis/RedisInspectionProbe.ts"
-import { RedisInspection } from "../../../src/services/RedisInspection.ts"
-import { describeWithRedis, RedisServer } from "../../support/RedisServer.ts"
+import { RedisInspection } from "../../../src/services/operations/RedisInspection.ts"
+import { describeWithRedis, RedisServer } from "../../support/servers/RedisServer.ts"
 
 const look = (url: Redacted.Redacted) =>
   Effect.flatMap(RedisInspection, ({ look }) => look).pipe(

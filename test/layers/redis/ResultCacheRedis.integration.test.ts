@@ -1,14 +1,14 @@
 import { setTimeout as sleep } from "node:timers/promises"
 import { afterAll, assert, beforeAll, beforeEach, it } from "@effect/vitest"
 import { Duration, Effect, Layer, type Redacted } from "effect"
-import type { Answer } from "../../../src/domain/Answer.ts"
-import { Ranking } from "../../../src/domain/Ranking.ts"
+import type { Answer } from "../../../src/domain/search/Answer.ts"
+import { Ranking } from "../../../src/domain/search/Ranking.ts"
 import { RedisConnection } from "../../../src/layers/redis/RedisConnection.ts"
 import { layer } from "../../../src/layers/redis/ResultCacheRedis.ts"
-import { ResultCache } from "../../../src/services/ResultCache.ts"
-import { describeWithRedis, RedisCluster, RedisServer } from "../../support/RedisServer.ts"
-import { searchRequest } from "../../support/requests.ts"
-import { resultCacheConformance } from "../ResultCache.conformance.ts"
+import { ResultCache } from "../../../src/services/search/ResultCache.ts"
+import { searchRequest } from "../../support/api/requests.ts"
+import { describeWithRedis, RedisCluster, RedisServer } from "../../support/servers/RedisServer.ts"
+import { resultCacheConformance } from "../conformance/search/ResultCache.conformance.ts"
 
 const ttl = Duration.minutes(5)
 

@@ -3,7 +3,7 @@ import { Deferred, Duration, Effect, Exit, Fiber, Metric, Option, Tracer } from 
 import { SqlError } from "effect/sql"
 import { TestClock } from "effect/testing"
 import { makeGroupCommit } from "../../../src/layers/sql/GroupCommit.ts"
-import { withSpan } from "../../../src/services/Tracing.ts"
+import { withSpan } from "../../../src/services/telemetry/Tracing.ts"
 
 interface Entry {
   readonly owner: string

@@ -4,12 +4,12 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, type Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import * as Migrations from "../../../src/layers/sql/Migrations.ts"
-import * as Pglite from "../../../src/layers/sql/Pglite.ts"
-import { Ledger } from "../../../src/services/Ledger.ts"
-import * as EmbeddedDatabase from "../../support/EmbeddedDatabase.ts"
-import { describeWithPostgres, layer as emptyPostgres } from "../../support/Postgres.ts"
-import * as SqlStorage from "../../support/SqlStorage.ts"
-import { useAll } from "../../support/useAll.ts"
+import * as Pglite from "../../../src/layers/sql/store/Pglite.ts"
+import { Ledger } from "../../../src/services/credits/Ledger.ts"
+import { useAll } from "../../support/api/useAll.ts"
+import * as EmbeddedDatabase from "../../support/stores/EmbeddedDatabase.ts"
+import { describeWithPostgres, layer as emptyPostgres } from "../../support/stores/Postgres.ts"
+import * as SqlStorage from "../../support/stores/SqlStorage.ts"
 
 const folder = new URL("releases/", import.meta.url)
 const releases = readdirSync(folder).flatMap((name) => /^(.*)\.sql\.gz$/.exec(name)?.[1] ?? [])

@@ -5,10 +5,10 @@ import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Duration, Effect, Fiber, Redacted } from "effect"
 import { TestClock } from "effect/testing"
 import { Webhook } from "standardwebhooks"
-import { secretPrefix } from "../../../src/domain/Event.ts"
+import { secretPrefix } from "../../../src/domain/webhooks/Event.ts"
 import * as WebhookClientNode from "../../../src/layers/webhooks/WebhookClientNode.ts"
-import { hostClosed, WebhookClient } from "../../../src/services/WebhookClient.ts"
-import { type Certificate, trusted } from "../../support/Certificates.ts"
+import { hostClosed, WebhookClient } from "../../../src/services/webhooks/WebhookClient.ts"
+import { type Certificate, trusted } from "../../support/servers/Certificates.ts"
 
 const secretOf = (byte: number) => `${secretPrefix}${Buffer.alloc(32, byte).toString("base64")}`
 

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto"
-import { standardPlans } from "../../../src/domain/Plan.ts"
+import { standardPlans } from "../../../src/domain/credits/Plan.ts"
 import type {
   Checkout,
   Customer,

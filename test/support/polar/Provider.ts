@@ -1,7 +1,7 @@
 import { assert } from "@effect/vitest"
 import { Context, Effect, Layer, Redacted } from "effect"
 import * as Polar from "../../../src/layers/billing/Polar.ts"
-import { PaymentProvider } from "../../../src/services/PaymentProvider.ts"
+import { PaymentProvider } from "../../../src/services/billing/PaymentProvider.ts"
 import { accessToken, type FakePolar, type FakePolarOptions, fakePolar, webhookSecret } from "./FakePolar.ts"
 
 export const webhookUrl = "http://127.0.0.1:9/webhooks/billing"

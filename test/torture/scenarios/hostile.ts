@@ -3,15 +3,15 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { Effect, Fiber, Redacted, Schedule } from "effect"
-import { freshDatabase } from "../../support/Database.ts"
+import { freshDatabase } from "../../support/stores/Database.ts"
 import type { Scenario } from "../Scenario.ts"
 import * as Audit from "../support/Audit.ts"
-import type { Tally } from "../support/attacks.ts"
 import type { Answer } from "../support/Client.ts"
 import * as Client from "../support/Client.ts"
+import * as LogMeter from "../support/costs/LogMeter.ts"
 import * as Engine from "../support/Engine.ts"
 import { Findings } from "../support/Findings.ts"
-import * as LogMeter from "../support/LogMeter.ts"
+import type { Tally } from "../support/hostile/attacks.ts"
 import * as Pace from "../support/Pace.ts"
 import * as Replica from "../support/Replica.ts"
 import * as Store from "../support/Store.ts"
@@ -89,7 +89,7 @@ const attack = Effect.fnUntraced(function* (means: {
   const attacker = yield* Subprocess.start(
     process.execPath,
     [
-      programOf("../support/attacker.ts"),
+      programOf("../support/hostile/attacker.ts"),
       JSON.stringify({ ...means, demoOrigin, addresses: attackerAddresses, ...(only === undefined ? {} : { only }) })
     ],
     {

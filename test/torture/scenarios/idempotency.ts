@@ -1,5 +1,5 @@
 import { Effect, Exit, Random, Redacted, Scope } from "effect"
-import { redisServer } from "../../support/RedisServer.ts"
+import { redisServer } from "../../support/servers/RedisServer.ts"
 import type { Scenario } from "../Scenario.ts"
 import * as Audit from "../support/Audit.ts"
 import { Findings } from "../support/Findings.ts"

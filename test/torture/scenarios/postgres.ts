@@ -1,5 +1,5 @@
 import { Effect, Random } from "effect"
-import { postgresServer } from "../../support/PostgresServer.ts"
+import { postgresServer } from "../../support/servers/PostgresServer.ts"
 import type { Scenario } from "../Scenario.ts"
 import * as Audit from "../support/Audit.ts"
 import type { Answer } from "../support/Client.ts"

@@ -1,5 +1,5 @@
 import { Effect, Random, Redacted, Schedule } from "effect"
-import { redisServer } from "../../support/RedisServer.ts"
+import { redisServer } from "../../support/servers/RedisServer.ts"
 import type { Scenario } from "../Scenario.ts"
 import * as Audit from "../support/Audit.ts"
 import type { Answer } from "../support/Client.ts"

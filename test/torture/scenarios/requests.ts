@@ -1,16 +1,22 @@
 import { fileURLToPath } from "node:url"
 import { Effect, Random, Redacted } from "effect"
 import fc from "fast-check"
-import { freshDatabase } from "../../support/Database.ts"
-import * as EmbeddedStore from "../../support/EmbeddedStore.ts"
+import { freshDatabase } from "../../support/stores/Database.ts"
+import * as EmbeddedStore from "../../support/stores/EmbeddedStore.ts"
 import type { Scenario } from "../Scenario.ts"
 import * as Engine from "../support/Engine.ts"
 import * as Exchange from "../support/Exchange.ts"
 import { Findings } from "../support/Findings.ts"
+import {
+  type Document,
+  describeRoutes,
+  type RandomRequest,
+  requestsTo,
+  toCurl
+} from "../support/hostile/RandomRequests.ts"
+import * as RouteList from "../support/hostile/RouteList.ts"
 import { creditsOf, faultOf } from "../support/Promises.ts"
-import { type Document, describeRoutes, type RandomRequest, requestsTo, toCurl } from "../support/RandomRequests.ts"
 import * as Replica from "../support/Replica.ts"
-import * as RouteList from "../support/RouteList.ts"
 import * as Subprocess from "../support/Subprocess.ts"
 import * as Wallet from "../support/Wallet.ts"
 

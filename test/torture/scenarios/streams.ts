@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs"
 import { type RequestOptions, request as send } from "node:http"
 import { Clock, Effect, Fiber } from "effect"
-import { serve } from "../../support/UpstreamServer.ts"
+import { serve } from "../../support/servers/UpstreamServer.ts"
 import type { Scenario } from "../Scenario.ts"
 import * as Audit from "../support/Audit.ts"
 import type { Answer } from "../support/Client.ts"

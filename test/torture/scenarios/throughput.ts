@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto"
 import { Effect } from "effect"
-import { logEntry } from "../../support/requests.ts"
+import { logEntry } from "../../support/api/requests.ts"
 import type { Scenario } from "../Scenario.ts"
 import * as Audit from "../support/Audit.ts"
 import { Findings } from "../support/Findings.ts"

@@ -1,6 +1,6 @@
 import { Effect, Random, Schedule } from "effect"
-import { freePort } from "../../support/Spawned.ts"
-import { childrenOf } from "../../support/workers.ts"
+import { freePort } from "../../support/processes/Spawned.ts"
+import { childrenOf } from "../../support/processes/workers.ts"
 import type { Scenario } from "../Scenario.ts"
 import * as Audit from "../support/Audit.ts"
 import { Findings } from "../support/Findings.ts"

@@ -1,6 +1,6 @@
 import { Agent, type ClientRequest, request as send } from "node:http"
 import { Effect } from "effect"
-import type { RandomRequest } from "./RandomRequests.ts"
+import type { RandomRequest } from "./hostile/RandomRequests.ts"
 
 export interface Reply {
   /** Undefined when the connection ended before there was a whole answer. */

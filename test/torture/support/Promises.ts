@@ -1,5 +1,5 @@
 import type { Reply } from "./Exchange.ts"
-import { largestHeadersBytes, type RandomRequest } from "./RandomRequests.ts"
+import { largestHeadersBytes, type RandomRequest } from "./hostile/RandomRequests.ts"
 
 interface Row {
   readonly id?: unknown

@@ -1,5 +1,5 @@
 import { Effect, type Redacted } from "effect"
-import { freshDatabase } from "../../support/Database.ts"
+import { freshDatabase } from "../../support/stores/Database.ts"
 import * as Client from "./Client.ts"
 import * as Engine from "./Engine.ts"
 import * as Replica from "./Replica.ts"

@@ -1,13 +1,13 @@
 import { randomUUID } from "node:crypto"
 import { Context, Effect, Layer, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
-import * as Postgres from "../../../src/layers/sql/Postgres.ts"
-import { Accounts } from "../../../src/services/Accounts.ts"
-import { EventBooks } from "../../../src/services/EventBooks.ts"
+import * as Postgres from "../../../src/layers/sql/store/Postgres.ts"
+import { Accounts } from "../../../src/services/accounts/Accounts.ts"
+import { Ledger } from "../../../src/services/credits/Ledger.ts"
 import { Ids } from "../../../src/services/Ids.ts"
-import { KeyStore } from "../../../src/services/KeyStore.ts"
-import { Ledger } from "../../../src/services/Ledger.ts"
-import * as SqlStorage from "../../support/SqlStorage.ts"
+import { KeyStore } from "../../../src/services/keys/KeyStore.ts"
+import { EventBooks } from "../../../src/services/webhooks/EventBooks.ts"
+import * as SqlStorage from "../../support/stores/SqlStorage.ts"
 
 /** The database as the torturer sees it, besides the replicas. It sweeps nothing. */
 export const open = Effect.fnUntraced(function* (url: Redacted.Redacted) {

@@ -1,6 +1,6 @@
 import { Effect } from "effect"
 import * as Exchange from "./Exchange.ts"
-import { type Credential, type RandomRequest, spareHook, spareKey } from "./RandomRequests.ts"
+import { type Credential, type RandomRequest, spareHook, spareKey } from "./hostile/RandomRequests.ts"
 
 /** The headers of every kind of credential. Most of them belong to one account. */
 export type Wallet = Readonly<Record<Credential, RandomRequest["headers"]>>

@@ -1,4 +1,4 @@
-import "../../support/cheapPasswords.ts"
+import "../../support/accounts/cheapPasswords.ts"
 import crypto from "node:crypto"
 import { writeSync } from "node:fs"
 import { syncBuiltinESMExports } from "node:module"

@@ -1,6 +1,6 @@
 import { Effect } from "effect"
-import { AuthorizationRequests } from "../../../services/AuthorizationRequests.ts"
-import type { AppRequest } from "../../pages/pages.ts"
+import { AuthorizationRequests } from "../../../services/accounts/AuthorizationRequests.ts"
+import type { AppRequest } from "../../html/pages.ts"
 import { currentBrowser } from "./browser.ts"
 import { ErrorPage, requestExpired, tooManyRequests, unknownApp, withRetryAfter } from "./responses.ts"
 

@@ -1,12 +1,12 @@
 import { Effect, Redacted } from "effect"
 import { HttpServerRequest } from "effect/http"
-import { Deployment } from "../../../services/Deployment.ts"
-import { RateLimiter } from "../../../services/RateLimiter.ts"
-import type { Browser } from "../../../services/SignIn.ts"
-import { readAnonymousForm } from "../../body.ts"
+import type { Browser } from "../../../services/accounts/SignIn.ts"
+import { RateLimiter } from "../../../services/credits/RateLimiter.ts"
+import { Deployment } from "../../../services/operations/Deployment.ts"
 import { limitByAddress } from "../../middleware/addressLimit.ts"
 import { clientAddress } from "../../middleware/clientAddress.ts"
 import { isOwnPage } from "../../ownPage.ts"
+import { readAnonymousForm } from "../../requests/body.ts"
 import { otherSite } from "./responses.ts"
 
 export const currentBrowser = Effect.gen(function* () {

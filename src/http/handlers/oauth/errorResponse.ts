@@ -1,7 +1,7 @@
 import type { HttpServerResponse } from "effect/http"
 import { waitText } from "../../../domain/text.ts"
-import type { SignInError } from "../../../services/SignIn.ts"
-import type * as pages from "../../pages/pages.ts"
+import type { SignInError } from "../../../services/accounts/SignIn.ts"
+import type * as pages from "../../html/pages.ts"
 import { pageResponse, withRetryAfter } from "./responses.ts"
 
 interface Notice {

@@ -1,5 +1,5 @@
 import { Effect } from "effect"
-import { signUpDeniedCode, signUpLimitedCode } from "../../../domain/signUp.ts"
+import { signUpDeniedCode, signUpLimitedCode } from "../../../domain/accounts/signUp.ts"
 import { queryText } from "./browser.ts"
 import { ErrorPage, unknownApp } from "./responses.ts"
 

@@ -1,7 +1,7 @@
 import { Data, Redacted } from "effect"
 import { HttpServerResponse } from "effect/http"
-import type { Redirect } from "../../../services/SignIn.ts"
-import * as pages from "../../pages/pages.ts"
+import type { Redirect } from "../../../services/accounts/SignIn.ts"
+import * as pages from "../../html/pages.ts"
 
 /** Returns a page that other sites cannot frame, script or style, and that is not cached. */
 export const pageResponse = (

@@ -1,6 +1,5 @@
 import { Effect, Layer } from "effect"
 import { HttpRouter, type HttpServerRequest, HttpServerResponse } from "effect/http"
-import { type InvalidRequest, NotFound, type RateLimited } from "../../../domain/errors.ts"
 import {
   authorizationServer,
   authorizationServerPaths,
@@ -13,16 +12,17 @@ import {
   protectedResourcePaths,
   signInPath,
   signUpPath
-} from "../../../domain/OAuth.ts"
-import type { AuthorizationRequests } from "../../../services/AuthorizationRequests.ts"
-import { Deployment } from "../../../services/Deployment.ts"
-import type { RateLimiter } from "../../../services/RateLimiter.ts"
-import type { Sessions } from "../../../services/Sessions.ts"
-import type { SignIn } from "../../../services/SignIn.ts"
+} from "../../../domain/accounts/OAuth.ts"
+import { type InvalidRequest, NotFound, type RateLimited } from "../../../domain/errors.ts"
+import type { AuthorizationRequests } from "../../../services/accounts/AuthorizationRequests.ts"
+import type { Sessions } from "../../../services/accounts/Sessions.ts"
+import type { SignIn } from "../../../services/accounts/SignIn.ts"
+import type { RateLimiter } from "../../../services/credits/RateLimiter.ts"
+import { Deployment } from "../../../services/operations/Deployment.ts"
 import { apiErrorResponse } from "../../errors.ts"
-import { stylePath } from "../../pages/pages.ts"
-import { style } from "../../pages/style.ts"
-import { checkParameterCount } from "../../query.ts"
+import { stylePath } from "../../html/pages.ts"
+import { style } from "../../html/style.ts"
+import { checkParameterCount } from "../../requests/query.ts"
 import * as choosePassword from "./choosePassword.ts"
 import * as consent from "./consent.ts"
 import * as failure from "./failure.ts"

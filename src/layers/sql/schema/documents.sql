@@ -14,7 +14,7 @@ create table indexed_documents (
 create unique index indexed_documents_address on indexed_documents ((md5(url)::uuid), coalesce(target, ''));
 
 -- The inverted index of the built-in index: for each term the documents that have it, as bytes that
--- src/domain/relevance/postings.ts writes and reads. A load writes a segment of it for each few thousand documents, and
+-- src/domain/index/postings.ts writes and reads. A load writes a segment of it for each few thousand documents, and
 -- segments are merged as they become many. The numbers of a segment's documents are greater than those of the segments
 -- before it, so that the postings of a term are joined by appending them.
 --

@@ -1,6 +1,6 @@
 -- People, how they sign in, and their sessions: the tables of the sign-in library, under names of our own.
 
--- account_id is null until the person may have an account: see `layers/auth/Membership.ts`.
+-- account_id is null until the person may have an account: see `layers/auth/oauth/Membership.ts`.
 create table auth_users (
   id text primary key,
   email text not null unique,

@@ -3,10 +3,10 @@ import { writeFileSync } from "node:fs"
 import { gzipSync } from "node:zlib"
 import { Effect, Redacted } from "effect"
 import { version } from "../../../../src/domain/version.ts"
-import * as Postgres from "../../../../src/layers/sql/Postgres.ts"
-import { freshDatabase } from "../../../support/Database.ts"
-import * as SqlStorage from "../../../support/SqlStorage.ts"
-import { useAll } from "../../../support/useAll.ts"
+import * as Postgres from "../../../../src/layers/sql/store/Postgres.ts"
+import { useAll } from "../../../support/api/useAll.ts"
+import { freshDatabase } from "../../../support/stores/Database.ts"
+import * as SqlStorage from "../../../support/stores/SqlStorage.ts"
 
 /**
  * Writes the dump of a store of this version, from which Releases.integration.test.ts upgrades. Run it before the release,

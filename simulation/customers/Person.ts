@@ -1,0 +1,215 @@
+import { Effect, Redacted } from "effect"
+import { Accounts } from "../../src/services/accounts/Accounts.ts"
+import { KeyStore } from "../../src/services/keys/KeyStore.ts"
+import { SignedIn } from "../../src/testing/SessionsMemory.ts"
+import type { Auditor, CallerKind, ModelAccount, OpenRequest } from "../Auditor.ts"
+import { type Figures, newFigures } from "../Model.ts"
+import { demoOrigin, type Incoming, marketplaceSecret, origin } from "../Replica.ts"
+import { quiet, uuidOf } from "../store/Store.ts"
+import type { World } from "../World.ts"
+import type { Chance } from "../world/Chance.ts"
+import { type Outcome, type Reply, send } from "./Client.ts"
+import type { BoundedKey } from "./KeyHabits.ts"
+
+export type Kind = "custom" | "trial" | "buyer" | "marketplace" | "demo"
+
+/** A request that has ended, where it reached a replica. */
+export interface Ended {
+  readonly request: OpenRequest
+  readonly outcome: Exclude<Outcome, { readonly _tag: "unsent" }>
+}
+
+interface Call {
+  readonly method: Incoming["method"]
+  readonly path: string
+  readonly body?: unknown
+  readonly headers?: Readonly<Record<string, string>>
+  readonly as?: CallerKind
+  /** The secret of a key that was handed out. Its 401 is judged by whoever uses it. */
+  readonly key?: string
+  /** The address that it comes from, if not from the person's own address. */
+  readonly address?: string
+  /** The most that it may cost. */
+  readonly credits?: number
+  readonly leavesAfterMs?: number | undefined
+}
+
+/** The terms that an operator and a customer have agreed; the others have those of their plan. */
+const termsOf = (kind: Kind, chance: Chance): Pick<Figures, "plan" | "quota" | "concurrency" | "anchor"> => {
+  switch (kind) {
+    case "custom": {
+      // The cycle turns on any day of a month, at the time of day at which most is going on.
+      const anchor = Date.UTC(2026, chance.pick([9, 11]), chance.between(1, 31), 12, chance.between(0, 29), 30)
+      return { plan: "custom", quota: chance.between(3, 30), concurrency: chance.between(1, 3), anchor }
+    }
+    case "marketplace":
+      return { plan: "growth", quota: undefined, concurrency: 5, anchor: undefined }
+    default:
+      return { plan: "trial", quota: 100, concurrency: 1, anchor: undefined }
+  }
+}
+
+/** A budget that is never spent: it is counted, and what was counted is compared. */
+const boundsOf = (kind: Kind) =>
+  kind === "custom" ? { bounds: { budget: { credits: 1_000_000, period: "life" as const } } } : {}
+
+/** Somebody who uses Quarry: an account with its credentials, and what is known of both. */
+export class Person {
+  readonly name: string
+  readonly kind: Kind
+  readonly chance: Chance
+  readonly world: World
+  readonly auditor: Auditor
+  account: ModelAccount
+  secret = ""
+  cookie = ""
+  /** The key that was handed out last. */
+  bounded: BoundedKey | undefined
+
+  constructor(world: World, auditor: Auditor, name: string, kind: Kind) {
+    this.world = world
+    this.auditor = auditor
+    this.name = name
+    this.kind = kind
+    this.chance = world.chance(name)
+    this.account = this.register(0)
+  }
+
+  get hasAccount(): boolean {
+    return this.kind === "custom" || this.kind === "trial" || this.kind === "buyer"
+  }
+
+  /** Makes the account, of whose address so much of the trial is used already (R32). */
+  register(used: number): ModelAccount {
+    const { auditor, kind, name, world } = this
+    const terms = termsOf(kind, this.chance)
+    const figures = newFigures(terms, world.agenda.now, used)
+    if (!this.hasAccount) {
+      this.account = auditor.add(name, name, figures)
+      return this.account
+    }
+    const { anchor, concurrency, plan, quota } = terms
+    const choice =
+      plan === "custom" ? { plan, concurrency, quota: quota ?? 0, cycleStart: anchor } : { plan: "trial" as const }
+    const made = world.store.now(
+      Effect.flatMap(Accounts, (accounts) => accounts.create({ ...choice, email: `${name}@people.test` }))
+    )
+    if (made._tag === "Failure") throw new Error(`${name} has no account`, { cause: made.cause })
+    this.account = auditor.add(made.value.id, name, figures)
+    this.account.isBuyer = kind === "buyer"
+    this.newKey()
+    this.signIn()
+    return this.account
+  }
+
+  /** Gets a key by the operator. */
+  newKey(): void {
+    const { account, auditor, world } = this
+    const made = world.store.now(
+      Effect.flatMap(KeyStore, (keys) =>
+        keys.create(account.id, { label: "a key", mode: "live", ...boundsOf(this.kind) })
+      )
+    )
+    if (made._tag === "Failure") return
+    this.secret = Redacted.value(made.value.secret)
+    auditor.keys.set(this.secret, { accountId: account.id, revokedAt: undefined })
+  }
+
+  signIn(): void {
+    const { account, world } = this
+    const made = world.store.now(
+      Effect.gen(function* () {
+        return yield* (yield* SignedIn).cookie(yield* (yield* Accounts).byId(account.id))
+      })
+    )
+    if (made._tag === "Success") this.cookie = made.value
+  }
+
+  private credentialOf(kind: CallerKind, call: Call): Readonly<Record<string, string>> {
+    switch (kind) {
+      case "key": {
+        const { address = this.address, key = this.secret } = call
+        return { authorization: `Bearer ${key}`, "x-forwarded-for": address }
+      }
+      case "session":
+        return { cookie: this.cookie, origin }
+      case "marketplace":
+        return { "x-marketplace-proxy-secret": marketplaceSecret, "x-marketplace-user": this.name }
+      case "demo":
+        return { "x-demo-origin": demoOrigin, "x-forwarded-for": this.address }
+    }
+  }
+
+  get address(): string {
+    const number = Number(this.name.split("-").at(-1))
+    return `10.${(number >> 16) & 255}.${(number >> 8) & 255}.${number & 255}`
+  }
+
+  get usualKind(): CallerKind {
+    return this.kind === "marketplace" || this.kind === "demo" ? this.kind : "key"
+  }
+
+  /** Sends a request. Undefined where it reached nobody, or where the credential is not valid any more. */
+  call(call: Call): Effect.Effect<Ended | undefined> {
+    return Effect.gen({ self: this }, function* () {
+      const { auditor, chance, name, world } = this
+      const kind = call.as ?? this.usualKind
+      const id = uuidOf(chance)
+      const request = auditor.begin(this.account, kind, id, call.credits ?? 0)
+      const { secret } = this
+      const outcome = yield* send(
+        {
+          method: call.method,
+          path: call.path,
+          headers: { ...this.credentialOf(kind, call), ...call.headers, "x-request-id": id },
+          ...(call.body === undefined ? {} : { body: JSON.stringify(call.body) })
+        },
+        {
+          agenda: world.agenda,
+          link: world.internet,
+          replica: world.pickReplica,
+          leavesAfterMs: call.leavesAfterMs
+        }
+      )
+      const end = outcome._tag === "answered" ? String(outcome.reply.status) : outcome._tag
+      world.trace.add(name, `${call.method} ${call.path.split("?")[0]} ${id}: ${end}`)
+      if (outcome._tag === "unsent") {
+        auditor.unsent(request)
+        return undefined
+      }
+      if (outcome._tag === "answered") {
+        const { headers, status } = outcome.reply
+        auditor.hold("R2 X-Request-Id", headers["x-request-id"] === id, () => `${id}: ${headers["x-request-id"]}`)
+        const isOwn = call.key === undefined
+        const isWithin = call.address === undefined && (this.bounded?.expiresAt ?? 0) > world.agenda.now + 10_000
+        if (kind === "key" && (isOwn || isWithin)) auditor.judgeKey(request, call.key ?? secret, status)
+        if (status === 401 && !isOwn) {
+          auditor.answered(request, outcome.reply, 0)
+        } else if (status === 401) {
+          auditor.answered(request, outcome.reply, 0)
+          yield* quiet(world.store)
+          this.renewCredentials()
+          return undefined
+        }
+      }
+      return { request, outcome }
+    })
+  }
+
+  /** After a 401: the person gets what it needs to go on. */
+  private renewCredentials(): void {
+    if (!this.hasAccount) return
+    const stored = this.world.store.memory.accounts.get(this.account.id)
+    if (stored === undefined) this.register(this.auditor.trialUsed(this.account, `${this.name}@people.test`))
+    else if (stored.account.suspendedAt === undefined) {
+      this.newKey()
+      this.signIn()
+    }
+  }
+}
+
+/** R50: the message of a 402 names the key's budget where that has ended, and not the account's credits. */
+export const namesBudget = ({ status, text }: Reply): boolean =>
+  status === 402 && text.includes("this API key's budget")
+
+export const credits = (reply: Reply): number => Number(reply.headers["x-credits-used"] ?? 0)

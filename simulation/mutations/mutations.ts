@@ -1,0 +1,260 @@
+import { spawn } from "node:child_process"
+import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import type { Options } from "../World.ts"
+import { sqlMutations } from "./sqlMutations.ts"
+
+type StoreName = NonNullable<Options["store"]>
+
+const root = join(import.meta.dirname, "../..")
+
+/** A mistake that an engineer could make: one text of the sources, and what it becomes. */
+export interface Mutation {
+  readonly name: string
+  readonly file: string
+  readonly from: string
+  readonly to: string
+}
+
+const refunds = "src/testing/BillingBooksMemory.ts"
+const ledger = "src/testing/LedgerMemory.ts"
+const limiter = "src/layers/memory/RateLimiterMemory.ts"
+
+export const mutations: ReadonlyArray<Mutation> = [
+  { name: "the window ends a millisecond late", file: limiter, from: "+ windowMs <= now", to: "+ windowMs < now" },
+  { name: "one request too many a minute", file: limiter, from: "log.count < limit", to: "log.count <= limit" },
+  { name: "denied requests count", file: limiter, from: "if (admitted) log.add(now)", to: "log.add(now)" },
+  {
+    name: "a limit of half as many requests",
+    file: "src/domain/credits/Plan.ts",
+    from: "concurrency * 60",
+    to: "concurrency * 30"
+  },
+  {
+    name: "a cache key without the locale",
+    file: "src/services/search/ResultCache.ts",
+    from: "request.geo, request.locale,",
+    to: "request.geo,"
+  },
+  { name: "a give-back that is lost", file: ledger, from: "  stored.allowance.used -= toQuota\n", to: "" },
+  {
+    name: "what comes back fills the quota first",
+    file: "src/domain/accounts/Account.ts",
+    from: "Math.min(unspent, hold.fromBalance)",
+    to: "Math.max(0, unspent - hold.fromQuota)"
+  },
+  {
+    name: "packs are spent first",
+    file: "src/domain/accounts/Account.ts",
+    from: "Math.min(credits, remaining(allowance))",
+    to: "Math.max(0, credits - allowance.balance)"
+  },
+  {
+    name: "a cycle on the 31st that drifts to the 28th",
+    file: "src/domain/credits/Plan.ts",
+    from: "end: renewal(start, count + 1)",
+    to: "end: renewal(DateTime.makeUnsafe(renewal(start, count)), 1)"
+  },
+  { name: "holds that never end", file: ledger, from: "expiresAt <= now)", to: "expiresAt <= 0)" },
+  {
+    name: "an answer that is not kept under its key",
+    file: ledger,
+    from: "  if (charge > 0 && use?.holdId === hold.id) use.answer = answer?.text\n",
+    to: ""
+  },
+  {
+    name: "failed searches are free",
+    file: "src/services/search/Dispatch.ts",
+    from: 'credits: principal._tag === "demo" ? 0 : 1',
+    to: 'credits: principal._tag === "demo" || Result.isFailure(answer) ? 0 : 1'
+  },
+  {
+    name: "a row is written before it is charged",
+    file: "src/services/search/Batches.ts",
+    from: "const settlement = hold.settlePart(row.entry)",
+    to: "const settlement = Effect.asVoid(Effect.forkDetach(hold.settlePart(row.entry)))"
+  },
+  {
+    name: "a revoked key that works",
+    file: "src/testing/KeyStoreMemory.ts",
+    from: "revokedAt === undefined || revokedAt > now\n",
+    to: "revokedAt === undefined || revokedAt > 0 * now\n"
+  },
+  {
+    name: "a suspended account that works",
+    file: "src/services/accounts/Credentials.ts",
+    from: "principal.account.suspendedAt === undefined",
+    to: "principal.account.createdAt >= 0"
+  },
+  {
+    name: "a header of the quota after the search",
+    file: "src/http/responses/headers.ts",
+    from: "String(before.used)",
+    to: "String(before.used + creditsUsed)"
+  },
+  {
+    name: "a trial for each account of an address",
+    file: "src/testing/MemoryStore.ts",
+    from: "`trial:${mailboxOf(account.email)}`",
+    to: "`trial:${account.id}`"
+  },
+  {
+    name: "a refund taken twice",
+    file: refunds,
+    from: "  booked.order = { ...booked.order, takenBack: due }\n",
+    to: ""
+  },
+  {
+    name: "an order granted with each reading",
+    file: refunds,
+    from: "if (granted > 0 && (before?.granted ?? 0) === 0)",
+    to: "if (granted > 0)"
+  },
+  {
+    name: "a refund rounded in the customer's favour",
+    file: "src/domain/billing/Purchase.ts",
+    from: "Math.ceil((credits * refundedCents) / netCents)",
+    to: "Math.floor((credits * refundedCents) / netCents)"
+  },
+  {
+    name: "an upgrade that gives the whole quota at once",
+    file: "src/domain/credits/PlanHistory.ts",
+    from: "Number((BigInt(difference) * BigInt(left)) / BigInt(length))",
+    to: "difference"
+  },
+  {
+    name: "owed credits that are forgotten",
+    file: "src/testing/credits.ts",
+    from: "const settled = Math.min(stored.owed, credits)",
+    to: "const settled = Math.min(stored.owed, 0)"
+  },
+  {
+    name: "a sweep that does not ask for refunds",
+    file: "src/services/billing/Reconciler.ts",
+    from: "alsoTakenBack ? yield* provider.refundedSince(since) : []",
+    to: "alsoTakenBack ? [] : []"
+  },
+  {
+    name: "a sweep that does not ask for void orders",
+    file: "src/services/billing/Reconciler.ts",
+    from: "alsoTakenBack ? [...made, ...(yield* newlyVoid(deps))] : made",
+    to: "alsoTakenBack ? made : made"
+  },
+  {
+    name: "a budget that does not count",
+    file: ledger,
+    from: "  if (spending !== undefined) spending.credits += credits\n",
+    to: ""
+  },
+  {
+    name: "a budget that counts what comes back",
+    file: ledger,
+    from: "stored.spending.credits -= toQuota + toBalance",
+    to: "stored.spending.credits -= 0"
+  },
+  {
+    name: "an expired key that works",
+    file: "src/testing/KeyStoreMemory.ts",
+    from: "expiresAt !== undefined && expiresAt <= now) return",
+    to: "expiresAt !== undefined && expiresAt <= 0) return"
+  },
+  {
+    name: "a rotation that leaves the bounds behind",
+    file: "src/testing/KeyStoreMemory.ts",
+    from: "const { accountId: owner, label, mode, originId } = key",
+    to: "const { accountId: owner, label, mode } = key\n  const originId = undefined"
+  },
+  {
+    name: "a failed delivery that is not repeated",
+    file: "src/testing/EventBooksMemory.ts",
+    from: 'mayFollow ? "pending" : "failed"',
+    to: 'mayFollow ? "failed" : "failed"'
+  },
+  {
+    name: "an event with a new id",
+    file: "src/services/webhooks/EventWork.ts",
+    from: "id: event.id, timestamp, body,",
+    to: "id: event.id + timestamp, timestamp, body,"
+  },
+  {
+    name: "windows that are never forgotten",
+    file: limiter,
+    from: "      if (now >= turnsAt) turn(now)\n",
+    to: ""
+  },
+  {
+    name: "expired answers that stay in memory",
+    file: "src/layers/memory/BoundedStore.ts",
+    from: "      if (expiresAt > now) return\n      this.remove(key)\n",
+    to: "      if (expiresAt > 0 * now) return\n      this.remove(key)\n"
+  },
+  {
+    name: "no grace for a renewal that is not paid",
+    file: "src/domain/billing/Subscription.ts",
+    from: "(pastDueAt ?? period.start) + graceMs",
+    to: "(pastDueAt ?? period.start) + 0 * graceMs"
+  }
+]
+
+/** A copy of some rooms with the mistake in it. A mistake that does not fit the sources any more is an error. */
+export const copyWith = ({ file, from, name, to }: Mutation, rooms: ReadonlyArray<string>): string => {
+  const directory = mkdtempSync(join(tmpdir(), "quarry-mutation-"))
+  for (const room of [...rooms, "package.json"]) cpSync(join(root, room), join(directory, room), { recursive: true })
+  symlinkSync(join(root, "node_modules"), join(directory, "node_modules"))
+  const path = join(directory, file)
+  const parts = readFileSync(path, "utf8").split(from)
+  if (parts.length !== 2) throw new Error(`"${name}" must fit once into ${file}, and fits ${parts.length - 1} times`)
+  writeFileSync(path, parts.join(to))
+  return directory
+}
+
+/** Time in which new seeds begin. The database takes several times as long for a request as memory does. */
+const limitSeconds: Readonly<Record<StoreName, number>> = { memory: 60, embedded: 300 }
+
+interface Found {
+  /** The promise that was broken; undefined where none was. */
+  readonly promise: string | undefined
+  /** CPU time of the simulation, which other work on the machine does not change much. */
+  readonly cpuSeconds: number
+  readonly seconds: number
+}
+
+/** The size of a run that looks for a mistake. */
+const sizes: Readonly<Record<StoreName, ReadonlyArray<string>>> = {
+  memory: ["--customers", "50", "--days", "120", "--requests", "300"],
+  embedded: ["--store", "embedded", "--replicas", "2", "--customers", "20", "--days", "100", "--requests", "600"]
+}
+
+const tryMutation = async (mutation: Mutation, store: StoreName): Promise<Found> => {
+  const directory = copyWith(mutation, ["src", "simulation"])
+  const size = ["--seed", "1", ...sizes[store]]
+  const args = ["simulation/main.ts", ...size, "--seconds", String(limitSeconds[store]), "--no-shrink"]
+  const startedAt = performance.now()
+  const child = spawn(process.execPath, args, { cwd: directory, stdio: ["ignore", "pipe", "inherit"] })
+  let output = ""
+  child.stdout.on("data", (chunk) => {
+    output += chunk
+  })
+  const code = await new Promise((resolve) => child.once("close", resolve))
+  rmSync(directory, { recursive: true })
+  const [, cpu, promise] = /breaks a promise after ([\d.]+) s of CPU: (.*)/.exec(output) ?? []
+  if (code !== 0 && promise === undefined) throw new Error(`"${mutation.name}" did not run: ${output}`)
+  return { promise, cpuSeconds: Number(cpu), seconds: (performance.now() - startedAt) / 1_000 }
+}
+
+/** Tries each mistake on the store that it is in. True where all of them are found. */
+export const checkMutations = async (store: StoreName, only?: string): Promise<boolean> => {
+  const all = store === "embedded" ? sqlMutations : mutations
+  const chosen = all.filter(({ name }) => only === undefined || name.includes(only))
+  let missed = 0
+  for (const mutation of chosen) {
+    const { cpuSeconds, promise, seconds } = await tryMutation(mutation, store)
+    if (promise === undefined) missed++
+    console.log(
+      `${mutation.name}: ${promise?.slice(0, 60) ?? "NOT FOUND"} (${cpuSeconds} s of CPU, ${seconds.toFixed(1)} s)`
+    )
+  }
+  console.log(`${chosen.length - missed} of ${chosen.length} mistakes were found`)
+  return missed === 0
+}

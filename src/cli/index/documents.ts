@@ -1,0 +1,256 @@
+import { Console, Effect, FileSystem, type Layer, Option, Path, Ref, Result, Stream } from "effect"
+import { Argument, Command, Flag } from "effect/cli"
+import { baseOf } from "../../domain/pages/pageAddress.ts"
+import { type Target, targets } from "../../domain/search/Target.ts"
+import * as DocumentFile from "../../layers/index/DocumentFile.ts"
+import { type DocumentProblem, type DocumentSource, explainProblem } from "../../layers/index/DocumentSource.ts"
+import * as LocalPages from "../../layers/index/LocalPages.ts"
+import { type Comparison, DocumentIndex, type Replacement } from "../../services/index/DocumentIndex.ts"
+import type { Audit } from "../../services/operations/Audit.ts"
+import type { AppConfig } from "../../settings/Settings.ts"
+import { writesMore, writesNothing } from "../effects.ts"
+import { requireYes } from "../flags.ts"
+import { CommandFailed, Json, print, table } from "../Output.ts"
+import { audited, recordFirst } from "../operations/audited.ts"
+import { withProgress } from "./loadProgress.ts"
+
+/** The most problems to list: a file in the wrong format has one on every line. */
+const maxProblems = { inJson: 100, onTerminal: 20 }
+
+/** Progress of a load. */
+interface Tally {
+  readonly read: number
+  readonly failed: number
+  readonly problems: ReadonlyArray<DocumentProblem>
+}
+
+const addTo = (tally: Tally, document: Result.Result<unknown, DocumentProblem>): Tally =>
+  Result.isSuccess(document)
+    ? { ...tally, read: tally.read + 1 }
+    : {
+        read: tally.read + 1,
+        failed: tally.failed + 1,
+        problems: tally.problems.length < maxProblems.inJson ? [...tally.problems, document.failure] : tally.problems
+      }
+
+const nothing: Tally = { read: 0, failed: 0, problems: [] }
+
+/** The result of the check for a load that removes nothing and therefore needs no check. */
+const unchecked = { failed: 0, comparison: { documents: 0, removed: 0 } }
+
+const count = (documents: number): string => `${documents} document${documents === 1 ? "" : "s"}`
+
+/** Valid documents. Invalid ones are only counted in the tally. */
+const wholeDocuments = (what: string, source: DocumentSource, tally: Ref.Ref<Tally>) =>
+  source.documents.pipe(
+    withProgress(what, source.share),
+    Stream.tap((document) => Ref.update(tally, (all) => addTo(all, document))),
+    Stream.filterMap((document) => document)
+  )
+
+interface LoadFlags {
+  readonly target: Target | undefined
+  readonly replace: false | Replacement
+  /** Allows removing more than `maxUnaskedShare` of the index. */
+  readonly yes: boolean
+}
+
+/** Removing a larger share requires `--yes`, because a wrong folder or URL would empty the index. */
+const maxUnaskedShare = 0.2
+
+const tooMany = ({ documents, removed }: Comparison): string =>
+  `This would remove ${count(removed)} of the ${documents} in the index, more than ${maxUnaskedShare * 100} %.`
+
+/** Reads the source without writing, and counts what a load would remove. */
+const check = Effect.fnUntraced(function* (source: DocumentSource, { replace, target }: Omit<LoadFlags, "yes">) {
+  const tally = yield* Ref.make(nothing)
+  const documents = wholeDocuments("Checked", source, tally)
+  if (replace === false) {
+    yield* Stream.runDrain(documents)
+    return { ...(yield* Ref.get(tally)), comparison: unchecked.comparison }
+  }
+  const comparison = yield* Effect.flatMap(DocumentIndex, (index) => index.compare(documents, { target, replace }))
+  const checked = yield* Ref.get(tally)
+  if (checked.read === 0) {
+    return yield* new CommandFailed({
+      message: "The source has no documents. Nothing was removed: to remove all documents, run index clear."
+    })
+  }
+  return { ...checked, comparison }
+})
+
+/** Counts what a load would do. Like a load, it removes nothing if the source has a broken document. */
+const checkFrom = Effect.fnUntraced(function* (source: DocumentSource, flags: LoadFlags) {
+  const { comparison, ...checked } = yield* check(source, flags)
+  const isKept = flags.replace !== false && checked.failed > 0
+  return { ...checked, written: checked.read - checked.failed, removed: isKept ? 0 : comparison.removed, isKept }
+})
+
+/** Loads valid documents. Removes missing documents only if the whole source is valid. */
+const loadFrom = Effect.fnUntraced(function* (source: DocumentSource, { replace, target, yes }: LoadFlags) {
+  const index = yield* DocumentIndex
+  const { comparison, failed } = replace === false ? unchecked : yield* check(source, { replace, target })
+  const isWhole = failed === 0
+  if (isWhole && comparison.removed > comparison.documents * maxUnaskedShare) {
+    yield* requireYes(yes, tooMany(comparison))
+  }
+  const tally = yield* Ref.make(nothing)
+  const { removed, written } = yield* index
+    .load(wholeDocuments("Loaded", source, tally), { target, replace: isWhole && replace })
+    .pipe(
+      Effect.onInterrupt(() =>
+        Effect.flatMap(Ref.get(tally), ({ read }) =>
+          Console.error(`Stopped after reading ${read} documents. Run the same command again to load the rest.`)
+        )
+      )
+    )
+  return { ...(yield* Ref.get(tally)), written, removed, isKept: replace !== false && !isWhole }
+})
+
+type LoadOutcome = Effect.Success<ReturnType<typeof loadFrom>>
+
+/** Prints what was (or would be) loaded, and fails if any document is broken. */
+const report = Effect.fnUntraced(function* (
+  { failed, isKept, problems, removed, written }: LoadOutcome,
+  { dryRun }: { readonly dryRun: boolean }
+) {
+  const [loaded, gone] = dryRun ? ["Would load", "Would remove"] : ["Loaded", "Removed"]
+  const removal = removed === 0 ? [] : [`${gone} ${count(removed)} that the source does not have.`]
+  const shown = (yield* Json) ? [] : problems.slice(0, maxProblems.onTerminal)
+  for (const problem of shown) yield* Console.error(explainProblem(problem))
+  yield* print(
+    {
+      loaded: written,
+      removed,
+      failed,
+      ...(dryRun ? { dry_run: true } : {}),
+      problems: problems.map(({ file, line, problem }) => ({ file, line: line ?? null, problem }))
+    },
+    [`${loaded} ${count(written)}.`, ...removal]
+  )
+  if (failed === 0) return
+  const listed = (yield* Json) ? problems.length : shown.length
+  const more = failed > listed ? ` (the first ${listed} are listed)` : ""
+  const kept = isKept ? " Nothing was removed, because a broken document may still be published." : ""
+  const could = dryRun ? "cannot" : "could not"
+  return yield* new CommandFailed({ message: `${failed} ${could} be loaded${more}.${kept}` })
+})
+
+const open = Effect.fnUntraced(function* (
+  path: string,
+  { base, folder }: { readonly base: Option.Option<URL>; readonly folder: Option.Option<string> }
+): Effect.fn.Return<DocumentSource, CommandFailed, FileSystem.FileSystem | Path.Path> {
+  const { dirname } = yield* Path.Path
+  const files = yield* FileSystem.FileSystem
+  const { type } = yield* Effect.orDie(files.stat(path))
+  if (type === "Directory") {
+    if (Option.isSome(base)) return yield* LocalPages.openFolder(path, base.value)
+    return yield* new CommandFailed({
+      message: `${path} is a folder: --base-url says where it is published, such as https://docs.example.org/`
+    })
+  }
+  if (/\.xml$/i.test(path)) {
+    const options = { base: Option.getOrUndefined(base), folder: Option.getOrElse(folder, () => dirname(path)) }
+    return yield* LocalPages.openSitemap({ sitemap: path, ...options })
+  }
+  if (Option.isNone(base) && Option.isNone(folder)) return yield* DocumentFile.open(path)
+  return yield* new CommandFailed({
+    message: `--base-url and --folder are for pages, and ${path} contains documents. Remove these flags.`
+  })
+})
+
+const load = Command.make(
+  "load",
+  {
+    source: Argument.Path("source", { mustExist: true }).pipe(
+      Argument.withDescription(
+        "A .jsonl or .jsonl.gz file of { url, title, description, content?, language? }, a folder of HTML and Markdown " +
+          "files, or the sitemap (.xml) of such a folder"
+      )
+    ),
+    target: Flag.Literals("target", targets).pipe(
+      Flag.withDescription("The target these documents are for (default: all six)"),
+      Flag.optional
+    ),
+    base: Flag.String("base-url").pipe(
+      Flag.withDescription("The URL where the folder is published"),
+      Flag.filterMap(
+        (text) => Option.fromUndefinedOr(baseOf(text)),
+        () => "an http(s) URL such as https://docs.example.org/"
+      ),
+      Flag.optional
+    ),
+    folder: Flag.Directory("folder", { mustExist: true }).pipe(
+      Flag.withDescription("The folder with the sitemap's files (default: the folder of the sitemap)"),
+      Flag.optional
+    ),
+    replace: Flag.Boolean("replace").pipe(
+      Flag.withDescription(
+        "Remove documents of this target that are missing from the source: those below --base-url if given, otherwise " +
+          "those on the sites in the source"
+      ),
+      Flag.withDefault(false)
+    ),
+    dryRun: Flag.Boolean("dry-run").pipe(
+      Flag.withDescription("Show what would be loaded and removed without changing anything"),
+      Flag.withDefault(false)
+    ),
+    yes: Flag.Boolean("yes").pipe(
+      Flag.withDescription(`Allow --replace to remove more than ${maxUnaskedShare * 100}% of the index`),
+      Flag.withDefault(false)
+    )
+  },
+  Effect.fn(function* ({ base, dryRun, folder, replace, source, target, yes }) {
+    const opened = yield* open(source, { base, folder })
+    const under = Option.getOrUndefined(Option.map(base, ({ href }) => href))
+    const flags = { target: Option.getOrUndefined(target), replace: replace && { under }, yes }
+    if (dryRun) return yield* report(yield* checkFrom(opened, flags), { dryRun })
+    yield* recordFirst({
+      command: "index load",
+      subject: undefined,
+      arguments: { source, target: Option.getOrUndefined(target), ...(replace ? { replace } : {}) }
+    })
+    yield* report(yield* loadFrom(opened, flags), { dryRun })
+  })
+).pipe(Command.withDescription("Add documents, replacing those with the same URL and target"))
+
+const stats = Command.make(
+  "stats",
+  {},
+  Effect.fn(function* () {
+    const { byTarget, documents } = yield* Effect.flatMap(DocumentIndex, (index) => index.stats)
+    yield* print(
+      { documents, by_target: byTarget },
+      table([["Documents", `${documents}`], ...Object.entries(byTarget).map(([target, count]) => [target, `${count}`])])
+    )
+  })
+).pipe(Command.withDescription("Count the documents"))
+
+const clear = Command.make(
+  "clear",
+  {},
+  Effect.fn(function* () {
+    const index = yield* DocumentIndex
+    const removed = yield* audited(index.clear, (documents) => ({
+      command: "index clear",
+      subject: undefined,
+      arguments: { documents }
+    }))
+    yield* print({ removed }, [`Removed ${removed} documents.`])
+  })
+).pipe(Command.withDescription("Remove all documents"))
+
+interface Layers<E, R> {
+  readonly reading: Layer.Layer<AppConfig | DocumentIndex, E, R>
+  readonly storage: Layer.Layer<AppConfig | Audit | DocumentIndex, E, R>
+}
+
+export const documents = <E, R>({ reading, storage }: Layers<E, R>) =>
+  Command.make("index").pipe(
+    Command.withDescription("Manage the documents of the built-in index"),
+    Command.withSubcommands([
+      load.pipe(writesMore, Command.provide(storage)),
+      stats.pipe(writesNothing, Command.provide(reading)),
+      clear.pipe(writesMore, Command.provide(storage))
+    ])
+  )

@@ -1,0 +1,302 @@
+import { Effect, type Layer, Option, Redacted, Result, Schema } from "effect"
+import { CliError, Command, Flag } from "effect/cli"
+import type { InvalidRequest } from "../../domain/errors.ts"
+import { type ApiKey, keyModes } from "../../domain/keys/ApiKey.ts"
+import { budgetPeriods, describeBudget } from "../../domain/keys/Budget.ts"
+import { maxGraceSeconds } from "../../domain/keys/grace.ts"
+import { type BoundsChange, toChange } from "../../domain/keys/KeyBounds.ts"
+import { maxNameCodePoints, parseApiKeyChange } from "../../domain/keys/NewKey.ts"
+import { Accounts } from "../../services/accounts/Accounts.ts"
+import { type IssuedKey, KeyStore } from "../../services/keys/KeyStore.ts"
+import type { Audit } from "../../services/operations/Audit.ts"
+import { StoreClock, storeTime } from "../../services/StoreClock.ts"
+import type { AppConfig } from "../../settings/Settings.ts"
+import { writesMore, writesNothing } from "../effects.ts"
+import { accountId, between, nextLines, nextOf, page, requireOne, requireYes, yes } from "../flags.ts"
+import { CommandFailed, print, table, time } from "../Output.ts"
+import { audited } from "../operations/audited.ts"
+
+const id = Flag.String("id").pipe(Flag.withDescription("Key id: key_…"))
+const account = accountId("account")
+
+const keyJson = (key: ApiKey) => ({
+  id: key.id,
+  account_id: key.accountId,
+  label: key.label,
+  mode: key.mode,
+  hint: key.hint,
+  created_at: time(key.createdAt),
+  last_used_at: time(key.lastUsedAt),
+  revoked_at: time(key.revokedAt),
+  expires_at: time(key.bounds.expiresAt),
+  budget: key.bounds.budget === undefined ? null : { ...key.bounds.budget, spent: key.spending?.credits ?? 0 },
+  targets: key.bounds.targets ?? null,
+  networks: key.bounds.networks ?? null
+})
+
+const printIssued = ({ key, secret }: IssuedKey) =>
+  print({ id: key.id, secret: Redacted.value(secret), label: key.label, mode: key.mode }, [
+    ...table([
+      ["Key", key.id],
+      ["Label", key.label],
+      ["Mode", key.mode],
+      ["Secret", Redacted.value(secret)]
+    ]),
+    "Store the secret now. It cannot be shown again."
+  ])
+
+const text = (name: string, description: string) =>
+  Flag.String(name).pipe(Flag.withDescription(description), Flag.optional)
+
+/** `none` removes a bound. */
+const boundsFlags = {
+  expires: text("expires", "When the key expires: an ISO 8601 date or time, or none"),
+  budget: text("budget", "Credits that the key may spend in each period, or none"),
+  budgetPeriod: Flag.Literals("budget-period", budgetPeriods).pipe(
+    Flag.withDescription("Budget period in UTC"),
+    Flag.withDefault("month")
+  ),
+  targets: text("targets", "Comma-separated targets that the key may use, or none to allow all"),
+  networks: text("networks", "Comma-separated networks (CIDR) that may use the key, or none to allow all")
+}
+
+type BoundsFlags = { readonly [K in "expires" | "budget" | "targets" | "networks"]: Option.Option<string> } & {
+  readonly budgetPeriod: (typeof budgetPeriods)[number]
+}
+
+/** The flags as an API request body, so that commands accept exactly what the API accepts. */
+const bodyOf = ({ budget, budgetPeriod, expires, networks, targets }: BoundsFlags) => {
+  const field = (name: string, flag: Option.Option<string>, read: (text: string) => unknown) =>
+    Option.isNone(flag) ? {} : { [name]: flag.value === "none" ? null : read(flag.value) }
+  const list = (text: string) => text.split(",").map((item) => item.trim())
+  return {
+    ...field("expires_at", expires, (text) => text),
+    ...field("budget", budget, (text) => ({
+      credits: /^[0-9]+$/.test(text) ? Number(text) : text,
+      period: budgetPeriod
+    })),
+    ...field("targets", targets, list),
+    ...field("networks", networks, list)
+  }
+}
+
+const wrongBounds = ({ issues }: InvalidRequest): CommandFailed =>
+  new CommandFailed({ message: issues.map(({ field, message }) => `${field} ${message}`.trim()).join("; ") })
+
+const readBounds = (flags: BoundsFlags): Result.Result<BoundsChange, CommandFailed> =>
+  Result.mapBoth(parseApiKeyChange(bodyOf(flags)), { onSuccess: toChange, onFailure: wrongBounds })
+
+const create = Command.make(
+  "create",
+  {
+    account,
+    ...boundsFlags,
+    name: Flag.String("name").pipe(
+      Flag.withDescription("Name of the key"),
+      Flag.withSchema(
+        Schema.String.check(
+          Schema.isPattern(new RegExp(`^[^\\p{Cc}]{1,${maxNameCodePoints}}$`, "u"), {
+            message: `must have 1 to ${maxNameCodePoints} characters and no control characters`
+          })
+        )
+      )
+    ),
+    mode: Flag.Literals("mode", keyModes).pipe(
+      Flag.withDescription("Intended use of the key; live and test keys work the same"),
+      Flag.withDefault("live")
+    )
+  },
+  Effect.fn(function* (input) {
+    const keys = yield* KeyStore
+    const bounds = yield* Effect.fromResult(readBounds(input))
+    const issued = keys
+      .create(input.account, { label: input.name, mode: input.mode, bounds })
+      .pipe(Effect.catchTag("invalid_request", (error) => Effect.fail(wrongBounds(error))))
+    yield* printIssued(
+      yield* audited(issued, ({ key }) => ({
+        command: "key create",
+        subject: key.id,
+        arguments: { account: input.account, mode: input.mode, ...bodyOf(input) }
+      }))
+    )
+  })
+).pipe(Command.withDescription("Create a key and print its secret, which is not shown again"))
+
+const all = (description: string) =>
+  Flag.Boolean("all").pipe(Flag.withDescription(description), Flag.withDefault(false))
+
+/** Empty for a key without bounds. */
+const boundsText = ({ bounds: { budget, expiresAt, networks, targets }, spending }: ApiKey): string =>
+  [
+    expiresAt === undefined ? [] : [`until ${time(expiresAt)}`],
+    budget === undefined ? [] : [`${spending?.credits ?? 0} of ${describeBudget(budget)}`],
+    targets === undefined ? [] : [targets.join(",")],
+    networks === undefined ? [] : [`from ${networks.join(",")}`]
+  ]
+    .flat()
+    .join("; ")
+
+const keyLines = (keys: ReadonlyArray<ApiKey>) =>
+  table([
+    ["KEY", "ACCOUNT", "MODE", "SECRET", "CREATED", "LAST USED", "REVOKED", "BOUNDS", "LABEL"],
+    ...keys.map((key) => [
+      key.id,
+      key.accountId,
+      key.mode,
+      key.hint,
+      time(key.createdAt) ?? "",
+      time(key.lastUsedAt) ?? "never",
+      time(key.revokedAt) ?? "-",
+      boundsText(key) || "-",
+      key.label
+    ])
+  ])
+
+const listOf = Effect.fnUntraced(function* (accountId: string) {
+  // Fails for a mistyped id, which would otherwise look like an account without keys.
+  yield* Effect.flatMap(Accounts, (accounts) => accounts.byId(accountId))
+  const keys = yield* Effect.flatMap(KeyStore, (store) => store.list(accountId))
+  yield* print({ keys: keys.map(keyJson) }, keyLines(keys))
+})
+
+const listAll = Effect.fnUntraced(function* (limit: number, after: string | undefined) {
+  const keys = yield* Effect.flatMap(KeyStore, (store) => store.listAll({ after, limit }))
+  const next = nextOf(keys, limit)
+  yield* print({ keys: keys.map(keyJson), next }, [...keyLines(keys), ...nextLines(next)])
+})
+
+const list = Command.make(
+  "list",
+  {
+    account: Flag.optional(account),
+    all: all("List the keys of all accounts, newest first, in pages"),
+    ...page("key")
+  },
+  ({ account, after, limit }) =>
+    Option.isSome(account) ? listOf(account.value) : listAll(limit, Option.getOrUndefined(after))
+).pipe(
+  Command.withDescription("List the keys of one or all accounts, including revoked keys"),
+  Command.validate(({ account, all }) =>
+    requireOne("Name an account with --account, or give --all", Option.isSome(account), all)
+  )
+)
+
+const revokeOne = Effect.fnUntraced(function* (id: string) {
+  const store = yield* KeyStore
+  const key = yield* audited(store.revoke(id), ({ accountId, id }) => ({
+    command: "key revoke",
+    subject: id,
+    arguments: { account: accountId }
+  }))
+  yield* print(keyJson(key), [`Revoked ${key.id}. It stops working everywhere within 10 seconds.`])
+})
+
+const revokeAll = Effect.fnUntraced(function* (accountId: string, isConfirmed: boolean) {
+  yield* Effect.flatMap(Accounts, (accounts) => accounts.byId(accountId))
+  const store = yield* KeyStore
+  const now = yield* storeTime(yield* StoreClock)
+  const active = (yield* store.list(accountId)).filter(({ revokedAt }) => revokedAt === undefined || revokedAt > now)
+  yield* requireYes(isConfirmed, `This revokes ${active.length} keys of ${accountId}.`)
+  const keys = yield* audited(store.revokeAll(accountId), (revoked) => ({
+    command: "key revoke --all",
+    subject: accountId,
+    arguments: { keys: revoked.length }
+  }))
+  yield* print({ keys: keys.map(keyJson) }, [
+    `Revoked ${keys.length} keys of ${accountId}. They stop working everywhere within 10 seconds.`
+  ])
+})
+
+const revoke = Command.make(
+  "revoke",
+  { id: Flag.optional(id), all: all("Revoke all keys of the account"), account: Flag.optional(account), yes },
+  ({ account, id, yes }) =>
+    Option.isSome(id)
+      ? revokeOne(id.value)
+      : revokeAll(
+          Option.getOrElse(account, () => ""),
+          yes
+        )
+).pipe(
+  Command.withDescription("Revoke one key or all keys of an account"),
+  Command.validate(({ account, all, id }) =>
+    Option.isSome(id) !== (all && Option.isSome(account)) && all === Option.isSome(account)
+      ? Effect.void
+      : Effect.fail(new CliError.ValidationError({ message: "Name a key with --id, or give --all and --account" }))
+  )
+)
+
+const rotate = Command.make(
+  "rotate",
+  {
+    id,
+    graceSeconds: Flag.Int("grace-seconds").pipe(
+      Flag.withDescription("Seconds during which the old secret keeps working"),
+      Flag.withSchema(between(0, maxGraceSeconds)),
+      Flag.withDefault(0)
+    )
+  },
+  Effect.fn(function* ({ graceSeconds, id }) {
+    const store = yield* KeyStore
+    const issued = store
+      .rotate(id, graceSeconds)
+      .pipe(Effect.catchTag("invalid_request", (error) => Effect.fail(wrongBounds(error))))
+    yield* printIssued(
+      yield* audited(issued, ({ key }) => ({
+        command: "key rotate",
+        subject: id,
+        arguments: {
+          account: key.accountId,
+          new_key: key.id,
+          ...(graceSeconds === 0 ? {} : { grace_seconds: graceSeconds })
+        }
+      }))
+    )
+  })
+).pipe(Command.withDescription("Replace a key and print the new secret, which is not shown again"))
+
+const bounds = Command.make(
+  "bounds",
+  { id, ...boundsFlags },
+  Effect.fn(function* (input) {
+    const store = yield* KeyStore
+    const change = yield* Effect.fromResult(readBounds(input))
+    const changed = store
+      .bind(input.id, change)
+      .pipe(Effect.catchTag("invalid_request", (error) => Effect.fail(wrongBounds(error))))
+    const key = yield* audited(changed, ({ accountId, id }) => ({
+      command: "key bounds",
+      subject: id,
+      arguments: { account: accountId, ...bodyOf(input) }
+    }))
+    yield* print(keyJson(key), [
+      `Bounds of ${key.id}: ${boundsText(key) || "none"}. This takes effect within 10 seconds.`
+    ])
+  })
+).pipe(
+  Command.withDescription("Change the bounds of a key: expiry, budget, targets, and networks"),
+  Command.validate((input) =>
+    Object.keys(bodyOf(input)).length > 0
+      ? Effect.void
+      : Effect.fail(
+          new CliError.ValidationError({ message: "Give at least one of --expires, --budget, --targets, --networks" })
+        )
+  )
+)
+
+interface Layers<E, R> {
+  readonly reading: Layer.Layer<Accounts | AppConfig | KeyStore, E, R>
+  readonly storage: Layer.Layer<Accounts | AppConfig | Audit | KeyStore, E, R>
+}
+
+export const key = <E, R>({ reading, storage }: Layers<E, R>) =>
+  Command.make("key").pipe(
+    Command.withDescription("Manage API keys"),
+    Command.withSubcommands([
+      create.pipe(writesMore, Command.provide(storage)),
+      list.pipe(writesNothing, Command.provide(reading)),
+      revoke.pipe(writesMore, Command.provide(storage)),
+      rotate.pipe(writesMore, Command.provide(storage)),
+      bounds.pipe(writesMore, Command.provide(storage))
+    ])
+  )

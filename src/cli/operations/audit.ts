@@ -1,0 +1,75 @@
+import { Effect, type Layer, Option } from "effect"
+import { Command, Flag } from "effect/cli"
+import { Audit } from "../../services/operations/Audit.ts"
+import { writesNothing } from "../effects.ts"
+import { between, limit, moment, nextLines, nextOf } from "../flags.ts"
+import { print, table, time } from "../Output.ts"
+
+const filter = (name: string, description: string) =>
+  Flag.String(name).pipe(Flag.withDescription(description), Flag.optional)
+
+const list = Command.make(
+  "list",
+  {
+    operator: filter("operator", "Only commands by this operator"),
+    command: filter("command", 'Only this command, such as "account suspend"'),
+    subject: filter("subject", "Only commands about this account or key id"),
+    from: moment("from", "Start of the time range, inclusive"),
+    to: moment("to", "End of the time range, exclusive"),
+    limit: limit(100),
+    after: Flag.Int("after").pipe(
+      Flag.withDescription("The last entry of the previous page: `next` in its output"),
+      Flag.withSchema(between(1, Number.MAX_SAFE_INTEGER)),
+      Flag.optional
+    )
+  },
+  Effect.fn(function* (input) {
+    const entries = yield* Effect.flatMap(Audit, (audit) =>
+      audit.list({
+        operator: Option.getOrUndefined(input.operator),
+        command: Option.getOrUndefined(input.command),
+        subject: Option.getOrUndefined(input.subject),
+        from: Option.getOrUndefined(input.from),
+        to: Option.getOrUndefined(input.to),
+        before: Option.getOrUndefined(input.after),
+        limit: input.limit
+      })
+    )
+    const next = nextOf(entries, input.limit)
+    yield* print(
+      {
+        entries: entries.map(({ arguments: all, at, command, id, operator, subject }) => ({
+          id,
+          at: time(at),
+          operator,
+          command,
+          subject: subject ?? null,
+          arguments: all
+        })),
+        next
+      },
+      [
+        ...table([
+          ["ENTRY", "AT", "OPERATOR", "COMMAND", "SUBJECT", "ARGUMENTS"],
+          ...entries.map(({ arguments: all, at, command, id, operator, subject }) => [
+            `${id}`,
+            time(at) ?? "",
+            operator,
+            command,
+            subject ?? "-",
+            Object.entries(all)
+              .map(([name, value]) => `${name}=${JSON.stringify(value)}`)
+              .join(" ")
+          ])
+        ]),
+        ...nextLines(next)
+      ]
+    )
+  })
+).pipe(Command.withDescription("List commands that changed or disclosed data, newest first"))
+
+export const audit = <E, R>(reading: Layer.Layer<Audit, E, R>) =>
+  Command.make("audit").pipe(
+    Command.withDescription("Show the audit log of operator commands"),
+    Command.withSubcommands([list.pipe(writesNothing, Command.provide(reading))])
+  )

@@ -1,0 +1,26 @@
+import { Context, Effect, Option, Schema } from "effect"
+import { Flag, GlobalFlag } from "effect/cli"
+import { operatorNamePattern } from "../../settings/forms.ts"
+import { AppConfig } from "../../settings/Settings.ts"
+
+const Name = Schema.String.check(
+  Schema.isPattern(operatorNamePattern, { message: "must have 1 to 100 characters and no control characters" })
+)
+
+/** `--by`, on every command. */
+export const By = GlobalFlag.Setting("by")({
+  flag: Flag.String("by").pipe(
+    Flag.withDescription("Operator name for the audit log (default: QUARRY_OPERATOR, or the system user)"),
+    Flag.withSchema(Name),
+    Flag.optional
+  )
+})
+
+/** The name of the system user, set by `src/cli.ts`. */
+export const SystemUser = Context.Reference("quarry/cli/SystemUser", { defaultValue: () => "unknown" })
+
+/** The name of the operator who runs this command. */
+export const operator = Effect.gen(function* () {
+  const by = Option.getOrUndefined(yield* By) ?? (yield* AppConfig).quarryOperator
+  return by ?? (yield* SystemUser)
+})

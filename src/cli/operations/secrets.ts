@@ -1,0 +1,82 @@
+import { Effect, type Layer } from "effect"
+import { Command, Flag } from "effect/cli"
+import type { Audit } from "../../services/operations/Audit.ts"
+import { SecretRotation, type SecretStatus } from "../../services/operations/SecretRotation.ts"
+import type { AppConfig } from "../../settings/Settings.ts"
+import { writesMore, writesNothing } from "../effects.ts"
+import { requireYes, yes } from "../flags.ts"
+import { print, table } from "../Output.ts"
+import { audited } from "./audited.ts"
+
+const printStatus = (statuses: ReadonlyArray<SecretStatus>) =>
+  print(
+    {
+      secrets: statuses.map((it) => ({
+        name: it.name,
+        state: it.state,
+        processes: it.processes,
+        processes_without: it.processesWithout,
+        remaining: it.remaining
+      }))
+    },
+    table([
+      ["SECRET", "STATE", "PROCESSES", "WITHOUT NEW", "ON OLD VALUE"],
+      ...statuses.map((it) => [it.name, it.state, `${it.processes}`, `${it.processesWithout}`, `${it.remaining}`])
+    ])
+  )
+
+/** Runs a rotation step and records it in the audit log. */
+const change = <A, E, R>(
+  command: string,
+  step: Effect.Effect<A, E, R>,
+  options: Readonly<Record<string, boolean>> = {}
+) => audited(step, () => ({ command, subject: undefined, arguments: options }))
+
+const status = Command.make(
+  "status",
+  {},
+  Effect.fn(function* () {
+    yield* printStatus(yield* (yield* SecretRotation).status)
+  })
+).pipe(Command.withDescription("Show the progress of a KEY_PEPPER or AUTH_SECRET rotation"))
+
+const rotate = Command.make(
+  "rotate",
+  {},
+  Effect.fn(function* () {
+    yield* printStatus(yield* change("secrets rotate", (yield* SecretRotation).rotate))
+  })
+).pipe(Command.withDescription("Start using the new values of KEY_PEPPER and AUTH_SECRET once every process has them"))
+
+const finish = Command.make(
+  "finish",
+  {
+    force: Flag.Boolean("force").pipe(
+      Flag.withDescription("End API keys and sessions that still depend on the old value"),
+      Flag.withDefault(false)
+    )
+  },
+  Effect.fn(function* (options) {
+    yield* printStatus(yield* change("secrets finish", (yield* SecretRotation).finish(options), options))
+  })
+).pipe(Command.withDescription("Remove the old values once nothing depends on them"))
+
+const adopt = Command.make(
+  "adopt",
+  { yes },
+  Effect.fn(function* ({ yes }) {
+    yield* requireYes(yes, "This ends all API keys and sessions created with other secrets.")
+    yield* printStatus(yield* change("secrets adopt", (yield* SecretRotation).adopt))
+  })
+).pipe(Command.withDescription("Adopt the configured secrets if the previous ones are lost"))
+
+export const secrets = <E, R>(rotation: Layer.Layer<AppConfig | Audit | SecretRotation, E, R>) =>
+  Command.make("secrets").pipe(
+    Command.withDescription("Rotate KEY_PEPPER and AUTH_SECRET"),
+    Command.withSubcommands([
+      status.pipe(writesNothing, Command.provide(rotation)),
+      rotate.pipe(writesMore, Command.provide(rotation)),
+      finish.pipe(writesMore, Command.provide(rotation)),
+      adopt.pipe(writesMore, Command.provide(rotation))
+    ])
+  )

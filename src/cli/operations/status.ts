@@ -1,0 +1,86 @@
+import { Effect, type Layer } from "effect"
+import { Command } from "effect/cli"
+import { problemsOf, type ReplicaStatus, type Status } from "../../domain/operations/Status.ts"
+import { Overview } from "../../services/operations/Overview.ts"
+import { writesNothing } from "../effects.ts"
+import { CommandFailed, print, table } from "../Output.ts"
+
+const mebibytes = (bytes: number | null) => (bytes === null ? "?" : `${Math.round(bytes / 1_048_576)} MiB`)
+
+const summary = ({ database, holds, migrations, redis, version }: Status): ReadonlyArray<ReadonlyArray<string>> => {
+  const { connections } = database
+  const known = database.reachable
+    ? [
+        `${database.kind} ${database.version ?? ""}`,
+        mebibytes(database.size_bytes),
+        ...(connections === null ? [] : [`${connections.used} of ${connections.max} connections`])
+      ].join(", ")
+    : `${database.kind}, unreachable`
+  return [
+    ["Version", version],
+    ["Database", known],
+    [
+      "Migrations",
+      migrations === null ? "?" : `${migrations.applied.length} applied, ${migrations.pending.length} pending`
+    ],
+    ["Holds", holds === null ? "?" : `${holds.open} open, ${holds.overdue} overdue`],
+    ["Redis", redis.state === "off" ? "not configured" : redis.state]
+  ]
+}
+
+const seenNote = ({ silent, successor }: ReplicaStatus): string => {
+  if (!silent) return ""
+  return successor === null ? " (silent)" : ` (silent, succeeded by ${successor})`
+}
+
+const replicaRows = (replicas: NonNullable<Status["replicas"]>): ReadonlyArray<ReadonlyArray<string>> => [
+  ["REPLICA", "HOST", "ADDRESS", "VERSION", "COMMIT", "STARTED", "SEEN", "CLOCK", "REDIS", "POOL"],
+  ...replicas.map((it) => [
+    it.id,
+    it.host,
+    it.address ?? "-",
+    it.version,
+    it.commit ?? "-",
+    it.started_at ?? "?",
+    `${it.silent_seconds} s ago${seenNote(it)}`,
+    `${it.skew_ms >= 0 ? "+" : ""}${it.skew_ms} ms`,
+    it.redis ?? "?",
+    it.pool === null ? "-" : `${it.pool.used} of ${it.pool.max}, ${it.pool.waiting} waiting`
+  ])
+]
+
+const providerRows = (providers: Status["providers"]): ReadonlyArray<ReadonlyArray<string>> => [
+  ["PROVIDER", "ENGINE", "CLOSED", "HALF-OPEN", "OPEN", "P95", "LAST SUCCESS", "LAST REFUSAL"],
+  ...providers.map(({ engine, last_refusal, last_success_at, p95_ms, provider, replicas }) => [
+    provider,
+    engine ?? "-",
+    `${replicas.closed}`,
+    `${replicas.half_open}`,
+    `${replicas.open}`,
+    p95_ms === null ? "-" : `${p95_ms} ms`,
+    last_success_at ?? "never",
+    last_refusal === null ? "never" : `${last_refusal.reason} at ${last_refusal.at}`
+  ])
+]
+
+export const statusLines = (status: Status): ReadonlyArray<string> => [
+  ...table(summary(status)),
+  ...(status.replicas === null || status.replicas.length === 0 ? [] : ["", ...table(replicaRows(status.replicas))]),
+  ...(status.providers.length === 0 ? [] : ["", ...table(providerRows(status.providers))])
+]
+
+export const status = <E, R>(overview: Layer.Layer<Overview, E, R>) =>
+  Command.make(
+    "status",
+    {},
+    Effect.fn(function* () {
+      const status = yield* Effect.flatMap(Overview, ({ look }) => look)
+      const problems = problemsOf(status)
+      yield* print({ ok: problems.length === 0, problems, ...status }, statusLines(status))
+      if (problems.length > 0) return yield* new CommandFailed({ message: problems.join("\n") })
+    })
+  ).pipe(
+    Command.withDescription("Show the state of the deployment and its problems"),
+    writesNothing,
+    Command.provide(overview)
+  )

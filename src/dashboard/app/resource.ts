@@ -1,0 +1,42 @@
+import { type Signal, useSignal } from "@preact/signals"
+import { useEffect, useRef } from "preact/hooks"
+import { type ApiError, call } from "../api/client.ts"
+import type { Answer, Input, RouteName } from "../api/routes.ts"
+
+export type Loadable<A> =
+  | { readonly _tag: "loading"; readonly previous: A | undefined }
+  | { readonly _tag: "ready"; readonly value: A }
+  | { readonly _tag: "failed"; readonly error: ApiError }
+
+export interface Resource<A> {
+  readonly state: Signal<Loadable<A>>
+  readonly reload: () => void
+}
+
+export const lastOf = <A>(state: Loadable<A>): A | undefined =>
+  state._tag === "ready" ? state.value : state._tag === "loading" ? state.previous : undefined
+
+/** Calls a route on mount and whenever the input changes. Responses to superseded requests are dropped. */
+export const useRoute = <R extends RouteName>(route: R, input: Input<R>): Resource<Answer<R>> => {
+  const state = useSignal<Loadable<Answer<R>>>({ _tag: "loading", previous: undefined })
+  const running = useRef<AbortController>(undefined)
+  const key = JSON.stringify(input)
+
+  const load = async (): Promise<void> => {
+    running.current?.abort()
+    const controller = new AbortController()
+    running.current = controller
+    state.value = { _tag: "loading", previous: lastOf(state.peek()) }
+    const result = await call(route, { ...input, signal: controller.signal })
+    // A 401 leads to the sign-in page; the skeleton stays until then.
+    if (controller.signal.aborted || (!result.ok && result.error.code === "unauthorized")) return
+    state.value = result.ok ? { _tag: "ready", value: result.value } : { _tag: "failed", error: result.error }
+  }
+
+  useEffect(() => {
+    void load()
+    return () => running.current?.abort()
+  }, [route, key])
+
+  return { state, reload: () => void load() }
+}

@@ -1,0 +1,31 @@
+import { useState } from "preact/hooks"
+import type { ApiError, Result } from "../api/client.ts"
+
+export interface Form {
+  readonly busy: boolean
+  readonly error: ApiError | undefined
+  /** Runs an action unless one is already running, and calls `onSuccess` with its value. */
+  readonly run: <A>(action: () => Promise<Result<A>>, onSuccess: (value: A) => void) => void
+}
+
+export const useForm = (): Form => {
+  const [busy, setBusy] = useState(false)
+  const [error, setError] = useState<ApiError>()
+  return {
+    busy,
+    error,
+    run: (action, onSuccess) => {
+      if (busy) return
+      setBusy(true)
+      setError(undefined)
+      void action().then((result) => {
+        setBusy(false)
+        if (result.ok) onSuccess(result.value)
+        else setError(result.error)
+      })
+    }
+  }
+}
+
+export const fieldsOf = (form: HTMLFormElement): Readonly<Record<string, string>> =>
+  Object.fromEntries([...new FormData(form)].map(([name, value]) => [name, String(value)]))

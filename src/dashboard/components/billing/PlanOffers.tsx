@@ -1,0 +1,99 @@
+import { useState } from "preact/hooks"
+import { call } from "../../api/client.ts"
+import { useForm } from "../../app/useForm.ts"
+import { formatDayAndYear, formatMoney, formatNumber } from "../../format.ts"
+import { type Billing, isUpgrade, remember } from "../../purchase.ts"
+import { Badge } from "../ui/Badge.tsx"
+import { Button } from "../ui/Button.tsx"
+import { Refusal } from "../ui/Portal.tsx"
+import { ChangePlanDialog, type Offer } from "./ChangePlanDialog.tsx"
+
+/** The plans that are sold: to subscribe to one, or to change to another. */
+
+export interface PlanOffersProps {
+  readonly billing: Billing
+  readonly onChange: (text: string) => void
+}
+
+const SubscribeButton = ({ name, plan }: Pick<Offer, "name" | "plan">) => {
+  const { busy, error, run } = useForm()
+  const subscribe = (): void =>
+    run(
+      () => call("POST /v1/billing/checkout", { body: { plan } }),
+      ({ checkout_url: url }) => {
+        remember({ _tag: "plan", plan })
+        location.assign(url)
+      }
+    )
+  return (
+    <>
+      <Button kind="primary" label={`Subscribe to ${name}`} busy={busy} onClick={subscribe}>
+        Subscribe
+      </Button>
+      {error && <Refusal error={error} />}
+    </>
+  )
+}
+
+interface ActionProps {
+  readonly offer: Offer
+  readonly billing: Billing
+  readonly onChoose: (offer: Offer) => void
+}
+
+const Action = ({ billing: { plans, subscription }, offer, onChoose }: ActionProps) => {
+  if (subscription === null) return <SubscribeButton {...offer} />
+  if (subscription.plan === offer.plan) return <Badge kind="ok" text="Your plan" />
+  if (subscription.pending_plan === offer.plan && subscription.pending_at !== null) {
+    return <Badge text={`From ${formatDayAndYear(subscription.pending_at)}`} />
+  }
+  if (subscription.status === "past_due") return null
+  const isUp = isUpgrade(plans, subscription.plan, offer.plan)
+  return (
+    <Button kind={isUp ? "primary" : "plain"} onClick={() => onChoose(offer)}>
+      {isUp ? "Upgrade" : "Change"} to {offer.name}
+    </Button>
+  )
+}
+
+export const PlanOffers = ({ billing, onChange }: PlanOffersProps) => {
+  const [chosen, setChosen] = useState<Offer>()
+  const { plans, subscription } = billing
+  const present = plans.find(({ plan }) => plan === subscription?.plan)
+  return (
+    <>
+      <ul class="offers">
+        {plans.map((offer) => (
+          <li key={offer.plan} class={offer.plan === subscription?.plan ? "offer present" : "offer"}>
+            <h3>{offer.name}</h3>
+            <p class="price">
+              <strong>{formatMoney(offer.price)}</strong> a month
+            </p>
+            <ul class="terms">
+              <li>{formatNumber(offer.requests)} searches a month</li>
+              <li>{formatNumber(offer.concurrency)} searches of a batch at once</li>
+              <li>
+                {offer.pack_rate > 0 ? `${formatMoney(offer.pack_rate)} for 1,000 pack credits` : "No credit packs"}
+              </li>
+            </ul>
+            <Action offer={offer} billing={billing} onChoose={setChosen} />
+          </li>
+        ))}
+      </ul>
+      <p class="soft note">
+        Prices are before tax. An upgrade begins at once, any other change at the period’s end.
+        {subscription?.status === "past_due" && " The plan can be changed once the renewal is paid."}
+      </p>
+      {chosen && present && subscription && (
+        <ChangePlanDialog
+          from={present}
+          to={chosen}
+          isUp={isUpgrade(plans, present.plan, chosen.plan)}
+          subscription={subscription}
+          onChange={onChange}
+          onClose={() => setChosen(undefined)}
+        />
+      )}
+    </>
+  )
+}

@@ -1,0 +1,175 @@
+import { call } from "../../api/client.ts"
+import type { Answer } from "../../api/routes.ts"
+import { useForm } from "../../app/useForm.ts"
+import { formatDayAndYear, formatMoment, formatMoney, formatNumber, formatRelative } from "../../format.ts"
+import { planName } from "../../planNames.ts"
+import type { Billing } from "../../purchase.ts"
+import { Button } from "../ui/Button.tsx"
+import { Meter } from "../ui/Meter.tsx"
+import { PortalButton, Refusal } from "../ui/Portal.tsx"
+import { Stat } from "../ui/Stat.tsx"
+import type { Subscription } from "./ChangePlanDialog.tsx"
+
+/** The plan of the account, how far its quota is used, and whatever is about to happen to it. */
+
+type Usage = Answer<"GET /v1/usage">
+
+export interface PresentPlanProps {
+  readonly billing: Billing
+  readonly usage: Usage | undefined
+  readonly onChange: (text: string) => void
+}
+
+interface NewsProps {
+  readonly billing: Billing
+  readonly subscription: Subscription
+  readonly onChange: (text: string) => void
+}
+
+/** Calls off what is pending, by asking for the plan that the account has. */
+const KeepButton = ({ billing, onChange, subscription: { plan } }: NewsProps) => {
+  const name = planName(billing, plan)
+  const { busy, error, run } = useForm()
+  const keep = (): void =>
+    run(
+      () => call("POST /v1/billing/plan", { body: { plan } }),
+      () => onChange(`You keep ${name}.`)
+    )
+  return (
+    <>
+      <Button busy={busy} onClick={keep}>
+        Keep {name}
+      </Button>
+      {error && <Refusal error={error} />}
+    </>
+  )
+}
+
+const PastDue = ({ billing, subscription: { grace_until: grace, past_due_since: since, plan } }: NewsProps) => {
+  const name = planName(billing, plan)
+  const isOver = grace !== null && Date.parse(grace) <= Date.now()
+  return (
+    <div class="notice news" role="alert">
+      <p>
+        <strong>The renewal of {name} is not paid</strong>
+        {since !== null && ` since ${formatDayAndYear(since)}`}.
+      </p>
+      <p>
+        {isOver
+          ? `${name} has ended because of that. Pay in the portal, and it is back with what you had used. Your packs can be spent meanwhile.`
+          : `You keep the plan until ${grace === null ? "the grace ends" : formatMoment(grace)}. Check the card in the portal: the payment is tried again by itself.`}
+      </p>
+      <PortalButton text="Open the portal" />
+    </div>
+  )
+}
+
+const Pending = (props: NewsProps) => {
+  const { pending_at: at, pending_plan: pending, plan } = props.subscription
+  return (
+    <div class="notice info news">
+      <p>
+        <strong>
+          {pending !== null && planName(props.billing, pending)} begins{at !== null && ` on ${formatDayAndYear(at)}`}.
+        </strong>{" "}
+        Until then you have {planName(props.billing, plan)}.
+      </p>
+      <KeepButton {...props} />
+    </div>
+  )
+}
+
+const Canceled = (props: NewsProps) => {
+  const { current_period_end: end, plan } = props.subscription
+  return (
+    <div class="notice info news">
+      <p>
+        <strong>Your subscription ends on {formatDayAndYear(end)}.</strong> You have {planName(props.billing, plan)}{" "}
+        until then, and the trial’s terms afterwards. Packs stay.
+      </p>
+      <KeepButton {...props} />
+    </div>
+  )
+}
+
+const News = (props: NewsProps) => {
+  const { cancel_at_period_end: ends, pending_plan: pending, status } = props.subscription
+  return (
+    <>
+      {status === "past_due" && <PastDue {...props} />}
+      {ends && status === "active" && <Canceled {...props} />}
+      {pending !== null && !ends && status === "active" && <Pending {...props} />}
+    </>
+  )
+}
+
+/** The plans that nobody pays for at the provider. */
+const withoutSubscription = ({ plan }: Billing): string =>
+  plan === "trial"
+    ? "Free searches, given once. They do not renew."
+    : plan === "custom"
+      ? "Your plan was agreed with the operator of this service. Ask there to change it."
+      : "The operator of this service gave you this plan. There is no subscription."
+
+const priceOf = ({ plan, plans, subscription }: Billing): string | undefined => {
+  const offer = subscription !== null ? plans.find((offer) => offer.plan === plan) : undefined
+  return offer && `${formatMoney(offer.price)} a month, before tax`
+}
+
+const Figures = ({ billing, usage }: { readonly billing: Billing; readonly usage: Usage | undefined }) => {
+  const { subscription } = billing
+  const { quota = null, resets_at: reset = null, used = 0 } = usage ?? {}
+  return (
+    <>
+      <dl class="stats">
+        <Stat name="Plan" value={billing.plan_name} note={priceOf(billing)} />
+        <Stat
+          name="Searches used"
+          value={usage === undefined ? "…" : formatNumber(used)}
+          note={quota === null ? "" : `of ${formatNumber(quota)}`}
+        />
+        {subscription !== null ? (
+          <Stat
+            name={
+              subscription.status === "past_due"
+                ? "Period until"
+                : subscription.cancel_at_period_end
+                  ? "Ends"
+                  : "Renews"
+            }
+            value={formatDayAndYear(subscription.current_period_end)}
+            note={`period since ${formatDayAndYear(subscription.current_period_start)}`}
+          />
+        ) : (
+          reset !== null && <Stat name="Renews" value={formatDayAndYear(reset)} note={formatRelative(reset)} />
+        )}
+      </dl>
+      {quota !== null && <Meter label="Quota used" used={used} of={quota} />}
+    </>
+  )
+}
+
+export const PresentPlan = ({ billing, onChange, usage }: PresentPlanProps) => {
+  const { subscription } = billing
+  return (
+    <div class="stack">
+      {subscription !== null && <News billing={billing} subscription={subscription} onChange={onChange} />}
+      <div>
+        <Figures billing={billing} usage={usage} />
+      </div>
+      {subscription === null ? (
+        <div class="portal">
+          <p class="soft">{withoutSubscription(billing)}</p>
+          {(billing.balance > 0 || billing.owed > 0) && <PortalButton text="Invoices" />}
+        </div>
+      ) : (
+        subscription.status === "active" && (
+          <div class="portal">
+            <PortalButton text="Cards, invoices and cancellation" />
+            <p class="soft">On the pages of the payment provider.</p>
+          </div>
+        )
+      )}
+    </div>
+  )
+}

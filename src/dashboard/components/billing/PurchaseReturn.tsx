@@ -1,0 +1,106 @@
+import { useEffect, useState } from "preact/hooks"
+import { type ApiError, call } from "../../api/client.ts"
+import { formatNumber } from "../../format.ts"
+import { planName } from "../../planNames.ts"
+import { type Billing, type Errand, isBooked } from "../../purchase.ts"
+import { Button } from "../ui/Button.tsx"
+import { Refusal } from "../ui/Portal.tsx"
+
+export interface PurchaseReturnProps {
+  readonly checkoutId: string
+  /** Undefined where the person left from another tab: the page cannot know what was bought. */
+  readonly errand: Errand | undefined
+  /** Called with each stage of the wait. */
+  readonly onStage: (stage: Stage) => void
+}
+
+type State =
+  | { readonly _tag: "waiting" }
+  | { readonly _tag: "booked"; readonly billing: Billing }
+  | { readonly _tag: "asked" }
+  | { readonly _tag: "late" }
+  | { readonly _tag: "failed"; readonly error: ApiError }
+
+export type Stage = State["_tag"]
+
+/** Quarry asks the provider at most once in 5 seconds for an account (R42). */
+export const askEveryMs = 5_200
+/** Ten times are most of a minute. After them the person says when to ask again. */
+const maxAsks = 10
+
+const bookedText = (errand: Errand | undefined, billing: Billing): string =>
+  errand?._tag === "plan"
+    ? `Your plan is ${planName(billing, errand.plan)} now.`
+    : errand?._tag === "pack"
+      ? `${formatNumber(errand.credits)} credits are in your balance.`
+      : "What you bought is booked."
+
+const texts = {
+  waiting: {
+    title: "Waiting for the payment to be confirmed",
+    text: "Nothing is booked yet. It can take a minute after you paid, and this page keeps asking."
+  },
+  asked: {
+    title: "The payment provider was asked",
+    text: "What it has confirmed so far is booked, and shown below."
+  },
+  late: {
+    title: "The payment is not confirmed yet",
+    text: "If you paid, it is booked as soon as the payment provider confirms it, also when you leave this page. If you did not, nothing is charged."
+  }
+} as const
+
+/** The way back from the provider's page: it says that something is paid only once the books have it. */
+export const PurchaseReturn = ({ checkoutId, errand, onStage }: PurchaseReturnProps) => {
+  const [state, setState] = useState<State>({ _tag: "waiting" })
+  const enter = (next: State): void => {
+    setState(next)
+    onStage(next._tag)
+  }
+  const [round, setRound] = useState(0)
+  useEffect(() => {
+    let timer: ReturnType<typeof setTimeout> | undefined
+    let hasLeft = false
+    const ask = async (asked: number): Promise<void> => {
+      const result = await call("POST /v1/billing/sync", { body: { checkout_id: checkoutId } })
+      if (hasLeft) return
+      if (!result.ok) return enter({ _tag: "failed", error: result.error })
+      if (errand === undefined) return enter({ _tag: "asked" })
+      if (isBooked(errand, result.value)) return enter({ _tag: "booked", billing: result.value })
+      if (asked >= maxAsks) return enter({ _tag: "late" })
+      timer = setTimeout(() => void ask(asked + 1), askEveryMs)
+    }
+    enter({ _tag: "waiting" })
+    void ask(1)
+    return () => {
+      hasLeft = true
+      clearTimeout(timer)
+    }
+  }, [round])
+  if (state._tag === "booked") {
+    return (
+      <p class="notice good" role="status">
+        {bookedText(errand, state.billing)}
+      </p>
+    )
+  }
+  const again = <Button onClick={() => setRound(round + 1)}>Ask again</Button>
+  if (state._tag === "failed") {
+    return (
+      <div class="stack" role="status">
+        <Refusal error={state.error} />
+        <div class="actions">{again}</div>
+      </div>
+    )
+  }
+  const { text, title } = texts[state._tag]
+  return (
+    <div class="notice info return" role="status" aria-busy={state._tag === "waiting"}>
+      <p>
+        <strong>{title}</strong>
+      </p>
+      <p>{text}</p>
+      {state._tag === "late" && <div class="actions">{again}</div>}
+    </div>
+  )
+}

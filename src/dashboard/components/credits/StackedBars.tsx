@@ -1,0 +1,166 @@
+import { useId } from "preact/hooks"
+import { formatCompact, formatNumber } from "../../format.ts"
+import { Table } from "../ui/Table.tsx"
+import { useWidth } from "../ui/useWidth.ts"
+
+export interface Series {
+  readonly name: string
+  /** A color in style.css: `ok`, `bad`, `slow`, or one of `c1` to `c8`. */
+  readonly colour: string
+}
+
+export interface Bar {
+  /** Shown under the bar if there is room. */
+  readonly label: string
+  readonly title: string
+  /** In the order of the series. */
+  readonly values: ReadonlyArray<number>
+}
+
+export interface StackedBarsProps {
+  readonly title: string
+  /** For screen readers, such as "Searches by day". */
+  readonly description: string
+  readonly series: ReadonlyArray<Series>
+  readonly bars: ReadonlyArray<Bar>
+  readonly unit: string
+  readonly height?: number
+}
+
+const left = 44
+const bottom = 22
+const top = 8
+const labelWidth = 64
+const maxBarWidth = 44
+
+const sum = (values: ReadonlyArray<number>): number => values.reduce((all, value) => all + value, 0)
+
+/** The smallest 1, 2, 2.5, or 5 times a power of ten of which four steps reach `max`. */
+export const stepOf = (max: number): number => {
+  const least = Math.max(1, max / 4)
+  const power = 10 ** Math.floor(Math.log10(least))
+  return (
+    [1, 2, 2.5, 5, 10].map((factor) => factor * power).find((step) => step >= least && step % 1 === 0) ?? 10 * power
+  )
+}
+
+const Stack = ({
+  bar,
+  scale,
+  series,
+  x,
+  y0,
+  barWidth
+}: {
+  readonly bar: Bar
+  readonly series: ReadonlyArray<Series>
+  readonly scale: number
+  readonly x: number
+  readonly y0: number
+  readonly barWidth: number
+}) => {
+  let y = y0
+  return (
+    <g>
+      <title>{`${bar.title}: ${series.map(({ name }, index) => `${formatNumber(bar.values[index] ?? 0)} ${name}`).join(", ")}`}</title>
+      {series.map(({ colour, name }, index) => {
+        const height = (bar.values[index] ?? 0) * scale
+        y -= height
+        return height === 0 ? null : (
+          <rect key={name} class={`fill-${colour}`} x={x} y={y} width={barWidth} height={height} />
+        )
+      })}
+    </g>
+  )
+}
+
+export const Legend = ({ series }: { readonly series: ReadonlyArray<Series> }) => (
+  <ul class="legend">
+    {series.map(({ colour, name }) => (
+      <li key={name} class={`key-${colour}`}>
+        {name}
+      </li>
+    ))}
+  </ul>
+)
+
+const Grid = ({ plot, step, width }: { readonly plot: number; readonly step: number; readonly width: number }) => (
+  <>
+    {[0, 1, 2, 3, 4].map((line) => {
+      const y = top + plot - (line * plot) / 4
+      return (
+        <g key={line}>
+          <line class="grid" x1={left} x2={width} y1={y} y2={y} />
+          <text x={left - 8} y={y + 4} text-anchor="end">
+            {formatCompact(line * step)}
+          </text>
+        </g>
+      )
+    })}
+  </>
+)
+
+const Drawing = ({ bars, description, height = 220, series, title }: StackedBarsProps) => {
+  const id = useId()
+  const [svg, width] = useWidth<SVGSVGElement>()
+  const step = stepOf(Math.max(1, ...bars.map(({ values }) => sum(values))))
+  const plot = height - top - bottom
+  const slot = (width - left) / Math.max(1, bars.length)
+  const labelEvery = Math.max(1, Math.ceil(labelWidth / slot))
+  return (
+    <svg ref={svg} height={height} viewBox={`0 0 ${width} ${height}`} role="img" aria-labelledby={`${id}-t ${id}-d`}>
+      <title id={`${id}-t`}>{title}</title>
+      <desc id={`${id}-d`}>{`${description}. The table below has the same data.`}</desc>
+      <Grid plot={plot} step={step} width={width} />
+      {bars.map((bar, index) => (
+        <Stack
+          key={bar.title}
+          bar={bar}
+          series={series}
+          scale={plot / (step * 4)}
+          x={left + (index + 0.5) * slot - Math.min(slot * 0.36, maxBarWidth / 2)}
+          y0={top + plot}
+          barWidth={Math.min(slot * 0.72, maxBarWidth)}
+        />
+      ))}
+      {bars.map(({ label, title }, index) =>
+        index % labelEvery === 0 ? (
+          <text key={title} x={left + (index + 0.5) * slot} y={height - 6} text-anchor="middle">
+            {label}
+          </text>
+        ) : null
+      )}
+    </svg>
+  )
+}
+
+/** A stacked bar chart with its data as an accessible table. */
+export const StackedBars = (props: StackedBarsProps) => {
+  const { bars, series, title, unit } = props
+  return (
+    <figure class="chart">
+      <figcaption>
+        <span>{title}</span>
+        <Legend series={series} />
+      </figcaption>
+      <Drawing {...props} />
+      <details>
+        <summary>Show as a table</summary>
+        <Table
+          caption={title}
+          isCaptionHidden
+          rows={bars}
+          keyOf={(bar) => bar.title}
+          columns={[
+            { name: unit, isHeader: true, cell: (bar) => bar.title },
+            ...series.map(({ name }, index) => ({
+              name,
+              isFigure: true,
+              cell: (bar: Bar) => formatNumber(bar.values[index] ?? 0)
+            }))
+          ]}
+        />
+      </details>
+    </figure>
+  )
+}

@@ -1,0 +1,70 @@
+import { useState } from "preact/hooks"
+import { type BoundsText, periodOptions } from "../../bounds.ts"
+import { allTargets } from "../../search/draft.ts"
+import { Field, SelectField } from "../ui/Field.tsx"
+
+interface BoundsFieldsProps {
+  readonly initial: BoundsText
+  readonly issues: Readonly<Record<string, string>>
+}
+
+const issueOf = (issues: BoundsFieldsProps["issues"], field: string): string | undefined =>
+  Object.entries(issues).find(([path]) => path === field || path.startsWith(`${field}.`))?.[1]
+
+/** Form fields for the bounds of a key. An empty field sets no bound. */
+export const BoundsFields = ({ initial, issues }: BoundsFieldsProps) => {
+  const [text, setText] = useState(initial)
+  const change = (name: keyof BoundsText) => (value: string) => setText({ ...text, [name]: value })
+  const expiresIssue = issueOf(issues, "expires_at")
+  const budgetIssue = issueOf(issues, "budget")
+  const networksIssue = issueOf(issues, "networks")
+  return (
+    <div class="stack">
+      <Field
+        label="Expires (local time)"
+        name="expires"
+        type="datetime-local"
+        value={text.expires}
+        onInput={change("expires")}
+        error={expiresIssue && `The expiry ${expiresIssue}.`}
+      />
+      <div class="controls">
+        <Field
+          label="Budget in credits"
+          name="credits"
+          type="number"
+          value={text.credits}
+          onInput={change("credits")}
+          error={budgetIssue && `The budget ${budgetIssue}.`}
+          input={{ min: 1, step: 1, inputMode: "numeric" }}
+        />
+        <SelectField
+          label="Budget period"
+          name="period"
+          value={text.period}
+          options={periodOptions}
+          onChange={change("period")}
+        />
+      </div>
+      <Field
+        label="Networks"
+        name="networks"
+        value={text.networks}
+        onInput={change("networks")}
+        hint="Networks that may use the key, such as 203.0.113.0/24 2001:db8::/32. Leave empty to allow all."
+        error={networksIssue && `A network ${networksIssue}.`}
+        input={{ autocomplete: "off", spellcheck: false }}
+      />
+      <fieldset class="targets">
+        <legend>Targets</legend>
+        <p class="hint">Select none to allow all targets.</p>
+        {allTargets.map((target) => (
+          <label key={target}>
+            <input type="checkbox" name="targets" value={target} defaultChecked={initial.targets.includes(target)} />
+            <span>{target}</span>
+          </label>
+        ))}
+      </fieldset>
+    </div>
+  )
+}

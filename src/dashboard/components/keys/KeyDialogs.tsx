@@ -1,0 +1,243 @@
+import { useEffect, useState } from "preact/hooks"
+import { type ApiError, call, explain } from "../../api/client.ts"
+import type { Answer } from "../../api/routes.ts"
+import { fieldsOf, useForm } from "../../app/useForm.ts"
+import { changeOf, readText, textOf } from "../../bounds.ts"
+import { Button } from "../ui/Button.tsx"
+import { CodeBlock } from "../ui/CodeBlock.tsx"
+import { ConfirmDialog, Dialog } from "../ui/Dialog.tsx"
+import { Field, SelectField } from "../ui/Field.tsx"
+import { Notice } from "../ui/Notice.tsx"
+import { BoundsFields } from "./BoundsFields.tsx"
+import { SecretOnce } from "./SecretOnce.tsx"
+
+export type Key = Answer<"GET /v1/api-keys">["api_keys"][number]
+type IssuedKey = Answer<"POST /v1/api-keys">
+
+export interface KeyDialogProps {
+  /** Called after a change, with a message for the user. */
+  readonly onChange: (text: string) => void
+  readonly onClose: () => void
+}
+
+export interface OneKeyDialogProps extends KeyDialogProps {
+  readonly subject: Key
+  /** Called if the key no longer exists, so the page can reload its list. */
+  readonly onGone: () => void
+}
+
+const useGone = (error: ApiError | undefined, onGone: () => void): void =>
+  useEffect(() => {
+    if (error?.code === "not_found") onGone()
+  }, [error])
+
+const alreadyRevoked = "This key was already revoked, perhaps in another tab."
+
+const wordsOf = (error: ApiError): string => (error.code === "not_found" ? alreadyRevoked : error.message)
+
+const KeySecret = ({ onClose, secret }: { readonly secret: string; readonly onClose: () => void }) => (
+  <SecretOnce secret={secret} reason="Quarry stores only a hash of it and cannot show it again." onClose={onClose}>
+    <CodeBlock title=".env" what="the line for .env" text={`QUARRY_API_KEY=${secret}`} />
+    <CodeBlock
+      title="Try it in a shell"
+      what="the command"
+      text={`curl -H 'Authorization: Bearer ${secret}' \\\n  '${location.origin}/v1/query?query=http+caching'`}
+    />
+  </SecretOnce>
+)
+
+const Kinds = () => (
+  <fieldset class="kinds">
+    <legend>Type</legend>
+    <label class="kind">
+      <input type="radio" name="type" value="live" defaultChecked />
+      <span>
+        <strong>Live</strong> for production
+      </span>
+    </label>
+    <label class="kind">
+      <input type="radio" name="type" value="test" />
+      <span>
+        <strong>Test</strong> for tests and development
+      </span>
+    </label>
+    <p class="hint">The type is only a label: both types spend credits. Each key has its own rate limit.</p>
+  </fieldset>
+)
+
+const maxNameCharacters = 100
+
+const hasBoundsIssue = (error: ApiError | undefined): boolean =>
+  Object.keys(error?.issues ?? {}).some((path) => /^(?:expires_at|budget|networks|targets)\b/.test(path))
+
+export const CreateKeyDialog = ({ onChange, onClose }: KeyDialogProps) => {
+  const { busy, error, run } = useForm()
+  const [issued, setIssued] = useState<IssuedKey>()
+  const create = (event: SubmitEvent & { readonly currentTarget: HTMLFormElement }): void => {
+    event.preventDefault()
+    const { name = "", type } = fieldsOf(event.currentTarget)
+    const bounds = changeOf(textOf(undefined), readText(event.currentTarget))
+    const body = { name, type: type === "test" ? "test" : "live", ...bounds } as const
+    run(
+      () => call("POST /v1/api-keys", { body }),
+      (key) => {
+        setIssued(key)
+        onChange(`Created ${key.name}.`)
+      }
+    )
+  }
+  const { name: nameIssue } = error?.issues ?? {}
+  return (
+    <Dialog
+      title={issued ? `Secret of ${issued.name}` : "Create a key"}
+      onClose={onClose}
+      isSticky={issued !== undefined}
+    >
+      {issued ? (
+        <KeySecret secret={issued.secret} onClose={onClose} />
+      ) : (
+        <form onSubmit={create}>
+          {error && nameIssue === undefined && !hasBoundsIssue(error) && <Notice text={explain(error)} />}
+          <Field
+            label="Name"
+            name="name"
+            hint="Describe where the key is used, such as “production” or “Ada’s laptop”."
+            error={nameIssue && `The name ${nameIssue}.`}
+            input={{ required: true, maxLength: maxNameCharacters, autocomplete: "off", dir: "auto", autofocus: true }}
+          />
+          <Kinds />
+          <details class="more" open={hasBoundsIssue(error)}>
+            <summary>Bounds (optional)</summary>
+            <BoundsFields initial={textOf(undefined)} issues={error?.issues ?? {}} />
+          </details>
+          <div class="actions">
+            <Button onClick={onClose}>Cancel</Button>
+            <Button kind="primary" type="submit" busy={busy}>
+              Create key
+            </Button>
+          </div>
+        </form>
+      )}
+    </Dialog>
+  )
+}
+
+export const BindKeyDialog = ({ onChange, onClose, onGone, subject }: OneKeyDialogProps) => {
+  const { busy, error, run } = useForm()
+  useGone(error, onGone)
+  const { id, name } = subject
+  const initial = textOf(subject)
+  const bind = (event: SubmitEvent & { readonly currentTarget: HTMLFormElement }): void => {
+    event.preventDefault()
+    const body = changeOf(initial, readText(event.currentTarget))
+    run(
+      () => call("PATCH /v1/api-keys/{id}", { params: { id }, body }),
+      () => {
+        onChange(`Changed the bounds of ${name}.`)
+        onClose()
+      }
+    )
+  }
+  return (
+    <Dialog title={`Bounds of ${name}`} onClose={onClose}>
+      <form onSubmit={bind}>
+        <p class="soft">An empty field sets no bound. Changes take effect within 10 seconds.</p>
+        {error && !hasBoundsIssue(error) && <Notice text={wordsOf(error)} />}
+        <BoundsFields initial={initial} issues={error?.issues ?? {}} />
+        <div class="actions">
+          <Button onClick={onClose}>Cancel</Button>
+          <Button kind="primary" type="submit" busy={busy}>
+            Save bounds
+          </Button>
+        </div>
+      </form>
+    </Dialog>
+  )
+}
+
+const graces = [
+  { value: "0", text: "not at all" },
+  { value: "3600", text: "for 1 hour" },
+  { value: "21600", text: "for 6 hours" },
+  { value: "86400", text: "for 24 hours" }
+]
+
+export const RotateKeyDialog = ({ onChange, onClose, onGone, subject: { hint, id, name } }: OneKeyDialogProps) => {
+  const { busy, error, run } = useForm()
+  useGone(error, onGone)
+  const [issued, setIssued] = useState<IssuedKey>()
+  const [grace, setGrace] = useState("0")
+  const rotate = (): void =>
+    run(
+      () => call("POST /v1/api-keys/{id}/rotate", { params: { id }, body: { grace_seconds: Number(grace) } }),
+      (key) => {
+        setIssued(key)
+        onChange(`Rotated ${key.name}.`)
+      }
+    )
+  return (
+    <Dialog
+      title={issued ? `New secret of ${name}` : `Rotate ${name}?`}
+      onClose={onClose}
+      isSticky={issued !== undefined}
+    >
+      {issued ? (
+        <KeySecret secret={issued.secret} onClose={onClose} />
+      ) : (
+        <div class="stack">
+          <div class="prose">
+            <p>You get a new secret. The name, the bounds, and the remaining budget stay the same.</p>
+            <p>
+              When the old secret, <code>{hint}</code>, stops working, requests with it fail with status 401. Without a
+              grace period, that happens within 10 seconds.
+            </p>
+          </div>
+          <SelectField
+            label="The old secret keeps working"
+            name="grace"
+            value={grace}
+            options={graces}
+            onChange={setGrace}
+          />
+          {error && <Notice text={wordsOf(error)} />}
+          <div class="actions">
+            <Button onClick={onClose}>Cancel</Button>
+            <Button kind="danger" busy={busy} onClick={rotate}>
+              Rotate key
+            </Button>
+          </div>
+        </div>
+      )}
+    </Dialog>
+  )
+}
+
+export const RevokeKeyDialog = ({ onChange, onClose, onGone, subject: { hint, id, name } }: OneKeyDialogProps) => {
+  const { busy, error, run } = useForm()
+  useGone(error, onGone)
+  const revoke = (): void =>
+    run(
+      () => call("DELETE /v1/api-keys/{id}", { params: { id } }),
+      () => {
+        onChange(`Revoked ${name}.`)
+        onClose()
+      }
+    )
+  return (
+    <ConfirmDialog
+      title={`Revoke ${name}?`}
+      name={name}
+      action="Revoke key"
+      busy={busy}
+      error={error && wordsOf(error)}
+      onConfirm={revoke}
+      onClose={onClose}
+    >
+      <p>
+        The key <code>{hint}</code> and any older secret still in its grace period permanently stop working within 10
+        seconds. Requests that use them fail with status 401.
+      </p>
+      <p>Its searches stay in your log and usage.</p>
+    </ConfirmDialog>
+  )
+}

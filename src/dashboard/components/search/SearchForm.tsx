@@ -1,0 +1,236 @@
+import type { TargetedInputEvent } from "preact"
+import { useMemo } from "preact/hooks"
+import { formatNumber, plural } from "../../format.ts"
+import {
+  type Draft,
+  defaultLocale,
+  fitsAddress,
+  geos,
+  maxRows,
+  rowsOf,
+  rulesOf,
+  targetRules,
+  targets,
+  withTarget
+} from "../../search/draft.ts"
+import { cancel, creditsLeft, running } from "../../search/searches.ts"
+import { Button } from "../ui/Button.tsx"
+import { Choice } from "../ui/Choice.tsx"
+import { Field, FieldFrame, SelectField } from "../ui/Field.tsx"
+import { Table } from "../ui/Table.tsx"
+
+export interface SearchFormProps {
+  readonly draft: Draft
+  readonly issues: Readonly<Record<string, string>>
+  readonly onChange: (draft: Draft) => void
+  readonly onSearch: () => void
+}
+
+const regions = new Intl.DisplayNames(undefined, { type: "region" })
+
+const countries = () =>
+  geos
+    .map((geo) => ({ value: geo, text: `${regions.of(geo.toUpperCase()) ?? geo} (${geo})` }))
+    .sort((a, b) => a.text.localeCompare(b.text))
+
+interface Option {
+  readonly value: string
+  readonly text: string
+  readonly disabled?: boolean
+}
+
+/** Adds an unknown value from the URL to the options, so the form always shows what it sends. */
+const including = (options: ReadonlyArray<Option>, value: string): ReadonlyArray<Option> =>
+  options.some((option) => option.value === value) ? options : [...options, { value, text: value || "(empty)" }]
+
+const upTo = (max: number, most: number, why: string): ReadonlyArray<Option> =>
+  Array.from({ length: most }, (_, index) => index + 1).map((value) =>
+    value <= max
+      ? { value: String(value), text: String(value) }
+      : { value: String(value), text: `${value} – ${why}`, disabled: true }
+  )
+
+const safeLevels = ["off", "moderate", "strict"]
+
+/** The reason a field is restricted; undefined if it is not. */
+const fixed = ({ mode, target }: Draft) => {
+  const { maxNum, maxPage, safe } = rulesOf(target)
+  const batch = mode === "bulk"
+  return {
+    page: batch ? "Batches return page 1." : maxPage === 1 ? `${target} returns only page 1.` : undefined,
+    num: maxNum < 20 ? `${target} returns at most ${maxNum}.` : undefined,
+    safe: batch ? "Batches run with safe search off." : safe ? undefined : `${target} does not support safe search.`
+  }
+}
+
+const Options = ({ draft, issues, onChange }: Omit<SearchFormProps, "onSearch">) => {
+  const options = useMemo(countries, [])
+  const { maxNum, maxPage } = rulesOf(draft.target)
+  const reasons = fixed(draft)
+  const isBatch = draft.mode === "bulk"
+  const field = (name: keyof Draft) => ({
+    name,
+    error: issues[name],
+    onChange: (value: string) => onChange({ ...draft, [name]: value })
+  })
+  // A batch does not send these values.
+  const page = isBatch ? "1" : draft.page
+  const safe = isBatch ? "off" : draft.safe
+  return (
+    <div class="options">
+      <SelectField
+        {...field("target")}
+        label="Target"
+        value={draft.target}
+        options={including(
+          targets.map((value) => ({ value, text: value })),
+          draft.target
+        )}
+        onChange={(target) => onChange(withTarget(draft, target))}
+      />
+      <SelectField {...field("geo")} label="Country" value={draft.geo} options={including(options, draft.geo)} />
+      <Field
+        label="Locale"
+        name="locale"
+        value={draft.locale}
+        error={issues.locale}
+        hint={draft.locale === "" ? `Default: ${defaultLocale(draft.geo) || "set by the country"}.` : undefined}
+        onInput={(locale) => onChange({ ...draft, locale })}
+        input={{ autocomplete: "off", spellcheck: false, maxLength: 35 }}
+      />
+      <SelectField
+        {...field("num")}
+        label="Results"
+        value={draft.num}
+        hint={reasons.num}
+        options={including(upTo(maxNum, 20, `not on ${draft.target}`), draft.num)}
+      />
+      <SelectField
+        {...field("page")}
+        label="Page"
+        value={page}
+        hint={reasons.page}
+        disabled={reasons.page !== undefined && page === "1"}
+        options={including(upTo(maxPage, 5, `not on ${draft.target}`), page)}
+      />
+      <SelectField
+        {...field("safe")}
+        label="Safe search"
+        value={safe}
+        hint={reasons.safe}
+        disabled={reasons.safe !== undefined && safe === "off"}
+        options={including(
+          safeLevels.map((value) => ({ value, text: value })),
+          safe
+        )}
+      />
+    </div>
+  )
+}
+
+const Capabilities = () => (
+  <details class="more">
+    <summary>Compare targets</summary>
+    <Table
+      caption="Limits of each target"
+      isCaptionHidden
+      rows={Object.entries(targetRules)}
+      keyOf={([target]) => target}
+      columns={[
+        { name: "Target", isHeader: true, cell: ([target]) => <code>{target}</code> },
+        { name: "Pages", isFigure: true, cell: ([, { maxPage }]) => (maxPage === 1 ? "1" : `1 to ${maxPage}`) },
+        { name: "Results", isFigure: true, cell: ([, { maxNum }]) => `1 to ${maxNum}` },
+        { name: "Safe search", cell: ([, { safe }]) => (safe ? safeLevels.join(", ") : "off") }
+      ]}
+    />
+  </details>
+)
+
+const Cost = ({ draft }: { readonly draft: Draft }) => {
+  const left = creditsLeft()
+  const rows = draft.mode === "bulk" ? rowsOf(draft).length : 1
+  return (
+    <p class="soft">
+      {draft.mode === "single"
+        ? "A search costs one credit, even if the target fails."
+        : `A batch costs one credit for each search that runs: at most ${plural(rows, "credit")} for this batch.`}
+      {left !== undefined && left < Number.MAX_SAFE_INTEGER && ` You have ${formatNumber(left)}.`}
+    </p>
+  )
+}
+
+const Lines = ({ draft, issues, onChange }: Omit<SearchFormProps, "onSearch">) => {
+  const count = rowsOf(draft).length
+  return (
+    <FieldFrame
+      label="Searches, one per line"
+      hint={`${count} of ${maxRows}${fitsAddress(draft) ? "" : ". They are too long for a URL, so links to this page do not include them."}`}
+      error={issues.queries ?? (count > maxRows ? `A batch can have at most ${maxRows} searches.` : undefined)}
+    >
+      {({ describedBy, id }) => (
+        <textarea
+          id={id}
+          name="queries"
+          rows={6}
+          dir="auto"
+          value={draft.queries}
+          aria-describedby={describedBy}
+          aria-invalid={issues.queries ? true : undefined}
+          onInput={(event: TargetedInputEvent<HTMLTextAreaElement>) =>
+            onChange({ ...draft, queries: event.currentTarget.value })
+          }
+        />
+      )}
+    </FieldFrame>
+  )
+}
+
+const modes = [
+  { value: "single", text: "One search" },
+  { value: "bulk", text: `Batch of up to ${maxRows}` }
+]
+
+export const SearchForm = ({ draft, issues, onChange, onSearch }: SearchFormProps) => {
+  const isRunning = running.value !== undefined
+  return (
+    <form
+      class="search"
+      noValidate
+      onSubmit={(event) => {
+        event.preventDefault()
+        onSearch()
+      }}
+    >
+      <Choice
+        legend="Number of searches"
+        value={draft.mode}
+        options={modes}
+        onChange={(mode) => onChange({ ...draft, mode: mode === "bulk" ? "bulk" : "single" })}
+      />
+      {draft.mode === "single" ? (
+        <Field
+          label="Query"
+          name="query"
+          type="search"
+          value={draft.query}
+          error={issues.query}
+          onInput={(query) => onChange({ ...draft, query })}
+          input={{ autocomplete: "off", dir: "auto", inputMode: "search" }}
+        />
+      ) : (
+        <Lines draft={draft} issues={issues} onChange={onChange} />
+      )}
+      <Options draft={draft} issues={issues} onChange={onChange} />
+      <div class="submit">
+        <div class="actions">
+          <Button kind="primary" type="submit" busy={isRunning}>
+            {isRunning ? "Searching" : draft.mode === "single" ? "Search" : "Run the batch"}
+          </Button>
+          {isRunning && <Button onClick={cancel}>Cancel</Button>}
+        </div>
+        <Cost draft={draft} />
+      </div>
+      <Capabilities />
+    </form>
+  )
+}

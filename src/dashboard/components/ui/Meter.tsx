@@ -1,0 +1,19 @@
+import { formatNumber, formatPercent } from "../../format.ts"
+
+export interface MeterProps {
+  readonly label: string
+  readonly used: number
+  readonly of: number
+}
+
+const warnShare = 0.9
+
+export const Meter = ({ label, of, used }: MeterProps) => {
+  const share = of === 0 ? 1 : Math.min(1, used / of)
+  const text = `${label}: ${formatNumber(used)} of ${formatNumber(of)}, ${formatPercent(share)}`
+  return (
+    <div class={share >= warnShare ? "meter warn" : "meter"} role="img" aria-label={text} title={text}>
+      <span style={{ inlineSize: `${share * 100}%` }} />
+    </div>
+  )
+}

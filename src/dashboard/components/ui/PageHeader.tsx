@@ -1,0 +1,31 @@
+import type { ComponentChildren } from "preact"
+import { useEffect, useRef } from "preact/hooks"
+import { visit } from "../../app/router.ts"
+
+export interface PageHeaderProps {
+  readonly title: string
+  readonly lead?: ComponentChildren
+  readonly actions?: ComponentChildren
+}
+
+/** The page heading. It takes the focus after a page change, as a new document would. */
+export const PageHeader = ({ actions, lead, title }: PageHeaderProps) => {
+  const heading = useRef<HTMLHeadingElement>(null)
+  useEffect(() => {
+    document.title = `${title} · Quarry`
+    if (visit.peek() === 0) return
+    heading.current?.focus({ preventScroll: true })
+    scrollTo(0, 0)
+  }, [title])
+  return (
+    <header class="page-header">
+      <div>
+        <h1 ref={heading} tabIndex={-1}>
+          {title}
+        </h1>
+        {lead && <p class="lead">{lead}</p>}
+      </div>
+      {actions && <div class="actions">{actions}</div>}
+    </header>
+  )
+}

@@ -1,0 +1,115 @@
+import { useState } from "preact/hooks"
+import { call } from "../../api/client.ts"
+import type { Answer } from "../../api/routes.ts"
+import { useRoute } from "../../app/resource.ts"
+import { useForm } from "../../app/useForm.ts"
+import { formatDuration, formatMoment, plural } from "../../format.ts"
+import { Badge } from "../ui/Badge.tsx"
+import { Button } from "../ui/Button.tsx"
+import { CodeBlock } from "../ui/CodeBlock.tsx"
+import { Notice } from "../ui/Notice.tsx"
+import { EmptyState, Loaded } from "../ui/States.tsx"
+import { Table } from "../ui/Table.tsx"
+import { announce } from "../ui/Toast.tsx"
+import type { Webhook } from "./WebhookDialogs.tsx"
+
+type Delivery = Answer<"GET /v1/webhooks/{id}/deliveries">["deliveries"][number]
+
+const kinds = { delivered: "ok", pending: "slow", failed: "bad" } as const
+
+const outcomeOf = ({ attempts, duration_ms, error, next_attempt_at, status }: Delivery): string => {
+  if (status === "delivered") return `in ${formatDuration(duration_ms ?? 0)}`
+  if (attempts === 0) return "soon"
+  const next = next_attempt_at === null ? "" : `; next ${formatMoment(next_attempt_at)}`
+  return `${error ?? ""} (${plural(attempts, "attempt")}${next})`
+}
+
+interface DeliveryTableProps {
+  readonly deliveries: ReadonlyArray<Delivery>
+  readonly busy: boolean
+  readonly onSend: (delivery: Delivery) => void
+}
+
+const DeliveryTable = ({ busy, deliveries, onSend }: DeliveryTableProps) => (
+  <Table
+    caption="Deliveries"
+    isCaptionHidden
+    rows={deliveries}
+    keyOf={({ id }) => id}
+    columns={[
+      {
+        name: "Event",
+        isHeader: true,
+        cell: ({ data, event_id, type }) => (
+          <details>
+            <summary>{type}</summary>
+            <CodeBlock title={event_id} what="the data" text={JSON.stringify(data, undefined, 2)} />
+          </details>
+        )
+      },
+      { name: "Created", cell: ({ created_at }) => <time>{formatMoment(created_at)}</time> },
+      { name: "Status", cell: ({ status }) => <Badge text={status} kind={kinds[status]} /> },
+      { name: "Response", cell: ({ http_status }) => http_status ?? "–" },
+      { name: "Outcome", cell: outcomeOf },
+      {
+        name: "Actions",
+        isNameHidden: true,
+        isFigure: true,
+        cell: (delivery) => (
+          <Button small busy={busy} label={`Send again: ${delivery.type}`} onClick={() => onSend(delivery)}>
+            Send again
+          </Button>
+        )
+      }
+    ]}
+  />
+)
+
+export const WebhookDeliveries = ({ id, url }: Webhook) => {
+  const [cursor, setCursor] = useState<string>()
+  const page = useRoute("GET /v1/webhooks/{id}/deliveries", { params: { id }, query: { cursor, limit: 20 } })
+  const { busy, error, run } = useForm()
+  const redeliver = ({ id: delivery }: Delivery): void =>
+    run(
+      () => call("POST /v1/webhooks/{id}/deliveries/{delivery}/redeliver", { params: { id, delivery } }),
+      () => {
+        announce("The event is being sent again.")
+        setCursor(undefined)
+        page.reload()
+      }
+    )
+  return (
+    <div class="stack">
+      <p class="soft">
+        <bdi>{url}</bdi>
+      </p>
+      {error && <Notice text={error.message} />}
+      <Loaded resource={page} height={200}>
+        {({ deliveries, next_cursor: next }) =>
+          deliveries.length === 0 ? (
+            <EmptyState title="No deliveries yet">Send a test event to see one.</EmptyState>
+          ) : (
+            <>
+              <DeliveryTable deliveries={deliveries} busy={busy} onSend={redeliver} />
+              <div class="actions">
+                <Button small onClick={page.reload}>
+                  Refresh
+                </Button>
+                {cursor && (
+                  <Button small onClick={() => setCursor(undefined)}>
+                    Newest
+                  </Button>
+                )}
+                {next && (
+                  <Button small onClick={() => setCursor(next)}>
+                    Older
+                  </Button>
+                )}
+              </div>
+            </>
+          )
+        }
+      </Loaded>
+    </div>
+  )
+}

@@ -1,0 +1,181 @@
+import { useState } from "preact/hooks"
+import type { EventType } from "../../../domain/webhooks/Event.ts"
+import { call, explain } from "../../api/client.ts"
+import type { Answer } from "../../api/routes.ts"
+import { useForm } from "../../app/useForm.ts"
+import { SecretOnce } from "../keys/SecretOnce.tsx"
+import { Button } from "../ui/Button.tsx"
+import { ConfirmDialog, Dialog } from "../ui/Dialog.tsx"
+import { Field } from "../ui/Field.tsx"
+import { Notice } from "../ui/Notice.tsx"
+import { EventChoice } from "./EventChoice.tsx"
+
+export type Webhook = Answer<"GET /v1/webhooks">["webhooks"][number]
+
+export interface WebhookDialogProps {
+  /** Called after a change, with a message for the user. */
+  readonly onChange: (text: string) => void
+  readonly onClose: () => void
+}
+
+export interface OneWebhookDialogProps extends WebhookDialogProps {
+  readonly subject: Webhook
+}
+
+const WebhookSecret = ({ onClose, secret }: { readonly secret: string; readonly onClose: () => void }) => (
+  <SecretOnce
+    secret={secret}
+    reason="Your receiver uses it to verify events. It cannot be shown again."
+    onClose={onClose}
+  />
+)
+
+interface FormProps {
+  readonly before: Pick<Webhook, "url" | "events">
+  readonly action: string
+  readonly form: ReturnType<typeof useForm>
+  readonly onSubmit: (url: string, events: ReadonlyArray<EventType>) => void
+  readonly onClose: () => void
+}
+
+const WebhookForm = ({ action, before, form, onClose, onSubmit }: FormProps) => {
+  const [url, setUrl] = useState(before.url)
+  const [events, setEvents] = useState(before.events)
+  const { busy, error } = form
+  const { url: urlIssue } = error?.issues ?? {}
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault()
+        onSubmit(url, events)
+      }}
+    >
+      {error && urlIssue === undefined && <Notice text={explain(error)} />}
+      <Field
+        label="URL"
+        name="url"
+        hint="An https URL on the public internet that receives events as POST requests."
+        value={url}
+        onInput={setUrl}
+        error={urlIssue && `The URL ${urlIssue}.`}
+        input={{ required: true, autocomplete: "off", spellcheck: false, autofocus: true }}
+      />
+      <EventChoice legend="Events" hint="Select none to receive every event." value={events} onChange={setEvents} />
+      <div class="actions">
+        <Button onClick={onClose}>Cancel</Button>
+        <Button kind="primary" type="submit" busy={busy}>
+          {action}
+        </Button>
+      </div>
+    </form>
+  )
+}
+
+export const CreateWebhookDialog = ({ onChange, onClose }: WebhookDialogProps) => {
+  const form = useForm()
+  const [secret, setSecret] = useState<string>()
+  const create = (url: string, events: ReadonlyArray<EventType>): void =>
+    form.run(
+      () => call("POST /v1/webhooks", { body: { url, events } }),
+      (issued) => {
+        setSecret(issued.secret)
+        onChange("Added the webhook.")
+      }
+    )
+  return (
+    <Dialog title={secret ? "Webhook secret" : "Add a webhook"} onClose={onClose} isSticky={secret !== undefined}>
+      {secret ? (
+        <WebhookSecret secret={secret} onClose={onClose} />
+      ) : (
+        <WebhookForm
+          before={{ url: "", events: [] }}
+          action="Add webhook"
+          form={form}
+          onSubmit={create}
+          onClose={onClose}
+        />
+      )}
+    </Dialog>
+  )
+}
+
+export const ChangeWebhookDialog = ({ onChange, onClose, subject }: OneWebhookDialogProps) => {
+  const form = useForm()
+  const change = (url: string, events: ReadonlyArray<EventType>): void =>
+    form.run(
+      () => {
+        // The API resolves a URL it receives, which fails while the host is unreachable. An unchanged URL is not sent.
+        const body = url === subject.url ? { events } : { url, events }
+        return call("PATCH /v1/webhooks/{id}", { params: { id: subject.id }, body })
+      },
+      () => {
+        onChange("Changed the webhook.")
+        onClose()
+      }
+    )
+  return (
+    <Dialog title="Change the webhook" onClose={onClose}>
+      <WebhookForm before={subject} action="Save" form={form} onSubmit={change} onClose={onClose} />
+    </Dialog>
+  )
+}
+
+export const RotateWebhookDialog = ({ onChange, onClose, subject: { id, url } }: OneWebhookDialogProps) => {
+  const { busy, error, run } = useForm()
+  const [secret, setSecret] = useState<string>()
+  const rotate = (): void =>
+    run(
+      () => call("POST /v1/webhooks/{id}/rotate", { params: { id }, body: {} }),
+      (issued) => {
+        setSecret(issued.secret)
+        onChange("Rotated the secret.")
+      }
+    )
+  if (secret !== undefined) {
+    return (
+      <Dialog title="New webhook secret" onClose={onClose} isSticky>
+        <WebhookSecret secret={secret} onClose={onClose} />
+      </Dialog>
+    )
+  }
+  return (
+    <ConfirmDialog
+      title="Rotate the secret?"
+      action="Rotate secret"
+      busy={busy}
+      error={error?.message}
+      onConfirm={rotate}
+      onClose={onClose}
+    >
+      <p>
+        Events to <bdi>{url}</bdi> are also signed with the old secret for 24 hours.
+      </p>
+    </ConfirmDialog>
+  )
+}
+
+export const DeleteWebhookDialog = ({ onChange, onClose, subject: { id, url } }: OneWebhookDialogProps) => {
+  const { busy, error, run } = useForm()
+  const remove = (): void =>
+    run(
+      () => call("DELETE /v1/webhooks/{id}", { params: { id } }),
+      () => {
+        onChange("Deleted the webhook.")
+        onClose()
+      }
+    )
+  return (
+    <ConfirmDialog
+      title="Delete the webhook?"
+      action="Delete webhook"
+      busy={busy}
+      error={error?.message}
+      onConfirm={remove}
+      onClose={onClose}
+    >
+      <p>
+        <bdi>{url}</bdi> stops receiving events. Its delivery log is deleted too.
+      </p>
+    </ConfirmDialog>
+  )
+}

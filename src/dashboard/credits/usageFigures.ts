@@ -1,0 +1,176 @@
+import type { Answer } from "../api/routes.ts"
+import { dayMs } from "./figures.ts"
+
+type Usage = Answer<"GET /v1/usage">
+export type Granularity = Usage["granularity"]
+type Row = Usage["series"][number]
+
+export const hourMs = 3_600_000
+
+/** Ranges that end now. The default range is the API's: the current period, or 30 days on the trial. */
+export const presets = ["24h", "7d", "30d", "90d", "12m"] as const
+export type Preset = (typeof presets)[number]
+export type Range = "default" | Preset | "own"
+
+const isPreset = (text: string | null): text is Preset => presets.some((preset) => preset === text)
+
+export const rangeOf = (query: URLSearchParams): Range => {
+  const range = query.get("range")
+  if (isPreset(range)) return range
+  return range === "own" || query.has("from") || query.has("to") ? "own" : "default"
+}
+
+/** The start of the UTC hour, day, or month that contains `at`. */
+export const startOf = (at: number, granularity: Granularity): number => {
+  if (granularity === "hour") return Math.floor(at / hourMs) * hourMs
+  if (granularity === "day") return Math.floor(at / dayMs) * dayMs
+  const date = new Date(at)
+  return Date.UTC(date.getUTCFullYear(), date.getUTCMonth())
+}
+
+const monthsBefore = (at: number, months: number): number => {
+  const date = new Date(at)
+  return Date.UTC(date.getUTCFullYear(), date.getUTCMonth() - months)
+}
+
+export const presetStart = (preset: Preset, now: number): string => {
+  const today = startOf(now, "day")
+  const starts: Readonly<Record<Preset, number>> = {
+    "24h": startOf(now, "hour") - 23 * hourMs,
+    "7d": today - 6 * dayMs,
+    "30d": today - 29 * dayMs,
+    "90d": today - 89 * dayMs,
+    "12m": monthsBefore(now, 11)
+  }
+  return new Date(starts[preset]).toISOString()
+}
+
+const minuteForm = /^\d{4}-\d\d-\d\dT\d\d:\d\d$/
+
+/** Converts the value of a `datetime-local` field, read as UTC, to the format of the API. */
+export const toMoment = (text: string): string => (minuteForm.test(text) ? `${text}:00Z` : text)
+
+/** The reverse of `toMoment`. */
+export const toField = (iso: string): string => iso.slice(0, 16)
+
+const rangeLength = (range: Range, from: string, to: string, now: number): number => {
+  if (range === "24h") return dayMs
+  if (range === "12m") return 365 * dayMs
+  if (range !== "own") return 30 * dayMs
+  const [start, end] = [Date.parse(toMoment(from)), Date.parse(toMoment(to))]
+  return (Number.isNaN(end) ? now : end) - (Number.isNaN(start) ? now - 30 * dayMs : start)
+}
+
+/** The most hours, days, or months in one API response. */
+const maxBuckets = 1_000
+
+const isGranularity = (text: string | null): text is Granularity =>
+  text === "hour" || text === "day" || text === "month"
+
+export interface View {
+  readonly range: Range
+  readonly granularity: Granularity
+  readonly groupBy: "outcome" | "target" | "key"
+  readonly only: string | undefined
+  /** Values of `datetime-local` fields; empty means the API's default. */
+  readonly from: string
+  readonly to: string
+  /** False if the range has more hours than one response can hold. */
+  readonly allowsHours: boolean
+}
+
+export const viewOf = (query: URLSearchParams, now: number): View => {
+  const range = rangeOf(query)
+  const [from, to] = [query.get("from") ?? "", query.get("to") ?? ""]
+  const length = rangeLength(range, from, to, now)
+  const allowsHours = length <= maxBuckets * hourMs
+  const asked = query.get("granularity")
+  const fitting = length <= 2 * dayMs ? "hour" : length <= 100 * dayMs ? "day" : "month"
+  const groupBy = query.get("group_by")
+  return {
+    range,
+    granularity: isGranularity(asked) && (asked !== "hour" || allowsHours) ? asked : fitting,
+    groupBy: groupBy === "target" || groupBy === "key" ? groupBy : "outcome",
+    only: groupBy === "key" ? (query.get("key") ?? undefined) : undefined,
+    from,
+    to,
+    allowsHours
+  }
+}
+
+export const parametersOf = ({ from, granularity, groupBy, range, to }: View, now: number) => ({
+  granularity,
+  group_by: groupBy === "outcome" ? undefined : groupBy,
+  from: range === "default" ? undefined : range === "own" ? toMoment(from) : presetStart(range, now),
+  to: range === "own" ? toMoment(to) : undefined
+})
+
+const next = (at: number, granularity: Granularity): number =>
+  granularity === "hour" ? at + hourMs : granularity === "day" ? at + dayMs : monthsBefore(at, -1)
+
+/** The start of every hour, day, or month of a response, including those without searches. */
+export const stretches = ({ from, granularity, to }: Pick<Usage, "from" | "to" | "granularity">): Array<number> => {
+  const [end, starts] = [Date.parse(to), [] as Array<number>]
+  let at = startOf(Date.parse(from), granularity)
+  while (at < end && starts.length <= maxBuckets) {
+    starts.push(at)
+    at = next(at, granularity)
+  }
+  return starts
+}
+
+export interface Group {
+  /** The target or the key id; null for searches without a key. */
+  readonly id: string | null
+  readonly rows: ReadonlyArray<Row>
+  readonly searches: number
+  readonly credits: number
+  readonly outcomes: Row["outcomes"]
+}
+
+const groupOf = (id: string | null, rows: ReadonlyArray<Row>): Group => {
+  const sum = (count: (row: Row) => number): number => rows.reduce((all, row) => all + count(row), 0)
+  return {
+    id,
+    rows,
+    searches: sum(({ searches }) => searches),
+    credits: sum(({ credits }) => credits),
+    outcomes: {
+      ok: sum(({ outcomes }) => outcomes.ok),
+      upstream_error: sum(({ outcomes }) => outcomes.upstream_error),
+      upstream_timeout: sum(({ outcomes }) => outcomes.upstream_timeout),
+      page_unreadable: sum(({ outcomes }) => outcomes.page_unreadable)
+    }
+  }
+}
+
+export const groupsOf = (series: ReadonlyArray<Row>): ReadonlyArray<Group> => {
+  const rows = new Map<string | null, Array<Row>>()
+  for (const row of series) rows.set(row.group, [...(rows.get(row.group) ?? []), row])
+  return [...rows].map(([id, rows]) => groupOf(id, rows)).sort((a, b) => b.searches - a.searches)
+}
+
+/** Chart colors for groups. The last is for all other groups together. */
+const maxSeries = 8
+
+export const drawnGroups = (
+  groups: ReadonlyArray<Group>
+): { readonly drawn: ReadonlyArray<Group>; readonly others: Group | undefined } =>
+  groups.length <= maxSeries
+    ? { drawn: groups, others: undefined }
+    : {
+        drawn: groups.slice(0, maxSeries - 1),
+        others: groupOf(
+          null,
+          groups.slice(maxSeries - 1).flatMap(({ rows }) => rows)
+        )
+      }
+
+export const searchesIn = (rows: ReadonlyArray<Row>, starts: ReadonlyArray<number>): ReadonlyArray<number> => {
+  const counts = new Map<number, number>()
+  for (const { searches, start } of rows) {
+    const at = Date.parse(start)
+    counts.set(at, (counts.get(at) ?? 0) + searches)
+  }
+  return starts.map((at) => counts.get(at) ?? 0)
+}

@@ -1,0 +1,133 @@
+import type { Target, TargetRules } from "../../domain/search/Target.ts"
+import type { Input, LoggedSearch, Query } from "../api/routes.ts"
+
+/** The limits of each target. A test compares them with the API's own table. */
+export const targetRules: { readonly [T in Target]: Omit<TargetRules, "highPageIsInvalid"> } = {
+  alpha_search: { maxPage: 5, maxNum: 20, safe: true },
+  beta_search: { maxPage: 1, maxNum: 20, safe: true },
+  gamma_search: { maxPage: 1, maxNum: 10, safe: false },
+  delta_search: { maxPage: 1, maxNum: 10, safe: true },
+  epsilon_search: { maxPage: 5, maxNum: 20, safe: true },
+  zeta_search: { maxPage: 5, maxNum: 10, safe: false }
+}
+
+export const targets = Object.keys(targetRules)
+
+/** Search targets plus `page`, as used in key bounds and the log. */
+export const allTargets = [...targets, "page"]
+
+/** The limits of a target. The URL may name an unknown target; the default target's limits apply then. */
+export const rulesOf = (target: string) =>
+  Object.entries(targetRules).find(([name]) => name === target)?.[1] ?? targetRules.alpha_search
+
+/** Supported country codes. A test compares them with the API's own list. */
+export const geos: ReadonlyArray<string> = (
+  "us in gb ca au de fr sg ae jp " +
+  "ad af ag al am ao ar at aw az ba bb bd be bf bg bh bi bj bn bo br bs bw by bz cd cg ch ci cl cm cn co cr cu cv cy " +
+  "cz dk do dz ec ee eg es et fi fj fm fo ga gd ge gf gg gh gm gp gq gr gt gu gy hk hn hr ht hu id ie il iq ir is it " +
+  "jm jo ke kg kh km kn kr kw ky kz la lb lc lk lr ls lt lu lv ly ma md me mg mk ml mm mn mo mp mq mr mt mu mv mw mx " +
+  "my mz na nc ne ng ni nl no np nz om pa pe pf pg ph pk pl pr ps pt pw py qa re ro rs ru rw sa sb sd se si sk sl sn " +
+  "so sr st sv sy sz td tg th tj tl tn to tr tt tw tz ua ug uy uz vc ve vg vi vn vu ye za zm zw"
+).split(" ")
+
+/** The locale the API uses for a country if the request has none. A test compares the two (R9). */
+export const defaultLocale = (geo: string): string => {
+  if (geo === "in") return "en-in"
+  if (!geos.includes(geo)) return ""
+  const { language } = new Intl.Locale(`und-${geo.toUpperCase()}`).maximize()
+  return `${language?.length === 2 ? language : "en"}-${geo}`
+}
+
+export const maxRows = 50
+
+/** URLs stay shorter than the request headers the server accepts. */
+const maxAddressCharacters = 8_000
+
+/** The search form as text. It is kept in the URL and turned into requests and code samples. */
+export interface Draft {
+  readonly mode: "single" | "bulk"
+  readonly query: string
+  readonly queries: string
+  readonly target: string
+  readonly geo: string
+  /** Empty means the default locale of the country. */
+  readonly locale: string
+  readonly page: string
+  readonly num: string
+  readonly safe: string
+}
+
+const defaults: Draft = {
+  mode: "single",
+  query: "",
+  queries: "",
+  target: "alpha_search",
+  geo: "us",
+  locale: "",
+  page: "1",
+  num: "10",
+  safe: "off"
+}
+
+const names = Object.keys(defaults) as ReadonlyArray<keyof Draft>
+
+const changed = (draft: Draft, fields: ReadonlyArray<keyof Draft> = names): Readonly<Record<string, string>> =>
+  Object.fromEntries(fields.filter((name) => draft[name] !== defaults[name]).map((name) => [name, draft[name]]))
+
+export const readDraft = (query: URLSearchParams): Draft => {
+  const given = Object.fromEntries(names.map((name) => [name, query.get(name) || defaults[name]]))
+  return { ...defaults, ...given, mode: query.get("mode") === "bulk" ? "bulk" : "single" }
+}
+
+/** The draft as URL parameters. A batch too long for a URL is left out. */
+export const draftQuery = (draft: Draft): Query => {
+  const query = changed(draft)
+  return fitsAddress(draft) ? query : { ...query, queries: undefined }
+}
+
+export const fitsAddress = (draft: Draft): boolean =>
+  String(new URLSearchParams(changed(draft))).length <= maxAddressCharacters
+
+const options = ["target", "geo", "locale"] as const
+
+/** The parameters of `GET /v1/query` that differ from their defaults. */
+export const searchQuery = (draft: Draft): Readonly<Record<string, string>> => ({
+  query: draft.query,
+  ...changed(draft, [...options, "page", "num", "safe"])
+})
+
+export const rowsOf = ({ queries }: Draft): ReadonlyArray<string> =>
+  queries
+    .split("\n")
+    .map((line) => line.trim())
+    .filter((line) => line !== "")
+
+export const bulkBody = (draft: Draft): Input<"POST /v1/bulk">["body"] => ({
+  queries: rowsOf(draft),
+  ...changed(draft, options),
+  ...(draft.num === defaults.num ? {} : { num: Number(draft.num) })
+})
+
+/** The draft that repeats a logged search. Entries for pages lack search fields and get the defaults. */
+export const draftOf = ({ geo, locale, num, page, query, safe, target }: LoggedSearch): Draft => ({
+  ...defaults,
+  query,
+  target,
+  geo: geo ?? defaults.geo,
+  locale: locale === null || locale === defaultLocale(geo ?? defaults.geo) ? "" : locale,
+  page: String(page ?? defaults.page),
+  num: String(num ?? defaults.num),
+  safe: safe ?? defaults.safe
+})
+
+/** Switches the target and resets values it does not support, so an earlier choice cannot make the search fail. */
+export const withTarget = (draft: Draft, target: string): Draft => {
+  const { maxNum, maxPage, safe } = rulesOf(target)
+  return {
+    ...draft,
+    target,
+    page: Number(draft.page) > maxPage ? defaults.page : draft.page,
+    num: Number(draft.num) > maxNum ? defaults.num : draft.num,
+    safe: safe ? draft.safe : defaults.safe
+  }
+}

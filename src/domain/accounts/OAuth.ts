@@ -1,0 +1,132 @@
+import { parse } from "tldts"
+import { parseAddress } from "../net/address.ts"
+import { hostOf, isLoopbackHost } from "../net/Network.ts"
+
+/** OAuth 2.1 for apps. Every token is bound to the only protected resource, the MCP endpoint. */
+
+/** `offline_access` is the standard scope for refresh tokens. */
+export const appScopes = ["search", "offline_access"] as const
+
+/** Lets secret scanners recognize tokens. */
+export const accessTokenPrefix = "quarry_at_"
+export const refreshTokenPrefix = "quarry_rt_"
+
+export const signInPath = "/oauth/sign-in"
+export const signUpPath = "/oauth/sign-up"
+export const forgotPasswordPath = "/oauth/forgot-password"
+export const consentPath = "/oauth/consent"
+export const failurePath = "/oauth/error"
+/** The page that emails link to: its reader sets a password, which confirms the address. */
+export const confirmPath = "/oauth/confirm"
+
+export const authPath = "/api/auth"
+
+export const resourcePath = "/mcp"
+
+/** The resource that tokens are bound to (RFC 8707). */
+export const resourceOf = (baseUrl: string): string => `${baseUrl}${resourcePath}`
+
+/** Requires https or loopback, because plain http would expose tokens. */
+export const canAuthorizeApps = (baseUrl: string): boolean => {
+  const url = new URL(baseUrl)
+  return url.protocol === "https:" || isLoopbackHost(hostOf(url))
+}
+
+/** Schemes of MCP clients that do not use a reversed domain name as RFC 8252 requires. */
+const clientSchemes: ReadonlySet<string> = new Set(
+  [
+    "antigravity",
+    "cherrystudio",
+    "claude",
+    "cursor",
+    "goose",
+    "jetbrains",
+    "kiro",
+    "lmstudio",
+    "raycast",
+    "trae",
+    "vscode",
+    "vscode-insiders",
+    "vscodium",
+    "warp",
+    "windsurf",
+    "zed"
+  ].map((name) => `${name}:`)
+)
+
+/** Checks for a reversed domain name as the scheme (RFC 8252, 7.1): `com.example.app`. */
+const isReversedDomain = (scheme: string): boolean => {
+  if (!/^[a-z0-9-]+(?:\.[a-z0-9-]+)+$/.test(scheme)) return false
+  const { domain, isIcann } = parse(scheme.split(".").toReversed().join("."))
+  return isIcann === true && domain !== null
+}
+
+/**
+ * Accepts a redirect URI with an app's private-use scheme and a host: `cursor://anysphere.cursor-retrieval/callback`.
+ * Other schemes could make the browser open any program.
+ */
+export const isPrivateUseScheme = (address: string): boolean =>
+  /^[a-z][a-z0-9.+-]*:\/\/[a-z0-9.-]+(?:[/?]|$)/i.test(address) &&
+  isAllowedRedirect(address) &&
+  !/^https?:/i.test(address)
+
+/** Accepts https, http on loopback, and private-use schemes of apps. */
+export const isAllowedRedirect = (address: string): boolean => {
+  const url = parseAddress(address)
+  if (url === null || /[#\s\p{C}]/u.test(address)) return false
+  if (url.protocol === "https:") return true
+  if (url.protocol === "http:") return isLoopbackHost(hostOf(url))
+  // Rejects URIs without a path, such as `com.example.app:callback`.
+  if (!/^[^:]+:\//.test(address)) return false
+  return clientSchemes.has(url.protocol) || isReversedDomain(url.protocol.slice(0, -1))
+}
+
+const protectedResourcePath = "/.well-known/oauth-protected-resource"
+
+/** RFC 9728 appends the resource's path, but some clients leave it out. */
+export const protectedResourcePaths = [`${protectedResourcePath}${resourcePath}`, protectedResourcePath] as const
+
+/** The path of RFC 8414, and other paths that clients try. */
+export const authorizationServerPaths = [
+  `/.well-known/oauth-authorization-server${authPath}`,
+  "/.well-known/oauth-authorization-server",
+  `${authPath}/.well-known/oauth-authorization-server`
+] as const
+
+export const protectedResource = (baseUrl: string) => ({
+  resource: resourceOf(baseUrl),
+  authorization_servers: [`${baseUrl}${authPath}`],
+  scopes_supported: appScopes,
+  bearer_methods_supported: ["header"],
+  resource_name: "Quarry"
+})
+
+/** The metadata of RFC 8414. It offers less than the sign-in library supports. */
+export const authorizationServer = (baseUrl: string) => {
+  const issuer = `${baseUrl}${authPath}`
+  return {
+    issuer,
+    authorization_endpoint: `${issuer}/oauth2/authorize`,
+    token_endpoint: `${issuer}/oauth2/token`,
+    registration_endpoint: `${issuer}/oauth2/register`,
+    revocation_endpoint: `${issuer}/oauth2/revoke`,
+    scopes_supported: appScopes,
+    response_types_supported: ["code"],
+    response_modes_supported: ["query"],
+    grant_types_supported: ["authorization_code", "refresh_token"],
+    token_endpoint_auth_methods_supported: ["none"],
+    revocation_endpoint_auth_methods_supported: ["none"],
+    code_challenge_methods_supported: ["S256"],
+    authorization_response_iss_parameter_supported: true
+  }
+}
+
+/** The `WWW-Authenticate` header of a 401 from the MCP endpoint (RFC 9728, RFC 6750). */
+export const challengeOf = (baseUrl: string, hasToken: boolean): string | undefined =>
+  canAuthorizeApps(baseUrl)
+    ? `Bearer ${hasToken ? 'error="invalid_token", ' : ""}resource_metadata="${baseUrl}${protectedResourcePaths[0]}"`
+    : undefined
+
+/** `WWW-Authenticate` where keys are accepted. Without a token there is no error code (RFC 6750, 3.1). */
+export const keyChallenge = (hasToken: boolean): string =>
+  hasToken ? 'Bearer realm="quarry", error="invalid_token"' : 'Bearer realm="quarry"'

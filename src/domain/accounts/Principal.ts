@@ -1,0 +1,118 @@
+import type { IpNetwork } from "effect/net"
+import { requestsPerMinute } from "../credits/Plan.ts"
+import type { KeyMode } from "../keys/ApiKey.ts"
+import type { AnyTarget } from "../search/Target.ts"
+import type { Account } from "./Account.ts"
+
+export type Principal =
+  | KeyPrincipal
+  | SessionPrincipal
+  | AppPrincipal
+  | MarketplacePrincipal
+  | KeylessPrincipal
+  | DemoPrincipal
+
+export type AccountPrincipal = Exclude<Principal, DemoPrincipal>
+
+/** An API key. Live and test keys both spend the account's credits. */
+export interface KeyPrincipal {
+  readonly _tag: "key"
+  readonly account: Account
+  readonly key: {
+    readonly id: string
+    readonly label: string
+    readonly mode: KeyMode
+    readonly bounds?: PrincipalBounds | undefined
+  }
+}
+
+/** The bounds that apply per request (R50). Expiry is checked during authentication. */
+export interface PrincipalBounds {
+  /** The key's budget, which is charged in addition to the account. */
+  readonly budgetId: string | undefined
+  readonly targets: ReadonlyArray<AnyTarget> | undefined
+  readonly networks: ReadonlyArray<IpNetwork.IpNetwork> | undefined
+}
+
+export interface SessionPrincipal {
+  readonly _tag: "session"
+  readonly account: Account
+  readonly sessionId: string
+}
+
+/** An app that a person authorized by OAuth to use the MCP endpoint. */
+export interface AppPrincipal {
+  readonly _tag: "oauth"
+  readonly account: Account
+}
+
+/** A marketplace subscriber. The marketplace bills usage, so there is no quota (R23). */
+export interface MarketplacePrincipal {
+  readonly _tag: "marketplace"
+  readonly account: Account
+  readonly user: string
+}
+
+/** A caller without a credential in the operator's network, who spends the credits of one account (R43). */
+export interface KeylessPrincipal {
+  readonly _tag: "keyless"
+  readonly account: Account
+}
+
+/** A visitor of the demo, identified by network (R24). */
+export interface DemoPrincipal {
+  readonly _tag: "demo"
+  readonly network: string
+}
+
+export const boundsOf = (principal: Principal): PrincipalBounds | undefined =>
+  principal._tag === "key" ? principal.key.bounds : undefined
+
+export interface RateLimit {
+  readonly credential: string
+  readonly limit: number
+}
+
+const sessionFloorPerMinute = 120
+const marketplacePerMinute = 1_200
+/** Per address. A batch counts as one request. */
+export const demoPerMinute = 5
+
+/** Each key has its own counter; live and test keys have the plan's limit (R26). */
+export const rateLimitOf = (principal: Principal): RateLimit => {
+  switch (principal._tag) {
+    case "key":
+      return { credential: principal.key.id, limit: requestsPerMinute(principal.account.concurrency) }
+    case "session":
+      return {
+        credential: `session:${principal.sessionId}`,
+        limit: Math.max(requestsPerMinute(principal.account.concurrency), sessionFloorPerMinute)
+      }
+    // One counter for all apps of an account, because a person can authorize any number of them.
+    case "oauth":
+      return {
+        credential: `oauth:${principal.account.id}`,
+        limit: requestsPerMinute(principal.account.concurrency)
+      }
+    case "keyless":
+      return {
+        credential: `keyless:${principal.account.id}`,
+        limit: requestsPerMinute(principal.account.concurrency)
+      }
+    case "marketplace":
+      return { credential: `marketplace:${principal.user}`, limit: marketplacePerMinute }
+    case "demo":
+      return { credential: `demo:${principal.network}`, limit: demoPerMinute }
+  }
+}
+
+const sources = {
+  key: "api",
+  session: "dashboard",
+  oauth: "mcp",
+  marketplace: "marketplace",
+  keyless: "compat",
+  demo: "demo"
+} as const
+
+export const defaultSource = (principal: Principal): string => sources[principal._tag]

@@ -1,0 +1,253 @@
+import type { NextTerms } from "../accounts/Account.ts"
+import { billingCycle, type Period, type Plan, type TermsTable } from "../credits/Plan.ts"
+import { limitsOfPeriod, loweredAt, type PlanHistory, termsAt } from "../credits/PlanHistory.ts"
+import { isUpgrade, type PlanStep, type SoldPlan } from "./Purchase.ts"
+
+/** The plan and the period that an account has by its subscriptions (R31, R39, R41). Times are Unix milliseconds. */
+
+/** A subscription to one of our plans. */
+export interface SoldSubscription {
+  readonly id: string
+  readonly plan: SoldPlan
+  readonly status: "active" | "past_due" | "ended"
+  readonly period: Period
+  readonly startedAt: number
+  readonly cancelAtPeriodEnd: boolean
+  /** A change that the provider makes at `at`. */
+  readonly pending: { readonly plan: SoldPlan; readonly at: number } | undefined
+  readonly pastDueAt: number | undefined
+  readonly modifiedAt: number
+}
+
+/** An order of a subscription: the money behind one of its periods or changes. */
+export interface PlanOrder {
+  readonly plan: SoldPlan
+  readonly reason: "create" | "cycle" | "update"
+  readonly status: "pending" | "paid" | "void"
+  readonly createdAt: number
+}
+
+/** A period as it was seen before: its plan at first sight, and changes that came without an order. */
+export interface PeriodSight {
+  readonly periodStart: number
+  readonly first: SoldPlan
+  readonly steps: ReadonlyArray<PlanStep>
+}
+
+/** A change of an account's plan that is known beforehand. */
+export interface PlanChange {
+  readonly plan: SoldPlan | "trial"
+  readonly at: number
+}
+
+/** The plan that an account's subscriptions entitle it to at a moment. */
+export interface Entitlement {
+  readonly subscription: SoldSubscription
+  readonly plan: SoldPlan
+  readonly cycleStart: number
+  readonly next: PlanChange | undefined
+}
+
+/** The end of the grace of a renewal that was not paid (R41). */
+export const graceEnd = ({ pastDueAt, period }: SoldSubscription, graceMs: number): number =>
+  (pastDueAt ?? period.start) + graceMs
+
+/** The changes that lie ahead of a subscription, the earliest first. Without a plan it entitles to nothing any more. */
+const changesOf = (subscription: SoldSubscription, graceMs: number) => {
+  const { cancelAtPeriodEnd, pending, period, status } = subscription
+  const changes: Array<{ readonly plan: SoldPlan | undefined; readonly at: number }> = []
+  if (status === "past_due") changes.push({ plan: undefined, at: graceEnd(subscription, graceMs) })
+  if (cancelAtPeriodEnd) changes.push({ plan: undefined, at: period.end })
+  else if (pending !== undefined) changes.push(pending)
+  return changes.sort((a, b) => a.at - b.at)
+}
+
+/** The plan of one subscription at a moment, and the change after that. */
+const planAt = (subscription: SoldSubscription, graceMs: number, now: number) => {
+  if (subscription.status === "ended") return undefined
+  const changes = changesOf(subscription, graceMs)
+  const due = changes.filter(({ at }) => at <= now)
+  if (due.some(({ plan }) => plan === undefined)) return undefined
+  return { subscription, plan: due.at(-1)?.plan ?? subscription.plan, next: changes.find(({ at }) => at > now) }
+}
+
+/**
+ * The subscription's start, where R31 counts from it to the provider's present period; else the start of that period. The
+ * next period is opened from it before the provider's news arrive.
+ */
+export const cycleStartOf = ({ period, startedAt }: SoldSubscription): number => {
+  if (startedAt > period.start) return period.start
+  const cycle = billingCycle(startedAt, period.start)
+  return cycle.start === period.start && cycle.end === period.end ? startedAt : period.start
+}
+
+/**
+ * The entitlement of an account at a moment; undefined where the trial's terms apply. Of several subscriptions the
+ * highest plan counts (R41). The provider may be late with a change that is due: here it has happened.
+ */
+export const entitlementAt = (
+  subscriptions: ReadonlyArray<SoldSubscription>,
+  graceMs: number,
+  now: number
+): Entitlement | undefined => {
+  const live = subscriptions.flatMap((subscription) => planAt(subscription, graceMs, now) ?? [])
+  const [best, ...others] = live.sort(
+    (a, b) =>
+      Number(isUpgrade(a.plan, b.plan)) - Number(isUpgrade(b.plan, a.plan)) ||
+      b.subscription.period.end - a.subscription.period.end ||
+      (a.subscription.id < b.subscription.id ? -1 : 1)
+  )
+  if (best === undefined) return undefined
+  const { next, plan, subscription } = best
+  const after = next === undefined ? undefined : (next.plan ?? others[0]?.plan ?? "trial")
+  return {
+    subscription,
+    plan,
+    cycleStart: cycleStartOf(subscription),
+    next: next === undefined || after === undefined ? undefined : { plan: after, at: next.at }
+  }
+}
+
+/**
+ * The plan that a subscription's present period began with, and the changes in it (R39). Paid orders tell both. A change
+ * without an order, which only the provider's own portal makes, has the subscription's own time when it is first seen.
+ */
+export const sightOf = (
+  subscription: SoldSubscription,
+  orders: ReadonlyArray<PlanOrder>,
+  before: PeriodSight | undefined
+): { readonly sight: PeriodSight; readonly steps: ReadonlyArray<PlanStep> } => {
+  const { period, plan } = subscription
+  const seen = before?.periodStart === period.start ? before : undefined
+  const within = orders
+    .filter(({ createdAt }) => createdAt >= period.start && createdAt < period.end)
+    .sort((a, b) => a.createdAt - b.createdAt)
+  const first =
+    within.findLast(({ reason, status }) => reason !== "update" && status !== "void")?.plan ?? seen?.first ?? plan
+  const paid = within
+    .filter(({ reason, status }) => reason === "update" && status === "paid")
+    .map((order): PlanStep => ({ plan: order.plan, at: order.createdAt }))
+  const sight: PeriodSight = { periodStart: period.start, first: seen?.first ?? plan, steps: seen?.steps ?? [] }
+  if ((paid.at(-1)?.plan ?? first) === plan) return { sight: { ...sight, first }, steps: paid }
+  const isSeen = sight.steps.at(-1)?.plan === plan
+  const at = Math.min(Math.max(subscription.modifiedAt, period.start), period.end)
+  const unpaid = isSeen ? sight.steps : [...sight.steps, { plan, at }]
+  return {
+    sight: { ...sight, first, steps: unpaid },
+    steps: [...paid, ...unpaid].sort((a, b) => a.at - b.at)
+  }
+}
+
+/** A subscription as the books keep it. */
+export interface BookedSubscription {
+  readonly subscription: SoldSubscription
+  readonly sight: PeriodSight
+}
+
+/** The account's terms by its subscriptions, with the period in which it is. */
+export interface AccountTerms {
+  readonly plan: Plan
+  readonly quota: number
+  readonly concurrency: number
+  readonly cycleStart: number | undefined
+  readonly next: NextTerms | undefined
+  /** Undefined on the trial. */
+  readonly period:
+    | (Period & {
+        /** The quota of this period (R39). */
+        readonly quota: number
+        /** The subscription, where the period is the provider's; undefined where R31 opened it before the news came. */
+        readonly of: SoldSubscription | undefined
+      })
+    | undefined
+}
+
+const ownTerms = (plan: Plan, terms: TermsTable) => ({
+  plan,
+  quota: terms[plan].quota ?? 0,
+  concurrency: terms[plan].concurrency
+})
+
+const trialTerms = (terms: TermsTable): AccountTerms => ({
+  ...ownTerms("trial", terms),
+  cycleStart: undefined,
+  next: undefined,
+  period: undefined
+})
+
+type PeriodLimits = ReturnType<typeof limitsOfPeriod>
+
+const termsOf = (
+  { cycleStart, next, plan, subscription }: Entitlement,
+  paid: PeriodLimits,
+  history: PlanHistory,
+  now: number
+): AccountTerms => {
+  const terms = termsAt(history, now)
+  const isRunning = subscription.period.end > now
+  const period = isRunning ? subscription.period : billingCycle(cycleStart, now)
+  const inPeriod = isRunning ? paid : limitsOfPeriod(history, plan, [], period)
+  // A change that the provider is late with is no step of its period.
+  const own = inPeriod.plan === plan ? { plan, ...inPeriod.limits } : ownTerms(plan, terms)
+  return {
+    ...own,
+    cycleStart,
+    next: next === undefined ? loweredAt(plan, own, terms, period.end) : { ...ownTerms(next.plan, terms), at: next.at },
+    period: { ...period, quota: inPeriod.quota, of: isRunning ? subscription : undefined }
+  }
+}
+
+/** Equal in everything that our books follow. The provider's own time of a change is none of it. */
+export const isSameSubscription = (a: SoldSubscription, b: SoldSubscription): boolean =>
+  a.plan === b.plan &&
+  a.status === b.status &&
+  a.period.start === b.period.start &&
+  a.period.end === b.period.end &&
+  a.startedAt === b.startedAt &&
+  a.cancelAtPeriodEnd === b.cancelAtPeriodEnd &&
+  a.pending?.plan === b.pending?.plan &&
+  a.pending?.at === b.pending?.at &&
+  (a.status !== "past_due" || a.pastDueAt === b.pastDueAt)
+
+const isOpen = ({ subscription }: BookedSubscription): boolean => subscription.status !== "ended"
+
+/**
+ * The changes of the books that a reading of an account's subscriptions asks for. A subscription that the provider does
+ * not have any more has ended. Without terms the plan stays as it is: no subscription was open before, so that an operator
+ * set it.
+ */
+export const readingOf = (
+  before: ReadonlyArray<BookedSubscription>,
+  reading: ReadonlyArray<SoldSubscription & { readonly orders: ReadonlyArray<PlanOrder> }>,
+  { graceMs, history, now }: { readonly graceMs: number; readonly history: PlanHistory; readonly now: number }
+): {
+  readonly after: ReadonlyArray<BookedSubscription>
+  readonly isChanged: boolean
+  readonly terms: AccountTerms | undefined
+} => {
+  const known = new Map(before.map((it) => [it.subscription.id, it]))
+  const limits = new Map<string, PeriodLimits>()
+  const read = reading.map(({ orders, ...subscription }): BookedSubscription => {
+    const { sight, steps } = sightOf(subscription, orders, known.get(subscription.id)?.sight)
+    limits.set(subscription.id, limitsOfPeriod(history, sight.first, steps, subscription.period))
+    return { subscription, sight }
+  })
+  const gone = before
+    .filter(({ subscription }) => !limits.has(subscription.id))
+    .map((it): BookedSubscription => ({ ...it, subscription: { ...it.subscription, status: "ended" } }))
+  const after = [...read, ...gone]
+  const isChanged = after.some(({ subscription }) => {
+    const old = known.get(subscription.id)
+    return old === undefined || !isSameSubscription(old.subscription, subscription)
+  })
+  const entitlement = entitlementAt(
+    after.map(({ subscription }) => subscription),
+    graceMs,
+    now
+  )
+  const paid = entitlement && limits.get(entitlement.subscription.id)
+  if (entitlement === undefined || paid === undefined) {
+    return { after, isChanged, terms: before.some(isOpen) ? trialTerms(termsAt(history, now)) : undefined }
+  }
+  return { after, isChanged, terms: termsOf(entitlement, paid, history, now) }
+}

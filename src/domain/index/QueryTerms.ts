@@ -1,0 +1,174 @@
+import { siteOf } from "../search/Domain.ts"
+import { formsOf } from "./DocumentTerms.ts"
+import { isStopWord } from "./languages.ts"
+import { fold, isUnspaced, phraseText, type Word, wordsOf } from "./words.ts"
+
+/** A word of a query, with the terms that match it. */
+export interface QuerySlot {
+  readonly terms: ReadonlyArray<string>
+  /** The word for spelling correction; undefined if it is not corrected. */
+  readonly word: string | undefined
+  /** Occurrences in the query; less than 1 for a name joined from several words. */
+  readonly times: number
+  readonly role: "wanted" | "required" | "excluded"
+}
+
+export interface QueryTerms {
+  readonly slots: ReadonlyArray<QuerySlot>
+  /** The terms in query order, for comparison with titles. */
+  readonly sequence: ReadonlyArray<string>
+  /** Phrases that documents must contain (or, excluded, must not), as written by `phraseText`. */
+  readonly phrases: ReadonlyArray<string>
+  readonly excludedPhrases: ReadonlyArray<string>
+  /** Sites that documents must belong to, or must not. */
+  readonly sites: ReadonlyArray<string>
+  readonly excludedSites: ReadonlyArray<string>
+}
+
+const maxWords = 200
+const maxOperators = 8
+
+/** A longer query is a passage of text, in which these characters are not operators. */
+const maxWordsOfOperators = 8
+
+/** Weights of a joined name relative to its parts: written joined (`flatMap`), or made of two words. */
+const compoundTimes = 0.5
+const joinedTimes = 0.15
+
+/** Parts of a query: `"…"`, `-"…"`, or a word. Quotation marks inside a word are literal. */
+const piecePattern = /(?<=^|\s)(-?)"(?!\s)([^"]*)(?<!\s)"(?=\s|$)|(\S+)/g
+const sitePattern = /^(-?)site:(\S+)$/i
+
+interface Piece {
+  readonly kind: "words" | "phrase" | "excluded" | "site" | "excludedSite"
+  readonly text: string
+}
+
+const pieceOf = ([, minus, quoted, word = ""]: RegExpMatchArray): Piece => {
+  if (quoted !== undefined) return { kind: minus === "-" ? "excluded" : "phrase", text: quoted }
+  const [, not, site] = sitePattern.exec(word) ?? []
+  if (site !== undefined) return { kind: not === "-" ? "excludedSite" : "site", text: site }
+  return /^-[^-]/u.test(word) ? { kind: "excluded", text: word.slice(1) } : { kind: "words", text: word }
+}
+
+const piecesOf = (query: string): ReadonlyArray<Piece> => {
+  const unquoted = query.replace(piecePattern, (piece, _, quoted?: string) => (quoted === undefined ? piece : " "))
+  if (unquoted.trim().split(/\s+/).length > maxWordsOfOperators) return [{ kind: "words", text: query }]
+  return Array.from(query.matchAll(piecePattern), pieceOf)
+}
+
+/** Abbreviations and their long forms. A search for one finds the other. */
+const synonyms = new Map(
+  [
+    ["postgres", "postgresql"],
+    ["js", "javascript"],
+    ["ts", "typescript"],
+    ["regex", "regexp"],
+    ["k8s", "kubernetes"],
+    ["db", "database"],
+    ["repo", "repository"],
+    ["config", "configuration"],
+    ["param", "parameter"],
+    ["env", "environment"],
+    ["docs", "documentation"],
+    ["auth", "authentication"],
+    ["a11y", "accessibility"],
+    ["i18n", "internationalization"],
+    ["l10n", "localization"]
+  ].flatMap(
+    ([short = "", long = ""]): ReadonlyArray<readonly [string, string]> => [
+      [short, long],
+      [long, short]
+    ]
+  )
+)
+
+/** Slots by their first term, so that a repeated word is one slot with a higher count. */
+class Slots {
+  readonly #slots = new Map<string, QuerySlot>()
+  readonly #language: string
+
+  constructor(language: string) {
+    this.#language = language
+  }
+
+  forms(part: string): ReadonlyArray<string> {
+    if (isUnspaced(part)) return [part]
+    const forms = formsOf(part, this.#language)
+    // Documents in other languages have a different stem, so the exact form is added.
+    return forms.length > 1 ? forms : [...forms, `=${fold(part)}`]
+  }
+
+  add(part: string, times: number, role: QuerySlot["role"], mayBeMisspelt: boolean): void {
+    const synonym = role === "wanted" ? synonyms.get(part) : undefined
+    const terms = [...this.forms(part), ...(synonym === undefined ? [] : this.forms(synonym))]
+    const key = `${role} ${terms[0]}`
+    const before = this.#slots.get(key)
+    if (before !== undefined) this.#slots.set(key, { ...before, times: before.times + times })
+    else this.#slots.set(key, { terms, word: mayBeMisspelt ? part : undefined, times, role })
+  }
+
+  /** Matches any of the sites. Paths are compared later, with the documents found. */
+  addSites(sites: ReadonlyArray<string>, role: QuerySlot["role"]): void {
+    const terms = sites.map((site) => `@${siteOf(site)?.hostname ?? ""}`)
+    if (terms.length > 0) this.#slots.set(`${role} site`, { terms, word: undefined, times: 0, role })
+  }
+
+  get all(): ReadonlyArray<QuerySlot> {
+    return [...this.#slots.values()]
+  }
+}
+
+const isFiller = ({ compounds, parts }: Word, language: string): boolean =>
+  parts.length === 1 && compounds.length === 0 && isStopWord(fold(parts[0] ?? ""), language)
+
+/** Joins neighboring words, so that "local storage" finds `localStorage`. */
+const neighbours = (words: ReadonlyArray<Word>): ReadonlyArray<string> =>
+  words.flatMap(({ parts }, index) => {
+    const next = words[index + 1]
+    const joined = [...parts, ...(next?.parts ?? [])].join("")
+    return next === undefined || isUnspaced(joined) ? [] : [joined]
+  })
+
+export const readQuery = (query: string, language: string): QueryTerms => {
+  const pieces = piecesOf(query)
+  const texts = (kind: Piece["kind"]) => pieces.filter((piece) => piece.kind === kind).map(({ text }) => text)
+  const slots = new Slots(language)
+  const all = pieces
+    .filter(({ kind }) => kind === "words" || kind === "phrase")
+    .flatMap(({ text }) => wordsOf(text, maxWords))
+    .slice(0, maxWords)
+  const telling = all.filter((word) => !isFiller(word, language))
+  const words = telling.length === 0 ? all : telling
+  for (const { compounds, parts } of words) {
+    for (const part of parts) slots.add(part, 1, "wanted", true)
+    for (const compound of compounds) slots.add(compound, compoundTimes, "wanted", true)
+  }
+  for (const joined of neighbours(words)) slots.add(joined, joinedTimes, "wanted", false)
+  const quoted = texts("phrase").slice(0, maxOperators)
+  for (const { parts } of quoted.flatMap((text) => wordsOf(text, maxWords))) {
+    for (const part of parts) slots.add(part, 0, "required", false)
+  }
+  const excluded = texts("excluded").slice(0, maxOperators)
+  for (const text of excluded) {
+    const [word, ...others] = wordsOf(text, maxWords)
+    // Only the joined name is excluded: its parts occur in many unrelated documents.
+    const name = word?.compounds.at(-1) ?? word?.parts.at(-1)
+    if (name !== undefined && others.length === 0) slots.add(name, 0, "excluded", false)
+  }
+  const sites = texts("site").slice(0, maxOperators)
+  const excludedSites = texts("excludedSite").slice(0, maxOperators)
+  slots.addSites(sites, "required")
+  slots.addSites(
+    excludedSites.filter((site) => !site.includes("/")),
+    "excluded"
+  )
+  return {
+    slots: slots.all,
+    sequence: words.flatMap(({ parts }) => parts.map((part) => slots.forms(part)[0] ?? part)),
+    phrases: quoted.map(phraseText).filter((phrase) => phrase.trim() !== ""),
+    excludedPhrases: excluded.map(phraseText).filter((phrase) => phrase.trim().includes(" ")),
+    sites,
+    excludedSites
+  }
+}

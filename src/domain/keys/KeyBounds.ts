@@ -1,0 +1,121 @@
+import { Array as Arr, Effect, Schema, SchemaIssue, SchemaTransformation } from "effect"
+import { IpNetwork, type NetAddress } from "effect/net"
+import { UnsupportedParameter } from "../errors.ts"
+import { parseNetwork } from "../net/Network.ts"
+import { Moment, wholeNumber } from "../requests/fields.ts"
+import { AnyTarget, allTargets } from "../search/Target.ts"
+import { type Budget, budgetPeriods, maxBudgetCredits } from "./Budget.ts"
+
+/** Limits on an API key, so that it can be given to others (R50). */
+
+export const maxNetworks = 32
+
+/** Undefined means unlimited. */
+export interface KeyBounds {
+  readonly expiresAt: number | undefined
+  readonly budget: Budget | undefined
+  readonly targets: ReadonlyArray<AnyTarget> | undefined
+  readonly networks: ReadonlyArray<string> | undefined
+}
+
+export const unbounded: KeyBounds = {
+  expiresAt: undefined,
+  budget: undefined,
+  targets: undefined,
+  networks: undefined
+}
+
+/** A change of bounds: null removes a bound, an absent field keeps it. */
+export type BoundsChange = { readonly [K in keyof KeyBounds]?: Exclude<KeyBounds[K], undefined> | null | undefined }
+
+export const changeBounds = (bounds: KeyBounds, change: BoundsChange): KeyBounds => {
+  const { budget = bounds.budget, expiresAt = bounds.expiresAt, networks = bounds.networks } = change
+  const { targets = bounds.targets } = change
+  return {
+    expiresAt: expiresAt ?? undefined,
+    budget: budget ?? undefined,
+    targets: targets ?? undefined,
+    networks: networks ?? undefined
+  }
+}
+
+/** The form in which networks are stored and shown. Undefined if the text is not a network. */
+export const canonicalNetwork = (text: string): string | undefined => {
+  const network = parseNetwork(text)
+  return network === undefined ? undefined : IpNetwork.format(network)
+}
+
+export const readNetworks = (networks: ReadonlyArray<string>): ReadonlyArray<IpNetwork.IpNetwork> =>
+  networks.flatMap((text) => parseNetwork(text) ?? [])
+
+export const isWithin = (
+  networks: ReadonlyArray<IpNetwork.IpNetwork>,
+  address: NetAddress.IpAddress | undefined
+): boolean => address !== undefined && networks.some((network) => IpNetwork.contains(network, address))
+
+export const forbiddenTarget = (target: AnyTarget, allowed: ReadonlyArray<AnyTarget>): UnsupportedParameter =>
+  new UnsupportedParameter({
+    message: `This API key cannot use the target ${target}. Allowed targets: ${allowed.join(", ")}.`
+  })
+
+const notNetwork =
+  "must be a network in CIDR form with no bit set after its prefix, such as 203.0.113.0/24 or 2001:db8::/32"
+
+const Network = Schema.String.annotate({ message: notNetwork }).pipe(
+  Schema.decodeTo(
+    Schema.String,
+    SchemaTransformation.transformEffect({
+      decode: (text: string) => {
+        const network = canonicalNetwork(text)
+        return network === undefined
+          ? Effect.fail(new SchemaIssue.InvalidValue({ message: notNetwork }))
+          : Effect.succeed(network)
+      },
+      encode: (text) => Effect.succeed(text)
+    })
+  )
+)
+
+const listOf = <S extends Schema.Constraint>(item: S, most: number, noun: string) => {
+  const message = `must be a list of 1 to ${most} ${noun}, or null`
+  const list = Schema.Array(item).check(Schema.isMinLength(1, { message }), Schema.isMaxLength(most, { message }))
+  return Schema.optionalKey(Schema.NullOr(list).annotate({ message }))
+}
+
+const budgetMessage = "must be an object with credits and period, or null"
+
+export const BudgetPeriod = Schema.Literals(budgetPeriods).annotate({
+  identifier: "BudgetPeriod",
+  description: "A UTC calendar day or month, or the lifetime of the key",
+  message: `must be one of ${budgetPeriods.join(", ")}`
+})
+
+const NewBudget = Schema.Struct({
+  credits: wholeNumber(maxBudgetCredits, { description: "Credits that the key can spend per period" }).pipe(
+    Schema.annotateKey({ messageMissingKey: "is required" })
+  ),
+  period: BudgetPeriod.pipe(Schema.annotateKey({ messageMissingKey: "is required" }))
+}).annotate({ identifier: "NewBudget" })
+
+export const boundsFields = {
+  expires_at: Schema.optionalKey(
+    Schema.NullOr(Moment).annotate({
+      message: "must be a date or a time with its zone in ISO 8601, such as 2026-01-31 or 2026-01-31T08:00:00Z, or null"
+    })
+  ),
+  budget: Schema.optionalKey(Schema.NullOr(NewBudget).annotate({ message: budgetMessage })),
+  targets: listOf(AnyTarget, allTargets.length, "targets"),
+  networks: listOf(Network, maxNetworks, "networks")
+}
+
+const BoundsInput = Schema.Struct(boundsFields)
+
+export const toChange = (input: typeof BoundsInput.Type): BoundsChange => {
+  const { budget, expires_at: expiresAt, networks, targets: allowed } = input
+  return {
+    expiresAt,
+    budget,
+    targets: allowed?.length === undefined ? allowed : allTargets.filter((target) => allowed.includes(target)),
+    networks: networks?.length === undefined ? networks : Arr.dedupe(networks)
+  }
+}

@@ -1,0 +1,208 @@
+import { DateTime, Effect, Result, Schema, type SchemaAST, SchemaIssue, SchemaTransformation } from "effect"
+import { InvalidRequest, type Issue } from "../errors.ts"
+import { isCarriable, normalizeWhitespace } from "../text.ts"
+
+/** Decodes each field of a request by its schema and reports every failure (R6). */
+
+/** Fields before decoding: text from a query string (a list if repeated), any JSON from a body. */
+export type RawFields = Readonly<Record<string, unknown>>
+
+/** Makes a decoder report all failures and not only the first. */
+export const reportAll = { errors: "all" } as const
+
+/** Marks a value that could not be decoded. It is a lone surrogate, which no query string decodes to. */
+export const undecodable = "\udc00"
+
+/** A parameter that is not percent-encoded UTF-8. It is a list, which the schema of a single value rejects. */
+export const undecodableValue: ReadonlyArray<string> = [undecodable]
+
+const notOneValue = (value: ReadonlyArray<unknown>): string =>
+  value.length === 1 && value[0] === undecodable ? "must be percent-encoded UTF-8" : "must be sent only once"
+
+/** A rule over several fields, which it receives decoded or not, because it also runs if other fields are invalid. */
+export type FieldsRule = (fields: RawFields) => Issue | undefined
+
+const besideFailures = "quarry/besideFailures"
+
+/** A struct check that runs even if fields are invalid. A plain check runs only if all fields are valid (R6). */
+export const acrossFields = (rule: FieldsRule) =>
+  Schema.makeFilter(
+    (fields: object) => {
+      const issue = rule({ ...fields })
+      return issue === undefined || { path: [issue.field], issue: issue.message }
+    },
+    { [besideFailures]: rule }
+  )
+
+const rulesOf = (failure: SchemaIssue.Issue): ReadonlyArray<FieldsRule> =>
+  failure._tag === "Composite"
+    ? (failure.ast.checks ?? []).flatMap(({ annotations }) => {
+        const rule = annotations?.[besideFailures]
+        return typeof rule === "function" ? [rule as FieldsRule] : [] // Only `acrossFields` sets it.
+      })
+    : []
+
+const namesIn = (ast: SchemaAST.AST): ReadonlyArray<string> =>
+  ast._tag === "Objects" ? ast.propertySignatures.map(({ name }) => String(name)) : []
+
+const formatIssue = SchemaIssue.makeFormatterStandardSchemaV1()
+
+const isObject = (value: unknown): value is RawFields =>
+  typeof value === "object" && value !== null && !Array.isArray(value)
+
+const isFilter = (issue: SchemaIssue.Issue): boolean =>
+  issue._tag === "Filter" ||
+  ((issue._tag === "Pointer" || issue._tag === "Encoding") && isFilter(issue.issue)) ||
+  ((issue._tag === "AnyOf" || issue._tag === "Composite") && issue.issues.some(isFilter))
+
+/** Converts a failure to issues in schema order, one per field. Nested fields have a dotted path. */
+export const issuesOf = (failure: SchemaIssue.Issue, input: unknown): ReadonlyArray<Issue> => {
+  const raw = isObject(input) ? input : {}
+  const messages = new Map<string, string>()
+  for (const issue of failure._tag === "Composite" ? failure.issues : [failure]) {
+    for (const { message: found = "is not valid", path = [] } of formatIssue(issue).issues) {
+      const field = path.map(String).join(".")
+      const value = raw[field]
+      const message = Array.isArray(value) && !isFilter(issue) ? notOneValue(value) : found
+      if (!messages.has(field)) messages.set(field, message)
+    }
+  }
+  for (const rule of rulesOf(failure)) {
+    const issue = rule(raw)
+    if (issue !== undefined && !messages.has(issue.field)) messages.set(issue.field, issue.message)
+  }
+  const issues = Array.from(messages, ([field, message]) => ({ field, message }))
+  const names = failure._tag === "Composite" ? namesIn(failure.ast) : []
+  const position = ({ field }: Issue): number => names.indexOf(field.split(".", 1).join(""))
+  return issues.sort((a, b) => position(a) - position(b))
+}
+
+/**
+ * Limits lists before they are decoded: decoders report each invalid entry, and a 1 MiB body has room for 500,000. One
+ * entry more is kept, so that a longer list still fails its own length check.
+ */
+export const maxListEntries = 300
+
+const isTooLong = (value: unknown): value is ReadonlyArray<unknown> =>
+  Array.isArray(value) && value.length > maxListEntries
+
+const cutLists = (input: unknown, names: ReadonlyArray<string>): unknown => {
+  if (!isObject(input) || !names.some((name) => isTooLong(input[name]))) return input
+  const cut = (value: unknown) => (isTooLong(value) ? value.slice(0, maxListEntries + 1) : value)
+  const present = names.filter((name) => Object.hasOwn(input, name))
+  return Object.fromEntries(present.map((name) => [name, cut(input[name])]))
+}
+
+export const decoder = <A>(schema: Schema.ConstraintDecoder<A>) => {
+  const decode = Schema.decodeUnknownResult(schema, reportAll)
+  const names = namesIn(schema.ast)
+  return (raw: unknown): Result.Result<A, InvalidRequest> => {
+    const input = cutLists(raw, names)
+    return Result.mapError(decode(input), ({ issue }) => InvalidRequest.fromIssues(issuesOf(issue, input)))
+  }
+}
+
+export const Text = Schema.String.annotate({ message: "must be a string" })
+
+/** Text whose whitespace is collapsed before any other check (R10). */
+export const CollapsedText = Text.pipe(
+  Schema.decode(SchemaTransformation.transform({ decode: normalizeWhitespace, encode: (text) => text }))
+)
+
+export const carriable = Schema.makeFilter(
+  (text: string) => isCarriable(text) || "must not contain a NUL character or a lone surrogate"
+)
+
+export const limitedText = (
+  maximum: number,
+  annotations: { readonly description: string; readonly pattern?: string }
+) =>
+  Text.annotate(annotations).check(
+    carriable,
+    Schema.isBetweenLength(1, maximum, { message: `must have 1 to ${maximum} characters` })
+  )
+
+export const wholeNumberMessage = (maximum: number): string => `must be a whole number from 1 to ${maximum}`
+
+export const documentKeys: ReadonlySet<string> = new Set([
+  "type",
+  "minLength",
+  "maxLength",
+  "pattern",
+  "minimum",
+  "maximum"
+])
+
+interface Described {
+  readonly description: string
+  readonly default?: number
+}
+
+export const wholeNumber = (maximum: number, annotations: Described) => {
+  const message = wholeNumberMessage(maximum)
+  return Schema.Number.annotate({ message, ...annotations }).check(
+    Schema.isInt({ message }),
+    Schema.isBetween({ minimum: 1, maximum }, { message })
+  )
+}
+
+/** A number in a query string: decimal digits without sign, fraction or exponent (R5). */
+export const asDigits = <S extends Schema.Codec<number, number>>(number: S, message: string) => {
+  const { schema } = Schema.toJsonSchemaDocument(number, { includeAnnotationKey: (key) => documentKeys.has(key) })
+  return Schema.String.annotate({ ...schema, message })
+    .check(Schema.isPattern(/^[0-9]+$/, { message, toJsonSchema: () => ({}) }))
+    .pipe(
+      Schema.decodeTo(
+        number,
+        SchemaTransformation.transform({
+          // Keeps very long digit sequences from becoming Infinity.
+          decode: (text: string) => Math.min(Number(text), Number.MAX_SAFE_INTEGER),
+          encode: String
+        })
+      )
+    )
+}
+
+const dateTime =
+  /^([0-9]{4})-([0-9]{2})-([0-9]{2})(?:T[0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]{1,9})?)?(?:Z|[+-][0-9]{2}:[0-9]{2}))?$/
+
+const notMoment = "must be a date or a time with its zone in ISO 8601, such as 2026-01-31 or 2026-01-31T08:00:00Z"
+
+/** The first millisecond of the year 10000, which has no four-digit ISO 8601 form. */
+const endOfTimeMs = 253_402_300_800_000
+
+/** Parses an ISO 8601 date or time to Unix milliseconds. A date means midnight UTC. */
+export const parseMoment = (input: string): number | undefined => {
+  const [text, year, month, day] = dateTime.exec(input) ?? []
+  if (text === undefined) return undefined
+  // `Date.parse` would read 30 February as 2 March.
+  const lastDay = DateTime.toPartsUtc(DateTime.makeUnsafe({ year: Number(year), month: Number(month) + 1, day: 0 })).day
+  // biome-ignore lint/style/noRestrictedGlobals: this parses text and does not read the clock.
+  const millis = Date.parse(text)
+  return Number(day) <= lastDay && millis >= 0 && millis < endOfTimeMs ? millis : undefined
+}
+
+export const toMoment = (millis: number): string => DateTime.formatIso(DateTime.makeUnsafe(millis))
+
+/** ISO 8601 in requests and responses, Unix milliseconds inside the service. */
+export const Moment = Schema.String.annotate({ message: notMoment, format: "date-time" }).pipe(
+  Schema.decodeTo(
+    Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: endOfTimeMs - 1 })),
+    SchemaTransformation.transformEffect({
+      decode: (text: string) => {
+        const millis = parseMoment(text)
+        return millis === undefined
+          ? Effect.fail(new SchemaIssue.InvalidValue({ message: notMoment }))
+          : Effect.succeed(millis)
+      },
+      encode: (millis) => Effect.succeed(toMoment(millis))
+    })
+  )
+)
+
+export const momentParameter = (description: string) =>
+  Schema.optionalKey(
+    Moment.pipe(
+      Schema.annotateEncoded({ description: `${description}, in ISO 8601. A date without a time means midnight UTC.` })
+    )
+  )

@@ -1,0 +1,140 @@
+import { Effect, Result, Schema, SchemaIssue, SchemaTransformation } from "effect"
+import { Base64Url } from "effect/encoding"
+import { asDigits, limitedText, momentParameter, wholeNumber, wholeNumberMessage } from "../requests/fields.ts"
+import { type Outcome, outcomes } from "./LogEntry.ts"
+import { QueryText } from "./SearchRequest.ts"
+import { AnyTarget } from "./Target.ts"
+
+/** 18 digits fit into the database's 64-bit integers. */
+const maxPart = 10n ** 18n - 1n
+const Part = Schema.BigInt.check(Schema.isBetweenBigInt({ minimum: 0n, maximum: maxPart }))
+
+/** A position in an account's log, newest first. Entries after it stay the same while new ones are logged. */
+export const Position = Schema.Struct({
+  /** Unix microseconds. Milliseconds would skip entries, because the database's clock is more precise. */
+  atMicros: Part,
+  ordinal: Part
+})
+export type Position = typeof Position.Type
+
+export interface HistoryFilter {
+  readonly id: string | undefined
+  readonly target: AnyTarget | undefined
+  readonly outcome: Outcome | undefined
+  readonly keyId: string | undefined
+  readonly batchId: string | undefined
+  readonly source: string | undefined
+  /** A substring of the query, ignoring case. */
+  readonly text: string | undefined
+  readonly from: number | undefined
+  readonly to: number | undefined
+}
+
+export const everything: HistoryFilter = {
+  id: undefined,
+  target: undefined,
+  outcome: undefined,
+  keyId: undefined,
+  batchId: undefined,
+  source: undefined,
+  text: undefined,
+  from: undefined,
+  to: undefined
+}
+
+export interface HistoryQuery {
+  readonly filter: HistoryFilter
+  readonly after: Position | undefined
+  readonly limit: number
+}
+
+const encodeCursor = ({ atMicros, ordinal }: Position): string => Base64Url.encode(`${atMicros}.${ordinal}`)
+
+const position = /^([0-9]{1,18})\.([0-9]{1,18})$/
+
+const decodeCursor = (cursor: string): Position | undefined => {
+  const [, atMicros, ordinal] = position.exec(Result.getOrElse(Base64Url.decodeString(cursor), () => "")) ?? []
+  return atMicros === undefined || ordinal === undefined
+    ? undefined
+    : { atMicros: BigInt(atMicros), ordinal: BigInt(ordinal) }
+}
+
+const cursorMessage = "must be a next_cursor of this route"
+
+const maxCursorCharacters = 64
+
+/** A position encoded as opaque text for clients. */
+export const Cursor = Schema.String.annotate({
+  message: cursorMessage,
+  minLength: 1,
+  maxLength: maxCursorCharacters
+}).pipe(
+  Schema.decodeTo(
+    Position,
+    SchemaTransformation.transformEffect({
+      decode: (cursor: string) => {
+        const decoded = decodeCursor(cursor)
+        return decoded === undefined
+          ? Effect.fail(new SchemaIssue.InvalidValue({ message: cursorMessage }))
+          : Effect.succeed(decoded)
+      },
+      encode: (decoded) => Effect.succeed(encodeCursor(decoded))
+    })
+  )
+)
+
+export const maxEntries = 100
+export const defaultEntries = 20
+const maxIdCharacters = 64
+const maxSourceCharacters = 64
+
+const Limit = wholeNumber(maxEntries, { default: defaultEntries, description: "Maximum number of entries to return." })
+const limit = Schema.optionalKey(asDigits(Limit, wholeNumberMessage(maxEntries)))
+
+const idOf = (prefix: string, description: string) =>
+  Schema.optionalKey(limitedText(maxIdCharacters, { pattern: `^${prefix}_[0-9a-f]{32}$`, description }))
+
+export const RecentParameters = Schema.Struct({ limit })
+
+export const HistoryParameters = Schema.Struct({
+  target: Schema.optionalKey(
+    AnyTarget.annotate({ identifier: undefined, description: "Only searches of this target; page selects pages." })
+  ),
+  status: Schema.optionalKey(
+    Schema.Literals(outcomes).annotate({
+      message: `must be one of ${outcomes.join(", ")}`,
+      description: "Only entries with this outcome."
+    })
+  ),
+  key: idOf("key", "Only searches made with the key of this ID."),
+  batch: idOf("bat", "Only rows of this batch."),
+  id: idOf("(qry|pag)", "Only the entry with this ID."),
+  source: Schema.optionalKey(
+    limitedText(maxSourceCharacters, { description: "Only searches with this attribution label." })
+  ),
+  text: Schema.optionalKey(
+    QueryText.pipe(
+      Schema.annotateEncoded({ description: "Only searches whose query contains this text, ignoring case." })
+    )
+  ),
+  from: momentParameter("Start of the range, inclusive"),
+  to: momentParameter("End of the range, exclusive"),
+  cursor: Schema.optionalKey(Cursor.pipe(Schema.annotateEncoded({ description: "next_cursor of the previous page." }))),
+  limit
+})
+
+export const toHistoryQuery = (parameters: typeof HistoryParameters.Type): HistoryQuery => ({
+  filter: {
+    id: parameters.id,
+    target: parameters.target,
+    outcome: parameters.status,
+    keyId: parameters.key,
+    batchId: parameters.batch,
+    source: parameters.source,
+    text: parameters.text,
+    from: parameters.from,
+    to: parameters.to
+  },
+  after: parameters.cursor,
+  limit: parameters.limit ?? defaultEntries
+})

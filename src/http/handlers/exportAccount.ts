@@ -1,0 +1,89 @@
+import { Effect, Option, Schema, Stream } from "effect"
+import type { Account } from "../../domain/accounts/Account.ts"
+import type { SoldSubscription } from "../../domain/billing/Subscription.ts"
+import { everything, type Position } from "../../domain/search/QueryHistory.ts"
+import { BillingBooks, type BookedOrder } from "../../services/billing/BillingBooks.ts"
+import { Ledger } from "../../services/credits/Ledger.ts"
+import { KeyStore } from "../../services/keys/KeyStore.ts"
+import { QueryLog } from "../../services/search/QueryLog.ts"
+import { EventBooks } from "../../services/webhooks/EventBooks.ts"
+import { AccountExport } from "../groups/AccountGroup.ts"
+import { LoggedQuery } from "../groups/UsageGroup.ts"
+import { toKey } from "./keys.ts"
+import { toLoggedQuery } from "./usage.ts"
+import { toSettings, toWebhook } from "./webhooks.ts"
+
+const { queries: _, ...head } = AccountExport.fields
+
+const encodeHead = Schema.encodeSync(Schema.fromJsonString(Schema.Struct(head)))
+const encodeQuery = Schema.encodeSync(Schema.fromJsonString(LoggedQuery))
+
+/** Entries per read. The export can be as long as the log and is never in memory as a whole. */
+const pageEntries = 1_000
+
+/** One order a day for 27 years. */
+const maxOrders = 10_000
+
+const toSubscription = (it: SoldSubscription) => ({
+  id: it.id,
+  plan: it.plan,
+  status: it.status,
+  started_at: it.startedAt,
+  current_period_start: it.period.start,
+  current_period_end: it.period.end,
+  cancel_at_period_end: it.cancelAtPeriodEnd
+})
+
+const toOrder = (it: BookedOrder) => ({
+  id: it.id,
+  kind: it.kind,
+  status: it.status,
+  created_at: it.createdAt,
+  net: it.netCents,
+  refunded: it.refundedCents,
+  credits_granted: it.granted,
+  credits_taken_back: it.takenBack,
+  dispute_lost: it.isDisputeLost
+})
+
+/** Exports an account as JSON pieces. Fails before the first piece if the account cannot be read. */
+export const exportAccount = Effect.fnUntraced(function* (account: Account) {
+  const ledger = yield* Ledger
+  const store = yield* KeyStore
+  const queryLog = yield* QueryLog
+  const books = yield* BillingBooks
+  const events = yield* EventBooks
+  const { balance, plan, quota, used } = yield* ledger.peek(account)
+  const { createdAt, email, id } = account
+  // Undefined if the account was deleted in the meantime; the rest of the document is then empty too.
+  const billed = yield* books.account(id)
+  const start = encodeHead({
+    account: {
+      id,
+      email,
+      plan,
+      quota: quota ?? null,
+      used,
+      balance,
+      owed: billed?.owed ?? 0,
+      customer_id: billed?.customerId ?? null,
+      created_at: createdAt
+    },
+    subscriptions: (billed?.subscriptions ?? []).map(toSubscription),
+    orders: (yield* books.orders(id, maxOrders)).map(toOrder),
+    api_keys: (yield* store.list(id)).map(toKey),
+    webhooks: (yield* events.endpoints(id)).map(toWebhook),
+    webhook_settings: toSettings(yield* events.settings(id))
+  })
+  const queries = Stream.paginate(undefined as Position | undefined, (after) =>
+    Effect.map(
+      queryLog.history(id, { filter: everything, after, limit: pageEntries }),
+      ({ entries, next }) =>
+        [[entries.map((entry) => encodeQuery(toLoggedQuery(entry))).join(",")], Option.fromUndefinedOr(next)] as const
+    )
+  )
+  return Stream.make(`${start.slice(0, -1)},"queries":[`).pipe(
+    Stream.concat(Stream.intersperse(queries, ",")),
+    Stream.concat(Stream.make("]}"))
+  )
+})

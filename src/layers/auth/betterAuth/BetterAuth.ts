@@ -1,0 +1,321 @@
+import type { BetterAuthOptions } from "better-auth"
+import { APIError, createAuthMiddleware } from "better-auth/api"
+import { generateRandomString } from "better-auth/crypto"
+import { betterAuth } from "better-auth/minimal"
+import { Duration, Effect, Predicate, Redacted } from "effect"
+import { SqlClient } from "effect/sql"
+import { maxEmailCharacters } from "../../../domain/accounts/emailAddress.ts"
+import { authPath, canAuthorizeApps, failurePath } from "../../../domain/accounts/OAuth.ts"
+import { Emails } from "../../../services/accounts/Emails.ts"
+import { maxSessions } from "../../../services/accounts/Sessions.ts"
+import type { SecretValue } from "../../../services/operations/Keyrings.ts"
+import { StoreClock } from "../../../services/StoreClock.ts"
+import { type Attempts, makeAttempts } from "../Attempts.ts"
+import { type Mail, makeMail } from "../emails/Mail.ts"
+import { type KnownBrowsers, makeKnownBrowsers } from "../KnownBrowsers.ts"
+import { type Membership, makeMembership } from "../oauth/Membership.ts"
+import { makeOAuth } from "../oauth/OAuth.ts"
+import { rewriteAppRequest, rewriteAppResponse } from "../oauth/OAuthRequests.ts"
+import { currentNotes, withRequester } from "../Requester.ts"
+import { linkLifetime } from "../ResetToken.ts"
+import * as SignUps from "../SignUps.ts"
+import { type Bridge, makeBridge } from "./Database.ts"
+import { digestOf } from "./Digest.ts"
+import { endTokens } from "./EndTokens.ts"
+import type { LibraryOptions, ProviderClient } from "./Options.ts"
+import * as PasswordHooks from "./PasswordHooks.ts"
+import { makePasswordSlots, type PasswordSlots } from "./PasswordSlots.ts"
+import { addIssues, emailIn, readRequest } from "./Requests.ts"
+import { limitBody } from "./Responses.ts"
+import { makeStore, tables } from "./Store.ts"
+
+/** Importing the sign-in library takes half a second and 60 MB, so `Library.ts` loads this file on demand. */
+
+const limits = {
+  /** Lifetime of an unused session. A session in use is extended once a day. */
+  session: Duration.days(7),
+  /** Limit for one request, including calls to an identity provider. */
+  request: Duration.seconds(30),
+  nameCharacters: 100,
+  /** Maximum length of a library message in the log. */
+  logCharacters: 200,
+  userAgentCharacters: 256,
+  /** Maximum expired sessions deleted per sign-in. */
+  deletedSessions: 1000
+}
+
+/** Passes the client's address to the library. A header of this name from a client is overwritten. */
+const addressHeader = "x-quarry-client"
+
+interface Deps {
+  readonly options: LibraryOptions
+  readonly sql: SqlClient.SqlClient
+  readonly skewMs: () => number
+  readonly bridge: Bridge
+  readonly attempts: Attempts
+  readonly slots: PasswordSlots
+  readonly signUps: SignUps.SignUps
+  readonly browsers: KnownBrowsers
+  readonly mail: Mail
+  readonly membership: Membership
+  /** False without a mail server. */
+  readonly deliversEmails: boolean
+}
+
+/** Sets up the library. The result handles a request of a client at an address. */
+export const make = Effect.fnUntraced(function* (options: LibraryOptions) {
+  const deps = yield* makeDeps(options)
+  const { bridge, browsers } = deps
+  const auth = betterAuth(yield* configure(deps))
+
+  const handle = async (request: Request, client: string | undefined): Promise<Response> => {
+    const valid = await readRequest(request, options.baseUrl)
+    const rewritten = valid instanceof Response ? valid : await rewriteAppRequest(valid, options.baseUrl)
+    if (rewritten instanceof Response) return rewritten
+    const path = new URL(rewritten.url).pathname.slice(authPath.length)
+    const cookies = rewritten.headers.get("cookie")
+    const email = await emailIn(path, rewritten)
+    const browser = email === undefined ? undefined : await bridge.run(browsers.identify(cookies, email))
+    const addressed = new Request(rewritten)
+    addressed.headers.set(addressHeader, (client ?? "").split("/", 1).join(""))
+    const response = await withRequester({ address: client ?? "", browser }, () => auth.handler(addressed))
+    return path.startsWith("/oauth2/")
+      ? rewriteAppResponse(`${authPath}${path}`, await limitBody(path, response), options.baseUrl)
+      : addIssues(path, await limitBody(path, response))
+  }
+
+  return (request: Request, client: string | undefined) =>
+    bridge
+      .serve(() => handle(request, client))
+      .pipe(
+        Effect.timeoutOrElse({
+          duration: limits.request,
+          orElse: () => Effect.die(new Error(`sign-in took more than ${Duration.format(limits.request)}`))
+        })
+      )
+})
+
+const makeDeps = Effect.fnUntraced(function* (options: LibraryOptions) {
+  const { delivers } = yield* Emails
+  const attempts = yield* makeAttempts(options.secret)
+  const signUps = yield* SignUps.makeSignUps(options.signUp, attempts)
+  const makeToken = (characters: number) => generateRandomString(characters, "a-z", "A-Z", "0-9")
+  const deps: Deps = {
+    options,
+    sql: yield* SqlClient.SqlClient,
+    skewMs: (yield* StoreClock).skewMs,
+    bridge: yield* makeBridge,
+    attempts,
+    slots: yield* makePasswordSlots,
+    signUps,
+    browsers: yield* makeKnownBrowsers({ ...options, makeToken }),
+    mail: yield* makeMail(options, attempts, makeToken),
+    membership: yield* makeMembership({ confirmedOnly: delivers, signUps }),
+    deliversEmails: delivers
+  }
+  return deps
+})
+
+const configure = Effect.fnUntraced(function* (deps: Deps) {
+  const { bridge, options } = deps
+  const oauth = canAuthorizeApps(options.baseUrl) ? yield* makeOAuth(options, bridge) : undefined
+  return {
+    ...siteOptions(options),
+    ...storageOptions(deps),
+    plugins: oauth === undefined ? [] : [oauth],
+    emailAndPassword: passwordOptions(deps),
+    emailVerification: confirmationOptions(deps),
+    socialProviders: {
+      ...(options.google && { google: providerOptions(options.google) }),
+      ...(options.github && { github: providerOptions(options.github) })
+    },
+    logger: { log: (level, message) => void bridge.run(logMessage(level, message)) },
+    hooks: hooksOf(deps),
+    databaseHooks: {
+      user: { create: { before: async (user) => ({ data: { ...user, ...(await checkPerson(deps, user)) } }) } },
+      session: { create: { before: (session) => prepareSession(deps, session) } }
+    }
+  } satisfies BetterAuthOptions
+})
+
+const hooksOf = (deps: Deps) => {
+  const { bridge, browsers } = deps
+  return {
+    before: createAuthMiddleware(async (context) => {
+      await SignUps.before(deps, context)
+      return PasswordHooks.before(deps, context)
+    }),
+    after: createAuthMiddleware(async (context) => {
+      await PasswordHooks.after(deps, context)
+      const { newSession } = context.context
+      if (newSession === null) return
+      const cookies = context.headers?.get("cookie") ?? null
+      const value = await bridge.run(browsers.remember(cookies, newSession.user.id))
+      context.setCookie(browsers.name, value, browsers.attributes)
+    })
+  }
+}
+
+/** The library identifies secrets by number, to find the one that encrypted a text. */
+const toVersion = ({ fingerprint, secret }: SecretValue) => ({
+  version: Number.parseInt(fingerprint.slice(0, 8) || "0", 16),
+  value: Redacted.value(secret)
+})
+
+/** The site's URL, and the origins that the library trusts. */
+const siteOptions = ({ baseUrl, secret, values }: LibraryOptions) =>
+  ({
+    appName: "Quarry",
+    baseURL: baseUrl,
+    basePath: authPath,
+    secret: Redacted.value(secret),
+    // Also numbered when there is only one: during a rotation, other processes read its number.
+    secrets: values.map(toVersion),
+    trustedOrigins: [new URL(baseUrl).origin],
+    telemetry: { enabled: false },
+    onAPIError: { errorURL: `${baseUrl}${failurePath}` },
+    advanced: {
+      cookiePrefix: "quarry",
+      ipAddress: { ipAddressHeaders: [addressHeader] },
+      disableOriginCheck: false,
+      disableCSRFCheck: false
+    }
+  }) satisfies BetterAuthOptions
+
+/** The library's tables, and the lifetime of their rows. */
+const storageOptions = ({ bridge, options, skewMs, sql }: Deps) =>
+  ({
+    database: makeStore({
+      bridge,
+      skewMs,
+      digest: (model, token) => digestOf(options.secret, model, token),
+      onSessionStart: (userId) => endOldestSession(sql, userId),
+      onSessionsEnd: (userId) => endTokens(sql, userId)
+    }),
+    user: tables.user,
+    verification: tables.verification,
+    account: {
+      ...tables.account,
+      // Encrypted in the cookie of the browser that started the sign-in. In the database, clients could make it any size.
+      storeStateStrategy: "cookie",
+      // Links a provider to a password account only once both have proven the address.
+      accountLinking: { enabled: true, requireLocalEmailVerified: true }
+    },
+    session: {
+      ...tables.session,
+      expiresIn: Duration.toSeconds(limits.session),
+      updateAge: Duration.toSeconds(Duration.days(1)),
+      // A cached session would stay valid after it ended.
+      cookieCache: { enabled: false }
+    },
+    rateLimit: {
+      ...tables.rateLimit,
+      enabled: true,
+      storage: "database",
+      // Known browsers are limited by their own wrong passwords instead of by address.
+      customRules: {
+        "/sign-in/email": (_, rule) => (currentNotes().requester.browser === undefined ? rule : false)
+      }
+    }
+  }) satisfies BetterAuthOptions
+
+const passwordOptions = ({ attempts, bridge, deliversEmails, mail, slots, sql }: Deps) =>
+  ({
+    enabled: true,
+    requireEmailVerification: deliversEmails,
+    maxPasswordLength: PasswordHooks.maxPasswordCharacters,
+    password: PasswordHooks.makeHashing({ bridge, slots }),
+    revokeSessionsOnPasswordReset: true,
+    // The token came by email, so using it confirms the address.
+    onPasswordReset: ({ user }) =>
+      bridge.run(
+        Effect.andThen(
+          sql`update auth_users set email_verified = true where id = ${user.id}`,
+          Effect.asVoid(PasswordHooks.forgive({ attempts }, currentNotes().requester, user.email))
+        )
+      ),
+    resetPasswordTokenExpiresIn: Duration.toSeconds(linkLifetime),
+    sendResetPassword: async (link) => mail.sendReset(currentNotes().requester, link),
+    // The person may have lost the first email, or someone else may have signed up with the address.
+    onExistingUserSignUp: async ({ user }, request) => {
+      if (user.emailVerified) return
+      const { requester } = currentNotes()
+      await bridge.run(mail.sendConfirmation(requester, { user, url: await signUpLinkOf(request) }))
+    }
+  }) satisfies BetterAuthOptions["emailAndPassword"]
+
+const confirmationOptions = ({ bridge, mail }: Deps) =>
+  ({
+    sendOnSignUp: true,
+    sendOnSignIn: true,
+    sendVerificationEmail: (link) => bridge.run(mail.sendConfirmation(currentNotes().requester, link))
+  }) satisfies BetterAuthOptions["emailVerification"]
+
+/**
+ * Signs in by redirect only, because a client may have obtained an id token on another site. Addresses that the
+ * provider has not verified are rejected.
+ */
+const providerOptions = ({ clientId, clientSecret }: ProviderClient) => ({
+  clientId,
+  clientSecret: Redacted.value(clientSecret),
+  disableIdTokenSignIn: true,
+  requireEmailVerification: true
+})
+
+/**
+ * Logs a message of the library, whose errors and warnings are mistakes of clients. Truncates the message, which may
+ * quote the client, and drops the other arguments, which may hold the whole request.
+ */
+const logMessage = (level: string, message: string) => {
+  const text = message.slice(0, limits.logCharacters).replaceAll(/\p{Cc}/gu, " ")
+  const log = level === "debug" ? Effect.logDebug : Effect.logInfo
+  return log(`Sign-in: ${text}`)
+}
+
+/** The confirmation link of a sign-up. Only its `callbackURL` is read. */
+const signUpLinkOf = async (request: Request | undefined): Promise<string> => {
+  const body: unknown = await request?.json().catch(() => undefined)
+  const callbackURL = Predicate.hasProperty(body, "callbackURL") ? String(body.callbackURL) : ""
+  return `/?${new URLSearchParams({ callbackURL })}`
+}
+
+/** Validates a new person's address, and limits the data from a client or provider. */
+const checkPerson = async (deps: Deps, { email, name }: { readonly email: string; readonly name: string }) => {
+  if (email.length > maxEmailCharacters) {
+    throw new APIError("BAD_REQUEST", { code: "EMAIL_TOO_LONG", message: "The email address is too long." })
+  }
+  await SignUps.beforePerson(deps, email)
+  // Postgres does not allow NUL in text.
+  return { name: name.replaceAll("\0", "").slice(0, limits.nameCharacters), image: null }
+}
+
+/** Deletes expired sessions. Skips rows locked by another sign-in, to avoid deadlocks. */
+const deleteExpiredSessions = (sql: SqlClient.SqlClient) => sql`
+  delete from auth_sessions where id in (
+    select id from auth_sessions where expires_at < clock_timestamp() limit ${limits.deletedSessions} for update skip locked
+  )`
+
+/**
+ * Ends a person's oldest sessions to make room for a new one. Other sign-ins of the person wait for the lock; app
+ * tokens, which reference the person, do not.
+ */
+const endOldestSession = (sql: SqlClient.SqlClient, userId: string) =>
+  Effect.andThen(
+    sql`select 1 from auth_users where id = ${userId} for no key update`,
+    sql`
+      delete from auth_sessions where id in (
+        select id from auth_sessions where user_id = ${userId} and expires_at > clock_timestamp()
+        order by created_at desc, id desc offset ${maxSessions - 1}
+      )`
+  )
+
+/** Ensures that the person of a new session has an account. At a sign-up it runs in the person's transaction. */
+const prepareSession = async <
+  Session extends { readonly userId: string; readonly userAgent?: string | null | undefined }
+>(
+  { bridge, membership, sql }: Deps,
+  session: Session
+) => {
+  await bridge.run(Effect.andThen(deleteExpiredSessions(sql), membership.join(session.userId)))
+  return { data: { ...session, userAgent: session.userAgent?.slice(0, limits.userAgentCharacters) ?? null } }
+}

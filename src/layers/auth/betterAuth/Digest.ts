@@ -1,0 +1,32 @@
+import { createHmac, timingSafeEqual } from "node:crypto"
+import { Redacted } from "effect"
+import type { Keyring } from "../../../services/operations/Keyrings.ts"
+
+/** The digest that a stored token has. Neither a reader nor a writer of the database can use it without the secret. */
+export const digestOf = (secret: Redacted.Redacted, purpose: string, token: string): string =>
+  createHmac("sha256", Redacted.value(secret)).update(`${purpose}:${token}`).digest("base64url")
+
+/** A token of 32 letters and digits, followed by its HMAC-SHA256 in base64. */
+const signedTokenPattern = /^([0-9A-Za-z]{32})\.([0-9A-Za-z+/]{43}=)$/
+
+/** The token in a session cookie. Undefined if this deployment did not sign it. Compares in constant time. */
+export const tokenOf = (keyring: Keyring, cookie: Redacted.Redacted): string | undefined => {
+  const value = Redacted.value(cookie).replaceAll(/%2[BF]|%3D/gi, decodeURIComponent)
+  const [, token, signature] = signedTokenPattern.exec(value) ?? []
+  if (token === undefined || signature === undefined) return undefined
+  return keyring.values().some(({ secret }) => isSignedBy(secret, token, signature)) ? token : undefined
+}
+
+export const signatureOf = (secret: Redacted.Redacted, text: string): string =>
+  createHmac("sha256", Redacted.value(secret)).update(text).digest("base64")
+
+/** Compares texts rather than bytes, because several base64 texts decode to the same bytes. */
+export const isSignedBy = (secret: Redacted.Redacted, text: string, signature: string): boolean => {
+  const expected = Buffer.from(signatureOf(secret, text))
+  const presented = Buffer.from(signature)
+  return expected.length === presented.length && timingSafeEqual(expected, presented)
+}
+
+/** Digests of a token by every accepted secret. */
+export const digestsOf = (keyring: Keyring, purpose: string, token: string): ReadonlyArray<string> =>
+  keyring.values().map(({ secret }) => digestOf(secret, purpose, token))

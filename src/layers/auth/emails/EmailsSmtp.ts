@@ -1,0 +1,69 @@
+import { Duration, Effect, Layer, Predicate, Redacted } from "effect"
+import { createTransport } from "nodemailer"
+import { type Email, EmailNotSent, Emails } from "../../../services/accounts/Emails.ts"
+import * as Connection from "../../outgoing/Connection.ts"
+
+export interface SmtpOptions {
+  /** `smtp://user:password@host:port`, or `smtps://`. */
+  readonly url: Redacted.Redacted
+  readonly from: string
+  readonly timeout?: Duration.Duration | undefined
+}
+
+/** Limit for connecting, for the greeting, and for silence after that. */
+const silenceMs = 10_000
+
+/** Limit per email. Without it, a server that sends a line from time to time could hold an email forever. */
+const defaultTimeout = Duration.seconds(30)
+
+/** Limit for a reply of a mail server, over all of its lines. */
+const maxReplyBytes = 64 * 1024
+
+/** Limit for everything that a mail server sends per email, including TLS. */
+const maxReceivedBytes = 256 * 1024
+
+/** Limit for the mail server to close its side of the connection. */
+const closeMs = 1_000
+
+/** The error code, such as EAUTH. The message may quote the email, whose link must not appear in the log. */
+const codeOf = (error: unknown): string =>
+  Predicate.hasProperty(error, "code") ? String(error.code) : "no reason given"
+
+/** Sends emails over SMTP. Opens a connection for each, because emails are rare and servers close idle connections. */
+export const layer = ({ from, timeout = defaultTimeout, url }: SmtpOptions): Layer.Layer<Emails> =>
+  Layer.sync(Emails, () => {
+    const limits = { maxReceivedBytes, connectTimeoutMs: Math.min(silenceMs, Duration.toMillis(timeout)) }
+    const transport = createTransport({
+      url: Redacted.value(url),
+      connectionTimeout: silenceMs,
+      greetingTimeout: silenceMs,
+      socketTimeout: silenceMs,
+      socketCloseTimeout: closeMs,
+      maxResponseSize: maxReplyBytes,
+      getSocket: ({ host = "localhost", port, secure }, opened) => {
+        // The library starts TLS itself, directly or by STARTTLS. These are its default ports.
+        const to = { host, port: Number(port) || (secure === true ? 465 : 587), isSecure: false }
+        Connection.open(to, limits, (error, socket) =>
+          socket === undefined ? opened(error, false) : opened(null, { connection: socket })
+        )
+      }
+    })
+    const late = new EmailNotSent({ reason: `the mail server did not accept it within ${Duration.format(timeout)}` })
+    const deliver = (email: Email) =>
+      Effect.tryPromise({
+        try: (signal) => transport.sendMail({ from, ...email, signal }),
+        catch: (error) => new EmailNotSent({ reason: codeOf(error) })
+      }).pipe(
+        Effect.timeoutOrElse({ duration: timeout, orElse: () => Effect.fail(late) }),
+        Effect.asVoid,
+        Effect.withSpan("Emails.send")
+      )
+    return Emails.of({
+      delivers: true,
+      deliver,
+      send: (email) =>
+        Effect.catch(deliver(email), ({ reason }) =>
+          Effect.logError(`An email was not sent (${reason}): ${email.subject}`)
+        )
+    })
+  })

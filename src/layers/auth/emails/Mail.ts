@@ -1,0 +1,160 @@
+import { Duration, Effect, Metric, type Redacted } from "effect"
+import { SqlClient } from "effect/sql"
+import { confirmPath } from "../../../domain/accounts/OAuth.ts"
+import { Emails } from "../../../services/accounts/Emails.ts"
+import { emailsSuppressed } from "../../../services/telemetry/Metrics.ts"
+import type { AttemptLimit, Attempts } from "../Attempts.ts"
+import { keyOf, type Requester } from "../Requester.ts"
+import { storeResetToken, tokenCharacters } from "../ResetToken.ts"
+
+/** Emails per requester and address. */
+const requesterLimit: AttemptLimit = { name: "emails of requester", max: 3, window: Duration.hours(1) }
+
+/** Emails per address, so that no mailbox can be flooded. */
+const mailboxLimit: AttemptLimit = { name: "emails", max: 5, window: Duration.hours(1) }
+
+/** Reserved for browsers that the account knows, in case strangers use up the limit above (R66). */
+const reserveLimit: AttemptLimit = { name: "emails of known browsers", max: 3, window: Duration.hours(1) }
+
+/** Wrong passwords for an account per day, from all addresses, before its owner gets an email. */
+const unnoticedLimit: AttemptLimit = { name: "wrong passwords", max: 9, window: Duration.days(1) }
+
+const noticeLimit: AttemptLimit = { name: "wrong password emails", max: 1, window: Duration.days(1) }
+
+type Kind = "reset" | "confirmation"
+
+/** The `callbackURL` of a request. Better Auth writes `/` if the request has none. */
+const callbackOf = (link: URL): string | undefined => {
+  const path = link.searchParams.get("callbackURL") ?? ""
+  return path === "" || path === "/" ? undefined : path
+}
+
+interface Person {
+  readonly id: string
+  readonly email: string
+}
+
+interface Link {
+  readonly user: Person
+  /** Better Auth's link. It is not sent, because its path may hold a token and paths are logged. */
+  readonly url: string
+}
+
+interface Email {
+  readonly to: string
+  readonly subject: string
+  readonly paragraphs: ReadonlyArray<string>
+}
+
+const suppress = (kind: Kind, reason: "client" | "mailbox") =>
+  Effect.andThen(
+    Metric.update(emailsSuppressed.of(kind, reason), 1),
+    Effect.logWarning("An email was not sent, because a limit was reached").pipe(Effect.annotateLogs({ kind, reason }))
+  )
+
+/** Sends a requested email unless a limit is reached. The requester cannot tell the difference. */
+const makeRequested = Effect.fnUntraced(function* (attempts: Attempts) {
+  const emails = yield* Emails
+  const runInBackground = yield* makeRunInBackground
+
+  return (requester: Requester, kind: Kind, { paragraphs, subject, to }: Email): void => {
+    runInBackground(
+      Effect.gen(function* () {
+        if ((yield* attempts.count(requesterLimit, keyOf(requester, to))) !== undefined) {
+          return yield* suppress(kind, "client")
+        }
+        const limit = requester.browser === undefined ? mailboxLimit : reserveLimit
+        if ((yield* attempts.count(limit, to)) !== undefined) return yield* suppress(kind, "mailbox")
+        yield* emails.send({ to, subject, text: paragraphs.join("\n\n") })
+      })
+    )
+  }
+})
+
+/** Runs in the background: the time the mail server takes would reveal that the address has an account. */
+const makeRunInBackground = Effect.gen(function* () {
+  const runFork = Effect.runForkWith(yield* Effect.context<never>())
+  const scope = yield* Effect.scope
+  return (effect: Effect.Effect<unknown, unknown>): void => {
+    const logged = Effect.catchCause(effect, (cause) => Effect.logError("An email was not sent", cause))
+    runFork(Effect.forkIn(logged, scope))
+  }
+})
+
+/** Counts wrong passwords for an address, and emails its owner at most once a day if there are many. */
+const makeNoteWrongPassword = Effect.fnUntraced(function* (
+  { baseUrl }: { readonly baseUrl: string },
+  attempts: Attempts
+) {
+  const sql = yield* SqlClient.SqlClient
+  const emails = yield* Emails
+  const runInBackground = yield* makeRunInBackground
+  const subject = "Failed sign-in attempts on your Quarry account"
+  const text = [
+    "Someone entered a wrong password for your Quarry account at least ten times within a day. None of these attempts succeeded.",
+    "If this was you, you can ignore this email. If not, make sure that you use this password only for Quarry. You can change it and sign out other browsers here:",
+    `${baseUrl}/dashboard/account`
+  ].join("\n\n")
+
+  return Effect.fnUntraced(function* (email: string) {
+    if ((yield* attempts.count(unnoticedLimit, email)) === undefined) return
+    runInBackground(
+      Effect.gen(function* () {
+        // A sign-up with someone else's address must not cause emails to that mailbox.
+        const people = yield* sql`
+          select 1 from auth_users where email = ${email.replaceAll("\0", "")} and account_id is not null`
+        if (people.length === 0) return
+        if ((yield* attempts.count(noticeLimit, email)) === undefined) yield* emails.send({ to: email, subject, text })
+      })
+    )
+  })
+})
+
+/** Sign-in emails. Links open a page with a form, because mail gateways open links themselves. */
+export const makeMail = Effect.fnUntraced(function* (
+  { baseUrl, secret }: { readonly baseUrl: string; readonly secret: Redacted.Redacted },
+  attempts: Attempts,
+  makeToken: (characters: number) => string
+) {
+  const sql = yield* SqlClient.SqlClient
+  const request = yield* makeRequested(attempts)
+  const noteWrongPassword = yield* makeNoteWrongPassword({ baseUrl }, attempts)
+
+  /** Links to the request's `redirectTo`, or to our own page. */
+  const sendReset = (requester: Requester, { token, url, user }: Link & { readonly token: string }) => {
+    const page = new URL(callbackOf(new URL(url)) ?? confirmPath, baseUrl)
+    page.searchParams.set("token", token)
+    request(requester, "reset", {
+      to: user.email,
+      subject: "Reset your Quarry password",
+      paragraphs: [
+        "Someone, probably you, asked to reset your password. Use this link to choose a new one. It works once and expires in one hour:",
+        page.href,
+        "If this was not you, ignore this email. Your password stays the same."
+      ]
+    })
+  }
+
+  /** The recipient chooses a new password: a stranger who signed up with the address must not get in. */
+  const sendConfirmation = Effect.fnUntraced(function* (requester: Requester, { url, user }: Link) {
+    const token = makeToken(tokenCharacters)
+    yield* storeResetToken(sql, secret, token, user.id)
+    const page = new URL(confirmPath, baseUrl)
+    page.searchParams.set("token", token)
+    const callback = callbackOf(new URL(url, baseUrl))
+    if (callback !== undefined) page.searchParams.set("callbackURL", callback)
+    request(requester, "confirmation", {
+      to: user.email,
+      subject: "Confirm your email address for Quarry",
+      paragraphs: [
+        "Someone signed up for Quarry with this email address. If this was you, open this link within one hour to confirm the address and choose your password:",
+        page.href,
+        "If this was not you, ignore this email. The address stays unconfirmed."
+      ]
+    })
+  })
+
+  return { sendReset, sendConfirmation, noteWrongPassword }
+})
+
+export type Mail = Effect.Success<ReturnType<typeof makeMail>>

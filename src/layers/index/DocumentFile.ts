@@ -1,0 +1,65 @@
+import { createGunzip } from "node:zlib"
+import * as NodeStream from "@effect/platform-node/NodeStream"
+import { Effect, FileSystem, Ref, Result, Schema, SchemaIssue, Stream } from "effect"
+import { rootCauseMessage } from "../../domain/rootCause.ts"
+import { Document } from "../../services/index/DocumentIndex.ts"
+import { type DocumentProblem, type DocumentSource, DocumentSourceError, explainProblem } from "./DocumentSource.ts"
+
+const decode = Schema.decodeUnknownResult(Schema.fromJsonString(Document))
+const issues = SchemaIssue.makeFormatterStandardSchemaV1()
+
+/** Maximum line length. Each line is held in memory. */
+const maxLineCharacters = 1_000_000
+
+const parse = (file: string, text: string, index: number): Result.Result<Document, DocumentProblem> => {
+  const fail = (problem: string) => Result.fail({ file, line: index + 1, problem })
+  if (text.length > maxLineCharacters) return fail(`longer than ${maxLineCharacters} characters`)
+  const decoded = decode(text)
+  if (Result.isSuccess(decoded)) return Result.succeed(decoded.success)
+  const first = issues(decoded.failure.issue).issues[0]
+  return fail([first?.path?.join("."), first?.message].filter(Boolean).join(" "))
+}
+
+const lines = (path: string, onBytes: (count: number) => Effect.Effect<void>) => {
+  const bytes = Stream.unwrap(Effect.map(FileSystem.FileSystem, (files) => files.stream(path))).pipe(
+    Stream.tap((chunk) => onBytes(chunk.length))
+  )
+  const plain = path.endsWith(".gz") ? NodeStream.pipeThroughDuplex(bytes, { evaluate: () => createGunzip() }) : bytes
+  return plain.pipe(
+    Stream.mapError(
+      (error) => new DocumentSourceError({ message: `${path} cannot be read: ${rootCauseMessage(error)}` })
+    ),
+    Stream.decodeText(),
+    Stream.splitLines,
+    Stream.zipWithIndex,
+    Stream.filter(([line]) => line.trim() !== ""),
+    Stream.map(([line, index]) => parse(path, line, index))
+  )
+}
+
+/** Reads documents from a `.jsonl` or `.jsonl.gz` file, one per line. Skips empty lines. */
+export const open = (path: string): Effect.Effect<DocumentSource, never, FileSystem.FileSystem> =>
+  Effect.gen(function* () {
+    const files = yield* FileSystem.FileSystem
+    const readBytes = yield* Ref.make(0)
+    const { size } = yield* Effect.orElseSucceed(files.stat(path), () => ({ size: 0n }))
+    return {
+      documents: Stream.concat(
+        Stream.fromEffectDrain(Ref.set(readBytes, 0)),
+        lines(path, (count) => Ref.update(readBytes, (sum) => sum + count))
+      ),
+      share: Effect.map(Ref.get(readBytes), (bytes) => Math.min(1, bytes / Math.max(1, Number(size))))
+    }
+  })
+
+/** Like `open`, but as a stream that fails at the first invalid line. */
+export const read = (path: string): Stream.Stream<Document, DocumentSourceError, FileSystem.FileSystem> =>
+  lines(path, () => Effect.void).pipe(
+    Stream.mapEffect((line) =>
+      Effect.mapError(
+        Effect.fromResult(line),
+        (problem) =>
+          new DocumentSourceError({ message: `${explainProblem(problem)}. Lines before it may have been loaded.` })
+      )
+    )
+  )

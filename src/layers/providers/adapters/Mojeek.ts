@@ -1,0 +1,37 @@
+import { Predicate } from "effect"
+import * as SearchApi from "../SearchApi.ts"
+import * as UpstreamRequest from "../UpstreamRequest.ts"
+
+/** Mojeek, an independent index. It reports errors in the body of a 200 response. */
+export const type = SearchApi.type({
+  url: "https://www.mojeek.com",
+  needsKey: true,
+  capabilities: () => ({
+    paging: { kind: "sized", maxPageSize: 20 },
+    safe: ["off", "moderate", "strict"],
+    countries: "any",
+    languages: "any"
+  }),
+  request: ({ country, language, offset, query, rows, safe }, { key, url }) =>
+    UpstreamRequest.get(`${url}/search`, {
+      api_key: key,
+      q: query,
+      fmt: "json",
+      s: offset + 1,
+      t: rows,
+      safe: safe === "off" ? 0 : 1,
+      rb: country?.toUpperCase(),
+      lb: language?.toUpperCase()
+    }),
+  answer: {
+    rows: ["response", "results"],
+    marks: ["response"],
+    url: "url",
+    title: "title",
+    snippet: "desc",
+    problem: ({ response }: { readonly response?: unknown }) => {
+      const status = Predicate.hasProperty(response, "status") ? response.status : undefined
+      return typeof status === "string" && status !== "OK" ? status : ""
+    }
+  }
+})

@@ -1,0 +1,249 @@
+import { Clock, Effect, Option, Predicate, Record, Redacted, Schema } from "effect"
+import * as CoolDown from "../../../domain/providers/CoolDown.ts"
+import type { Refusal, RefusalReason } from "../../../domain/providers/Refusal.ts"
+import type { Capabilities, UpstreamCall } from "../../../domain/search/Capabilities.ts"
+import type { UpstreamRow } from "../../../domain/search/Organic.ts"
+import { cutCodePoints } from "../../../domain/text.ts"
+import type { Pacer } from "../../../services/providers/Pacer.ts"
+import { defaultQueueMs } from "../../../services/providers/Provider.ts"
+import * as Gate from "../Gate.ts"
+import * as Paged from "../Paged.ts"
+import { address, define, type Engines, requirePrivacy, SecretHeaders } from "../ProviderType.ts"
+import * as Upstream from "../Upstream.ts"
+import type { UpstreamClient } from "../UpstreamClient.ts"
+import * as UpstreamRequest from "../UpstreamRequest.ts"
+
+const pageSizeRule = { message: "must be a whole number from 5 to 100" }
+
+const Options = Schema.Struct({
+  /** The instance's URL, without `/search`. */
+  ...address,
+  ...Gate.options,
+  /** Sent with every request, for example credentials for a proxy in front of the instance. */
+  headers: Schema.optionalKey(SecretHeaders),
+  /** Rows per page. Engines decide it, and SearXNG's API can neither set nor report it. */
+  pageSize: Schema.optionalKey(
+    Schema.Number.annotate(pageSizeRule).check(
+      Schema.isInt(pageSizeRule),
+      Schema.isBetween({ minimum: 5, maximum: 100 }, pageSizeRule)
+    )
+  )
+}).check(requirePrivacy)
+
+const defaultPageSize = 10
+
+/** Maximum failed engines read from a response. */
+const maxUnresponsive = 200
+
+const enginesTtl = "10 minutes"
+
+interface Row {
+  readonly url: string
+  readonly title: string
+  readonly content?: string | null
+  readonly engine?: string | null
+  readonly engines?: ReadonlyArray<string> | null
+}
+
+const isString = Predicate.isString
+const isOptional = Predicate.or(Predicate.isNullish, isString)
+
+/** Handwritten: a schema takes ten times as long, and every response has ten rows or more. */
+const isRow = (row: unknown): row is Row => {
+  if (typeof row !== "object" || row === null) return false
+  const { content, engine, engines, title, url }: { readonly [K in keyof Row]?: unknown } = row
+  return (
+    isString(url) &&
+    isString(title) &&
+    isOptional(content) &&
+    isOptional(engine) &&
+    (Predicate.isNullish(engines) || (Array.isArray(engines) && engines.every(isString)))
+  )
+}
+
+interface Answer {
+  readonly results: ReadonlyArray<unknown>
+  readonly unresponsive_engines?: ReadonlyArray<unknown>
+}
+
+const isAnswer = (json: unknown): json is Answer => {
+  if (typeof json !== "object" || json === null) return false
+  const { results, unresponsive_engines }: { readonly [K in keyof Answer]?: unknown } = json
+  return Array.isArray(results) && (unresponsive_engines === undefined || Array.isArray(unresponsive_engines))
+}
+
+const Unresponsive = Schema.TupleWithRest(Schema.Tuple([Schema.String, Schema.String]), [Schema.Unknown])
+
+const Config = Schema.Struct({ engines: Schema.Array(Schema.Struct({ name: Schema.String })) })
+
+const decodeConfig = Schema.decodeUnknownOption(Config)
+const decodeUnresponsive = Schema.decodeUnknownOption(Unresponsive)
+
+// The position before a command. SearXNG splits at Python's whitespace, which includes U+001C to U+001F.
+const commandSign = /(?<![^\s\p{Cc}])(?=[!:<?])/gu
+
+/**
+ * Escapes a query so that SearXNG searches for its exact text. SearXNG reads words that begin with `!`, `:`, `<` or, in
+ * older versions, `?` as commands: `!go` picks another engine, `:de` another language, `<3` another timeout. It has no
+ * escape character, so each such word gets a leading apostrophe, which engines ignore even inside a quoted phrase.
+ */
+export const literalQuery = (query: string): string => query.replace(commandSign, "'")
+
+/** Converts `en-us` to SearXNG's `en-US`. */
+const language = (locale: string): string => `${locale.slice(0, 2)}-${locale.slice(3).toUpperCase()}`
+
+const safesearch = { off: "0", moderate: "1", strict: "2" } as const
+
+/** Classifies SearXNG's English error text. Unknown text counts as unreachable, so that the next provider is tried. */
+const engineFailure = (text: string): RefusalReason => {
+  if (/captcha|access denied|blocked|suspended/i.test(text)) return "blocked"
+  if (/too many requests/i.test(text)) return "rate_limited"
+  if (/time ?out/i.test(text)) return "timeout"
+  return "unreachable"
+}
+
+/**
+ * Remembers that an engine failed. SearXNG reports suspended engines, but its ancestor searx returns an empty page,
+ * which must not pass for "no results" (R14). After a failure, an empty page is therefore a refusal until the engine
+ * returns rows again or the suspension must have ended.
+ */
+const makeSuspension = () => {
+  let coolDown = CoolDown.closed
+  let lastRefusal: Refusal | undefined
+  return {
+    failed: (refusal: Refusal) =>
+      Effect.map(Clock.currentTimeMillis, (now) => {
+        coolDown = CoolDown.recordRefusal(coolDown, CoolDown.suspensionPolicy, refusal, now)
+        if (CoolDown.suspensionPolicy[refusal.reason] !== undefined) lastRefusal = refusal
+      }),
+    believe: (rows: ReadonlyArray<UpstreamRow>) => {
+      if (rows.length > 0) coolDown = CoolDown.closed
+      if (coolDown === CoolDown.closed || lastRefusal === undefined) return Effect.succeed(rows)
+      const refusal = lastRefusal
+      return Effect.flatMap(Clock.currentTimeMillis, (now) => {
+        if (CoolDown.phase(coolDown, now) === "open") return Effect.fail(refusal)
+        coolDown = CoolDown.closed
+        return Effect.succeed(rows)
+      })
+    }
+  }
+}
+
+const dialect: Upstream.Dialect = {
+  statuses: {
+    401: { reason: "unauthorized", why: "its headers in the provider file are not accepted" },
+    403: { reason: "malformed", why: "add json to search.formats in its settings.yml" },
+    429: {
+      reason: "rate_limited",
+      why: "its limiter allows 4 JSON requests an hour; add this address to its pass_ip"
+    }
+  }
+}
+
+const capabilities = (pageSize: number): Capabilities => ({
+  paging: { kind: "fixed", pageSize },
+  safe: ["off", "moderate", "strict"],
+  // SearXNG accepts a country only as the region of a language.
+  countries: "none",
+  languages: "any"
+})
+
+/** Reads the rows of a page. An empty page is an error unless the search really found nothing (R14). */
+const readPage = (
+  json: unknown,
+  engine: string | undefined,
+  hasEngine: Effect.Effect<boolean>
+): Effect.Effect<ReadonlyArray<UpstreamRow>, Refusal> => {
+  if (!isAnswer(json)) return Upstream.refuse("malformed", "its response is not the documented JSON")
+  const isOurs = (row: Row) => engine === undefined || row.engine === engine || row.engines?.includes(engine) === true
+  const rows = json.results.slice(0, Upstream.maxRows).filter(isRow)
+  const ours = rows.filter(isOurs)
+  if (ours.length === 0) return readEmptyPage(json, rows, engine, hasEngine)
+  return Effect.succeed(ours.map((row) => ({ url: row.url, title: row.title, snippet: row.content ?? "" })))
+}
+
+const readEmptyPage = (
+  answer: Answer,
+  rows: ReadonlyArray<Row>,
+  engine: string | undefined,
+  hasEngine: Effect.Effect<boolean>
+) =>
+  Effect.gen(function* () {
+    const failed = (answer.unresponsive_engines ?? [])
+      .slice(0, maxUnresponsive)
+      .flatMap((entry) => Option.toArray(decodeUnresponsive(entry)))
+    const failure = failed.find(([name]) => engine === undefined || name === engine)
+    if (failure !== undefined) {
+      const [name, why] = failure
+      return yield* Upstream.refuse(
+        engineFailure(why),
+        `its engine ${cutCodePoints(name, 80)} failed: ${cutCodePoints(why, 80)}`
+      )
+    }
+    if (rows.length === 0 && answer.results.length > 0) {
+      return yield* Upstream.refuse("malformed", "its rows are not as documented")
+    }
+    // For an unknown engine, SearXNG uses its default categories; for a private one, it returns nothing.
+    if (rows.length > 0 || failed.length > 0 || !(yield* hasEngine)) {
+      return yield* Upstream.refuse("malformed", `it has no public engine named ${engine}`)
+    }
+    return []
+  })
+
+/** Connects to a SearXNG instance. Returns a provider for each of its engines. */
+export const make = (
+  instance: string,
+  options: typeof Options.Type
+): Effect.Effect<Engines, never, UpstreamClient | Pacer> =>
+  Effect.gen(function* () {
+    const base = options.url.replace(/\/+$/, "")
+    const headers = {
+      // Keeps the error texts that `engineFailure` reads in English.
+      "accept-language": "en",
+      ...Record.mapEntries(options.headers ?? {}, (value, name) => [name.toLowerCase(), Redacted.value(value)])
+    }
+    const ask = yield* Upstream.make({
+      gate: yield* Gate.make(instance, options),
+      dialect
+    })
+
+    const get = (path: string, parameters: Readonly<Record<string, string | undefined>>, maxQueueMs: number) =>
+      ask(UpstreamRequest.get(base + path, parameters, headers), maxQueueMs)
+
+    /** Names of the instance's engines. Undefined if they are hidden, for example by a proxy in front of `/config`. */
+    const engines = yield* get("/config", {}, defaultQueueMs).pipe(
+      Effect.map((json) =>
+        Option.getOrUndefined(Option.map(decodeConfig(json), ({ engines }) => new Set(engines.map(({ name }) => name))))
+      ),
+      Effect.orElseSucceed(() => undefined),
+      Effect.cachedWithTTL(enginesTtl)
+    )
+
+    return (engine) => {
+      const suspension = makeSuspension()
+      const hasEngine =
+        engine === undefined
+          ? Effect.succeed(true)
+          : Effect.map(engines, (names) => names === undefined || names.has(engine))
+
+      const fetchPage = ({ locale, page, query, safe }: UpstreamCall, maxQueueMs: number) => {
+        const parameters = {
+          q: literalQuery(query),
+          format: "json",
+          engines: engine,
+          pageno: String(page),
+          language: language(locale),
+          safesearch: safesearch[safe]
+        }
+        return get("/search", parameters, maxQueueMs).pipe(
+          Effect.flatMap((json) => Effect.tapError(readPage(json, engine, hasEngine), suspension.failed)),
+          Effect.flatMap(suspension.believe)
+        )
+      }
+
+      const name = engine === undefined ? instance : `${instance}/${engine}`
+      return Paged.make(name, capabilities(options.pageSize ?? defaultPageSize), fetchPage)
+    }
+  })
+
+export const type = define({ options: Options, engines: "any", make })

@@ -1,0 +1,262 @@
+import { Effect, Schema } from "effect"
+import { SqlClient, type SqlError } from "effect/sql"
+import { noSuchAccount } from "../../../services/accounts/Accounts.ts"
+import { CorrectionImpossible, type Discrepancy, type Repair } from "../../../services/credits/Ledger.ts"
+import { rowOf, rowsOf } from "../Rows.ts"
+import { unlimited } from "../store/StatementLimit.ts"
+import { balances, charges, closedMonths, debts, everything, lockClosedMonths, quotas } from "./Verification.ts"
+
+const quotaRows = rowsOf(
+  Schema.Struct({
+    id: Schema.BigInt,
+    entered: Schema.BigInt,
+    held: Schema.BigInt,
+    used: Schema.BigInt,
+    quota: Schema.NullOr(Schema.BigInt)
+  })
+)
+const balanceRow = rowOf(Schema.Struct({ entered: Schema.BigInt, held: Schema.BigInt, balance: Schema.BigInt }))
+const debtRow = rowOf(Schema.Struct({ entered: Schema.BigInt, owed: Schema.BigInt }))
+const chargeRows = rowsOf(Schema.Struct({ hold_id: Schema.String, charged: Schema.BigInt, logged: Schema.BigInt }))
+const closedRow = rowOf(Schema.Struct({ closed: Schema.BigInt, found: Schema.BigInt }))
+const knownRow = rowOf(Schema.Struct({ is_account: Schema.Boolean, is_known: Schema.Boolean }))
+
+interface Deps {
+  readonly sql: SqlClient.SqlClient
+  readonly repair: Repair
+  /** Begins the causes of this repair's entries. */
+  readonly cause: string
+}
+
+interface Entry {
+  readonly allowanceId: bigint | null
+  readonly quotaCredits: bigint
+  readonly balanceCredits: bigint
+  readonly owedCredits?: bigint
+  /** Added to the reason: the figures before and after the repair. */
+  readonly note: string
+}
+
+/** An entry has the time of its writing: checks take none that is much older than a checkpoint, and a repair may be long. */
+const write = (
+  { cause, repair, sql }: Deps,
+  { allowanceId, balanceCredits, note, owedCredits, quotaCredits }: Entry
+) => sql`
+  insert into ledger_entries
+    (account_id, allowance_id, kind, quota_credits, balance_credits, owed_credits, cause, reason, made_by, created_at)
+  values (
+    ${repair.accountId}, ${allowanceId}::bigint, 'adjustment', ${quotaCredits}::bigint, ${balanceCredits}::bigint,
+    ${owedCredits ?? 0n}::bigint,
+    ${`${cause}:${allowanceId ?? (owedCredits === undefined ? "balance" : "owed")}`}, ${`${repair.reason} (${note})`}, ${repair.by}, clock_timestamp()
+  )`
+
+const noteOf = ({ keep }: Repair, what: string, figure: bigint, sum: bigint): string =>
+  keep === "figures" ? `${what} stays ${figure}, entries added up to ${sum}` : `${what} ${figure} became ${sum}`
+
+/** A figure that differs from its entries, and the statements that make the two agree. */
+interface Difference {
+  readonly discrepancy: Discrepancy
+  readonly isPossible: boolean
+  readonly mend: Effect.Effect<unknown, SqlError.SqlError>
+}
+
+const readQuotas = Effect.fnUntraced(function* (deps: Deps) {
+  const { repair, sql } = deps
+  const { accountId } = repair
+  const keepsFigure = repair.keep === "figures"
+  const mine = sql`(l.scope = ${accountId} or l.id = (select allowance_id from accounts where id = ${accountId}))`
+  const rows = yield* quotaRows(sql`
+    with sums as (
+      select allowance_id, quota_credits from ledger_entries
+      where allowance_id in (select l.id from allowances l where ${mine})
+    )
+    select id, entered::bigint, held::bigint, used, quota from (${quotas(sql, sql.and([mine]))}) as t
+    where used <> entered + held order by id`)
+  return rows.map(({ entered, held, id, quota, used }): Difference => {
+    const expected = entered + held
+    const excess = used - expected
+    const entry = write(deps, {
+      allowanceId: id,
+      quotaCredits: keepsFigure ? excess : 0n,
+      balanceCredits: 0n,
+      note: noteOf(repair, "used", used, expected)
+    })
+    return {
+      discrepancy: {
+        accountId,
+        what: "credits used of the quota",
+        expected: Number(expected),
+        found: Number(used)
+      },
+      isPossible: keepsFigure || (entered >= 0n && (quota === null || expected <= quota)),
+      mend: keepsFigure
+        ? entry
+        : Effect.andThen(sql`update allowances set used = used - ${excess}::bigint where id = ${id}`, entry)
+    }
+  })
+})
+
+const readBalance = Effect.fnUntraced(function* (deps: Deps, isAccount: boolean) {
+  const { repair, sql } = deps
+  const { accountId } = repair
+  const keepsFigure = repair.keep === "figures"
+  const row = yield* balanceRow(sql`
+    with ${everything(sql, { only: accountId })}
+    select entered::bigint, held::bigint, balance from (${balances(sql, { only: accountId })}) as t
+    where balance <> entered - held`)
+  if (row === undefined) return []
+  const expected = row.entered - row.held
+  const excess = row.balance - expected
+  const entry = write(deps, {
+    allowanceId: null,
+    quotaCredits: 0n,
+    balanceCredits: keepsFigure ? excess : 0n,
+    note: noteOf(repair, "balance", row.balance, expected)
+  })
+  const difference: Difference = {
+    discrepancy: { accountId, what: "pack balance", expected: Number(expected), found: Number(row.balance) },
+    isPossible: keepsFigure || (expected >= 0n && isAccount),
+    mend: keepsFigure
+      ? entry
+      : Effect.andThen(
+          sql`update wallets set balance = balance - ${excess}::bigint where account_id = ${accountId}`,
+          entry
+        )
+  }
+  return [difference]
+})
+
+const readDebt = Effect.fnUntraced(function* (deps: Deps) {
+  const { repair, sql } = deps
+  const { accountId } = repair
+  const keepsFigure = repair.keep === "figures"
+  const row = yield* debtRow(sql`
+    with ${everything(sql, { only: accountId })}
+    select entered::bigint, owed from (${debts(sql, { only: accountId })}) as t where owed <> entered`)
+  if (row === undefined) return []
+  const excess = row.owed - row.entered
+  const entry = write(deps, {
+    allowanceId: null,
+    quotaCredits: 0n,
+    balanceCredits: 0n,
+    owedCredits: keepsFigure ? excess : 0n,
+    note: noteOf(repair, "owed", row.owed, row.entered)
+  })
+  const difference: Difference = {
+    discrepancy: { accountId, what: "credits owed", expected: Number(row.entered), found: Number(row.owed) },
+    isPossible: keepsFigure || row.entered >= 0n,
+    mend: keepsFigure
+      ? entry
+      : Effect.andThen(sql`update wallets set owed = owed - ${excess}::bigint where account_id = ${accountId}`, entry)
+  }
+  return [difference]
+})
+
+/**
+ * Log entries cannot be made again, so that the charge stays: one entry corrects the hold's charge to what the log has,
+ * and another charges the difference without a hold.
+ */
+const readCharges = Effect.fnUntraced(function* ({ cause, repair, sql }: Deps) {
+  const { accountId, by, reason } = repair
+  const wrong = yield* chargeRows(sql`
+    with ${everything(sql, { only: accountId })}
+    select hold_id, charged::bigint, logged::bigint from (${charges(sql)}) as t where charged <> logged`)
+  if (wrong.length === 0) return []
+  const mend = sql`
+    insert into ledger_entries
+      (account_id, kind, quota_credits, balance_credits, cause, corrects, reason, made_by, created_at)
+    select ${accountId}, 'adjustment', sign * (logged - charged), 0, ${cause} || ':' || hold_id || ':' || sign,
+      case when sign = 1 then hold_id end,
+      ${reason} || ' (charged ' || charged || ', logged ' || logged || ' for ' || hold_id || ')', ${by}, clock_timestamp()
+    from unnest(
+      ${wrong.map((it) => it.hold_id)}::text[], ${wrong.map((it) => it.charged)}::bigint[],
+      ${wrong.map((it) => it.logged)}::bigint[]
+    ) as wrong (hold_id, charged, logged), unnest(array[1, -1]) as sign`
+  const sum = (credits: (it: (typeof wrong)[number]) => bigint) =>
+    Number(wrong.reduce((all, it) => all + credits(it), 0n))
+  const difference: Difference = {
+    discrepancy: {
+      accountId,
+      what: "credits in the query log",
+      expected: sum(({ charged }) => charged),
+      found: sum(({ logged }) => logged)
+    },
+    isPossible: true,
+    mend
+  }
+  return [difference]
+})
+
+/** Closed months that are not what their entries add up to are opened: the next verification reads and closes them again. */
+const readClosed = Effect.fnUntraced(function* ({ repair: { accountId }, sql }: Deps) {
+  const row = yield* closedRow(sql`
+    with ${everything(sql, { only: accountId })}
+    select closed, found from (${closedMonths(sql, sql`account_id = ${accountId}`, "not is_new")}) as t
+    where found <> closed`)
+  if (row === undefined) return []
+  const difference: Difference = {
+    discrepancy: {
+      accountId,
+      what: "closed months of the ledger",
+      expected: Number(row.closed),
+      found: Number(row.found)
+    },
+    isPossible: true,
+    mend: sql`delete from ledger_months where account_id = ${accountId}`
+  }
+  return [difference]
+})
+
+/**
+ * Repairs an account's books in one transaction. Searches change a figure and its entries or holds together, so that a
+ * difference stays the same while they run. So the sums are computed before any lock is taken: they may take minutes, in
+ * which searches of the account go on. The lock on repairs keeps two of them from repairing the same difference.
+ */
+export const repairBooks = (
+  repair: Repair,
+  cause: string
+): Effect.Effect<
+  ReadonlyArray<Discrepancy>,
+  SqlError.SqlError | CorrectionImpossible | ReturnType<typeof noSuchAccount>,
+  SqlClient.SqlClient
+> =>
+  Effect.flatMap(SqlClient.SqlClient, (sql) =>
+    unlimited(
+      sql,
+      Effect.gen(function* () {
+        const deps: Deps = { sql, repair, cause }
+        yield* sql`select from pg_advisory_xact_lock(hashtext('quarry_ledger_repair'))`
+        const known = yield* knownRow(sql`
+          select exists (select from accounts where id = ${repair.accountId}) as is_account,
+            exists (select from accounts where id = ${repair.accountId}) or
+            exists (select from allowances where scope = ${repair.accountId}) or
+            exists (select from ledger_entries where account_id = ${repair.accountId}) as is_known`)
+        if (known?.is_known !== true) return yield* noSuchAccount(repair.accountId)
+        if (known.is_account) {
+          yield* sql`insert into wallets (account_id) values (${repair.accountId}) on conflict do nothing`
+        }
+        // In the order of every ledger function: wallets before allowances.
+        const differences = [
+          ...(yield* readBalance(deps, known.is_account)),
+          ...(yield* readDebt(deps)),
+          ...(yield* readQuotas(deps)),
+          ...(yield* readCharges(deps)),
+          ...(yield* readClosed(deps))
+        ]
+        const impossible = differences.find(({ isPossible }) => !isPossible)
+        if (impossible !== undefined) return yield* CorrectionImpossible.ofRepair(repair, impossible.discrepancy)
+        if (differences.length > 0) {
+          yield* lockClosedMonths(sql)
+          // Behind the wallet's lock, so that nobody closes a later entry of the account and misses these.
+          yield* sql`select from wallets where account_id = ${repair.accountId} for update`
+        }
+        for (const { discrepancy, mend } of differences) {
+          // Searches may have used up meanwhile what the entries had left.
+          yield* Effect.catchReason(mend, "SqlError", "ConstraintError", () =>
+            Effect.fail(CorrectionImpossible.ofRepair(repair, discrepancy))
+          )
+        }
+        return differences.map(({ discrepancy }) => discrepancy)
+      })
+    )
+  )

@@ -1,0 +1,350 @@
+import { Duration, Effect, Layer, Metric } from "effect"
+import { SqlClient, type SqlError } from "effect/sql"
+import { type Account, type Allowance, accountAt } from "../../../domain/accounts/Account.ts"
+import { type Period, periodAt } from "../../../domain/credits/Plan.ts"
+import { NotFound, QuotaExceeded } from "../../../domain/errors.ts"
+import type { LogEntry } from "../../../domain/search/LogEntry.ts"
+import { noSuchAccount } from "../../../services/accounts/Accounts.ts"
+import { ifActing, runRepeatedly } from "../../../services/background.ts"
+import {
+  type Adjustment,
+  CorrectionImpossible,
+  GrantDiffers,
+  type Hold,
+  HoldExpired,
+  type KeyedAnswer,
+  type KeyedRequest,
+  type KeyedReservation,
+  Ledger,
+  type Repair
+} from "../../../services/credits/Ledger.ts"
+import { Ids } from "../../../services/Ids.ts"
+import { ReplicaId } from "../../../services/operations/Replicas.ts"
+import { StoreClock, storeTime } from "../../../services/StoreClock.ts"
+import { holdsSwept } from "../../../services/telemetry/Metrics.ts"
+import * as AnswerBytes from "../search/AnswerBytes.ts"
+import { retryTransient } from "../Transient.ts"
+import { repairBooks } from "./LedgerRepair.ts"
+import * as Statements from "./LedgerStatements.ts"
+import * as VerificationRuns from "./VerificationRuns.ts"
+
+export interface LedgerOptions {
+  /** False for a command, which leaves expired holds and old idempotency keys to the server. True by default. */
+  readonly hasUpkeep?: boolean | undefined
+  /**
+   * Life of a hold that nobody ends. Longer than the longest request with its drain, and, with the sweep's interval,
+   * below the two minutes in which a crash must give credits back (R29).
+   */
+  readonly lease?: Duration.Duration | undefined
+  readonly sweepInterval?: Duration.Duration | undefined
+  /** The time between looks for old idempotency keys. Far below a day, so that a partition is empty before its day. */
+  readonly keysClearingInterval?: Duration.Duration | undefined
+}
+
+const defaultLease = Duration.seconds(105)
+const defaultSweepInterval = Duration.seconds(5)
+const defaultKeysClearingInterval = Duration.hours(1)
+/** Accounts of one sweep's statement: it holds the locks of their wallets until it commits. */
+const maxSweptAccounts = 500
+/** A request finds its period ended once; the other attempts are for a plan that changes at the same time. */
+const maxReserveAttempts = 5
+
+interface Deps {
+  readonly sql: SqlClient.SqlClient
+  readonly clock: StoreClock
+  readonly ids: Ids["Service"]
+  readonly submitReservation: Effect.Success<ReturnType<typeof Statements.reservations>>
+  readonly submitKeyedReservation: Effect.Success<ReturnType<typeof Statements.keyedReservations>>
+  readonly submitKeyedEnding: Effect.Success<ReturnType<typeof Statements.keyedEndings>>
+  readonly submitOpening: Effect.Success<ReturnType<typeof Statements.openings>>
+  readonly submitEnding: Effect.Success<ReturnType<typeof Statements.endings>>
+  readonly submitPart: Effect.Success<ReturnType<typeof Statements.parts>>
+}
+
+/** Opens the period that contains the present moment. */
+const openPeriod = Effect.fnUntraced(function* (deps: Deps, accountId: string, terms: Statements.TermsRow) {
+  const now = yield* storeTime(deps.clock)
+  const { cycle_start: cycleStart, plan } = terms
+  const period = periodAt(plan, cycleStart?.getTime(), now)
+  if (period === undefined) return yield* Effect.die(new Error(`account ${accountId} has no trial allowance`))
+  yield* deps.submitOpening({ accountId, plan, cycleStart, period })
+})
+
+const reserve = (deps: Deps) =>
+  Effect.fnUntraced(function* (account: Account, credits: number, budgetId?: string) {
+    const reservation = { holdId: yield* deps.ids.make("hld_"), accountId: account.id, credits, budgetId }
+    for (let attempt = 1; attempt <= maxReserveAttempts; attempt++) {
+      const row = yield* deps.submitReservation(reservation)
+      switch (row.status) {
+        case "held":
+          return toHold(reservation, row)
+        case "exceeded":
+          return yield* QuotaExceeded.of(toAllowance(row), credits)
+        case "over_budget":
+          return yield* overBudget(deps, account, credits, row)
+        case "unknown":
+          return yield* Effect.die(new Error(`account ${account.id} does not exist`))
+        case "stale":
+          yield* openPeriod(deps, account.id, row)
+      }
+    }
+    return yield* Effect.die(new Error(`the period of account ${account.id} could not be opened`))
+  })
+
+const reserveKeyed = (deps: Deps) =>
+  Effect.fnUntraced(function* (
+    account: Account,
+    credits: number,
+    request: KeyedRequest,
+    budgetId?: string
+  ): Effect.fn.Return<KeyedReservation, QuotaExceeded> {
+    const reservation = { holdId: yield* deps.ids.make("hld_"), accountId: account.id, credits, request, budgetId }
+    for (let attempt = 1; attempt <= maxReserveAttempts; attempt++) {
+      const row = yield* deps.submitKeyedReservation(reservation)
+      switch (row.status) {
+        case "held":
+          return { _tag: "held", hold: toHold(reservation, row) }
+        case "answered":
+          return {
+            _tag: "answered",
+            text: yield* AnswerBytes.unpack(row.answer),
+            allowance: yield* presentAllowance(deps, account, row)
+          }
+        case "running":
+        case "different":
+          return { _tag: row.status }
+        case "exceeded":
+          return yield* QuotaExceeded.of(toAllowance(row), credits)
+        case "over_budget":
+          return yield* overBudget(deps, account, credits, row)
+        case "unknown":
+          return yield* Effect.die(new Error(`account ${account.id} does not exist`))
+        case "stale":
+          yield* openPeriod(deps, account.id, row)
+      }
+    }
+    return yield* Effect.die(new Error(`the period of account ${account.id} could not be opened`))
+  })
+
+const settle = (deps: Deps) =>
+  Effect.fnUntraced(function* (hold: Hold, records: ReadonlyArray<LogEntry>, answer?: KeyedAnswer) {
+    const charge = records.reduce((sum, record) => sum + record.credits, 0)
+    const held = hold.fromQuota + hold.fromBalance
+    if (charge > held) return yield* Effect.die(new RangeError(`hold ${hold.id}: ${charge} charged of ${held} held`))
+    const ending = { hold, charge, records, sent: false }
+    const settlement =
+      answer === undefined || charge === 0
+        ? yield* deps.submitEnding(ending)
+        : yield* deps.submitKeyedEnding({
+            ...ending,
+            request: answer.request,
+            answer: yield* AnswerBytes.pack(answer.text)
+          })
+    return settlement === "expired" ? yield* new HoldExpired({ holdId: hold.id }) : settlement
+  })
+
+const settlePart = (deps: Deps) =>
+  Effect.fnUntraced(function* (hold: Hold, record: LogEntry) {
+    const { credits } = record
+    if (credits < 1) return yield* Effect.die(new RangeError(`hold ${hold.id}: a part of ${credits} credits`))
+    const outcome = yield* deps.submitPart({ hold, id: yield* deps.ids.make("hld_"), record })
+    if (outcome === "expired") return yield* new HoldExpired({ holdId: hold.id })
+  })
+
+const termsOf = (deps: Deps, accountId: string, now: number) =>
+  Effect.flatMap(retryTransient(Statements.readTerms(deps.sql, accountId, now)), (row) =>
+    row === undefined ? Effect.die(new Error(`account ${accountId} does not exist`)) : Effect.succeed(row)
+  )
+
+const allowance = (deps: Deps) =>
+  Effect.fn("Ledger.allowance")(function* (account: Account) {
+    for (let attempt = 1; attempt <= maxReserveAttempts; attempt++) {
+      const now = yield* storeTime(deps.clock)
+      const { is_open, ...row } = yield* termsOf(deps, account.id, now)
+      if (is_open) return toAllowance(row)
+      yield* openPeriod(deps, account.id, row)
+    }
+    return yield* Effect.die(new Error(`the period of account ${account.id} could not be opened`))
+  }, Effect.orDie)
+
+const peekTrial = ({ sql }: Deps, account: Account) =>
+  Effect.map(Statements.readTrial(sql, account), (trial) => {
+    const used = Number(trial?.used ?? 0)
+    return { used, quota: Math.max(trial?.is_taken === true ? 0 : (account.quota ?? 0), used) }
+  })
+
+const peekPeriod = ({ sql }: Deps, { id, quota }: Account, period: Period) =>
+  Effect.map(Statements.readPeriod(sql, id, period), (counted) =>
+    counted === undefined
+      ? { used: 0, quota }
+      : { used: Number(counted.used), quota: counted.quota === null ? undefined : Number(counted.quota) }
+  )
+
+/** The answer of `allowance` without opening a period. The period of an account that has not searched in it yet has nothing used. */
+const peek = (deps: Deps) =>
+  Effect.fn("Ledger.peek")(function* (account: Account): Effect.fn.Return<Allowance, SqlError.SqlError> {
+    const now = yield* storeTime(deps.clock)
+    const { is_open, ...row } = yield* termsOf(deps, account.id, now)
+    if (is_open) return toAllowance(row)
+    const terms = accountAt(account, now)
+    const { cycleStart, plan } = terms
+    const period = periodAt(plan, cycleStart, now)
+    // A change of plan inside a period that goes on: `ledger_advance` leaves the period as it is.
+    if (period !== undefined && row.period_end !== null && row.period_end.getTime() > now) {
+      return toAllowance({ ...row, plan })
+    }
+    const { used, quota } = yield* retryTransient(
+      period === undefined ? peekTrial(deps, terms) : peekPeriod(deps, terms, period)
+    )
+    const balance = Number(row.balance)
+    return { plan, quota, used, balance, periodStart: period?.start, resetsAt: period?.end }
+  }, Effect.orDie)
+
+/** The allowance of a row, or the next period's where that of the row has ended. */
+const presentAllowance = Effect.fnUntraced(function* (deps: Deps, account: Account, row: Statements.TermsRow) {
+  const hasEnded = row.period_end !== null && row.period_end.getTime() <= (yield* storeTime(deps.clock))
+  return hasEnded ? yield* allowance(deps)(account) : toAllowance(row)
+})
+
+/** The error of a request that the account could pay, and the budget of its key could not. */
+const overBudget = Effect.fnUntraced(function* (
+  deps: Deps,
+  account: Account,
+  credits: number,
+  row: Statements.OverBudgetRow
+) {
+  const budget = { credits: Number(row.budget_credits), period: row.budget_period }
+  const spent = Number(row.budget_spent)
+  return yield* QuotaExceeded.ofBudget(yield* presentAllowance(deps, account, row), credits, budget, spent)
+})
+
+const grant = (deps: Deps) =>
+  Effect.fn("Ledger.grant")(function* (
+    accountId: string,
+    credits: number,
+    reason: string,
+    idempotencyKey: string | undefined
+  ) {
+    // One cause for all attempts: when the first answer was lost, the next attempt adds nothing.
+    const cause = idempotencyKey === undefined ? `grant:${yield* deps.ids.requestId}` : `grant-key:${idempotencyKey}`
+    const row = yield* Effect.orDie(
+      retryTransient(Statements.addCredits(deps.sql, { accountId, credits, reason, cause }))
+    )
+    if (row?.status === "different") return yield* GrantDiffers.of(idempotencyKey ?? "")
+    const balance = row?.balance ?? null
+    return balance === null ? yield* new NotFound({ message: `There is no account ${accountId}.` }) : Number(balance)
+  })
+
+const adjust = (deps: Deps) =>
+  Effect.fn("Ledger.adjust")(
+    function* (adjustment: Adjustment) {
+      const cause = `adjustment:${yield* deps.ids.requestId}`
+      for (let attempt = 1; attempt <= maxReserveAttempts; attempt++) {
+        const row = yield* retryTransient(Statements.adjustCredits(deps, adjustment, cause))
+        if (row === undefined) return yield* noSuchAccount(adjustment.accountId)
+        switch (row.status) {
+          case "adjusted":
+            return toAllowance(row)
+          case "impossible":
+            return yield* CorrectionImpossible.ofAdjustment(adjustment, { ...toAllowance(row), held: Number(row.held) })
+          case "stale":
+            yield* openPeriod(deps, adjustment.accountId, row)
+        }
+      }
+      return yield* Effect.die(new Error(`the period of account ${adjustment.accountId} could not be opened`))
+    },
+    Effect.catchTag("SqlError", Effect.die)
+  )
+
+const repair = (deps: Deps) =>
+  Effect.fn("Ledger.repair")(
+    function* (repair: Repair) {
+      const cause = `repair:${yield* deps.ids.requestId}`
+      return yield* Effect.provideService(repairBooks(repair, cause), SqlClient.SqlClient, deps.sql)
+    },
+    Effect.catchTag("SqlError", Effect.die)
+  )
+
+const verify = (sql: SqlClient.SqlClient, options: { readonly isFull: boolean }) =>
+  Effect.map(Effect.orDie(retryTransient(VerificationRuns.verify(sql, options))), ({ discrepancies }) => discrepancies)
+
+const sweep = (sql: SqlClient.SqlClient): Effect.Effect<number, SqlError.SqlError> =>
+  Effect.flatMap(Statements.sweepHolds(sql, maxSweptAccounts), (swept) =>
+    swept < maxSweptAccounts ? Effect.succeed(swept) : Effect.map(sweep(sql), (more) => swept + more)
+  )
+
+/** One sweep in the background: it counts and logs, and its failure is left to the next. */
+const sweepWatched = (sql: SqlClient.SqlClient) =>
+  sweep(sql).pipe(
+    Effect.tap((swept) => Metric.update(holdsSwept.of(), swept)),
+    Effect.tap((swept) =>
+      swept === 0 ? Effect.void : Effect.logWarning(`The credits of ${swept} expired holds were given back.`)
+    ),
+    Effect.catchCause((cause) => Effect.logWarning("Expired holds could not be swept; the next sweep will.", cause))
+  )
+
+const clearKeysWatched = (sql: SqlClient.SqlClient, clock: StoreClock) =>
+  retryTransient(Statements.clearKeys(sql, clock)).pipe(
+    Effect.catchCause((cause) => Effect.logWarning("Old idempotency keys could not be cleared.", cause))
+  )
+
+/** Sweeps expired holds and old idempotency keys until the scope closes. */
+const keepUp = Effect.fnUntraced(function* ({ clock, sql }: Deps, options: LedgerOptions) {
+  yield* ifActing(runRepeatedly(sweepWatched(sql), options.sweepInterval ?? defaultSweepInterval))
+  yield* runRepeatedly(clearKeysWatched(sql, clock), options.keysClearingInterval ?? defaultKeysClearingInterval)
+})
+
+/** The ledger in Postgres or PGlite. It sweeps expired holds and old idempotency keys for as long as it lives. */
+export const layer = (options: LedgerOptions = {}): Layer.Layer<Ledger, never, SqlClient.SqlClient | Ids> =>
+  Layer.effect(
+    Ledger,
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const lease = options.lease ?? defaultLease
+      const ofReplica = { leaseMs: Duration.toMillis(lease), replicaId: yield* ReplicaId }
+      const clock = yield* StoreClock
+      const deps: Deps = {
+        sql,
+        clock,
+        ids: yield* Ids,
+        submitReservation: yield* Statements.reservations(sql, clock, ofReplica),
+        submitKeyedReservation: yield* Statements.keyedReservations(sql, clock, ofReplica),
+        submitKeyedEnding: yield* Statements.keyedEndings(sql, lease),
+        submitOpening: yield* Statements.openings(sql, clock),
+        submitEnding: yield* Statements.endings(sql, lease),
+        submitPart: yield* Statements.parts(sql, lease)
+      }
+      if (options.hasUpkeep !== false) yield* keepUp(deps, options)
+      return Ledger.of({
+        reserve: reserve(deps),
+        reserveKeyed: reserveKeyed(deps),
+        settle: settle(deps),
+        settlePart: settlePart(deps),
+        allowance: allowance(deps),
+        peek: peek(deps),
+        grant: grant(deps),
+        adjust: adjust(deps),
+        sweep: Effect.orDie(retryTransient(sweep(sql))),
+        verify: verify(sql, { isFull: false }),
+        verifyFully: verify(sql, { isFull: true }),
+        repair: repair(deps)
+      })
+    })
+  )
+
+const toAllowance = (row: Statements.TermsRow): Allowance => ({
+  plan: row.plan,
+  quota: row.quota === null ? undefined : Number(row.quota),
+  used: Number(row.used),
+  balance: Number(row.balance),
+  periodStart: row.period_end === null ? undefined : row.period_start?.getTime(),
+  resetsAt: row.period_end?.getTime()
+})
+
+const toHold = ({ accountId, holdId }: Statements.Reservation, row: Statements.HeldRow): Hold => ({
+  id: holdId,
+  accountId,
+  fromQuota: Number(row.from_quota),
+  fromBalance: Number(row.from_balance),
+  before: toAllowance(row)
+})

@@ -1,0 +1,388 @@
+import { hash } from "node:crypto"
+import { type Duration, Effect, Schema } from "effect"
+import type { SqlClient, SqlError } from "effect/sql"
+import type { Account } from "../../../domain/accounts/Account.ts"
+import { type Period, Plan } from "../../../domain/credits/Plan.ts"
+import { budgetPeriods } from "../../../domain/keys/Budget.ts"
+import type { LogEntry } from "../../../domain/search/LogEntry.ts"
+import type { Adjustment, Hold, KeyedRequest, Settlement } from "../../../services/credits/Ledger.ts"
+import { type StoreClock, storeTime } from "../../../services/StoreClock.ts"
+import { makeGroupCommit } from "../GroupCommit.ts"
+import { rowOf, rowsOf } from "../Rows.ts"
+import { toColumns } from "../search/LogRow.ts"
+
+/** Entries of one batch: one statement carries them all. */
+const maxBatch = 256
+/** Entries of one account in a batch, so that a busy account leaves room for others. */
+const maxPerAccount = 64
+
+export interface Reservation {
+  readonly holdId: string
+  readonly accountId: string
+  readonly credits: number
+  /** The origin of the caller's key, whose budget counts the credits. */
+  readonly budgetId?: string | undefined
+}
+
+/** The lease of holds and the replica that makes them. A command is no replica. */
+export interface Lease {
+  readonly leaseMs: number
+  readonly replicaId: string | undefined
+}
+
+/** An account's plan and balance, and its allowance, whose columns are null before the account's first search. */
+export const TermsRow = Schema.Struct({
+  quota: Schema.NullOr(Schema.BigInt),
+  used: Schema.NullOr(Schema.BigInt),
+  balance: Schema.BigInt,
+  plan: Plan,
+  cycle_start: Schema.NullOr(Schema.Date),
+  period_start: Schema.NullOr(Schema.Date),
+  period_end: Schema.NullOr(Schema.Date)
+})
+export type TermsRow = typeof TermsRow.Type
+
+const KnownRow = Schema.Struct({
+  n: Schema.BigInt,
+  from_quota: Schema.BigInt,
+  from_balance: Schema.BigInt,
+  ...TermsRow.fields
+})
+
+/** The columns that a hold is made of. */
+export type HeldRow = typeof KnownRow.Type
+
+/** A row with the budget that does not cover the request. */
+const OverBudgetRow = Schema.Struct({
+  ...KnownRow.fields,
+  status: Schema.Literal("over_budget"),
+  budget_credits: Schema.BigInt,
+  budget_period: Schema.Literals(budgetPeriods),
+  budget_spent: Schema.BigInt,
+  answer: Schema.Null
+})
+export type OverBudgetRow = typeof OverBudgetRow.Type
+
+/** The columns of a budget in rows of another status. */
+const withinBudget = { budget_credits: Schema.Null, budget_period: Schema.Null, budget_spent: Schema.Null }
+
+const UnknownRow = Schema.Struct({
+  n: Schema.BigInt,
+  status: Schema.Literal("unknown"),
+  from_quota: Schema.BigInt,
+  from_balance: Schema.BigInt,
+  quota: Schema.Null,
+  used: Schema.Null,
+  balance: Schema.Null,
+  plan: Schema.Null,
+  cycle_start: Schema.Null,
+  period_start: Schema.Null,
+  period_end: Schema.Null,
+  ...withinBudget,
+  answer: Schema.Null
+})
+
+const rowOfStatus = <S extends Schema.Top, A extends Schema.Top>(status: S, answer: A) =>
+  Schema.Struct({ ...KnownRow.fields, ...withinBudget, status, answer })
+
+const ReserveRow = Schema.Union([
+  rowOfStatus(Schema.Literals(["held", "exceeded", "stale"]), Schema.Null),
+  OverBudgetRow,
+  UnknownRow
+])
+
+const reserveRows = rowsOf(ReserveRow)
+
+/** The budgets of a batch, as an argument for batches that have any. */
+const budgetsOf = (sql: SqlClient.SqlClient, batch: ReadonlyArray<Reservation>) =>
+  batch.some(({ budgetId }) => budgetId !== undefined)
+    ? sql`, budget_ids => ${batch.map(({ budgetId }) => budgetId ?? "")}::text[]`
+    : sql``
+
+/** The arguments of `ledger_reserve` for all batches. */
+const reserveArguments = (
+  sql: SqlClient.SqlClient,
+  batch: ReadonlyArray<Reservation>,
+  now: number,
+  { leaseMs, replicaId }: Lease
+) => sql`
+  ${batch.map((entry) => entry.accountId)}::text[],
+  ${batch.map((entry) => entry.holdId)}::text[],
+  ${batch.map((entry) => BigInt(entry.credits))}::bigint[],
+  ${new Date(now)}::timestamptz,
+  ${leaseMs}::bigint,
+  ${replicaId ?? null}::text${budgetsOf(sql, batch)}`
+
+/** Makes the function that reserves credits. Calls of it that arrive together share one call of `ledger_reserve`. */
+export const reservations = (sql: SqlClient.SqlClient, clock: StoreClock, lease: Lease) =>
+  makeGroupCommit<Reservation, typeof ReserveRow.Type>({
+    name: "ledger_reserve",
+    ownerOf: (reservation) => reservation.accountId,
+    maxBatch,
+    maxPerOwner: maxPerAccount,
+    run: Effect.fnUntraced(function* (batch) {
+      const shared = reserveArguments(sql, batch, yield* storeTime(clock), lease)
+      return yield* reserveRows(sql`select * from ledger_reserve(${shared}) order by n`)
+    })
+  })
+
+export interface KeyedReservation extends Reservation {
+  readonly request: KeyedRequest
+}
+
+const KeyedRow = Schema.Union([
+  rowOfStatus(Schema.Literals(["held", "exceeded", "stale", "running", "different"]), Schema.Null),
+  rowOfStatus(Schema.Literal("answered"), Schema.Uint8Array),
+  OverBudgetRow,
+  UnknownRow
+])
+
+const keyedRows = rowsOf(KeyedRow)
+
+/**
+ * Entries of one batch with idempotency keys, fewer because of their answers: a batch has at most 64 times
+ * `maxAnswerBytes`.
+ */
+const maxKeyedBatch = 64
+
+/** Makes the function that reserves credits for keyed requests. Calls that arrive together share a statement. */
+export const keyedReservations = (sql: SqlClient.SqlClient, clock: StoreClock, lease: Lease) =>
+  makeGroupCommit<KeyedReservation, typeof KeyedRow.Type>({
+    name: "ledger_reserve_keyed",
+    ownerOf: (reservation) => reservation.accountId,
+    maxBatch: maxKeyedBatch,
+    maxPerOwner: maxKeyedBatch,
+    run: Effect.fnUntraced(function* (batch) {
+      const shared = reserveArguments(sql, batch, yield* storeTime(clock), lease)
+      return yield* keyedRows(sql`select * from ledger_reserve(
+        ${shared},
+        routes => ${batch.map((entry) => entry.request.route)}::text[],
+        keys => ${batch.map((entry) => entry.request.key)}::text[],
+        fingerprints => ${batch.map((entry) => hash("sha256", entry.request.content))}::text[]
+      ) order by n`)
+    })
+  })
+
+interface Opening {
+  readonly accountId: string
+  readonly plan: Plan
+  readonly cycleStart: Date | null
+  readonly period: Period
+}
+
+/** Makes the function that opens an account's period; it does nothing when another replica has opened it. */
+export const openings = (sql: SqlClient.SqlClient, clock: StoreClock) =>
+  makeGroupCommit<Opening, true>({
+    name: "ledger_open",
+    ownerOf: (opening) => opening.accountId,
+    maxBatch,
+    maxPerOwner: maxBatch,
+    run: Effect.fnUntraced(function* (batch) {
+      const now = new Date(yield* storeTime(clock))
+      // As text, because the client cannot name the type of an array that has nothing but nulls.
+      const cycleStarts = batch.map((entry) => entry.cycleStart?.toISOString() ?? "")
+      yield* sql`select ledger_open(
+        ${batch.map((entry) => entry.accountId)}::text[],
+        ${batch.map((entry) => entry.plan)}::text[],
+        array(select nullif(t, '')::timestamptz from unnest(${cycleStarts}::text[]) with ordinality as u (t, n)
+          order by n),
+        ${batch.map((entry) => new Date(entry.period.start))}::timestamptz[],
+        ${batch.map((entry) => new Date(entry.period.end))}::timestamptz[],
+        ${now}::timestamptz
+      )`
+      return batch.map(() => true as const)
+    })
+  })
+
+interface Ending {
+  readonly hold: Hold
+  readonly charge: number
+  readonly records: ReadonlyArray<LogEntry>
+  /** True once it was sent: if it is sent again, the first answer was lost. */
+  sent: boolean
+}
+
+const SettleRow = Schema.Struct({ charged: Schema.NullOr(Schema.BigInt), balance: Schema.BigInt })
+const settleRows = rowsOf(SettleRow)
+
+/** The rows of a batch's log entries, each with the position of its hold in the batch. */
+const recordsOf = (batch: ReadonlyArray<Ending>): string =>
+  JSON.stringify(
+    batch.flatMap((entry, index) => entry.records.map((record) => ({ n: index + 1, ...toColumns(record) })))
+  )
+
+type SettleRow = typeof SettleRow.Type
+
+/** Makes the `run` of endings. */
+const endingBy = <E extends Ending>(
+  settle: (batch: ReadonlyArray<E>) => Effect.Effect<ReadonlyArray<SettleRow>, SqlError.SqlError>
+) =>
+  Effect.fnUntraced(function* (batch: ReadonlyArray<E>) {
+    // A release writes no ledger entry. Sent again, it finds no hold, and that is right.
+    const releasedBefore = batch.map((entry) => entry.sent && entry.charge === 0)
+    for (const entry of batch) entry.sent = true
+    const rows = yield* settle(batch)
+    return rows.map(({ balance, charged }, index): Settlement | "expired" => {
+      if (charged === null && releasedBefore[index] !== true) return "expired"
+      return { charged: Number(charged ?? 0), balance: Number(balance) }
+    })
+  })
+
+const settleArguments = (sql: SqlClient.SqlClient, batch: ReadonlyArray<Ending>) => sql`
+  ${batch.map((entry) => entry.hold.id)}::text[],
+  ${batch.map((entry) => entry.hold.accountId)}::text[],
+  ${batch.map((entry) => BigInt(entry.charge))}::bigint[],
+  ${recordsOf(batch)}::json`
+
+/** Makes the function that ends a hold. Calls of it that arrive together share one call of `ledger_settle`. */
+export const endings = (sql: SqlClient.SqlClient, lease: Duration.Duration) =>
+  makeGroupCommit<Ending, Settlement | "expired">({
+    name: "ledger_settle",
+    ownerOf: (ending) => ending.hold.accountId,
+    maxBatch,
+    maxPerOwner: maxPerAccount,
+    // If the connection is lost during the commit, nobody knows whether the search was charged, and an error would say
+    // that it was not (I4). So it is sent until the lease has ended: after that the hold is gone in both cases.
+    uncertainty: lease,
+    run: endingBy((batch) =>
+      settleRows(sql`select charged, balance from ledger_settle(${settleArguments(sql, batch)}) order by n`)
+    )
+  })
+
+interface KeyedEnding extends Ending {
+  readonly request: KeyedRequest
+  /** Compressed; empty where it is too large to be kept. */
+  readonly answer: Uint8Array
+}
+
+/** Makes the function that ends the hold of a keyed request and keeps the answer. */
+export const keyedEndings = (sql: SqlClient.SqlClient, lease: Duration.Duration) =>
+  makeGroupCommit<KeyedEnding, Settlement | "expired">({
+    name: "ledger_settle_keyed",
+    ownerOf: (ending) => ending.hold.accountId,
+    maxBatch: maxKeyedBatch,
+    maxPerOwner: maxKeyedBatch,
+    uncertainty: lease,
+    run: endingBy((batch) =>
+      settleRows(sql`
+        select charged, balance from ledger_settle(
+          ${settleArguments(sql, batch)},
+          ${batch.map((entry) => entry.request.route)}::text[],
+          ${batch.map((entry) => entry.request.key)}::text[],
+          ${Buffer.concat(batch.map((entry) => entry.answer))}::bytea,
+          ${batch.map((entry) => entry.answer.length)}::integer[]
+        ) order by n`)
+    )
+  })
+
+/** Empties the partition of idempotency keys that the next day will use. */
+export const clearKeys = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, clock: StoreClock) {
+  yield* sql`select idempotency_clear(${new Date(yield* storeTime(clock))}::timestamptz)`
+})
+
+/** One search of a hold that is charged before the others. */
+interface Part {
+  readonly hold: Hold
+  /** `hld_` and 32 hex characters, as if the search had a hold of its own: the cause of its ledger entry. */
+  readonly id: string
+  readonly record: LogEntry
+}
+
+const partRows = rowsOf(Schema.Struct({ charged: Schema.NullOr(Schema.BigInt) }))
+
+/** Makes the function that charges a part of a hold. Calls that arrive together share one of `ledger_settle_part`. */
+export const parts = (sql: SqlClient.SqlClient, lease: Duration.Duration) =>
+  makeGroupCommit<Part, "settled" | "expired">({
+    name: "ledger_settle_part",
+    ownerOf: (part) => part.hold.accountId,
+    maxBatch,
+    maxPerOwner: maxPerAccount,
+    // As for `endings`: an error says that nothing was charged.
+    uncertainty: lease,
+    run: Effect.fnUntraced(function* (batch) {
+      const rows = yield* partRows(sql`
+        select charged from ledger_settle_part(
+          ${batch.map((part) => part.hold.id)}::text[],
+          ${batch.map((part) => part.id)}::text[],
+          ${batch.map((part) => part.hold.accountId)}::text[],
+          ${batch.map((part) => BigInt(part.record.credits))}::bigint[],
+          ${JSON.stringify(batch.map(({ record }, index) => ({ n: index + 1, ...toColumns(record) })))}::json
+        ) order by n`)
+      return rows.map(({ charged }) => (charged === null ? "expired" : "settled"))
+    })
+  })
+
+const termsRow = rowOf(Schema.Struct({ ...TermsRow.fields, is_open: Schema.Boolean }))
+
+/** The account's allowance; undefined for an unknown account. It is not open when it has ended or the plan is to change. */
+export const readTerms = (sql: SqlClient.SqlClient, accountId: string, now: number) =>
+  termsRow(sql`
+    select l.quota, l.used, w.balance, a.plan, a.cycle_start, l.period_start, l.period_end,
+      l.id is not null and coalesce(l.period_end > ${new Date(now)}, true)
+        and coalesce(a.next_plan_at > ${new Date(now)}, true) as is_open
+    from accounts a join wallets w on w.account_id = a.id left join allowances l on l.id = a.allowance_id
+    where a.id = ${accountId}`)
+
+const countedRow = rowOf(Schema.Struct({ quota: Schema.NullOr(Schema.BigInt), used: Schema.BigInt }))
+
+/** The allowance of an account's period. Undefined until the first search in it. */
+export const readPeriod = (sql: SqlClient.SqlClient, accountId: string, { start }: Period) =>
+  countedRow(sql`select quota, used from allowances where scope = ${accountId} and period_start = ${new Date(start)}`)
+
+const trialRow = rowOf(Schema.Struct({ used: Schema.BigInt, is_taken: Schema.Boolean }))
+
+/** The trial that `trial_enter` would find for an account: its use, and if another live account has the mailbox's. */
+export const readTrial = (sql: SqlClient.SqlClient, { email, id }: Account) =>
+  trialRow(sql`
+    with granted as (
+      select scope, exists (
+        select from allowances l join accounts a on a.allowance_id = l.id
+        where l.scope = mailbox.scope and a.id <> ${id} and a.deleted_at is null
+      ) as is_taken
+      from trial_scope(trial_mailbox(${email})) as mailbox (scope)
+    )
+    select coalesce(l.used, 0) as used, is_taken
+    from granted left join allowances l on l.period_start = to_timestamp(0)
+      and l.scope = case when is_taken then granted.scope || ':' || ${id} else granted.scope end`)
+
+const GrantRow = Schema.Struct({
+  status: Schema.Literals(["granted", "different", "unknown"]),
+  balance: Schema.NullOr(Schema.BigInt)
+})
+const grantRow = rowOf(GrantRow)
+
+/** Adds pack credits, once for each `cause`. */
+export const addCredits = (
+  sql: SqlClient.SqlClient,
+  grant: { readonly accountId: string; readonly credits: number; readonly reason: string; readonly cause: string }
+) =>
+  grantRow(sql`
+    select status, balance
+    from ledger_grant_once(${grant.accountId}, ${grant.credits}::bigint, ${grant.reason}, ${grant.cause})`)
+
+const adjustedRow = rowOf(
+  Schema.Struct({
+    status: Schema.Literals(["adjusted", "stale", "impossible"]),
+    held: Schema.BigInt,
+    ...TermsRow.fields
+  })
+)
+
+/** Writes an operator's correction, once for each `cause`. Undefined for an unknown account. */
+export const adjustCredits = Effect.fnUntraced(function* (
+  { clock, sql }: { readonly clock: StoreClock; readonly sql: SqlClient.SqlClient },
+  it: Adjustment,
+  cause: string
+) {
+  const now = new Date(yield* storeTime(clock))
+  return yield* adjustedRow(sql`
+    select * from ledger_adjust(
+      ${it.accountId}, ${it.credits}::bigint, ${it.to}, ${it.reason}, ${it.by}, ${cause}, ${now}::timestamptz
+    )`)
+})
+
+const sweepRow = rowOf(Schema.Struct({ swept: Schema.BigInt }))
+
+/** Gives back the expired holds of `maxAccounts` accounts at most, and answers how many holds there were. */
+export const sweepHolds = (sql: SqlClient.SqlClient, maxAccounts: number) =>
+  Effect.map(sweepRow(sql`select ledger_sweep(${maxAccounts}) as swept`), (row) => Number(row?.swept ?? 0))

@@ -1,0 +1,42 @@
+import { Effect, Schema } from "effect"
+import type { SqlClient } from "effect/sql"
+import type { PlanTerms, TermsTable } from "../../../domain/credits/Plan.ts"
+import { constantHistory, type PlanHistory } from "../../../domain/credits/PlanHistory.ts"
+import { rowsOf } from "../Rows.ts"
+
+/** The limits of the plans that were in force, as the table `plan_versions` has them. */
+
+const Terms = Schema.Struct({ quota: Schema.NullOr(Schema.Int), concurrency: Schema.Int })
+
+const versionRows = rowsOf(
+  Schema.Struct({
+    since: Schema.Date,
+    terms: Schema.Struct({ trial: Terms, starter: Terms, growth: Terms, business: Terms, custom: Terms })
+  })
+)
+
+const eachPlan = <A, B>(
+  { business, custom, growth, starter, trial }: Readonly<Record<keyof TermsTable, A>>,
+  f: (terms: A) => B
+) => ({
+  trial: f(trial),
+  starter: f(starter),
+  growth: f(growth),
+  business: f(business),
+  custom: f(custom)
+})
+
+/** Every version, the oldest first. Before a server has stored one, the process's own plans are in force. */
+export const read = (sql: SqlClient.SqlClient, own: TermsTable) =>
+  Effect.map(versionRows(sql`select since, terms from plan_versions order by id`), (rows): PlanHistory => {
+    const [first, ...others] = rows.map(({ since, terms }) => ({
+      since: since.getTime(),
+      terms: eachPlan(terms, ({ concurrency, quota }): PlanTerms => ({ quota: quota ?? undefined, concurrency }))
+    }))
+    return first === undefined ? constantHistory(own) : [first, ...others]
+  })
+
+export const add = (sql: SqlClient.SqlClient, terms: TermsTable, since: number) => {
+  const json = eachPlan(terms, ({ concurrency, quota = null }) => ({ quota, concurrency }))
+  return sql`insert into plan_versions (since, terms) values (${new Date(since)}, ${JSON.stringify(json)}::jsonb)`
+}

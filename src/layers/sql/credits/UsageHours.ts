@@ -1,0 +1,103 @@
+import { Duration, Effect, Schedule, Schema } from "effect"
+import type { SqlClient } from "effect/sql"
+import { rowOf, rowsOf } from "../Rows.ts"
+import { unlimited } from "../store/StatementLimit.ts"
+
+/** An hour of an account with fewer searches is left to the log: counting it would take about as much space. */
+const busySearches = 20
+/** The time after an hour's end before it is counted, in case the database's clock is set back. */
+const marginMinutes = 5
+/** The time to wait for open transactions before the next turn tries again. */
+const defaultPatience = Duration.seconds(30)
+
+const dueRow = rowOf(Schema.Struct({ until: Schema.Date, is_behind: Schema.Boolean }))
+const writerRows = rowsOf(Schema.Struct({ virtualtransaction: Schema.String }))
+const overRow = rowOf(Schema.Struct({ is_over: Schema.Boolean }))
+const hourRow = rowOf(Schema.Struct({ hour: Schema.Date }))
+
+/** A lock that a transaction takes on the log before it writes an entry, and so before the entry gets its time. */
+const writersLock = `locktype = 'relation' and mode = 'RowExclusiveLock' and relation = 'queries'::regclass
+  and database = (select oid from pg_database where datname = current_database())`
+
+/** The moment up to which hours can be counted, by the database's clock. */
+const readDue = (sql: SqlClient.SqlClient) =>
+  dueRow(sql`
+    with due as (
+      select date_trunc('hour', clock_timestamp() - ${marginMinutes} * interval '1 minute', 'UTC') as until
+    )
+    select until, coalesce(counted_to <> until, true) as is_behind from due, log_upkeep`)
+
+/** Open transactions that write to the log. Those that begin later write later hours than the moment that was read before. */
+const readWriters = (sql: SqlClient.SqlClient) =>
+  writerRows(sql`select distinct virtualtransaction from pg_locks where ${sql.literal(writersLock)}`)
+
+/** Waits until these transactions are over: what they wrote in an hour is not visible before. */
+const awaitWriters = (sql: SqlClient.SqlClient, writers: ReadonlyArray<string>, patience: Duration.Duration) =>
+  overRow(sql`
+    select not exists (
+      select from pg_locks where ${sql.literal(writersLock)} and virtualtransaction = any (${writers}::text[])
+    ) as is_over`).pipe(
+    Effect.map((row) => row?.is_over === true),
+    Effect.repeat({
+      schedule: Schedule.upTo(Schedule.spaced("500 millis"), { duration: patience }),
+      until: (isOver) => isOver
+    })
+  )
+
+/**
+ * Leaves hours to the log that were counted before the database's clock was set back: searches are logged in them again.
+ */
+const recall = (sql: SqlClient.SqlClient, until: Date) => sql`
+  with recalled as (
+    update log_upkeep set counted_to = ${until} where counted_to > ${until} returning counted_to
+  )
+  delete from usage_hours where hour >= (select counted_to from recalled)`
+
+/** Counts the next hour that ended at `until` or before. False if there is none, or another replica counts it. */
+const countHour = (sql: SqlClient.SqlClient, until: Date) =>
+  unlimited(
+    sql,
+    Effect.gen(function* () {
+      const next = yield* hourRow(sql`
+        select hour from (
+          select coalesce(counted_to, nullif(queries_retained_since(), '-infinity'), ${until}) as hour
+          from log_upkeep for update skip locked
+        ) as t where hour < ${until}`)
+      if (next === undefined) return false
+      const { hour } = next
+      const end = new Date(hour.getTime() + Duration.toMillis("1 hour"))
+      yield* sql`
+        insert into usage_hours (
+          account_id, counted_by, hour, name, searches, credits, ok, upstream_error, upstream_timeout, page_unreadable
+        )
+        select account_id, counted_by, ${hour}, name, searches, credits, ok, upstream_error, upstream_timeout, page_unreadable
+        from (
+          select account_id, case when grouping(target) = 0 then 'target' else 'key' end as counted_by,
+            case when grouping(target) = 0 then target else coalesce(key_id, '') end as name,
+            count(*) as searches, sum(credits) as credits, count(*) filter (where outcome = 'ok') as ok,
+            count(*) filter (where outcome = 'upstream_error') as upstream_error,
+            count(*) filter (where outcome = 'upstream_timeout') as upstream_timeout,
+            count(*) filter (where outcome = 'page_unreadable') as page_unreadable,
+            sum(count(*)) over (partition by account_id, grouping(target)) as all_searches
+          from queries where created_at >= ${hour} and created_at < ${end} and account_id is not null
+          group by account_id, grouping sets ((target), (key_id))
+        ) as t
+        where all_searches >= ${busySearches}`
+      yield* sql`update log_upkeep set counted_to = ${end}`
+      return true
+    })
+  )
+
+/**
+ * Counts the searches of the hours that are over. `usage` counts from the log whatever is missing, so that it is exact
+ * however far this has come.
+ */
+export const countHours = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, patience = defaultPatience) {
+  const due = yield* readDue(sql)
+  if (due?.is_behind !== true) return
+  yield* recall(sql, due.until)
+  const writers = yield* readWriters(sql)
+  const ids = writers.map(({ virtualtransaction }) => virtualtransaction)
+  if (!(yield* awaitWriters(sql, ids, patience))) return
+  yield* countHour(sql, due.until).pipe(Effect.repeat({ while: (isCounted) => isCounted }))
+})

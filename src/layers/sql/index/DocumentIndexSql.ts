@@ -1,0 +1,316 @@
+import { Effect, Layer, Schema } from "effect"
+import { SqlClient } from "effect/sql"
+import { type QuerySlot, type QueryTerms, readQuery } from "../../../domain/index/QueryTerms.ts"
+import { bestDocuments, type Collection, rarity, type ScoredSlot } from "../../../domain/index/score.ts"
+import { snippetOf, tokenWorth, type WorthOfToken } from "../../../domain/index/snippet.ts"
+import { meantBy, mistakesAllowed } from "../../../domain/index/spelling.ts"
+import { languageFactor, titleScore } from "../../../domain/index/titles.ts"
+import { phraseText } from "../../../domain/index/words.ts"
+import { matchDomains } from "../../../domain/search/Domain.ts"
+import type { SearchRequest } from "../../../domain/search/SearchRequest.ts"
+import { Target } from "../../../domain/search/Target.ts"
+import { DocumentIndex } from "../../../services/index/DocumentIndex.ts"
+import { rowsOf } from "../Rows.ts"
+import { unlimited } from "../store/StatementLimit.ts"
+import { compare, load } from "./DocumentLoad.ts"
+
+/** Documents whose titles are compared with the query: more than five pages of twenty, because some may be gone. */
+const maxCandidates = 130
+
+/** The same of a query with phrases or parts of sites, which many of the documents may not have. */
+const maxUncertainCandidates = 400
+
+/** Texts that are read together to look for phrases. */
+const textsAtOnce = 20
+
+/**
+ * Documents that are scored for one query. The rarest words are read first; of words that are common beyond that, the
+ * documents that were loaded first.
+ */
+const maxPostings = 1_000_000
+
+/** The most bytes of one posting: a difference of three bytes, a frequency and a length. */
+const bytesOfPosting = 4
+
+/** Words of a query that are looked for in other spellings, and terms of the index that each is compared with. */
+const maxMisspelt = 3
+const maxCompared = 3_000
+
+/** Text of a document in which the snippet is looked for, and more than any document has. */
+const maxSnippetSource = 20_000
+const wholeContent = 1_000_000
+
+const Found = Schema.Struct({
+  term: Schema.String,
+  /** All documents that have the term. */
+  documents: Schema.Finite,
+  postings: Schema.Uint8Array,
+  all_documents: Schema.Finite,
+  all_length: Schema.Finite
+})
+const foundRows = rowsOf(Found)
+
+const KnownTerm = Schema.Struct({ term: Schema.String, documents: Schema.Finite })
+const knownRows = rowsOf(KnownTerm)
+
+const Title = Schema.Struct({
+  id: Schema.Finite,
+  url: Schema.String,
+  title: Schema.String,
+  language: Schema.NullOr(Schema.String)
+})
+const titleRows = rowsOf(Title)
+
+const Page = Schema.Struct({
+  id: Schema.Finite,
+  url: Schema.String,
+  title: Schema.String,
+  headings: Schema.String,
+  description: Schema.String,
+  content: Schema.String
+})
+const pageRows = rowsOf(Page)
+
+const statsRows = rowsOf(Schema.Struct({ target: Schema.NullOr(Target), documents: Schema.Int }))
+const countRows = rowsOf(Schema.Struct({ count: Schema.Int }))
+
+/** Postings of terms, and the collection that they are of; no documents where none has any of the terms. */
+interface Postings {
+  readonly lists: ReadonlyMap<string, ReadonlyArray<typeof Found.Type>>
+  readonly collection: Collection
+}
+
+/** The documents of each term, as many as are scored. */
+const postingsOf = (sql: SqlClient.SqlClient, terms: ReadonlyArray<string>, target: Target) =>
+  Effect.map(
+    foundRows(sql`
+      with segments as (
+        select id, first_document, documents, length from document_segments
+        where target is null or target = ${target}::text
+      ), found as (
+        select term, first_document, postings.documents, postings,
+          sum(postings.documents) over (partition by term) as of_term
+        from document_postings as postings join segments on segments.id = segment
+        where term = any (${terms}::text[])
+      ), counted as (
+        select *, sum(documents) over (order by of_term, term, first_document) - documents as read_before from found
+      )
+      select term, of_term::float8 as documents,
+        case when read_before + documents <= ${maxPostings}::integer then postings
+          else substring(postings from 1 for greatest(0, ${maxPostings}::integer - read_before)::integer * ${bytesOfPosting}::integer)
+        end as postings,
+        (select sum(documents)::float8 from segments) as all_documents,
+        (select sum(length)::float8 from segments) as all_length
+      from counted order by term, first_document`),
+    (rows): Postings => ({
+      lists: Map.groupBy(rows, ({ term }) => term),
+      collection: { documents: rows[0]?.all_documents ?? 0, length: rows[0]?.all_length ?? 0 }
+    })
+  )
+
+/** Terms of the index that begin with the same two letters as a word, in either order. */
+const termsLike = (sql: SqlClient.SqlClient, word: string) => {
+  const [first = "", second = ""] = Array.from(word)
+  const allowed = mistakesAllowed(word)
+  const beginningWith = (letters: string) => sql`
+    (select term, documents from document_postings
+    where term >= ${letters}::text and term < ${`${letters}\u{10ffff}`}::text
+      and length(term) between ${word.length - allowed}::integer and ${word.length + allowed}::integer
+    limit ${maxCompared})`
+  return knownRows(sql`
+    select term, sum(documents)::float8 as documents
+    from (${beginningWith(first + second)} union all ${beginningWith(second + first)}) as alike
+    group by term`)
+}
+
+/** A slot with the terms that it stands for, each with its weight. */
+interface ReadSlot extends QuerySlot {
+  readonly meant: ReadonlyArray<{ readonly term: string; readonly weight: number }>
+}
+
+/** Adds to words that no document has those that are spelt like them. */
+const respell = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  slots: ReadonlyArray<QuerySlot>,
+  known: Postings
+) {
+  let misspelt = 0
+  return yield* Effect.forEach(slots, (slot) =>
+    Effect.gen(function* () {
+      const own = slot.terms.map((term) => ({ term, weight: 1 }))
+      const isUnknown = slot.word !== undefined && slot.terms.every((term) => !known.lists.has(term))
+      if (!isUnknown || misspelt === maxMisspelt || mistakesAllowed(slot.word ?? "") === 0)
+        return { ...slot, meant: own }
+      misspelt++
+      const word = slot.terms[0] ?? ""
+      return { ...slot, meant: [...own, ...meantBy(word, yield* termsLike(sql, word))] } satisfies ReadSlot
+    })
+  )
+})
+
+/** The postings with those of the words that were added. */
+const withRespelt = (sql: SqlClient.SqlClient, slots: ReadonlyArray<ReadSlot>, known: Postings, target: Target) => {
+  const added = slots.flatMap(({ meant, terms }) => meant.slice(terms.length)).map(({ term }) => term)
+  const more = added.filter((term) => !known.lists.has(term))
+  if (more.length === 0) return Effect.succeed(known)
+  return Effect.map(
+    postingsOf(sql, more, target),
+    ({ collection, lists }): Postings => ({ collection, lists: new Map([...known.lists, ...lists]) })
+  )
+}
+
+/** The slots with their documents. A word of which no document is known still counts as a part of the query. */
+const scoredSlots = (
+  slots: ReadonlyArray<ReadSlot>,
+  { collection, lists }: Postings
+): ReadonlyArray<ScoredSlot & { readonly meant: ReadSlot["meant"] }> =>
+  slots.flatMap(({ meant, role, times, word }) => {
+    const terms = meant.flatMap(({ term, weight }) => {
+      const rows = lists.get(term)
+      return rows === undefined
+        ? []
+        : [{ weight, documents: rows[0]?.documents ?? 0, lists: rows.map((row) => row.postings) }]
+    })
+    if (terms.length === 0 && word === undefined && role === "wanted") return []
+    const most = terms.reduce((most, { documents }) => Math.max(most, documents), 0)
+    return [{ terms, role, worth: times * rarity(collection, most), meant }]
+  })
+
+/** True for a query without phrases and without paths of sites: the postings alone say which documents it admits. */
+const isExact = ({ excludedPhrases, excludedSites, phrases, sites }: QueryTerms): boolean =>
+  phrases.length + excludedPhrases.length === 0 && ![...sites, ...excludedSites].some((site) => site.includes("/"))
+
+interface Ranked {
+  readonly id: number
+  readonly url: string
+}
+
+/** The documents that answer, best first, with the worth of each term. */
+const rank = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, request: SearchRequest, query: QueryTerms) {
+  const known = yield* postingsOf(
+    sql,
+    query.slots.flatMap(({ terms }) => terms),
+    request.target
+  )
+  const slots = yield* respell(sql, query.slots, known)
+  const postings = yield* withRespelt(sql, slots, known, request.target)
+  const { collection } = postings
+  const scored = scoredSlots(slots, postings)
+  const best = bestDocuments(scored, collection, isExact(query) ? maxCandidates : maxUncertainCandidates)
+  const worths = new Map(
+    scored.flatMap(({ meant, worth }) => (worth === 0 ? [] : meant.map(({ term }) => [term, worth] as const)))
+  )
+  const total = scored.reduce((sum, { worth }) => sum + worth, 0)
+  const rows = yield* titleRows(sql`
+    select id::float8, url, title, language from indexed_documents
+    where id = any (${best.map(({ document }) => document)}::float8[]::bigint[])`)
+  const scores = new Map(best.map(({ document, score }) => [document, score]))
+  const language = request.locale.slice(0, 2)
+  const titles = { worths, total, sequence: query.sequence, language }
+  const isOfSite = query.sites.length === 0 ? () => true : matchDomains(query.sites)
+  const isOfOther = matchDomains(query.excludedSites)
+  const ranked = rows
+    .filter(({ url }) => isOfSite(url) && !isOfOther(url))
+    .map(({ id, language: own, title, url }) => {
+      const score = (scores.get(id) ?? 0) + titleScore(titles, title)
+      return { id, url, score: score * languageFactor(own, language) }
+    })
+    .sort((a, b) => b.score - a.score || (a.url < b.url ? -1 : 1))
+  return { ranked, worths }
+})
+
+const pages = (sql: SqlClient.SqlClient, ranked: ReadonlyArray<Ranked>, maxContent: number) =>
+  Effect.map(
+    pageRows(sql`
+      select id::float8, url, title, headings, description, left(content, ${maxContent}::integer) as content
+      from indexed_documents where id = any (${ranked.map(({ id }) => id)}::float8[]::bigint[])`),
+    (rows) => {
+      const byId = new Map(rows.map((row) => [row.id, row]))
+      return ranked.flatMap(({ id }) => byId.get(id) ?? [])
+    }
+  )
+
+const hasPhrases =
+  ({ excludedPhrases, phrases }: QueryTerms) =>
+  ({ content, description, headings, title, url }: typeof Page.Type): boolean => {
+    const text = phraseText([title, headings, description, content, url].join("\n"))
+    return phrases.every((phrase) => text.includes(phrase)) && !excludedPhrases.some((phrase) => text.includes(phrase))
+  }
+
+/** The first documents that have the phrases. */
+const withPhrases = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  query: QueryTerms,
+  ranked: ReadonlyArray<Ranked>,
+  wanted: number
+) {
+  const isRight = hasPhrases(query)
+  const found: Array<Ranked> = []
+  for (let from = 0; from < ranked.length && found.length < wanted; from += textsAtOnce) {
+    const texts = yield* pages(sql, ranked.slice(from, from + textsAtOnce), wholeContent)
+    found.push(...texts.filter(isRight))
+  }
+  return found
+})
+
+const search =
+  (sql: SqlClient.SqlClient): DocumentIndex["Service"]["search"] =>
+  (request) =>
+    Effect.gen(function* () {
+      const query = readQuery(request.query, request.locale.slice(0, 2))
+      if (!query.slots.some(({ role }) => role !== "excluded")) return []
+      const { ranked, worths } = yield* rank(sql, request, query)
+      const first = (request.page - 1) * request.num
+      const last = request.page * request.num
+      const isWhole = query.phrases.length + query.excludedPhrases.length === 0
+      const page = (isWhole ? ranked : yield* withPhrases(sql, query, ranked, last)).slice(first, last)
+      if (page.length === 0) return []
+      const worth = tokenWorth((term) => worths.get(term) ?? 0, request.locale.slice(0, 2))
+      const rows = yield* pages(sql, page, maxSnippetSource)
+      return rows.map((row) => ({ url: row.url, title: row.title, snippet: snippetIn(row, worth) }))
+    }).pipe(Effect.orDie)
+
+/** The description, or a piece of the content if only that has a word of the query. */
+const snippetIn = ({ content, description }: typeof Page.Type, worth: WorthOfToken): string => {
+  const own = snippetOf(description, worth)
+  if (content === "" || hasWorth(description, worth)) return own
+  const piece = snippetOf(content, worth)
+  return description === "" || hasWorth(piece, worth) ? piece : own
+}
+
+const hasWorth = (text: string, worth: WorthOfToken): boolean => text.split(/\s+/).some((token) => worth(token) > 0)
+
+const stats = (sql: SqlClient.SqlClient): DocumentIndex["Service"]["stats"] =>
+  Effect.map(
+    Effect.orDie(statsRows(sql`select target, count(*)::int as documents from indexed_documents group by target`)),
+    (rows) => ({
+      documents: rows.reduce((sum, row) => sum + row.documents, 0),
+      byTarget: Object.fromEntries(rows.flatMap((row) => (row.target === null ? [] : [[row.target, row.documents]])))
+    })
+  )
+
+const clear = (sql: SqlClient.SqlClient): DocumentIndex["Service"]["clear"] =>
+  unlimited(
+    sql,
+    Effect.gen(function* () {
+      yield* sql`delete from document_postings`
+      yield* sql`delete from document_segments`
+      const [row] = yield* countRows(sql`
+        with removed as (delete from indexed_documents returning 1) select count(*)::int as count from removed`)
+      return row?.count ?? 0
+    })
+  ).pipe(Effect.orDie)
+
+/** The index in SQL: the database keeps documents and postings, and `domain/index` reads and ranks them. */
+export const layer: Layer.Layer<DocumentIndex, never, SqlClient.SqlClient> = Layer.effect(
+  DocumentIndex,
+  Effect.map(SqlClient.SqlClient, (sql) =>
+    DocumentIndex.of({
+      load: load(sql),
+      compare: compare(sql),
+      search: search(sql),
+      stats: stats(sql),
+      clear: clear(sql)
+    })
+  )
+)

@@ -1,0 +1,266 @@
+import { Array as Arr, Cause, Effect, Schema, Stream } from "effect"
+import type { SqlClient } from "effect/sql"
+import { documentTerms } from "../../../domain/index/DocumentTerms.ts"
+import type { Target } from "../../../domain/search/Target.ts"
+import type { Document, DocumentIndex, Replacement } from "../../../services/index/DocumentIndex.ts"
+import { rowsOf } from "../Rows.ts"
+import { unlimited } from "../store/StatementLimit.ts"
+import * as DocumentSegments from "./DocumentSegments.ts"
+
+/** Documents that one statement writes. */
+const batchSize = 1_000
+
+/** Documents of one segment, fewer where their texts are long: they are in memory together. */
+const segmentDocuments = 10_000
+const segmentUnits = 16_000_000
+
+/** The share of all documents from which on a load makes the database's figures anew. */
+const analyzedGrowth = 0.2
+
+/** Documents that are read without a pause. Searches of this process go on meanwhile. */
+const readWithoutPause = 10
+
+/** Texts are cut to this many UTF-16 units. */
+const maxTextUnits = 20_000
+const maxContentUnits = 50_000
+
+const countRows = rowsOf(Schema.Struct({ count: Schema.Int }))
+const writtenRows = rowsOf(Schema.Struct({ id: Schema.Finite, url: Schema.String }))
+
+/** Text that Postgres can carry, whatever the loaded file held. */
+const storable = (text: string, maxUnits = maxTextUnits): string =>
+  text.slice(0, maxUnits).toWellFormed().replaceAll("\0", " ")
+
+/** The last of the documents with the same address: one statement cannot write a row twice. */
+const lastOfEach = (documents: ReadonlyArray<Row>): ReadonlyArray<Row> => [
+  ...new Map(documents.map((document) => [document.url, document])).values()
+]
+
+const toRow = ({ content = "", description, headings = "", language, title, url }: Document) => {
+  const texts = {
+    url: storable(url),
+    title: storable(title),
+    headings: storable(headings),
+    description: storable(description),
+    content: storable(content, maxContentUnits)
+  }
+  return { ...texts, language: language ?? "", terms: documentTerms({ ...texts, language: language ?? null }) }
+}
+
+type Row = ReturnType<typeof toRow>
+type Column = Exclude<keyof Row, "terms">
+
+/** The rows of documents. What the process does besides, such as sending the segment before to the database, goes on. */
+const toRows = (documents: ReadonlyArray<Document>): Effect.Effect<ReadonlyArray<Row>> =>
+  Effect.map(
+    Effect.forEach(Arr.chunksOf(documents, readWithoutPause), (chunk) =>
+      Effect.andThen(
+        Effect.yieldNow,
+        Effect.sync(() => chunk.map(toRow))
+      )
+    ),
+    (rows) => rows.flat()
+  )
+
+/**
+ * Writes documents, and returns those that were not there as they are, with their numbers: a nightly load of an unchanged
+ * site is cheap. A document that changes gets a new number.
+ */
+const write = (sql: SqlClient.SqlClient, rows: ReadonlyArray<Row>, target: Target | null) => {
+  const column = (name: Column) => rows.map((row) => row[name])
+  return writtenRows(sql`
+    insert into indexed_documents as present (target, url, title, headings, description, content, language)
+    select ${target}::text, url, title, headings, description, content, nullif(language, '') from unnest(
+      ${column("url")}::text[],
+      ${column("title")}::text[],
+      ${column("headings")}::text[],
+      ${column("description")}::text[],
+      ${column("content")}::text[],
+      ${column("language")}::text[]
+    ) as document (url, title, headings, description, content, language)
+    on conflict ((md5(url)::uuid), coalesce(target, '')) do update
+    set id = default, title = excluded.title, headings = excluded.headings, description = excluded.description,
+      content = excluded.content, language = excluded.language
+    where (present.title, present.headings, present.description, present.content, present.language)
+      is distinct from (excluded.title, excluded.headings, excluded.description, excluded.content, excluded.language)
+    returning id::float8, url`)
+}
+
+const remember = (sql: SqlClient.SqlClient, load: string, urls: ReadonlyArray<string>) => sql`
+  insert into document_loads (load, address)
+  select ${load}::uuid, md5(url)::uuid from unnest(${urls}::text[]) as url
+  on conflict do nothing`
+
+/** Writes a segment with its documents, so that a load that is killed leaves no document that is not found. */
+const writeSegment = (
+  sql: SqlClient.SqlClient,
+  rows: ReadonlyArray<Row>,
+  target: Target | undefined,
+  seen: Seen | undefined
+) =>
+  unlimited(
+    sql,
+    Effect.gen(function* () {
+      yield* DocumentSegments.lock(sql)
+      const termsOf = new Map(rows.map(({ terms, url }) => [url, terms]))
+      const numbered: Array<DocumentSegments.Numbered> = []
+      for (const batch of Arr.chunksOf(rows, batchSize)) {
+        for (const { id, url } of yield* write(sql, batch, target ?? null)) {
+          const terms = termsOf.get(url)
+          if (terms !== undefined) numbered.push({ id, terms })
+        }
+        if (seen !== undefined) {
+          yield* see(
+            sql,
+            seen,
+            batch.map(({ url }) => url)
+          )
+        }
+      }
+      if (numbered.length === 0) return
+      numbered.sort((a, b) => a.id - b.id)
+      yield* DocumentSegments.write(sql, target ?? null, numbered)
+      yield* DocumentSegments.merge(sql)
+    })
+  )
+
+const unitsOf = ({ content, description, headings, title }: Row): number =>
+  content.length + description.length + headings.length + title.length
+
+/** Collects rows, and writes them as a segment once they are enough for one. `flush` writes those that are left. */
+const collectSegments = (writeRows: (rows: ReadonlyArray<Row>) => Effect.Effect<void>) => {
+  let rows: Array<Row> = []
+  let units = 0
+  const flush = Effect.suspend(() => {
+    const segment = lastOfEach(rows)
+    rows = []
+    units = 0
+    return segment.length === 0 ? Effect.void : writeRows(segment)
+  })
+  const add = (more: ReadonlyArray<Row>) =>
+    Effect.suspend(() => {
+      rows.push(...more)
+      units += more.reduce((sum, row) => sum + unitsOf(row), 0)
+      return rows.length >= segmentDocuments || units >= segmentUnits ? flush : Effect.void
+    })
+  return { add, flush }
+}
+
+/** The scheme and host of an address as it is written. `others` cuts the same part out of it in SQL. */
+const siteOf = (url: string): string => /^[^/]+\/\/[^/?#]+/.exec(url)?.[0] ?? url
+
+/** A load that replaces, with the sites of the documents that it has seen. */
+interface Seen {
+  readonly load: string
+  readonly target: Target | undefined
+  readonly under: string | undefined
+  readonly sites: Set<string>
+}
+
+const see = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, { load, sites }: Seen, urls: ReadonlyArray<string>) {
+  for (const url of urls) sites.add(siteOf(url))
+  yield* remember(sql, load, urls)
+})
+
+/** The documents that a load replaces and has not seen. */
+const others = (sql: SqlClient.SqlClient, { load, sites, target, under }: Seen) => {
+  const within =
+    under === undefined
+      ? sql`substring(url from '^[^/]+//[^/?#]+') = any (${[...sites]}::text[])`
+      : sql`starts_with(url || '/', ${under}::text)`
+  return sql`target is not distinct from ${target ?? null}::text and ${within}
+    and not exists (select from document_loads where load = ${load}::uuid and address = md5(url)::uuid)`
+}
+
+const removeOthers = (sql: SqlClient.SqlClient, seen: Seen) =>
+  Effect.map(
+    unlimited(
+      sql,
+      countRows(sql`
+      with removed as (delete from indexed_documents where ${others(sql, seen)} returning 1)
+      select count(*)::int as count from removed`)
+    ),
+    ([row]) => row?.count ?? 0
+  )
+
+const comparisonRows = rowsOf(Schema.Struct({ documents: Schema.Int, removed: Schema.Int }))
+
+const countOthers = (sql: SqlClient.SqlClient, seen: Seen) =>
+  Effect.map(
+    unlimited(
+      sql,
+      comparisonRows(sql`
+      select count(*)::int as documents, (count(*) filter (where ${others(sql, seen)}))::int as removed
+      from indexed_documents`)
+    ),
+    ([row]) => row ?? { documents: 0, removed: 0 }
+  )
+
+/** The name of a load among those whose addresses are remembered, which are forgotten at its end. */
+const loadId = (sql: SqlClient.SqlClient) =>
+  Effect.acquireRelease(
+    Effect.gen(function* () {
+      yield* sql`delete from document_loads where started_at < now() - interval '1 day'`
+      const [row] = yield* sql<{ readonly id: string }>`select gen_random_uuid()::text as id`
+      return row?.id ?? ""
+    }),
+    (id) => Effect.ignore(sql`delete from document_loads where load = ${id}::uuid`)
+  )
+
+const startSeen = (sql: SqlClient.SqlClient, target: Target | undefined, { under }: Replacement) =>
+  Effect.map(loadId(sql), (load): Seen => ({ load, target, under, sites: new Set() }))
+
+/** Makes an end of a load: what is gone is taken out of the postings, and the database's own figures follow a growth. */
+const finish = (sql: SqlClient.SqlClient, written: number) =>
+  unlimited(
+    sql,
+    Effect.gen(function* () {
+      yield* DocumentSegments.lock(sql)
+      yield* DocumentSegments.compact(sql)
+      // No autovacuum runs on the embedded database.
+      const [row] = yield* countRows(sql`select coalesce(sum(documents), 0)::int as count from document_segments`)
+      if (written >= (row?.count ?? 0) * analyzedGrowth) yield* sql`analyze document_postings`
+    })
+  )
+
+export const load =
+  (sql: SqlClient.SqlClient): DocumentIndex["Service"]["load"] =>
+  (documents, { replace, target }) =>
+    Effect.scoped(
+      Effect.gen(function* () {
+        const seen = replace === false ? undefined : yield* Effect.orDie(startSeen(sql, target, replace))
+        let written = 0
+        const segments = collectSegments((rows) => {
+          written += rows.length
+          return Effect.orDie(writeSegment(sql, rows, target, seen))
+        })
+        yield* documents.pipe(
+          Stream.grouped(batchSize),
+          Stream.mapEffect(toRows),
+          // The terms of the next documents are made while the database writes.
+          Stream.buffer({ capacity: segmentDocuments / batchSize }),
+          Stream.runForEach(segments.add),
+          Effect.onError((cause) => (Cause.hasInterrupts(cause) ? Effect.void : segments.flush))
+        )
+        yield* segments.flush
+        const removed = seen === undefined ? 0 : yield* Effect.orDie(removeOthers(sql, seen))
+        yield* Effect.orDie(finish(sql, written))
+        return { written, removed }
+      })
+    )
+
+/** Remembers the addresses of the documents for as long as it takes to count the others. */
+export const compare =
+  (sql: SqlClient.SqlClient): DocumentIndex["Service"]["compare"] =>
+  (documents, { replace, target }) =>
+    Effect.scoped(
+      Effect.gen(function* () {
+        const seen = yield* Effect.orDie(startSeen(sql, target, replace))
+        yield* documents.pipe(
+          Stream.map(({ url }) => storable(url)),
+          Stream.grouped(batchSize),
+          Stream.runForEach((urls) => Effect.orDie(see(sql, seen, urls)))
+        )
+        return yield* Effect.orDie(countOthers(sql, seen))
+      })
+    )

@@ -1,0 +1,84 @@
+import { Effect, Schema } from "effect"
+import type { SqlClient, Statement } from "effect/sql"
+import { type ApiKey, KeyMode } from "../../../domain/keys/ApiKey.ts"
+import { budgetPeriodAt, budgetPeriods } from "../../../domain/keys/Budget.ts"
+import type { KeyBounds } from "../../../domain/keys/KeyBounds.ts"
+import { AnyTarget } from "../../../domain/search/Target.ts"
+import { columnsOf, rowsOf } from "../Rows.ts"
+
+/** API keys as they are read: each with its bounds, which it shares with the keys before and after its rotations. */
+
+const StoredKey = Schema.Struct({
+  id: Schema.String,
+  account_id: Schema.String,
+  label: Schema.String,
+  mode: KeyMode,
+  hint: Schema.String,
+  created_at: Schema.Date,
+  last_used_at: Schema.NullOr(Schema.Date),
+  revoked_at: Schema.NullOr(Schema.Date)
+})
+
+/** A row of `key_bounds`; nulls where a key has none. */
+export const BoundsRow = Schema.Struct({
+  expires_at: Schema.NullOr(Schema.Date),
+  targets: Schema.NullOr(Schema.Array(AnyTarget)),
+  networks: Schema.NullOr(Schema.Array(Schema.String)),
+  budget_credits: Schema.NullOr(Schema.BigInt),
+  budget_period: Schema.NullOr(Schema.Literals(budgetPeriods))
+})
+
+const KeyRow = Schema.Struct({ ...StoredKey.fields, ...BoundsRow.fields, spent: Schema.BigInt })
+
+const keyRows = rowsOf(KeyRow)
+
+/** The origin of a key of the table `alias`: the name of its bounds and of its spending. */
+export const originOf = (alias: string): string => `coalesce(${alias}.origin_id, ${alias}.id)`
+
+/** The condition of a key that opens its account at a moment: it is not revoked, or has the grace of its rotation. */
+export const isActive = (sql: SqlClient.SqlClient, alias: string, now: Date): Statement.Fragment =>
+  sql`(${sql.literal(alias)}.revoked_at is null or ${sql.literal(alias)}.revoked_at > ${now}::timestamptz)`
+
+/** Keys with what is spent of their budgets at a moment. `which` has the condition on `api_keys k`, and the order. */
+export const readKeys = (sql: SqlClient.SqlClient, now: Date, which: Statement.Fragment) =>
+  Effect.map(
+    keyRows(sql`
+      select ${sql.literal(columnsOf(StoredKey, "k"))}, ${sql.literal(columnsOf(BoundsRow, "b"))},
+        coalesce(s.spent, 0) as spent
+      from api_keys k
+      left join key_bounds b on b.origin_id = ${sql.literal(originOf("k"))}
+      left join key_spending s on s.origin_id = b.origin_id and s.period = b.budget_period
+        and s.period_start = key_budget_start(b.budget_period, ${now}::timestamptz)
+      where ${which}`),
+    (rows) => rows.map((row) => toApiKey(row, now.getTime()))
+  )
+
+const toBounds = (row: typeof BoundsRow.Type): KeyBounds => ({
+  expiresAt: row.expires_at?.getTime(),
+  budget:
+    row.budget_credits === null || row.budget_period === null
+      ? undefined
+      : { credits: Number(row.budget_credits), period: row.budget_period },
+  targets: row.targets ?? undefined,
+  networks: row.networks ?? undefined
+})
+
+const toApiKey = (row: typeof KeyRow.Type, now: number): ApiKey => {
+  const bounds = toBounds(row)
+  const { budget } = bounds
+  return {
+    id: row.id,
+    accountId: row.account_id,
+    label: row.label,
+    mode: row.mode,
+    hint: row.hint,
+    createdAt: row.created_at.getTime(),
+    lastUsedAt: row.last_used_at?.getTime(),
+    revokedAt: row.revoked_at?.getTime(),
+    bounds,
+    spending:
+      budget === undefined
+        ? undefined
+        : { credits: Number(row.spent), resetsAt: budgetPeriodAt(budget.period, now).end }
+  }
+}

@@ -1,0 +1,325 @@
+import { createHmac, createSecretKey, type KeyObject } from "node:crypto"
+import { Effect, Layer, Redacted, Schema } from "effect"
+import { SqlClient } from "effect/sql"
+import { unauthorized } from "../../../domain/errors.ts"
+import { isSecret, KeyMode, makeSecret, secretHint } from "../../../domain/keys/ApiKey.ts"
+import type { BoundsChange } from "../../../domain/keys/KeyBounds.ts"
+import { isCarriable } from "../../../domain/text.ts"
+import { noSuchAccount } from "../../../services/accounts/Accounts.ts"
+import { Ids } from "../../../services/Ids.ts"
+import {
+  KeyStore,
+  maxActiveKeys,
+  maxGraces,
+  maxRevokedListed,
+  type NewKeyOptions,
+  noActiveKey,
+  noSuchKey,
+  requireFuture,
+  tooManyGraces,
+  tooManyKeys
+} from "../../../services/keys/KeyStore.ts"
+import type { Keyring, SecretValue } from "../../../services/operations/Keyrings.ts"
+import { StoreClock, storeTime } from "../../../services/StoreClock.ts"
+import { rowOf, rowsOf } from "../Rows.ts"
+import { retryTransient } from "../Transient.ts"
+import { isActive, originOf, readKeys } from "./KeyRows.ts"
+import { type KeyDigests, makePrincipalCache, type PrincipalCache } from "./PrincipalCache.ts"
+
+export interface KeyStoreOptions {
+  /** Secret key of the digests: without it, guessed secrets cannot be looked up in a copy of the database. */
+  readonly pepper: Keyring
+}
+
+/** Columns of a changed key. `origin_id` is the key's own id unless it comes from a rotation. */
+const ChangedKey = Schema.Struct({
+  id: Schema.String,
+  account_id: Schema.String,
+  label: Schema.String,
+  mode: KeyMode,
+  digest: Schema.Uint8Array,
+  origin_id: Schema.String
+})
+type ChangedKey = typeof ChangedKey.Type
+
+const changedColumns = `k.id, k.account_id, k.label, k.mode, k.digest, ${originOf("k")} as origin_id`
+const changedRow = rowOf(ChangedKey)
+const changedRows = rowsOf(ChangedKey)
+const countRow = rowOf(Schema.Struct({ count: Schema.Int }))
+const idRow = rowOf(Schema.Struct({ id: Schema.String }))
+
+interface Deps {
+  readonly sql: SqlClient.SqlClient
+  readonly clock: StoreClock
+  readonly ids: Ids["Service"]
+  readonly principals: PrincipalCache
+  readonly pepper: Keyring
+  readonly digests: Digests
+}
+
+interface Digests {
+  /** Digest of a secret by the current pepper, in base64. */
+  readonly present: (secret: string) => string
+  /** Digests of a secret by all peppers, the current one first. */
+  readonly all: (secret: string) => KeyDigests
+}
+
+/** Reuses key objects: creating one from text takes half the time of a digest. */
+const makeDigests = (pepper: Keyring): Digests => {
+  const keys = new Map<string, KeyObject>()
+  const digestBy = ({ fingerprint, secret }: SecretValue, text: string): string => {
+    let key = keys.get(fingerprint)
+    if (key === undefined) {
+      key = createSecretKey(Redacted.value(secret), "utf8")
+      keys.set(fingerprint, key)
+    }
+    return createHmac("sha256", key).update(text).digest("base64")
+  }
+  return {
+    present: (text) => digestBy(pepper.values()[0], text),
+    all: (text) => {
+      const [first, second] = pepper.values()
+      const present = digestBy(first, text)
+      return second === undefined ? { present } : { present, other: digestBy(second, text), pepper: first.fingerprint }
+    }
+  }
+}
+
+const authenticate =
+  ({ digests, principals }: Deps) =>
+  (secret: Redacted.Redacted) => {
+    const text = Redacted.value(secret)
+    return isSecret(text) ? principals.get(digests.all(text)) : Effect.fail(unauthorized)
+  }
+
+const readKey = Effect.fnUntraced(function* ({ sql }: Deps, id: string, now: Date) {
+  const [key] = yield* readKeys(sql, now, sql`k.id = ${id}`)
+  return key === undefined ? yield* Effect.die(new Error(`key ${id} is gone`)) : key
+})
+
+interface Issue {
+  readonly accountId: string
+  readonly label: string
+  readonly mode: KeyMode
+  /** Null unless a rotation creates the key. */
+  readonly originId: string | null
+  readonly bounds?: BoundsChange | undefined
+}
+
+const issue = Effect.fnUntraced(function* (deps: Deps, { accountId, bounds, label, mode, originId }: Issue, now: Date) {
+  const { digests, ids, pepper, sql } = deps
+  const secret = makeSecret(mode, yield* ids.entropy(32))
+  const made = yield* idRow(sql`
+    insert into api_keys (id, account_id, label, mode, digest, pepper, hint, created_at, origin_id)
+    select ${yield* ids.make("key_")}, id, ${label}, ${mode}, ${Buffer.from(digests.present(secret), "base64")},
+      ${pepper.values()[0].fingerprint}, ${secretHint(secret)}, ${now}, ${originId}
+    from accounts where id = ${accountId} and deleted_at is null
+    returning id`)
+  if (made === undefined) return yield* noSuchAccount(accountId)
+  if (bounds !== undefined) yield* writeBounds(deps, made.id, bounds)
+  return { key: yield* readKey(deps, made.id, now), secret: Redacted.make(secret) }
+})
+
+/** Writes the changed bounds only. */
+const writeBounds = Effect.fnUntraced(function* ({ sql }: Deps, originId: string, change: BoundsChange) {
+  const { budget, expiresAt, networks, targets } = change
+  const columns = [
+    expiresAt === undefined ? [] : ["expires_at"],
+    targets === undefined ? [] : ["targets"],
+    networks === undefined ? [] : ["networks"],
+    budget === undefined ? [] : ["budget_credits", "budget_period"]
+  ].flat()
+  if (columns.length === 0) return
+  yield* sql`
+    insert into key_bounds (origin_id, expires_at, targets, networks, budget_credits, budget_period)
+    values (
+      ${originId}, ${typeof expiresAt === "number" ? new Date(expiresAt) : null}::timestamptz,
+      ${targets ?? null}::text[], ${networks ?? null}::text[],
+      ${budget ? BigInt(budget.credits) : null}::bigint, ${budget?.period ?? null}::text
+    )
+    on conflict (origin_id) do update
+      set ${sql.literal(columns.map((column) => `${column} = excluded.${column}`).join(", "))}`
+})
+
+/** Counts the account's keys under the lock of its row, so that concurrent creations count each other's. */
+const countActive = Effect.fnUntraced(function* ({ sql }: Deps, accountId: string) {
+  yield* sql`select from accounts where id = ${accountId} for no key update`
+  const row = yield* countRow(sql`
+    select count(*)::int as count from api_keys where account_id = ${accountId} and revoked_at is null`)
+  return row?.count ?? 0
+})
+
+const create = (deps: Deps) =>
+  Effect.fn("KeyStore.create")(
+    function* (accountId: string, options: NewKeyOptions) {
+      const now = yield* storeTime(deps.clock)
+      yield* requireFuture(options.bounds, now)
+      if ((yield* countActive(deps, accountId)) >= maxActiveKeys) return yield* tooManyKeys
+      return yield* issue(deps, { ...options, accountId, originId: null }, new Date(now))
+    },
+    deps.sql.withTransaction,
+    Effect.catchTag("SqlError", Effect.die)
+  )
+
+/** Removes keys from this process's cache, so that changes apply here at once. */
+const forget = ({ principals }: Deps, keys: ReadonlyArray<ChangedKey>) =>
+  Effect.forEach(keys, ({ digest }) => principals.remove(Buffer.from(digest).toString("base64")), { discard: true })
+
+/** Selects a key by id, within an account if `accountId` is defined. */
+const isNamed = (sql: SqlClient.SqlClient, alias: string, id: string, accountId: string | undefined) => {
+  // The id comes from a URL path and may contain text that Postgres rejects. No key has such an id.
+  if (!isCarriable(id)) return sql`false`
+  const key = sql.literal(alias)
+  return accountId === undefined ? sql`${key}.id = ${id}` : sql`${key}.id = ${id} and ${key}.account_id = ${accountId}`
+}
+
+const missing = (id: string, accountId: string | undefined) => (accountId === undefined ? noActiveKey(id) : noSuchKey)
+
+const revoke = (deps: Deps) =>
+  Effect.fn("KeyStore.revoke")(
+    function* (id: string, accountId: string | undefined) {
+      const { clock, sql } = deps
+      const now = new Date(yield* storeTime(clock))
+      const keys = yield* changedRows(sql`
+        update api_keys k set revoked_at = ${now} from api_keys t
+        where ${isNamed(sql, "t", id, accountId)} and ${isActive(sql, "t", now)}
+          and k.account_id = t.account_id and ${isActive(sql, "k", now)}
+          and (k.id = t.id or (t.revoked_at is null and ${sql.literal(`${originOf("k")} = ${originOf("t")}`)}))
+        returning ${sql.literal(changedColumns)}`)
+      if (keys.length === 0) return yield* missing(id, accountId)
+      yield* forget(deps, keys)
+      return yield* readKey(deps, id, now)
+    },
+    Effect.catchTag("SqlError", Effect.die)
+  )
+
+/** Counts the earlier secrets of a key that are still in their grace period. */
+const countGraces = Effect.fnUntraced(function* ({ sql }: Deps, key: ChangedKey, now: Date) {
+  const row = yield* countRow(sql`
+    select count(*)::int as count from api_keys k
+    where k.account_id = ${key.account_id} and ${sql.literal(originOf("k"))} = ${key.origin_id}
+      and k.id <> ${key.id} and k.revoked_at > ${now}`)
+  return row?.count ?? 0
+})
+
+const rotate = (deps: Deps) =>
+  Effect.fn("KeyStore.rotate")(
+    function* (id: string, accountId: string | undefined, graceSeconds: number) {
+      const { clock, sql } = deps
+      const now = yield* storeTime(clock)
+      const replace = Effect.gen(function* () {
+        const old = yield* changedRow(sql`
+          update api_keys k set revoked_at = ${new Date(now + graceSeconds * 1000)}
+          where ${isNamed(sql, "k", id, accountId)} and k.revoked_at is null
+          returning ${sql.literal(changedColumns)}`)
+        if (old === undefined) return yield* missing(id, accountId)
+        if (graceSeconds > 0 && (yield* countGraces(deps, old, new Date(now))) >= maxGraces) return yield* tooManyGraces
+        const { account_id, label, mode, origin_id } = old
+        const issued = yield* issue(deps, { accountId: account_id, label, mode, originId: origin_id }, new Date(now))
+        return { old, issued }
+      })
+      const { issued, old } = yield* sql.withTransaction(replace)
+      yield* forget(deps, [old])
+      return issued
+    },
+    Effect.catchTag("SqlError", Effect.die)
+  )
+
+const bind = (deps: Deps) =>
+  Effect.fn("KeyStore.bind")(
+    function* (id: string, accountId: string | undefined, change: BoundsChange) {
+      const { clock, sql } = deps
+      const at = yield* storeTime(clock)
+      const now = new Date(at)
+      yield* requireFuture(change, at)
+      const write = Effect.gen(function* () {
+        const key = yield* changedRow(sql`
+          select ${sql.literal(changedColumns)} from api_keys k
+          where ${isNamed(sql, "k", id, accountId)} and k.revoked_at is null for no key update`)
+        if (key === undefined) return yield* missing(id, accountId)
+        yield* writeBounds(deps, key.origin_id, change)
+        return yield* changedRows(sql`
+          select ${sql.literal(changedColumns)} from api_keys k
+          where k.account_id = ${key.account_id} and ${sql.literal(originOf("k"))} = ${key.origin_id}
+            and ${isActive(sql, "k", now)}`)
+      })
+      yield* forget(deps, yield* sql.withTransaction(write))
+      return yield* readKey(deps, id, now)
+    },
+    Effect.catchTag("SqlError", Effect.die)
+  )
+
+const list = ({ clock, sql }: Deps) =>
+  Effect.fn("KeyStore.list")(function* (accountId: string) {
+    const now = new Date(yield* storeTime(clock))
+    return yield* retryTransient(
+      readKeys(
+        sql,
+        now,
+        sql`k.account_id = ${accountId} and (
+          ${isActive(sql, "k", now)} or k.id in (
+            select id from api_keys where account_id = ${accountId} and revoked_at <= ${now}
+            order by revoked_at desc, id limit ${maxRevokedListed}
+          )
+        )
+        order by k.created_at desc, k.id`
+      )
+    )
+  }, Effect.orDie)
+
+const listAll = ({ clock, sql }: Deps) =>
+  Effect.fn("KeyStore.listAll")(function* (page: { readonly after: string | undefined; readonly limit: number }) {
+    const { after, limit } = page
+    const from =
+      after === undefined
+        ? sql`true`
+        : sql`(k.created_at, k.id) < (select created_at, id from api_keys where id = ${after})`
+    const now = new Date(yield* storeTime(clock))
+    return yield* retryTransient(readKeys(sql, now, sql`${from} order by k.created_at desc, k.id desc limit ${limit}`))
+  }, Effect.orDie)
+
+const revokeAll = (deps: Deps) =>
+  Effect.fn("KeyStore.revokeAll")(function* (accountId: string) {
+    const { clock, sql } = deps
+    const now = new Date(yield* storeTime(clock))
+    const keys = yield* changedRows(sql`
+      update api_keys k set revoked_at = ${now} where k.account_id = ${accountId} and ${isActive(sql, "k", now)}
+      returning ${sql.literal(changedColumns)}`)
+    yield* forget(deps, keys)
+    return yield* readKeys(sql, now, sql`k.id = any (${keys.map(({ id }) => id)}::text[]) order by k.created_at desc`)
+  }, Effect.orDie)
+
+/** API keys in Postgres or PGlite, with an in-process cache of recent principals. */
+export const layer = (options: KeyStoreOptions): Layer.Layer<KeyStore, never, SqlClient.SqlClient | Ids> =>
+  Layer.effect(
+    KeyStore,
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const clock = yield* StoreClock
+      const { pepper } = options
+      const deps: Deps = {
+        sql,
+        ids: yield* Ids,
+        clock,
+        principals: yield* makePrincipalCache(sql, clock, pepper),
+        pepper,
+        digests: makeDigests(pepper)
+      }
+      const revokeKey = revoke(deps)
+      const rotateKey = rotate(deps)
+      const bindKey = bind(deps)
+      return KeyStore.of({
+        authenticate: authenticate(deps),
+        create: create(deps),
+        list: list(deps),
+        listAll: listAll(deps),
+        revokeAll: revokeAll(deps),
+        revoke: (id) => revokeKey(id, undefined),
+        rotate: (id, graceSeconds = 0) => rotateKey(id, undefined, graceSeconds),
+        bind: (id, change) => bindKey(id, undefined, change),
+        revokeOwn: (accountId, id) => revokeKey(id, accountId),
+        rotateOwn: (accountId, id, graceSeconds = 0) => rotateKey(id, accountId, graceSeconds),
+        bindOwn: (accountId, id, change) => bindKey(id, accountId, change)
+      })
+    })
+  )

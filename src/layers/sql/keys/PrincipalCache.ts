@@ -1,0 +1,286 @@
+import { Cache, Duration, Effect, Exit, Fiber, Option, Schema, type Scope } from "effect"
+import type { SqlClient } from "effect/sql"
+import type { KeyPrincipal, PrincipalBounds } from "../../../domain/accounts/Principal.ts"
+import { type Unauthorized, unauthorized } from "../../../domain/errors.ts"
+import { KeyMode } from "../../../domain/keys/ApiKey.ts"
+import { readNetworks } from "../../../domain/keys/KeyBounds.ts"
+import { lastUsedStepMs } from "../../../services/keys/KeyStore.ts"
+import type { Keyring } from "../../../services/operations/Keyrings.ts"
+import { type StoreClock, storeTime } from "../../../services/StoreClock.ts"
+import { untraced } from "../../../services/telemetry/Tracing.ts"
+import { AccountRow, toAccount } from "../accounts/AccountsSql.ts"
+import { makeGroupCommit } from "../GroupCommit.ts"
+import { columnsOf, rowsOf } from "../Rows.ts"
+import { BoundsRow, isActive, originOf } from "./KeyRows.ts"
+
+/** Age limit of an entry: half of the 10 seconds that an answer may be old, because reading it can take time too. */
+const maxAge = Duration.seconds(5)
+
+/** Keys in use are read again before their entries reach that age, so that no request waits for it. */
+const renewEvery = Duration.seconds(3)
+
+/** Rounds in which an unused key is still read again: a caller of every few seconds does not wait either. */
+const maxIdleRounds = 5
+
+const maxEntries = 10_000
+/** Keys that are being read, and unknown keys. */
+const maxLookups = 1_000
+const maxReadTogether = 256
+
+const PrincipalRow = Schema.Struct({
+  ...AccountRow.fields,
+  ...BoundsRow.fields,
+  key_id: Schema.String,
+  origin_id: Schema.String,
+  label: Schema.String,
+  mode: KeyMode,
+  last_used_at: Schema.NullOr(Schema.Date),
+  revoked_at: Schema.NullOr(Schema.Date),
+  digest: Schema.Uint8Array
+})
+type PrincipalRow = typeof PrincipalRow.Type
+
+interface Entry {
+  readonly principal: KeyPrincipal
+  /** Unix milliseconds at which the key expires or its grace ends. */
+  readonly endsAt: number | undefined
+  /** Rounds of renewal since the key was last used. */
+  idleRounds: number
+}
+
+/** The digests (base64) of one secret: by the pepper in use, and during a rotation by the other one. */
+export interface KeyDigests {
+  readonly present: string
+  readonly other?: string
+  /** The fingerprint of the pepper in use, where there are two. */
+  readonly pepper?: string
+}
+
+interface Deps {
+  readonly pepper: Keyring
+  readonly sql: SqlClient.SqlClient
+  readonly clock: StoreClock
+  readonly scope: Scope.Scope
+  /** The key's row; null for an unknown or revoked key. */
+  readonly read: (digests: KeyDigests) => Effect.Effect<PrincipalRow | null>
+}
+
+const principalRows = rowsOf(PrincipalRow)
+
+/** Makes the function that reads a key by its digests. Calls of it that arrive together share one statement. */
+const principals = (sql: SqlClient.SqlClient, clock: StoreClock) => {
+  const columns = sql.literal(`${columnsOf(AccountRow, "a")}, ${columnsOf(BoundsRow, "b")}`)
+  return makeGroupCommit<KeyDigests, PrincipalRow | null>({
+    name: "api_keys",
+    ownerOf: ({ present }) => present,
+    maxBatch: maxReadTogether,
+    maxPerOwner: 1,
+    run: Effect.fnUntraced(function* (batch) {
+      const now = new Date(yield* storeTime(clock))
+      const digests = batch.flatMap(({ other, present }) => (other === undefined ? [present] : [present, other]))
+      const rows = yield* principalRows(sql`
+        select ${columns}, k.id as key_id, ${sql.literal(originOf("k"))} as origin_id, k.label, k.mode, k.last_used_at,
+          k.revoked_at, k.digest
+        from api_keys k join accounts a on a.id = k.account_id
+        left join key_bounds b on b.origin_id = ${sql.literal(originOf("k"))}
+        where k.digest = any (${digests.map((digest) => Buffer.from(digest, "base64"))}::bytea[])
+          and ${isActive(sql, "k", now)} and a.deleted_at is null`)
+      const byDigest = new Map(rows.map((row) => [Buffer.from(row.digest).toString("base64"), row]))
+      return batch.map(({ other = "", present }) => byDigest.get(present) ?? byDigest.get(other) ?? null)
+    })
+  })
+}
+
+/** Writes the last use in a fiber beside the request: if it fails, the date is old and nothing else is wrong. */
+const touch = ({ scope, sql }: Deps, keyId: string, now: number) =>
+  sql`
+    update api_keys set last_used_at = ${new Date(now)}
+    where id = ${keyId} and (last_used_at is null or last_used_at <= ${new Date(now - lastUsedStepMs)})
+  `.pipe(
+    Effect.catchCause((cause) => Effect.logDebug("A key's last use could not be written down.", cause)),
+    untraced,
+    Effect.forkIn(scope)
+  )
+
+const noteUse = Effect.fnUntraced(function* (deps: Deps, { key_id, last_used_at }: PrincipalRow) {
+  const now = yield* storeTime(deps.clock)
+  if (last_used_at === null || last_used_at.getTime() <= now - lastUsedStepMs) yield* touch(deps, key_id, now)
+})
+
+/** Writes the digest by the pepper in use over one by the pepper that a rotation leaves, in a fiber like `touch`. */
+const renewDigest = (
+  { pepper, scope, sql }: Deps,
+  { key_id, digest }: PrincipalRow,
+  { other, pepper: made, present }: KeyDigests
+) => {
+  const isOld = other !== undefined && Buffer.from(digest).toString("base64") === other
+  // The digests may have been made right before the rotation began: then their order is the old one.
+  const isCurrent = pepper.isRotating() && pepper.values()[0].fingerprint === made
+  if (!isOld || made === undefined || !isCurrent) return Effect.void
+  return sql`
+    update api_keys set digest = ${Buffer.from(present, "base64")}, pepper = ${made}
+    where id = ${key_id} and digest = ${digest}
+  `.pipe(
+    Effect.catchCause((cause) => Effect.logDebug("A key's digest could not be renewed.", cause)),
+    untraced,
+    Effect.forkIn(scope)
+  )
+}
+
+const load = (deps: Deps) =>
+  Effect.fnUntraced(function* (key: string): Effect.fn.Return<Entry, Unauthorized> {
+    const digests = fromCacheKey(key)
+    const row = yield* deps.read(digests)
+    if (row === null) return yield* unauthorized
+    yield* noteUse(deps, row)
+    yield* renewDigest(deps, row, digests)
+    return toEntry(row, 0)
+  })
+
+/** One text for the digests of a secret, because a cache compares its keys. */
+const toCacheKey = ({ other, pepper, present }: KeyDigests): string =>
+  other === undefined ? present : `${present} ${other} ${pepper}`
+
+const fromCacheKey = (key: string): KeyDigests => {
+  const [present = "", other, pepper] = key.split(" ")
+  return other === undefined || pepper === undefined ? { present } : { present, other, pepper }
+}
+
+type Entries = Cache.Cache<string, Entry>
+type Lookups = Cache.Cache<string, Entry, Unauthorized>
+
+/** The entry of a key. One that was read moves to `entries`, unless the key was removed while it was read. */
+const find = (entries: Entries, lookups: Lookups, key: string): Effect.Effect<Entry, Unauthorized> => {
+  const read = Effect.gen(function* () {
+    const entry = yield* Cache.get(lookups, key)
+    if (Option.getOrUndefined(yield* Cache.getSuccess(lookups, key)) !== entry) return entry
+    yield* Cache.invalidate(lookups, key)
+    yield* Cache.set(entries, key, entry)
+    return entry
+  })
+  return Effect.flatMap(Cache.getSuccess(entries, key), (known) =>
+    Option.isSome(known) ? Effect.succeed(known.value) : read
+  )
+}
+
+/** Removes what was read of a key by one of its digests. Each key of the cache holds all of them. */
+const removeFrom = Effect.fnUntraced(function* <E>(cache: Cache.Cache<string, Entry, E>, digest: string) {
+  const keys = Array.from(yield* Cache.keys(cache)).filter((key) => key.includes(digest))
+  yield* Effect.forEach(keys, (key) => Cache.invalidate(cache, key), { discard: true })
+})
+
+const renew = Effect.fnUntraced(function* (deps: Deps, entries: Entries, key: string, entry: Entry) {
+  const used = entry.idleRounds++ === 0
+  const digests = fromCacheKey(key)
+  const row = yield* deps.read(digests)
+  // The entry was removed during the read: the row may be older than that, and must not bring the key back.
+  if (Option.getOrUndefined(yield* Cache.getSuccess(entries, key)) !== entry) return
+  if (row === null) return yield* Cache.invalidate(entries, key)
+  if (used) yield* noteUse(deps, row)
+  yield* renewDigest(deps, row, digests)
+  yield* Cache.set(entries, key, toEntry(row, entry.idleRounds))
+})
+
+/** Reads entries again. One that cannot be read grows old and expires. */
+const renewAll = (deps: Deps, entries: Entries, inUse: ReadonlyArray<readonly [string, Entry]>) =>
+  Effect.forEach(inUse, ([key, entry]) => Effect.ignoreCause(renew(deps, entries, key, entry)), {
+    concurrency: maxReadTogether,
+    discard: true
+  })
+
+export interface PrincipalCache {
+  readonly get: (digests: KeyDigests) => Effect.Effect<KeyPrincipal, Unauthorized>
+  /** Removes a key by its stored digest, which is one of its entry's, also while the key is being read. */
+  readonly remove: (digest: string) => Effect.Effect<void>
+}
+
+/**
+ * Principals by the digests of their keys' secrets, of the last seconds. Unknown keys are remembered apart from them:
+ * anybody can make up keys with a valid checksum, and must not push out the keys that are in use. While keys are used, a
+ * fiber of the scope renews their entries.
+ */
+export const makePrincipalCache = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  clock: StoreClock,
+  pepper: Keyring
+): Effect.fn.Return<PrincipalCache, never, Scope.Scope> {
+  const scope = yield* Effect.scope
+  const fork = Effect.runForkWith(yield* Effect.context<never>())
+  const deps: Deps = { sql, clock, pepper, scope, read: yield* principals(sql, clock) }
+  let renewing = false
+
+  const lookups: Lookups = yield* Cache.makeWith(load(deps), {
+    capacity: maxLookups,
+    // A failure of the database is no answer, and is not kept.
+    timeToLive: (exit) => (Exit.isSuccess(exit) || !Exit.hasDies(exit) ? maxAge : Duration.zero)
+  })
+  const entries: Entries = yield* Cache.make({
+    capacity: maxEntries,
+    timeToLive: maxAge,
+    lookup: (_: string): Effect.Effect<Entry> => Effect.die(new Error("entries come from lookups"))
+  })
+
+  const renewal = Effect.gen(function* () {
+    while (true) {
+      yield* Effect.sleep(renewEvery)
+      const all = Array.from(yield* Cache.entries(entries))
+      const inUse = all.filter(([, entry]) => entry.idleRounds < maxIdleRounds)
+      // In one synchronous step with the filter: a key that is used after it starts the renewal again.
+      renewing = inUse.length > 0
+      if (!renewing) return
+      yield* renewAll(deps, entries, inUse)
+    }
+  })
+
+  const use = (entry: Entry): KeyPrincipal => {
+    entry.idleRounds = 0
+    if (!renewing) {
+      renewing = true
+      // Not in the context of this request: the renewal serves all keys, and is no part of its trace.
+      Fiber.runIn(fork(renewal), scope)
+    }
+    return entry.principal
+  }
+
+  return {
+    get: (digests) =>
+      Effect.flatMap(find(entries, lookups, toCacheKey(digests)), (entry) => {
+        const { endsAt } = entry
+        if (endsAt === undefined) return Effect.succeed(use(entry))
+        return Effect.flatMap(storeTime(clock), (now) =>
+          endsAt <= now ? Effect.fail(unauthorized) : Effect.succeed(use(entry))
+        )
+      }),
+    remove: Effect.fnUntraced(function* (digest) {
+      if (pepper.values().length === 1) {
+        yield* Cache.invalidate(lookups, digest)
+        return yield* Cache.invalidate(entries, digest)
+      }
+      yield* removeFrom(lookups, digest)
+      yield* removeFrom(entries, digest)
+    })
+  }
+})
+
+const toPrincipal = (row: PrincipalRow): KeyPrincipal => ({
+  _tag: "key",
+  account: toAccount(row),
+  key: { id: row.key_id, label: row.label, mode: row.mode, ...toBounds(row) }
+})
+
+/** Nothing for a key that is bound neither in its budget, nor in its targets, nor in its networks. */
+const toBounds = ({ budget_credits, networks, origin_id, targets }: PrincipalRow): { bounds?: PrincipalBounds } =>
+  budget_credits === null && networks === null && targets === null
+    ? {}
+    : {
+        bounds: {
+          budgetId: budget_credits === null ? undefined : origin_id,
+          targets: targets ?? undefined,
+          networks: networks === null ? undefined : readNetworks(networks)
+        }
+      }
+
+const toEntry = (row: PrincipalRow, idleRounds: number): Entry => {
+  const ends = [row.expires_at, row.revoked_at].flatMap((end) => (end === null ? [] : [end.getTime()]))
+  return { principal: toPrincipal(row), endsAt: ends.length === 0 ? undefined : Math.min(...ends), idleRounds }
+}

@@ -1,0 +1,44 @@
+import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from "node:crypto"
+import { Redacted } from "effect"
+import type { Keyring, SecretValue } from "../../../services/operations/Keyrings.ts"
+
+/*
+ * Secrets that must be read again, encrypted with a key from AUTH_SECRET (AES-256-GCM): nonce, text, tag. The id of the row
+ * is authenticated with it, so that a secret that is copied to another row does not open.
+ */
+
+const algorithm = "aes-256-gcm"
+const nonceBytes = 12
+const tagBytes = 16
+const keyBytes = 32
+
+export interface Sealed {
+  readonly bytes: Uint8Array
+  /** The fingerprint of the value that it was encrypted with. */
+  readonly key: string
+}
+
+const keyOf = ({ secret }: SecretValue): Uint8Array =>
+  new Uint8Array(hkdfSync("sha256", Redacted.value(secret), "", "quarry sealed secrets", keyBytes))
+
+export const seal = (keyring: Keyring, rowId: string, secret: Redacted.Redacted): Sealed => {
+  const [value] = keyring.values()
+  const nonce = randomBytes(nonceBytes)
+  const cipher = createCipheriv(algorithm, keyOf(value), nonce).setAAD(Buffer.from(rowId))
+  const text = Buffer.concat([cipher.update(Redacted.value(secret), "utf8"), cipher.final()])
+  return { bytes: Buffer.concat([nonce, text, cipher.getAuthTag()]), key: value.fingerprint }
+}
+
+/** The secret, or undefined where this process has not the value that it was encrypted with. */
+export const open = (keyring: Keyring, rowId: string, { bytes, key }: Sealed): Redacted.Redacted | undefined => {
+  const value = keyring.values().find(({ fingerprint }) => fingerprint === key)
+  if (value === undefined || bytes.length < nonceBytes + tagBytes) return undefined
+  const decipher = createDecipheriv(algorithm, keyOf(value), bytes.subarray(0, nonceBytes))
+  decipher.setAAD(Buffer.from(rowId)).setAuthTag(bytes.subarray(-tagBytes))
+  try {
+    const text = Buffer.concat([decipher.update(bytes.subarray(nonceBytes, -tagBytes)), decipher.final()])
+    return Redacted.make(text.toString("utf8"))
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,98 @@
+import { Schema } from "effect"
+import { UnreadableReason } from "../../../domain/pages/UnreadableReason.ts"
+import { type LogEntry, LoggedRefusal, Outcome } from "../../../domain/search/LogEntry.ts"
+import { AnyTarget, Safe } from "../../../domain/search/Target.ts"
+import type { StoredLogEntry } from "../../../services/search/QueryLog.ts"
+import { columnsOf } from "../Rows.ts"
+
+/** The columns of a log entry that the service writes. `queries_add` has the same list; a test compares the two. */
+export const LogRow = Schema.Struct({
+  id: Schema.String,
+  account_id: Schema.NullOr(Schema.String),
+  key_id: Schema.NullOr(Schema.String),
+  batch_id: Schema.NullOr(Schema.String),
+  target: AnyTarget,
+  query: Schema.String,
+  geo: Schema.NullOr(Schema.String),
+  locale: Schema.NullOr(Schema.String),
+  page: Schema.NullOr(Schema.Int),
+  num: Schema.NullOr(Schema.Int),
+  safe: Schema.NullOr(Safe),
+  source: Schema.String,
+  outcome: Outcome,
+  credits: Schema.Int,
+  cached: Schema.Boolean,
+  provider: Schema.NullOr(Schema.String),
+  result_count: Schema.Int,
+  duration_ms: Schema.BigInt,
+  request_id: Schema.NullOr(Schema.String),
+  row_index: Schema.NullOr(Schema.Int),
+  refusals: Schema.NullOr(Schema.Array(LoggedRefusal)),
+  host: Schema.NullOr(Schema.String),
+  reason: Schema.NullOr(UnreadableReason),
+  bytes: Schema.NullOr(Schema.BigInt)
+})
+
+/** A log entry as it is read, with the time that the database gave it. */
+export const LoggedRow = Schema.Struct({ ...LogRow.fields, created_at: Schema.Date })
+
+export const loggedColumns = columnsOf(LoggedRow)
+
+/** A log entry by column, as JSON and statements can carry it. */
+export const toColumns = (record: LogEntry) =>
+  ({
+    id: record.id,
+    account_id: record.accountId,
+    key_id: record.keyId,
+    batch_id: record.batchId,
+    target: record.request.target,
+    query: record.request.query,
+    geo: record.request.geo,
+    locale: record.request.locale,
+    page: record.request.page,
+    num: record.request.num,
+    safe: record.request.safe,
+    source: record.request.source,
+    outcome: record.outcome,
+    credits: record.credits,
+    cached: record.cached,
+    provider: record.provider,
+    result_count: record.resultCount,
+    duration_ms: Math.round(record.durationMs),
+    request_id: record.requestId,
+    row_index: record.rowIndex,
+    refusals: record.refusals.length === 0 ? undefined : record.refusals,
+    host: record.page?.host,
+    reason: record.page?.reason,
+    bytes: record.page?.bytes
+  }) satisfies { readonly [Column in keyof typeof LogRow.Type]: unknown }
+
+export const toLogged = (row: typeof LoggedRow.Type): StoredLogEntry => ({
+  id: row.id,
+  accountId: row.account_id ?? undefined,
+  keyId: row.key_id ?? undefined,
+  batchId: row.batch_id ?? undefined,
+  request: {
+    target: row.target,
+    query: row.query,
+    ...(row.geo === null ? {} : { geo: row.geo }),
+    ...(row.locale === null ? {} : { locale: row.locale }),
+    ...(row.page === null ? {} : { page: row.page }),
+    ...(row.num === null ? {} : { num: row.num }),
+    ...(row.safe === null ? {} : { safe: row.safe }),
+    source: row.source
+  },
+  outcome: row.outcome,
+  credits: row.credits,
+  cached: row.cached,
+  provider: row.provider ?? undefined,
+  resultCount: row.result_count,
+  durationMs: Number(row.duration_ms),
+  requestId: row.request_id ?? undefined,
+  rowIndex: row.row_index ?? undefined,
+  refusals: row.refusals ?? [],
+  ...(row.host === null
+    ? {}
+    : { page: { host: row.host, reason: row.reason ?? undefined, bytes: Number(row.bytes ?? 0) } }),
+  at: row.created_at.getTime()
+})

@@ -1,0 +1,214 @@
+import { Effect, Layer, Schema } from "effect"
+import { SqlClient } from "effect/sql"
+import { maxRows, tooManyRows, type UsageBucket, type UsageQuery } from "../../../domain/credits/Usage.ts"
+import {
+  everything,
+  type HistoryFilter,
+  type HistoryQuery,
+  type Position
+} from "../../../domain/search/QueryHistory.ts"
+import { QueryLog } from "../../../services/search/QueryLog.ts"
+import { columnsOf, rowOf, rowsOf } from "../Rows.ts"
+import { retryTransient } from "../Transient.ts"
+import { LoggedRow, LogRow, loggedColumns, toColumns, toLogged } from "./LogRow.ts"
+
+/** Entries read for one page: a rare filter must not hold a connection while the whole log is read. */
+const maxExamined = 25_000
+/** Entries that one statement erases. */
+const eraseStep = 5_000
+const hourMs = 3_600_000
+
+const PositionRow = Schema.Struct({ at_micros: Schema.BigInt, ordinal: Schema.BigInt })
+const HistoryRow = Schema.Struct({ ...LoggedRow.fields, ...PositionRow.fields })
+const BucketRow = Schema.Struct({
+  start: Schema.Date,
+  group: Schema.NullOr(Schema.String),
+  searches: Schema.Int,
+  credits: Schema.BigInt,
+  ok: Schema.Int,
+  upstream_error: Schema.Int,
+  upstream_timeout: Schema.Int,
+  page_unreadable: Schema.Int
+})
+
+const positionRow = rowOf(PositionRow)
+const historyRows = rowsOf(HistoryRow)
+const bucketRows = rowsOf(BucketRow)
+
+const positionColumns = "(extract(epoch from created_at) * 1000000)::bigint as at_micros, ordinal"
+
+const before = (sql: SqlClient.SqlClient, { atMicros, ordinal }: Position) =>
+  sql`(created_at, ordinal) < (
+    timestamptz 'epoch' + ${atMicros}::bigint * interval '1 microsecond', ${ordinal}::bigint
+  )`
+
+/** Entries of the account in the order of an index, narrowed by conditions that the index covers. */
+const indexedEntries = (sql: SqlClient.SqlClient, accountId: string, { after, filter }: HistoryQuery) => {
+  const conditions = [sql`account_id = ${accountId}`]
+  if (after !== undefined) conditions.push(before(sql, after))
+  if (filter.from !== undefined) conditions.push(sql`created_at >= ${new Date(filter.from)}`)
+  if (filter.to !== undefined) conditions.push(sql`created_at < ${new Date(filter.to)}`)
+  if (filter.id !== undefined) conditions.push(sql`id = ${filter.id}`)
+  if (filter.batchId !== undefined) conditions.push(sql`batch_id = ${filter.batchId}`)
+  return sql`from queries where ${sql.and(conditions)} order by created_at desc, ordinal desc`
+}
+
+/** Conditions that no index covers. */
+const otherConditions = (sql: SqlClient.SqlClient, { keyId, outcome, source, target, text }: HistoryFilter) => {
+  const conditions = []
+  if (target !== undefined) conditions.push(sql`target = ${target}`)
+  if (outcome !== undefined) conditions.push(sql`outcome = ${outcome}`)
+  if (keyId !== undefined) conditions.push(sql`key_id = ${keyId}`)
+  if (source !== undefined) conditions.push(sql`source = ${source}`)
+  if (text !== undefined) conditions.push(sql`strpos(lower(query), lower(${text})) > 0`)
+  return conditions
+}
+
+/** The last entry that a filtered page looked at; undefined when it reached the end of the log. */
+const lastExamined = (sql: SqlClient.SqlClient, accountId: string, query: HistoryQuery) =>
+  Effect.map(
+    positionRow(
+      sql`select ${sql.literal(positionColumns)} ${indexedEntries(sql, accountId, query)}
+        offset ${maxExamined - 1} limit 1`
+    ),
+    (row) => (row === undefined ? undefined : toPosition(row))
+  )
+
+const history = (sql: SqlClient.SqlClient) => {
+  const columns = sql.literal(`${loggedColumns}, ${positionColumns}`)
+  return Effect.fn("QueryLog.history")(function* (accountId: string, query: HistoryQuery) {
+    const conditions = otherConditions(sql, query.filter)
+    const entries = indexedEntries(sql, accountId, query)
+    // One more than wanted shows that there is a next page.
+    const wanted = query.limit + 1
+    const rows = yield* retryTransient(
+      historyRows(
+        conditions.length === 0
+          ? sql`select ${columns} ${entries} limit ${wanted}`
+          : sql`
+            select ${columns} from (select * ${entries} limit ${maxExamined}) as examined
+            where ${sql.and(conditions)} order by created_at desc, ordinal desc limit ${wanted}`
+      )
+    )
+    const page = rows.slice(0, query.limit)
+    const last = page.at(-1)
+    if (rows.length === wanted && last !== undefined) {
+      return { entries: page.map(toLogged), next: toPosition(last) }
+    }
+    const next = conditions.length === 0 ? undefined : yield* retryTransient(lastExamined(sql, accountId, query))
+    return { entries: page.map(toLogged), next }
+  }, Effect.orDie)
+}
+
+/** The columns of a bucket, counted from log entries. */
+const counts = `count(*) as searches, sum(credits) as credits, count(*) filter (where outcome = 'ok') as ok,
+  count(*) filter (where outcome = 'upstream_error') as upstream_error,
+  count(*) filter (where outcome = 'upstream_timeout') as upstream_timeout,
+  count(*) filter (where outcome = 'page_unreadable') as page_unreadable`
+
+/**
+ * Buckets from `usage_hours`, and from the log for the rest: hours that are not counted yet or had few searches, and the
+ * first and last part of an hour. One statement sees both as they were at one moment, so that each search counts once.
+ */
+const usageBuckets = (sql: SqlClient.SqlClient, accountId: string, { from, granularity, groupBy, to }: UsageQuery) => {
+  const group = sql.literal(groupBy === undefined ? "null::text" : "nullif(name, '')")
+  const [since, until] = [sql`${new Date(from)}::timestamptz`, sql`${new Date(to)}::timestamptz`]
+  return sql`
+    with counted as materialized (
+      select hour, name, searches, credits, ok, upstream_error, upstream_timeout, page_unreadable from usage_hours
+      where account_id = ${accountId} and counted_by = ${groupBy ?? "target"}
+        and hour >= ${new Date(Math.ceil(from / hourMs) * hourMs)} and hour < ${new Date(Math.floor(to / hourMs) * hourMs)}
+    ), hours as (
+      select distinct hour from counted
+    ), gaps as (
+      select lag(hour + interval '1 hour', 1, ${since}) over (order by hour) as since, hour as until from hours
+      union all select coalesce(max(hour) + interval '1 hour', ${since}), ${until} from hours
+    ), logged as (
+      select date_trunc('hour', created_at, 'UTC') as hour, name, ${sql.literal(counts)}
+      from gaps cross join lateral (
+        select created_at, ${sql.literal(groupBy === "key" ? "key_id" : "target")} as name, credits, outcome from queries
+        where account_id = ${accountId} and created_at >= gaps.since and created_at < gaps.until offset 0
+      ) as q
+      where gaps.since < gaps.until group by 1, 2
+    )
+    select date_trunc(${granularity}, hour, 'UTC') as start, ${group} as group, sum(searches)::int as searches,
+      sum(credits)::bigint as credits, sum(ok)::int as ok, sum(upstream_error)::int as upstream_error,
+      sum(upstream_timeout)::int as upstream_timeout, sum(page_unreadable)::int as page_unreadable
+    from (select * from counted union all select * from logged) as t
+    group by 1, 2 order by 1, 2 limit ${maxRows + 1}`
+}
+
+const usage = (sql: SqlClient.SqlClient) =>
+  Effect.fn("QueryLog.usage")(
+    function* (accountId: string, query: UsageQuery) {
+      // The database would compile the statement, which takes longer than running it.
+      const withoutCompiling = sql.withTransaction(
+        Effect.andThen(sql`set local jit = off`, bucketRows(usageBuckets(sql, accountId, query)))
+      )
+      const rows = yield* retryTransient(withoutCompiling)
+      return rows.length > maxRows ? yield* tooManyRows : rows.map(toBucket)
+    },
+    Effect.catchTag("SqlError", Effect.die)
+  )
+
+/** Erases one step of the account's texts, and answers the position of the oldest entry in it. */
+const eraseStepAfter = (sql: SqlClient.SqlClient, accountId: string, after: Position | undefined) =>
+  positionRow(sql`
+    with page as (
+      select id, created_at, ordinal
+      ${indexedEntries(sql, accountId, { filter: everything, after, limit: eraseStep })} limit ${eraseStep}
+    ), erased as (
+      update queries q set query = '', source = '', host = left(host, 0) from page p
+      where q.id = p.id and q.created_at = p.created_at and (q.query <> '' or q.source <> '' or q.host <> '')
+    )
+    select ${sql.literal(positionColumns)} from page order by created_at, ordinal limit 1`)
+
+/** Reads the account's log once, whatever is logged meanwhile, and so ends. */
+export const erase = (sql: SqlClient.SqlClient) =>
+  Effect.fn("QueryLog.erase")(function* (accountId: string) {
+    let after: Position | undefined
+    do {
+      const row = yield* retryTransient(eraseStepAfter(sql, accountId, after))
+      after = row === undefined ? undefined : toPosition(row)
+    } while (after !== undefined)
+    yield* retryTransient(sql`delete from idempotency_keys where account_id = ${accountId}`)
+  })
+
+/** The log in Postgres or PGlite. `LogMaintenance` makes and drops its months. */
+export const layer: Layer.Layer<QueryLog, never, SqlClient.SqlClient> = Layer.effect(
+  QueryLog,
+  Effect.gen(function* () {
+    const sql = yield* SqlClient.SqlClient
+    const page = history(sql)
+    const eraseAll = erase(sql)
+    const columns = sql.literal(columnsOf(LogRow))
+    return QueryLog.of({
+      append: Effect.fn("QueryLog.append")(function* (records) {
+        if (records.length === 0) return
+        const rows = JSON.stringify(records.map(toColumns))
+        yield* sql`
+          insert into queries (${columns}) select ${columns} from json_populate_recordset(null::queries, ${rows}::json)`
+      }, Effect.orDie),
+      recent: (accountId, limit) =>
+        Effect.map(page(accountId, { filter: everything, after: undefined, limit }), ({ entries }) => entries),
+      history: page,
+      usage: usage(sql),
+      erase: (accountId) => Effect.orDie(eraseAll(accountId))
+    })
+  })
+)
+
+const toPosition = (row: typeof PositionRow.Type): Position => ({ atMicros: row.at_micros, ordinal: row.ordinal })
+
+const toBucket = (row: typeof BucketRow.Type): UsageBucket => ({
+  start: row.start.getTime(),
+  group: row.group ?? undefined,
+  searches: row.searches,
+  credits: Number(row.credits),
+  outcomes: {
+    ok: row.ok,
+    upstream_error: row.upstream_error,
+    upstream_timeout: row.upstream_timeout,
+    page_unreadable: row.page_unreadable
+  }
+})

@@ -1,0 +1,107 @@
+import { existsSync, linkSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { Effect, type Scope } from "effect"
+import { OperatorError } from "../../../domain/OperatorError.ts"
+import { rootCauseMessage } from "../../../domain/rootCause.ts"
+
+/** The embedded store cannot be opened. The message says why and what to do. */
+export class StorageUnavailable extends OperatorError("StorageUnavailable") {}
+
+const lockName = "quarry.pid"
+
+/** Converts an operating-system error about the data directory to one line. */
+export const unusableDirectory = (dataDir: string, error: unknown): StorageUnavailable =>
+  new StorageUnavailable({
+    message:
+      `DATA_DIR ${dataDir} cannot be used: ${rootCauseMessage(error)}. ` +
+      "Name a directory that belongs to the user of this process, who may write in it."
+  })
+
+/** True if the data directory has a database. */
+export const isMade = (dataDir: string): boolean => {
+  const directory = join(dataDir, "postgres")
+  return existsSync(directory) && readdirSync(directory).length > 0
+}
+
+/**
+ * Locks the data directory for the scope: two processes on one embedded database silently lose rows. Takes over stale
+ * locks.
+ */
+export const lockDirectory = (dataDir: string): Effect.Effect<void, StorageUnavailable, Scope.Scope> => {
+  const path = join(dataDir, lockName)
+  return Effect.acquireRelease(
+    Effect.try({
+      try: () => claim(dataDir, path),
+      catch: (error) => unusableDirectory(dataDir, error)
+    }).pipe(Effect.flatMap((holder) => (holder === undefined ? Effect.void : Effect.fail(inUse(dataDir, holder))))),
+    () => Effect.sync(() => rmSync(path, { force: true }))
+  )
+}
+
+const inUse = (dataDir: string, holder: string): StorageUnavailable =>
+  new StorageUnavailable({
+    message:
+      `The data directory ${dataDir} is in use by process ${holder}. Stop that process first, ` +
+      "set DATA_DIR to another directory, or use a Postgres server (DATABASE_URL) for several processes."
+  })
+
+/** Returns undefined if this process now has the lock, otherwise the pid of the process that holds it. */
+const claim = (dataDir: string, path: string): string | undefined => {
+  mkdirSync(dataDir, { recursive: true, mode: 0o700 })
+  const mine = signature(process.pid)
+  for (;;) {
+    try {
+      writeFileSync(path, mine, { flag: "wx", mode: 0o600 })
+      return undefined
+    } catch (error) {
+      if (!isCode(error, "EEXIST")) throw error
+    }
+    const theirs = read(path)
+    if (theirs === undefined) continue
+    const [pid = ""] = theirs.split(" ")
+    if (isAlive(theirs, Number(pid))) return pid
+    removeStale(path, theirs)
+  }
+}
+
+/** Removes a stale lock. If another process has renewed it meanwhile, the fresh lock is put back. */
+const removeStale = (path: string, stale: string): void => {
+  const aside = `${path}.${process.pid}`
+  try {
+    renameSync(path, aside)
+    if (read(aside) !== stale) linkSync(aside, path)
+  } catch (error) {
+    if (!isCode(error, "ENOENT") && !isCode(error, "EEXIST")) throw error
+  } finally {
+    rmSync(aside, { force: true })
+  }
+}
+
+/** The pid, and the start time where available, because pids are reused, especially in containers. */
+const signature = (pid: number): string => {
+  const stat = read(`/proc/${pid}/stat`)
+  const startedAt = stat?.slice(stat.lastIndexOf(")") + 2).split(" ")[19]
+  return startedAt === undefined ? `${pid}` : `${pid} ${startedAt}`
+}
+
+const isAlive = (theirs: string, pid: number): boolean => {
+  if (!Number.isInteger(pid) || pid <= 0) return false
+  try {
+    process.kill(pid, 0)
+  } catch (error) {
+    if (!isCode(error, "EPERM")) return false
+  }
+  return signature(pid) === theirs
+}
+
+const read = (path: string): string | undefined => {
+  try {
+    return readFileSync(path, "utf8")
+  } catch (error) {
+    if (isCode(error, "ENOENT")) return undefined
+    throw error
+  }
+}
+
+const isCode = (error: unknown, code: string): boolean =>
+  error instanceof Error && "code" in error && error.code === code

@@ -1,0 +1,61 @@
+import { renameSync, rmSync, statfsSync } from "node:fs"
+import { join } from "node:path"
+import { Cause, Effect, Exit, Layer } from "effect"
+import type { SqlClient } from "effect/sql"
+import { rootCauseMessage } from "../../../domain/rootCause.ts"
+import * as Migrations from "../Migrations.ts"
+import { isMade, lockDirectory, StorageUnavailable, unusableDirectory } from "./DirectoryLock.ts"
+import * as Pglite from "./Pglite.ts"
+
+/** Beside the database, so that the finished one can be renamed into its place. */
+const draftName = "unfinished"
+
+/** Disk that a store with the starter index takes, with the log of its first hour. */
+const neededMegabytes = 100
+
+/**
+ * Makes the database of an embedded store with the present schema and what `fill` writes. It is made aside and renamed
+ * when it is complete: whenever the process is killed, the directory has a whole database or none, and the next start
+ * begins anew.
+ */
+export const make = <E, R>(
+  dataDir: string,
+  fill: Effect.Effect<void, E, R | SqlClient.SqlClient>
+): Effect.Effect<void, StorageUnavailable, Exclude<R, SqlClient.SqlClient>> => {
+  const draft = join(dataDir, draftName)
+  const remove = Effect.try({
+    try: () => rmSync(draft, { recursive: true, force: true }),
+    catch: (error) => unusableDirectory(dataDir, error)
+  })
+  const database = Layer.provideMerge(Migrations.layer, Pglite.layer({ dataDir: draft }))
+  const whole = Effect.gen(function* () {
+    // Another process may have made it before this one had the lock.
+    if (isMade(dataDir)) return
+    yield* remove
+    const made = yield* Effect.exit(Effect.provide(fill, database))
+    if (Exit.isFailure(made)) return yield* failure(dataDir, made.cause)
+    yield* Effect.try({
+      try: () => renameSync(join(draft, "postgres"), join(dataDir, "postgres")),
+      catch: (error) => unusableDirectory(dataDir, error)
+    })
+  })
+  return Effect.andThen(lockDirectory(dataDir), Effect.ensuring(whole, Effect.ignore(remove))).pipe(Effect.scoped)
+}
+
+/** The database reports most faults of a disk as an abort without a reason, so the free space is named too. */
+const failure = (dataDir: string, cause: Cause.Cause<unknown>): Effect.Effect<never, StorageUnavailable> => {
+  if (Cause.hasInterruptsOnly(cause)) return Effect.interrupt
+  const { bavail, bsize } = statfsSync(dataDir)
+  const freeMegabytes = Math.floor((bavail * bsize) / 2 ** 20)
+  const reason =
+    freeMegabytes < neededMegabytes
+      ? `its disk has ${freeMegabytes} MB free, and it takes ${neededMegabytes} MB`
+      : rootCauseMessage(Cause.squash(cause))
+  return Effect.fail(
+    new StorageUnavailable({
+      message:
+        `The database in ${dataDir} could not be made: ${reason}. ` +
+        "Free space there or set DATA_DIR to another directory, then start again."
+    })
+  )
+}

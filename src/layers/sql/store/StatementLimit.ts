@@ -1,0 +1,62 @@
+import { Context, Data, Duration, Effect, type Scope } from "effect"
+import { type SqlClient, type SqlConnection, SqlError } from "effect/sql"
+import { DatabaseLane } from "../../../services/operations/DatabaseLane.ts"
+import { Deadlines } from "../../../services/search/Deadlines.ts"
+import { type Around, aroundStatements } from "./AroundStatements.ts"
+
+/** The database did not answer in time. It may or may not have run the statement. */
+export class Unanswered extends Data.TaggedError("Unanswered")<{ readonly message: string }> {}
+
+/** True for a fiber whose statements have no time limit. */
+const Unlimited = Context.Reference("quarry/layers/sql/Unlimited", { defaultValue: () => false })
+
+/**
+ * Fails what takes longer than the limit. The failure comes after the end of the interrupted work, so that nobody gets
+ * a connection that is still in use.
+ */
+const within = (deadlines: Deadlines, limit: Duration.Duration, failure: string): Around => {
+  const limitMs = Duration.toMillis(limit)
+  const giveUp = (ended: Effect.Effect<void>) => {
+    const cause = new Unanswered({ message: `${failure} within the limit` })
+    const reason = new SqlError.ConnectionError({ cause, message: cause.message, operation: "wait" })
+    return Effect.andThen(ended, Effect.fail(new SqlError.SqlError({ reason })))
+  }
+  return (effect) =>
+    Effect.flatMap(Unlimited, (unlimited) =>
+      unlimited ? effect : deadlines.within(effect, deadlines.after(limitMs), giveUp)
+    )
+}
+
+/**
+ * The connections of a pool, with a time limit on each wait for one and on each statement. The server's own timeout
+ * does nothing while the server is frozen, is cut off by the network, or is behind a pooler that does not pass it on.
+ */
+export const limitedAcquirer = Effect.fnUntraced(function* (
+  acquirer: SqlConnection.Acquirer,
+  limit: Duration.Duration
+): Effect.fn.Return<SqlConnection.Acquirer, never, Scope.Scope> {
+  const deadlines = yield* Deadlines.make
+  const free = within(deadlines, limit, "no free connection to the database")
+  const answered = within(deadlines, limit, "no answer from the database")
+  return Effect.map(free(acquirer), (connection) => aroundStatements(connection, answered))
+})
+
+/**
+ * A connection without prepared statements, for transactions. A prepared statement fails once after a migration has
+ * added a column to its result. Outside a transaction the client prepares it again; inside, the transaction has failed.
+ */
+export const unprepared = (connection: SqlConnection.Connection): SqlConnection.Connection => ({
+  ...connection,
+  execute: connection.executeUnprepared,
+  executeValues: connection.executeValuesUnprepared
+})
+
+/**
+ * Runs statements that may take minutes (a migration, `ledger verify`) without a timeout on either side. In a
+ * transaction, because a pooler would hand a setting of the session to other clients. Not on a connection of the background
+ * work, whose other turns would wait for it.
+ */
+export const unlimited = <A, E, R>(sql: SqlClient.SqlClient, effect: Effect.Effect<A, E, R>) =>
+  sql
+    .withTransaction(Effect.andThen(sql`set local statement_timeout = 0`, effect))
+    .pipe(Effect.provideService(Unlimited, true), Effect.provideService(DatabaseLane, "requests"))

@@ -1,0 +1,65 @@
+import { Effect, Schema } from "effect"
+import type { SqlClient, Statement } from "effect/sql"
+import { type Dropped, droppedError, dropReasons } from "../../../services/webhooks/EventBooks.ts"
+import { rowOf, rowsOf } from "../Rows.ts"
+
+const countRow = rowOf(Schema.Struct({ count: Schema.Int }))
+
+/** Maximum deliveries per statement, to stay within the statement timeout. */
+const maxDropped = 5_000
+
+/** Ends the selected pending deliveries, records them for the metrics, and returns their number. */
+export const dropPending = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  reason: keyof typeof droppedError,
+  which: Statement.Fragment
+) {
+  let total = 0
+  while (true) {
+    const row = yield* countRow(sql`
+      with dropped as (
+        update event_deliveries set status = 'failed', is_taken = false, error = ${droppedError[reason]}
+        where id in (select id from event_deliveries where status = 'pending' and ${which} limit ${maxDropped})
+          and status = 'pending'
+        returning account_id, endpoint_id
+      ), noted as (
+        insert into event_drops (account_id, endpoint_id, reason, deliveries)
+        select account_id, endpoint_id, ${reason}, count(*) from dropped group by account_id, endpoint_id
+      )
+      select count(*)::int as count from dropped`)
+    const count = row?.count ?? 0
+    total += count
+    if (count < maxDropped) return total
+  }
+})
+
+const droppedRows = rowsOf(
+  Schema.Struct({
+    account_id: Schema.String,
+    endpoint_id: Schema.NullOr(Schema.String),
+    reason: Schema.Literals(dropReasons),
+    deliveries: Schema.Int
+  })
+)
+
+/** Removes records of drops. Concurrent callers get different ones. */
+export const collectDropped = (sql: SqlClient.SqlClient, limit: number) =>
+  Effect.map(
+    droppedRows(sql`
+      with collected as (
+        delete from event_drops
+        where id in (select id from event_drops order by id limit ${limit} for update skip locked)
+        returning account_id, endpoint_id, reason, deliveries
+      )
+      select account_id, endpoint_id, reason, sum(deliveries)::int as deliveries from collected
+      group by account_id, endpoint_id, reason`),
+    (rows) =>
+      rows.map(
+        ({ account_id: accountId, deliveries, endpoint_id: endpointId, reason }): Dropped => ({
+          accountId,
+          endpointId: endpointId ?? undefined,
+          reason,
+          deliveries
+        })
+      )
+  )

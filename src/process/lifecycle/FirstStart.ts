@@ -1,0 +1,176 @@
+import { Console, Context, DateTime, Effect, Layer, Redacted } from "effect"
+import { demoPerMinute } from "../../domain/accounts/Principal.ts"
+import { formatAddress } from "../../domain/net/address.ts"
+import { isLoopbackHost } from "../../domain/net/Network.ts"
+import { maxBulkRows } from "../../domain/search/BulkRequest.ts"
+import { targets } from "../../domain/search/Target.ts"
+import { Accounts } from "../../services/accounts/Accounts.ts"
+import { People } from "../../services/accounts/People.ts"
+import { KeyStore } from "../../services/keys/KeyStore.ts"
+import { Readiness } from "../../services/operations/Readiness.ts"
+import { Providers } from "../../services/providers/Providers.ts"
+import { AppConfig } from "../../settings/Settings.ts"
+import { LogFormat } from "../Logging.ts"
+import { fillFirst, fillRest, fillRestIn } from "../store/starterIndex.ts"
+
+/** A valid email address under a reserved domain that nobody can register (RFC 6761). */
+const developerEmail = "developer@quarry.localhost"
+
+export interface DeveloperAccess {
+  readonly key: Redacted.Redacted
+  /** Sets the password for the dashboard. Works once, within one hour. */
+  readonly link: Redacted.Redacted
+}
+
+/** Runs while the process already serves searches. A failure is logged, and the next start tries again. */
+const inBackground = <E, R>(load: Effect.Effect<void, E, R>) =>
+  load.pipe(
+    Effect.catchCause((cause) => Effect.logWarning("The starter documents could not be loaded.", cause)),
+    Effect.forkScoped
+  )
+
+/**
+ * Prepares the store for the first search. On the embedded database, the first start creates a developer account with a
+ * live key and loads part of the index, so that the printed `curl` command works at once. The rest loads later.
+ */
+export class FirstStart extends Context.Service<
+  FirstStart,
+  {
+    /** Shown only once. Undefined on later starts and on Postgres. */
+    readonly access: DeveloperAccess | undefined
+  }
+>()("quarry/process/FirstStart") {
+  static readonly layer = Layer.effect(
+    FirstStart,
+    Effect.gen(function* () {
+      const { databaseUrl, dataDir } = yield* AppConfig
+      if (databaseUrl !== undefined) return { access: undefined }
+      if (dataDir !== "memory:") yield* inBackground(fillRestIn(dataDir))
+      const accounts = yield* Accounts
+      const keys = yield* KeyStore
+      const account = yield* accounts
+        .byEmail(developerEmail)
+        .pipe(Effect.catchTag("not_found", () => accounts.create({ email: developerEmail, plan: "business" })))
+      // The key is created last: if it is missing, the first start was interrupted and is repeated.
+      if ((yield* keys.list(account.id)).length > 0) return { access: undefined }
+      if (yield* fillFirst) yield* inBackground(fillRest)
+      const { link } = yield* Effect.flatMap(People, (people) => people.makeSignInLink(account))
+      const { secret: key } = yield* keys.create(account.id, { label: "developer", mode: "live" })
+      return { access: { key, link } }
+    }).pipe(Effect.orDie)
+  )
+}
+
+const searchLine = (baseUrl: string, { key }: DeveloperAccess): string =>
+  `curl -H 'Authorization: Bearer ${Redacted.value(key)}' '${baseUrl}/v1/query?query=http+caching'`
+
+const keyIntroduction = "An account for you to develop with. Its API key is shown only once:"
+
+const linkIntroduction = `The dashboard takes ${developerEmail} and the password that you choose here, once and within one hour:`
+
+interface Addresses {
+  readonly bound: string
+  readonly baseUrl: string
+}
+
+const listens = ({ baseUrl, bound }: Addresses): string => `Quarry listens at ${bound} (BASE_URL is ${baseUrl})`
+
+const announcePretty = Effect.fnUntraced(function* (addresses: Addresses, access: DeveloperAccess | undefined) {
+  const { baseUrl } = addresses
+  yield* Console.log(listens(addresses))
+  if (access === undefined) return yield* Console.log(`The dashboard is at ${baseUrl}/dashboard`)
+  const lines = [
+    "",
+    keyIntroduction,
+    `  ${Redacted.value(access.key)}`,
+    "",
+    "Try it:",
+    `  ${searchLine(baseUrl, access)}`,
+    "",
+    linkIntroduction,
+    `  ${Redacted.value(access.link)}`,
+    ""
+  ]
+  yield* Console.log(lines.join("\n"))
+})
+
+/** Prints log entries at any log level. They are not logged, because exported logs must not contain the secrets. */
+const announceJson = Effect.fnUntraced(function* ({ baseUrl, bound }: Addresses, access: DeveloperAccess | undefined) {
+  const entry = (message: string, fields: Readonly<Record<string, string>>) =>
+    Effect.flatMap(DateTime.now, (now) =>
+      Console.log(JSON.stringify({ message, level: "INFO", timestamp: DateTime.formatIso(now), ...fields }))
+    )
+  yield* entry(listens({ baseUrl, bound }), { address: bound, base_url: baseUrl })
+  if (access === undefined) return
+  const curl = searchLine(baseUrl, access)
+  yield* entry(`${keyIntroduction} ${curl}`, { base_url: baseUrl, key: Redacted.value(access.key), curl })
+  const link = Redacted.value(access.link)
+  yield* entry(`${linkIntroduction} ${link}`, { base_url: baseUrl, link })
+})
+
+const warnOfUnserved = Effect.gen(function* () {
+  const providers = yield* Providers
+  for (const target of targets) {
+    if (yield* providers.serves(target)) continue
+    yield* Effect.logWarning(
+      `Nothing serves ${target}: it has no provider, or only the built-in index without documents. Its searches fail ` +
+        "with upstream_error and are not charged. Configure a provider with QUARRY_PROVIDERS or SEARXNG_URL, or load " +
+        "documents: npm run quarry -- index load FILE"
+    )
+  }
+})
+
+const warnOfKeylessCallers = Effect.gen(function* () {
+  const { compatKeylessAccount, compatKeylessNetworks = [], demoOrigin, host } = yield* AppConfig
+  if (isLoopbackHost(host)) return
+  if (demoOrigin !== undefined) {
+    yield* Effect.logWarning(
+      `DEMO_ORIGIN is set and HOST is ${host}: anyone who can reach this port can search without a key at your expense, ` +
+        `${demoPerMinute} requests a minute from each address with up to ${maxBulkRows} searches each. ` +
+        "Unset DEMO_ORIGIN to stop this."
+    )
+  }
+  if (compatKeylessAccount !== undefined) {
+    yield* Effect.logWarning(
+      `COMPAT_KEYLESS_ACCOUNT is set and HOST is ${host}: anyone with an address in ${compatKeylessNetworks.join(", ")} ` +
+        `can spend the credits of ${compatKeylessAccount} without a key, and a container gateway can give such an address ` +
+        "to callers from anywhere. Unset COMPAT_KEYLESS_ACCOUNT or do not publish this port to stop this."
+    )
+  }
+})
+
+type AnnounceServices = AppConfig | FirstStart | Providers | Readiness
+
+/** Prints that the service is up, with warnings about its settings. Runs once the server listens. */
+export const announce: Effect.Effect<void, never, AnnounceServices> = Effect.gen(function* () {
+  const config = yield* AppConfig
+  const { baseUrl, billingProvider, databaseUrl, dataDir, marketplacePlan, marketplaceProxySecret, smtpUrl } = config
+  if (config.quarryBackground === "off") {
+    yield* Effect.logWarning(
+      "QUARRY_BACKGROUND is off: this server answers requests and queues events. It does not deliver events, send emails, " +
+        "reconcile payments, return expired holds, or delete old data."
+    )
+  }
+  const { access } = yield* FirstStart
+  if (databaseUrl === undefined) {
+    const storage = dataDir === "memory:" ? "nothing is kept" : `data is kept in ${dataDir}, without fsync`
+    yield* Effect.logWarning(
+      `Trial storage: ${storage}. It survives a killed process, but not a power cut. Set DATABASE_URL for production.`
+    )
+  }
+  if ((marketplacePlan === undefined) !== (marketplaceProxySecret === undefined)) {
+    const unset = marketplacePlan === undefined ? "MARKETPLACE_PLAN" : "MARKETPLACE_PROXY_SECRET"
+    yield* Effect.logWarning(`${unset} is not set: the marketplace is off.`)
+  }
+  if (billingProvider !== undefined && smtpUrl === undefined) {
+    yield* Effect.logWarning(
+      "SMTP_URL is not set, so email addresses are not confirmed: anyone can sign up with the address of a customer of " +
+        "the payment provider and see that customer's orders. Set SMTP_URL before you sell."
+    )
+  }
+  yield* warnOfKeylessCallers
+  yield* warnOfUnserved
+  const print = (yield* LogFormat) === "json" ? announceJson : announcePretty
+  const address = yield* Effect.flatMap(Readiness, (readiness) => readiness.address)
+  yield* print({ bound: address === undefined ? baseUrl : `http://${formatAddress(address)}`, baseUrl }, access)
+})

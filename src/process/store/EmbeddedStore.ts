@@ -1,0 +1,60 @@
+import { fileURLToPath } from "node:url"
+import { Effect, Layer, Stream } from "effect"
+import { ChildProcess } from "effect/process"
+import { OperatorError } from "../../domain/OperatorError.ts"
+import { isMade } from "../../layers/sql/store/DirectoryLock.ts"
+import { AppConfig } from "../../settings/Settings.ts"
+import { Secrets } from "../secrets/Secrets.ts"
+
+export class StoreNotMade extends OperatorError("StoreNotMade") {}
+
+const program = fileURLToPath(new URL("./makeStore.ts", import.meta.url))
+
+const maxComplaintCharacters = 8_192
+
+/** Killing the child is safe: an incomplete store is discarded. */
+const forceKillAfter = "5 seconds"
+
+/** Creates the embedded store if there is none, in a child process, because the memory for this is never given back. */
+export const layer = Layer.effectDiscard(
+  Effect.gen(function* () {
+    const { databaseUrl, dataDir } = yield* AppConfig
+    if (databaseUrl !== undefined || dataDir === "memory:") return
+    // Checks that the directory may be used as a store, before anything else is written to it.
+    yield* Secrets
+    if (!isMade(dataDir)) yield* makeElsewhere(dataDir)
+  })
+).pipe(Layer.provide(Secrets.layer))
+
+const makeElsewhere = Effect.fnUntraced(function* (dataDir: string) {
+  const child = yield* ChildProcess.make(process.execPath, [program, dataDir], {
+    stdin: "ignore",
+    stdout: "ignore",
+    forceKillAfter
+  })
+  const [complaint, code] = yield* Effect.all(
+    [
+      Stream.runFold(
+        Stream.decodeText(child.stderr),
+        () => "",
+        (text, more) => (text + more).slice(0, maxComplaintCharacters)
+      ),
+      Effect.catch(child.exitCode, () => Effect.succeed(undefined))
+    ],
+    { concurrency: "unbounded" }
+  )
+  if (code === 0 && isMade(dataDir)) return
+  return yield* explain(dataDir, complaint)
+}, Effect.scoped)
+
+/** Repeats the child's own error lines. A child that was killed prints nothing. */
+const explain = (dataDir: string, complaint: string) => {
+  const lines = complaint.split("\n").filter((line) => line.startsWith("quarry: "))
+  if (lines.length > 0) {
+    return new StoreNotMade({ message: lines.map((line) => line.slice("quarry: ".length)).join("\n") })
+  }
+  if (complaint !== "") return Effect.die(new Error(`The embedded store was not made:\n${complaint}`))
+  return new StoreNotMade({
+    message: `The process that creates the database in ${dataDir} was killed, perhaps because memory ran out. Start Quarry again.`
+  })
+}

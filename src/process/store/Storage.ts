@@ -1,0 +1,151 @@
+import { Effect, Layer } from "effect"
+import * as IdsLayer from "../../layers/Ids.ts"
+import * as AccountsSql from "../../layers/sql/accounts/AccountsSql.ts"
+import * as BillingBooksSql from "../../layers/sql/billing/BillingBooksSql.ts"
+import * as LedgerSql from "../../layers/sql/credits/LedgerSql.ts"
+import * as PlanBooksSql from "../../layers/sql/credits/PlanBooksSql.ts"
+import * as DocumentIndexSql from "../../layers/sql/index/DocumentIndexSql.ts"
+import * as KeyStoreSql from "../../layers/sql/keys/KeyStoreSql.ts"
+import * as Migrations from "../../layers/sql/Migrations.ts"
+import * as AuditSql from "../../layers/sql/operations/AuditSql.ts"
+import * as KeyringsSql from "../../layers/sql/operations/KeyringsSql.ts"
+import * as LogMaintenance from "../../layers/sql/operations/LogMaintenance.ts"
+import * as LogRetentionSql from "../../layers/sql/operations/LogRetentionSql.ts"
+import * as ReplicasSql from "../../layers/sql/operations/ReplicasSql.ts"
+import * as SecretRotationSql from "../../layers/sql/operations/SecretRotationSql.ts"
+import * as QueryLogSql from "../../layers/sql/search/QueryLogSql.ts"
+import * as DatabaseClock from "../../layers/sql/store/DatabaseClock.ts"
+import { isMade, StorageUnavailable } from "../../layers/sql/store/DirectoryLock.ts"
+import * as Postgres from "../../layers/sql/store/Postgres.ts"
+import * as EventBooksSql from "../../layers/sql/webhooks/EventBooksSql.ts"
+import { ActsOnItsOwn } from "../../services/background.ts"
+import { Ids } from "../../services/Ids.ts"
+import { Keyrings } from "../../services/operations/Keyrings.ts"
+import { ReplicaId } from "../../services/operations/Replicas.ts"
+import { AppConfig } from "../../settings/Settings.ts"
+import * as Plans from "../Plans.ts"
+import { Secrets } from "../secrets/Secrets.ts"
+
+/**
+ * The database that the settings name, as it is: a Postgres server, or the one embedded in this process. The embedded
+ * one is opened after the secrets, which find out whether the directory is a store at all.
+ */
+const databaseWith = (options: { readonly readOnly: boolean }) =>
+  Layer.unwrap(
+    Effect.gen(function* () {
+      const { databasePoolSize, databasePrepare, databaseStatementTimeout, databaseUrl, dataDir } = yield* AppConfig
+      if (databaseUrl !== undefined) {
+        return Postgres.layer({
+          url: databaseUrl,
+          poolSize: databasePoolSize,
+          statementTimeout: databaseStatementTimeout,
+          prepare: databasePrepare,
+          ...options
+        })
+      }
+      yield* Secrets
+      const Pglite = yield* Effect.promise(() => import("../../layers/sql/store/Pglite.ts"))
+      return Pglite.layer({ dataDir: dataDir === "memory:" ? undefined : dataDir, ...options })
+    })
+  ).pipe(Layer.provideMerge(Secrets.layer))
+
+export const database = databaseWith({ readOnly: false })
+
+/** Commands make no embedded store where there is none, except for `migrate`. */
+const madeStore = Layer.effectDiscard(
+  Effect.gen(function* () {
+    const { databaseUrl, dataDir } = yield* AppConfig
+    if (databaseUrl !== undefined || dataDir === "memory:" || isMade(dataDir)) return
+    return yield* new StorageUnavailable({
+      message: `DATA_DIR ${dataDir} has no store yet: start the server, or run \`npm run quarry -- migrate\`.`
+    })
+  })
+)
+
+/** The database of a command, as it is. */
+export const commandDatabase = Layer.provide(database, madeStore)
+
+/** The database of a command that only reads. It refuses writes. */
+export const readOnlyDatabase = Layer.provide(databaseWith({ readOnly: true }), madeStore)
+
+const given = Effect.map(Secrets, ({ authSecret, keyPepper }) => ({ AUTH_SECRET: authSecret, KEY_PEPPER: keyPepper }))
+
+const keyrings = (options: { readonly reports: boolean; readonly writes: boolean }) =>
+  Layer.unwrap(Effect.map(given, (secrets) => KeyringsSql.layer(secrets, options)))
+
+const keyStore = Layer.unwrap(Effect.map(Keyrings, ({ KEY_PEPPER }) => KeyStoreSql.layer({ pepper: KEY_PEPPER })))
+
+const eventBooks = Layer.unwrap(
+  Effect.map(Keyrings, ({ AUTH_SECRET }) => EventBooksSql.layer({ keyring: AUTH_SECRET }))
+)
+
+/** Lets a command on a database of this version's schema alone (R74). */
+const presentSchema = Layer.effectDiscard(Migrations.requireSchema({ takesNewer: false }))
+
+/** The rotation of the secrets with its audit, which works with secrets that the database does not know. */
+export const secretRotation = Layer.unwrap(Effect.map(given, SecretRotationSql.layer)).pipe(
+  Layer.merge(AuditSql.layer),
+  Layer.provide(presentSchema),
+  Layer.provide(commandDatabase)
+)
+
+/** The stores on a database that is open, for the server or for commands. */
+const stores = (options: { readonly reports: boolean; readonly writes: boolean }) =>
+  Layer.mergeAll(
+    AccountsSql.layer,
+    AuditSql.layer,
+    BillingBooksSql.layer,
+    eventBooks,
+    keyStore,
+    LedgerSql.layer({ hasUpkeep: options.reports }),
+    PlanBooksSql.layer,
+    DocumentIndexSql.layer,
+    QueryLogSql.layer,
+    LogRetentionSql.layer,
+    ReplicasSql.layer
+  ).pipe(
+    Layer.provideMerge(keyrings(options)),
+    // Everything that stands on the stores has the database's clock too: sign-in, and the usage of an account.
+    Layer.provideMerge(DatabaseClock.layer()),
+    Layer.provide([IdsLayer.layer, Plans.layer])
+  )
+
+/** The id with which this process reports itself as a replica, and marks its holds. */
+export const replicaId = Layer.effect(
+  ReplicaId,
+  Effect.flatMap(Ids, ({ make }) => make("rep_"))
+).pipe(Layer.provide(IdsLayer.layer))
+
+/** The choice of `QUARRY_BACKGROUND`. Each layer that acts on its own is provided with it here, so that none is built without. */
+export const background = Layer.effect(
+  ActsOnItsOwn,
+  Effect.map(AppConfig, ({ quarryBackground }) => quarryBackground === "on")
+)
+
+/** All stores of the server, on the database with the present schema. */
+export const layer = stores({ reports: true, writes: true }).pipe(
+  Layer.provideMerge(Migrations.layer),
+  Layer.provide(database),
+  Layer.provide([replicaId, background])
+)
+
+const notActing = Layer.succeed(ActsOnItsOwn, false)
+
+/** The stores of a command, which is not a replica: a rotation does not wait for it, and upkeep is left to the server. */
+export const commandLayer = stores({ reports: false, writes: true }).pipe(
+  Layer.provide(presentSchema),
+  Layer.provide(commandDatabase),
+  Layer.provide(notActing)
+)
+
+/** The stores of a command that only reads. */
+export const readingLayer = stores({ reports: false, writes: false }).pipe(
+  Layer.provide(presentSchema),
+  Layer.provide(readOnlyDatabase),
+  Layer.provide(notActing)
+)
+
+/** The upkeep of the query log, which the server alone does. */
+export const logMaintenance = Layer.unwrap(
+  Effect.map(AppConfig, ({ queryLogRetention }) => LogMaintenance.layer({ retention: queryLogRetention }))
+).pipe(Layer.provide(Migrations.layer), Layer.provide(database), Layer.provide(background))

@@ -1,0 +1,16 @@
+// Run by EmbeddedStore.ts. Creates the embedded database in the directory given as the only argument.
+import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
+import * as NodeServices from "@effect/platform-node/NodeServices"
+import { Effect } from "effect"
+import * as DocumentIndexSql from "../../layers/sql/index/DocumentIndexSql.ts"
+import * as NewStore from "../../layers/sql/store/NewStore.ts"
+import { codeOf, complain } from "../lifecycle/exit.ts"
+import { fillFirstIn } from "./starterIndex.ts"
+
+const [dataDir = ""] = process.argv.slice(2)
+
+NewStore.make(dataDir, Effect.provide(fillFirstIn(dataDir), DocumentIndexSql.layer)).pipe(
+  Effect.provide(NodeServices.layer),
+  Effect.tapCause(complain),
+  NodeRuntime.runMain({ disableErrorReporting: true, teardown: (exit, end) => end(codeOf(exit)) })
+)

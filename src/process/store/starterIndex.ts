@@ -1,0 +1,55 @@
+import { fileURLToPath } from "node:url"
+import { Effect, FileSystem, Path, Stream } from "effect"
+import * as DocumentFile from "../../layers/index/DocumentFile.ts"
+import { DocumentIndex } from "../../services/index/DocumentIndex.ts"
+
+const file = fileURLToPath(new URL("../../../data/starter-index.jsonl.gz", import.meta.url))
+
+/** Loaded before the first search. The file starts with the most popular documents. */
+const firstDocuments = 1_000
+
+/** The rest is loaded in small batches with pauses, because a batch blocks searches. */
+const partDocuments = 500
+const pause = "50 millis"
+
+const options = { target: undefined, replace: false } as const
+
+/** This file exists until all starter documents are loaded, so that a later start can load the rest. */
+const markerIn = (dataDir: string) => Effect.map(Path.Path, ({ join }) => join(dataDir, "starter-index.unfinished"))
+
+/** Loads the first starter documents into an empty index. Returns false if there is nothing else to load. */
+export const fillFirst = Effect.gen(function* () {
+  const index = yield* DocumentIndex
+  const files = yield* FileSystem.FileSystem
+  if ((yield* index.stats).documents > 0 || !(yield* files.exists(file))) return false
+  yield* index.load(Stream.take(DocumentFile.read(file), firstDocuments), options)
+  return true
+})
+
+export const fillFirstIn = Effect.fnUntraced(function* (dataDir: string) {
+  const files = yield* FileSystem.FileSystem
+  if (yield* fillFirst) yield* files.writeFileString(yield* markerIn(dataDir), "")
+})
+
+export const fillRest = Effect.gen(function* () {
+  const index = yield* DocumentIndex
+  yield* DocumentFile.read(file).pipe(
+    Stream.drop(firstDocuments),
+    Stream.grouped(partDocuments),
+    Stream.runForEach((documents) =>
+      Effect.andThen(index.load(Stream.fromIterable(documents), options), Effect.sleep(pause))
+    )
+  )
+  const { documents } = yield* index.stats
+  yield* Effect.logInfo(`Loaded the starter documents. The index has ${documents} documents.`)
+})
+
+/** `fillRest` if the marker file exists, unless the operator has cleared the index since. */
+export const fillRestIn = Effect.fnUntraced(function* (dataDir: string) {
+  const files = yield* FileSystem.FileSystem
+  const marker = yield* markerIn(dataDir)
+  if (!(yield* files.exists(marker))) return
+  const index = yield* DocumentIndex
+  if ((yield* index.stats).documents > 0) yield* fillRest
+  yield* files.remove(marker)
+})

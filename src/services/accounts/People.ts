@@ -1,0 +1,40 @@
+import { Context, type Effect, type Redacted } from "effect"
+import type { Account } from "../../domain/accounts/Account.ts"
+import { OperatorError } from "../../domain/OperatorError.ts"
+
+/** A single-use link to set a password. */
+export interface SignInLink {
+  /** As powerful as the person's password until it is used or expires. */
+  readonly link: Redacted.Redacted
+  /** Unix milliseconds. */
+  readonly expiresAt: number
+}
+
+/** The person of an account cannot be changed as requested. The message says why and what to do. */
+export class PersonError extends OperatorError("PersonError") {
+  static taken(email: string): PersonError {
+    return new PersonError({ message: `${email} is already used to sign in. Choose another address.` })
+  }
+
+  static withoutAddress(accountId: string): PersonError {
+    return new PersonError({
+      message: `Nobody can sign in to ${accountId} because it has no email address. Set one first.`
+    })
+  }
+}
+
+/** Operator actions on the people of accounts. */
+export class People extends Context.Service<
+  People,
+  {
+    /** Ends all sessions and app tokens of the account's person, and returns the number of sessions. */
+    readonly endSessions: (accountId: string) => Effect.Effect<number>
+    /**
+     * Changes the address that the person signs in with, and invalidates links sent to the old one. With a mail server,
+     * the new address is confirmed at the next sign-in. Replaces an unconfirmed sign-up with the same address.
+     */
+    readonly setEmail: (accountId: string, email: string) => Effect.Effect<void, PersonError>
+    /** Creates a link to set a password and sign in. Creates the person if nobody has signed up for the account. */
+    readonly makeSignInLink: (account: Account) => Effect.Effect<SignInLink, PersonError>
+  }
+>()("quarry/services/People") {}

@@ -1,0 +1,97 @@
+import { Context, Data, type Effect, type Redacted } from "effect"
+import type { SignUpMode } from "../../domain/accounts/signUp.ts"
+
+export type IdentityProvider = "google" | "github"
+
+/** A person's browser. */
+export interface Browser {
+  /** The `Cookie` header, which may contain a session. */
+  readonly cookies: Redacted.Redacted | undefined
+  readonly userAgent: string | undefined
+  /** The address or network that attempts are counted by (`2001:db8::/64`). */
+  readonly address: string | undefined
+}
+
+export interface Redirect {
+  readonly location: string
+  /** Values of `Set-Cookie` headers. */
+  readonly cookies: ReadonlyArray<Redacted.Redacted>
+}
+
+export interface PasswordSignIn {
+  readonly email: string
+  readonly password: Redacted.Redacted
+  /** The query that `AuthorizationRequests` describes. */
+  readonly authorizationRequest: string
+  /** A path of this deployment to continue at, if the address must be confirmed first. */
+  readonly returnPath: string
+}
+
+/** An unknown address or a wrong password. The error does not reveal which. */
+export class InvalidCredentials extends Data.TaggedError("InvalidCredentials") {}
+
+/** The address is not confirmed yet. A new link has been sent. */
+export class AddressUnconfirmed extends Data.TaggedError("AddressUnconfirmed") {}
+
+/** Too many requests, sign-ups or wrong passwords from one client. */
+export class TooManyAttempts extends Data.TaggedError("TooManyAttempts")<{ readonly retryAfterSeconds: number }> {}
+
+/** The operator's settings do not allow this address to sign up (R65). The message says why and who can help. */
+export class SignUpDenied extends Data.TaggedError("SignUpDenied")<{ readonly message: string }> {}
+
+/** The message continues the field's name: "must be an email address". */
+export class InvalidField extends Data.TaggedError("InvalidField")<{
+  readonly field: "email" | "password" | "token"
+  readonly message: string
+}> {}
+
+/** Another error of the sign-in library. The message is for people. */
+export class SignInFailed extends Data.TaggedError("SignInFailed")<{ readonly message: string }> {}
+
+export type SignInError =
+  | InvalidCredentials
+  | AddressUnconfirmed
+  | TooManyAttempts
+  | SignUpDenied
+  | InvalidField
+  | SignInFailed
+
+/** Sign-up and sign-in on the pages of this deployment. */
+export class SignIn extends Context.Service<
+  SignIn,
+  {
+    /** The configured identity providers. */
+    readonly providers: ReadonlyArray<IdentityProvider>
+    readonly signUpMode: SignUpMode
+    /** False without a mail server: the operator forwards the links from the log. */
+    readonly deliversEmails: boolean
+    /** Opens a session and continues with the app's authorization request. */
+    readonly withPassword: (browser: Browser, signIn: PasswordSignIn) => Effect.Effect<Redirect, SignInError>
+    /**
+     * Creates a person and their account. Returns undefined if the address must be confirmed by email first, which also
+     * hides if the address was already known.
+     */
+    readonly signUp: (browser: Browser, signUp: PasswordSignIn) => Effect.Effect<Redirect | undefined, SignInError>
+    /** Redirects to an identity provider, which returns to `returnPath` or `failurePath`. */
+    readonly atProvider: (
+      browser: Browser,
+      provider: IdentityProvider,
+      paths: { readonly returnPath: string; readonly failurePath: string }
+    ) => Effect.Effect<Redirect, SignInError>
+    /**
+     * Emails a link to reset the password, which then continues at `returnPath`. Also succeeds for unknown addresses.
+     */
+    readonly requestPasswordReset: (
+      browser: Browser,
+      request: { readonly email: string; readonly returnPath: string }
+    ) => Effect.Effect<void, SignInError>
+    /**
+     * Sets a new password with a single-use token from an email. Confirms the address, ends all sessions of the person,
+     * and clears the browser's wait after wrong passwords.
+     */
+    readonly resetPassword: (
+      browser: Browser,
+      reset: { readonly token: Redacted.Redacted; readonly password: Redacted.Redacted }
+    ) => Effect.Effect<void, SignInError>
+  }
+>()("quarry/services/SignIn") {}

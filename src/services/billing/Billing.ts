@@ -1,0 +1,418 @@
+import { Context, Duration, Effect, Layer, Metric } from "effect"
+import { type Account, accountAt } from "../../domain/accounts/Account.ts"
+import { isUpgrade, type PackSize, packPrice, packSizes, type SoldPlan } from "../../domain/billing/Purchase.ts"
+import { graceEnd, type SoldSubscription } from "../../domain/billing/Subscription.ts"
+import type { Plan, PlanTable } from "../../domain/credits/Plan.ts"
+import {
+  BillingBusy,
+  BillingUnavailable,
+  InvalidRequest,
+  NoSubscription,
+  PaymentFailed,
+  PlanUnchanged
+} from "../../domain/errors.ts"
+import { Accounts } from "../accounts/Accounts.ts"
+import { Plans } from "../credits/Plans.ts"
+import { Ids } from "../Ids.ts"
+import { StoreClock, storeTime } from "../StoreClock.ts"
+import { billingEvents } from "../telemetry/Metrics.ts"
+import { type BilledAccount, BillingBooks } from "./BillingBooks.ts"
+import { BillingTerms } from "./BillingTerms.ts"
+import {
+  type DeliveryInvalid,
+  type Page,
+  PaymentProvider,
+  type ProviderBusy,
+  type ProviderDeclined,
+  type ProviderMissing,
+  type ProviderUnavailable
+} from "./PaymentProvider.ts"
+import { Reconciler } from "./Reconciler.ts"
+
+/** The account's subscription as our books have it. Times are Unix milliseconds. */
+export interface SubscriptionState {
+  readonly status: "active" | "past_due"
+  readonly plan: SoldPlan
+  readonly periodStart: number
+  readonly periodEnd: number
+  readonly cancelAtPeriodEnd: boolean
+  readonly pendingPlan: SoldPlan | undefined
+  readonly pendingAt: number | undefined
+  readonly pastDueSince: number | undefined
+  /** The end of the grace, after which the trial's terms apply until the renewal is paid (R41). */
+  readonly graceUntil: number | undefined
+}
+
+/** Everything that an account may know about its payments. */
+export interface BillingState {
+  /** False where nothing can be bought: no provider, or the operator has closed the checkout. */
+  readonly open: boolean
+  readonly plan: Plan
+  readonly subscription: SubscriptionState | undefined
+  /** Packs that the account can buy now, with prices in cents. Empty where it can buy none. */
+  readonly packs: ReadonlyArray<{ readonly credits: PackSize; readonly price: number }>
+  readonly balance: number
+  /** Credits of refunded packs that were spent already; settled from the next credits that are granted (R40). */
+  readonly owed: number
+}
+
+export interface CheckoutPage {
+  readonly url: string
+  readonly expiresAt: number
+}
+
+/** The provider is not asked more often than this for one account (R42). */
+const syncEveryMs = 5_000
+/** Seconds after which a caller may try again, where the provider did not say. */
+const defaultRetrySeconds = 30
+
+interface Deps {
+  readonly provider: PaymentProvider["Service"]
+  readonly books: BillingBooks["Service"]
+  readonly accounts: Accounts["Service"]
+  readonly reconciler: Reconciler["Service"]
+  readonly ids: Ids["Service"]
+  readonly clock: StoreClock
+  readonly terms: (typeof BillingTerms)["Service"]
+  readonly plans: PlanTable
+}
+
+const unreachable = ({ reason, retryAfter }: ProviderUnavailable) =>
+  Effect.andThen(
+    Effect.logWarning(`The payment provider could not be asked: ${reason}`),
+    Effect.fail(
+      new BillingUnavailable({
+        message: "The payment provider cannot be reached at the moment. What you bought is not affected.",
+        retryAfterSeconds: retryAfter === undefined ? defaultRetrySeconds : Math.ceil(Duration.toSeconds(retryAfter))
+      })
+    )
+  )
+
+const closed = new BillingUnavailable({ message: "Nothing can be bought here at the moment." })
+const needsOperator = new BillingUnavailable({ message: "Purchases of this account are stopped. Ask the operator." })
+const customPlan = new BillingUnavailable({ message: "This account's plan is set by the operator: ask there." })
+const noPacks = new BillingUnavailable({ message: "This account's plan sells no credit packs." })
+const noSubscription = new NoSubscription({ message: "There is no active subscription. Subscribe to a plan first." })
+const pastDue = new NoSubscription({
+  message: "The last renewal of the subscription is not paid. Renew the card in the billing portal."
+})
+const unchanged = new PlanUnchanged({ message: "The account has this plan, and no change of it is pending." })
+
+const readBilled = ({ books }: Pick<Deps, "books">, { id }: Account): Effect.Effect<BilledAccount> =>
+  Effect.flatMap(books.account(id), (found) =>
+    found === undefined ? Effect.die(new Error(`account ${id} does not exist`)) : Effect.succeed(found)
+  )
+
+/** The subscription that counts: the highest plan of those that are not over. */
+const openSubscription = ({ subscriptions }: BilledAccount): SoldSubscription | undefined =>
+  subscriptions
+    .filter(({ status }) => status !== "ended")
+    .sort((a, b) => Number(isUpgrade(a.plan, b.plan)) - Number(isUpgrade(b.plan, a.plan)))[0]
+
+const stateOf = (it: SoldSubscription, graceMs: number): SubscriptionState => ({
+  status: it.status === "past_due" ? "past_due" : "active",
+  plan: it.plan,
+  periodStart: it.period.start,
+  periodEnd: it.period.end,
+  cancelAtPeriodEnd: it.cancelAtPeriodEnd,
+  pendingPlan: it.pending?.plan,
+  pendingAt: it.pending?.at,
+  pastDueSince: it.status === "past_due" ? (it.pastDueAt ?? it.period.start) : undefined,
+  graceUntil: it.status === "past_due" ? graceEnd(it, graceMs) : undefined
+})
+
+const isSold = (plan: Plan): plan is SoldPlan => plan !== "trial" && plan !== "custom"
+
+/** Cents for 1,000 pack credits; undefined where the account can buy none now. */
+const packRateOf = (
+  plans: PlanTable,
+  { packRate, plan }: Account,
+  subscription: SoldSubscription | undefined
+): number | undefined => {
+  const rate = plans[plan].packCentsPer1000 || undefined
+  if (plan === "custom") return packRate ?? rate
+  return subscription?.status === "active" && isSold(plan) ? rate : undefined
+}
+
+/** The books' part of billing, which asks no provider. */
+type BooksDeps = Pick<Deps, "accounts" | "books" | "clock" | "terms" | "plans">
+
+/** An account's payments as the books have them, also where nothing is sold any more (R42). */
+export const bookedState = (deps: BooksDeps) =>
+  Effect.fn("Billing.state")(function* (given: Account): Effect.fn.Return<BillingState> {
+    const { clock, terms } = deps
+    // The account as it is in the store now: a change may have been booked since the caller was authenticated.
+    const stored = yield* Effect.orElseSucceed(deps.accounts.byId(given.id), () => given)
+    const account = accountAt(stored, yield* storeTime(clock))
+    const found = yield* readBilled(deps, account)
+    const subscription = openSubscription(found)
+    const isOpen = terms.isOpen && found.blockedAt === undefined
+    const rate = isOpen ? packRateOf(deps.plans, account, subscription) : undefined
+    return {
+      open: isOpen,
+      plan: account.plan,
+      subscription: subscription === undefined ? undefined : stateOf(subscription, Duration.toMillis(terms.grace)),
+      packs: rate === undefined ? [] : packSizes.map((credits) => ({ credits, price: packPrice(credits, rate) })),
+      balance: found.balance,
+      owed: found.owed
+    }
+  })
+
+/** Fails where nothing may be bought: the checkout is closed, or a dispute was lost. */
+const requireOpen = ({ terms }: Deps, { blockedAt }: BilledAccount) =>
+  !terms.isOpen ? Effect.fail(closed) : blockedAt === undefined ? Effect.void : Effect.fail(needsOperator)
+
+/** The account's customer at the provider, made with its first purchase (R42). */
+const customerOf = Effect.fnUntraced(function* (
+  { accounts, books, provider }: Deps,
+  account: Account,
+  { customerId }: BilledAccount
+) {
+  if (customerId !== undefined) return customerId
+  const isGone = (id: string) =>
+    accounts.byId(id).pipe(
+      Effect.as(false),
+      Effect.catchTag("not_found", () => Effect.succeed(true))
+    )
+  const taken = (id: string) =>
+    Effect.andThen(
+      Effect.logError(`Customer ${id} of the payment provider has the address of ${account.id}, and is another's.`),
+      Effect.fail(needsOperator)
+    )
+  const made = yield* provider
+    .customerOf(account.id, account.email, isGone)
+    .pipe(Effect.catchTags({ CustomerTaken: (it) => taken(it.customerId), ProviderUnavailable: unreachable }))
+  const kept = yield* books.keepCustomer(account.id, made)
+  if (typeof kept !== "string") return kept.customerId
+  if (kept === "taken") return yield* taken(made)
+  return yield* new BillingUnavailable({
+    message: "An earlier account with this address is being removed. Try again soon.",
+    retryAfterSeconds: defaultRetrySeconds
+  })
+})
+
+const toCheckout = ({ expiresAt, url }: Page): CheckoutPage => ({ url, expiresAt })
+
+const planField = (message: string) => InvalidRequest.fromIssues([{ field: "plan", message }])
+
+const checkout = (deps: Deps): Billing["Service"]["checkout"] =>
+  Effect.fn("Billing.checkout")(function* (account, plan, address) {
+    const found = yield* readBilled(deps, account)
+    const subscription = openSubscription(found)
+    if (subscription !== undefined && subscription.plan !== plan) {
+      return yield* planField("cannot be bought beside the present subscription: change it with POST /v1/billing/plan")
+    }
+    yield* requireOpen(deps, found)
+    if (account.plan === "custom") return yield* customPlan
+    if (subscription !== undefined) return yield* unchanged
+    const customerId = yield* customerOf(deps, account, found)
+    const buyer = { accountId: account.id, email: account.email, customerId, address }
+    return toCheckout(
+      yield* deps.provider.openPlanCheckout(buyer, plan).pipe(Effect.catchTag("ProviderUnavailable", unreachable))
+    )
+  })
+
+const buyPack = (deps: Deps): Billing["Service"]["buyPack"] =>
+  Effect.fn("Billing.buyPack")(function* (account, credits, address) {
+    const found = yield* readBilled(deps, account)
+    yield* requireOpen(deps, found)
+    const subscription = openSubscription(found)
+    const rate = packRateOf(deps.plans, account, subscription)
+    if (rate === undefined) {
+      if (account.plan === "custom") return yield* customPlan
+      if (subscription?.status === "active" && isSold(account.plan)) return yield* noPacks
+      return yield* subscription?.status === "past_due" ? pastDue : noSubscription
+    }
+    const customerId = yield* customerOf(deps, account, found)
+    const price = packPrice(credits, rate)
+    const buyer = { accountId: account.id, email: account.email, customerId, address }
+    const page = yield* deps.provider
+      .openPackCheckout(buyer, { credits, cents: price })
+      .pipe(Effect.catchTag("ProviderUnavailable", unreachable))
+    return { ...toCheckout(page), credits, price }
+  })
+
+/** Leaves a note to read this object soon: nobody knows what became of the request. */
+const readSoon = Effect.fnUntraced(function* ({ books, ids }: Deps, subscriptionId: string) {
+  const deliveryId = `own:${yield* ids.requestId}`
+  const object = { kind: "subscription" as const, id: subscriptionId }
+  yield* books.store({ deliveryId, kind: "quarry.plan_change", object, attempts: 0 })
+})
+
+/** Makes a change at the provider fail with the errors of the API. */
+const translateErrors = <A>(
+  deps: Deps,
+  subscriptionId: string,
+  change: Effect.Effect<A, ProviderUnavailable | ProviderDeclined | ProviderBusy | ProviderMissing>
+) =>
+  change.pipe(
+    Effect.catchTags({
+      ProviderUnavailable: (error) => Effect.andThen(readSoon(deps, subscriptionId), unreachable(error)),
+      ProviderDeclined: () =>
+        Effect.fail(new PaymentFailed({ message: "The payment was declined, and the plan has not changed." })),
+      ProviderBusy: () =>
+        Effect.fail(
+          new BillingBusy({ message: "Another change of the subscription is running.", retryAfterSeconds: 1 })
+        ),
+      ProviderMissing: () => Effect.andThen(readSoon(deps, subscriptionId), Effect.fail(noSubscription))
+    })
+  )
+
+/** Calls off what is pending at the provider. It fails a call that takes back what is not there, so both are read (R42). */
+const callOff = Effect.fnUntraced(function* ({ provider }: Deps, id: string) {
+  const { cancelAtPeriodEnd, pending } = yield* provider.subscription(id)
+  if (pending !== undefined) yield* provider.callOffChange(id)
+  if (cancelAtPeriodEnd) yield* provider.setCancellation(id, false)
+})
+
+/**
+ * The provider refuses a change of a subscription that is canceled at its period's end, so the cancellation is taken back
+ * first. A change that fails leaves it canceled, as it was: nobody asked to go on paying for the old plan (R42).
+ */
+const changeTo = Effect.fnUntraced(function* (
+  { provider }: Deps,
+  id: string,
+  plan: SoldPlan,
+  when: "now" | "period_end"
+) {
+  const { cancelAtPeriodEnd } = yield* provider.subscription(id)
+  const change = provider.changePlan(id, plan, when)
+  if (!cancelAtPeriodEnd) return yield* change
+  yield* provider.setCancellation(id, false)
+  return yield* Effect.tapError(change, () => provider.setCancellation(id, true))
+})
+
+const changePlan = (deps: Deps): Billing["Service"]["changePlan"] =>
+  Effect.fn("Billing.changePlan")(function* (account, plan, when) {
+    const found = yield* readBilled(deps, account)
+    const subscription = openSubscription(found)
+    const isUp = subscription !== undefined && isUpgrade(subscription.plan, plan)
+    if (subscription !== undefined && subscription.plan !== plan && !isUp && when === "now") {
+      const message = "must be period_end: a downgrade takes effect at the period's end"
+      return yield* InvalidRequest.fromIssues([{ field: "when", message }])
+    }
+    yield* requireOpen(deps, found)
+    if (subscription === undefined) return yield* noSubscription
+    if (subscription.status !== "active") return yield* pastDue
+    const { id } = subscription
+    if (subscription.plan === plan) {
+      if (subscription.pending === undefined && !subscription.cancelAtPeriodEnd) return yield* unchanged
+      yield* translateErrors(deps, id, callOff(deps, id))
+    } else {
+      yield* translateErrors(deps, id, changeTo(deps, id, plan, when ?? (isUp ? "now" : "period_end")))
+    }
+    // The change is made. Where it cannot be read back now, the inbox does it soon.
+    yield* deps.reconciler.bringSubscription(id).pipe(Effect.catchTag("ProviderUnavailable", () => readSoon(deps, id)))
+    const after = openSubscription(yield* readBilled(deps, account))
+    const now = yield* storeTime(deps.clock)
+    return { plan: after?.plan ?? plan, pendingPlan: after?.pending?.plan, effectiveAt: after?.pending?.at ?? now }
+  })
+
+const portal = (deps: Deps): Billing["Service"]["portal"] =>
+  Effect.fn("Billing.portal")(function* (account) {
+    const { customerId } = yield* readBilled(deps, account)
+    if (customerId === undefined) return yield* noSubscription
+    return toCheckout(
+      yield* deps.provider.openPortal(customerId).pipe(Effect.catchTag("ProviderUnavailable", unreachable))
+    )
+  })
+
+const sync = (deps: Deps): Billing["Service"]["sync"] =>
+  Effect.fn("Billing.sync")(function* (account, checkoutId) {
+    const { books, provider, reconciler } = deps
+    if (yield* books.takeTurn(account.id, syncEveryMs)) {
+      yield* Effect.gen(function* () {
+        const page = checkoutId === undefined ? undefined : yield* provider.checkout(checkoutId)
+        // A checkout of somebody else says nothing about this account.
+        if (page?.accountId === account.id && page.customerId !== undefined) {
+          yield* books.keepCustomer(account.id, page.customerId)
+        }
+        yield* reconciler.bringAccount(account.id)
+      }).pipe(Effect.catchTags({ ProviderUnavailable: unreachable, not_found: () => Effect.void }))
+    }
+    return yield* bookedState(deps)(account)
+  })
+
+const receive = (deps: Deps): Billing["Service"]["receive"] =>
+  Effect.fn("Billing.receive")(function* (headers, body) {
+    const { books, provider } = deps
+    const { deliveryId, kind, object } = yield* provider
+      .verify(headers, body)
+      .pipe(Effect.tapError(() => Metric.update(billingEvents.of("none", "refused"), 1)))
+    if (object.kind === "none") return yield* Metric.update(billingEvents.of(kind, "ignored"), 1)
+    const isNew = yield* books.store({ deliveryId, kind, object, attempts: 0 })
+    yield* Metric.update(billingEvents.of(kind, isNew ? "stored" : "repeated"), 1)
+  })
+
+/**
+ * Purchases of an account and changes of its plan (R42, R47). Refusals that our own books can tell come first, the provider
+ * is asked last. Nothing here changes credits: the reconciler does, by what the provider says afterwards.
+ */
+export class Billing extends Context.Service<
+  Billing,
+  {
+    readonly state: (account: Account) => Effect.Effect<BillingState>
+    /** Opens the checkout of the first subscription. */
+    readonly checkout: (
+      account: Account,
+      plan: SoldPlan,
+      address: string | undefined
+    ) => Effect.Effect<CheckoutPage, BillingUnavailable | PlanUnchanged | InvalidRequest>
+    /** Changes the plan: up at once, down at the period's end (R39). */
+    readonly changePlan: (
+      account: Account,
+      plan: SoldPlan,
+      when: "now" | "period_end" | undefined
+    ) => Effect.Effect<
+      { readonly plan: Plan; readonly pendingPlan: SoldPlan | undefined; readonly effectiveAt: number },
+      BillingUnavailable | NoSubscription | PlanUnchanged | InvalidRequest | PaymentFailed | BillingBusy
+    >
+    readonly buyPack: (
+      account: Account,
+      credits: PackSize,
+      address: string | undefined
+    ) => Effect.Effect<
+      CheckoutPage & { readonly credits: PackSize; readonly price: number },
+      BillingUnavailable | NoSubscription
+    >
+    readonly portal: (account: Account) => Effect.Effect<CheckoutPage, BillingUnavailable | NoSubscription>
+    /**
+     * Brings the books to the provider's state, and answers them: at most once in 5 s for an account, in between from our
+     * books. `checkoutId` is the checkout that the person comes from.
+     */
+    readonly sync: (account: Account, checkoutId: string | undefined) => Effect.Effect<BillingState, BillingUnavailable>
+    /**
+     * Takes a delivery of the provider: verified, stored, and answered; the work comes after. A delivery that is not the
+     * provider's leaves no trace but a count.
+     */
+    readonly receive: (
+      headers: Readonly<Record<string, string | undefined>>,
+      body: Uint8Array
+    ) => Effect.Effect<void, BillingUnavailable | DeliveryInvalid>
+  }
+>()("quarry/services/Billing") {
+  static readonly layer = Layer.effect(
+    Billing,
+    Effect.gen(function* () {
+      const deps: Deps = {
+        provider: yield* PaymentProvider,
+        books: yield* BillingBooks,
+        accounts: yield* Accounts,
+        reconciler: yield* Reconciler,
+        ids: yield* Ids,
+        clock: yield* StoreClock,
+        terms: yield* BillingTerms,
+        plans: yield* Plans
+      }
+      return Billing.of({
+        state: bookedState(deps),
+        checkout: checkout(deps),
+        changePlan: changePlan(deps),
+        buyPack: buyPack(deps),
+        portal: portal(deps),
+        sync: sync(deps),
+        receive: receive(deps)
+      })
+    })
+  )
+}

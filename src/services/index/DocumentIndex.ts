@@ -1,0 +1,65 @@
+import { Context, type Effect, Schema, type Stream } from "effect"
+import type { UpstreamRow } from "../../domain/search/Organic.ts"
+import type { SearchRequest } from "../../domain/search/SearchRequest.ts"
+import type { Target } from "../../domain/search/Target.ts"
+
+export const Document = Schema.Struct({
+  url: Schema.String.check(Schema.isPattern(/^https?:\/\/\S+$/i, { message: "must be an absolute http(s) address" })),
+  title: Schema.String.check(Schema.isMinLength(1)),
+  /** One heading per line. */
+  headings: Schema.optionalKey(Schema.String),
+  description: Schema.String,
+  /** The text of the page. It has less weight than title and description, and results only contain parts of it. */
+  content: Schema.optionalKey(Schema.String),
+  language: Schema.optionalKey(Schema.String.check(Schema.isPattern(/^[a-z]{2}$/)))
+})
+export type Document = typeof Document.Type
+
+export interface LoadOptions {
+  /** The target that the documents serve; undefined for all six. */
+  readonly target: Target | undefined
+  /** Removes documents missing from the stream, if the stream ends without a failure. */
+  readonly replace: false | Replacement
+}
+
+/** Limits the documents that a load may remove. Documents of other targets and sites are never removed. */
+export interface Replacement {
+  /** The URL prefix below which documents are removed, with a trailing slash; undefined for the sites of the stream. */
+  readonly under: string | undefined
+}
+
+export interface Comparison {
+  readonly documents: number
+  readonly removed: number
+}
+
+export interface LoadReport {
+  readonly written: number
+  readonly removed: number
+}
+
+export interface IndexStats {
+  readonly documents: number
+  /** Documents that serve only one target; all others serve every target. */
+  readonly byTarget: { readonly [T in Target]?: number }
+}
+
+/** The built-in full-text index of pages loaded by the operator. */
+export class DocumentIndex extends Context.Service<
+  DocumentIndex,
+  {
+    /** Adds or replaces documents by URL and target. Those written before a failure stay; run the load again. */
+    readonly load: <E, R>(
+      documents: Stream.Stream<Document, E, R>,
+      options: LoadOptions
+    ) => Effect.Effect<LoadReport, E, R>
+    /** Counts the documents that a load with these options would remove, without changing any. */
+    readonly compare: <E, R>(
+      documents: Stream.Stream<Document, E, R>,
+      options: { readonly target: Target | undefined; readonly replace: Replacement }
+    ) => Effect.Effect<Comparison, E, R>
+    readonly search: (request: SearchRequest) => Effect.Effect<ReadonlyArray<UpstreamRow>>
+    readonly stats: Effect.Effect<IndexStats>
+    readonly clear: Effect.Effect<number>
+  }
+>()("quarry/services/DocumentIndex") {}

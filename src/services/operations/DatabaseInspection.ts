@@ -1,0 +1,14 @@
+import { Context, type Effect } from "effect"
+import type { DatabaseStatus, MigrationStatus } from "../../domain/operations/Status.ts"
+
+/** The state of the database for the operator, migrated or not. */
+export class DatabaseInspection extends Context.Service<
+  DatabaseInspection,
+  {
+    /** Never fails: an unreachable database is a result, with null migrations. */
+    readonly look: Effect.Effect<{
+      readonly database: DatabaseStatus
+      readonly migrations: MigrationStatus | null
+    }>
+  }
+>()("quarry/services/DatabaseInspection") {}

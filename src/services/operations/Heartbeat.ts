@@ -1,0 +1,98 @@
+import { Clock, Duration, Effect, Layer, Metric, Schedule } from "effect"
+import type { PlanTable } from "../../domain/credits/Plan.ts"
+import { formatAddress } from "../../domain/net/address.ts"
+import { digestOf, Plans } from "../credits/Plans.ts"
+import { namesOf } from "../providers/Provider.ts"
+import type { ProviderState } from "../providers/ProviderMonitor.ts"
+import { ProviderStates } from "../providers/ProviderStates.ts"
+import { databaseConnections, databaseMax, databasePending, redisAway } from "../telemetry/Metrics.ts"
+import { DatabaseLane } from "./DatabaseLane.ts"
+import { type BoundAddress, Readiness } from "./Readiness.ts"
+import { type ProviderSight, ReplicaId, Replicas, type Vitals } from "./Replicas.ts"
+
+/** The time between two heartbeats: one small statement of each replica. */
+export const heartbeatInterval = Duration.seconds(5)
+
+/** The longest that the end of a process waits for its replica to be forgotten. */
+const maxLeave = Duration.seconds(1)
+
+/** Providers in a heartbeat, so that a long provider file does not make it large. */
+const maxProviders = 100
+
+export interface HeartbeatOptions {
+  readonly host: string
+  /** The address at which other machines reach a listener that is bound to this one. */
+  readonly reachable: (bound: BoundAddress) => BoundAddress
+  readonly version: string
+  readonly commit: string | undefined
+  /** False where the settings name no Redis. */
+  readonly usesRedis: boolean
+}
+
+const sightOf = (state: ProviderState): ProviderSight => ({
+  ...namesOf(state),
+  phase: state.phase,
+  lastSuccessAt: state.lastSuccessAt ?? null,
+  lastRefusal: state.lastRefusal === undefined ? null : { at: state.lastRefusal.at, reason: state.lastRefusal.reason },
+  p95Ms: state.latencyMs === undefined ? null : Math.round(state.latencyMs.p95)
+})
+
+const gaugeValue = (gauge: Metric.Gauge<number>): Effect.Effect<number> =>
+  Effect.map(Metric.value(gauge), ({ value }) => value)
+
+/** The gauges that the pool and the Redis connection keep of themselves. */
+const readVitals = Effect.fnUntraced(function* (
+  states: ProviderStates["Service"],
+  usesRedis: boolean,
+  plans: PlanTable
+) {
+  const system = "postgresql"
+  const max = yield* gaugeValue(databaseMax.of(system))
+  const pool = {
+    max,
+    used: yield* gaugeValue(databaseConnections.of(system)),
+    waiting: yield* gaugeValue(databasePending.of(system))
+  }
+  const vitals: Vitals = {
+    redis: usesRedis ? ((yield* gaugeValue(redisAway.of())) === 0 ? "answers" : "away") : "off",
+    pool: max === 0 ? null : pool,
+    providers: (yield* states.all).slice(0, maxProviders).map(sightOf),
+    plans: digestOf(plans)
+  }
+  return vitals
+})
+
+/** Reports this process to `Replicas` for as long as it runs. A heartbeat that fails is followed by the next one. */
+export const layer = ({ commit, host, reachable, usesRedis, version }: HeartbeatOptions) =>
+  Layer.effectDiscard(
+    Effect.gen(function* () {
+      const replicas = yield* Replicas
+      const states = yield* ProviderStates
+      const readiness = yield* Readiness
+      const plans = yield* Plans
+      const id =
+        (yield* ReplicaId) ?? (yield* Effect.die(new Error("a process without a replica's id has no heartbeat")))
+      let isRecorded = true
+      const startedAt = yield* Clock.currentTimeMillis
+      const beat = Effect.gen(function* () {
+        const vitals = yield* readVitals(states, usesRedis, plans)
+        const bound = yield* readiness.address
+        const address = bound === undefined ? undefined : formatAddress(reachable(bound))
+        const now = yield* Clock.currentTimeMillis
+        yield* replicas.beat({ id, host, address, version, commit, startedAt, now, vitals })
+        isRecorded = true
+      }).pipe(
+        Effect.catchCause((cause) => {
+          const log = isRecorded ? Effect.logWarning : Effect.logDebug
+          isRecorded = false
+          return log(
+            "The heartbeat of this replica was not recorded. After 20 s of their own, other replicas release its holds.",
+            cause
+          )
+        })
+      )
+      yield* Effect.addFinalizer(() => Effect.ignoreCause(Effect.timeoutOption(replicas.leave(id), maxLeave)))
+      const beats = Effect.repeat(beat, Schedule.spaced(heartbeatInterval))
+      yield* Effect.forkScoped(Effect.provideService(beats, DatabaseLane, "operator"))
+    })
+  )

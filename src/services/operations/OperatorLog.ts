@@ -1,0 +1,39 @@
+import { Context, type Effect } from "effect"
+import type { Counts } from "../../domain/credits/Usage.ts"
+import type { NotFound } from "../../domain/errors.ts"
+import type { StoredLogEntry } from "../search/QueryLog.ts"
+
+/** Limits a request look-up, because a client may send the same ID many times. */
+export const maxEntries = 200
+
+export const usageGroups = ["account", "key", "target", "provider", "source"] as const
+export type UsageGroup = (typeof usageGroups)[number]
+
+export interface TopQuery {
+  readonly by: UsageGroup
+  readonly from: number
+  /** Unix milliseconds, exclusive. */
+  readonly to: number
+  readonly limit: number
+}
+
+export interface TopUsage extends Counts {
+  /** Account ID, key ID, or name; undefined if there is none. */
+  readonly group: string | undefined
+  /** The email address, if the group is an account that has one. */
+  readonly email: string | undefined
+  readonly cached: number
+}
+
+/** The query log of all accounts, for the operator. Requests that failed before their search ended are not logged. */
+export class OperatorLog extends Context.Service<
+  OperatorLog,
+  {
+    readonly query: (id: string) => Effect.Effect<StoredLogEntry, NotFound>
+    readonly batch: (id: string) => Effect.Effect<ReadonlyArray<StoredLogEntry>, NotFound>
+    /** All entries with this X-Request-Id, in any letter case, oldest first. */
+    readonly request: (requestId: string) => Effect.Effect<ReadonlyArray<StoredLogEntry>, NotFound>
+    /** The groups with the most searches. It reads the whole time range, which may take minutes. */
+    readonly top: (query: TopQuery) => Effect.Effect<ReadonlyArray<TopUsage>>
+  }
+>()("quarry/services/OperatorLog") {}

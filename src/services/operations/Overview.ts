@@ -1,0 +1,119 @@
+import { Context, DateTime, Effect, Layer } from "effect"
+import {
+  type ProviderStatus,
+  type ReplicaStatus,
+  type Status,
+  silentAfterMs,
+  successorsOf
+} from "../../domain/operations/Status.ts"
+import { Holds } from "../credits/Holds.ts"
+import { DatabaseInspection } from "./DatabaseInspection.ts"
+import { DatabaseLane } from "./DatabaseLane.ts"
+import { RedisInspection } from "./RedisInspection.ts"
+import { type ProviderSight, type Replica, Replicas } from "./Replicas.ts"
+
+const toIso = (millis: number | null): string | null =>
+  millis === null ? null : DateTime.formatIso(DateTime.makeUnsafe(millis))
+
+const isSilent = ({ silentMs }: Replica): boolean => silentMs > silentAfterMs
+
+const toReplicaStatuses = (replicas: ReadonlyArray<Replica>): ReadonlyArray<ReplicaStatus> => {
+  const successors = successorsOf(
+    replicas.map((it) => ({
+      id: it.id,
+      startedAt: it.startedAt - it.skewMs,
+      seenAt: it.seenAt,
+      silent: isSilent(it)
+    }))
+  )
+  return replicas.map((it) => toReplicaStatus(it, successors.get(it.id) ?? null))
+}
+
+const toReplicaStatus = (replica: Replica, successor: string | null): ReplicaStatus => ({
+  id: replica.id,
+  host: replica.host,
+  address: replica.address ?? null,
+  version: replica.version,
+  commit: replica.commit ?? null,
+  started_at: toIso(replica.startedAt),
+  silent_seconds: Math.round(replica.silentMs / 1000),
+  silent: isSilent(replica),
+  successor,
+  skew_ms: replica.skewMs,
+  redis: replica.vitals?.redis ?? null,
+  pool: replica.vitals?.pool ?? null,
+  plans: replica.vitals?.plans ?? null
+})
+
+/** The largest value that is known, such as the latest time; null where none is. */
+const largest = (values: ReadonlyArray<number | null>): number | null =>
+  values.reduce((most, value) => (value === null || (most !== null && most > value) ? most : value), null)
+
+/** One provider as several replicas see it. */
+const toProviderStatus = (sights: readonly [ProviderSight, ...ReadonlyArray<ProviderSight>]): ProviderStatus => {
+  const [{ engine, provider }] = sights
+  const count = (phase: ProviderSight["phase"]) => sights.filter((it) => it.phase === phase).length
+  const refusedAt = largest(sights.map(({ lastRefusal }) => lastRefusal?.at ?? null))
+  const refusal = sights.find(({ lastRefusal }) => lastRefusal !== null && lastRefusal.at === refusedAt)?.lastRefusal
+  return {
+    provider,
+    engine,
+    replicas: { closed: count("closed"), open: count("open"), half_open: count("half_open") },
+    last_success_at: toIso(largest(sights.map(({ lastSuccessAt }) => lastSuccessAt))),
+    last_refusal: refusal == null ? null : { at: toIso(refusal.at), reason: refusal.reason },
+    p95_ms: largest(sights.map(({ p95Ms }) => p95Ms))
+  }
+}
+
+/** The providers of the replicas that report, in the order of their names. */
+const providersOf = (replicas: ReadonlyArray<Replica>): ReadonlyArray<ProviderStatus> => {
+  const byName = new Map<string, [ProviderSight, ...Array<ProviderSight>]>()
+  for (const replica of replicas) {
+    if (isSilent(replica)) continue
+    for (const sight of replica.vitals?.providers ?? []) {
+      const name = `${sight.provider}/${sight.engine ?? ""}`
+      const sights = byName.get(name)
+      if (sights === undefined) byName.set(name, [sight])
+      else sights.push(sight)
+    }
+  }
+  return Array.from(byName)
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([, sights]) => toProviderStatus(sights))
+}
+
+/** The state of the whole deployment in one look: what an operator reads first. */
+export class Overview extends Context.Service<
+  Overview,
+  {
+    /** Never fails: a part that cannot be found out is null in it. */
+    readonly look: Effect.Effect<Status>
+  }
+>()("quarry/services/Overview") {
+  static readonly layer = (version: string) =>
+    Layer.effect(
+      Overview,
+      Effect.gen(function* () {
+        const inspection = yield* DatabaseInspection
+        const redis = yield* RedisInspection
+        const replicas = yield* Replicas
+        const holds = yield* Holds
+        /** Null where the database is away, or lacks the table that a pending migration makes. */
+        const orNull = <A>(effect: Effect.Effect<A>) => Effect.catchCause(effect, () => Effect.succeed(null))
+        const look = Effect.gen(function* () {
+          const { database, migrations } = yield* inspection.look
+          const found = database.reachable ? yield* orNull(replicas.all) : null
+          return {
+            version,
+            database,
+            migrations,
+            holds: database.reachable ? yield* orNull(holds.count) : null,
+            redis: yield* redis.look,
+            replicas: found === null ? null : toReplicaStatuses(found),
+            providers: providersOf(found ?? [])
+          }
+        })
+        return Overview.of({ look: Effect.provideService(look, DatabaseLane, "operator") })
+      })
+    )
+}

@@ -1,0 +1,16 @@
+import { Context, Effect, Layer } from "effect"
+import type { RedisStatus } from "../../domain/operations/Status.ts"
+
+/** The state of Redis for the operator. */
+export class RedisInspection extends Context.Service<
+  RedisInspection,
+  {
+    /** Never fails, and returns within seconds. */
+    readonly look: Effect.Effect<RedisStatus>
+  }
+>()("quarry/services/RedisInspection") {
+  static readonly layerOff = Layer.succeed(
+    RedisInspection,
+    RedisInspection.of({ look: Effect.succeed({ state: "off", reason: null }) })
+  )
+}

@@ -1,0 +1,167 @@
+import { Cause, Clock, Effect, Exit, Metric, Option } from "effect"
+import * as CoolDown from "../../domain/providers/CoolDown.ts"
+import { Refusal, type RefusalReason } from "../../domain/providers/Refusal.ts"
+import type { Capabilities } from "../../domain/search/Capabilities.ts"
+import type { UpstreamRow } from "../../domain/search/Organic.ts"
+import type { SearchRequest } from "../../domain/search/SearchRequest.ts"
+import { type Deadline, type Deadlines, timeLeft } from "../search/Deadlines.ts"
+import { providerDuration } from "../telemetry/Metrics.ts"
+import { Latencies } from "./Latencies.ts"
+import { namesOf, type Provider } from "./Provider.ts"
+
+/** The state of a provider as seen by this process. Times are Unix milliseconds. */
+export interface ProviderState {
+  readonly name: string
+  readonly phase: CoolDown.Phase
+  readonly retryAt: number | undefined
+  readonly answers: number
+  readonly refusals: number
+  readonly lastSuccessAt: number | undefined
+  readonly lastRefusal: { readonly at: number; readonly reason: RefusalReason; readonly message: string } | undefined
+  /** Undefined before the first answer. */
+  readonly latencyMs: { readonly p50: number; readonly p95: number; readonly p99: number } | undefined
+  /** Undefined if it supports all searches. */
+  readonly capabilities: Capabilities | undefined
+}
+
+/** Answers needed before the 95th percentile is meaningful. */
+const minHedgeSamples = 20
+
+type Rows = ReadonlyArray<UpstreamRow>
+
+const lateRefusal = (ms: number) =>
+  new Refusal({ reason: "timeout", message: `no response in ${Math.round(ms)} ms`, isLate: true })
+
+/** The outcome in metrics: `abandoned` if another attempt was faster or the caller left. */
+const outcomeOf = (exit: Exit.Exit<Rows, Refusal>, refusal: Refusal | undefined) => {
+  if (refusal !== undefined) return refusal.reason
+  if (Exit.isSuccess(exit)) return "ok"
+  return Exit.hasDies(exit) ? "defect" : "abandoned"
+}
+
+const refusalOf = (exit: Exit.Exit<Rows, Refusal>): Refusal | undefined =>
+  Exit.isSuccess(exit) ? undefined : Option.getOrUndefined(Cause.findErrorOption(exit.cause))
+
+/** Calls a provider and records its attempts. */
+export class ProviderMonitor {
+  readonly provider: Provider
+  private readonly names: ReturnType<typeof namesOf>
+  private readonly deadlines: Deadlines
+  private readonly latencies = new Latencies()
+  private coolDown = CoolDown.closed
+  private answers = 0
+  private refusals = 0
+  private lastSuccessAt: number | undefined
+  private lastRefusal: ProviderState["lastRefusal"]
+
+  constructor(provider: Provider, deadlines: Deadlines) {
+    this.provider = provider
+    this.names = namesOf(provider)
+    this.deadlines = deadlines
+  }
+
+  /** Undefined while there are too few answers. */
+  get slowMs(): number | undefined {
+    return this.latencies.count < minHedgeSamples ? undefined : this.latencies.percentile(0.95)
+  }
+
+  admits(now: number): boolean {
+    return CoolDown.admits(this.coolDown, now)
+  }
+
+  /** True if it may be called during its cool-down if no other provider is left. */
+  get isLastResort(): boolean {
+    return this.coolDown.lastResort
+  }
+
+  phase(now: number): CoolDown.Phase {
+    return CoolDown.phase(this.coolDown, now)
+  }
+
+  /**
+   * Calls the provider until the deadline and records the result. An attempt interrupted at its deadline is a
+   * `timeout`. `onRefusal` also runs for interrupted attempts, which no error handler would see.
+   */
+  attempt(
+    request: SearchRequest,
+    deadline: Deadline,
+    options: { readonly maxQueueMs?: number; readonly onRefusal?: (refusal: Refusal) => Effect.Effect<void> } = {}
+  ): Effect.Effect<Rows, Refusal> {
+    return Clock.clockWith((clock) => {
+      const startedAt = clock.currentTimeMillisUnsafe()
+      const isProbe = CoolDown.isProbe(this.coolDown, startedAt)
+      if (isProbe) this.coolDown = CoolDown.startProbe(this.coolDown)
+      const ms = timeLeft(clock, deadline)
+      const search = Effect.suspend(() => this.provider.search(request, options.maxQueueMs)).pipe(
+        Effect.catchCause((cause) => this.refuseDefect(cause))
+      )
+      const bounded = this.deadlines.within(search, deadline, () => Effect.fail(lateRefusal(ms)))
+      return Effect.onExit(bounded, (exit) => {
+        const now = clock.currentTimeMillisUnsafe()
+        if (isProbe) this.coolDown = CoolDown.endProbe(this.coolDown)
+        const refusal = refusalOf(exit) ?? (this.isCutOff(exit, deadline) ? lateRefusal(ms) : undefined)
+        const duration = providerDuration.of(this.names.provider, this.names.engine ?? "", outcomeOf(exit, refusal))
+        const measure = Metric.update(duration, (now - startedAt) / 1000)
+        if (refusal === undefined) return Effect.andThen(measure, this.recordAnswer(exit, startedAt, now))
+        const record = Effect.andThen(measure, this.recordRefusal(refusal, now))
+        return options.onRefusal === undefined ? record : Effect.andThen(record, options.onRefusal(refusal))
+      })
+    })
+  }
+
+  /** Records a refusal because another provider, called later, answered first. */
+  readonly recordOvertaking: Effect.Effect<void> = Effect.flatMap(Clock.currentTimeMillis, (now) => {
+    const message = "another provider answered first, although it was called later"
+    return this.recordRefusal(new Refusal({ reason: "timeout", message }), now)
+  })
+
+  state(now: number): ProviderState {
+    const [p50, p95, p99] = [0.5, 0.95, 0.99].map((share) => this.latencies.percentile(share))
+    return {
+      name: this.provider.name,
+      phase: this.phase(now),
+      retryAt: this.coolDown.until,
+      answers: this.answers,
+      refusals: this.refusals,
+      lastSuccessAt: this.lastSuccessAt,
+      lastRefusal: this.lastRefusal,
+      latencyMs: p50 === undefined || p95 === undefined || p99 === undefined ? undefined : { p50, p95, p99 },
+      capabilities: this.provider.capabilities
+    }
+  }
+
+  /** Turns a defect into a refusal, so that the next provider is called. It is a bug in the adapter, hence logged. */
+  private refuseDefect(cause: Cause.Cause<Refusal>): Effect.Effect<never, Refusal> {
+    if (!Cause.hasDies(cause) || Cause.hasInterrupts(cause)) return Effect.failCause(cause)
+    return Effect.andThen(
+      Effect.logError(`Provider ${this.provider.name} caused a defect in its adapter`, cause),
+      Effect.fail(new Refusal({ reason: "malformed", message: "the response caused a defect in the adapter" }))
+    )
+  }
+
+  /** True if the search interrupted the attempt at their common deadline. */
+  private isCutOff(exit: Exit.Exit<Rows, Refusal>, deadline: Deadline): boolean {
+    return Exit.isFailure(exit) && Exit.hasInterrupts(exit) && this.deadlines.isPast(deadline)
+  }
+
+  private recordAnswer(exit: Exit.Exit<Rows, Refusal>, startedAt: number, now: number): Effect.Effect<void> {
+    if (Exit.isFailure(exit)) return Effect.void
+    this.answers += 1
+    this.lastSuccessAt = now
+    this.latencies.add(now - startedAt)
+    this.coolDown = CoolDown.closed
+    return Effect.void
+  }
+
+  private recordRefusal(refusal: Refusal, now: number): Effect.Effect<void> {
+    const { message, reason } = refusal
+    this.refusals += 1
+    this.lastRefusal = { at: now, reason, message }
+    const before = this.coolDown
+    this.coolDown = CoolDown.recordRefusal(before, CoolDown.providerPolicy, refusal, now)
+    if (this.coolDown.openings === before.openings) return Effect.void
+    const log = reason === "unauthorized" ? Effect.logError : Effect.logWarning
+    const openMs = (this.coolDown.until ?? now) - now
+    return log(`Provider ${this.provider.name} will be skipped for ${openMs} ms: ${reason} (${message})`)
+  }
+}

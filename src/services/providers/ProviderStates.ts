@@ -1,0 +1,90 @@
+import { Clock, Context, Effect, Layer, Result, Scope } from "effect"
+import { phases } from "../../domain/providers/CoolDown.ts"
+import { Refusal } from "../../domain/providers/Refusal.ts"
+import type { SearchRequest } from "../../domain/search/SearchRequest.ts"
+import { Deadlines } from "../search/Deadlines.ts"
+import { observe } from "../telemetry/Instrument.ts"
+import { breakerState } from "../telemetry/Metrics.ts"
+import { namesOf, type Provider, unservedBy } from "./Provider.ts"
+import { ProviderMonitor, type ProviderState } from "./ProviderMonitor.ts"
+
+/** The result of a search that the operator sent to one provider. */
+export interface ProviderCheck {
+  readonly state: ProviderState
+  /** Undefined after a refusal. */
+  readonly rows: number | undefined
+  readonly refusal: Refusal | undefined
+  readonly durationMs: number
+}
+
+const maxConcurrentChecks = 8
+
+/** The states of all providers in this process. */
+export class ProviderStates extends Context.Service<
+  ProviderStates,
+  {
+    /** The monitor of a provider, created on first use. */
+    readonly monitor: (provider: Provider) => Effect.Effect<ProviderMonitor>
+    readonly all: Effect.Effect<ReadonlyArray<ProviderState>>
+    /** Calls each provider once, even in a cool-down. Providers that do not support the search return `unserved`. */
+    readonly check: (request: SearchRequest, withinMs: number) => Effect.Effect<ReadonlyArray<ProviderCheck>>
+  }
+>()("quarry/services/ProviderStates") {
+  static readonly layer = Layer.effect(
+    ProviderStates,
+    Effect.gen(function* () {
+      const monitors = new Map<Provider, ProviderMonitor>()
+      const deadlines = yield* Deadlines.make
+      const scope = yield* Effect.scope
+      const add = (provider: Provider) => {
+        const monitor = new ProviderMonitor(provider, deadlines)
+        monitors.set(provider, monitor)
+        return Effect.as(Scope.provide(observePhases(monitor), scope), monitor)
+      }
+      return ProviderStates.of({
+        monitor: (provider) =>
+          Effect.suspend(() => {
+            const monitor = monitors.get(provider)
+            return monitor === undefined ? add(provider) : Effect.succeed(monitor)
+          }),
+        all: Effect.map(Clock.currentTimeMillis, (now) =>
+          Array.from(monitors.values(), (monitor) => monitor.state(now))
+        ),
+        check: (request, withinMs) =>
+          Effect.suspend(() =>
+            Effect.forEach(
+              Array.from(monitors.values()),
+              (monitor) => Effect.suspend(() => check(monitor, request, deadlines.after(withinMs))),
+              { concurrency: maxConcurrentChecks }
+            )
+          )
+      })
+    })
+  )
+}
+
+const observePhases = (monitor: ProviderMonitor) => {
+  const { engine, provider } = namesOf(monitor.provider)
+  return Effect.forEach(
+    phases,
+    (phase) => observe(breakerState.of(provider, engine ?? "", phase), (now) => (monitor.phase(now) === phase ? 1 : 0)),
+    { discard: true }
+  )
+}
+
+const check = Effect.fnUntraced(function* (monitor: ProviderMonitor, request: SearchRequest, deadline: number) {
+  const startedAt = yield* Clock.currentTimeMillis
+  const reason = unservedBy(monitor.provider, request)
+  const attempt =
+    reason === undefined
+      ? monitor.attempt(request, deadline)
+      : Effect.fail(new Refusal({ reason: "unserved", message: reason }))
+  const end = yield* Effect.result(attempt)
+  const now = yield* Clock.currentTimeMillis
+  return {
+    state: monitor.state(now),
+    rows: Result.isSuccess(end) ? end.success.length : undefined,
+    refusal: Result.isFailure(end) ? end.failure : undefined,
+    durationMs: now - startedAt
+  }
+})

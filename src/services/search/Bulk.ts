@@ -1,0 +1,79 @@
+import { Context, Effect, Layer, Metric, Result } from "effect"
+import { UpstreamTimeout } from "../../domain/errors.ts"
+import type { RowBody } from "../../domain/search/BulkResult.ts"
+import { keepBatch, restoreBatch } from "../../domain/search/KeptAnswer.ts"
+import type { SearchRequest } from "../../domain/search/SearchRequest.ts"
+import type { Target } from "../../domain/search/Target.ts"
+import { Providers, unservedError } from "../providers/Providers.ts"
+import { searchDuration } from "../telemetry/Metrics.ts"
+import { describeSearch } from "../telemetry/Tracing.ts"
+import type { AskedRows, RowKind } from "./Batch.ts"
+import { type Batches, makeBatches } from "./Batches.ts"
+import { countSearch, type Dispatch, makeDispatch, toBody, toLogEntry } from "./Dispatch.ts"
+import { cacheKey } from "./ResultCache.ts"
+
+/**
+ * Limits concurrent searches of non-streamed batches in this process (R20). Each takes about 40 kB, and of many
+ * thousands most would not finish within their time.
+ */
+const maxRunning = 512
+
+export class Bulk extends Context.Service<Bulk, Batches<SearchRequest, RowBody>>()("quarry/services/Bulk") {
+  static readonly layer = Layer.effect(
+    Bulk,
+    Effect.gen(function* () {
+      return yield* makeBatches(makeKind(yield* makeDispatch, yield* Providers))
+    })
+  )
+}
+
+// The cast: searches do not fail with errors of pages.
+const errorRow = (error: { readonly _tag: string; readonly message: string }): RowBody =>
+  ({ status: "error", error: error._tag, message: error.message }) as RowBody
+
+const makeKind = (
+  dispatch: Effect.Success<typeof makeDispatch>,
+  providers: Providers["Service"]
+): RowKind<SearchRequest, Dispatch, RowBody> => ({
+  route: "bulk",
+  spanName: "Bulk.run",
+  idPrefix: "qry_",
+  maxRunning,
+  targetOf: ({ target }) => target,
+  check: (rows) => rejectUnserved(providers, rows),
+  run: (_, request, attempts) => dispatch(request, attempts),
+  keyOf: cacheKey,
+  shared: ({ answer }) =>
+    Result.isFailure(answer)
+      ? undefined
+      : { answer: Result.succeed({ ...answer.success, cached: true }), durationMs: 0, refusals: [] },
+  late: (durationMs, within, refusals) => {
+    const error = new UpstreamTimeout({
+      message: `The search provider did not answer before the batch's ${within} ended.`
+    })
+    return { answer: Result.fail(error), durationMs, refusals }
+  },
+  toEntry: toLogEntry,
+  toBody: ({ id }, request, { answer }) =>
+    Result.match(answer, {
+      onSuccess: ({ ranking }): RowBody => ({ status: "ok", ...toBody(id, request, ranking) }),
+      onFailure: errorRow
+    }),
+  errorRow,
+  keep: keepBatch,
+  restore: restoreBatch,
+  count: (entry) => countSearch("row", entry),
+  // Not dispatched, so that there is no duration; the target may be invalid.
+  countFailed: (error) => Metric.update(searchDuration.of("row", "none", error, "false"), 0),
+  describe: describeSearch
+})
+
+/** Rejects rows whose target has no provider. They are not charged. */
+const rejectUnserved = Effect.fnUntraced(function* (providers: Providers["Service"], rows: AskedRows<SearchRequest>) {
+  const targets = new Set(rows.flatMap((row) => (Result.isSuccess(row) ? [row.success.target] : [])))
+  const unserved = new Set<Target>()
+  for (const target of targets) if (!(yield* providers.serves(target))) unserved.add(target)
+  return rows.map((row): AskedRows<SearchRequest>[number] =>
+    Result.isSuccess(row) && unserved.has(row.success.target) ? Result.fail(unservedError) : row
+  )
+})

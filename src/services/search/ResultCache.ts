@@ -1,0 +1,139 @@
+import { Cause, Context, Effect, type Exit, Metric, Result, type Scope, type Tracer } from "effect"
+import type { Answer } from "../../domain/search/Answer.ts"
+import type { SearchRequest } from "../../domain/search/SearchRequest.ts"
+import type { Attempts } from "../providers/Attempts.ts"
+import { cacheLookups } from "../telemetry/Metrics.ts"
+import { sampledSpan } from "../telemetry/Tracing.ts"
+import { type Deadline, Deadlines } from "./Deadlines.ts"
+import { type Flight, Flights } from "./Flights.ts"
+
+/** Larger responses are not cached: a few of them would evict thousands of others. */
+export const maxAnswerBytes = 262_144
+
+/** The store of a result cache. It limits the lifetime of answers and marks those it returns as `cached`. */
+export interface ResultStore {
+  readonly get: (key: string) => Effect.Effect<Answer | undefined>
+  readonly set: (key: string, answer: Answer) => Effect.Effect<void>
+}
+
+/** All fields that the results depend on. */
+export const cacheKey = (request: SearchRequest): string =>
+  JSON.stringify([request.target, request.query, request.geo, request.locale, request.page, request.num, request.safe])
+
+/** The deadline of a search, and its error at that time. */
+export interface AnswerDeadline<E> {
+  readonly at: Deadline
+  readonly error: E
+}
+
+/** A cache of answers. Searches that differ only in `source` share an answer. Errors are never stored (R15). */
+export class ResultCache extends Context.Service<
+  ResultCache,
+  {
+    /**
+     * Returns the cached answer or runs `lookup`. Identical concurrent searches share one `lookup`, which runs while at
+     * least one of them waits. If it fails, each search that joined runs its own. `attempts` receives the attempts of a
+     * shared lookup too.
+     */
+    readonly get: <E, R>(
+      request: SearchRequest,
+      lookup: Effect.Effect<Answer, E, R>,
+      deadline?: AnswerDeadline<E>,
+      attempts?: Attempts
+    ) => Effect.Effect<Answer, E, R>
+  }
+>()("quarry/services/ResultCache") {
+  /** Only lookups in the same process are shared. */
+  static readonly make = (store: ResultStore): Effect.Effect<ResultCache["Service"], never, Scope.Scope> =>
+    Effect.gen(function* () {
+      const deadlines = yield* Deadlines.make
+      const flights: AnswerFlights = new Flights()
+      yield* Effect.addFinalizer(() => flights.interruptAll)
+      return ResultCache.of({
+        get: (request, lookup, deadline, attempts) =>
+          Effect.flatMap(sampledSpan, (span) => {
+            const key = cacheKey(request)
+            const wait = { store, flights, deadlines, key, lookup, deadline, attempts }
+            const flight = flights.find(key)
+            return flight === undefined ? startFlight(wait, span) : joinFlight(wait, flight, span)
+          })
+      })
+    })
+}
+
+/** The search that started a flight, for searches that join it. */
+interface Starter {
+  /** Its span, if sampled. Spans of the lookup are its children. */
+  readonly span: Tracer.Span | undefined
+  readonly attempts: Attempts | undefined
+}
+
+type AnswerFlights = Flights<Answer, Starter>
+
+interface Wait<E, R> {
+  readonly store: ResultStore
+  readonly flights: AnswerFlights
+  readonly deadlines: Deadlines
+  readonly key: string
+  readonly lookup: Effect.Effect<Answer, E, R>
+  readonly deadline: AnswerDeadline<E> | undefined
+  readonly attempts: Attempts | undefined
+}
+
+const count = (result: "hit" | "miss" | "joined"): Effect.Effect<void> => Metric.update(cacheLookups.of(result), 1)
+
+const lookUp = <E, R>({ key, lookup, store }: Wait<E, R>): Effect.Effect<Answer, E, R> =>
+  Effect.tap(lookup, (answer) => store.set(key, answer))
+
+const getOrLookUp = <E, R>(wait: Wait<E, R>): Effect.Effect<Answer, E, R> =>
+  Effect.flatMap(wait.store.get(wait.key), (answer) =>
+    answer === undefined ? Effect.andThen(count("miss"), lookUp(wait)) : Effect.as(count("hit"), answer)
+  )
+
+const startFlight = <E, R>(wait: Wait<E, R>, span: Tracer.Span | undefined): Effect.Effect<Answer, E, R> =>
+  Effect.contextWith((context: Context.Context<R>) =>
+    Effect.callback((resume) => {
+      const { attempts, deadline, deadlines, flights, key } = wait
+      const flight = flights.start(key, getOrLookUp(wait), context, { span, attempts })
+      let cancel = (): void => undefined
+      const leave = flights.addWaiter(key, flight, (exit) => {
+        cancel()
+        resume(exit)
+      })
+      if (deadline !== undefined && flight.fiber.pollUnsafe() === undefined) {
+        cancel = deadlines.at(deadline.at, () => {
+          leave()
+          resume(Effect.fail(deadline.error))
+        })
+      }
+      return Effect.sync(() => {
+        cancel()
+        leave()
+      })
+    })
+  )
+
+/** Waits for another search's flight. If that fails, runs its own lookup until its own deadline. */
+const joinFlight = <E, R>(
+  wait: Wait<E, R>,
+  flight: Flight<Answer, unknown, Starter>,
+  span: Tracer.Span | undefined
+): Effect.Effect<Answer, E, R> => {
+  const { deadline, deadlines, flights, key } = wait
+  span?.attribute("quarry.joined", true)
+  const { note } = flight
+  if (note.attempts !== undefined) wait.attempts?.join(note.attempts)
+  if (note.span !== undefined) span?.addLinks([{ span: note.span, attributes: {} }])
+  const end = Effect.callback<Exit.Exit<Answer, unknown>>((resume) =>
+    Effect.sync(flights.addWaiter(key, flight, (exit) => resume(Effect.succeed(exit))))
+  )
+  const answer = Effect.flatMap(end, (exit) => Effect.andThen(count("joined"), answerOf(exit, wait)))
+  return deadline === undefined ? answer : deadlines.within(answer, deadline.at, () => Effect.fail(deadline.error))
+}
+
+/** Returns a flight's answer, or runs another lookup if it failed. A defect fails all searches that joined. */
+const answerOf = <E, R>(exit: Exit.Exit<Answer, unknown>, wait: Wait<E, R>): Effect.Effect<Answer, E, R> => {
+  if (exit._tag === "Success") return Effect.succeed(exit.value)
+  const defect = Cause.findDefect(exit.cause)
+  return Result.isSuccess(defect) ? Effect.die(defect.success) : lookUp(wait)
+}

@@ -1,0 +1,129 @@
+import { assert, describe, it } from "@effect/vitest"
+import * as fc from "fast-check"
+import {
+  authorizationServer,
+  canAuthorizeApps,
+  challengeOf,
+  isAllowedRedirect,
+  isPrivateUseScheme,
+  protectedResource
+} from "../../../src/domain/accounts/OAuth.ts"
+
+const site = "https://quarry.example"
+
+describe("what apps read about signing in", () => {
+  it("the resource names its authorization server, and that one its endpoints under its own issuer", () => {
+    const resource = protectedResource(site)
+    const server = authorizationServer(site)
+    assert.strictEqual(resource.resource, "https://quarry.example/mcp")
+    assert.deepStrictEqual(resource.authorization_servers, [server.issuer])
+    for (const [name, address] of Object.entries(server)) {
+      if (name.endsWith("_endpoint")) assert.isTrue(String(address).startsWith(`${server.issuer}/oauth2/`), name)
+    }
+  })
+
+  it("offers S256 and nothing else, and no secret to keep", () => {
+    const server = authorizationServer(site)
+    assert.deepStrictEqual(server.code_challenge_methods_supported, ["S256"])
+    assert.deepStrictEqual(server.token_endpoint_auth_methods_supported, ["none"])
+    assert.deepStrictEqual(server.grant_types_supported, ["authorization_code", "refresh_token"])
+  })
+
+  it("a refusal says where to go, and whether there was a token", () => {
+    const where = 'resource_metadata="https://quarry.example/.well-known/oauth-protected-resource/mcp"'
+    assert.strictEqual(challengeOf(site, false), `Bearer ${where}`)
+    assert.strictEqual(challengeOf(site, true), `Bearer error="invalid_token", ${where}`)
+    assert.isUndefined(challengeOf("http://quarry.example", true))
+  })
+
+  it("apps are let in over https, and on this machine", () => {
+    for (const address of [
+      site,
+      "http://localhost:3000",
+      "http://127.0.0.1:3000",
+      "http://127.9.8.7",
+      "http://[::1]:3000"
+    ]) {
+      assert.isTrue(canAuthorizeApps(address), address)
+    }
+    for (const address of [
+      "http://quarry.example",
+      "http://10.0.0.1:3000",
+      "http://127.0.0.1.example",
+      "http://localhost.example"
+    ]) {
+      assert.isFalse(canAuthorizeApps(address), address)
+    }
+  })
+
+  it("an app may have a scheme of its own, and none that a browser or a system takes for its own", () => {
+    for (const address of [
+      "cursor://anysphere.cursor-retrieval/oauth/callback",
+      "Cursor://anysphere.cursor-retrieval/oauth/callback",
+      "vscode-insiders://publisher.extension",
+      "com.example.app://callback?x=1"
+    ]) {
+      assert.isTrue(isPrivateUseScheme(address), address)
+    }
+    for (const address of [
+      ..."about blob chrome chrome-extension data file http https intent javascript JavaScript moz-extension ms-msdt"
+        .split(" ")
+        .map((scheme) => `${scheme}://app/callback`),
+      "search-ms://app/callback",
+      "view-source://app/callback",
+      "vbscript://app/callback",
+      "wss://app/callback",
+      "java\nscript://app/callback",
+      " cursor://app/callback",
+      "cursor:callback",
+      "cursor:///callback",
+      "cursor://user@app/callback",
+      "cursor://app:80/callback",
+      "cursor://app/callback#part",
+      "cursor://app/call back",
+      ..."smb ldap jnlp afp ssh git steam zoommtg slack ms-settings x-apple.systempreferences whatever a.b"
+        .split(" ")
+        .map((scheme) => `${scheme}://app/callback`),
+      "cursor",
+      ""
+    ]) {
+      assert.isFalse(isPrivateUseScheme(address), address)
+    }
+  })
+
+  const known =
+    /^(?:cherrystudio|claude|cursor|goose|jetbrains|kiro|lmstudio|raycast|trae|vscode|vscode-insiders|vscodium|warp|windsurf|zed):/i
+
+  it("of all schemes an app may be answered by https, http to this machine, known agents and turned-around domains", () => {
+    const scheme = fc.oneof(
+      fc.constantFrom(..."http https file data javascript smb ldap jnlp ms-msdt search-ms cursor x-apple.a".split(" ")),
+      fc.constantFrom("com.example.app", "io.github.someone", "app.example", "dev.x-y"),
+      fc.stringMatching(/^[a-zA-Z][a-zA-Z0-9+.-]{0,8}$/)
+    )
+    const rest = fc.oneof(
+      fc.constantFrom("://app/callback", ":/callback", ":callback", "://127.0.0.1:1/x", "://[::1]/", "://localhost"),
+      fc.string()
+    )
+    fc.assert(
+      fc.property(scheme, rest, (scheme, rest) => {
+        const address = scheme + rest
+        if (!isAllowedRedirect(address)) return
+        const { hostname, protocol } = new URL(address)
+        if (protocol === "https:" || known.test(address)) return
+        if (protocol === "http:") return assert.match(hostname, /^(?:localhost|\[::1\]|127\.\d+\.\d+\.\d+)$/)
+        assert.match(protocol, /^[a-z][a-z0-9-]*(?:\.[a-z0-9-]+)+:$/)
+        assert.notMatch(protocol, /^(?:ms-|x-apple|web\+)/)
+      }),
+      { numRuns: 20_000 }
+    )
+  })
+
+  for (const address of [
+    "com.example.app:/x",
+    "io.github.someone://callback",
+    "https://app.example/x",
+    "http://[::1]:9/x"
+  ]) {
+    it(`an app may be answered at ${address}`, () => assert.isTrue(isAllowedRedirect(address)))
+  }
+})

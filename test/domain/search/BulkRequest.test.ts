@@ -1,0 +1,60 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Result } from "effect"
+import fc from "fast-check"
+import { parseBulk } from "../../../src/domain/search/BulkRequest.ts"
+
+const some = <A>(...values: ReadonlyArray<A>) => fc.constantFrom(...values)
+
+/** Rows, and a body whose own fields are valid by themselves. */
+const row = fc.oneof(
+  some<unknown>("a", "", 5, null),
+  fc.record(
+    {
+      query: some<unknown>("b", "", 1),
+      target: some<unknown>("beta_search", "x"),
+      num: some<unknown>(2, 15, 21, "2", null),
+      page: some<unknown>(1, 2),
+      safe: some<unknown>("off", "strict")
+    },
+    { requiredKeys: [] }
+  )
+)
+const fields = fc.record(
+  {
+    target: some("gamma_search", "alpha_search"),
+    geo: some("de", "zz"),
+    locale: some("fr-fr"),
+    source: some("ci"),
+    num: fc.integer({ min: 1, max: 20 }),
+    page: some<unknown>(1, 2, "x", null),
+    safe: some<unknown>("off", "strict", "x", null)
+  },
+  { requiredKeys: [] }
+)
+
+describe("R17: the body's fields", () => {
+  it("are those of every row that has none of its own", () => {
+    fc.assert(
+      fc.property(fc.array(row, { minLength: 1, maxLength: 5 }), fields, (queries, fields) => {
+        const carried = queries.map((entry) => {
+          if (typeof entry === "string") return { ...fields, query: entry }
+          return typeof entry === "object" && entry !== null ? { ...fields, ...entry } : entry
+        })
+        assert.deepStrictEqual(parseBulk({ ...fields, queries }), parseBulk({ queries: carried }))
+      })
+    )
+  })
+
+  it("num: what is no whole number from 1 to 20 fails the body, whatever the rows say", () => {
+    const wrong = fc.oneof(fc.integer({ max: 0 }), fc.integer({ min: 21 }), some<unknown>("5", 1.5, null, [], {}, true))
+    fc.assert(
+      fc.property(wrong, (num) => {
+        const result = parseBulk({ queries: [{ query: "a", num: 1 }], num })
+        assert.deepStrictEqual(
+          Result.match(result, { onSuccess: () => [], onFailure: ({ issues }) => issues.map(({ field }) => field) }),
+          ["num"]
+        )
+      })
+    )
+  })
+})

@@ -1,0 +1,154 @@
+import { assert, it } from "@effect/vitest"
+import { type OAuthClientProvider, UnauthorizedError } from "@modelcontextprotocol/sdk/client/auth.js"
+import { Client } from "@modelcontextprotocol/sdk/client/index.js"
+import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js"
+import type { OAuthClientInformationMixed, OAuthTokens } from "@modelcontextprotocol/sdk/shared/auth.js"
+import { Effect } from "effect"
+import type { Page } from "playwright-core"
+import { browser, describeWithChromium } from "../../support/processes/Chromium.ts"
+import { freePort, spawned } from "../../support/processes/Spawned.ts"
+import * as AppCallback from "../../support/servers/AppCallback.ts"
+import * as EmbeddedStore from "../../support/stores/EmbeddedStore.ts"
+
+const person = { email: "ada@example.com", password: "correct horse battery staple", name: "Ada" }
+
+/** What the official client keeps of an authorization, and where it wanted its person to go. */
+const makeProvider = (redirectUrl: string) => {
+  const kept: { client?: OAuthClientInformationMixed; tokens?: OAuthTokens; verifier?: string; asked?: URL } = {}
+  const provider: OAuthClientProvider = {
+    redirectUrl,
+    clientMetadata: { client_name: "Ada's <i>assistant</i>", redirect_uris: [redirectUrl] },
+    clientInformation: () => kept.client,
+    saveClientInformation: (client) => {
+      kept.client = client
+    },
+    tokens: () => kept.tokens,
+    saveTokens: (tokens) => {
+      kept.tokens = tokens
+    },
+    redirectToAuthorization: (url) => {
+      kept.asked = url
+    },
+    saveCodeVerifier: (verifier) => {
+      kept.verifier = verifier
+    },
+    codeVerifier: () => kept.verifier ?? "",
+    invalidateCredentials: () => {
+      delete kept.tokens
+    }
+  }
+  return { kept, provider }
+}
+
+const makeClient = (origin: string, provider: OAuthClientProvider) => ({
+  client: new Client({ name: "test", version: "1" }),
+  transport: new StreamableHTTPClientTransport(new URL(`${origin}/mcp`), { authProvider: provider })
+})
+
+/** Signs in and allows the app, as a person does. */
+const allow = async (page: Page, asked: URL) => {
+  await page.goto(asked.href)
+  await page.getByLabel("Email").fill(person.email)
+  await page.getByLabel("Password").fill("not the password")
+  await page.getByRole("button", { name: "Sign in" }).click()
+  assert.include((await page.getByRole("alert").textContent()) ?? "", "incorrect")
+  await page.getByLabel("Password").fill(person.password)
+  await page.getByRole("button", { name: "Sign in" }).click()
+  await page.getByRole("heading", { name: "Allow Ada's <i>assistant</i> to use your Quarry account?" }).waitFor()
+  const text = (await page.locator("main").textContent()) ?? ""
+  assert.include(text, person.email)
+  assert.include(text, asked.searchParams.get("redirect_uri")?.split("/")[2] ?? "no redirect")
+  await page.getByRole("button", { name: "Allow" }).click()
+  await page.waitForURL(/\/callback\?/)
+}
+
+const server = Effect.gen(function* () {
+  const port = yield* freePort
+  const process = yield* spawned("src/main.ts", [], {
+    LOG_FORMAT: "json",
+    DATA_DIR: yield* EmbeddedStore.directory,
+    PORT: `${port}`
+  })
+  yield* process.said("Quarry listens at ")
+  const origin = `http://localhost:${port}`
+  const send = (path: string, body: unknown, headers: Record<string, string> = {}) =>
+    Effect.promise(() =>
+      fetch(`${origin}${path}`, {
+        method: "POST",
+        headers: { origin, "content-type": "application/json", ...headers },
+        body: JSON.stringify(body)
+      })
+    )
+  yield* send("/api/auth/sign-up/email", person)
+  return { origin, send }
+})
+
+describeWithChromium("letting an app in, over real HTTP", () => {
+  it.live(
+    "the official client finds the way, a person signs in and allows it, and it searches until that is over",
+    () =>
+      Effect.gen(function* () {
+        const { origin, send } = yield* server
+        const { url, visits } = yield* AppCallback.make
+        const { kept, provider } = makeProvider(url)
+
+        // The first try is refused, and leaves the client with an address for its person.
+        const first = makeClient(origin, provider)
+        const refusal = yield* Effect.flip(Effect.tryPromise(() => first.client.connect(first.transport)))
+        assert.instanceOf(refusal.cause, UnauthorizedError)
+        const asked = kept.asked ?? assert.fail("the client found no way to sign in")
+        assert.strictEqual(asked.searchParams.get("resource"), `${origin}/mcp`)
+
+        const page = yield* Effect.flatMap(browser, (browser) => Effect.promise(() => browser.newPage()))
+        const complaints: Array<string> = []
+        page.on("console", (message) => {
+          if (/Content Security|Refused/i.test(message.text())) complaints.push(message.text())
+        })
+        yield* Effect.promise(() => allow(page, asked))
+        assert.deepStrictEqual(complaints, [])
+        const code = visits.find(({ pathname }) => pathname === "/callback")?.searchParams.get("code") ?? ""
+        yield* Effect.promise(() => first.transport.finishAuth(code))
+
+        const { client, transport } = makeClient(origin, provider)
+        yield* Effect.promise(() => client.connect(transport))
+        const { tools } = yield* Effect.promise(() => client.listTools())
+        assert.includeMembers(
+          tools.map(({ name }) => name),
+          ["web_search", "account"]
+        )
+        const call = (name: string, args: Record<string, unknown> = {}) =>
+          Effect.promise(() => client.callTool({ name, arguments: args }))
+        assert.notStrictEqual((yield* call("web_search", { query: "http caching" })).isError, true)
+        assert.include(JSON.stringify(yield* call("account")), "99")
+
+        // The client refreshes by itself when its token is refused.
+        const before = kept.tokens ?? assert.fail("no tokens")
+        kept.tokens = { ...before, access_token: `quarry_at_${"x".repeat(32)}` }
+        yield* call("account")
+        assert.notStrictEqual(kept.tokens?.refresh_token, before.refresh_token)
+
+        // A token is accepted here and nowhere else.
+        const bearer = { authorization: `Bearer ${kept.tokens?.access_token}` }
+        for (const path of ["/v1/query?query=a", "/v1/me", "/v1/usage"]) {
+          const answer = yield* Effect.promise(() => fetch(`${origin}${path}`, { headers: bearer }))
+          assert.deepStrictEqual([path, answer.status], [path, 401])
+          assert.notInclude(answer.headers.get("www-authenticate") ?? "", "resource_metadata")
+        }
+
+        // Signing out everywhere reaches the app within ten seconds, and here at once.
+        const signedIn = yield* send("/api/auth/sign-in/email", person)
+        const cookie = signedIn.headers.getSetCookie().map((line) => line.split(";", 1).join(""))
+        yield* send("/api/auth/revoke-sessions", {}, { cookie: cookie.join("; ") })
+        const message = { jsonrpc: "2.0", id: 1, method: "tools/list" }
+        const late = yield* send("/mcp", message, { ...bearer, accept: "application/json, text/event-stream" })
+        assert.strictEqual(late.status, 401)
+        assert.strictEqual(
+          late.headers.get("www-authenticate"),
+          `Bearer error="invalid_token", resource_metadata="${origin}/.well-known/oauth-protected-resource/mcp"`
+        )
+        const refused = yield* Effect.flip(Effect.tryPromise(() => client.callTool({ name: "account" })))
+        assert.instanceOf(refused.cause, UnauthorizedError)
+      }),
+    120_000
+  )
+})

@@ -1,0 +1,80 @@
+import { assert, it } from "@effect/vitest"
+import { Clock, Effect, Redacted } from "effect"
+import { SqlClient } from "effect/sql"
+import * as Postgres from "../../../src/layers/sql/store/Postgres.ts"
+import { freePort, spawned } from "../../support/processes/Spawned.ts"
+import { json, serve } from "../../support/servers/UpstreamServer.ts"
+import { freshDatabase } from "../../support/stores/Database.ts"
+import { describeWithPostgres } from "../../support/stores/Postgres.ts"
+
+const result = { url: "https://example.org/a", title: "A", content: "a", engine: "google", engines: ["google"] }
+
+/** The connections to a database, without that of who looks. */
+const countConnections = (name: string, url: Redacted.Redacted) =>
+  Effect.flatMap(
+    SqlClient.SqlClient,
+    (sql) => sql<{ readonly n: number }>`
+      select count(*)::integer as n from pg_stat_activity where datname = ${name} and pid <> pg_backend_pid()`
+  ).pipe(
+    Effect.map(([row]) => row?.n ?? 0),
+    Effect.provide(Postgres.layer({ url, poolSize: 1 }), { local: true })
+  )
+
+describeWithPostgres("a server without requests", () => {
+  it.live(
+    "holds at most four connections to Postgres after a minute, and the next search takes no longer than others do",
+    () =>
+      Effect.gen(function* () {
+        const { name, url } = yield* freshDatabase
+        const engine = yield* serve(json({ results: [result], unresponsive_engines: [] }))
+        const env = {
+          LOG_FORMAT: "json",
+          DATABASE_URL: Redacted.value(url),
+          SEARXNG_URL: engine.url,
+          CACHE_SIZE: "0",
+          AUTH_SECRET: "a secret for tests, of 32 characters or more",
+          KEY_PEPPER: "a pepper for tests, of 32 characters or more"
+        }
+        const port = yield* freePort
+        const server = yield* spawned("src/main.ts", [], { ...env, PORT: `${port}` })
+        yield* server.said("Quarry listens at ")
+        const quarry = (...args: ReadonlyArray<string>) =>
+          Effect.map(
+            Effect.flatMap(spawned("src/cli.ts", [...args, "--json"], env), ({ ended }) => ended),
+            ({ stdout }) => JSON.parse(stdout)
+          )
+        const account = yield* quarry("account", "create", "--email", "a@example.org", "--plan", "business")
+        const { secret } = yield* quarry("key", "create", "--account", account.account_id, "--name", "ci")
+        const search = (query: string) =>
+          Effect.gen(function* () {
+            const sentAt = yield* Clock.currentTimeMillis
+            const status = yield* Effect.promise(async () => {
+              const response = await fetch(`http://127.0.0.1:${port}/v1/query?query=${query}`, {
+                headers: { authorization: `Bearer ${secret}` }
+              })
+              await response.text()
+              return response.status
+            })
+            assert.strictEqual(status, 200)
+            return (yield* Clock.currentTimeMillis) - sentAt
+          })
+        const queries = Array.from({ length: 300 }, (_, index) => `query${index}`)
+        yield* Effect.forEach(queries, search, { concurrency: 60, discard: true })
+        const busy = yield* countConnections(name, url)
+        const warm = []
+        for (let n = 0; n < 5; n++) warm.push(yield* search(`warm${n}`))
+        yield* Effect.sleep("60 seconds")
+        const idle = yield* countConnections(name, url)
+        const first = yield* search("first")
+        const next = yield* search("next")
+        console.log(
+          `${busy} connections under load, ${idle} after a minute; searches: ${warm.join(", ")} ms before, ` +
+            `${first} ms after the minute, ${next} ms then.`
+        )
+        assert.isAtMost(idle, 4)
+        // One connection more than the search after it, on a machine as busy as this one.
+        assert.isBelow(first, next + 500)
+      }),
+    { timeout: 240_000 }
+  )
+})

@@ -1,0 +1,478 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Layer, Redacted } from "effect"
+import type { SignUpMode } from "../../../src/domain/accounts/signUp.ts"
+import { unauthorized } from "../../../src/domain/errors.ts"
+import { requestsPerMinuteOfAddress } from "../../../src/http/middleware/addressLimit.ts"
+import {
+  AuthorizationRequestExpired,
+  AuthorizationRequests,
+  UnknownApp
+} from "../../../src/services/accounts/AuthorizationRequests.ts"
+import { AuthRoutes } from "../../../src/services/accounts/AuthRoutes.ts"
+import { Sessions } from "../../../src/services/accounts/Sessions.ts"
+import {
+  InvalidCredentials,
+  InvalidField,
+  type Redirect,
+  SignIn,
+  SignUpDenied,
+  TooManyAttempts
+} from "../../../src/services/accounts/SignIn.ts"
+import { Deployment } from "../../../src/services/operations/Deployment.ts"
+import { found, providing, services } from "../../support/api/Services.ts"
+import * as TestApi from "../../support/api/TestApi.ts"
+
+const account = {
+  id: "acc_1",
+  email: "ada+<x>@example.com",
+  plan: "trial",
+  quota: 100,
+  concurrency: 1,
+  cycleStart: undefined,
+  createdAt: 0,
+  suspendedAt: undefined
+} as const
+
+const evil = `<script>alert("1")</script>'&`
+
+const toConsent: Redirect = { location: "/oauth/consent?sig=right", cookies: [Redacted.make("a=b; Path=/")] }
+
+const redirectTo = (location: string): Effect.Effect<Redirect> => Effect.succeed({ location, cookies: [] })
+
+const signInWithOnePerson = Layer.mock(SignIn, {
+  providers: ["github"],
+  deliversEmails: true,
+  signUpMode: "open",
+  withPassword: (_, { password }) =>
+    Redacted.value(password) === "right" ? Effect.succeed(toConsent) : Effect.fail(new InvalidCredentials()),
+  signUp: (_, { email }) => {
+    if (email === "taken@example.com") {
+      return Effect.fail(new InvalidField({ field: "email", message: "already has an account" }))
+    }
+    return Effect.succeed(email === "mail@example.com" ? undefined : toConsent)
+  },
+  atProvider: (_, provider) => redirectTo(`https://github.com/login/oauth/authorize?x=${provider}`),
+  requestPasswordReset: (_, { email }) =>
+    email === "busy@example.com" ? Effect.fail(new TooManyAttempts({ retryAfterSeconds: 42 })) : Effect.void,
+  resetPassword: (_, { password, token }) => {
+    if (Redacted.value(token) !== "right") return Effect.fail(new InvalidField({ field: "token", message: "is over" }))
+    return Redacted.value(password).length < 8
+      ? Effect.fail(new InvalidField({ field: "password", message: "must have at least 8 characters" }))
+      : Effect.void
+  }
+})
+
+const oneAuthorizationRequest = Layer.mock(AuthorizationRequests, {
+  describe: (_, request) => {
+    const query = new URLSearchParams(request)
+    if (query.get("sig") !== "right") return Effect.fail(new AuthorizationRequestExpired())
+    return query.get("client_id") === "gone"
+      ? Effect.fail(new UnknownApp())
+      : Effect.succeed({ appName: evil, redirectUri: query.get("redirect_uri") ?? "" })
+  },
+  decide: ({ cookies }, _, decision) =>
+    cookies !== undefined && Redacted.value(cookies).includes("right")
+      ? redirectTo(`http://127.0.0.1:9/callback?decision=${decision}`)
+      : Effect.fail(unauthorized)
+})
+
+const layerAt = (origin: string, signIn = signInWithOnePerson) =>
+  Layer.mergeAll(
+    signIn,
+    oneAuthorizationRequest,
+    Layer.mock(AuthRoutes, {
+      handle: () =>
+        Effect.sync(() => Response.json({ error: "invalid_grant", error_description: "no" }, { status: 400 }))
+    }),
+    Layer.mock(Sessions, {
+      cookieName: "quarry.session_token",
+      authenticate: (cookie) =>
+        Redacted.value(cookie) === "right"
+          ? Effect.succeed({ _tag: "session" as const, account, sessionId: "ses_1" })
+          : Effect.fail(unauthorized)
+    }),
+    Layer.succeed(Deployment, { origin, demoOrigin: undefined, corsOrigins: [] })
+  ).pipe(Layer.provideMerge(services(providing(() => Effect.succeed(found(1))))))
+
+const layer = layerAt("https://quarry.test")
+
+/** A deployment where the operator admits sign-ups so, and not this one. */
+const signUpAs = (signUpMode: SignUpMode) =>
+  layerAt(
+    "https://quarry.test",
+    Layer.mock(SignIn, {
+      providers: [],
+      deliversEmails: true,
+      signUpMode,
+      signUp: (_, { email }) =>
+        Effect.fail(
+          email === "busy@example.com"
+            ? new TooManyAttempts({ retryAfterSeconds: 7200 })
+            : new SignUpDenied({ message: "There is no invitation. Ask the operator for an account." })
+        )
+    })
+  )
+
+const signed = new URLSearchParams({
+  client_id: "app",
+  redirect_uri: "http://127.0.0.1:9/callback",
+  state: evil,
+  sig: "right"
+}).toString()
+
+const cookie = "quarry.session_token=right"
+const own = { origin: "https://quarry.test", "content-type": "application/x-www-form-urlencoded" }
+
+const form = (fields: Record<string, string>, headers: Record<string, string> = {}) => ({
+  headers: { ...own, ...headers },
+  body: String(new URLSearchParams(fields))
+})
+
+describe("the pages where people let apps in", () => {
+  it.effect("can be framed, scripted and styled by nobody, are kept by nobody, and carry the request id (R2)", () =>
+    Effect.gen(function* () {
+      const api = yield* TestApi.make
+      const pages = [
+        yield* api.get(`/oauth/sign-in?${signed}`),
+        yield* api.get(`/oauth/consent?${signed}`, { cookie }),
+        yield* api.get("/oauth/sign-in?sig=wrong"),
+        yield* api.get("/oauth/error?error=access_denied"),
+        yield* api.get("/oauth/confirm?token=right"),
+        yield* api.send("POST", "/oauth/consent", form({ request: signed }, { origin: "https://elsewhere.test" }))
+      ]
+      for (const { headers, text } of pages) {
+        const policy = headers.get("content-security-policy") ?? ""
+        for (const part of ["default-src 'none'", "style-src 'self'", "base-uri 'none'", "frame-ancestors 'none'"]) {
+          assert.include(policy, part)
+        }
+        assert.notInclude(policy, "script-src")
+        assert.strictEqual(headers.get("x-frame-options"), "DENY")
+        assert.strictEqual(headers.get("cache-control"), "no-store")
+        assert.strictEqual(headers.get("referrer-policy"), "same-origin")
+        assert.isNotNull(headers.get("x-request-id"))
+        assert.notMatch(text, /<script|style=|\son\w+=/)
+      }
+    }).pipe(Effect.provide(layer))
+  )
+
+  it.effect("what an app and its request say is text", () =>
+    Effect.gen(function* () {
+      const api = yield* TestApi.make
+      for (const path of ["sign-in", "consent"]) {
+        const { text } = yield* api.get(`/oauth/${path}?${signed}`, { cookie })
+        assert.notInclude(text, "<script>")
+        assert.include(text, "&lt;script&gt;alert(&quot;1&quot;)&lt;/script&gt;&#39;&amp;")
+      }
+      const { text } = yield* api.get(`/oauth/consent?${signed}`, { cookie })
+      assert.include(text, "ada+&lt;x&gt;@example.com")
+      assert.include(text, "127.0.0.1:9")
+    }).pipe(Effect.provide(layer))
+  )
+
+  it.effect("a form leads to this deployment, to its providers, and to the app that asks", () =>
+    Effect.gen(function* () {
+      const api = yield* TestApi.make
+      const targets = Effect.fnUntraced(function* (path: string, redirect: string) {
+        const query = `redirect_uri=${encodeURIComponent(redirect)}&sig=right`
+        const { headers } = yield* api.get(`/oauth/${path}?${query}`, { cookie })
+        return /form-action ([^;]*)/.exec(headers.get("content-security-policy") ?? "")?.[1]
+      })
+      assert.strictEqual(yield* targets("sign-in", "http://127.0.0.1:9/x"), "'self' https://github.com")
+      assert.strictEqual(yield* targets("consent", "http://127.0.0.1:9/x"), "'self' http://127.0.0.1:9")
+      assert.strictEqual(yield* targets("consent", "http://[::1]:9/x"), "'self' http:")
+      assert.strictEqual(yield* targets("consent", "com.example.app:/x"), "'self' com.example.app:")
+      assert.strictEqual(yield* targets("consent", "https://app.example;script-src/x"), "'self' https:")
+    }).pipe(Effect.provide(layer))
+  )
+
+  it.effect("a form that another site sends does nothing", () =>
+    Effect.gen(function* () {
+      const api = yield* TestApi.make
+      const fields = { request: signed, decision: "allow", email: "a@example.com", password: "right" }
+      for (const path of ["/oauth/consent", "/oauth/sign-in", "/oauth/sign-up", "/oauth/forgot-password"]) {
+        for (const headers of [{ origin: "https://elsewhere.test" }, { origin: "null" }]) {
+          const refused = yield* api.send("POST", path, form(fields, { cookie, ...headers }))
+          assert.strictEqual(refused.status, 400)
+          assert.isNull(refused.headers.get("location"))
+        }
+        const { origin: _, ...nameless } = own
+        const init = { headers: { ...nameless, cookie }, body: String(new URLSearchParams(fields)) }
+        assert.strictEqual((yield* api.send("POST", path, init)).status, 400)
+        const named = { headers: { ...nameless, cookie, "sec-fetch-site": "same-origin" }, body: init.body }
+        const expected = path === "/oauth/forgot-password" ? 200 : 303
+        assert.strictEqual((yield* api.send("POST", path, named)).status, expected)
+      }
+    }).pipe(Effect.provide(layer))
+  )
+
+  it.effect("signing in leads on, and says what is wrong", () =>
+    Effect.gen(function* () {
+      const api = yield* TestApi.make
+      const send = (fields: Record<string, string>) =>
+        api.send("POST", "/oauth/sign-in", form({ request: signed, ...fields }))
+      const accepted = yield* send({ email: "ada@example.com", password: "right" })
+      assert.deepStrictEqual([accepted.status, accepted.headers.get("location")], [303, "/oauth/consent?sig=right"])
+      assert.deepStrictEqual(accepted.headers.getSetCookie(), ["a=b; Path=/"])
+      const refused = yield* send({ email: `"ada"@example.com`, password: "wrong" })
+      assert.strictEqual(refused.status, 401)
+      assert.include(refused.text, "The email address or password is incorrect.")
+      assert.include(refused.text, "&quot;ada&quot;@example.com")
+      assert.notInclude(refused.text, "wrong")
+      const away = yield* send({ provider: "github" })
+      assert.match(away.headers.get("location") ?? "", /^https:\/\/github\.com\//)
+      const unknown = yield* send({ provider: "google" })
+      assert.deepStrictEqual([unknown.status, unknown.headers.get("location")], [400, null])
+      const long = yield* send({ request: `${signed}&x=${"x".repeat(1600)}`, provider: "github" })
+      assert.strictEqual(long.status, 400)
+      assert.include(long.text, "Sign in with a password instead.")
+    }).pipe(Effect.provide(layer))
+  )
+
+  it.effect("a newcomer signs up on the way, and is told when a mail must be read first", () =>
+    Effect.gen(function* () {
+      const api = yield* TestApi.make
+      assert.include((yield* api.get(`/oauth/sign-in?${signed}`)).text, 'href="/oauth/sign-up?client_id=app&amp;')
+      assert.include((yield* api.get(`/oauth/sign-up?${signed}`)).text, 'action="/oauth/sign-up"')
+      const send = (email: string) =>
+        api.send("POST", "/oauth/sign-up", form({ request: signed, email, password: "right" }))
+      const accepted = yield* send("new@example.com")
+      assert.deepStrictEqual([accepted.status, accepted.headers.get("location")], [303, "/oauth/consent?sig=right"])
+      const mailed = yield* send("mail@example.com")
+      assert.strictEqual(mailed.status, 200)
+      assert.include(mailed.text, "Check your email")
+      const refused = yield* send("taken@example.com")
+      assert.strictEqual(refused.status, 400)
+      assert.include(refused.text, "The email already has an account.")
+    }).pipe(Effect.provide(layer))
+  )
+
+  it.effect("R65: the pages say who may sign up, and what was refused", () =>
+    Effect.gen(function* () {
+      const closed = yield* TestApi.make.pipe(Effect.provide(signUpAs("closed")))
+      assert.notInclude((yield* closed.get(`/oauth/sign-in?${signed}`)).text, "/oauth/sign-up")
+      const page = yield* closed.get(`/oauth/sign-up?${signed}`)
+      assert.include(page.text, "Sign-up is closed")
+      assert.notInclude(page.text, "<form")
+      const invite = yield* TestApi.make.pipe(Effect.provide(signUpAs("invite")))
+      assert.include((yield* invite.get(`/oauth/sign-up?${signed}`)).text, "Sign-up is by invitation")
+      const send = (email: string) =>
+        invite.send("POST", "/oauth/sign-up", form({ request: signed, email, password: "right" }))
+      const denied = yield* send("nobody@example.com")
+      assert.strictEqual(denied.status, 403)
+      assert.include(denied.text, "Ask the operator for an account.")
+      const limited = yield* send("busy@example.com")
+      assert.deepStrictEqual([limited.status, limited.headers.get("retry-after")], [429, "7200"])
+      assert.include(limited.text, "Try again in 2 hours.")
+      const failed = yield* invite.get("/oauth/error?error=SIGN_UP_REFUSED")
+      assert.strictEqual(failed.status, 403)
+      assert.include(failed.text, "cannot sign up here")
+      assert.strictEqual((yield* invite.get("/oauth/error?error=SIGN_UP_LIMITED")).status, 429)
+    })
+  )
+
+  it.effect("who forgot the password asks for a link, and learns nothing about the address", () =>
+    Effect.gen(function* () {
+      const api = yield* TestApi.make
+      const path = "/oauth/forgot-password"
+      assert.include((yield* api.get(`/oauth/sign-in?${signed}`)).text, `href="${path}?client_id=app&amp;`)
+      assert.include((yield* api.get(`${path}?${signed}`)).text, `action="${path}"`)
+      assert.include((yield* api.get(`${path}?sig=wrong`)).text, "This request has expired")
+      const send = (email: string) => api.send("POST", path, form({ request: signed, email }))
+      const answers = [yield* send("ada@example.com"), yield* send("nobody@example.com")]
+      for (const { status, text } of answers) {
+        assert.deepStrictEqual([status, text.includes("Check your email")], [200, true])
+        assert.strictEqual(text, answers[0]?.text)
+      }
+      const busy = yield* send("busy@example.com")
+      assert.deepStrictEqual([busy.status, busy.headers.get("retry-after")], [429, "42"])
+      assert.include(busy.text, "busy@example.com")
+    }).pipe(Effect.provide(layer))
+  )
+
+  it.effect("without a mail server the page names who has the link", () =>
+    Effect.gen(function* () {
+      const api = yield* TestApi.make
+      const fields = { request: signed, email: "ada@example.com" }
+      const { text } = yield* api.send("POST", "/oauth/forgot-password", form(fields))
+      assert.include(text, "Ask the operator for the link")
+    }).pipe(
+      Effect.provide(
+        layerAt(
+          "https://quarry.test",
+          Layer.mock(SignIn, {
+            providers: [],
+            deliversEmails: false,
+            signUpMode: "open",
+            requestPasswordReset: () => Effect.void
+          })
+        )
+      )
+    )
+  )
+
+  it.effect("the link in an email shows a form and does nothing: mail gateways open links", () =>
+    Effect.gen(function* () {
+      const api = yield* TestApi.make
+      const next = `/oauth/sign-in?${signed}`
+      const page = yield* api.get(
+        `/oauth/confirm?token=${encodeURIComponent(evil)}&callbackURL=${encodeURIComponent(next)}`
+      )
+      assert.strictEqual(page.status, 200)
+      assert.include(page.text, 'action="/oauth/confirm"')
+      assert.include(page.text, "&lt;script&gt;alert(&quot;1&quot;)")
+      assert.include(page.text, next.replaceAll("&", "&amp;"))
+      assert.isEmpty(page.headers.getSetCookie())
+    }).pipe(Effect.provide(layer))
+  )
+
+  it.effect("a confirmation sets the password, says what is wrong with it, and leads on to a path of ours", () =>
+    Effect.gen(function* () {
+      const api = yield* TestApi.make
+      const send = (fields: Record<string, string>, headers = {}) =>
+        api.send("POST", "/oauth/confirm", form({ token: "right", password: "another horse", ...fields }, headers))
+      const next = `/oauth/sign-in?${signed}`
+      const done = yield* send({ next })
+      assert.deepStrictEqual([done.status, done.headers.get("location")], [303, next])
+      for (const elsewhere of ["", "https://evil.example/", "//evil.example", "/\\evil.example"]) {
+        assert.strictEqual((yield* send({ next: elsewhere })).headers.get("location"), "/dashboard")
+      }
+      assert.strictEqual((yield* send({ next: "/.//evil.example" })).headers.get("location"), "/evil.example")
+      const short = yield* send({ password: "short", next })
+      assert.strictEqual(short.status, 400)
+      assert.include(short.text, "The password must have at least 8 characters.")
+      assert.include(short.text, 'value="right"')
+      const over = yield* send({ token: "wrong" })
+      assert.deepStrictEqual([over.status, over.text.includes("This link has expired")], [400, true])
+      const otherSite = yield* send({}, { origin: "https://elsewhere.test" })
+      assert.deepStrictEqual([otherSite.status, otherSite.headers.get("location")], [400, null])
+    }).pipe(Effect.provide(layer))
+  )
+
+  it.effect("addresses are confirmed over plain http too, where no app is let in", () =>
+    Effect.gen(function* () {
+      const api = yield* TestApi.make
+      assert.strictEqual((yield* api.get("/oauth/confirm?token=right")).status, 200)
+    }).pipe(Effect.provide(layerAt("http://quarry.test")))
+  )
+
+  it.effect("a decision goes to the app; without a session it is asked for first", () =>
+    Effect.gen(function* () {
+      const api = yield* TestApi.make
+      for (const [decision, decided] of [
+        ["allow", "allow"],
+        ["deny", "deny"],
+        ["", "deny"]
+      ] as const) {
+        const answer = yield* api.send("POST", "/oauth/consent", form({ request: signed, decision }, { cookie }))
+        assert.strictEqual(answer.headers.get("location"), `http://127.0.0.1:9/callback?decision=${decided}`)
+      }
+      const nobody = yield* api.send("POST", "/oauth/consent", form({ request: signed, decision: "allow" }))
+      assert.match(nobody.headers.get("location") ?? "", /^\/oauth\/sign-in\?/)
+      const bent = form({ request: `${signed}&x=\r\nset-cookie: a=b\u{1f600}`, decision: "allow" })
+      assert.match(
+        (yield* api.send("POST", "/oauth/consent", bent)).headers.get("location") ?? "",
+        /&x=%0D%0Aset-cookie/
+      )
+      const page = yield* api.get(`/oauth/consent?${signed}`)
+      assert.deepStrictEqual([page.status, page.headers.get("location")], [303, `/oauth/sign-in?${signed}`])
+    }).pipe(Effect.provide(layer))
+  )
+
+  it.effect("a request that is forged or over, and an app that is gone, get a page that says so", () =>
+    Effect.gen(function* () {
+      const api = yield* TestApi.make
+      for (const query of ["", "sig=wrong", `${signed.replace("sig=right", "sig=wrong")}`]) {
+        for (const path of ["sign-in", "consent"]) {
+          const answer = yield* api.get(`/oauth/${path}?${query}`, { cookie })
+          assert.strictEqual(answer.status, 400)
+          assert.include(answer.text, "This request has expired")
+        }
+      }
+      assert.include((yield* api.get("/oauth/sign-in?client_id=gone&sig=right")).text, "does not know this app")
+      const failure = yield* api.get(`/oauth/error?error=__proto__&error_description=${encodeURIComponent(evil)}`)
+      assert.include(failure.text, "Something went wrong")
+      assert.notInclude(failure.text, "alert")
+    }).pipe(Effect.provide(layer))
+  )
+})
+
+describe("what apps ask", () => {
+  it.effect("finds the metadata at the addresses that clients try, from any page", () =>
+    Effect.gen(function* () {
+      const api = yield* TestApi.make
+      for (const path of ["oauth-protected-resource", "oauth-protected-resource/mcp"]) {
+        const answer = yield* api.get(`/.well-known/${path}`)
+        assert.strictEqual(answer.json.resource, "https://quarry.test/mcp")
+        assert.strictEqual(answer.headers.get("access-control-allow-origin"), "*")
+      }
+      for (const path of [
+        "/.well-known/oauth-authorization-server",
+        "/.well-known/oauth-authorization-server/api/auth",
+        "/api/auth/.well-known/oauth-authorization-server"
+      ]) {
+        assert.strictEqual((yield* api.get(path)).json.issuer, "https://quarry.test/api/auth")
+      }
+      assert.strictEqual((yield* api.get("/.well-known/oauth-protected-resource/other")).json.error, "not_found")
+    }).pipe(Effect.provide(layer))
+  )
+
+  it.effect("is refused in OAuth's own words, which apps read (RFC 6749)", () =>
+    Effect.gen(function* () {
+      const api = yield* TestApi.make
+      const init = { headers: { "content-type": "application/json" }, body: "{}" }
+      const refused = yield* api.send("POST", "/api/auth/oauth2/token", init)
+      assert.deepStrictEqual([refused.status, refused.json], [400, { error: "invalid_grant", error_description: "no" }])
+      assert.isNotNull(refused.headers.get("x-request-id"))
+    }).pipe(Effect.provide(layer))
+  )
+
+  it.effect("R34: over plain http there is none of it, and no way is shown", () =>
+    Effect.gen(function* () {
+      const api = yield* TestApi.make
+      for (const path of ["/.well-known/oauth-protected-resource/mcp", `/oauth/sign-in?${signed}`, "/oauth/error"]) {
+        const answer = yield* api.get(path)
+        assert.deepStrictEqual([answer.status, answer.json.error], [404, "not_found"])
+      }
+      const refused = yield* api.send("POST", "/mcp", { headers: { "content-type": "application/json" }, body: "{}" })
+      assert.strictEqual(refused.status, 401)
+      assert.strictEqual(refused.headers.get("www-authenticate"), 'Bearer realm="quarry"')
+    }).pipe(Effect.provide(layerAt("http://quarry.test")))
+  )
+
+  it.effect("a 401 at the MCP endpoint says where to sign in, and only there", () =>
+    Effect.gen(function* () {
+      const api = yield* TestApi.make
+      const where = 'resource_metadata="https://quarry.test/.well-known/oauth-protected-resource/mcp"'
+      const init = (headers: Record<string, string>) => ({
+        headers: { "content-type": "application/json", ...headers },
+        body: "{}"
+      })
+      const bare = yield* api.send("POST", "/mcp", init({}))
+      assert.deepStrictEqual([bare.status, bare.headers.get("www-authenticate")], [401, `Bearer ${where}`])
+      assert.strictEqual(bare.json.error, "unauthorized")
+      for (const authorization of ["Bearer x", "Bearer sk_live_x", "Basic x"]) {
+        const refused = yield* api.send("POST", "/mcp", init({ authorization }))
+        assert.strictEqual(refused.headers.get("www-authenticate"), `Bearer error="invalid_token", ${where}`)
+      }
+      assert.strictEqual((yield* api.get("/v1/me")).headers.get("www-authenticate"), 'Bearer realm="quarry"')
+    }).pipe(Effect.provide(layer))
+  )
+})
+
+describe("R27: forms are limited by client address", () => {
+  for (const path of ["/oauth/sign-in", "/oauth/sign-up", "/oauth/consent", "/oauth/forgot-password"]) {
+    it.effect(path, () =>
+      Effect.gen(function* () {
+        const api = yield* TestApi.make
+        const headers = { ...own, "x-forwarded-for": "192.0.2.1" }
+        for (let count = 0; count < requestsPerMinuteOfAddress; count++) {
+          assert.notStrictEqual((yield* api.send("POST", path, { headers, body: "a=b" })).status, 429)
+        }
+        const refused = yield* api.send("POST", path, { headers, body: "a=b" })
+        assert.strictEqual(refused.status, 429)
+        assert.match(refused.headers.get("content-type") ?? "", /^text\/html/)
+        assert.strictEqual(refused.headers.get("retry-after"), "60")
+      }).pipe(Effect.provide(layer))
+    )
+  }
+})

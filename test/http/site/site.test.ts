@@ -1,0 +1,85 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Layer } from "effect"
+import { DashboardFiles, DashboardUnavailable } from "../../../src/services/operations/DashboardFiles.ts"
+import { found, providing, services } from "../../support/api/Services.ts"
+import * as TestApi from "../../support/api/TestApi.ts"
+
+const files = Layer.succeed(DashboardFiles, Effect.succeed({ script: "let a = 1 // é".repeat(99), style: "b {}" }))
+
+const running = Layer.merge(services(providing(() => Effect.succeed(found(1)))), files)
+
+const assetsIn = (html: string): ReadonlyArray<string> => html.match(/\/dashboard\/assets\/\w+\.(?:js|css)/g) ?? []
+
+describe("R34: addresses for people", () => {
+  it.effect("`/` leads who asks for HTML to the dashboard, and is nothing to a program", () =>
+    Effect.gen(function* () {
+      const api = yield* TestApi.make
+      const person = yield* api.get("/", { accept: "text/html,application/xhtml+xml,*/*;q=0.8" })
+      assert.deepStrictEqual([person.status, person.headers.get("location")], [303, "/dashboard"])
+      assert.strictEqual(person.headers.get("vary"), "accept")
+      for (const accept of ["application/json", "*/*"]) {
+        assert.strictEqual((yield* api.get("/", { accept })).json.error, "not_found")
+      }
+    }).pipe(Effect.provide(running))
+  )
+
+  it.effect("every address of the dashboard is the same document, which loads nothing from elsewhere", () =>
+    Effect.gen(function* () {
+      const api = yield* TestApi.make
+      const page = yield* api.get("/dashboard")
+      assert.strictEqual(page.status, 200)
+      assert.strictEqual(page.headers.get("cache-control"), "no-cache")
+      const policy = page.headers.get("content-security-policy") ?? ""
+      assert.match(policy, /^default-src 'none'; script-src 'self'; style-src 'self'/)
+      assert.include(policy, "require-trusted-types-for 'script'")
+      assert.notMatch(policy, /unsafe|\*|https?:/)
+      assert.notMatch(page.text, /https?:|<script>|<style|style=|\son\w+=/)
+      for (const path of ["/dashboard/log", "/dashboard/log/qry_1?a=b", "/dashboard/nothing"]) {
+        assert.strictEqual((yield* api.get(path)).text, page.text)
+      }
+      const again = yield* api.get("/dashboard", { "if-none-match": page.headers.get("etag") ?? "" })
+      assert.strictEqual(again.status, 304)
+      assert.strictEqual((yield* api.send("HEAD", "/dashboard/keys")).status, 200)
+    }).pipe(Effect.provide(running))
+  )
+
+  it.effect("script and style are named by their content, kept for ever and compressed", () =>
+    Effect.gen(function* () {
+      const api = yield* TestApi.make
+      const paths = assetsIn((yield* api.get("/dashboard")).text)
+      assert.lengthOf(paths, 2)
+      for (const path of paths) {
+        const { headers, status } = yield* api.get(path, { "accept-encoding": "gzip" })
+        assert.strictEqual(status, 200)
+        assert.match(headers.get("cache-control") ?? "", /immutable/)
+        assert.strictEqual(headers.get("content-encoding"), "gzip")
+      }
+      assert.strictEqual((yield* api.get("/dashboard/assets/0123456789abcdef.js")).json.error, "not_found")
+    }).pipe(Effect.provide(running))
+  )
+
+  it.effect("the icon and robots.txt are there, and keep search engines to the reference", () =>
+    Effect.gen(function* () {
+      const api = yield* TestApi.make
+      assert.strictEqual((yield* api.get("/favicon.ico")).headers.get("content-type"), "image/svg+xml")
+      assert.strictEqual((yield* api.get("/robots.txt")).text, "User-agent: *\nAllow: /docs\nDisallow: /\n")
+    }).pipe(Effect.provide(running))
+  )
+
+  it.effect("where the files cannot be made, the dashboard says so and the API goes on", () =>
+    Effect.gen(function* () {
+      const api = yield* TestApi.make
+      const page = yield* api.get("/dashboard")
+      assert.strictEqual(page.status, 503)
+      assert.include(page.text, "The dashboard is not available")
+      assert.strictEqual((yield* api.get("/openapi.json")).status, 200)
+    }).pipe(
+      Effect.provide(
+        Layer.merge(
+          running,
+          Layer.succeed(DashboardFiles, Effect.fail(new DashboardUnavailable({ message: "no program" })))
+        )
+      )
+    )
+  )
+})

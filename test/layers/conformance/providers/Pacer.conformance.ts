@@ -1,0 +1,77 @@
+import { assert, describe, it, layer } from "@effect/vitest"
+import { Effect, type Layer } from "effect"
+import { intervalMs, Pacer } from "../../../../src/services/providers/Pacer.ts"
+
+/** What every Pacer promises. `elapse` lets time pass for its store, whose time is the test's clock or the real one. */
+export const pacerConformance = (
+  name: string,
+  store: {
+    readonly layer: Layer.Layer<Pacer>
+    readonly elapse: (ms: number) => Effect.Effect<void>
+    readonly time: "test" | "real"
+  }
+): void => {
+  let names = 0
+  const fresh = (perSecond: number, withinMs = 60_000) => ({ name: `pace${++names}`, perSecond, withinMs })
+
+  /** Compares waits with what is due, counted from now. Real time that passes meanwhile makes a wait shorter. */
+  const makeIsAbout = () => {
+    const startedAt = performance.now()
+    return (actual: number | undefined, dueMs: number) => {
+      const passedMs = store.time === "test" ? 0 : Math.ceil(performance.now() - startedAt) + 1
+      assert.isDefined(actual)
+      assert.isAtMost(actual ?? 0, dueMs)
+      assert.isAtLeast(actual ?? 0, Math.max(0, dueMs - passedMs))
+    }
+  }
+
+  describe(name, () => {
+    it("no second holds more turns than it may, though one comes a quarter of it late", () => {
+      for (const perSecond of [0.5, 1, 5, 50]) assert.isAtLeast(intervalMs(perSecond) * perSecond, 1_250 - 1e-9)
+    })
+
+    layer(store.layer, { excludeTestServices: store.time === "real" })("on one store", (it) => {
+      it.effect("the first turn is at once, those after it come evenly spaced", () =>
+        Effect.gen(function* () {
+          const { take } = yield* Pacer
+          const isAbout = makeIsAbout()
+          const pace = fresh(5)
+          for (const expected of [0, 250, 500, 750, 1_000]) isAbout(yield* take(pace), expected)
+        })
+      )
+
+      it.effect("a turn that comes too late is not taken", () =>
+        Effect.gen(function* () {
+          const { take } = yield* Pacer
+          const isAbout = makeIsAbout()
+          const pace = fresh(1)
+          isAbout(yield* take(pace), 0)
+          for (const withinMs of [0, 500, 900]) assert.isUndefined(yield* take({ ...pace, withinMs }))
+          isAbout(yield* take(pace), 1_250)
+        })
+      )
+
+      it.effect("names do not wait for each other", () =>
+        Effect.gen(function* () {
+          const { take } = yield* Pacer
+          const isAbout = makeIsAbout()
+          isAbout(yield* take(fresh(0.1)), 0)
+          isAbout(yield* take(fresh(0.1)), 0)
+        })
+      )
+
+      it.effect("turns that nobody took are not saved up", () =>
+        Effect.gen(function* () {
+          const { take } = yield* Pacer
+          const isAbout = makeIsAbout()
+          const pace = fresh(10)
+          isAbout(yield* take(pace), 0)
+          yield* store.elapse(1_000)
+          const isAboutLater = makeIsAbout()
+          isAboutLater(yield* take(pace), 0)
+          isAboutLater(yield* take(pace), 125)
+        })
+      )
+    })
+  })
+}

@@ -1,0 +1,48 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Layer, Stream } from "effect"
+import { SqlClient } from "effect/sql"
+import * as DocumentIndexSql from "../../../../src/layers/sql/index/DocumentIndexSql.ts"
+import * as Migrations from "../../../../src/layers/sql/Migrations.ts"
+import { DocumentIndex } from "../../../../src/services/index/DocumentIndex.ts"
+import { searchRequest } from "../../../support/api/requests.ts"
+import * as EmbeddedDatabase from "../../../support/stores/EmbeddedDatabase.ts"
+import { describeWithPostgres, layer as postgres } from "../../../support/stores/Postgres.ts"
+import { documentIndexConformance } from "../../conformance/index/DocumentIndex.conformance.ts"
+
+const migrated = Layer.effectDiscard(Migrations.run)
+
+documentIndexConformance("PGlite", DocumentIndexSql.layer.pipe(Layer.provide(EmbeddedDatabase.layer), Layer.orDie))
+
+const search = (fields: Parameters<typeof searchRequest>[0]) =>
+  Effect.flatMap(DocumentIndex, (index) =>
+    Effect.map(index.search(searchRequest(fields)), (rows) => rows.map(({ url }) => url))
+  )
+
+describe("segments", () => {
+  it.live("are joined as they become many, and written anew when most of their documents are gone", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const index = yield* DocumentIndex
+      const load = (urls: ReadonlyArray<string>, title: string) =>
+        index.load(Stream.fromIterable(urls.map((url) => ({ url, title, description: "" }))), {
+          target: undefined,
+          replace: false
+        })
+      const urls = Array.from({ length: 60 }, (_, number) => `https://d/${number}`)
+      for (const url of urls) yield* load([url], "Word")
+      const segments = () => sql<{ readonly documents: number }>`select documents from document_segments`
+      assert.isAtMost((yield* segments()).length, 15)
+      yield* load(urls, "Other")
+      assert.deepStrictEqual(yield* segments(), [{ documents: 60 }])
+      assert.deepStrictEqual(yield* search({ query: "word" }), [])
+      assert.lengthOf(yield* search({ query: "other", num: 20, page: 3 }), 20)
+    }).pipe(Effect.provide(DocumentIndexSql.layer.pipe(Layer.provideMerge(EmbeddedDatabase.layer), Layer.orDie)))
+  )
+})
+
+describeWithPostgres("Postgres", () =>
+  documentIndexConformance(
+    "Postgres",
+    DocumentIndexSql.layer.pipe(Layer.provide(migrated), Layer.provide(postgres), Layer.orDie)
+  )
+)

@@ -1,0 +1,66 @@
+import { assert, describe, layer } from "@effect/vitest"
+import { Effect } from "effect"
+import { SqlClient } from "effect/sql"
+import * as Pglite from "../../../../src/layers/sql/store/Pglite.ts"
+import * as SqlStorage from "../../../support/stores/SqlStorage.ts"
+import { accountsConformance } from "../../conformance/accounts/Accounts.conformance.ts"
+import { billingConformance } from "../../conformance/billing/Billing.conformance.ts"
+import { holdsConformance } from "../../conformance/credits/Holds.conformance.ts"
+import { ledgerConformance } from "../../conformance/credits/Ledger.conformance.ts"
+import { plansConformance } from "../../conformance/credits/Plans.conformance.ts"
+import { keyBoundsConformance } from "../../conformance/keys/KeyBounds.conformance.ts"
+import { keyStoreConformance } from "../../conformance/keys/KeyStore.conformance.ts"
+import { auditConformance } from "../../conformance/operations/Audit.conformance.ts"
+import { operatorLogConformance } from "../../conformance/operations/OperatorLog.conformance.ts"
+import { replicasConformance } from "../../conformance/operations/Replicas.conformance.ts"
+import { idempotencyConformance } from "../../conformance/search/Idempotency.conformance.ts"
+import { queryLogConformance } from "../../conformance/search/QueryLog.conformance.ts"
+import { eventsConformance } from "../../conformance/webhooks/Events.conformance.ts"
+import { auditSqlConformance } from "../operations/AuditSql.conformance.ts"
+import { secretRotationSqlConformance } from "../operations/SecretRotationSql.conformance.ts"
+import { eventQueuesConformance } from "../webhooks/EventQueues.conformance.ts"
+import { eventSecretsConformance } from "../webhooks/EventSecrets.conformance.ts"
+
+layer(SqlStorage.layer(Pglite.layer({ dataDir: undefined })))("PGlite", (it) => {
+  describe("LedgerSql", () => {
+    ledgerConformance(it)
+    idempotencyConformance(it)
+  })
+  describe("AccountsSql", () => accountsConformance(it))
+  describe("AuditSql", () => {
+    auditConformance(it)
+    auditSqlConformance(it)
+  })
+  describe("BillingBooksSql", () => billingConformance(it))
+  describe("KeyStoreSql", () => {
+    keyStoreConformance(it)
+    keyBoundsConformance(it)
+  })
+  describe("EventBooksSql", () => {
+    eventsConformance(it)
+    eventSecretsConformance(it)
+    eventQueuesConformance(it, { due: 20_000 })
+  })
+  describe("QueryLogSql", () => queryLogConformance(it))
+  describe("HoldsSql", () => holdsConformance(it))
+  describe("OperatorLogSql", () => operatorLogConformance(it))
+  describe("ReplicasSql", () => replicasConformance(it))
+  describe("SecretRotationSql", () => secretRotationSqlConformance(it))
+
+  it.effect("timers and sockets have their turn while statements follow each other", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      let isOver = false
+      setTimeout(() => {
+        isOver = true
+      }, 0)
+      yield* Effect.repeat(sql`select 1`, { until: () => isOver, times: 2000 })
+      assert.isTrue(isOver)
+    })
+  )
+})
+
+// A store of its own: the plans in force are those of every account.
+layer(SqlStorage.layer(Pglite.layer({ dataDir: undefined })))("PGlite, PlanBooksSql", (it) =>
+  plansConformance(it, SqlStorage.replica())
+)

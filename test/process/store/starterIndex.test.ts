@@ -1,0 +1,58 @@
+import { existsSync, mkdtempSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import * as NodeServices from "@effect/platform-node/NodeServices"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Layer, Stream } from "effect"
+import { fillFirstIn, fillRestIn } from "../../../src/process/store/starterIndex.ts"
+import { DocumentIndex } from "../../../src/services/index/DocumentIndex.ts"
+
+const temporaryDirectory = Effect.acquireRelease(
+  Effect.sync(() => mkdtempSync(join(tmpdir(), "quarry-starter-"))),
+  (directory) => Effect.sync(() => rmSync(directory, { recursive: true, force: true }))
+)
+
+/** An index that keeps addresses alone. */
+const addresses = (urls: Set<string>) =>
+  Layer.mock(DocumentIndex, {
+    load: (documents) =>
+      Effect.map(Stream.runCollect(documents), (all) => {
+        for (const { url } of all) urls.add(url)
+        return { written: all.length, removed: 0 }
+      }),
+    stats: Effect.sync(() => ({ documents: urls.size, byTarget: {} }))
+  })
+
+describe("the starter documents", () => {
+  it.live("are there in part before the first search, and all of them later, also after a restart in between", () =>
+    Effect.gen(function* () {
+      const dataDir = yield* temporaryDirectory
+      const marker = join(dataDir, "starter-index.unfinished")
+      const urls = new Set<string>()
+      yield* Effect.gen(function* () {
+        yield* fillFirstIn(dataDir)
+        assert.strictEqual(urls.size, 1_000)
+        assert.isTrue(existsSync(marker))
+        yield* fillRestIn(dataDir)
+        assert.isAbove(urls.size, 20_000)
+        assert.isFalse(existsSync(marker))
+      }).pipe(Effect.provide(Layer.merge(addresses(urls), NodeServices.layer)))
+    })
+  )
+
+  it.live("do not come back once somebody has removed them", () =>
+    Effect.gen(function* () {
+      const dataDir = yield* temporaryDirectory
+      const urls = new Set<string>()
+      yield* Effect.gen(function* () {
+        yield* fillFirstIn(dataDir)
+        urls.clear()
+        yield* fillRestIn(dataDir)
+        assert.strictEqual(urls.size, 0)
+        urls.add("https://own.example/")
+        yield* fillRestIn(dataDir)
+        assert.strictEqual(urls.size, 1)
+      }).pipe(Effect.provide(Layer.merge(addresses(urls), NodeServices.layer)))
+    })
+  )
+})

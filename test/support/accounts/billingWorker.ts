@@ -1,0 +1,35 @@
+import { Effect, Layer, Redacted } from "effect"
+import * as Polar from "../../../src/layers/billing/Polar.ts"
+import * as BillingBooksSql from "../../../src/layers/sql/billing/BillingBooksSql.ts"
+import * as Postgres from "../../../src/layers/sql/store/Postgres.ts"
+import { Reconciler } from "../../../src/services/billing/Reconciler.ts"
+
+/*
+ * A process that works on deliveries and nothing else, so that a test can kill it at any moment. It says that it is ready,
+ * and begins at the first byte of its input. Arguments: the database, and the options of the adapter as JSON.
+ */
+
+const [url = "", options = "{}"] = process.argv.slice(2)
+const { accessToken, webhookSecret, ...rest } = JSON.parse(options)
+
+const layer = Reconciler.layer.pipe(
+  Layer.provide([
+    BillingBooksSql.layer,
+    Polar.layer({
+      ...rest,
+      accessToken: Redacted.make(accessToken),
+      webhookSecrets: [Redacted.make(webhookSecret)]
+    })
+  ]),
+  Layer.provide(Postgres.layer({ url: Redacted.make(url), poolSize: 4 }))
+)
+
+const work = Effect.gen(function* () {
+  const reconciler = yield* Reconciler
+  yield* reconciler.drainInbox
+  process.stdout.write("ready\n")
+  yield* Effect.promise(() => new Promise((resolve) => process.stdin.once("data", resolve)))
+  return yield* Effect.forever(reconciler.drainInbox)
+})
+
+await Effect.runPromise(Effect.provide(work, layer))

@@ -1,0 +1,28 @@
+import { Effect, FileSystem, Layer } from "effect"
+import * as PacerMemory from "../../../src/layers/memory/PacerMemory.ts"
+import * as ProviderFile from "../../../src/layers/providers/ProviderFile.ts"
+import { UpstreamClient } from "../../../src/layers/providers/UpstreamClient.ts"
+import { DocumentIndex } from "../../../src/services/index/DocumentIndex.ts"
+
+/** An index that finds one page for every search. */
+export const index = Layer.mock(DocumentIndex, {
+  search: () => Effect.succeed([{ url: "https://index.test/", title: "from the index", snippet: "" }])
+})
+
+/** What providers stand on, with real connections. */
+export const foundations = (file: unknown) =>
+  Layer.mergeAll(
+    UpstreamClient.layer,
+    PacerMemory.layer,
+    index,
+    FileSystem.layerNoop({ readFileString: () => Effect.succeed(JSON.stringify(file)) })
+  )
+
+const source = { _tag: "file", path: "providers.json" } as const
+
+/** The providers that a provider file makes, in its order, for the first target. */
+export const table = (file: unknown) => ProviderFile.table(source).pipe(Effect.provide(foundations(file)))
+
+/** The search service over a provider file. */
+export const providers = (file: unknown) =>
+  ProviderFile.layer(source).pipe(Layer.provide(foundations(file)), Layer.orDie)

@@ -1,0 +1,35 @@
+import type { LogEntry } from "../../../src/domain/search/LogEntry.ts"
+import type { SearchRequest } from "../../../src/domain/search/SearchRequest.ts"
+
+/** A search with every field set; a test names only what it is about. */
+export const searchRequest = (fields?: Partial<SearchRequest>): SearchRequest => ({
+  target: "alpha_search",
+  query: "effect typescript",
+  geo: "us",
+  locale: "en-us",
+  page: 1,
+  num: 10,
+  safe: "off",
+  source: undefined,
+  ...fields
+})
+
+/** The log entry of an answered search that cost one credit; a test names only what it is about. */
+export const logEntry = (
+  fields: Pick<LogEntry, "id" | "accountId"> & Partial<LogEntry>,
+  query = "quarry"
+): LogEntry => ({
+  keyId: undefined,
+  batchId: undefined,
+  request: { ...searchRequest({ query }), source: "api" },
+  outcome: "ok",
+  credits: 1,
+  cached: false,
+  provider: "meta/google",
+  resultCount: 7,
+  durationMs: 321,
+  requestId: undefined,
+  rowIndex: undefined,
+  refusals: [],
+  ...fields
+})

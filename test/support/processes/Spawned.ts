@@ -1,0 +1,99 @@
+import { type ChildProcess, spawn } from "node:child_process"
+import { mkdtemp, rm } from "node:fs/promises"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { Effect, Exit } from "effect"
+import { freePort as findPort } from "../servers/freePort.ts"
+
+/** What a process said until it ended. */
+export interface Ended {
+  readonly code: number | null
+  readonly stdout: string
+  readonly stderr: string
+}
+
+export interface Spawned {
+  readonly pid: number
+  /** What it has said on stdout so far, once that holds `text` or the process has ended. */
+  readonly said: (text: string | RegExp) => Effect.Effect<string>
+  readonly isRunning: () => boolean
+  readonly kill: (signal: NodeJS.Signals) => void
+  readonly ended: Effect.Effect<Ended>
+}
+
+/**
+ * A process of this checkout, with nothing of the test's own environment but the path, no private listener unless the
+ * test gives it a port, and no delay before it drains. Killed with the scope.
+ */
+export const spawned = (
+  file: "src/main.ts" | "src/cli.ts",
+  args: ReadonlyArray<string>,
+  env: Record<string, string>,
+  maxFiles?: number
+) =>
+  Effect.acquireRelease(
+    Effect.sync(() => {
+      // Without a faster compilation of the embedded database in the background: it takes a third of the CPU of a start, and
+      // these processes live for seconds.
+      const command = [process.execPath, "--liftoff-only", file, ...args]
+      const [program = "", ...rest] =
+        maxFiles === undefined ? command : ["sh", "-c", `ulimit -n ${maxFiles}; exec "$@"`, "sh", ...command]
+      const child = spawn(program, rest, {
+        env: {
+          PATH: process.env.PATH,
+          NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE,
+          ADMIN_PORT: "0",
+          DRAIN_DELAY: "0",
+          ...env
+        }
+      })
+      return { child, spawned: watch(child) }
+    }),
+    ({ child, spawned }, exit) =>
+      Effect.sync(() => child.kill("SIGKILL")).pipe(
+        Effect.andThen(spawned.ended),
+        Effect.tap((ended) => Effect.sync(() => Exit.isFailure(exit) && show([file, ...args].join(" "), ended)))
+      )
+  ).pipe(Effect.map(({ spawned }) => spawned))
+
+/** Characters of a log that are shown. */
+const maxShown = 20_000
+
+/** Shows what a process said to whoever looks for the reason of a failed test. */
+const show = (command: string, { code, stderr, stdout }: Ended): void =>
+  console.error(`${command} ended with ${code}:\n${`${stdout}\n${stderr}`.trim().slice(-maxShown)}`)
+
+/** The output of a process, and its end. */
+export const watch = (child: ChildProcess): Spawned => {
+  const output = { stdout: "", stderr: "" }
+  child.stdout?.setEncoding("utf8").on("data", (text: string) => (output.stdout += text))
+  child.stderr?.setEncoding("utf8").on("data", (text: string) => (output.stderr += text))
+  const ended = new Promise<Ended>((resolve) => child.on("close", (code) => resolve({ code, ...output })))
+  const said = (text: string | RegExp) =>
+    new Promise<string>((resolve) => {
+      const look = () =>
+        (typeof text === "string" ? output.stdout.includes(text) : text.test(output.stdout)) && resolve(output.stdout)
+      child.stdout?.on("data", look)
+      child.on("close", () => resolve(output.stdout))
+      look()
+    })
+  return {
+    pid: child.pid ?? -1,
+    said: (text) => Effect.promise(() => said(text)),
+    isRunning: () => child.exitCode === null && child.signalCode === null,
+    kill: (signal) => void child.kill(signal),
+    ended: Effect.promise(() => ended)
+  }
+}
+
+/** A directory of its own below `parent`, removed with the scope. */
+export const temporaryDirectoryIn = (parent: string) =>
+  Effect.acquireRelease(
+    Effect.promise(() => mkdtemp(join(parent, "quarry-"))),
+    (path) => Effect.promise(() => rm(path, { recursive: true, force: true }))
+  )
+
+export const temporaryDirectory = temporaryDirectoryIn(tmpdir())
+
+/** A port on loopback that nobody listens on. */
+export const freePort = Effect.promise(findPort)

@@ -1,0 +1,49 @@
+import { execFileSync } from "node:child_process"
+import { readFileSync } from "node:fs"
+import { join } from "node:path"
+import { getCACertificates, setDefaultCACertificates } from "node:tls"
+import { Effect } from "effect"
+import { temporaryDirectory } from "../processes/Spawned.ts"
+
+/** A certificate and its key, and the files that have them. */
+export interface Certificate {
+  readonly key: string
+  readonly cert: string
+  readonly keyFile: string
+  readonly certFile: string
+}
+
+/** A certificate for `DNS:name` or `IP:address`, and the file of the authority that signed it. */
+const make = Effect.fnUntraced(function* (subject: string) {
+  const directory = yield* temporaryDirectory
+  const openssl = (...args: ReadonlyArray<string>) => execFileSync("openssl", args, { cwd: directory, stdio: "pipe" })
+  const made = ["-newkey", "rsa:2048", "-nodes", "-days", "2"]
+  openssl("req", "-x509", ...made, "-subj", "/CN=test", "-keyout", "ca.key", "-out", "ca.pem")
+  const ours = ["-CA", "ca.pem", "-CAkey", "ca.key", "-addext", `subjectAltName=${subject}`]
+  openssl("req", "-x509", ...made, ...ours, "-subj", "/CN=quarry", "-keyout", "key.pem", "-out", "cert.pem")
+  const [keyFile, certFile] = [join(directory, "key.pem"), join(directory, "cert.pem")]
+  const certificate: Certificate = {
+    key: readFileSync(keyFile, "utf8"),
+    cert: readFileSync(certFile, "utf8"),
+    keyFile,
+    certFile
+  }
+  return { certificate, authority: readFileSync(join(directory, "ca.pem"), "utf8") }
+})
+
+/** A certificate that this process trusts until the scope ends. */
+export const trusted = Effect.fnUntraced(function* (subject: string) {
+  const { authority, certificate } = yield* make(subject)
+  yield* Effect.acquireRelease(
+    Effect.sync(() => {
+      const before = getCACertificates("default")
+      setDefaultCACertificates([...before, authority])
+      return before
+    }),
+    (before) => Effect.sync(() => setDefaultCACertificates(before))
+  )
+  return certificate
+})
+
+/** A certificate for the loopback, of an authority that nobody trusts. */
+export const untrusted = Effect.map(make("IP:127.0.0.1"), ({ certificate }) => certificate)

@@ -1,0 +1,34 @@
+import { writeFile } from "node:fs/promises"
+import { join } from "node:path"
+import { Effect } from "effect"
+import { spawned, temporaryDirectory } from "../processes/Spawned.ts"
+import * as Template from "./Template.ts"
+
+/** The store's own are made at its first start. Those that are given cannot be exchanged later (R56). */
+type Secrets = Readonly<Record<"KEY_PEPPER" | "AUTH_SECRET", string>>
+
+const documents = Array.from({ length: 12 }, (_, index) => ({
+  url: `https://site${index + 1}.example.com/http-caching`,
+  title: `HTTP caching, part ${index + 1}`,
+  description: "How answers of HTTP are cached, and when a cache asks again."
+}))
+
+/** A store with the documents, made by the operator's command. */
+const make = (secrets: Secrets | undefined) =>
+  Effect.fnUntraced(function* (DATA_DIR: string) {
+    const file = join(yield* temporaryDirectory, "documents.jsonl")
+    yield* Effect.promise(() => writeFile(file, documents.map((document) => JSON.stringify(document)).join("\n")))
+    for (const command of [["migrate"], ["index", "load", file]]) {
+      const { ended } = yield* spawned("src/cli.ts", command, { DATA_DIR, ...secrets })
+      const { code, stderr } = yield* ended
+      if (code !== 0) yield* Effect.die(new Error(`the template of the embedded store was not made: ${stderr}`))
+    }
+  })
+
+/**
+ * A data directory in which a first start finds a few documents in the index, so that it need not load the thousands of the
+ * starter index: it still makes the developer's account and prints its key. Removed with the scope.
+ */
+export const directoryWith = (secrets: Secrets | undefined) => Template.copyOf({ documents, secrets }, make(secrets))
+
+export const directory = directoryWith(undefined)

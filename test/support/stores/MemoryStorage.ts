@@ -1,0 +1,46 @@
+import { Effect, Layer } from "effect"
+import * as AccountsMemory from "../../../src/testing/AccountsMemory.ts"
+import * as BillingBooksMemory from "../../../src/testing/BillingBooksMemory.ts"
+import * as InMemory from "../../../src/testing/InMemory.ts"
+import * as LedgerMemory from "../../../src/testing/LedgerMemory.ts"
+import { MemoryStore } from "../../../src/testing/MemoryStore.ts"
+import * as PlanBooksMemory from "../../../src/testing/PlanBooksMemory.ts"
+import { Backdoor } from "./Backdoor.ts"
+
+const backdoor = Layer.effect(
+  Backdoor,
+  Effect.map(MemoryStore, (store) =>
+    Backdoor.of({
+      expireHolds: (accountId) =>
+        Effect.sync(() => {
+          for (const stored of store.holds.values()) {
+            if (stored.hold.accountId === accountId) stored.expiresAt = Number.NEGATIVE_INFINITY
+          }
+        }),
+      deleteAccount: (accountId) => Effect.sync(() => store.accounts.delete(accountId)),
+      damage: (accountId, what) =>
+        Effect.sync(() => {
+          const stored = store.accounts.get(accountId)
+          if (stored === undefined) return
+          if (what === "allowance") stored.allowance.used += 1
+          if (what === "balance") stored.balance += 1
+          if (what === "owed") stored.owed += 1
+          if (what === "log") {
+            const index = store.queries.findIndex((query) => query.accountId === accountId && query.credits > 0)
+            store.queries.splice(index, 1)
+          }
+        })
+    })
+  )
+)
+
+/** Every storage service over one memory store, with a way to break them. */
+export const layer = Layer.provideMerge(backdoor, InMemory.storage)
+
+/** The accounts of another replica over the same store. */
+export const replica = Layer.mergeAll(
+  AccountsMemory.layer,
+  BillingBooksMemory.layer,
+  LedgerMemory.layer(),
+  PlanBooksMemory.layer
+)
