@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs"
 import { assert, describe, it } from "@effect/vitest"
 import { Schema } from "effect"
 
-const read = (name: string) => readFileSync(new URL(`../${name}`, import.meta.url), "utf8")
+const read = (name: string) => readFileSync(new URL(`../../${name}`, import.meta.url), "utf8")
 
 const Manifest = Schema.fromJsonString(Schema.Struct({ scripts: Schema.Record(Schema.String, Schema.String) }))
 const { scripts } = Schema.decodeUnknownSync(Manifest)(read("package.json"))

@@ -25,7 +25,7 @@ const Manifest = Schema.fromJsonString(
   })
 )
 
-const read = (name: string) => readFileSync(new URL(`../${name}`, import.meta.url), "utf8")
+const read = (name: string) => readFileSync(new URL(`../../${name}`, import.meta.url), "utf8")
 
 /** What an installation brings, without the project itself. */
 const packages = Object.entries(Schema.decodeUnknownSync(Lock)(read("package-lock.json")).packages).filter(

@@ -97,7 +97,7 @@ describe("Search", () => {
   )
 
   it("is shown in the README as it is run here", () => {
-    const read = (path: string) => readFileSync(new URL(`../../${path}`, import.meta.url), "utf8")
+    const read = (path: string) => readFileSync(new URL(`../../../${path}`, import.meta.url), "utf8")
     const shown = /```ts\n(it\.effect[\s\S]*?)```/.exec(read("README.md"))?.[1]?.trim() ?? ""
     const run = read("test/services/search/Search.test.ts").replace(/^ {2}/gm, "")
     assert.isAbove(shown.length, 100)

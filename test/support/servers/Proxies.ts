@@ -7,7 +7,7 @@ import { Effect } from "effect"
 import { caddy, haproxy, nginx, type OperatorTool } from "../processes/OperatorTool.ts"
 import { freePort, temporaryDirectory } from "../processes/Spawned.ts"
 
-const shipped = (path: string): string => readFileSync(new URL(`../../deploy/${path}`, import.meta.url), "utf8")
+const shipped = (path: string): string => readFileSync(new URL(`../../../deploy/${path}`, import.meta.url), "utf8")
 
 /** The addresses of the three replicas, which the shipped files have with Quarry's default ports. */
 export interface Ports {
