@@ -3,19 +3,12 @@ import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync }
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import type { Options } from "../World.ts"
+import type { Mutation } from "./Mutation.ts"
 import { sqlMutations } from "./sqlMutations.ts"
 
 type StoreName = NonNullable<Options["store"]>
 
 const root = join(import.meta.dirname, "../..")
-
-/** A mistake that an engineer could make: one text of the sources, and what it becomes. */
-export interface Mutation {
-  readonly name: string
-  readonly file: string
-  readonly from: string
-  readonly to: string
-}
 
 const refunds = "src/testing/BillingBooksMemory.ts"
 const ledger = "src/testing/LedgerMemory.ts"

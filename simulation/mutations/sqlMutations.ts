@@ -1,6 +1,6 @@
-import type { Mutation } from "./mutations.ts"
+import type { Mutation } from "./Mutation.ts"
 
-const functions = "src/layers/sql/schema/functions"
+const functions = "src/layers/sql/schema/functions/credits"
 const settle = `${functions}/ledger_settle.sql`
 
 /**

@@ -1,5 +1,5 @@
 import { Effect, Layer } from "effect"
-import type { PolarOptions } from "../layers/billing/Polar.ts"
+import type { PolarOptions } from "../layers/billing/PolarOptions.ts"
 import * as Unwired from "../layers/billing/Unwired.ts"
 import type { Accounts } from "../services/accounts/Accounts.ts"
 import { Billing } from "../services/billing/Billing.ts"

@@ -10,7 +10,6 @@ import {
   ProviderDeclined,
   ProviderMissing,
   ProviderUnavailable,
-  type SigningSecrets,
   type Subscription
 } from "../../services/billing/PaymentProvider.ts"
 import { Plans } from "../../services/credits/Plans.ts"
@@ -19,16 +18,8 @@ import * as BoundedDispatcher from "../outgoing/Dispatcher.ts"
 import { check } from "./PolarCheck.ts"
 import * as PolarClient from "./PolarClient.ts"
 import * as objects from "./PolarObjects.ts"
+import type { PolarOptions } from "./PolarOptions.ts"
 import { signingKeys, verify } from "./PolarSignature.ts"
-
-export interface PolarOptions extends PolarClient.PolarClientOptions {
-  readonly webhookSecrets: SigningSecrets
-  readonly products: objects.PolarProducts
-  /** The page of ours to which Polar leads a buyer back. */
-  readonly returnUrl: string
-  /** The address at which Polar delivers. */
-  readonly webhookUrl: string
-}
 
 /** The waits before a change is tried again that met another one (R42). */
 const whileLocked = { schedule: Schedule.spaced(Duration.seconds(1)), times: 2 }

@@ -2,8 +2,8 @@ import { Effect, Schema } from "effect"
 import { currency, type SoldPlan, soldPlans } from "../../domain/billing/Purchase.ts"
 import type { PlanOffer, PlanTable } from "../../domain/credits/Plan.ts"
 import { type Finding, ProviderUnavailable } from "../../services/billing/PaymentProvider.ts"
-import type { PolarOptions } from "./Polar.ts"
 import { type PolarAnswer, type PolarCall, type PolarClient, servers } from "./PolarClient.ts"
+import type { PolarOptions } from "./PolarOptions.ts"
 
 /** Events that shorten the time until the books agree. Without them the sweep is all there is. */
 export const neededEvents = [
