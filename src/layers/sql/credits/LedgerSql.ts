@@ -291,7 +291,9 @@ const clearKeysWatched = (sql: SqlClient.SqlClient, clock: StoreClock) =>
 /** Sweeps expired holds and old idempotency keys until the scope closes. */
 const keepUp = Effect.fnUntraced(function* ({ clock, sql }: Deps, options: LedgerOptions) {
   yield* ifActing(runRepeatedly(sweepWatched(sql), options.sweepInterval ?? defaultSweepInterval))
-  yield* runRepeatedly(clearKeysWatched(sql, clock), options.keysClearingInterval ?? defaultKeysClearingInterval)
+  yield* ifActing(
+    runRepeatedly(clearKeysWatched(sql, clock), options.keysClearingInterval ?? defaultKeysClearingInterval)
+  )
 })
 
 /** The ledger in Postgres or PGlite. It sweeps expired holds and old idempotency keys for as long as it lives. */
