@@ -58,7 +58,7 @@ export const mutations: ReadonlyArray<Mutation> = [
   },
   {
     name: "failed searches are free",
-    file: "src/services/search/Dispatch.ts",
+    file: "src/services/search/DispatchedSearch.ts",
     from: 'credits: principal._tag === "demo" ? 0 : 1',
     to: 'credits: principal._tag === "demo" || Result.isFailure(answer) ? 0 : 1'
   },

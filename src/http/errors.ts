@@ -5,7 +5,7 @@ import { Plan } from "../domain/credits/Plan.ts"
 import * as domain from "../domain/errors.ts"
 import { UnreadableReason } from "../domain/pages/UnreadableReason.ts"
 import { addLogFields, CurrentRequest } from "./CurrentRequest.ts"
-import { Moment, toMomentOrNull } from "./wire.ts"
+import { Moment, toMomentOrNull } from "./timestamps.ts"
 
 /**
  * The API's errors with their statuses and envelopes. Each schema decodes to a domain error and encodes to the

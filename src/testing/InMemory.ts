@@ -4,7 +4,7 @@ import { rank, type UpstreamRow } from "../domain/search/Organic.ts"
 import { Ranking } from "../domain/search/Ranking.ts"
 import type { SearchRequest } from "../domain/search/SearchRequest.ts"
 import * as MarketplaceProxy from "../layers/auth/MarketplaceProxy.ts"
-import * as Unwired from "../layers/billing/Unwired.ts"
+import * as BillingDisabled from "../layers/billing/BillingDisabled.ts"
 import * as IdsRandom from "../layers/Ids.ts"
 import * as RateLimiterMemory from "../layers/memory/RateLimiterMemory.ts"
 import * as ResultCacheMemory from "../layers/memory/ResultCacheMemory.ts"
@@ -107,7 +107,7 @@ export const layerOver = <S, E, R>(
   options: Options = {}
 ) => {
   const {
-    billing = Unwired.layer,
+    billing = BillingDisabled.layer,
     cacheTtl = defaultCacheTtl,
     corsOrigins = [],
     demoOrigin,

@@ -5,7 +5,7 @@ import { matchDomains } from "../../domain/search/Domain.ts"
 import type { OrganicResult } from "../../domain/search/OrganicResult.ts"
 import { maxNum } from "../../domain/search/SearchRequest.ts"
 import { readJson } from "../requests/body.ts"
-import type { CompatError } from "./errors.ts"
+import type { CompatError } from "./CompatError.ts"
 import type { CompatResults, Shape } from "./Shape.ts"
 import { type TavilyAnswer, type TavilyError, TavilyRequest, tavilyStatuses } from "./TavilyGroup.ts"
 

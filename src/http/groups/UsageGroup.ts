@@ -7,8 +7,8 @@ import { Cursor, HistoryParameters, RecentParameters } from "../../domain/search
 import { AnyTarget, Safe } from "../../domain/search/Target.ts"
 import { accepting } from "../Callers.ts"
 import { InternalError, InvalidRequest } from "../errors.ts"
-import { Authentication, RateLimiting, RequestDecoding } from "../Middleware.ts"
-import { Moment, momentOrNull } from "../wire.ts"
+import { Authentication, RateLimiting, RequestDecoding } from "../Gates.ts"
+import { Moment, momentOrNull } from "../timestamps.ts"
 
 const Outcomes = Schema.Struct({
   ok: Schema.Int,

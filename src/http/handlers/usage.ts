@@ -9,7 +9,7 @@ import { Plans } from "../../services/credits/Plans.ts"
 import { StoreClock, storeTime } from "../../services/StoreClock.ts"
 import { QueryLog, type StoredLogEntry } from "../../services/search/QueryLog.ts"
 import { Api } from "../Api.ts"
-import { currentAccount } from "../Middleware.ts"
+import { currentAccount } from "../Gates.ts"
 
 export const layer = HttpApiBuilder.group(
   Api,

@@ -15,7 +15,7 @@ import {
 } from "../../../domain/accounts/OAuth.ts"
 import type { Bridge } from "../betterAuth/Database.ts"
 import { digestOf } from "../betterAuth/Digest.ts"
-import { apps } from "../betterAuth/Store.ts"
+import { apps } from "../betterAuth/Tables.ts"
 
 const limits = {
   accessToken: Duration.hours(1),
