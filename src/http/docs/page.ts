@@ -59,7 +59,7 @@ const credentials = ({
   components
 }: Document): Html => html`<section id="credentials" aria-labelledby="credentials-title">
 <h2 id="credentials-title">Credentials</h2>
-<p>Each operation lists those that it accepts. The first that a request presents is judged, and none after it.</p>
+<p>Each operation lists the credentials it accepts. Only the first credential of a request is checked.</p>
 <table>
 <caption>How each credential is sent</caption>
 <thead><tr><th scope="col">Credential</th><th scope="col">Description</th></tr></thead>
@@ -118,7 +118,7 @@ ${operations.map((endpoint) => operationHtml(document, endpoint, origin))}</sect
 
 const schemas = ({ components }: Document): Html => html`<section id="schemas" aria-labelledby="schemas-title">
 <h2 id="schemas-title">Schemas</h2>
-<p>Responses may gain fields within a version: ignore those that you do not know.</p>
+<p>Responses may gain fields within a version. Ignore fields that you do not know.</p>
 ${Object.entries(components.schemas)
   .sort(([a], [b]) => a.localeCompare(b))
   .map(([name, schema]) => {

@@ -52,7 +52,7 @@ const withId = <A, E>(id: string, use: Effect.Effect<A, E>): Effect.Effect<A, E 
 const unexpected = ({ name, status }: PolarClient.PolarError) =>
   new ProviderUnavailable({ reason: `Polar refused with ${status} ${name}`.trim(), retryAfter: undefined })
 
-/** Finds the customer of the address: Polar has one for each, whoever made it. */
+/** Finds the customer with this email address. Polar has one customer for each address. */
 const customerByEmail = Effect.fnUntraced(function* (
   { client }: Tools,
   email: string,
@@ -292,7 +292,7 @@ const reversals = (tools: Tools, now: Effect.Effect<number>) => {
   }
 }
 
-/** Removes the customer by the id that we keep: one that was taken over has another external id (R42). */
+/** Removes the customer by the stored id, because a customer that was taken over has another external id (R42). */
 const removeCustomer = ({ client }: Tools) =>
   Effect.fn("PaymentProvider.removeCustomer")((customerId: string) => {
     const path = `/v1/customers/${customerId}`

@@ -50,7 +50,7 @@ export interface PolarAnswer {
   readonly json: unknown
 }
 
-/** An answer that is no 2xx and means something to whoever called. `name` is Polar's word for it, such as PaymentFailed. */
+/** A response other than 2xx that the caller handles. `name` is Polar's error name, such as PaymentFailed. */
 export class PolarError extends Data.TaggedError("PolarError")<{
   readonly status: number
   readonly name: string
@@ -91,7 +91,7 @@ const answerOf = Effect.fnUntraced(function* (response: HttpClientResponse.HttpC
   }
   if (status >= 300 && status < 400) return yield* unavailable(`Polar redirects (${status}), which is not followed`)
   const json = text === "" ? Option.some(undefined) : parseJson(text)
-  if (Option.isNone(json)) return yield* unavailable(`Polar answered ${status} with a body that is no JSON`)
+  if (Option.isNone(json)) return yield* unavailable(`Polar responded with ${status} and a body that is not JSON`)
   return { status, json: json.value } satisfies PolarAnswer
 })
 

@@ -94,7 +94,7 @@ export const verify = (
   const timestamp = headers["webhook-timestamp"] ?? ""
   const signature = headers["webhook-signature"] ?? ""
   if (id.length > maxIdCharacters || !/^[\x21-\x7e]+$/.test(id)) return invalid("webhook-id is missing or too long")
-  if (!/^\d{1,12}$/.test(timestamp)) return invalid("webhook-timestamp is no time in Unix seconds")
+  if (!/^\d{1,12}$/.test(timestamp)) return invalid("webhook-timestamp is not a time in Unix seconds")
   if (Math.abs(nowMillis / 1000 - Number(timestamp)) > maxAgeSeconds)
     return invalid("webhook-timestamp is too far away")
   if (signature.length > maxSignatureCharacters) return invalid("webhook-signature is too long")

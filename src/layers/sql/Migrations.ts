@@ -98,7 +98,7 @@ const appliedNames = (sql: SqlClient.SqlClient) =>
     rows.map(({ migration_id, name }) => fullName(migration_id, name))
   )
 
-/** The error for a database that has another migration under a number of ours; undefined for one that has none. */
+/** The error for a database that has another migration under one of our numbers; otherwise undefined. */
 const otherHistory = (applied: ReadonlyArray<string>, ours: ReadonlyArray<string>): StorageUnavailable | undefined => {
   const theirs = applied.find((name) => !ours.includes(name) && ours.some((it) => it.slice(0, 4) === name.slice(0, 4)))
   return theirs === undefined ? undefined : new StorageUnavailable({ message: unreleasedSchema(theirs) })

@@ -103,7 +103,7 @@ const readBilled = ({ books }: Pick<Deps, "books">, { id }: Account): Effect.Eff
     found === undefined ? Effect.die(new Error(`account ${id} does not exist`)) : Effect.succeed(found)
   )
 
-/** The subscription that counts: the highest plan of those that are not over. */
+/** The subscription in force: the active subscription with the highest plan. */
 const openSubscription = ({ subscriptions }: BilledAccount): SoldSubscription | undefined =>
   subscriptions
     .filter(({ status }) => status !== "ended")

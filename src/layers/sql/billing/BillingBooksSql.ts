@@ -59,7 +59,7 @@ const behindWallet = <A>(
     sql.withTransaction(Effect.andThen(sql`select from wallets where account_id = ${accountId} for update`, book))
   )
 
-/** The account's plan and its last reading; undefined for one that is removed or unknown. */
+/** The account's plan and its last reading; undefined for a removed or unknown account. */
 const openAccount = Effect.fnUntraced(function* ({ sql }: Deps, accountId: string) {
   yield* sql`
     insert into billing_accounts (account_id)

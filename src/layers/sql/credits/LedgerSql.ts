@@ -189,7 +189,7 @@ const peek = (deps: Deps) =>
     const terms = accountAt(account, now)
     const { cycleStart, plan } = terms
     const period = periodAt(plan, cycleStart, now)
-    // A change of plan inside a period that goes on: `ledger_advance` leaves the period as it is.
+    // A change of plan inside a period: `ledger_advance` leaves the period as it is.
     if (period !== undefined && row.period_end !== null && row.period_end.getTime() > now) {
       return toAllowance({ ...row, plan })
     }

@@ -24,7 +24,7 @@ export interface Reservation {
   readonly budgetId?: string | undefined
 }
 
-/** The lease of holds and the replica that makes them. A command is no replica. */
+/** The lease of holds, and the replica that makes them. Undefined for a command. */
 export interface Lease {
   readonly leaseMs: number
   readonly replicaId: string | undefined

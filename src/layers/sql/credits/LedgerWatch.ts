@@ -48,7 +48,7 @@ const check = (sql: SqlClient.SqlClient) =>
     Effect.catchCause((cause) => Effect.logWarning("The newest entries of the books could not be checked.", cause))
   )
 
-/** Every replica reports the last run, whoever made it, so that the age of the books is known after a restart too. */
+/** Every replica reports the last run of any replica, so that the age of the books is known after a restart too. */
 const reportLastRun = (sql: SqlClient.SqlClient) =>
   Effect.gen(function* () {
     const last = yield* VerificationRuns.readLast(sql)

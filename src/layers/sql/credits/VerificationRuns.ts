@@ -17,7 +17,7 @@ import {
 
 /** The hour of the day in UTC at which a night's run is due. */
 const nightHour = 3
-/** Without progress for so long, the replica that runs it is gone, and another takes over. */
+/** After this long without progress, the replica that runs it is considered gone, and another takes over. */
 const leaseMinutes = 30
 const keptDays = 90
 
@@ -74,7 +74,7 @@ export interface Findings {
 interface Run {
   readonly sql: SqlClient.SqlClient
   readonly isFull: boolean
-  /** Called after each statement: the run goes on. */
+  /** Called after each statement, to report progress. */
   readonly goesOn: Effect.Effect<unknown, SqlError.SqlError>
   readonly note: (found: ReadonlyArray<Discrepancy>) => void
 }
@@ -146,7 +146,7 @@ const reread = Effect.fnUntraced(function* (run: Run, startedAt: Date) {
     const due = yield* readDue(run.sql, startedAt, wrong)
     if (due.length === 0) return
     let entries = 0
-    // The first of them is read whatever its size.
+    // The first one is read regardless of its size.
     const ids = due.filter((row, index) => {
       const isRead = index === 0 || entries < Math.min(left, rereadTogether)
       if (isRead) entries += Number(row.entries)

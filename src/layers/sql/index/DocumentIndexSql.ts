@@ -123,12 +123,12 @@ const termsLike = (sql: SqlClient.SqlClient, word: string) => {
     group by term`)
 }
 
-/** A slot with the terms that it stands for, each with its weight. */
+/** A slot and its terms, each with its weight. */
 interface ReadSlot extends QuerySlot {
   readonly meant: ReadonlyArray<{ readonly term: string; readonly weight: number }>
 }
 
-/** Adds to words that no document has those that are spelt like them. */
+/** Adds similarly spelled words to words that no document has. */
 const respell = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   slots: ReadonlyArray<QuerySlot>,
@@ -159,7 +159,7 @@ const withRespelt = (sql: SqlClient.SqlClient, slots: ReadonlyArray<ReadSlot>, k
   )
 }
 
-/** The slots with their documents. A word of which no document is known still counts as a part of the query. */
+/** The slots with their documents. A word without documents still counts as a part of the query. */
 const scoredSlots = (
   slots: ReadonlyArray<ReadSlot>,
   { collection, lists }: Postings

@@ -17,7 +17,7 @@ const segmentUnits = 16_000_000
 /** The share of all documents from which on a load makes the database's figures anew. */
 const analyzedGrowth = 0.2
 
-/** Documents that are read without a pause. Searches of this process go on meanwhile. */
+/** Documents read before yielding to searches of this process. */
 const readWithoutPause = 10
 
 /** Texts are cut to this many UTF-16 units. */
@@ -27,7 +27,7 @@ const maxContentUnits = 50_000
 const countRows = rowsOf(Schema.Struct({ count: Schema.Int }))
 const writtenRows = rowsOf(Schema.Struct({ id: Schema.Finite, url: Schema.String }))
 
-/** Text that Postgres can carry, whatever the loaded file held. */
+/** Removes characters that Postgres cannot store. */
 const storable = (text: string, maxUnits = maxTextUnits): string =>
   text.slice(0, maxUnits).toWellFormed().replaceAll("\0", " ")
 
@@ -127,7 +127,7 @@ const writeSegment = (
 const unitsOf = ({ content, description, headings, title }: Row): number =>
   content.length + description.length + headings.length + title.length
 
-/** Collects rows, and writes them as a segment once they are enough for one. `flush` writes those that are left. */
+/** Collects rows, and writes them as a segment once there are enough. `flush` writes the rest. */
 const collectSegments = (writeRows: (rows: ReadonlyArray<Row>) => Effect.Effect<void>) => {
   let rows: Array<Row> = []
   let units = 0

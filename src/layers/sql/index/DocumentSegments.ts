@@ -17,7 +17,7 @@ const maxRows = 5_000
 /** The share of a segment's documents that must be there still. With less, it is written anew. */
 const minLive = 0.7
 
-/** Documents that are read without a pause, so that searches of this process go on. */
+/** Documents read before yielding to searches of this process. */
 const readWithoutPause = 20
 
 const Segment = Schema.Struct({

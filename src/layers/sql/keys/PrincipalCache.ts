@@ -211,7 +211,7 @@ export const makePrincipalCache = Effect.fnUntraced(function* (
 
   const lookups: Lookups = yield* Cache.makeWith(load(deps), {
     capacity: maxLookups,
-    // A failure of the database is no answer, and is not kept.
+    // A database failure is not cached.
     timeToLive: (exit) => (Exit.isSuccess(exit) || !Exit.hasDies(exit) ? maxAge : Duration.zero)
   })
   const entries: Entries = yield* Cache.make({
@@ -236,7 +236,7 @@ export const makePrincipalCache = Effect.fnUntraced(function* (
     entry.idleRounds = 0
     if (!renewing) {
       renewing = true
-      // Not in the context of this request: the renewal serves all keys, and is no part of its trace.
+      // Runs outside this request's context, because the renewal serves all keys and does not belong to its trace.
       Fiber.runIn(fork(renewal), scope)
     }
     return entry.principal

@@ -74,7 +74,7 @@ const rotation = "see docs/operate/rotation.md"
 const mismatch = (name: SecretName): SecretMismatch =>
   new SecretMismatch({
     message:
-      `${name} is not the one that the ${uses[name]} of this database were made with. Give that one again; to change it, ` +
+      `${name} is not the secret that the ${uses[name]} of this database were made with. Set that secret again; to change it, ` +
       `give both as ${name}=new,old (${rotation}). If it is lost: npm run quarry -- secrets adopt --yes.`
   })
 

@@ -49,7 +49,7 @@ create table webhook_endpoints (
 );
 create index webhook_endpoints_account on webhook_endpoints (account_id, created_at desc);
 
--- endpoint_id is null for an email. due_at: the next attempt, or the end of the lease of whoever makes one now.
+-- endpoint_id is null for an email. due_at: the next attempt, or the end of the lease of the current attempt.
 create table event_deliveries (
   id text primary key,
   ordinal bigint generated always as identity,

@@ -21,7 +21,7 @@ for each statement execute function audit_forbid_change();
 -- Fires in replication sessions too, in which other triggers do not.
 alter table audit_entries enable always trigger audit_entries_append_only;
 
--- Running processes of the server, each with its latest heartbeat. `Replicas` forgets those that are long silent.
+-- Running processes of the server, each with its latest heartbeat. `Replicas` removes replicas that have been silent for long.
 -- skew_ms: the replica's clock less this server's. vitals: what the replica reports of itself, as JSON. address: where it
 -- takes requests. commit: its build.
 --

@@ -31,7 +31,7 @@ create table queries (
   -- [{"provider", "reason", "ms"}], at most eight. Null where no provider refused.
   refusals jsonb,
   host text,
-  -- Why a page was not read; null for one that was.
+  -- Why a page was not read; null if it was read.
   reason text,
   -- The size of the document; 0 for a page that was not read.
   bytes bigint,

@@ -163,7 +163,7 @@ const eraseStepAfter = (sql: SqlClient.SqlClient, accountId: string, after: Posi
     )
     select ${sql.literal(positionColumns)} from page order by created_at, ordinal limit 1`)
 
-/** Reads the account's log once, whatever is logged meanwhile, and so ends. */
+/** Reads the account's log up to the entries present at the start, so that it ends. */
 export const erase = (sql: SqlClient.SqlClient) =>
   Effect.fn("QueryLog.erase")(function* (accountId: string) {
     let after: Position | undefined

@@ -51,7 +51,7 @@ const connect = (
       : {}
   })
 
-/** Commits. The server answers ROLLBACK when a statement of the transaction has failed, and that is no success. */
+/** Commits. If a statement of the transaction failed, the server responds with ROLLBACK, which is treated as a failure. */
 export const commit = (connection: SqlConnection.Connection): Effect.Effect<void, SqlError.SqlError> =>
   Effect.flatMap(connection.executeRaw("COMMIT", []), (result) => {
     if (!Predicate.hasProperty(result, "command") || result.command !== "ROLLBACK") return Effect.void

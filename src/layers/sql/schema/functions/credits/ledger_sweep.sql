@@ -3,7 +3,7 @@
 -- and no hold is given back twice.
 --
 -- The holds of a replica that is gone expire at once. They are marked without the locks of their wallets, so that a
--- marking must not wait for a row: whoever has it locked might wait for this one.
+-- marking must not wait for a row: the transaction that has it locked might wait for this one.
 --
 -- The moment is a variable because no index can be used for a comparison with clock_timestamp(), which may change from
 -- row to row: every sweep would read all holds left since the last vacuum.

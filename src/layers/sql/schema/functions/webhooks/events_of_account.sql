@@ -6,7 +6,7 @@ begin
   return null;
 end $$;
 
--- The event of a period that follows one that is over. A period that a change of plan begins is no reset.
+-- The event of a period that follows an ended period. A period started by a change of plan is not a reset.
 create or replace function events_of_period() returns trigger language plpgsql as $$
 declare
   period record;
