@@ -2,6 +2,7 @@ import { type Signal, useSignal } from "@preact/signals"
 import { useEffect, useRef } from "preact/hooks"
 import { type ApiError, call } from "../api/client.ts"
 import type { Answer, Input, RouteName } from "../api/routes.ts"
+import { epoch } from "./session.ts"
 
 export type Loadable<A> =
   | { readonly _tag: "loading"; readonly previous: A | undefined }
@@ -28,7 +29,7 @@ export const useRoute = <R extends RouteName>(route: R, input: Input<R>): Resour
     running.current = controller
     state.value = { _tag: "loading", previous: lastOf(state.peek()) }
     const result = await call(route, { ...input, signal: controller.signal })
-    // A 401 leads to the sign-in page; the skeleton stays until then.
+    // After a 401 the person signs in again, and the data is read again then.
     if (controller.signal.aborted || (!result.ok && result.error.code === "unauthorized")) return
     state.value = result.ok ? { _tag: "ready", value: result.value } : { _tag: "failed", error: result.error }
   }
@@ -36,7 +37,7 @@ export const useRoute = <R extends RouteName>(route: R, input: Input<R>): Resour
   useEffect(() => {
     void load()
     return () => running.current?.abort()
-  }, [route, key])
+  }, [route, key, epoch.value])
 
   return { state, reload: () => void load() }
 }

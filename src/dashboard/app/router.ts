@@ -15,7 +15,8 @@ export interface Place {
   readonly query: URLSearchParams
 }
 
-const read = (): Place => ({ path: location.pathname, query: new URLSearchParams(location.search) })
+/** A trailing slash means the same page. */
+const read = (): Place => ({ path: location.pathname.replace(/\/+$/, ""), query: new URLSearchParams(location.search) })
 
 export const place = signal<Place>(read())
 
@@ -65,6 +66,7 @@ const followLink = (event: MouseEvent): void => {
 }
 
 export const startRouter = (): void => {
+  if (location.pathname !== place.value.path) history.replaceState(null, "", place.value.path + location.search)
   addEventListener("popstate", update)
   document.addEventListener("click", followLink)
 }

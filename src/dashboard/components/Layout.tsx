@@ -1,5 +1,5 @@
 import type { ComponentChildren } from "preact"
-import { useEffect, useState } from "preact/hooks"
+import { useEffect, useRef, useState } from "preact/hooks"
 import { call } from "../api/client.ts"
 import { home, place } from "../app/router.ts"
 import { leave, me } from "../app/session.ts"
@@ -42,9 +42,15 @@ const Person = () => (
 export const Layout = ({ children }: { readonly children: ComponentChildren }) => {
   const [isOpen, setOpen] = useState(false)
   const { path } = place.value
+  const toggle = useRef<HTMLButtonElement>(null)
   useEffect(() => setOpen(false), [path])
+  const closeOnEscape = ({ key }: KeyboardEvent): void => {
+    if (key !== "Escape" || !isOpen) return
+    setOpen(false)
+    toggle.current?.focus()
+  }
   return (
-    <div class="frame">
+    <div class="frame" onKeyDown={closeOnEscape}>
       <a class="skip" href="#content">
         Skip to content
       </a>
@@ -53,6 +59,7 @@ export const Layout = ({ children }: { readonly children: ComponentChildren }) =
           <Brand />
         </a>
         <button
+          ref={toggle}
           type="button"
           class="button quiet menu"
           aria-expanded={isOpen}

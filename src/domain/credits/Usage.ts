@@ -90,6 +90,37 @@ export const UsageParameters = Schema.Struct({
   )
 }).check(acrossFields(rangeRule))
 
+/** The start of the UTC hour, day or month that contains `at`. */
+export const bucketStart = (at: number, granularity: Granularity): number => {
+  if (granularity !== "month") return Math.floor(at / shortestMs[granularity]) * shortestMs[granularity]
+  const date = new Date(at)
+  return Date.UTC(date.getUTCFullYear(), date.getUTCMonth())
+}
+
+const nextStart = (start: number, granularity: Granularity): number => {
+  if (granularity !== "month") return start + shortestMs[granularity]
+  const date = new Date(start)
+  return Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1)
+}
+
+const emptyBucket = (start: number): UsageBucket => ({ start, group: undefined, ...total([]) })
+
+/**
+ * Adds a bucket with zero counts for each hour, day or month of the range that has none. Without them, a chart would draw
+ * a line across idle days.
+ */
+export const fillBuckets = (
+  { from, granularity, to }: Pick<UsageQuery, "from" | "to" | "granularity">,
+  buckets: ReadonlyArray<UsageBucket>
+): ReadonlyArray<UsageBucket> => {
+  const used = Map.groupBy(buckets, ({ start }) => start)
+  const filled: Array<UsageBucket> = []
+  for (let start = bucketStart(from, granularity); start < to; start = nextStart(start, granularity)) {
+    filled.push(...(used.get(start) ?? [emptyBucket(start)]))
+  }
+  return filled
+}
+
 /** The trial has no period, so its last 30 days are counted. */
 const trialWindowMs = 30 * 24 * hourMs
 

@@ -46,13 +46,13 @@ export const Usage = Schema.Struct({
   totals: Schema.Struct(counts).annotate({ description: "The sum over the series" }),
   series: Schema.Array(
     Schema.Struct({
-      start: Moment.pipe(Schema.annotateEncoded({ description: "Begin of the hour, day or month in UTC" })),
+      start: Moment.pipe(Schema.annotateEncoded({ description: "Start of the hour, day or month in UTC" })),
       group: Schema.NullOr(Schema.String).annotate({
         description: "The target or the key's id; null when nothing is grouped, or no key was used"
       }),
       ...counts
     })
-  ).annotate({ description: "In the order of time and group. Stretches without a search are left out." })
+  ).annotate({ description: "In the order of time and group, with every hour, day or month between from and to. An idle one has zero counts and, where groups are asked for, the group null." })
 }).annotate({ identifier: "Usage" })
 
 export const LoggedQuery = Schema.Struct({

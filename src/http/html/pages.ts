@@ -130,15 +130,15 @@ const tick = html`<svg viewBox="0 0 20 20" fill="none" aria-hidden="true"><path 
 export const consent = ({ email, request }: { readonly request: AppRequest; readonly email: string }): Page => ({
   title: `Allow ${request.appName}?`,
   body: html`<h1>Allow ${request.appName} to use your Quarry account?</h1>
-<p class="lead">The app chose this name itself. Go on only if you have just connected it.</p>
-<ul class="grants" aria-label="What it may do">
-<li>${tick}<div>Search the web for you<span>Each search spends a credit of your account.</span></div></li>
-<li>${tick}<div>See your plan and the credits left<span>Not your searches, keys or password.</span></div></li>
+<p class="lead">The app chose this name itself. Continue only if you just connected it.</p>
+<ul class="grants" aria-label="Permissions">
+<li>${tick}<div>Search the web for you<span>Each search spends one of your credits.</span></div></li>
+<li>${tick}<div>See your plan and remaining credits<span>It cannot see your searches, keys, or password.</span></div></li>
 <li>${tick}<div>Stay connected<span>Until it disconnects, is not used for 30 days, or you change your password.</span></div></li>
 </ul>
 <dl>
 <dt>Account</dt><dd>${email}</dd>
-<dt>Sends you back to</dt><dd>${request.destination}</dd>
+<dt>Returns you to</dt><dd>${request.destination}</dd>
 </dl>
 <form method="post" action="/oauth/consent">
 ${requestField(request)}
@@ -150,19 +150,23 @@ ${requestField(request)}
 export interface ChoosePassword {
   readonly token: string
   readonly next: string
+  /** The address whose password is set. Browsers store the password under it. */
+  readonly email: string
   readonly notice?: string | undefined
 }
 
-export const choosePassword = ({ next, notice, token }: ChoosePassword): Page => ({
+export const choosePassword = ({ email, next, notice, token }: ChoosePassword): Page => ({
   title: "Choose your password",
   body: html`<h1>Choose your password</h1>
-<p class="lead">It replaces any that your Quarry account had before, confirms your address, and signs out every browser.</p>
+<p class="lead">for <strong>${email}</strong></p>
 ${noticeBox(notice)}
 <form method="post" action="/oauth/confirm">
 <input type="hidden" name="token" value="${token}">
 <input type="hidden" name="next" value="${next}">
-${newPasswordField}
-<button>Save password</button>
+<input class="hidden" type="email" name="username" value="${email}" autocomplete="username" tabindex="-1" aria-hidden="true" readonly>
+<label>Password<input type="password" name="password" autocomplete="new-password" required minlength="8" maxlength="128" autofocus aria-describedby="rules"></label>
+<p class="foot" id="rules">At least 8 characters. Saving it confirms your email address and signs out all other browsers.</p>
+<button>Save password and sign in</button>
 </form>
 <p class="foot">Didn't request this? Close this page, and nothing changes.</p>`
 })
@@ -170,28 +174,39 @@ ${newPasswordField}
 export const forgotPassword = ({ email, notice, request }: { readonly request: AppRequest } & PreviousForm): Page => ({
   title: "Forgot your password?",
   body: html`<h1>Forgot your password?</h1>
-<p class="lead">A link to choose a new one is sent to your address.</p>
+<p class="lead">We will send you a link to choose a new one.</p>
 ${noticeBox(notice)}
 <form method="post" action="/oauth/forgot-password">
 ${requestField(request)}
 ${emailField(email)}
-<button>Send the link</button>
+<button>Send link</button>
 </form>
-<p class="foot">Know it after all? <a href="/oauth/sign-in?${request.query}">Sign in</a></p>`
+<p class="foot">Remembered it? <a href="/oauth/sign-in?${request.query}">Sign in</a></p>`
 })
 
 /** Asks before it stops event emails, because mail gateways open links. */
 export const unsubscribe = (action: string): Page => ({
   title: "Stop emails",
   body: html`<h1>Stop emails about this account?</h1>
-<p class="lead">Events of the account are not emailed any more. Emails about sign-in and passwords still come.</p>
+<p class="lead">You will no longer receive event emails. Emails about sign-in and passwords still arrive.</p>
 <form method="post" action="${action}">
 <button type="submit">Stop emails</button>
 </form>`
 })
 
-export const message = (heading: string, text: string): Page => ({
+/** A link of a page, shown as a button. */
+export interface Action {
+  readonly text: string
+  readonly path: string
+}
+
+export const message = (heading: string, text: string, actions: ReadonlyArray<Action> = []): Page => ({
   title: heading,
   body: html`<h1>${heading}</h1>
-<p class="lead">${text}</p>`
+<p class="lead">${text}</p>
+${
+  actions.length === 0
+    ? undefined
+    : html`<p class="buttons">${actions.map(({ path, text }, index) => html`<a class="${index === 0 ? "button" : "button plain"}" href="${path}">${text}</a>`)}</p>`
+}`
 })

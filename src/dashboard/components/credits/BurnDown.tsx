@@ -1,8 +1,9 @@
-import { useId } from "preact/hooks"
+import { useId, useState } from "preact/hooks"
 import type { Point } from "../../credits/figures.ts"
 import { formatCompact, formatDayAndYear, formatNumber } from "../../format.ts"
 import { Table } from "../ui/Table.tsx"
 import { useWidth } from "../ui/useWidth.ts"
+import { ChartTip } from "./ChartTip.tsx"
 
 export interface BurnDownProps {
   readonly points: ReadonlyArray<Point>
@@ -27,8 +28,29 @@ const Drawing = ({ begin, points, quota, reset }: BurnDownProps) => {
   const y = (credits: number): number => top + (1 - credits / quota) * (height - top - bottom)
   const line = points.map(({ at, left }) => `${x(at).toFixed(1)},${y(left).toFixed(1)}`).join(" ")
   const last = points.at(-1)
+  const [active, setActive] = useState<number>()
+  const nearest = (event: PointerEvent & { readonly currentTarget: SVGSVGElement }): void => {
+    const at = event.clientX - event.currentTarget.getBoundingClientRect().left
+    const distances = points.map((point) => Math.abs(x(point.at) - at))
+    setActive(distances.indexOf(Math.min(...distances)))
+  }
+  const onKeyDown = (event: KeyboardEvent): void => {
+    if (event.key === "Escape") setActive(undefined)
+    if (event.key !== "ArrowRight" && event.key !== "ArrowLeft") return
+    event.preventDefault()
+    const present = active ?? points.length - 1
+    setActive(Math.min(points.length - 1, Math.max(0, present + (event.key === "ArrowRight" ? 1 : -1))))
+  }
+  const chosen = active === undefined ? undefined : points[active]
   return (
-    <svg ref={svg} height={height} viewBox={`0 0 ${width} ${height}`} role="img" aria-labelledby={`${id}-t ${id}-d`}>
+    <div class="plot">
+    <svg ref={svg} height={height} viewBox={`0 0 ${width} ${height}`} role="img" aria-labelledby={`${id}-t ${id}-d`}
+        tabIndex={0}
+        onPointerMove={nearest}
+        onPointerLeave={() => setActive(undefined)}
+        onBlur={() => setActive(undefined)}
+        onKeyDown={onKeyDown}
+    >
       <title id={`${id}-t`}>Credits left in the period</title>
       <desc id={`${id}-d`}>
         {`${formatNumber(last?.left ?? quota)} of ${formatNumber(quota)} credits are left. The table below lists each day.`}
@@ -55,7 +77,16 @@ const Drawing = ({ begin, points, quota, reset }: BurnDownProps) => {
       <text x={right} y={height - 6} text-anchor="end">
         {`Reset ${dayOf(reset)}`}
       </text>
+        {chosen && <circle class="dot" cx={x(chosen.at)} cy={y(chosen.left)} r="5" />}
     </svg>
+      {chosen && (
+        <ChartTip
+          title={active === 0 ? `Start of ${dayOf(chosen.at)}` : dayOf(chosen.at - 1)}
+          share={x(chosen.at) / width}
+          rows={[{ name: "credits left", colour: "c1", value: formatNumber(chosen.left) }]}
+        />
+      )}
+    </div>
   )
 }
 

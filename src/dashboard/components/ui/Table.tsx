@@ -17,7 +17,7 @@ export interface TableProps<Row> {
   readonly keyOf: (row: Row) => string
 }
 
-/** A table that scrolls inside its frame on narrow screens. */
+/** A table whose rows become cards on narrow screens, where each cell shows the name of its column. */
 export const Table = <Row,>({ caption, columns, isCaptionHidden = false, keyOf, rows }: TableProps<Row>) => (
   // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by the keyboard (WCAG 2.1.1).
   <section class="table" aria-label={caption} tabIndex={0}>
@@ -35,13 +35,17 @@ export const Table = <Row,>({ caption, columns, isCaptionHidden = false, keyOf, 
       <tbody>
         {rows.map((row) => (
           <tr key={keyOf(row)}>
-            {columns.map(({ cell, isFigure, isHeader, name }) =>
+            {columns.map(({ cell, isFigure, isHeader, isNameHidden, name }) =>
               isHeader ? (
-                <th key={name} scope="row">
+                <th key={name} scope="row" data-name={isNameHidden ? undefined : name}>
                   {cell(row)}
                 </th>
               ) : (
-                <td key={name} class={isFigure ? "figure" : undefined}>
+                <td
+                  key={name}
+                  class={isFigure ? "figure" : undefined}
+                  data-name={isNameHidden ? undefined : name}
+                >
                   {cell(row)}
                 </td>
               )
