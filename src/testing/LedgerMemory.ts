@@ -127,7 +127,7 @@ const reserve = Effect.fnUntraced(function* (
   const spending =
     budgetId === undefined || budget === undefined ? undefined : enterSpending(store, budgetId, budget, now)
   if (budget !== undefined && spending !== undefined && spending.credits + credits > budget.credits) {
-    return yield* QuotaExceeded.ofBudget(before, credits, budget, spending.credits)
+    return yield* QuotaExceeded.ofBudget(before, credits, { ...budget, budgetId }, spending.credits)
   }
   const shares = split(before, credits)
   if (shares === undefined) return yield* QuotaExceeded.of(before, credits)

@@ -11,7 +11,7 @@ import { PageHeader } from "../components/ui/PageHeader.tsx"
 import { EmptyState, Loaded } from "../components/ui/States.tsx"
 import { Table } from "../components/ui/Table.tsx"
 import { announce } from "../components/ui/Toast.tsx"
-import { formatMoment, formatRelative } from "../format.ts"
+import { formatMoment, formatNumber, formatRelative } from "../format.ts"
 
 type Apps = Answer<"GET /v1/apps">
 type App = Apps["apps"][number]
@@ -61,6 +61,12 @@ const List = ({ apps, onEnd }: { readonly apps: ReadonlyArray<App>; readonly onE
     keyOf={({ id }) => id}
     columns={[
       { name: "App", isHeader: true, cell: (app) => <bdi>{nameOf(app)}</bdi> },
+      { name: "Verified host", cell: ({ verified_host }) => verified_host ?? "None" },
+      {
+        name: "Daily limit",
+        isFigure: true,
+        cell: ({ daily_credits }) => (daily_credits === null ? "None" : formatNumber(daily_credits))
+      },
       { name: "Connected", cell: (app) => formatMoment(app.connected_at) },
       { name: "Last used", cell: (app) => formatRelative(app.renewed_at) },
       {

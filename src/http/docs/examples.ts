@@ -289,6 +289,8 @@ export const responseExamples: Readonly<Record<string, unknown>> = {
       {
         id: appId,
         name: "An editor",
+        verified_host: "editor.example",
+        daily_credits: 100,
         connected_at: "2026-03-12T08:00:00.000Z",
         renewed_at: "2026-03-14T09:00:00.000Z"
       }

@@ -81,7 +81,7 @@ const reserve = (deps: Deps) =>
         case "exceeded":
           return yield* QuotaExceeded.of(toAllowance(row), credits)
         case "over_budget":
-          return yield* overBudget(deps, account, credits, row)
+          return yield* overBudget(deps, account, reservation, row)
         case "unknown":
           return yield* Effect.die(new Error(`account ${account.id} does not exist`))
         case "stale":
@@ -116,7 +116,7 @@ const reserveKeyed = (deps: Deps) =>
         case "exceeded":
           return yield* QuotaExceeded.of(toAllowance(row), credits)
         case "over_budget":
-          return yield* overBudget(deps, account, credits, row)
+          return yield* overBudget(deps, account, reservation, row)
         case "unknown":
           return yield* Effect.die(new Error(`account ${account.id} does not exist`))
         case "stale":
@@ -210,10 +210,10 @@ const presentAllowance = Effect.fnUntraced(function* (deps: Deps, account: Accou
 const overBudget = Effect.fnUntraced(function* (
   deps: Deps,
   account: Account,
-  credits: number,
+  { budgetId, credits }: Statements.Reservation,
   row: Statements.OverBudgetRow
 ) {
-  const budget = { credits: Number(row.budget_credits), period: row.budget_period }
+  const budget = { credits: Number(row.budget_credits), period: row.budget_period, budgetId }
   const spent = Number(row.budget_spent)
   return yield* QuotaExceeded.ofBudget(yield* presentAllowance(deps, account, row), credits, budget, spent)
 })

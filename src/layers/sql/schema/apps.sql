@@ -1,6 +1,7 @@
 -- Apps that people let in by OAuth, and their tokens: tables of the sign-in library, under names of our own.
 
--- Lists of text are JSON, as the library writes them.
+-- Lists of text are JSON, as the library writes them. The client ID of an app with a metadata document is the document's
+-- address.
 create table auth_apps (
   id text primary key,
   client_id text not null unique,
@@ -12,7 +13,9 @@ create table auth_apps (
   token_endpoint_auth_method text not null,
   application_type text not null,
   created_at timestamptz not null,
-  updated_at timestamptz not null
+  updated_at timestamptz not null,
+  -- When the app's metadata document is fetched again. Null for an app that registered itself.
+  document_expires_at timestamptz
 );
 create index auth_apps_created_at on auth_apps (created_at);
 

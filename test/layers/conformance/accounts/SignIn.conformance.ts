@@ -39,9 +39,11 @@ export const signInConformance = (it: Vitest.MethodsNonLive<Services>): void => 
       const { authorizationRequests, signIn } = replica
       const email = yield* makeEmail
       const [first, second] = [makeBrowser(), makeBrowser()]
-      const { query } = yield* anAuthorizationRequest(replica)
+      const { app, query } = yield* anAuthorizationRequest(replica)
       assert.deepStrictEqual(yield* authorizationRequests.describe(first.toBrowser(), query), {
         appName: "An App",
+        appId: app,
+        scopes: ["search", "read"],
         redirectUri: Apps.callback
       })
 
