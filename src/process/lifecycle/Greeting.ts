@@ -106,7 +106,7 @@ export const greet = Effect.fnUntraced(function* (greeting: Greeting) {
   yield* (yield* LogFormat) === "json" ? greetJson(greeting) : greetPretty(greeting)
 })
 
-/** Tells that the start goes on: a plain line on a terminal, otherwise a log entry. */
+/** Shows on a terminal that the start goes on. A log begins with what came of it. */
 export const tell = Effect.fnUntraced(function* (message: string) {
-  yield* (yield* LogFormat) === "json" ? Effect.logInfo(message) : Console.log(message)
+  if ((yield* LogFormat) === "pretty") yield* Console.log(message)
 })
