@@ -12,7 +12,6 @@ import { notifyReady } from "./lifecycle/ServiceManager.ts"
 import * as Signals from "./lifecycle/Signals.ts"
 import * as Services from "./Services.ts"
 import * as SignIn from "./SignIn.ts"
-import * as EmbeddedStore from "./store/EmbeddedStore.ts"
 import * as Telemetry from "./Telemetry.ts"
 import * as WorkerRole from "./workers/WorkerRole.ts"
 
@@ -50,7 +49,6 @@ export const layer = Layer.effectDiscard(
   Layer.provide(SignIn.people),
   Layer.provide(admin),
   Layer.provide(Services.layer),
-  Layer.provide(EmbeddedStore.layer),
   Layer.provide([Readiness.layer, ProviderStates.layer]),
   Layer.provide([ProcessMetrics.layer, FileDescriptors.layer, build]),
   Layer.provide(signals),

@@ -67,13 +67,18 @@ const responsesOf = ({ script, style }: Files, { deliversEmails, providers, sign
   }
 }
 
+/** Says where to go next, for the person who tries the address with curl. */
+const nothingAtRoot = new NotFound({
+  message:
+    "Quarry is running, and this address has nothing. Search with GET /v1/query?query=… and the header " +
+    "Authorization: Bearer <API key>, read GET /docs, or open /dashboard in a browser."
+})
+
 /** Redirects browsers to the dashboard. Programs get a 404 at `/` (R34). */
 const root = Effect.flatMap(HttpServerRequest.HttpServerRequest, ({ headers }) =>
   /\btext\/html\b/.test(headers.accept ?? "")
     ? Effect.succeed(HttpServerResponse.redirect(home, { status: 303, headers: { vary: "accept" } }))
-    : apiErrorResponse(
-        new NotFound({ message: "There is no route at this address. GET /openapi.json lists the available routes." })
-      )
+    : apiErrorResponse(nothingAtRoot)
 )
 
 const entrances: ReadonlySet<string> = new Set(["/sign-in", "/sign-up", "/forgot-password"].map((path) => home + path))

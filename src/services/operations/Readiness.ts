@@ -21,6 +21,12 @@ export interface FullReport extends ReadinessReport {
   /** True if the process is ready and every check is `ok`. */
   readonly healthy: boolean
   readonly checks: Readonly<Record<string, CheckResult>>
+  /** Work that goes on behind the requests, with how far it is. Empty when there is none. */
+  readonly background: Readonly<Record<string, BackgroundWork>>
+}
+
+export interface BackgroundWork {
+  readonly done: number
 }
 
 type CheckResult = "ok" | "failed" | "timeout"
@@ -42,6 +48,8 @@ export class Readiness extends Context.Service<
     readonly add: (name: string, check: Effect.Effect<unknown, unknown>) => Effect.Effect<void, never, Scope.Scope>
     /** Without an address, the previous one is kept. */
     readonly setListener: (state: ListenerState, address?: BoundAddress) => Effect.Effect<void>
+    /** Reports background work in full reports until `undefined` ends it. It does not affect health. */
+    readonly setBackground: (name: string, work: BackgroundWork | undefined) => Effect.Effect<void>
     /** Undefined before the listener is bound. */
     readonly address: Effect.Effect<BoundAddress | undefined>
     /** Ignores the database: a short outage, which requests survive, would remove all replicas from service. */
@@ -53,6 +61,7 @@ export class Readiness extends Context.Service<
     Readiness,
     Effect.gen(function* () {
       const checks = new Map<string, Effect.Effect<CheckResult>>()
+      const background = new Map<string, BackgroundWork>()
       let listener: ListenerState = "starting"
       let address: BoundAddress | undefined
       yield* observe(processReady.of(), () => (listener === "serving" ? 1 : 0))
@@ -68,7 +77,8 @@ export class Readiness extends Context.Service<
           ready,
           listener,
           healthy,
-          checks: Object.fromEntries(entries.map(([name], index) => [name, results[index] ?? "failed"]))
+          checks: Object.fromEntries(entries.map(([name], index) => [name, results[index] ?? "failed"])),
+          background: Object.fromEntries(background)
         }
       })
 
@@ -88,7 +98,13 @@ export class Readiness extends Context.Service<
           address = boundAt ?? address
         })
 
-      return Readiness.of({ add, setListener, address: Effect.sync(() => address), report, full })
+      const setBackground = (name: string, work: BackgroundWork | undefined) =>
+        Effect.sync(() => {
+          if (work === undefined) background.delete(name)
+          else background.set(name, work)
+        })
+
+      return Readiness.of({ add, setBackground, setListener, address: Effect.sync(() => address), report, full })
     })
   )
 }

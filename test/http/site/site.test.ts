@@ -18,7 +18,10 @@ describe("R34: addresses for people", () => {
       assert.deepStrictEqual([person.status, person.headers.get("location")], [303, "/dashboard"])
       assert.strictEqual(person.headers.get("vary"), "accept")
       for (const accept of ["application/json", "*/*"]) {
-        assert.strictEqual((yield* api.get("/", { accept })).json.error, "not_found")
+        const { json } = yield* api.get("/", { accept })
+        assert.strictEqual(json.error, "not_found")
+        for (const next of ["/v1/query", "Authorization: Bearer", "/docs", "/dashboard"])
+          assert.include(json.message, next)
       }
     }).pipe(Effect.provide(running))
   )

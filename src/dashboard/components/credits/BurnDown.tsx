@@ -44,41 +44,46 @@ const Drawing = ({ begin, points, quota, reset }: BurnDownProps) => {
   const chosen = active === undefined ? undefined : points[active]
   return (
     <div class="plot">
-    <svg ref={svg} height={height} viewBox={`0 0 ${width} ${height}`} role="img" aria-labelledby={`${id}-t ${id}-d`}
+      <svg
+        ref={svg}
+        height={height}
+        viewBox={`0 0 ${width} ${height}`}
+        role="img"
+        aria-labelledby={`${id}-t ${id}-d`}
         tabIndex={0}
         onPointerMove={nearest}
         onPointerLeave={() => setActive(undefined)}
         onBlur={() => setActive(undefined)}
         onKeyDown={onKeyDown}
-    >
-      <title id={`${id}-t`}>Credits left in the period</title>
-      <desc id={`${id}-d`}>
-        {`${formatNumber(last?.left ?? quota)} of ${formatNumber(quota)} credits are left. The table below lists each day.`}
-      </desc>
-      {[0, 0.5, 1].map((share) => (
-        <g key={share}>
-          <line class="grid" x1={left} x2={right} y1={y(quota * share)} y2={y(quota * share)} />
-          <text x={left - 8} y={y(quota * share) + 4} text-anchor="end">
-            {formatCompact(quota * share)}
-          </text>
-        </g>
-      ))}
-      <line class="pace" x1={x(begin)} y1={y(quota)} x2={x(reset)} y2={y(0)} />
-      {last && (
-        <>
-          <polygon class="area" points={`${x(begin)},${y(0)} ${line} ${x(last.at)},${y(0)}`} />
-          <polyline class="line" points={line} />
-          <circle class="dot" cx={x(last.at)} cy={y(last.left)} r="4" />
-        </>
-      )}
-      <text x={left} y={height - 6}>
-        {dayOf(begin)}
-      </text>
-      <text x={right} y={height - 6} text-anchor="end">
-        {`Reset ${dayOf(reset)}`}
-      </text>
+      >
+        <title id={`${id}-t`}>Credits left in the period</title>
+        <desc id={`${id}-d`}>
+          {`${formatNumber(last?.left ?? quota)} of ${formatNumber(quota)} credits are left. The table below lists each day.`}
+        </desc>
+        {[0, 0.5, 1].map((share) => (
+          <g key={share}>
+            <line class="grid" x1={left} x2={right} y1={y(quota * share)} y2={y(quota * share)} />
+            <text x={left - 8} y={y(quota * share) + 4} text-anchor="end">
+              {formatCompact(quota * share)}
+            </text>
+          </g>
+        ))}
+        <line class="pace" x1={x(begin)} y1={y(quota)} x2={x(reset)} y2={y(0)} />
+        {last && (
+          <>
+            <polygon class="area" points={`${x(begin)},${y(0)} ${line} ${x(last.at)},${y(0)}`} />
+            <polyline class="line" points={line} />
+            <circle class="dot" cx={x(last.at)} cy={y(last.left)} r="4" />
+          </>
+        )}
+        <text x={left} y={height - 6}>
+          {dayOf(begin)}
+        </text>
+        <text x={right} y={height - 6} text-anchor="end">
+          {`Reset ${dayOf(reset)}`}
+        </text>
         {chosen && <circle class="dot" cx={x(chosen.at)} cy={y(chosen.left)} r="5" />}
-    </svg>
+      </svg>
       {chosen && (
         <ChartTip
           title={active === 0 ? `Start of ${dayOf(chosen.at)}` : dayOf(chosen.at - 1)}

@@ -177,7 +177,11 @@ const Drawing = ({ bars, description, height = 220, series, title }: StackedBars
         <ChartTip
           title={bar.title}
           share={(left + (active + 0.5) * slot) / width}
-          rows={series.map(({ colour, name }, index) => ({ colour, name, value: formatNumber(bar.values[index] ?? 0) }))}
+          rows={series.map(({ colour, name }, index) => ({
+            colour,
+            name,
+            value: formatNumber(bar.values[index] ?? 0)
+          }))}
         />
       )}
     </div>

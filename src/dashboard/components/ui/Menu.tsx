@@ -64,7 +64,17 @@ export const Menu = ({ items, label }: MenuProps) => {
       >
         <Icon name="more" />
       </button>
-      <div ref={menu} id={id} popover="auto" class="menu-items" role="menu" aria-label={label} tabIndex={-1} onToggle={onToggle} onKeyDown={onKeyDown}>
+      <div
+        ref={menu}
+        id={id}
+        popover="auto"
+        class="menu-items"
+        role="menu"
+        aria-label={label}
+        tabIndex={-1}
+        onToggle={onToggle}
+        onKeyDown={onKeyDown}
+      >
         {items.map(({ isDanger = false, onSelect, text }) => (
           <button
             key={text}

@@ -41,11 +41,7 @@ export const Table = <Row,>({ caption, columns, isCaptionHidden = false, keyOf, 
                   {cell(row)}
                 </th>
               ) : (
-                <td
-                  key={name}
-                  class={isFigure ? "figure" : undefined}
-                  data-name={isNameHidden ? undefined : name}
-                >
+                <td key={name} class={isFigure ? "figure" : undefined} data-name={isNameHidden ? undefined : name}>
                   {cell(row)}
                 </td>
               )

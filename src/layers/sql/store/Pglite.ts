@@ -7,6 +7,7 @@ import { PGlite } from "@electric-sql/pglite"
 import { Duration, Effect, Layer, type Scope } from "effect"
 import type { SqlClient, SqlError } from "effect/sql"
 import { lockDirectory, StorageUnavailable, unusableDirectory } from "./DirectoryLock.ts"
+import { readEmptyDatabase } from "./emptyDatabase.ts"
 import { PrivateFiles, restrict } from "./PrivateFiles.ts"
 
 export interface PgliteOptions {
@@ -67,11 +68,14 @@ const openDirectory = Effect.fnUntraced(function* (dataDir: string): Effect.fn.R
 
 const start = (directory: string | undefined, name: string): Effect.Effect<PGlite, StorageUnavailable> =>
   Effect.tryPromise({
-    try: () =>
-      PGlite.create({
+    try: async () => {
+      const isNew = directory === undefined || !existsSync(join(directory, "PG_VERSION"))
+      return await PGlite.create({
         startParams: [...PGlite.defaultStartParams, "-c", `shared_buffers=${sharedBuffers}`],
-        ...(directory === undefined ? {} : { fs: new PrivateFiles(directory) })
-      }),
+        ...(directory === undefined ? {} : { fs: new PrivateFiles(directory) }),
+        ...(isNew ? { loadDataDir: await readEmptyDatabase() } : {})
+      })
+    },
     // The database reports an abort without a reason for each of these.
     catch: () => unusable(name, "its files are damaged, incomplete or of another version")
   })
