@@ -200,24 +200,6 @@ const securitySchemes: Json = {
       "change data need an Origin or Sec-Fetch-Site of this deployment, as browsers send it. Requests that spend credits " +
       "must not come from another site. Over plain http, except on localhost, they also need the header " +
       `${dashboardHeader}, with any value.`
-  },
-  marketplaceSecret: {
-    type: "apiKey",
-    in: "header",
-    name: "X-Marketplace-Proxy-Secret",
-    description: "Set by the marketplace's proxy; integrators never send it."
-  },
-  marketplaceUser: {
-    type: "apiKey",
-    in: "header",
-    name: "X-Marketplace-User",
-    description: "The subscriber that the proxy acts for; integrators never send it."
-  },
-  demoOrigin: {
-    type: "apiKey",
-    in: "header",
-    name: "X-Demo-Origin",
-    description: "The deployment's demo origin. Not allowed together with an Authorization header or a session."
   }
 }
 
