@@ -4,7 +4,6 @@ import type { HistoryFilter, Position } from "../domain/search/QueryHistory.ts"
 import { QueryLog, type StoredLogEntry } from "../services/search/QueryLog.ts"
 import { MemoryStore } from "./MemoryStore.ts"
 
-/** The query log in memory. */
 export const layer: Layer.Layer<QueryLog, never, MemoryStore> = Layer.effect(
   QueryLog,
   Effect.map(MemoryStore, (store) => {

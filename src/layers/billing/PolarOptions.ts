@@ -5,8 +5,8 @@ import type { PolarProducts } from "./PolarObjects.ts"
 export interface PolarOptions extends PolarClientOptions {
   readonly webhookSecrets: SigningSecrets
   readonly products: PolarProducts
-  /** The page of ours to which Polar leads a buyer back. */
+  /** Our page to which Polar redirects a buyer. */
   readonly returnUrl: string
-  /** The address at which Polar delivers. */
+  /** Our address for Polar's webhook deliveries. */
   readonly webhookUrl: string
 }
