@@ -7,14 +7,12 @@ import { type DocumentProblem, type DocumentSource, explainProblem } from "../..
 import * as LocalPages from "../../layers/index/LocalPages.ts"
 import { type Comparison, DocumentIndex, type Replacement } from "../../services/index/DocumentIndex.ts"
 import type { Audit } from "../../services/operations/Audit.ts"
-import type { ProviderStates } from "../../services/providers/ProviderStates.ts"
 import type { AppConfig } from "../../settings/Settings.ts"
 import { writesMore, writesNothing } from "../effects.ts"
 import { requireYes } from "../flags.ts"
 import { CommandFailed, Json, print, table } from "../Output.ts"
 import { audited, recordFirst } from "../operations/audited.ts"
 import { withProgress } from "./loadProgress.ts"
-import { loadIntoProvider } from "./provider.ts"
 
 /** The most problems to list: a file in the wrong format has one on every line. */
 const maxProblems = { inJson: 100, onTerminal: 20 }
@@ -111,29 +109,6 @@ const loadFrom = Effect.fnUntraced(function* (source: DocumentSource, { replace,
 
 type LoadOutcome = Effect.Success<ReturnType<typeof loadFrom>>
 
-/** Loads valid documents into a provider. Refuses like `loadFrom` to remove too many. */
-const loadInto = Effect.fnUntraced(function* (
-  provider: string,
-  source: DocumentSource,
-  { replace, target, yes }: LoadFlags
-) {
-  const tally = yield* Ref.make(nothing)
-  // Without this reading, a broken document would be found only after others were written.
-  const { failed } = replace === false ? unchecked : yield* check(source, { replace: false, target })
-  const { kept, rejected, removed, written } = yield* loadIntoProvider(
-    provider,
-    wholeDocuments("Loaded", source, tally),
-    {
-      target,
-      replace: failed === 0 && replace,
-      maxRemovedShare: yes ? 1 : maxUnaskedShare
-    }
-  )
-  if (rejected > 0) yield* Console.error(`${provider} rejected ${count(rejected)}.`)
-  if (kept !== undefined) yield* requireYes(yes, tooMany(kept))
-  return { ...(yield* Ref.get(tally)), written, removed, isKept: replace !== false && failed > 0 }
-})
-
 /** Prints what was (or would be) loaded, and fails if any document is broken. */
 const report = Effect.fnUntraced(function* (
   { failed, isKept, problems, removed, written }: LoadOutcome,
@@ -184,80 +159,60 @@ const open = Effect.fnUntraced(function* (
   })
 })
 
-const makeLoad = <E, R>(providers: Layer.Layer<AppConfig | ProviderStates, E, R>) =>
-  Command.make(
-    "load",
-    {
-      source: Argument.Path("source", { mustExist: true }).pipe(
-        Argument.withDescription(
-          "A .jsonl or .jsonl.gz file of { url, title, description, content?, language? }, a folder of HTML and Markdown " +
-            "files, or the sitemap (.xml) of such a folder"
-        )
-      ),
-      target: Flag.Literals("target", targets).pipe(
-        Flag.withDescription("The target these documents are for (default: all six)"),
-        Flag.optional
-      ),
-      base: Flag.String("base-url").pipe(
-        Flag.withDescription("The URL where the folder is published"),
-        Flag.filterMap(
-          (text) => Option.fromUndefinedOr(baseOf(text)),
-          () => "an http(s) URL such as https://docs.example.org/"
-        ),
-        Flag.optional
-      ),
-      folder: Flag.Directory("folder", { mustExist: true }).pipe(
-        Flag.withDescription("The folder with the sitemap's files (default: the folder of the sitemap)"),
-        Flag.optional
-      ),
-      replace: Flag.Boolean("replace").pipe(
-        Flag.withDescription(
-          "Remove documents of this target that are missing from the source: those below --base-url if given, otherwise " +
-            "those on the sites in the source"
-        ),
-        Flag.withDefault(false)
-      ),
-      dryRun: Flag.Boolean("dry-run").pipe(
-        Flag.withDescription("Show what would be loaded and removed without changing anything"),
-        Flag.withDefault(false)
-      ),
-      provider: Flag.String("provider").pipe(
-        Flag.withDescription(
-          "Load into this provider of the provider file (type opensearch) instead of the built-in index"
-        ),
-        Flag.optional
-      ),
-      yes: Flag.Boolean("yes").pipe(
-        Flag.withDescription(`Allow --replace to remove more than ${maxUnaskedShare * 100}% of the index`),
-        Flag.withDefault(false)
+const load = Command.make(
+  "load",
+  {
+    source: Argument.Path("source", { mustExist: true }).pipe(
+      Argument.withDescription(
+        "A .jsonl or .jsonl.gz file of { url, title, description, content?, language? }, a folder of HTML and Markdown " +
+          "files, or the sitemap (.xml) of such a folder"
       )
-    },
-    Effect.fn(function* ({ base, dryRun, folder, provider, replace, source, target, yes }) {
-      const opened = yield* open(source, { base, folder })
-      const under = Option.getOrUndefined(Option.map(base, ({ href }) => href))
-      const flags = { target: Option.getOrUndefined(target), replace: replace && { under }, yes }
-      if (dryRun && Option.isSome(provider)) {
-        return yield* new CommandFailed({
-          message: "--dry-run shows changes of the built-in index only. Remove --provider."
-        })
-      }
-      if (dryRun) return yield* report(yield* checkFrom(opened, flags), { dryRun })
-      yield* recordFirst({
-        command: "index load",
-        subject: undefined,
-        arguments: {
-          source,
-          target: Option.getOrUndefined(target),
-          provider: Option.getOrUndefined(provider),
-          ...(replace ? { replace } : {})
-        }
-      })
-      const outcome = Option.isSome(provider)
-        ? yield* loadInto(provider.value, opened, flags).pipe(Effect.provide(providers))
-        : yield* loadFrom(opened, flags)
-      yield* report(outcome, { dryRun })
+    ),
+    target: Flag.Literals("target", targets).pipe(
+      Flag.withDescription("The target these documents are for (default: all six)"),
+      Flag.optional
+    ),
+    base: Flag.String("base-url").pipe(
+      Flag.withDescription("The URL where the folder is published"),
+      Flag.filterMap(
+        (text) => Option.fromUndefinedOr(baseOf(text)),
+        () => "an http(s) URL such as https://docs.example.org/"
+      ),
+      Flag.optional
+    ),
+    folder: Flag.Directory("folder", { mustExist: true }).pipe(
+      Flag.withDescription("The folder with the sitemap's files (default: the folder of the sitemap)"),
+      Flag.optional
+    ),
+    replace: Flag.Boolean("replace").pipe(
+      Flag.withDescription(
+        "Remove documents of this target that are missing from the source: those below --base-url if given, otherwise " +
+          "those on the sites in the source"
+      ),
+      Flag.withDefault(false)
+    ),
+    dryRun: Flag.Boolean("dry-run").pipe(
+      Flag.withDescription("Show what would be loaded and removed without changing anything"),
+      Flag.withDefault(false)
+    ),
+    yes: Flag.Boolean("yes").pipe(
+      Flag.withDescription(`Allow --replace to remove more than ${maxUnaskedShare * 100}% of the index`),
+      Flag.withDefault(false)
+    )
+  },
+  Effect.fn(function* ({ base, dryRun, folder, replace, source, target, yes }) {
+    const opened = yield* open(source, { base, folder })
+    const under = Option.getOrUndefined(Option.map(base, ({ href }) => href))
+    const flags = { target: Option.getOrUndefined(target), replace: replace && { under }, yes }
+    if (dryRun) return yield* report(yield* checkFrom(opened, flags), { dryRun })
+    yield* recordFirst({
+      command: "index load",
+      subject: undefined,
+      arguments: { source, target: Option.getOrUndefined(target), ...(replace ? { replace } : {}) }
     })
-  ).pipe(Command.withDescription("Add documents, replacing those with the same URL and target"))
+    yield* report(yield* loadFrom(opened, flags), { dryRun })
+  })
+).pipe(Command.withDescription("Add documents, replacing those with the same URL and target"))
 
 const stats = Command.make(
   "stats",
@@ -288,14 +243,13 @@ const clear = Command.make(
 interface Layers<E, R> {
   readonly reading: Layer.Layer<AppConfig | DocumentIndex, E, R>
   readonly storage: Layer.Layer<AppConfig | Audit | DocumentIndex, E, R>
-  readonly providers: Layer.Layer<AppConfig | ProviderStates, E, R>
 }
 
-export const documents = <E, R>({ providers, reading, storage }: Layers<E, R>) =>
+export const documents = <E, R>({ reading, storage }: Layers<E, R>) =>
   Command.make("index").pipe(
     Command.withDescription("Manage the documents of the built-in index"),
     Command.withSubcommands([
-      makeLoad(providers).pipe(writesMore, Command.provide(storage)),
+      load.pipe(writesMore, Command.provide(storage)),
       stats.pipe(writesNothing, Command.provide(reading)),
       clear.pipe(writesMore, Command.provide(storage))
     ])

@@ -16,8 +16,7 @@ export interface DocumentTerms {
   readonly length: number
 }
 
-/** Weights of the fields in BM25F. */
-export const weights = { title: 4, headings: 2, url: 1, description: 1, content: 1 }
+const weights = { title: 4, headings: 2, url: 1, description: 1, content: 1 }
 
 const maxWords = { title: 60, headings: 200, url: 30, description: 400, content: 8_000 }
 
@@ -25,7 +24,7 @@ const maxWords = { title: 60, headings: 200, url: 30, description: 400, content:
 const maxGuessed = 200
 
 /** The words of a URL without scheme, `www`, top-level domain, query and fragment. */
-export const addressText = (url: string): string => {
+const addressText = (url: string): string => {
   const [host = "", ...path] = url
     .replace(/^https?:\/\//i, "")
     .replace(/[?#].*$/s, "")

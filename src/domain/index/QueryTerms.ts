@@ -39,8 +39,7 @@ const joinedTimes = 0.15
 const piecePattern = /(?<=^|\s)(-?)"(?!\s)([^"]*)(?<!\s)"(?=\s|$)|(\S+)/g
 const sitePattern = /^(-?)site:(\S+)$/i
 
-/** A part of a query, as its operators divide it. */
-export interface Piece {
+interface Piece {
   readonly kind: "words" | "phrase" | "excluded" | "site" | "excludedSite"
   readonly text: string
 }
@@ -52,8 +51,7 @@ const pieceOf = ([, minus, quoted, word = ""]: RegExpMatchArray): Piece => {
   return /^-[^-]/u.test(word) ? { kind: "excluded", text: word.slice(1) } : { kind: "words", text: word }
 }
 
-/** Divides a query by its operators. A passage of text has none. */
-export const piecesOf = (query: string): ReadonlyArray<Piece> => {
+const piecesOf = (query: string): ReadonlyArray<Piece> => {
   const unquoted = query.replace(piecePattern, (piece, _, quoted?: string) => (quoted === undefined ? piece : " "))
   if (unquoted.trim().split(/\s+/).length > maxWordsOfOperators) return [{ kind: "words", text: query }]
   return Array.from(query.matchAll(piecePattern), pieceOf)

@@ -18,7 +18,6 @@ import * as SerpApi from "./adapters/SerpApi.ts"
 import * as Serper from "./adapters/Serper.ts"
 import * as Tavily from "./adapters/Tavily.ts"
 import { readJsonFile } from "./JsonFile.ts"
-import * as OpenSearch from "./opensearch/OpenSearch.ts"
 import {
   decode,
   type EngineNames,
@@ -45,7 +44,6 @@ const types: Readonly<Record<string, ProviderType<Requirements>>> = {
   kagi: Kagi.type,
   tavily: Tavily.type,
   exa: Exa.type,
-  opensearch: OpenSearch.type,
   index: Index.type
 }
 

@@ -4,7 +4,6 @@ import { type Capabilities, unsupportedReason } from "../../domain/search/Capabi
 import type { UpstreamRow } from "../../domain/search/Organic.ts"
 import type { SearchRequest } from "../../domain/search/SearchRequest.ts"
 import type { Target } from "../../domain/search/Target.ts"
-import type { DocumentStore } from "../index/DocumentStore.ts"
 
 /** The longest wait for a provider's call limit, unless the caller sets another. */
 export const defaultQueueMs = 1_000
@@ -15,8 +14,6 @@ export interface Provider {
   readonly name: string
   /** Undefined if it supports all searches. */
   readonly capabilities?: Capabilities
-  /** Loads documents into the provider. Absent for providers that search what others have. */
-  readonly store?: DocumentStore
   /** True for a built-in index without documents. Absent for other providers. */
   readonly isEmpty?: (target: Target) => Effect.Effect<boolean>
   /**

@@ -26,8 +26,6 @@ export class ProviderStates extends Context.Service<
     /** The monitor of a provider, created on first use. */
     readonly monitor: (provider: Provider) => Effect.Effect<ProviderMonitor>
     readonly all: Effect.Effect<ReadonlyArray<ProviderState>>
-    /** The provider with this name; undefined if no target uses it. */
-    readonly named: (name: string) => Effect.Effect<Provider | undefined>
     /** Calls each provider once, even in a cool-down. Providers that do not support the search return `unserved`. */
     readonly check: (request: SearchRequest, withinMs: number) => Effect.Effect<ReadonlyArray<ProviderCheck>>
   }
@@ -52,7 +50,6 @@ export class ProviderStates extends Context.Service<
         all: Effect.map(Clock.currentTimeMillis, (now) =>
           Array.from(monitors.values(), (monitor) => monitor.state(now))
         ),
-        named: (name) => Effect.sync(() => monitors.keys().find((provider) => provider.name === name)),
         check: (request, withinMs) =>
           Effect.suspend(() =>
             Effect.forEach(

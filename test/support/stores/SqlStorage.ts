@@ -20,10 +20,10 @@ import { singleKeyring } from "../../../src/services/operations/Keyrings.ts"
 import { Backdoor } from "./Backdoor.ts"
 
 /** The key of the digests of API keys: a process that is to know them must be started with it. */
-export const pepper = "a pepper for tests of 32 characters or more"
+export const pepper = "a pepper for tests, of 32 characters or more"
 
 /** The key of the secrets of endpoints. */
-export const authSecret = "an auth secret for tests of 32 characters or more"
+export const authSecret = "an auth secret for tests, of 32 characters or more"
 
 const backdoor = Layer.effect(
   Backdoor,
