@@ -17,7 +17,7 @@ export const PerplexityRequest = Schema.Struct({
   ])
     .annotate({
       message: `must be a query, or a list of 1 to ${maxQueries} queries`,
-      description: "Multiple queries are joined into one."
+      description: "Each query is a search, for one credit. Their results are combined by rank."
     })
     .pipe(Schema.annotateKey({ messageMissingKey: "is required" })),
   max_results: Schema.optionalKey(Count.annotate({ description: "Maximum number of results; 10 if absent." })),

@@ -20,11 +20,21 @@ import { apiErrorResponse } from "../errors.ts"
 import { unreadableBody } from "../requests/body.ts"
 import { withoutLongQuery } from "../requests/query.ts"
 import { matchedRoute, measureRequest } from "../responses/metrics.ts"
+import { otherMethods } from "./otherMethods.ts"
 import { type SecurityHeaders, securityHeadersFor, securityHeadersOf } from "./securityHeaders.ts"
 
 const notFound = new NotFound({
   message: "There is no route at this address. GET /openapi.json lists the available routes."
 })
+
+/** Says which method a known path has, because a wrong method is also 404 (R3). */
+const notFoundAt = ({ method, url }: HttpServerRequest.HttpServerRequest): NotFound => {
+  const path = pathOf(url)
+  const methods = otherMethods(path)
+  return methods === undefined || methods.includes(method)
+    ? notFound
+    : new NotFound({ message: `${path} has no ${method}. It is a ${methods} route.` })
+}
 
 /** Logs a database failure in one line without a stack trace, because every request repeats it during an outage. */
 const logStorage = ({ message, reason }: SqlError.SqlError): Effect.Effect<void> =>
@@ -38,11 +48,14 @@ export const logFault = (cause: Cause.Cause<unknown>): Effect.Effect<void> => {
   return Effect.logError("Request failed", cause)
 }
 
-const errorResponseTo = (cause: Cause.Cause<unknown>): Effect.Effect<HttpServerResponse.HttpServerResponse> => {
+const errorResponseTo = (
+  cause: Cause.Cause<unknown>,
+  request: HttpServerRequest.HttpServerRequest
+): Effect.Effect<HttpServerResponse.HttpServerResponse> => {
   for (const reason of cause.reasons) {
     const failure = reason._tag === "Fail" ? reason.error : reason._tag === "Die" ? reason.defect : undefined
     if (!HttpServerError.isHttpServerError(failure)) continue
-    if (failure.reason._tag === "RouteNotFound") return apiErrorResponse(notFound)
+    if (failure.reason._tag === "RouteNotFound") return apiErrorResponse(notFoundAt(request))
     if (failure.reason._tag === "RequestParseError") return apiErrorResponse(unreadableBody)
   }
   return Effect.andThen(logFault(cause), apiErrorResponse(internalError))
@@ -68,7 +81,7 @@ const isRoutable = ({ method, url }: HttpServerRequest.HttpServerRequest): boole
 const respond = <E, R>(request: HttpServerRequest.HttpServerRequest, state: RequestState, app: App<E, R>) =>
   Effect.catchCause(
     isRoutable(request) ? withoutLongQuery(request, state, app) : apiErrorResponse(notFound),
-    (cause) => (Cause.hasInterruptsOnly(cause) ? Effect.failCause(cause) : errorResponseTo(cause))
+    (cause) => (Cause.hasInterruptsOnly(cause) ? Effect.failCause(cause) : errorResponseTo(cause, request))
   )
 
 const clientClosed = "client_closed"
