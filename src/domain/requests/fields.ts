@@ -45,6 +45,17 @@ const rulesOf = (failure: SchemaIssue.Issue): ReadonlyArray<FieldsRule> =>
 const namesIn = (ast: SchemaAST.AST): ReadonlyArray<string> =>
   ast._tag === "Objects" ? ast.propertySignatures.map(({ name }) => String(name)) : []
 
+/** Names that other search services use for our fields. */
+const otherNames: Readonly<Record<string, string>> = { query: "q", queries: "query", num: "count", geo: "country" }
+
+/** What a newcomer probably did: the field under another name, or a number in quotes. */
+const hintFor = (field: string, raw: RawFields, isTypeFailure: boolean): string => {
+  const other = otherNames[field]
+  const value = raw[field]
+  if (value === undefined) return other !== undefined && Object.hasOwn(raw, other) ? `; it is not named ${other}` : ""
+  return isTypeFailure && typeof value === "string" && /^\d+$/.test(value) ? ", without quotes" : ""
+}
+
 const formatIssue = SchemaIssue.makeFormatterStandardSchemaV1()
 
 const isObject = (value: unknown): value is RawFields =>
@@ -63,7 +74,9 @@ export const issuesOf = (failure: SchemaIssue.Issue, input: unknown): ReadonlyAr
     for (const { message: found = "is not valid", path = [] } of formatIssue(issue).issues) {
       const field = path.map(String).join(".")
       const value = raw[field]
-      const message = Array.isArray(value) && !isFilter(issue) ? notOneValue(value) : found
+      const isTypeFailure = !isFilter(issue)
+      const message =
+        Array.isArray(value) && isTypeFailure ? notOneValue(value) : found + hintFor(field, raw, isTypeFailure)
       if (!messages.has(field)) messages.set(field, message)
     }
   }
