@@ -59,7 +59,10 @@ describe("the documents", () => {
   it("are all listed in docs/README.md, but for designs and decisions, which have lists of their own", () => {
     const index = readFileSync(new URL("docs/README.md", root), "utf8")
     const listed = new Set(
-      Array.from(index.matchAll(/\]\((?!https?:)([^)#\s]+)/g), ([, link = ""]) => new URL(link, new URL("docs/", root)).href)
+      Array.from(
+        index.matchAll(/\]\((?!https?:)([^)#\s]+)/g),
+        ([, link = ""]) => new URL(link, new URL("docs/", root)).href
+      )
     )
     const missing = documents
       .map(({ href }) => href)
@@ -79,7 +82,10 @@ describe("the documents", () => {
 
   it("name the cause and the cure of every error code", () => {
     const page = readFileSync(new URL("docs/guides/errors.md", root), "utf8")
-    const described = Array.from(page.matchAll(/^\| `(\w+)` \| (\d+) \|/gm), ([, code, status]) => [code, Number(status)])
+    const described: Array<[unknown, number]> = Array.from(
+      page.matchAll(/^\| `(\w+)` \| (\d+) \|/gm),
+      ([, code, status]): [unknown, number] => [code, Number(status)]
+    )
     const codes = [...statuses]
     assert.sameDeepMembers(described, codes)
   })

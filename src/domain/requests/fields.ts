@@ -48,7 +48,7 @@ const namesIn = (ast: SchemaAST.AST): ReadonlyArray<string> =>
 /** Names that other search services use for our fields. */
 const otherNames: Readonly<Record<string, string>> = { query: "q", queries: "query", num: "count", geo: "country" }
 
-/** What a newcomer probably did: the field under another name, or a number in quotes. */
+/** Names a likely mistake: the field under another name, or a number in quotes. */
 const hintFor = (field: string, raw: RawFields, isTypeFailure: boolean): string => {
   const other = otherNames[field]
   const value = raw[field]

@@ -44,7 +44,8 @@ const dayHeaders = { "cache-control": "public, max-age=86400" }
 const readRootFile = (name: string) => readFile(new URL(`../../../${name}`, import.meta.url), "utf8")
 
 /** The paths of documents are those of the repository, which this listener does not serve: their text is in one file. */
-const servedIndex = (text: string): string => text.replaceAll(/\]\((?!llms-full\.txt|openapi\.json)/g, "](llms-full.txt#")
+const servedIndex = (text: string): string =>
+  text.replaceAll(/\]\((?!llms-full\.txt|openapi\.json)/g, "](llms-full.txt#")
 
 /** Made at the first request, because compressing the text takes longer than a start should. */
 const textResponse = (name: string, serve: (text: string) => string = (text) => text) =>

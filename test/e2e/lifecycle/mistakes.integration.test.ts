@@ -86,7 +86,7 @@ describe("a newcomer's mistakes at the start are one sentence that says what to 
       writeFileSync(join(directory, "path/node"), node, { mode: 0o755 })
       const env = { PATH: `${join(directory, "path")}:${process.env.PATH}` }
       const run = () => execFileSync(join(directory, "bin/quarry-server"), { env, stdio: ["ignore", "ignore", "pipe"] })
-      assert.throws(run, /Node 24 or later is needed here, not v20\.1\.0\. Run: npm rebuild --ignore-scripts/)
+      assert.throws(run, /Node 24 or later is needed here, not v20\.1\.0\. Run: npm run postinstall/)
     })
   )
 
