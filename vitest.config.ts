@@ -8,7 +8,16 @@ const system = "**/*.system.test.ts"
 // four. `UnstableTests` lists each test that needed it. Tests in one process are deterministic and get none.
 const retry = process.env.CI === "true" ? 1 : 0
 
+const client = `${import.meta.dirname}/clients/typescript/src`
+
 export default defineConfig({
+  // The examples import the client by the names that its users have.
+  resolve: {
+    alias: [
+      { find: /^@quarry\/client$/, replacement: `${client}/index.ts` },
+      { find: /^@quarry\/client\/ai$/, replacement: `${client}/ai.ts` }
+    ]
+  },
   test: {
     testTimeout: 240_000,
     hookTimeout: 180_000,
@@ -26,7 +35,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: "in-process",
-          include: ["test/**/*.test.ts"],
+          include: ["test/**/*.test.ts", "examples/**/*.test.ts"],
           exclude: [integration, system],
           // A worker keeps what it has loaded for its next file: loading takes longer than most of these tests.
           isolate: false

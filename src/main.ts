@@ -2,13 +2,11 @@ import { setFlagsFromString } from "node:v8"
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import * as NodeServices from "@effect/platform-node/NodeServices"
 import { Effect, Layer } from "effect"
-import { version } from "./domain/version.ts"
 import * as Logging from "./process/Logging.ts"
 import { codeOf, complain } from "./process/lifecycle/exit.ts"
-import { tell } from "./process/lifecycle/Greeting.ts"
 import * as Misspellings from "./process/Misspellings.ts"
 import { makeMissing } from "./process/store/EmbeddedStore.ts"
-import { isFirst, isWorker, workersOf } from "./process/workers/WorkerRole.ts"
+import { isWorker, workersOf } from "./process/workers/WorkerRole.ts"
 import { AppConfig } from "./settings/Settings.ts"
 
 // V8 would allocate objects of types that often survive directly in old space. Dead objects there keep everything they
@@ -22,7 +20,6 @@ Effect.gen(function* () {
     const { supervise } = yield* Effect.promise(() => import("./process/workers/Supervisor.ts"))
     return yield* supervise(workers)
   }
-  if (isFirst) yield* tell(`Quarry ${version} is starting.`)
   // A first start makes the store while this process compiles its code.
   const [{ layer }] = yield* Effect.all([Effect.promise(() => import("./process/Server.ts")), makeMissing], {
     concurrency: "unbounded"

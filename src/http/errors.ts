@@ -363,7 +363,7 @@ export type ApiError = (typeof schemas)[keyof typeof schemas]["Type"]
 const statusOf = (schema: Schema.Constraint): number =>
   Number(Schema.resolveAnnotationsKey(schema)?.httpApiStatus ?? 500)
 
-const statuses: ReadonlyMap<unknown, number> = new Map(
+export const statuses: ReadonlyMap<unknown, number> = new Map(
   Object.entries(schemas).map(([code, schema]) => [code, statusOf(schema)])
 )
 

@@ -1,3 +1,4 @@
+import { readFile } from "node:fs/promises"
 import { Effect, Layer } from "effect"
 import { type Headers, HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { NotFound } from "../../domain/errors.ts"
@@ -36,10 +37,26 @@ const pageHeaders = {
 
 const icon = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 24 24" fill="none"><style>path{color:#1f5f4f}@media(prefers-color-scheme:dark){path{color:#7cc4ae}}</style><path d="M3 17.5 8.2 7l4 6 2.6-3.6L21 17.5Z" fill="currentColor" opacity=".28"/><path d="M3 17.5 8.2 7l4 6 2.6-3.6L21 17.5M2.5 20.5h19" stroke="currentColor" stroke-width="1.8" stroke-linecap="round" stroke-linejoin="round"/></svg>`
 
-/** Only the reference is useful to search engines. */
-const robots = "User-agent: *\nAllow: /docs\nDisallow: /\n"
+/** Only the documentation is useful to search engines. */
+const robots = "User-agent: *\nAllow: /docs\nAllow: /llms.txt\nAllow: /llms-full.txt\nDisallow: /\n"
 
 const dayHeaders = { "cache-control": "public, max-age=86400" }
+
+const readRootFile = (name: string) => readFile(new URL(`../../../${name}`, import.meta.url), "utf8")
+
+/** The paths of documents are those of the repository, which this listener does not serve: their text is in one file. */
+const servedIndex = (text: string): string =>
+  text.replaceAll(/\]\((?!llms-full\.txt|openapi\.json)/g, "](llms-full.txt#")
+
+/** Made at the first request, because compressing the text takes longer than a start should. */
+const textResponse = (name: string, serve: (text: string) => string = (text) => text) =>
+  Effect.cached(
+    Effect.map(
+      Effect.promise(() => readRootFile(name)),
+      (text) =>
+        assetResponse({ text: serve(text), contentType: "text/plain; charset=utf-8", headers: revalidationHeaders })
+    )
+  )
 
 const notFound = apiErrorResponse(new NotFound({ message: "The dashboard has no file at this address." }))
 
@@ -114,8 +131,12 @@ export const layer = Layer.unwrap(
         Effect.catchTag("DashboardUnavailable", () => notFound)
       )
     )
+    const llms = yield* textResponse("llms.txt", servedIndex)
+    const llmsFull = yield* textResponse("llms-full.txt")
     return Layer.mergeAll(
       HttpRouter.add("GET", "/", root),
+      HttpRouter.add("GET", "/llms.txt", Effect.flatten(llms)),
+      HttpRouter.add("GET", "/llms-full.txt", Effect.flatten(llmsFull)),
       HttpRouter.add("GET", `${home}/*`, page),
       HttpRouter.add("GET", `${home}/assets/*`, asset),
       HttpRouter.add(

@@ -10,7 +10,7 @@ export interface DeveloperAccess {
   readonly link: Redacted.Redacted
 }
 
-/** The facts that a started server shows the person who started it. */
+/** Facts about a started server for the person who started it. */
 export interface Greeting {
   readonly bound: string
   readonly baseUrl: string
@@ -106,7 +106,7 @@ export const greet = Effect.fnUntraced(function* (greeting: Greeting) {
   yield* (yield* LogFormat) === "json" ? greetJson(greeting) : greetPretty(greeting)
 })
 
-/** Shows on a terminal that the process is starting. A log needs only the outcome. */
+/** Shows progress on a terminal only: a log begins with the result of the start. */
 export const tell = Effect.fnUntraced(function* (message: string) {
   if ((yield* LogFormat) === "pretty") yield* Console.log(message)
 })

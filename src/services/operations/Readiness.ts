@@ -84,7 +84,10 @@ export class Readiness extends Context.Service<
 
       const add = Effect.fnUntraced(function* (name: string, check: Effect.Effect<unknown, unknown>) {
         const ofOperator = Effect.provideService(check, DatabaseLane, "operator")
-        const result = yield* Effect.cachedWithTTL(observeCheck(name, ofOperator), resultTtl)
+        const result = yield* Effect.cachedWithTTL(
+          observeCheck(name, ofOperator, () => listener === "starting"),
+          resultTtl
+        )
         yield* Effect.acquireRelease(
           Effect.sync(() => checks.set(name, result)),
           () => Effect.sync(() => checks.delete(name))
@@ -109,14 +112,22 @@ export class Readiness extends Context.Service<
   )
 }
 
-/** Runs a check and logs only changes of its result, so that an outage does not fill the log. */
-const observeCheck = (name: string, check: Effect.Effect<unknown, unknown>): Effect.Effect<CheckResult> => {
+/**
+ * Runs a check and logs only changes of its result, so that an outage does not fill the log. A timeout while the process
+ * starts is not logged: the start itself keeps the embedded database busy.
+ */
+const observeCheck = (
+  name: string,
+  check: Effect.Effect<unknown, unknown>,
+  isStarting: () => boolean
+): Effect.Effect<CheckResult> => {
   const exitOf = exitWithinTimeout(check)
   let previous: CheckResult = "ok"
   return Effect.gen(function* () {
     const exit = yield* exitOf
     const result = Option.match(exit, { onNone: () => "timeout" as const, onSome: resultOf })
     yield* Metric.update(readinessCheck.of(name), result === "ok" ? 1 : 0)
+    if (result === "timeout" && isStarting()) return result
     if (result !== previous) {
       if (result === "ok") yield* Effect.logInfo(`The check ${name} succeeds again`)
       else yield* Effect.logWarning(`The check ${name} failed: ${result}`, ...causeOf(exit))

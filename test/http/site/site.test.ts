@@ -87,7 +87,27 @@ describe("R34: addresses for people", () => {
     Effect.gen(function* () {
       const api = yield* TestApi.make
       assert.strictEqual((yield* api.get("/favicon.ico")).headers.get("content-type"), "image/svg+xml")
-      assert.strictEqual((yield* api.get("/robots.txt")).text, "User-agent: *\nAllow: /docs\nDisallow: /\n")
+      const allowed = ["/docs", "/llms.txt", "/llms-full.txt"].map((path) => `Allow: ${path}\n`).join("")
+      assert.strictEqual((yield* api.get("/robots.txt")).text, `User-agent: *\n${allowed}Disallow: /\n`)
+    }).pipe(Effect.provide(running))
+  )
+
+  it.effect("/llms.txt is an index whose links lead somewhere on this server, and /llms-full.txt is the text", () =>
+    Effect.gen(function* () {
+      const api = yield* TestApi.make
+      const index = yield* api.get("/llms.txt")
+      const full = yield* api.get("/llms-full.txt", { "accept-encoding": "br" })
+      assert.strictEqual(index.headers.get("content-type"), "text/plain; charset=utf-8")
+      assert.deepStrictEqual([full.status, full.headers.get("content-encoding")], [200, "br"])
+      assert.strictEqual((yield* api.send("HEAD", "/llms.txt")).status, 200)
+      const text = (yield* api.get("/llms-full.txt")).text
+      const links = Array.from(index.text.matchAll(/\]\(([^)]+)\)/g), ([, link = ""]) => link)
+      assert.isAbove(links.length, 20)
+      for (const link of links) {
+        const [path = "", fragment] = link.split("#")
+        assert.include(["llms-full.txt", "openapi.json"], path)
+        if (fragment !== undefined) assert.include(text, `<!-- ${fragment} -->`)
+      }
     }).pipe(Effect.provide(running))
   )
 
