@@ -44,13 +44,18 @@ export const Layout = ({ children }: { readonly children: ComponentChildren }) =
   const { path } = place.value
   const toggle = useRef<HTMLButtonElement>(null)
   useEffect(() => setOpen(false), [path])
-  const closeOnEscape = ({ key }: KeyboardEvent): void => {
-    if (key !== "Escape" || !isOpen) return
-    setOpen(false)
-    toggle.current?.focus()
-  }
+  useEffect(() => {
+    if (!isOpen) return undefined
+    const closeOnEscape = ({ key }: KeyboardEvent): void => {
+      if (key !== "Escape") return
+      setOpen(false)
+      toggle.current?.focus()
+    }
+    document.addEventListener("keydown", closeOnEscape)
+    return () => document.removeEventListener("keydown", closeOnEscape)
+  }, [isOpen])
   return (
-    <div class="frame" onKeyDown={closeOnEscape}>
+    <div class="frame">
       <a class="skip" href="#content">
         Skip to content
       </a>

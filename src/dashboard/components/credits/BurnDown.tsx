@@ -1,9 +1,10 @@
-import { useId, useState } from "preact/hooks"
+import { useId } from "preact/hooks"
 import type { Point } from "../../credits/figures.ts"
 import { formatCompact, formatDayAndYear, formatNumber } from "../../format.ts"
 import { Table } from "../ui/Table.tsx"
 import { useWidth } from "../ui/useWidth.ts"
 import { ChartTip } from "./ChartTip.tsx"
+import { usePoint } from "./usePoint.ts"
 
 export interface BurnDownProps {
   readonly points: ReadonlyArray<Point>
@@ -28,57 +29,51 @@ const Drawing = ({ begin, points, quota, reset }: BurnDownProps) => {
   const y = (credits: number): number => top + (1 - credits / quota) * (height - top - bottom)
   const line = points.map(({ at, left }) => `${x(at).toFixed(1)},${y(left).toFixed(1)}`).join(" ")
   const last = points.at(-1)
-  const [active, setActive] = useState<number>()
-  const nearest = (event: PointerEvent & { readonly currentTarget: SVGSVGElement }): void => {
-    const at = event.clientX - event.currentTarget.getBoundingClientRect().left
+  const { active, handlers } = usePoint(points.length, points.length - 1, (at) => {
     const distances = points.map((point) => Math.abs(x(point.at) - at))
-    setActive(distances.indexOf(Math.min(...distances)))
-  }
-  const onKeyDown = (event: KeyboardEvent): void => {
-    if (event.key === "Escape") setActive(undefined)
-    if (event.key !== "ArrowRight" && event.key !== "ArrowLeft") return
-    event.preventDefault()
-    const present = active ?? points.length - 1
-    setActive(Math.min(points.length - 1, Math.max(0, present + (event.key === "ArrowRight" ? 1 : -1))))
-  }
+    return distances.indexOf(Math.min(...distances))
+  })
   const chosen = active === undefined ? undefined : points[active]
   return (
     <div class="plot">
-    <svg ref={svg} height={height} viewBox={`0 0 ${width} ${height}`} role="img" aria-labelledby={`${id}-t ${id}-d`}
+      <svg
+        ref={svg}
+        height={height}
+        viewBox={`0 0 ${width} ${height}`}
+        role="img"
+        aria-labelledby={`${id}-t ${id}-d`}
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: the arrow keys show the figures of each point (WCAG 2.1.1).
         tabIndex={0}
-        onPointerMove={nearest}
-        onPointerLeave={() => setActive(undefined)}
-        onBlur={() => setActive(undefined)}
-        onKeyDown={onKeyDown}
-    >
-      <title id={`${id}-t`}>Credits left in the period</title>
-      <desc id={`${id}-d`}>
-        {`${formatNumber(last?.left ?? quota)} of ${formatNumber(quota)} credits are left. The table below lists each day.`}
-      </desc>
-      {[0, 0.5, 1].map((share) => (
-        <g key={share}>
-          <line class="grid" x1={left} x2={right} y1={y(quota * share)} y2={y(quota * share)} />
-          <text x={left - 8} y={y(quota * share) + 4} text-anchor="end">
-            {formatCompact(quota * share)}
-          </text>
-        </g>
-      ))}
-      <line class="pace" x1={x(begin)} y1={y(quota)} x2={x(reset)} y2={y(0)} />
-      {last && (
-        <>
-          <polygon class="area" points={`${x(begin)},${y(0)} ${line} ${x(last.at)},${y(0)}`} />
-          <polyline class="line" points={line} />
-          <circle class="dot" cx={x(last.at)} cy={y(last.left)} r="4" />
-        </>
-      )}
-      <text x={left} y={height - 6}>
-        {dayOf(begin)}
-      </text>
-      <text x={right} y={height - 6} text-anchor="end">
-        {`Reset ${dayOf(reset)}`}
-      </text>
+        {...handlers}
+      >
+        <title id={`${id}-t`}>Credits left in the period</title>
+        <desc id={`${id}-d`}>
+          {`${formatNumber(last?.left ?? quota)} of ${formatNumber(quota)} credits are left. The table below lists each day.`}
+        </desc>
+        {[0, 0.5, 1].map((share) => (
+          <g key={share}>
+            <line class="grid" x1={left} x2={right} y1={y(quota * share)} y2={y(quota * share)} />
+            <text x={left - 8} y={y(quota * share) + 4} text-anchor="end">
+              {formatCompact(quota * share)}
+            </text>
+          </g>
+        ))}
+        <line class="pace" x1={x(begin)} y1={y(quota)} x2={x(reset)} y2={y(0)} />
+        {last && (
+          <>
+            <polygon class="area" points={`${x(begin)},${y(0)} ${line} ${x(last.at)},${y(0)}`} />
+            <polyline class="line" points={line} />
+            <circle class="dot" cx={x(last.at)} cy={y(last.left)} r="4" />
+          </>
+        )}
+        <text x={left} y={height - 6}>
+          {dayOf(begin)}
+        </text>
+        <text x={right} y={height - 6} text-anchor="end">
+          {`Reset ${dayOf(reset)}`}
+        </text>
         {chosen && <circle class="dot" cx={x(chosen.at)} cy={y(chosen.left)} r="5" />}
-    </svg>
+      </svg>
       {chosen && (
         <ChartTip
           title={active === 0 ? `Start of ${dayOf(chosen.at)}` : dayOf(chosen.at - 1)}

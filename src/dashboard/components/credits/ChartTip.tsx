@@ -7,11 +7,7 @@ export interface ChartTipProps {
 
 /** The figures of the bar or day under the pointer, or that the arrow keys chose. Screen readers hear them. */
 export const ChartTip = ({ rows, share, title }: ChartTipProps) => (
-  <div
-    class={share > 0.5 ? "tip end" : "tip"}
-    style={{ left: `${share * 100}%` }}
-    role="status"
-  >
+  <div class={share > 0.5 ? "tip end" : "tip"} style={{ left: `${share * 100}%` }} role="status">
     <strong>{title}</strong>
     <ul class="legend">
       {rows.map(({ colour, name, value }) => (

@@ -48,7 +48,7 @@ export const Menu = ({ items, label }: MenuProps) => {
     const buttons = [...(menu.current?.querySelectorAll("button") ?? [])]
     if (move === undefined || buttons.length === 0) return
     event.preventDefault()
-    const present = buttons.findIndex((item) => item === document.activeElement)
+    const present = buttons.findIndex((item) => item.matches(":focus"))
     buttons[move(present, buttons.length - 1)]?.focus()
   }
   return (
@@ -64,7 +64,17 @@ export const Menu = ({ items, label }: MenuProps) => {
       >
         <Icon name="more" />
       </button>
-      <div ref={menu} id={id} popover="auto" class="menu-items" role="menu" aria-label={label} tabIndex={-1} onToggle={onToggle} onKeyDown={onKeyDown}>
+      <div
+        ref={menu}
+        id={id}
+        popover="auto"
+        class="menu-items"
+        role="menu"
+        aria-label={label}
+        tabIndex={-1}
+        onToggle={onToggle}
+        onKeyDown={onKeyDown}
+      >
         {items.map(({ isDanger = false, onSelect, text }) => (
           <button
             key={text}
