@@ -3,7 +3,19 @@ import type { Cell } from "../credits/csv.ts"
 
 /** The log's filters, as the address of the page and as parameters of the API. */
 
-export const filterNames = ["text", "target", "status", "key", "batch", "source", "from", "to"] as const
+export const filterNames = [
+  "text",
+  "target",
+  "status",
+  "key",
+  "kind",
+  "min_ms",
+  "batch",
+  "request",
+  "source",
+  "from",
+  "to"
+] as const
 
 export const ranges = [
   { value: "1h", text: "1 hour", ms: 3_600_000 },

@@ -52,7 +52,10 @@ export const Usage = Schema.Struct({
       }),
       ...counts
     })
-  ).annotate({ description: "In the order of time and group, with every hour, day or month between from and to. An idle one has zero counts and, where groups are asked for, the group null." })
+  ).annotate({
+    description:
+      "In the order of time and group, with every hour, day or month between from and to. An idle one has zero counts and, where groups are asked for, the group null."
+  })
 }).annotate({ identifier: "Usage" })
 
 export const LoggedQuery = Schema.Struct({

@@ -39,11 +39,7 @@ const idleDays = (from: string, days: number) =>
   }))
 
 const hours = (from: number, to: number) =>
-  Array.from({ length: to - from }, (_, hour) => [
-    new Date(Date.UTC(2026, 2, 11, from + hour)).toISOString(),
-    null,
-    0
-  ])
+  Array.from({ length: to - from }, (_, hour) => [new Date(Date.UTC(2026, 2, 11, from + hour)).toISOString(), null, 0])
 
 describe("GET /v1/usage", () => {
   it.effect("says what the quota is, what was used of it, and when", () =>

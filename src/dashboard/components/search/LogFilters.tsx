@@ -133,12 +133,29 @@ const Ranges = () => (
   </div>
 )
 
+const rareNames = ["kind", "min_ms", "source", "request", "batch"]
+
 const RareFilters = ({ text, value }: ReturnType<typeof useFields>) => (
-  <details class="more" open={["batch", "source"].some((name) => value(name) !== "")}>
-    <summary>Batch and source</summary>
+  <details class="more" open={rareNames.some((name) => value(name) !== "")}>
+    <summary>Kind, latency, source, and ids</summary>
     <div class="options">
-      <Field {...text("batch")} label="Batch" input={{ placeholder: "bat_…" }} />
+      <SelectField
+        label="Kind"
+        name="kind"
+        value={value("kind")}
+        options={options(
+          "Searches and pages",
+          [
+            ["search", "Searches"],
+            ["page", "Pages that were read"]
+          ],
+          value("kind")
+        )}
+      />
+      <Field {...text("min_ms")} label="At least (ms)" type="number" input={{ min: 1, inputMode: "numeric" }} />
       <Field {...text("source")} label="Source" input={{ placeholder: "api" }} />
+      <Field {...text("request")} label="Request id" input={{ autocomplete: "off", spellcheck: false }} />
+      <Field {...text("batch")} label="Batch" input={{ placeholder: "bat_…" }} />
     </div>
   </details>
 )
@@ -148,6 +165,9 @@ const chipNames: Readonly<Record<string, string>> = {
   target: "Target",
   status: "Outcome",
   key: "Key",
+  kind: "Kind",
+  min_ms: "At least (ms)",
+  request: "Request",
   batch: "Batch",
   source: "Source",
   from: "From",

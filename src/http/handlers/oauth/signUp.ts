@@ -45,7 +45,9 @@ export const submit = Effect.gen(function* () {
       returnPath: `${signInPath}?${request.query}`
     })
     .pipe(
-      Effect.map((redirect) => (redirect === undefined ? confirmationSent(email, request.query) : redirectResponse(redirect))),
+      Effect.map((redirect) =>
+        redirect === undefined ? confirmationSent(email, request.query) : redirectResponse(redirect)
+      ),
       Effect.catch((error) =>
         Effect.succeed(
           errorResponse(error, (notice) => pages.signUp({ request, signUpMode: signIn.signUpMode, email, notice }))
