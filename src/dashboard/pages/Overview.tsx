@@ -4,7 +4,7 @@ import { lastOf, useRoute } from "../app/resource.ts"
 import { home } from "../app/router.ts"
 import { BurnDown } from "../components/credits/BurnDown.tsx"
 import { StackedBars } from "../components/credits/StackedBars.tsx"
-import { FirstSteps } from "../components/overview/FirstSteps.tsx"
+import { FirstSteps, FirstStepsSkeleton } from "../components/overview/FirstSteps.tsx"
 import { Problems } from "../components/overview/Problems.tsx"
 import { OutcomeBadge } from "../components/ui/Badge.tsx"
 import { Card } from "../components/ui/Card.tsx"
@@ -175,9 +175,12 @@ export const OverviewPage = () => {
       />
       <div class="grid">
         <Problems keys={keys ?? []} usage={lastOf(usage.state.value)} today={lastOf(today.state.value)} />
-        {!areStepsHidden.value && keys !== undefined && searches !== undefined && (
-          <FirstSteps hasKey={keys.length > 0} hasSearch={searches.some(({ kind }) => kind === "search")} />
-        )}
+        {!areStepsHidden.value &&
+          (keys === undefined || searches === undefined ? (
+            <FirstStepsSkeleton />
+          ) : (
+            <FirstSteps hasKey={keys.length > 0} hasSearch={searches.some(({ kind }) => kind === "search")} />
+          ))}
         <Card title="Credits" action={more("billing", "Plan and packs")}>
           <Loaded resource={usage} height={104}>
             {(usage) => <Credits usage={usage} />}

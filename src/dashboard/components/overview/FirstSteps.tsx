@@ -8,6 +8,7 @@ import { Button } from "../ui/Button.tsx"
 import { Choice } from "../ui/Choice.tsx"
 import { CodeBlock } from "../ui/CodeBlock.tsx"
 import { Icon } from "../ui/Icon.tsx"
+import { Skeleton } from "../ui/States.tsx"
 
 const languages = [
   { value: "curl", text: "curl" },
@@ -124,6 +125,16 @@ const Bodies = ({ done }: { readonly done: ReadonlyArray<boolean> }) => {
   )
 }
 
+/** As high as the steps of a new account, so that nothing moves when they come. */
+export const FirstStepsSkeleton = () => (
+  <section class="card wide">
+    <header>
+      <h2>First steps</h2>
+    </header>
+    <Skeleton height={237} />
+  </section>
+)
+
 export interface FirstStepsProps {
   readonly hasKey: boolean
   readonly hasSearch: boolean
@@ -145,7 +156,8 @@ export const FirstSteps = ({ hasKey, hasSearch }: FirstStepsProps) => {
   useEffect(() => {
     if (isDone) hideSteps()
   }, [isDone])
-  if (areStepsHidden.value || !isKnown) return null
+  if (areStepsHidden.value) return null
+  if (!isKnown) return <FirstStepsSkeleton />
   return (
     <section class="card wide">
       <header>
