@@ -85,8 +85,8 @@ Dashboard.describeDashboard("the log", (it) => {
       yield* Effect.promise(async () => {
         await person.open("/dashboard/log?status=good", "Log")
         await page.getByText("Invalid request").waitFor()
-        assert.strictEqual(await page.getByLabel("Outcome").getAttribute("aria-invalid"), "true")
-        assert.strictEqual(await page.getByLabel("Outcome").inputValue(), "good")
+        assert.strictEqual(await page.getByLabel("Outcome", { exact: true }).getAttribute("aria-invalid"), "true")
+        assert.strictEqual(await page.getByLabel("Outcome", { exact: true }).inputValue(), "good")
         await Dashboard.expectAccessible(page)
         await page.getByRole("link", { name: "Clear" }).click()
         await page.getByText("No searches yet").waitFor()
