@@ -46,6 +46,10 @@ export const formatNumber = (value: number): string => number.format(value)
 
 export const formatCompact = (value: number): string => compact.format(value)
 
+const ratio = new Intl.NumberFormat(undefined, { maximumFractionDigits: 2 })
+
+export const formatRatio = (value: number): string => ratio.format(value)
+
 export const formatPercent = (share: number): string => percent.format(share)
 
 export const formatMoney = (cents: number): string => money.format(cents / 100)

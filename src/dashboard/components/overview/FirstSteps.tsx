@@ -131,7 +131,7 @@ export const FirstStepsSkeleton = () => (
     <header>
       <h2>First steps</h2>
     </header>
-    <Skeleton height={237} />
+    <Skeleton height={212} />
   </section>
 )
 
