@@ -194,7 +194,7 @@ const Lines = ({ draft, issues, onChange }: Omit<SearchFormProps, "onSearch">) =
 
 const modes = [
   { value: "single", text: "Search" },
-  { value: "page", text: "Page" },
+  { value: "page", text: "Read pages" },
   { value: "bulk", text: "Batch" }
 ]
 
