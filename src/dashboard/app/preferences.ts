@@ -62,3 +62,11 @@ export const startPreferences = (): void => {
     if (key === `${prefix}zone`) zone.value = newValue === "utc" ? "utc" : "local"
   })
 }
+
+/** True once the first steps are done or the reader has hidden them. */
+export const areStepsHidden = signal(read("steps") === "hidden")
+
+export const hideSteps = (): void => {
+  areStepsHidden.value = true
+  write("steps", "hidden")
+}

@@ -26,8 +26,13 @@ export const EmailField = ({
     name="email"
     type="email"
     error={error}
-    value={place.peek().query.get("email") ?? ""}
-    input={{ autocomplete: "username", required: true, maxLength: 320, autofocus }}
+    input={{
+      autocomplete: "username",
+      required: true,
+      maxLength: 320,
+      autofocus,
+      defaultValue: place.peek().query.get("email") ?? ""
+    }}
   />
 )
 

@@ -1,4 +1,4 @@
-import { Result, Schema } from "effect"
+import { DateTime, Result, Schema } from "effect"
 import { InvalidRequest } from "../errors.ts"
 import { acrossFields, type FieldsRule, momentParameter, parseMoment } from "../requests/fields.ts"
 import type { Outcome } from "../search/LogEntry.ts"
@@ -91,17 +91,11 @@ export const UsageParameters = Schema.Struct({
 }).check(acrossFields(rangeRule))
 
 /** The start of the UTC hour, day or month that contains `at`. */
-export const bucketStart = (at: number, granularity: Granularity): number => {
-  if (granularity !== "month") return Math.floor(at / shortestMs[granularity]) * shortestMs[granularity]
-  const date = new Date(at)
-  return Date.UTC(date.getUTCFullYear(), date.getUTCMonth())
-}
+const bucketStart = (at: number, granularity: Granularity): number =>
+  DateTime.toEpochMillis(DateTime.startOf(DateTime.makeUnsafe(at), granularity))
 
-const nextStart = (start: number, granularity: Granularity): number => {
-  if (granularity !== "month") return start + shortestMs[granularity]
-  const date = new Date(start)
-  return Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1)
-}
+const nextStart = (start: number, granularity: Granularity): number =>
+  DateTime.toEpochMillis(DateTime.add(DateTime.makeUnsafe(start), { [`${granularity}s`]: 1 }))
 
 const emptyBucket = (start: number): UsageBucket => ({ start, group: undefined, ...total([]) })
 

@@ -1,9 +1,10 @@
-import { useId, useState } from "preact/hooks"
+import { useId } from "preact/hooks"
 import type { Point } from "../../credits/figures.ts"
 import { formatCompact, formatDayAndYear, formatNumber } from "../../format.ts"
 import { Table } from "../ui/Table.tsx"
 import { useWidth } from "../ui/useWidth.ts"
 import { ChartTip } from "./ChartTip.tsx"
+import { usePoint } from "./usePoint.ts"
 
 export interface BurnDownProps {
   readonly points: ReadonlyArray<Point>
@@ -28,19 +29,10 @@ const Drawing = ({ begin, points, quota, reset }: BurnDownProps) => {
   const y = (credits: number): number => top + (1 - credits / quota) * (height - top - bottom)
   const line = points.map(({ at, left }) => `${x(at).toFixed(1)},${y(left).toFixed(1)}`).join(" ")
   const last = points.at(-1)
-  const [active, setActive] = useState<number>()
-  const nearest = (event: PointerEvent & { readonly currentTarget: SVGSVGElement }): void => {
-    const at = event.clientX - event.currentTarget.getBoundingClientRect().left
+  const { active, handlers } = usePoint(points.length, points.length - 1, (at) => {
     const distances = points.map((point) => Math.abs(x(point.at) - at))
-    setActive(distances.indexOf(Math.min(...distances)))
-  }
-  const onKeyDown = (event: KeyboardEvent): void => {
-    if (event.key === "Escape") setActive(undefined)
-    if (event.key !== "ArrowRight" && event.key !== "ArrowLeft") return
-    event.preventDefault()
-    const present = active ?? points.length - 1
-    setActive(Math.min(points.length - 1, Math.max(0, present + (event.key === "ArrowRight" ? 1 : -1))))
-  }
+    return distances.indexOf(Math.min(...distances))
+  })
   const chosen = active === undefined ? undefined : points[active]
   return (
     <div class="plot">
@@ -50,11 +42,9 @@ const Drawing = ({ begin, points, quota, reset }: BurnDownProps) => {
         viewBox={`0 0 ${width} ${height}`}
         role="img"
         aria-labelledby={`${id}-t ${id}-d`}
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: the arrow keys show the figures of each point (WCAG 2.1.1).
         tabIndex={0}
-        onPointerMove={nearest}
-        onPointerLeave={() => setActive(undefined)}
-        onBlur={() => setActive(undefined)}
-        onKeyDown={onKeyDown}
+        {...handlers}
       >
         <title id={`${id}-t`}>Credits left in the period</title>
         <desc id={`${id}-d`}>

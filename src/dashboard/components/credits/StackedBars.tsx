@@ -1,8 +1,9 @@
-import { useId, useState } from "preact/hooks"
+import { useId } from "preact/hooks"
 import { formatCompact, formatNumber } from "../../format.ts"
 import { Table } from "../ui/Table.tsx"
 import { useWidth } from "../ui/useWidth.ts"
 import { ChartTip } from "./ChartTip.tsx"
+import { usePoint } from "./usePoint.ts"
 
 export interface Series {
   readonly name: string
@@ -118,23 +119,11 @@ const Grid = ({ lines, plot, width }: GridProps) => (
 const Drawing = ({ bars, description, height = 220, series, title }: StackedBarsProps) => {
   const id = useId()
   const [svg, width] = useWidth<SVGSVGElement>()
-  const [active, setActive] = useState<number>()
   const lines = linesOf(Math.max(1, ...bars.map(({ values }) => sum(values))))
   const plot = height - top - bottom
   const slot = (width - left) / Math.max(1, bars.length)
   const labelEvery = Math.max(1, Math.ceil(labelWidth / slot))
-  const point = (event: PointerEvent & { readonly currentTarget: SVGSVGElement }): void => {
-    const index = Math.floor((event.clientX - event.currentTarget.getBoundingClientRect().left - left) / slot)
-    setActive(index >= 0 && index < bars.length ? index : undefined)
-  }
-  const onKeyDown = (event: KeyboardEvent): void => {
-    const last = bars.length - 1
-    const next = { ArrowRight: Math.min(last, (active ?? -1) + 1), ArrowLeft: Math.max(0, (active ?? last + 1) - 1) }
-    if (event.key === "Escape") setActive(undefined)
-    if (event.key !== "ArrowRight" && event.key !== "ArrowLeft") return
-    event.preventDefault()
-    setActive(next[event.key])
-  }
+  const { active, handlers } = usePoint(bars.length, bars.length - 1, (x) => Math.floor((x - left) / slot))
   const bar = active === undefined ? undefined : bars[active]
   return (
     <div class="plot">
@@ -144,11 +133,9 @@ const Drawing = ({ bars, description, height = 220, series, title }: StackedBars
         viewBox={`0 0 ${width} ${height}`}
         role="img"
         aria-labelledby={`${id}-t ${id}-d`}
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: the arrow keys show the figures of each point (WCAG 2.1.1).
         tabIndex={0}
-        onPointerMove={point}
-        onPointerLeave={() => setActive(undefined)}
-        onBlur={() => setActive(undefined)}
-        onKeyDown={onKeyDown}
+        {...handlers}
       >
         <title id={`${id}-t`}>{title}</title>
         <desc id={`${id}-d`}>{`${description}. The table below has the same data.`}</desc>

@@ -48,7 +48,7 @@ export const Menu = ({ items, label }: MenuProps) => {
     const buttons = [...(menu.current?.querySelectorAll("button") ?? [])]
     if (move === undefined || buttons.length === 0) return
     event.preventDefault()
-    const present = buttons.findIndex((item) => item === document.activeElement)
+    const present = buttons.findIndex((item) => item.matches(":focus"))
     buttons[move(present, buttons.length - 1)]?.focus()
   }
   return (

@@ -5,6 +5,8 @@ export interface Column<Row> {
   readonly cell: (row: Row) => ComponentChildren
   readonly isFigure?: boolean
   readonly isHeader?: boolean
+  /** Left out of the cards on phones: the row's own page has it. */
+  readonly isMinor?: boolean
   /** Shows the name only to screen readers, as for a column of buttons. */
   readonly isNameHidden?: boolean
 }
@@ -35,13 +37,17 @@ export const Table = <Row,>({ caption, columns, isCaptionHidden = false, keyOf, 
       <tbody>
         {rows.map((row) => (
           <tr key={keyOf(row)}>
-            {columns.map(({ cell, isFigure, isHeader, isNameHidden, name }) =>
+            {columns.map(({ cell, isFigure, isHeader, isMinor, isNameHidden, name }) =>
               isHeader ? (
                 <th key={name} scope="row" data-name={isNameHidden ? undefined : name}>
                   {cell(row)}
                 </th>
               ) : (
-                <td key={name} class={isFigure ? "figure" : undefined} data-name={isNameHidden ? undefined : name}>
+                <td
+                  key={name}
+                  class={[isFigure && "figure", isMinor && "minor"].filter(Boolean).join(" ") || undefined}
+                  data-name={isNameHidden ? undefined : name}
+                >
                   {cell(row)}
                 </td>
               )

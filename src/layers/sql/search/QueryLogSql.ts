@@ -7,6 +7,7 @@ import {
   type HistoryQuery,
   type Position
 } from "../../../domain/search/QueryHistory.ts"
+import { pageTarget } from "../../../domain/search/Target.ts"
 import { QueryLog } from "../../../services/search/QueryLog.ts"
 import { columnsOf, rowOf, rowsOf } from "../Rows.ts"
 import { retryTransient } from "../Transient.ts"
@@ -53,8 +54,14 @@ const indexedEntries = (sql: SqlClient.SqlClient, accountId: string, { after, fi
 }
 
 /** Conditions that no index covers. */
-const otherConditions = (sql: SqlClient.SqlClient, { keyId, outcome, source, target, text }: HistoryFilter) => {
+const otherConditions = (sql: SqlClient.SqlClient, filter: HistoryFilter) => {
+  const { keyId, kind, minDurationMs, outcome, requestId, source, target, text } = filter
   const conditions = []
+  if (kind !== undefined) {
+    conditions.push(kind === "page" ? sql`target = ${pageTarget}` : sql`target <> ${pageTarget}`)
+  }
+  if (requestId !== undefined) conditions.push(sql`request_id = ${requestId}`)
+  if (minDurationMs !== undefined) conditions.push(sql`duration_ms >= ${minDurationMs}`)
   if (target !== undefined) conditions.push(sql`target = ${target}`)
   if (outcome !== undefined) conditions.push(sql`outcome = ${outcome}`)
   if (keyId !== undefined) conditions.push(sql`key_id = ${keyId}`)
