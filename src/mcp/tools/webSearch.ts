@@ -1,5 +1,5 @@
 import { Effect, Schema } from "effect"
-import { jsonSearchFields, pageWithinTarget, toSearch } from "../../domain/search/SearchRequest.ts"
+import { jsonSearchFields, searchRules, toSearch } from "../../domain/search/SearchRequest.ts"
 import { SearchResult, toSearchResult } from "../../domain/search/SearchResult.ts"
 import { searchBytes } from "../../http/handlers/searchResponses.ts"
 import { Search } from "../../services/search/Search.ts"
@@ -9,7 +9,7 @@ import { maxCharacters, searchText } from "../text.ts"
 const defaultCharacters = 10_000
 
 const Arguments = Schema.Struct({ ...jsonSearchFields, max_characters: maxCharacters(defaultCharacters) }).check(
-  pageWithinTarget
+  ...searchRules
 )
 
 export const webSearch = Effect.map(Search, (search) =>

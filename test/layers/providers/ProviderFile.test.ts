@@ -5,6 +5,7 @@ import * as PacerMemory from "../../../src/layers/memory/PacerMemory.ts"
 import { type ProviderSource, table } from "../../../src/layers/providers/ProviderFile.ts"
 import { UpstreamClient } from "../../../src/layers/providers/UpstreamClient.ts"
 import { DocumentIndex } from "../../../src/services/index/DocumentIndex.ts"
+import { membersOf } from "../../../src/services/providers/Provider.ts"
 import type { ProviderTable } from "../../../src/services/providers/Providers.ts"
 import { searchRequest } from "../../support/api/requests.ts"
 import { answer, row } from "../../support/servers/SearXNGServer.ts"
@@ -48,12 +49,12 @@ const file = { _tag: "file", path: "providers.json" } as const
 const readFile = (content: unknown) => read(file, typeof content === "string" ? content : JSON.stringify(content))
 
 const names = (table: ProviderTable) =>
-  Object.fromEntries(targets.map((target) => [target, table[target].map(({ name }) => name)]))
+  Object.fromEntries(targets.map((target) => [target, table[target].flatMap(membersOf).map(({ name }) => name)]))
 
 /** The title of what the target's provider finds. */
 const title = (table: ProviderTable, target: Target, place = 0) =>
   Effect.gen(function* () {
-    const rows = yield* table[target][place]?.search(searchRequest({ target })) ?? Effect.succeed([])
+    const rows = yield* table[target].flatMap(membersOf)[place]?.search(searchRequest({ target })) ?? Effect.succeed([])
     return rows[0]?.title
   })
 
@@ -303,7 +304,7 @@ describe("ProviderFile", () => {
     [
       "a target that is no list",
       { providers: {}, targets: targetsOf(1) },
-      "QUARRY_PROVIDERS (providers.json): targets.alpha_search must be a list of providers, or an object with providers and hedge"
+      "QUARRY_PROVIDERS (providers.json): targets.alpha_search must be a list of providers, or an object with providers"
     ],
     [
       "a target with a bare name",
