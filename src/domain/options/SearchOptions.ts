@@ -39,17 +39,20 @@ const isDate = (text: string): boolean => /^[0-9]{4}-[0-9]{2}-[0-9]{2}$/.test(te
 
 const siteMessage = "must be a domain as in example.org, with an optional path as in docs.example.org/guide"
 
-const DateText = Text.annotate({ message: dateMessage, pattern: "^[0-9]{4}-[0-9]{2}-[0-9]{2}$" }).check(
-  Schema.makeFilter((text: string) => isDate(text) || dateMessage)
-)
+/** A date in UTC. Annotations of a checked schema would be those of its check, so that they come before. */
+export const dateText = (annotations: { readonly description: string }) =>
+  Text.annotate({ message: dateMessage, pattern: "^[0-9]{4}-[0-9]{2}-[0-9]{2}$", ...annotations }).check(
+    Schema.makeFilter((text: string) => isDate(text) || dateMessage)
+  )
 
 const Site = Text.check(Schema.makeFilter((text: string) => parseSite(text) !== undefined || siteMessage))
 
 const listMessage = `must be a list of at most ${maxDomains} domains`
 
-const Sites = Schema.Array(Site)
-  .annotate({ message: listMessage })
-  .check(Schema.isMaxLength(maxDomains, { message: listMessage }))
+const sitesOf = ({ description }: { readonly description: string }) =>
+  Schema.Array(Site)
+    .annotate({ message: listMessage, description })
+    .check(Schema.isMaxLength(maxDomains, { message: listMessage }))
 
 const splitList = (text: string): ReadonlyArray<string> => text.split(",")
 
@@ -85,14 +88,10 @@ export const optionFields = (place: Place) => ({
       ...described(place, texts.freshness)
     })
   ),
-  after: Schema.optionalKey(DateText.annotate(described(place, texts.after))),
-  before: Schema.optionalKey(DateText.annotate(described(place, texts.before))),
-  include_domains: Schema.optionalKey(
-    Sites.annotate({ description: described(place, texts.include_domains).description })
-  ),
-  exclude_domains: Schema.optionalKey(
-    Sites.annotate({ description: described(place, texts.exclude_domains).description })
-  ),
+  after: Schema.optionalKey(dateText(described(place, texts.after))),
+  before: Schema.optionalKey(dateText(described(place, texts.before))),
+  include_domains: Schema.optionalKey(sitesOf(described(place, texts.include_domains))),
+  exclude_domains: Schema.optionalKey(sitesOf(described(place, texts.exclude_domains))),
   topic: Schema.optionalKey(
     Schema.Literals(topics).annotate({
       message: `must be one of ${topics.join(", ")}`,
@@ -148,6 +147,7 @@ export const optionRules = [acrossFields(freshnessAlone), acrossFields(datesInOr
 /** The rules for fields that come from two places: a batch's body and one of its rows. */
 export const optionIssues = (fields: RawFields): ReadonlyArray<Issue> => rules.flatMap((rule) => rule(fields) ?? [])
 
+/** The options by their names in the API. Those that are undefined are absent. */
 export interface OptionFields {
   readonly freshness?: Freshness | undefined
   readonly after?: string | undefined
@@ -162,6 +162,16 @@ const canonical = (sites: ReadonlyArray<string> = []): ReadonlyArray<string> | u
   const parsed = [...new Set(sites.flatMap((site) => parseSite(site) ?? []))].sort()
   return parsed.length === 0 ? undefined : parsed
 }
+
+/** The options of a log entry. */
+export const LoggedOptions = Schema.Struct({
+  freshness: Schema.optionalKey(Schema.Literals(freshnessPeriods)),
+  after: Schema.optionalKey(Schema.String),
+  before: Schema.optionalKey(Schema.String),
+  include_domains: Schema.optionalKey(Schema.Array(Schema.String)),
+  exclude_domains: Schema.optionalKey(Schema.Array(Schema.String)),
+  topic: Schema.optionalKey(Schema.Literals(topics))
+}).annotate({ identifier: "LoggedOptions", description: "The search options that were used" })
 
 /** The options of a valid request; undefined if it has none, so that such requests stay as they were. */
 export const toOptions = (fields: OptionFields): SearchOptions | undefined => {
@@ -179,7 +189,7 @@ export const toOptions = (fields: OptionFields): SearchOptions | undefined => {
 }
 
 /** The options by their names in the API, for logs and clients. */
-export const toFields = (options: SearchOptions): OptionFields => ({
+export const toFields = (options: SearchOptions): typeof LoggedOptions.Type => ({
   ...(options.freshness === undefined ? {} : { freshness: options.freshness }),
   ...(options.after === undefined ? {} : { after: options.after }),
   ...(options.before === undefined ? {} : { before: options.before }),

@@ -1,4 +1,5 @@
 import { Schema } from "effect"
+import type { SearchOptions } from "../options/SearchOptions.ts"
 import type { UnreadableReason } from "../pages/UnreadableReason.ts"
 import { refusalReasons } from "../providers/Refusal.ts"
 import type { AnyTarget, Safe } from "./Target.ts"
@@ -41,6 +42,7 @@ export interface LoggedRequest {
   readonly num?: number | undefined
   readonly safe?: Safe | undefined
   readonly source: string
+  readonly options?: SearchOptions | undefined
 }
 
 /** The end of a page. */

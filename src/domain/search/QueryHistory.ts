@@ -1,5 +1,7 @@
 import { Effect, Result, Schema, SchemaIssue, SchemaTransformation } from "effect"
 import { Base64Url } from "effect/encoding"
+import { type OptionName, optionNames } from "../options/SearchOptions.ts"
+import { parseSite } from "../options/Sites.ts"
 import { asDigits, limitedText, momentParameter, wholeNumber, wholeNumberMessage } from "../requests/fields.ts"
 import { type Outcome, outcomes } from "./LogEntry.ts"
 import { QueryText } from "./SearchRequest.ts"
@@ -26,6 +28,10 @@ export interface HistoryFilter {
   readonly source: string | undefined
   /** A substring of the query, ignoring case. */
   readonly text: string | undefined
+  /** Only searches that used this option. */
+  readonly option: OptionName | undefined
+  /** Only searches that included or excluded this domain. */
+  readonly domain: string | undefined
   readonly from: number | undefined
   readonly to: number | undefined
 }
@@ -38,6 +44,8 @@ export const everything: HistoryFilter = {
   batchId: undefined,
   source: undefined,
   text: undefined,
+  option: undefined,
+  domain: undefined,
   from: undefined,
   to: undefined
 }
@@ -87,6 +95,7 @@ export const maxEntries = 100
 export const defaultEntries = 20
 const maxIdCharacters = 64
 const maxSourceCharacters = 64
+const maxDomainCharacters = 300
 
 const Limit = wholeNumber(maxEntries, { default: defaultEntries, description: "Maximum number of entries to return." })
 const limit = Schema.optionalKey(asDigits(Limit, wholeNumberMessage(maxEntries)))
@@ -117,6 +126,15 @@ export const HistoryParameters = Schema.Struct({
       Schema.annotateEncoded({ description: "Only searches whose query contains this text, ignoring case." })
     )
   ),
+  option: Schema.optionalKey(
+    Schema.Literals(optionNames).annotate({
+      message: `must be one of ${optionNames.join(", ")}`,
+      description: "Only searches that used this option."
+    })
+  ),
+  domain: Schema.optionalKey(
+    limitedText(maxDomainCharacters, { description: "Only searches that included or excluded this domain." })
+  ),
   from: momentParameter("Start of the range, inclusive"),
   to: momentParameter("End of the range, exclusive"),
   cursor: Schema.optionalKey(Cursor.pipe(Schema.annotateEncoded({ description: "next_cursor of the previous page." }))),
@@ -132,6 +150,8 @@ export const toHistoryQuery = (parameters: typeof HistoryParameters.Type): Histo
     batchId: parameters.batch,
     source: parameters.source,
     text: parameters.text,
+    option: parameters.option,
+    domain: parameters.domain === undefined ? undefined : (parseSite(parameters.domain) ?? parameters.domain),
     from: parameters.from,
     to: parameters.to
   },

@@ -1,6 +1,13 @@
 import { Result, Schema, SchemaTransformation } from "effect"
 import { type InvalidRequest, UnsupportedGeo, UnsupportedParameter } from "../errors.ts"
-import { optionFields, optionParameters, optionRules, type SearchOptions, toOptions } from "../options/SearchOptions.ts"
+import {
+  type OptionFields,
+  optionFields,
+  optionParameters,
+  optionRules,
+  type SearchOptions,
+  toOptions
+} from "../options/SearchOptions.ts"
 import { described, type Place } from "../requests/described.ts"
 import {
   acrossFields,
@@ -181,7 +188,7 @@ export type SearchParameters = typeof SearchParameters.Type
  * kind of request does not support the search.
  */
 export const toSearch = (
-  fields: SearchParameters,
+  fields: Omit<SearchParameters, keyof OptionFields> & OptionFields,
   unservedForm?: string
 ): Result.Result<SearchRequest, UnsupportedGeo | UnsupportedParameter> => {
   const { query, target = targets[0], page = 1, num = defaultNum, safe = "off" } = fields

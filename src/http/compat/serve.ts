@@ -63,7 +63,8 @@ const toSearchRequest = (shape: Shape, asked: CompatRequest, state: RequestState
     source: `compat:${shape.name}`,
     ...(geo === undefined ? {} : { geo }),
     ...(locale === undefined ? {} : { locale }),
-    ...(page === undefined ? {} : { page })
+    ...(page === undefined ? {} : { page }),
+    ...asked.options
   })
 }
 

@@ -35,6 +35,8 @@ create table queries (
   reason text,
   -- The size of the document; 0 for a page that was not read.
   bytes bigint,
+  -- The search options by their names in the API. Null for a search without any.
+  options jsonb,
   primary key (id, created_at)
 ) partition by range (created_at);
 -- The order of the log to its last tie: a page begins where the one before ended, and nothing is sorted.
