@@ -11,7 +11,7 @@ import {
   type SearchOptions
 } from "./SearchOptions.ts"
 
-/** How an upstream limits a search to domains. */
+/** The ways of an upstream to limit a search to domains. */
 export type DomainSupport =
   /** Parameters of its own. */
   | { readonly kind: "native"; readonly max: number }

@@ -5,7 +5,7 @@ import { acrossFields, type FieldsRule, parseMoment, type RawFields, Text } from
 import { dayOf } from "./published.ts"
 import { makeSiteFilter, parseSite, type SiteLists } from "./Sites.ts"
 
-/** When results were published, where they come from, and what they are about (R62). All are optional. */
+/** Options of a search: time, domains and topic of its results (R62). */
 
 export const freshnessPeriods = ["day", "week", "month", "year"] as const
 export type Freshness = (typeof freshnessPeriods)[number]

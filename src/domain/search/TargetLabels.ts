@@ -1,6 +1,6 @@
 import { type Target, targets } from "./Target.ts"
 
-/** What the operator calls a target (R73). */
+/** The operator's words for a target (R73). */
 export interface TargetLabel {
   readonly name?: string
   /** One sentence about what it finds. */

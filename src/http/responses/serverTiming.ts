@@ -5,7 +5,7 @@ export const SendsServerTiming = Context.Reference<boolean>("quarry/http/SendsSe
   defaultValue: () => true
 })
 
-/** What took the time of a response. */
+/** The parts of the time of a response. */
 export interface Timing {
   /** `provider` for a search, `fetch` for a page; undefined if the cache had the answer. */
   readonly part:

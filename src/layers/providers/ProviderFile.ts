@@ -132,7 +132,8 @@ const readTarget = Effect.fnUntraced(function* (path: string, value: unknown) {
   if (Array.isArray(value)) return { ...alone, entries: yield* decodeEntries(path, value) }
   if (isFuse(value)) return { ...alone, entries: [value], isAlone: true }
   const { about, hedge = false, name, providers } = yield* decodeEntriesWith(path, value)
-  const label = { ...(name === undefined ? {} : { name }), ...(about === undefined ? {} : { about }) }
+  const named = { ...(name === undefined ? {} : { name }), ...(about === undefined ? {} : { about }) }
+  const label: TargetLabel | undefined = Object.keys(named).length === 0 ? undefined : named
   return { path: `${path}.providers`, entries: providers, hedge, label }
 })
 

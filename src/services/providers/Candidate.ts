@@ -25,7 +25,7 @@ export interface TargetSearch {
 
 /** An entry of a target's list as failover sees it: one provider, or several whose results are merged. */
 export interface Candidate {
-  /** Why it cannot serve a search; undefined if it can. */
+  /** Returns the reason that it cannot serve a search; undefined if it can. */
   readonly unserved: (request: SearchRequest) => string | undefined
   readonly admits: (now: number, request: SearchRequest) => boolean
   /** True if it may be called during its cool-down if no other is left. */

@@ -148,7 +148,7 @@ export class Providers extends Context.Service<
     ) => Effect.Effect<Answer, UpstreamError | UpstreamTimeout>
     /** False without a provider or documents. Such searches are not dispatched, because they would be charged. */
     readonly serves: (target: Target) => Effect.Effect<boolean>
-    /** Why no provider of the target supports the search's options. Such searches are not dispatched either (R62). */
+    /** The error if no provider of the target supports the search's options. Such searches are not dispatched (R62). */
     readonly unsupported: (request: SearchRequest) => UnsupportedParameter | undefined
     /** The operator's names for targets (R73). */
     readonly labels: TargetLabels

@@ -456,4 +456,79 @@ describe("ProviderFile", () => {
       assert.strictEqual(error.message, "QUARRY_PROVIDERS (providers.json): cannot be read (NotFound)")
     })
   )
+
+  it.effect("R63: reads several engines at once, alone and in a list", () =>
+    Effect.gen(function* () {
+      const providers = { a: { type: "brave", apiKey: "k" }, b: { type: "exa", apiKey: "k" } }
+      const members = [{ provider: "a" }, { provider: "b" }]
+      const table = yield* readFile({
+        providers,
+        targets: {
+          alpha_search: { fuse: members },
+          beta_search: [{ provider: "a" }, { fuse: members, need: 2, wait: "2 seconds" }],
+          gamma_search: { providers: [{ fuse: members, wait: 250 }] }
+        }
+      })
+      const shapes = (["alpha_search", "beta_search", "gamma_search"] as const).map((target) =>
+        table[target].map((entry) =>
+          "fuse" in entry ? [entry.fuse.map(({ name }) => name).join("+"), entry.need, entry.waitMs] : entry.name
+        )
+      )
+      assert.deepStrictEqual(shapes, [[["a+b", 1, 1_500]], ["a", ["a+b", 2, 2_000]], [["a+b", 1, 250]]])
+    })
+  )
+
+  it.effect("R63: a fusion that cannot work is a fault with its place", () =>
+    Effect.gen(function* () {
+      const providers = { a: { type: "brave", apiKey: "k" }, b: { type: "exa", apiKey: "k" } }
+      const members = [{ provider: "a" }, { provider: "b" }]
+      for (const [entry, fault] of [
+        [{ fuse: [{ provider: "a" }] }, "targets.alpha_search.fuse must be a list of 2 to 6 providers"],
+        [
+          { fuse: members, need: 3 },
+          "targets.alpha_search.need must be a whole number from 1 to the number of providers"
+        ],
+        [
+          { fuse: members, wait: "a while" },
+          'targets.alpha_search.wait must be a duration up to 10000 ms, as in "1500 millis"'
+        ],
+        [
+          { fuse: members, wait: "1 minute" },
+          'targets.alpha_search.wait must be a duration up to 10000 ms, as in "1500 millis"'
+        ],
+        [
+          { fuse: [...members, { provider: "c" }] },
+          "targets.alpha_search.fuse.2 names the provider c, which is not there; there are a, b"
+        ],
+        [{ fuse: members, wiat: 1 }, "targets.alpha_search.wiat is not an option"]
+      ] as const) {
+        const error = yield* Effect.flip(readFile({ providers, targets: { alpha_search: entry } }))
+        assert.include(error.message, fault.replace(".wiat is not an option", ".wiat"))
+      }
+    })
+  )
+
+  it.effect("R73: reads the operator's name and sentence of a target", () =>
+    Effect.gen(function* () {
+      const own = { providers: [{ provider: "own" }] }
+      const { labels } = yield* readFile({
+        providers: { own: { type: "index" } },
+        targets: {
+          alpha_search: { ...own, name: "General", about: "The open web." },
+          beta_search: { ...own, name: "News" },
+          gamma_search: own
+        }
+      })
+      assert.deepStrictEqual(labels, {
+        alpha_search: { name: "General", about: "The open web." },
+        beta_search: { name: "News" }
+      })
+      for (const label of [{ name: "" }, { name: "a\nb" }, { about: "x".repeat(201) }]) {
+        const error = yield* Effect.flip(
+          readFile({ providers: { own: { type: "index" } }, targets: { alpha_search: { ...own, ...label } } })
+        )
+        assert.match(error.message, /targets\.alpha_search\.(name|about) must be text of 1 to/)
+      }
+    })
+  )
 })
