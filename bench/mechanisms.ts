@@ -141,6 +141,7 @@ const logged: typeof LoggedRow.Type = {
   host: null,
   reason: null,
   bytes: null,
+  options: null,
   created_at: new Date(1_800_000_000_000)
 }
 const page = Array.from({ length: 50 }, () => logged)

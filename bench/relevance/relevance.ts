@@ -9,6 +9,7 @@ import * as Database from "../../test/support/stores/Database.ts"
 import { printAblations } from "./ablations.ts"
 import { collectionsTable } from "./collections.ts"
 import { embedded, type Find, fts5, miniSearch, onPostgres, quarry } from "./engines.ts"
+import { fusionTable } from "./fusion.ts"
 import { type JudgedSet, readJudgements, sets } from "./Judgement.ts"
 import { json, markdown, misses, type Run } from "./Report.ts"
 import type { Found } from "./Score.ts"
@@ -21,7 +22,8 @@ const { values: options } = parseArgs({
     misses: { type: "boolean", default: false },
     only: { type: "string" },
     collection: { type: "string", multiple: true, default: [] },
-    ablations: { type: "boolean", default: false }
+    ablations: { type: "boolean", default: false },
+    fuse: { type: "boolean", default: false }
   }
 })
 
@@ -74,9 +76,10 @@ const program = Effect.gen(function* () {
   writeFileSync(`${results}relevance.json`, `${JSON.stringify(json(runs), undefined, 2)}\n`)
 })
 
-/** The work of `--collection` and `--ablations`. */
+/** The work of `--collection`, with `--fuse` or without, and of `--ablations`. */
 const compared = Effect.gen(function* () {
   if (options.ablations) return yield* printAblations(options.collection)
+  if (options.fuse) return console.log(yield* fusionTable(options.collection, embedded))
   console.log(yield* collectionsTable(options.collection, embedded))
 })
 

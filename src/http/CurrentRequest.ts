@@ -1,5 +1,6 @@
 import { Context, Effect } from "effect"
 import { requestIdPattern } from "../domain/requests/requestId.ts"
+import type { Timing } from "./responses/serverTiming.ts"
 
 export interface LogFields {
   /** The error code, or `cut` for a streamed response without its last line. */
@@ -37,6 +38,8 @@ export interface RequestState {
   hasTooManyParameters: boolean
   /** Response headers, set in one step at the end because each step copies them all. */
   readonly headers: Record<string, string>
+  /** Set by routes that send `Server-Timing` (R64). The edge adds the total. */
+  timing: Timing | undefined
 }
 
 export const makeRequestState = (id: string): RequestState => ({
@@ -44,7 +47,8 @@ export const makeRequestState = (id: string): RequestState => ({
   logFields: {},
   work: undefined,
   hasTooManyParameters: false,
-  headers: {}
+  headers: {},
+  timing: undefined
 })
 
 export const CurrentRequest = Context.Reference<RequestState>("quarry/http/CurrentRequest", {

@@ -18,8 +18,8 @@ export const maxCharacters = (fallback: number) =>
     })
   )
 
-const block = ({ position, snippet, title, url }: OrganicResult): string =>
-  [`${position}. ${title}`, url, snippet].filter((line) => line !== "").join("\n")
+const block = ({ position, published, snippet, title, url }: OrganicResult): string =>
+  [`${position}. ${title}`, published, url, snippet].filter((line) => line !== undefined && line !== "").join("\n")
 
 const omissionNote = (count: number): string => `(${count} more left out: raise max_characters to see them)`
 

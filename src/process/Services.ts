@@ -2,6 +2,7 @@ import { hostname, networkInterfaces } from "node:os"
 import { Duration, Effect, Layer } from "effect"
 import { version } from "../domain/version.ts"
 import { CompressesResponses } from "../http/middleware/Compression.ts"
+import { SendsServerTiming } from "../http/responses/serverTiming.ts"
 import * as MarketplaceProxy from "../layers/auth/MarketplaceProxy.ts"
 import * as DashboardFilesEsbuild from "../layers/DashboardFilesEsbuild.ts"
 import * as Ids from "../layers/Ids.ts"
@@ -22,6 +23,7 @@ import * as PlanBooks from "../services/credits/PlanBooks.ts"
 import * as Heartbeat from "../services/operations/Heartbeat.ts"
 import type { BoundAddress } from "../services/operations/Readiness.ts"
 import { Limits } from "../services/providers/Limits.ts"
+import * as NamedTargets from "../services/providers/NamedTargets.ts"
 import { Bulk } from "../services/search/Bulk.ts"
 import { Search } from "../services/search/Search.ts"
 import { AppConfig } from "../settings/Settings.ts"
@@ -96,6 +98,11 @@ const compression = Layer.effect(
   Effect.map(AppConfig, ({ compression }) => compression === "on")
 )
 
+const timing = Layer.effect(
+  SendsServerTiming,
+  Effect.map(AppConfig, ({ serverTiming }) => serverTiming === "on")
+)
+
 const readiness = DatabaseReadiness.layer.pipe(Layer.provide(Storage.database))
 
 const watch = LedgerWatch.layer.pipe(Layer.provide(Migrations.layer), Layer.provide(Storage.database))
@@ -145,8 +152,17 @@ export const layer = Layer.mergeAll(
   Inspection.overview,
   DashboardFilesEsbuild.layer
 ).pipe(
-  Layer.provideMerge(providers),
+  Layer.provideMerge(Layer.provideMerge(NamedTargets.layer, providers)),
   Layer.provideMerge(Pages.settings),
   Layer.provide(limits),
-  Layer.provideMerge([Storage.layer, shared, Ids.layer, trustedProxies, compression, SecretHeaders.layer, Plans.layer])
+  Layer.provideMerge([
+    Storage.layer,
+    shared,
+    Ids.layer,
+    trustedProxies,
+    compression,
+    timing,
+    SecretHeaders.layer,
+    Plans.layer
+  ])
 )

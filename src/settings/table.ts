@@ -131,6 +131,7 @@ export const table = {
   emailFrom: optional(forms.sender),
   webhooksAllowPrivate: setting(forms.boolean("true, or false where customers are strangers"), false),
   compression: setting(forms.oneOf(["on", "off"], "on or off"), "off"),
+  serverTiming: setting(forms.oneOf(["on", "off"], "on or off"), "on"),
   trustedProxyHops: setting(forms.whole(0, 100, "a whole number of proxies from 0 to 100"), 0),
   queryLogRetention: optional(
     forms.duration("1 day", "3650 days", "a duration from 1 day to 3650 days, such as 90 days")

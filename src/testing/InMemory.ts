@@ -1,5 +1,6 @@
 import { Duration, Effect, Layer, type Redacted } from "effect"
 import type { UpstreamError, UpstreamTimeout } from "../domain/errors.ts"
+import { makeAdmits } from "../domain/options/SearchOptions.ts"
 import { rank, type UpstreamRow } from "../domain/search/Organic.ts"
 import { Ranking } from "../domain/search/Ranking.ts"
 import type { SearchRequest } from "../domain/search/SearchRequest.ts"
@@ -64,10 +65,12 @@ export const providers = (
     search: (request) =>
       Effect.map(search(request), (rows) => ({
         provider: "test",
-        ranking: new Ranking(rank(rows, request.num)),
+        ranking: new Ranking(rank(rows, request.num, makeAdmits(request.options))),
         cached: false
       })),
-    serves: () => Effect.succeed(true)
+    serves: () => Effect.succeed(true),
+    unsupported: () => undefined,
+    labels: {}
   })
 
 export interface Options {

@@ -1,5 +1,6 @@
 import { Clock, DateTime, Effect, Layer } from "effect"
 import { maxRows, tooManyRows, total, type UsageBucket, type UsageQuery } from "../domain/credits/Usage.ts"
+import { namesOf, type SearchOptions } from "../domain/options/SearchOptions.ts"
 import type { HistoryFilter, Position } from "../domain/search/QueryHistory.ts"
 import { pageTarget } from "../domain/search/Target.ts"
 import { QueryLog, type StoredLogEntry } from "../services/search/QueryLog.ts"
@@ -54,7 +55,7 @@ export const layer: Layer.Layer<QueryLog, never, MemoryStore> = Layer.effect(
             const { page } = entry
             store.queries[index] = {
               ...entry,
-              request: { ...entry.request, query: "", source: "" },
+              request: { ...entry.request, query: "", source: "", options: undefined },
               page: page === undefined ? undefined : { ...page, host: "" }
             }
           }
@@ -65,6 +66,11 @@ export const layer: Layer.Layer<QueryLog, never, MemoryStore> = Layer.effect(
 
 const compare = (a: Position, b: Position): number =>
   a.atMicros === b.atMicros ? Number(a.ordinal - b.ordinal) : a.atMicros < b.atMicros ? -1 : 1
+
+const domainsOf = ({ excludeDomains = [], includeDomains = [] }: SearchOptions) => [
+  ...includeDomains,
+  ...excludeDomains
+]
 
 const passes = (entry: StoredLogEntry, filter: HistoryFilter): boolean =>
   passesIds(entry, filter) && passesRequest(entry, filter)
@@ -82,6 +88,8 @@ const passesRequest = ({ at, durationMs, outcome, request }: StoredLogEntry, fil
   (filter.outcome ?? outcome) === outcome &&
   (filter.source ?? request.source) === request.source &&
   request.query.toLowerCase().includes((filter.text ?? "").toLowerCase()) &&
+  (filter.option === undefined || namesOf(request.options ?? {}).includes(filter.option)) &&
+  (filter.domain === undefined || domainsOf(request.options ?? {}).includes(filter.domain)) &&
   at >= (filter.from ?? Number.NEGATIVE_INFINITY) &&
   at < (filter.to ?? Number.POSITIVE_INFINITY)
 

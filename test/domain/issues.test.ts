@@ -7,7 +7,7 @@ import { parseApiKeyChange, parseNewKey } from "../../src/domain/keys/NewKey.ts"
 import { decoder, maxListEntries } from "../../src/domain/requests/fields.ts"
 import { parseBulk } from "../../src/domain/search/BulkRequest.ts"
 import { HistoryParameters, RecentParameters } from "../../src/domain/search/QueryHistory.ts"
-import { jsonSearchFields, pageWithinTarget, SearchParameters } from "../../src/domain/search/SearchRequest.ts"
+import { jsonSearchFields, SearchParameters, searchRules } from "../../src/domain/search/SearchRequest.ts"
 import {
   parseEventSettingsChange,
   parseNewWebhook,
@@ -62,7 +62,7 @@ describe("one issue a field", () => {
     [
       "the arguments of a tool",
       fieldsOf(search, value),
-      decoder(Schema.Struct(jsonSearchFields).check(pageWithinTarget))
+      decoder(Schema.Struct(jsonSearchFields).check(...searchRules))
     ],
     ["a row of a batch", fieldsOf(search, value), firstRow],
     ["POST /v1/bulk", fieldsOf(["queries", ...search], value), parseBulk],

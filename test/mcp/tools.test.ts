@@ -59,7 +59,17 @@ describe("the tools' descriptions", () => {
         name,
         withoutCountries({ ...schema, description })
       ])
-      assert.deepStrictEqual(fields, Object.fromEntries(expected))
+      const { exclude_domains, include_domains, ...same } = fields
+      const { exclude_domains: excluded, include_domains: included, ...others } = Object.fromEntries(expected)
+      assert.deepStrictEqual(same, others)
+      // Lists are arrays in JSON, and text with commas in a query string.
+      for (const [list, text] of [
+        [exclude_domains, excluded],
+        [include_domains, included]
+      ]) {
+        assert.deepStrictEqual([list.type, list.maxItems, text.type], ["array", 20, "string"])
+        assert.strictEqual(text.description, `${list.description} Separate several by commas.`)
+      }
       assert.deepStrictEqual(required, ["query"])
       assert.strictEqual(max_characters.type, "integer")
     }).pipe(Effect.provide(layer))

@@ -1,9 +1,9 @@
 import { jsonSchema, type Tool, tool } from "ai"
-import type { Geo, OrganicResult, SearchParameters } from "./api.ts"
-import type { Quarry } from "./client.ts"
+import type { Geo, OrganicResult } from "./api.ts"
+import type { Quarry, SearchInput } from "./client.ts"
 
 /** Parameters of every search of the tools. The model cannot change them; it chooses the other parameters. */
-export type FixedParameters = Omit<SearchParameters, "query" | "page">
+export type FixedParameters = Omit<SearchInput, "query" | "page">
 
 export interface WebSearchInput {
   readonly query: string
@@ -68,6 +68,16 @@ const webSearch = (quarry: Quarry, fixed: FixedParameters): QuarryTools["web_sea
     }
   })
 
+const listOf = (domains: string | ReadonlyArray<string> | undefined) =>
+  typeof domains === "string" ? domains.split(",") : domains
+
+/** A body has lists where a query string has commas. */
+const withLists = ({ exclude_domains, include_domains, ...fixed }: Omit<FixedParameters, "safe">) => ({
+  ...fixed,
+  ...(include_domains === undefined ? {} : { include_domains: listOf(include_domains) }),
+  ...(exclude_domains === undefined ? {} : { exclude_domains: listOf(exclude_domains) })
+})
+
 const bulkSearch = (quarry: Quarry, fixed: Omit<FixedParameters, "safe">): QuarryTools["bulk_search"] =>
   tool({
     description:
@@ -83,7 +93,7 @@ const bulkSearch = (quarry: Quarry, fixed: Omit<FixedParameters, "safe">): Quarr
       additionalProperties: false
     }),
     execute: async (input, { abortSignal }): Promise<ReadonlyArray<BulkToolResult>> => {
-      const batch = await quarry.bulk({ ...input, ...fixed }, { signal: abortSignal })
+      const batch = await quarry.bulk({ ...input, ...withLists(fixed) }, { signal: abortSignal })
       return batch.results.map((row, index) => {
         const query = input.queries[index] ?? ""
         return row.status === "ok" ? { query, results: forModel(row.results.organic) } : { query, error: row.message }

@@ -21,6 +21,18 @@ export interface SearchParameters {
   readonly safe?: "off" | "moderate" | "strict" | undefined
   /** Attribution label, stored with the query cut to 32 characters. It never changes results or cost. */
   readonly source?: string | undefined
+  /** Only results published or found in the last 24 hours, 7, 31 or 366 days. */
+  readonly freshness?: "day" | "week" | "month" | "year" | undefined
+  /** Only results published on this date or later, in UTC. */
+  readonly after?: string | undefined
+  /** Only results published on this date or earlier, in UTC. */
+  readonly before?: string | undefined
+  /** Only results from these domains, their subdomains and, with a path, below it. At most 20. Separate several by commas. */
+  readonly include_domains?: string | undefined
+  /** No results from these domains and their subdomains. At most 20. Separate several by commas. */
+  readonly exclude_domains?: string | undefined
+  /** Whether to search the web or the news. */
+  readonly topic?: "web" | "news" | undefined
 }
 
 export interface Account {
@@ -74,6 +86,8 @@ export type BulkLine = {
       readonly domain: string
       /** The engine's description; empty when it gave none */
       readonly snippet: string
+      /** Date or date-time of publication, if the engine gave one */
+      readonly published?: string | undefined
     }>
   }
 } | {
@@ -109,6 +123,18 @@ export interface BulkRequest {
   readonly num?: number | undefined
   /** Attribution label, stored with the query cut to 32 characters. It never changes results or cost. */
   readonly source?: string | undefined
+  /** Only results published or found in the last 24 hours, 7, 31 or 366 days. */
+  readonly freshness?: "day" | "week" | "month" | "year" | undefined
+  /** Only results published on this date or later, in UTC. */
+  readonly after?: string | undefined
+  /** Only results published on this date or earlier, in UTC. */
+  readonly before?: string | undefined
+  /** Only results from these domains, their subdomains and, with a path, below it. At most 20. */
+  readonly include_domains?: ReadonlyArray<string> | undefined
+  /** No results from these domains and their subdomains. At most 20. */
+  readonly exclude_domains?: ReadonlyArray<string> | undefined
+  /** Whether to search the web or the news. When absent, web. */
+  readonly topic?: "web" | "news" | undefined
 }
 
 export interface BulkResult {
@@ -138,6 +164,18 @@ export interface BulkRow {
   readonly num?: number | undefined
   /** Attribution label, stored with the query cut to 32 characters. It never changes results or cost. When absent, the body's. */
   readonly source?: string | undefined
+  /** Only results published or found in the last 24 hours, 7, 31 or 366 days. When absent, the body's. */
+  readonly freshness?: "day" | "week" | "month" | "year" | undefined
+  /** Only results published on this date or later, in UTC. When absent, the body's. */
+  readonly after?: string | undefined
+  /** Only results published on this date or earlier, in UTC. When absent, the body's. */
+  readonly before?: string | undefined
+  /** Only results from these domains, their subdomains and, with a path, below it. At most 20. When absent, the body's. */
+  readonly include_domains?: ReadonlyArray<string> | undefined
+  /** No results from these domains and their subdomains. At most 20. When absent, the body's. */
+  readonly exclude_domains?: ReadonlyArray<string> | undefined
+  /** Whether to search the web or the news. When absent, the body's, else web. */
+  readonly topic?: "web" | "news" | undefined
 }
 
 /** A row that was rejected or failed */
@@ -202,6 +240,8 @@ export interface OrganicResult {
   readonly domain: string
   /** The engine's description; empty when it gave none */
   readonly snippet: string
+  /** Date or date-time of publication, if the engine gave one */
+  readonly published?: string | undefined
 }
 
 /** The account's plan */

@@ -4,6 +4,12 @@ import type { Meta } from "./meta.ts"
 import { type Connection, type Outgoing, send } from "./send.ts"
 import { streamLines } from "./stream.ts"
 
+/** The parameters of a search. Domains may be a list; the request has them with commas. */
+export interface SearchInput extends Omit<SearchParameters, "include_domains" | "exclude_domains"> {
+  readonly include_domains?: string | ReadonlyArray<string> | undefined
+  readonly exclude_domains?: string | ReadonlyArray<string> | undefined
+}
+
 export interface QuarryOptions {
   /** The address of the deployment, such as `https://search.example.org`. */
   readonly baseUrl: string
@@ -29,7 +35,7 @@ export type Batch = ReadonlyArray<string | BulkRow> | BulkRequest
 /** The calls of the API. Each fails with a `QuarryError`. */
 export interface Quarry {
   /** Runs one search. */
-  readonly query: (search: string | SearchParameters, options?: CallOptions) => Promise<SearchResult>
+  readonly query: (search: string | SearchInput, options?: CallOptions) => Promise<SearchResult>
   /** Runs up to 50 searches, which are answered together. A row that fails is an error row. */
   readonly bulk: (batch: Batch, options?: CallOptions) => Promise<BulkResult>
   /**
@@ -72,7 +78,7 @@ const connectionOf = ({ apiKey, baseUrl, clock = systemClock, fetch, headers }: 
   return { baseUrl: baseUrl.replace(/\/+$/, ""), headers: { ...headers, ...credential }, fetch, clock }
 }
 
-const searchPath = (search: string | SearchParameters): string => {
+const searchPath = (search: string | SearchInput): string => {
   if (typeof search !== "string" && Object(search) !== search)
     throw new TypeError("A search is a text, or an object with a query.")
   const parameters = new URLSearchParams()

@@ -1,3 +1,4 @@
+import { dateTerms } from "./dates.ts"
 import { guessLanguage, stemOf } from "./languages.ts"
 import { fold, isUnspaced, type Word, wordsOf } from "./words.ts"
 
@@ -8,6 +9,8 @@ export interface DocumentTexts {
   readonly description: string
   readonly content: string
   readonly language: string | null
+  /** A date or a date-time in UTC. */
+  readonly published?: string | null
 }
 
 /** The weighted term frequencies of a document, and its weighted length. */
@@ -89,6 +92,6 @@ export const documentTerms = (texts: DocumentTexts): DocumentTerms => {
       }
     }
   }
-  for (const term of siteTerms(texts.url)) frequencies.set(term, 1)
+  for (const term of [...siteTerms(texts.url), ...dateTerms(texts.published ?? "")]) frequencies.set(term, 1)
   return { frequencies, length }
 }

@@ -1,5 +1,6 @@
 import { Result, Schema } from "effect"
-import type { InvalidRequest } from "../errors.ts"
+import { InvalidRequest } from "../errors.ts"
+import { optionIssues, optionRules } from "../options/SearchOptions.ts"
 import { decoder } from "../requests/fields.ts"
 import { type InvalidSearch, Query, type SearchRequest, searchFields, toSearch } from "./SearchRequest.ts"
 
@@ -39,11 +40,13 @@ export const bulkFields = {
   queries: queriesOf(Schema.Unknown)
 }
 
-const Bulk = Schema.Struct(bulkFields).annotate({ message })
+const Bulk = Schema.Struct(bulkFields)
+  .annotate({ message })
+  .check(...optionRules)
 
-const Row = Schema.Struct({ ...BulkRow.fields, ...unservedFields }).annotate({
-  message: "a row must be a query string or an object with a query"
-})
+const Row = Schema.Struct({ ...BulkRow.fields, ...unservedFields })
+  .annotate({ message: "a row must be a query string or an object with a query" })
+  .check(...optionRules)
 
 export type BulkRows = ReadonlyArray<Result.Result<SearchRequest, InvalidSearch>>
 
@@ -55,13 +58,31 @@ const unserved = ({ page, safe }: { readonly page?: unknown; readonly safe?: unk
   return undefined
 }
 
+type Defaults = Omit<typeof Bulk.Type, "queries">
+
+/** A row's fields beside the body's. Its dates replace the body's as one, because `freshness` excludes the others. */
+const mergeRow = ({ after, before, freshness, ...defaults }: Defaults, row: typeof Row.Type) => {
+  const hasDates = row.after !== undefined || row.before !== undefined || row.freshness !== undefined
+  const dates = {
+    ...(after === undefined ? {} : { after }),
+    ...(before === undefined ? {} : { before }),
+    ...(freshness === undefined ? {} : { freshness })
+  }
+  return { ...defaults, ...(hasDates ? {} : dates), ...row }
+}
+
 /** Decodes rows like single searches, with the body's fields as defaults (R17). */
 export const toRows = ({ queries, ...defaults }: typeof Bulk.Type): BulkRows =>
   queries.map((entry) =>
-    Result.flatMap(decodeRow(typeof entry === "string" ? { query: entry } : entry), (row) => {
-      const { page, safe, ...search } = { ...defaults, ...row }
-      return toSearch(search, unserved({ page, safe }))
-    })
+    Result.flatMap(
+      decodeRow(typeof entry === "string" ? { query: entry } : entry),
+      (row): Result.Result<SearchRequest, InvalidSearch> => {
+        const { page, safe, ...search } = mergeRow(defaults, row)
+        const issues = optionIssues(search)
+        if (issues.length > 0) return Result.fail(InvalidRequest.fromIssues(issues))
+        return toSearch(search, unserved({ page, safe }))
+      }
+    )
   )
 
 const decodeBulk = decoder(Bulk)

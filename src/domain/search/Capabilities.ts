@@ -1,3 +1,11 @@
+import {
+  type CallOptions,
+  callOptionsOf,
+  type OptionSupport,
+  queryWithSites,
+  supportedOptions,
+  unsupportedOption
+} from "../options/OptionSupport.ts"
 import { codePointLength } from "../text.ts"
 import type { SearchRequest } from "./SearchRequest.ts"
 import type { Safe } from "./Target.ts"
@@ -20,6 +28,8 @@ export interface Capabilities {
   readonly languages: Codes
   readonly maxQueryCodePoints?: number
   readonly maxQueryWords?: number
+  /** Supported search options (R62). Absent if there are none. */
+  readonly options?: OptionSupport
 }
 
 export interface UpstreamCall {
@@ -32,6 +42,8 @@ export interface UpstreamCall {
   /** Undefined if the upstream does not support the country. */
   readonly country: string | undefined
   readonly language: string | undefined
+  /** Absent for a search without options. */
+  readonly options?: CallOptions
 }
 
 export interface CallPlan {
@@ -59,6 +71,8 @@ const acceptedCode = (codes: Codes, code: string): string | undefined =>
 /** Returns why the upstream cannot serve a search; undefined if it can. */
 export const unsupportedReason = (capabilities: Capabilities, request: SearchRequest): string | undefined => {
   const { maxQueryCodePoints, maxQueryWords, paging, safe } = capabilities
+  const option = unsupportedOption(capabilities, request)
+  if (option !== undefined) return `it does not support ${option}`
   if (!safe.includes(request.safe)) return `it does not support safe ${request.safe}`
   const { first, size } = pageNumbers(paging, request)
   const pages = paging.kind === "first" ? undefined : paging.maxPages
@@ -74,20 +88,25 @@ export const unsupportedReason = (capabilities: Capabilities, request: SearchReq
   return undefined
 }
 
-/** Plans the calls that together return the rows of a search (R13). */
-export const planCalls = (capabilities: Capabilities, request: SearchRequest): CallPlan => {
+/**
+ * Plans the calls that together return the rows of a search (R13). `nowMs` is the time from which `freshness` counts.
+ */
+export const planCalls = (capabilities: Capabilities, request: SearchRequest, nowMs = 0): CallPlan => {
   const { paging } = capabilities
   const { first, last, size, skip } = pageNumbers(paging, request)
   const lastPage = paging.kind === "first" ? 1 : Math.min(last, paging.maxPages ?? last)
+  const options = request.options === undefined ? undefined : callOptionsOf(capabilities, request.options, nowMs)
+  const query = queryWithSites(capabilities, request)
   const call = (page: number): UpstreamCall => ({
-    query: request.query,
+    query,
     page,
     rows: size,
     offset: (page - 1) * size,
     safe: request.safe,
     locale: request.locale,
     country: acceptedCode(capabilities.countries, request.geo),
-    language: acceptedCode(capabilities.languages, request.locale.slice(0, 2))
+    language: acceptedCode(capabilities.languages, request.locale.slice(0, 2)),
+    ...(options === undefined ? {} : { options })
   })
   return {
     first: call(first),
@@ -97,7 +116,15 @@ export const planCalls = (capabilities: Capabilities, request: SearchRequest): C
 }
 
 /** The JSON that operators see on the admin listener and in the CLI. */
-export const toJson = ({ countries, languages, maxQueryCodePoints, maxQueryWords, paging, safe }: Capabilities) => ({
+export const toJson = ({
+  countries,
+  languages,
+  maxQueryCodePoints,
+  maxQueryWords,
+  options,
+  paging,
+  safe
+}: Capabilities) => ({
   paging: paging.kind,
   rows: paging.kind === "first" ? paging.maxRows : paging.kind === "fixed" ? paging.pageSize : paging.maxPageSize,
   max_pages: paging.kind === "first" ? 1 : (paging.maxPages ?? null),
@@ -105,5 +132,6 @@ export const toJson = ({ countries, languages, maxQueryCodePoints, maxQueryWords
   countries,
   languages,
   max_query_code_points: maxQueryCodePoints ?? null,
-  max_query_words: maxQueryWords ?? null
+  max_query_words: maxQueryWords ?? null,
+  options: supportedOptions(options)
 })

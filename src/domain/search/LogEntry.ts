@@ -1,4 +1,5 @@
 import { Schema } from "effect"
+import type { SearchOptions } from "../options/SearchOptions.ts"
 import type { UnreadableReason } from "../pages/UnreadableReason.ts"
 import { refusalReasons } from "../providers/Refusal.ts"
 import type { AnyTarget, Safe } from "./Target.ts"
@@ -13,13 +14,22 @@ export type Outcome = typeof Outcome.Type
 
 /**
  * The reason for which a provider gave a search no results: a refusal, `cool_down` for one that was not called, or
- * `cut_off` for an attempt that the end of its batch stopped.
+ * `cut_off` for an attempt that the end of its batch stopped. `merged` is no failure: the provider is one of a fused
+ * target, and its results are part of the search's.
  */
-export const LoggedReason = Schema.Literals([...refusalReasons, "cool_down", "cut_off"])
+export const LoggedReason = Schema.Literals([...refusalReasons, "cool_down", "cut_off", "merged"])
 export type LoggedReason = typeof LoggedReason.Type
 
-/** A provider that gave a search no results. `ms` is the time of the attempt, 0 for a provider that was not called. */
-export const LoggedRefusal = Schema.Struct({ provider: Schema.String, reason: LoggedReason, ms: Schema.Int })
+/**
+ * A provider that gave a search no results, or one of several whose results were merged. `ms` is the time of the
+ * attempt, 0 for a provider that was not called; `only` counts the results that no other provider had.
+ */
+export const LoggedRefusal = Schema.Struct({
+  provider: Schema.String,
+  reason: LoggedReason,
+  ms: Schema.Int,
+  only: Schema.optionalKey(Schema.Int)
+})
 export type LoggedRefusal = typeof LoggedRefusal.Type
 
 /** The request of an entry. A page has an address for its query, and no field of a search. */
@@ -32,6 +42,7 @@ export interface LoggedRequest {
   readonly num?: number | undefined
   readonly safe?: Safe | undefined
   readonly source: string
+  readonly options?: SearchOptions | undefined
 }
 
 /** The end of a page. */

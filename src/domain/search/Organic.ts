@@ -15,6 +15,8 @@ export interface UpstreamRow {
   readonly url: string
   readonly title: string
   readonly snippet: string
+  /** As `readPublished` returns it. */
+  readonly published?: string | undefined
 }
 
 const trackingParameter = /^(?:utm_.*|gclid|fbclid)$/i
@@ -39,6 +41,12 @@ const identity = (url: URL): string => {
   const { host, pathname, protocol, search, username } = url
   const credentials = username === "" ? "" : `${username}:${url.password}@`
   return `${protocol}//${credentials}${host}${pathname}?${search === "" ? "" : withoutTracking(search)}`
+}
+
+/** The key of a result for comparison with other lists; undefined if the address is not a web address. */
+export const identityOf = (address: string): string | undefined => {
+  const url = parseWebUrl(address)
+  return url === undefined ? undefined : identity(url)
 }
 
 const withoutTracking = (search: string): string =>
@@ -86,24 +94,31 @@ export const plainText = (html: string): string => {
 const limited = (text: string, maxCodePoints: number): string =>
   text.length <= maxCodePoints ? text : cutCodePoints(text, maxCodePoints).trimEnd()
 
-/** Ranks results (R12): drops rows without a web URL and later duplicates, cuts to `num`, and numbers them. */
-export const rank = (rows: Iterable<UpstreamRow>, num: number): ReadonlyArray<OrganicResult> => {
+/** The rows that a search may return, whatever the engine sent. */
+export type Admits = (url: URL, row: UpstreamRow) => boolean
+
+/**
+ * Ranks results (R12): drops rows without a web URL, rows that the search does not admit and later duplicates, cuts to
+ * `num`, and numbers them.
+ */
+export const rank = (rows: Iterable<UpstreamRow>, num: number, admits?: Admits): ReadonlyArray<OrganicResult> => {
   const seen = new Set<string>()
   const results: Array<OrganicResult> = []
   for (const row of rows) {
     if (results.length === num) break
     const url = parseWebUrl(row.url)
-    if (url === undefined) continue
+    if (url === undefined || admits?.(url, row) === false) continue
     const key = identity(url)
     if (seen.has(key)) continue
     seen.add(key)
-    results.push({
+    const result = {
       position: results.length + 1,
       title: limited(plainText(row.title), maxTitleCodePoints),
       url: row.url,
       domain: registrableDomain(url.hostname),
       snippet: limited(plainText(row.snippet), maxSnippetCodePoints)
-    })
+    }
+    results.push(row.published === undefined ? result : { ...result, published: row.published })
   }
   return results
 }

@@ -7,6 +7,9 @@ export const OrganicResult = Schema.Struct({
   domain: Schema.String.annotate({
     description: "Registrable domain of url, or the hostname when it has no public suffix"
   }),
-  snippet: Schema.String.annotate({ description: "The engine's description; empty when it gave none" })
+  snippet: Schema.String.annotate({ description: "The engine's description; empty when it gave none" }),
+  published: Schema.optionalKey(
+    Schema.String.annotate({ description: "Date or date-time of publication, if the engine gave one" })
+  )
 }).annotate({ identifier: "OrganicResult" })
 export type OrganicResult = typeof OrganicResult.Type

@@ -1,5 +1,7 @@
 import { Effect, Result, Schema, SchemaIssue, SchemaTransformation } from "effect"
 import { Base64Url } from "effect/encoding"
+import { type OptionName, optionNames } from "../options/SearchOptions.ts"
+import { parseSite } from "../options/Sites.ts"
 import { asDigits, limitedText, momentParameter, wholeNumber, wholeNumberMessage } from "../requests/fields.ts"
 import { type Outcome, outcomes } from "./LogEntry.ts"
 import { QueryText } from "./SearchRequest.ts"
@@ -32,6 +34,10 @@ export interface HistoryFilter {
   readonly kind: LogKind | undefined
   readonly requestId: string | undefined
   readonly minDurationMs: number | undefined
+  /** Only searches that used this option. */
+  readonly option: OptionName | undefined
+  /** Only searches that included or excluded this domain. */
+  readonly domain: string | undefined
   readonly from: number | undefined
   readonly to: number | undefined
 }
@@ -47,6 +53,8 @@ export const everything: HistoryFilter = {
   kind: undefined,
   requestId: undefined,
   minDurationMs: undefined,
+  option: undefined,
+  domain: undefined,
   from: undefined,
   to: undefined
 }
@@ -98,6 +106,7 @@ const maxIdCharacters = 64
 const maxSourceCharacters = 64
 /** Longer than any request may take. */
 const maxDurationMs = 600_000
+const maxDomainCharacters = 300
 
 const Limit = wholeNumber(maxEntries, { default: defaultEntries, description: "Maximum number of entries to return." })
 const limit = Schema.optionalKey(asDigits(Limit, wholeNumberMessage(maxEntries)))
@@ -143,6 +152,15 @@ export const HistoryParameters = Schema.Struct({
       wholeNumberMessage(maxDurationMs)
     )
   ),
+  option: Schema.optionalKey(
+    Schema.Literals(optionNames).annotate({
+      message: `must be one of ${optionNames.join(", ")}`,
+      description: "Only searches that used this option."
+    })
+  ),
+  domain: Schema.optionalKey(
+    limitedText(maxDomainCharacters, { description: "Only searches that included or excluded this domain." })
+  ),
   from: momentParameter("Start of the range, inclusive"),
   to: momentParameter("End of the range, exclusive"),
   cursor: Schema.optionalKey(Cursor.pipe(Schema.annotateEncoded({ description: "next_cursor of the previous page." }))),
@@ -161,6 +179,8 @@ export const toHistoryQuery = (parameters: typeof HistoryParameters.Type): Histo
     kind: parameters.kind,
     requestId: parameters.request?.toLowerCase(),
     minDurationMs: parameters.min_ms,
+    option: parameters.option,
+    domain: parameters.domain === undefined ? undefined : (parseSite(parameters.domain) ?? parameters.domain),
     from: parameters.from,
     to: parameters.to
   },

@@ -1,6 +1,15 @@
 import { Result, Schema, SchemaTransformation } from "effect"
 import { type InvalidRequest, UnsupportedGeo, UnsupportedParameter } from "../errors.ts"
 import {
+  type OptionFields,
+  optionFields,
+  optionParameters,
+  optionRules,
+  type SearchOptions,
+  toOptions
+} from "../options/SearchOptions.ts"
+import { described, type Place } from "../requests/described.ts"
+import {
   acrossFields,
   asDigits,
   CollapsedText,
@@ -31,6 +40,8 @@ export interface SearchRequest {
   readonly safe: Safe
   /** Attribution label; undefined if the principal's default applies (R11). */
   readonly source: string | undefined
+  /** Absent for a search without any of them, whose cache key and idempotency stay as they were (R62). */
+  readonly options?: SearchOptions
 }
 
 /** The error of a rejected search. Nothing is charged. */
@@ -79,22 +90,6 @@ const Locale = Text.annotate({ pattern: "^[A-Za-z]{2}-[A-Za-z]{2}$" })
     )
   )
 
-/** The context of a field, on which the meaning of an absent value depends (R17). */
-type Place = "search" | "body" | "row"
-
-type Described<A> = { readonly description: string; readonly default?: A }
-
-/**
- * Describes a field and its default. Only single searches declare a fixed `default`: generated clients send it, and in
- * a row it would override the body's value.
- */
-const described = <const A extends string | number>(place: Place, text: string, fallback?: A): Described<A> => {
-  if (place === "search")
-    return fallback === undefined ? { description: text } : { description: text, default: fallback }
-  if (place === "body") return { description: fallback === undefined ? text : `${text} When absent, ${fallback}.` }
-  return { description: `${text} When absent, the body's${fallback === undefined ? "" : `, else ${fallback}`}.` }
-}
-
 const sourceText = `Attribution label, stored with the query cut to ${maxSourceCodePoints} characters. It never changes results or cost.`
 
 const sourceIn = (place: Place) =>
@@ -131,7 +126,8 @@ export const searchFields = (place: Place) => ({
   num: Schema.optionalKey(
     wholeNumber(maxNum, described(place, "Maximum number of results, within the limits of the target.", defaultNum))
   ),
-  source: Schema.optionalKey(sourceIn(place))
+  source: Schema.optionalKey(sourceIn(place)),
+  ...optionFields(place)
 })
 
 /** A value above 5 is checked together with the target (R7). */
@@ -160,7 +156,8 @@ export const jsonSearchFields = {
       ...described("search", "Safe-search level, if the target supports it.", "off")
     })
   ),
-  source: common.source
+  source: common.source,
+  ...optionFields("search")
 }
 
 /** The rules of a target, decoded or not; those of the default target if it is unknown. */
@@ -172,13 +169,15 @@ const highPage: FieldsRule = ({ page, target }) =>
     ? { field: "page", message: wholeNumberMessage(maxPage) }
     : undefined
 
-export const pageWithinTarget = acrossFields(highPage)
+/** Struct checks for the fields of one search. */
+export const searchRules = [acrossFields(highPage), ...optionRules] as const
 
 export const SearchParameters = Schema.Struct({
   ...jsonSearchFields,
   page: Schema.optionalKey(asDigits(Page, wholeNumberMessage(maxPage))),
-  num: Schema.optionalKey(asDigits(common.num.schema, wholeNumberMessage(maxNum)))
-}).check(pageWithinTarget)
+  num: Schema.optionalKey(asDigits(common.num.schema, wholeNumberMessage(maxNum))),
+  ...optionParameters
+}).check(...searchRules)
 
 export const parseParameters = decoder(SearchParameters)
 
@@ -189,7 +188,7 @@ export type SearchParameters = typeof SearchParameters.Type
  * kind of request does not support the search.
  */
 export const toSearch = (
-  fields: SearchParameters,
+  fields: Omit<SearchParameters, keyof OptionFields> & OptionFields,
   unservedForm?: string
 ): Result.Result<SearchRequest, UnsupportedGeo | UnsupportedParameter> => {
   const { query, target = targets[0], page = 1, num = defaultNum, safe = "off" } = fields
@@ -200,7 +199,9 @@ export const toSearch = (
   if (reason !== undefined) return Result.fail(new UnsupportedParameter({ message: reason }))
 
   const locale = fields.locale ?? defaultLocales.get(geo) ?? defaultLocale(geo)
-  return Result.succeed({ target, query, geo, locale, page, num, safe, source: fields.source })
+  const options = toOptions(fields)
+  const request = { target, query, geo, locale, page, num, safe, source: fields.source }
+  return Result.succeed(options === undefined ? request : { ...request, options })
 }
 
 const unsupportedGeo = (text: string): UnsupportedGeo =>

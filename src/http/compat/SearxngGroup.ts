@@ -1,5 +1,6 @@
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
+import { freshnessPeriods } from "../../domain/options/SearchOptions.ts"
 import { Text } from "../../domain/requests/fields.ts"
 import { SearchParameters } from "../../domain/search/SearchRequest.ts"
 import { ownErrors } from "./CompatError.ts"
@@ -21,6 +22,15 @@ export const SearxngParameters = Schema.Struct({
       message: "must be 0, 1 or 2",
       description: "Off, moderate or strict. Ignored if the target has no safe search."
     })
+  ),
+  time_range: Schema.optionalKey(
+    Schema.Literals(freshnessPeriods).annotate({
+      message: `must be one of ${freshnessPeriods.join(", ")}`,
+      description: "Only results published or found in this time."
+    })
+  ),
+  categories: Schema.optionalKey(
+    Text.annotate({ description: "Comma-separated categories. news searches for news; others are ignored." })
   ),
   engines: Schema.optionalKey(
     Text.annotate({
@@ -45,7 +55,7 @@ const Result = Schema.Struct({
     description: "Scheme, host, path, path parameters, query and fragment"
   }),
   template: Schema.String,
-  publishedDate: Schema.Null,
+  publishedDate: Schema.NullOr(Schema.String),
   thumbnail: Schema.String
 })
 

@@ -2,6 +2,7 @@ import type { Effect, Result } from "effect"
 import type { HttpServerRequest } from "effect/http"
 import type { CompatShape } from "../../domain/compat/CompatShape.ts"
 import type { InvalidRequest, NotFound, RateLimited } from "../../domain/errors.ts"
+import type { OptionFields } from "../../domain/options/SearchOptions.ts"
 import type { RawFields } from "../../domain/requests/fields.ts"
 import type { OrganicResult } from "../../domain/search/OrganicResult.ts"
 import type { Safe, Target } from "../../domain/search/Target.ts"
@@ -22,6 +23,7 @@ export interface CompatRequest {
   readonly num?: number | undefined
   /** Ignored if the target has no safe search. */
   readonly safe?: Safe | undefined
+  readonly options?: OptionFields | undefined
   readonly answer: (results: CompatResults) => unknown
 }
 

@@ -1,11 +1,12 @@
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
+import { dateText, freshnessPeriods } from "../../domain/options/SearchOptions.ts"
 import { maxListEntries, Text } from "../../domain/requests/fields.ts"
 import type { CompatError } from "./CompatError.ts"
 import { documented } from "./endpoints.ts"
 import { Count, LongQuery } from "./fields.ts"
 
-/** Limited because each result is compared with every domain. */
+/** Limited because each result is compared with every domain. Tavily accepts more than Quarry's own API. */
 const maxDomains = maxListEntries
 
 const domains = (description: string) =>
@@ -26,6 +27,15 @@ export const TavilyRequest = Schema.Struct({
       description: "True means strict. Ignored if the target has no safe search."
     })
   ),
+  topic: Schema.optionalKey(Text.annotate({ description: "news searches for news; other topics are ignored." })),
+  time_range: Schema.optionalKey(
+    Schema.Literals([...freshnessPeriods, "d", "w", "m", "y"]).annotate({
+      message: `must be one of ${freshnessPeriods.join(", ")}`,
+      description: "Only results of the last day, week, month or year. Ignored beside start_date or end_date."
+    })
+  ),
+  start_date: Schema.optionalKey(dateText({ description: "Only results published on this date or later, in UTC." })),
+  end_date: Schema.optionalKey(dateText({ description: "Only results published on this date or earlier, in UTC." })),
   include_domains: domains("Return only results from these sites."),
   exclude_domains: domains("Exclude results from these sites."),
   api_key: Schema.optionalKey(Text.annotate({ description: "The API key, if no header has one." }))
@@ -42,7 +52,10 @@ export const TavilyAnswer = Schema.Struct({
       url: Schema.String,
       content: Schema.String,
       score: Schema.Finite.annotate({ description: "1 for the first result, 1/2 for the second, and so on" }),
-      raw_content: Schema.Null
+      raw_content: Schema.Null,
+      published_date: Schema.optionalKey(
+        Schema.String.annotate({ description: "Date or date-time of publication, if the engine gave one" })
+      )
     })
   ),
   response_time: Schema.Finite.annotate({ description: "Seconds" }),

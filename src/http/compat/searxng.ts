@@ -32,7 +32,7 @@ const parsedUrl = (text: string): ReadonlyArray<string> => {
   return [protocol.slice(0, -1), host, pathname, "", search.slice(1), hash.slice(1)]
 }
 
-const toRow = ({ position, snippet, title, url }: OrganicResult): SearxngAnswer["results"][number] => ({
+const toRow = ({ position, published, snippet, title, url }: OrganicResult): SearxngAnswer["results"][number] => ({
   title,
   url,
   content: snippet,
@@ -44,7 +44,7 @@ const toRow = ({ position, snippet, title, url }: OrganicResult): SearxngAnswer[
   score: 1 / position,
   parsed_url: parsedUrl(url),
   template: "default.html",
-  publishedDate: null,
+  publishedDate: published ?? null,
   thumbnail: ""
 })
 
@@ -74,13 +74,17 @@ export const searxng: Shape = {
     return Effect.zipWith(parameters, readForm(request), (parameters, form) => ({ ...parameters, ...form }))
   },
   decode: (fields, engines) =>
-    Result.flatMap(decode(fields), ({ engines: names, language, pageno, q, safesearch }) =>
+    Result.flatMap(decode(fields), ({ categories = "", engines: names, language, pageno, q, safesearch, time_range }) =>
       Result.map(placeOf(language), (place) => ({
         query: q,
         target: targetOf(names, engines),
         ...place,
         page: pageno,
         safe: safeLevels[Number(safesearch ?? 0)],
+        options: {
+          freshness: time_range,
+          topic: categories.split(",").some((name) => name.trim().toLowerCase() === "news") ? "news" : undefined
+        },
         answer
       }))
     )

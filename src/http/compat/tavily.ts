@@ -1,7 +1,9 @@
 import { Result } from "effect"
+import { InvalidRequest, type Issue } from "../../domain/errors.ts"
+import { freshnessPeriods, type OptionFields } from "../../domain/options/SearchOptions.ts"
+import { parseSite } from "../../domain/options/Sites.ts"
 import { decoder } from "../../domain/requests/fields.ts"
 import { countryCode } from "../../domain/search/Country.ts"
-import { matchDomains } from "../../domain/search/Domain.ts"
 import type { OrganicResult } from "../../domain/search/OrganicResult.ts"
 import { maxNum } from "../../domain/search/SearchRequest.ts"
 import { readJson } from "../requests/body.ts"
@@ -10,18 +12,13 @@ import { type TavilyAnswer, type TavilyError, TavilyRequest, tavilyStatuses } fr
 
 const defaultResults = 5
 
-const makeFilter = ({ exclude_domains: excluded = [], include_domains: included = [] }: TavilyRequest) => {
-  const isIncluded = included.length === 0 ? () => true : matchDomains(included)
-  const isExcluded = matchDomains(excluded)
-  return ({ url }: OrganicResult): boolean => isIncluded(url) && !isExcluded(url)
-}
-
-const toRow = ({ position, snippet, title, url }: OrganicResult): TavilyAnswer["results"][number] => ({
+const toRow = ({ position, published, snippet, title, url }: OrganicResult): TavilyAnswer["results"][number] => ({
   title,
   url,
   content: snippet,
   score: 1 / position,
-  raw_content: null
+  raw_content: null,
+  ...(published === undefined ? {} : { published_date: published })
 })
 
 const answerTo =
@@ -30,10 +27,7 @@ const answerTo =
     query,
     answer: null,
     images: [],
-    results: results
-      .filter(makeFilter(request))
-      .slice(0, request.max_results ?? defaultResults)
-      .map(toRow),
+    results: results.slice(0, request.max_results ?? defaultResults).map(toRow),
     response_time: durationMs / 1000,
     request_id: requestId
   })
@@ -41,22 +35,49 @@ const answerTo =
 const hasFilter = ({ exclude_domains: excluded = [], include_domains: included = [] }: TavilyRequest): boolean =>
   excluded.length + included.length > 0
 
+const notDomains = (field: string): Issue => ({ field, message: "must contain only domains, as in example.org" })
+
+/** The options, or what is wrong with them. Tavily prefers dates to a time range, and exclusions to inclusions. */
+const optionsOf = (request: TavilyRequest): Result.Result<OptionFields, InvalidRequest> => {
+  const { end_date: before, exclude_domains, include_domains, start_date: after, time_range, topic } = request
+  const isInvalid = (sites: ReadonlyArray<string> = []) => sites.some((site) => parseSite(site) === undefined)
+  const issues: Array<Issue> = []
+  if (isInvalid(include_domains)) issues.push(notDomains("include_domains"))
+  if (isInvalid(exclude_domains)) issues.push(notDomains("exclude_domains"))
+  if (after !== undefined && before !== undefined && after > before) {
+    issues.push({ field: "start_date", message: "must not be later than end_date" })
+  }
+  if (issues.length > 0) return Result.fail(InvalidRequest.fromIssues(issues))
+  const hasDates = after !== undefined || before !== undefined
+  return Result.succeed({
+    freshness: hasDates ? undefined : freshnessPeriods.find((period) => period.startsWith(time_range ?? "none")),
+    after,
+    before,
+    include_domains,
+    exclude_domains,
+    topic: topic === "news" ? "news" : undefined
+  })
+}
+
 const decode = decoder(TavilyRequest)
 
-/** Tavily's search. Requests more results if domain lists will filter them. */
+/** Tavily's search. Requests more results if Quarry may remove some of them for their domains. */
 export const tavily: ShapeWithErrors = {
   name: "tavily",
   fields: Object.keys(TavilyRequest.fields),
   takesKeyInBody: true,
   read: readJson,
   decode: (fields) =>
-    Result.map(decode(fields), (request) => ({
-      query: request.query,
-      geo: request.country === undefined ? undefined : (countryCode(request.country) ?? request.country),
-      num: hasFilter(request) ? maxNum : (request.max_results ?? defaultResults),
-      safe: request.safe_search === true ? "strict" : "off",
-      answer: answerTo(request)
-    })),
+    Result.flatMap(decode(fields), (request) =>
+      Result.map(optionsOf(request), (options) => ({
+        query: request.query,
+        geo: request.country === undefined ? undefined : (countryCode(request.country) ?? request.country),
+        num: hasFilter(request) ? maxNum : (request.max_results ?? defaultResults),
+        safe: request.safe_search === true ? ("strict" as const) : ("off" as const),
+        options,
+        answer: answerTo(request)
+      }))
+    ),
   toError: ({ _tag, message }) => ({
     status: _tag === "not_found" ? 404 : tavilyStatuses[_tag],
     body: { detail: { error: message } } satisfies TavilyError

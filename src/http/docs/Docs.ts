@@ -4,6 +4,7 @@ import { HttpRouter } from "effect/http"
 import type { CompatShape } from "../../domain/compat/CompatShape.ts"
 import { Plans } from "../../services/credits/Plans.ts"
 import { Deployment } from "../../services/operations/Deployment.ts"
+import { NamedTargets } from "../../services/providers/NamedTargets.ts"
 import { describeApi } from "../Api.ts"
 import { Compat } from "../compat/Compat.ts"
 import { assetResponse, fingerprint, immutableHeaders, revalidationHeaders } from "./assets.ts"
@@ -41,7 +42,12 @@ const makeResponses = Effect.gen(function* () {
   const described = shapes.length === 0 ? describeApi() : yield* describeWith(shapes)
   const document = documentAt({ ...described }, origin)
   // The API's own document has these parts; tests read the page and hold the document to the service.
-  const page = pageOf(document as unknown as Document, { style: stylePath, script: scriptPath }, yield* Plans)
+  const page = pageOf(
+    document as unknown as Document,
+    { style: stylePath, script: scriptPath },
+    yield* Plans,
+    yield* NamedTargets
+  )
   return {
     page: assetResponse({
       text: page,

@@ -58,6 +58,7 @@ const logged = {
   page: 1,
   num: 10,
   safe: "off",
+  options: null,
   source: "api",
   status: "ok",
   credits: 1,

@@ -1,4 +1,6 @@
 import type { PlanTable } from "../../domain/credits/Plan.ts"
+import { targets } from "../../domain/search/Target.ts"
+import type { TargetLabels } from "../../domain/search/TargetLabels.ts"
 import { type Html, html } from "../html/html.ts"
 import { mark } from "../html/pages.ts"
 import { type Document, endpointsOf, errorsOf, fieldsOf, type SecurityScheme } from "./document.ts"
@@ -36,9 +38,24 @@ ${endpointsOf(document)
 </details>
 </nav>`
 
+/** The operator's names for targets (R73). */
+const targetList = (labels: TargetLabels): Html | undefined => {
+  const named = targets.filter((target) => labels[target] !== undefined)
+  if (named.length === 0) return undefined
+  return html`<dt>Targets</dt><dd><ul>
+${named.map(
+  (
+    target
+  ) => html`<li><code>${target}</code> ${labels[target]?.name ?? ""}${labels[target]?.about === undefined ? "" : `: ${labels[target]?.about}`}</li>
+`
+)}</ul></dd>
+`
+}
+
 const introduction = (
   { info }: Document,
-  origin: string
+  origin: string,
+  labels: TargetLabels
 ): Html => html`<section id="introduction" aria-labelledby="title">
 <h1 id="title">${info.title} API</h1>
 <p class="lead">${info.description}</p>
@@ -46,7 +63,7 @@ const introduction = (
 <dt>Address</dt><dd><code>${origin}</code></dd>
 <dt>Version</dt><dd><code>${info.version}</code>; paths begin with <code>/v1</code></dd>
 <dt>Description for programs</dt><dd><a href="/openapi.json">/openapi.json</a>, OpenAPI 3.1</dd>
-</dl>
+${targetList(labels)}</dl>
 </section>
 `
 
@@ -139,7 +156,12 @@ export interface PagePaths {
 }
 
 /** The whole page. It loads nothing but its stylesheet and its script. */
-export const pageOf = (document: Document, { script, style }: PagePaths, plans: PlanTable): string => {
+export const pageOf = (
+  document: Document,
+  { script, style }: PagePaths,
+  plans: PlanTable,
+  labels: TargetLabels = {}
+): string => {
   const origin = document.servers[0]?.url ?? ""
   return html`<!doctype html>
 <html lang="en">
@@ -163,7 +185,7 @@ export const pageOf = (document: Document, { script, style }: PagePaths, plans: 
 <div class="layout">
 ${navigation(document)}
 <main id="content" tabindex="-1">
-${introduction(document, origin)}${guide(origin, plans)}${credentials(document)}${errors(document)}${headers(document)}${groups(document, origin)}${schemas(document)}</main>
+${introduction(document, origin, labels)}${guide(origin, plans)}${credentials(document)}${errors(document)}${headers(document)}${groups(document, origin)}${schemas(document)}</main>
 </div>
 </body>
 </html>

@@ -1,6 +1,7 @@
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import { Granularity, Grouping, UsageParameters } from "../../domain/credits/Usage.ts"
+import { LoggedOptions } from "../../domain/options/SearchOptions.ts"
 import { UnreadableReason } from "../../domain/pages/UnreadableReason.ts"
 import { Outcome } from "../../domain/search/LogEntry.ts"
 import { Cursor, HistoryParameters, RecentParameters } from "../../domain/search/QueryHistory.ts"
@@ -71,6 +72,9 @@ export const LoggedQuery = Schema.Struct({
   page: Schema.NullOr(Schema.Int),
   num: Schema.NullOr(Schema.Int),
   safe: Schema.NullOr(Safe.annotate({ identifier: undefined })),
+  options: Schema.NullOr(LoggedOptions).annotate({
+    description: "The search options; null if none was used, and for a page"
+  }),
   source: Schema.String,
   status: Outcome.annotate({ description: "How the search ended" }),
   credits: Schema.Int.annotate({ description: "Credits charged" }),

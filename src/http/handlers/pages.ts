@@ -16,6 +16,7 @@ import { PagesGroup } from "../groups/PagesGroup.ts"
 import { withKey } from "../requests/idempotencyKey.ts"
 import { quotaHeaders } from "../responses/headers.ts"
 import { withRetryAfter } from "../responses/retryAfter.ts"
+import { SendsServerTiming, type Timing } from "../responses/serverTiming.ts"
 import { type BatchForm, batch } from "./batches.ts"
 import { ledgerFacts, logSettlement, withQuotaOnFailure } from "./settlements.ts"
 
@@ -29,7 +30,13 @@ const pageFacts = ({ entry, receipt, timings }: PageSettlement): LogFields => {
   return { ...facts, cached, page_ms: durationMs, ...(page?.reason === undefined ? {} : { reason: page.reason }) }
 }
 
-const page = (pages: Pages["Service"]) =>
+const pageTiming = ({ entry }: PageSettlement): Timing => {
+  if (entry === undefined) return { part: undefined, cache: undefined }
+  if (entry.cached) return { part: undefined, cache: "hit" }
+  return { part: { name: "fetch", by: undefined, ms: entry.durationMs }, cache: "miss" }
+}
+
+const page = (pages: Pages["Service"], isTimed: boolean) =>
   Effect.fnUntraced(function* (request: HttpServerRequest.HttpServerRequest) {
     const state = yield* CurrentRequest
     const principal = yield* currentAccountPrincipal
@@ -45,6 +52,7 @@ const page = (pages: Pages["Service"]) =>
         : withRetryAfter(pages.readKeyed(keyed.principal, asked, keyed.key, onStart))
     const settlement = yield* withQuotaOnFailure(state, run)
     addLogFields(state, pageFacts(settlement))
+    if (isTimed) state.timing = pageTiming(settlement)
     setHeaders(state, quotaHeaders(settlement.receipt))
     return HttpServerResponse.jsonUnsafe(yield* Effect.fromResult(settlement.body))
   })
@@ -67,7 +75,7 @@ const routes = HttpRouter.use(
     const gatedRoute = yield* makeGatedRoute
     const { endpoints } = PagesGroup
     const routes = {
-      page: gatedRoute(endpoints.page, page(yield* Pages)),
+      page: gatedRoute(endpoints.page, page(yield* Pages, yield* SendsServerTiming)),
       pages: gatedRoute(endpoints.pages, batch(yield* PageBatches, pagesForm))
     } satisfies Record<keyof typeof endpoints, unknown>
     yield* router.addAll(Object.values(routes))

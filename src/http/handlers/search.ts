@@ -14,6 +14,7 @@ import { SearchGroup } from "../groups/SearchGroup.ts"
 import { withKey } from "../requests/idempotencyKey.ts"
 import { quotaHeaders } from "../responses/headers.ts"
 import { withRetryAfter } from "../responses/retryAfter.ts"
+import { SendsServerTiming, type Timing } from "../responses/serverTiming.ts"
 import { type BatchForm, batch } from "./batches.ts"
 import { encodeBulk, encodeLines, searchResponse } from "./searchResponses.ts"
 import { ledgerFacts, logSettlement, withQuotaOnFailure } from "./settlements.ts"
@@ -24,7 +25,7 @@ type Request = HttpServerRequest.HttpServerRequest
 const group = HttpApiBuilder.group(Api, "search", (handlers) => handlers as never)
 
 /** Bypasses the declared schemas, which would check every row again. Contract tests cover the output. */
-const query = (search: Search["Service"]) =>
+const query = (search: Search["Service"], isTimed: boolean) =>
   Effect.fnUntraced(function* (request: Request) {
     const state = yield* CurrentRequest
     const principal = yield* CurrentPrincipal
@@ -41,6 +42,7 @@ const query = (search: Search["Service"]) =>
         : withRetryAfter(search.runKeyed(keyed.principal, asked, keyed.key, onStart))
     const settlement = yield* withQuotaOnFailure(state, run)
     addLogFields(state, searchFacts(settlement))
+    if (isTimed) state.timing = searchTiming(settlement)
     setHeaders(state, quotaHeaders(settlement.receipt))
     return searchResponse(yield* Effect.fromResult(settlement.body))
   })
@@ -52,7 +54,7 @@ const routes = HttpRouter.use(
     const gatedRoute = yield* makeGatedRoute
     const { endpoints } = SearchGroup
     const routes = {
-      query: gatedRoute(endpoints.query, query(yield* Search)),
+      query: gatedRoute(endpoints.query, query(yield* Search, yield* SendsServerTiming)),
       bulk: gatedRoute(endpoints.bulk, batch(yield* Bulk, bulkForm))
     } satisfies Record<keyof typeof endpoints, unknown>
     yield* router.addAll(Object.values(routes))
@@ -60,6 +62,12 @@ const routes = HttpRouter.use(
 )
 
 export const layer = Layer.merge(group, routes)
+
+const searchTiming = ({ entry }: SearchSettlement): Timing => {
+  if (entry === undefined) return { part: undefined, cache: undefined }
+  if (entry.cached) return { part: undefined, cache: "hit" }
+  return { part: { name: "provider", by: entry.provider, ms: entry.durationMs }, cache: "miss" }
+}
 
 export const searchFacts = ({ entry, receipt, timings }: SearchSettlement): LogFields => {
   const facts = ledgerFacts(receipt, timings)

@@ -2,6 +2,7 @@ import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { remaining } from "../../domain/accounts/Account.ts"
 import { defaultStretch, fillBuckets, total, toUsageQuery } from "../../domain/credits/Usage.ts"
+import { toFields } from "../../domain/options/SearchOptions.ts"
 import { defaultEntries, toHistoryQuery } from "../../domain/search/QueryHistory.ts"
 import { pageTarget } from "../../domain/search/Target.ts"
 import { Ledger } from "../../services/credits/Ledger.ts"
@@ -79,6 +80,7 @@ export const toLoggedQuery = (entry: StoredLogEntry) => ({
   page: entry.request.page ?? null,
   num: entry.request.num ?? null,
   safe: entry.request.safe ?? null,
+  options: entry.request.options === undefined ? null : toFields(entry.request.options),
   source: entry.request.source,
   status: entry.outcome,
   credits: entry.credits,

@@ -20,6 +20,7 @@ import { apiErrorResponse } from "../errors.ts"
 import { unreadableBody } from "../requests/body.ts"
 import { withoutLongQuery } from "../requests/query.ts"
 import { matchedRoute, measureRequest } from "../responses/metrics.ts"
+import { serverTiming } from "../responses/serverTiming.ts"
 import { noRoute } from "../routeHint.ts"
 import { type SecurityHeaders, securityHeadersFor, securityHeadersOf } from "./securityHeaders.ts"
 
@@ -153,9 +154,17 @@ const withRequestState = <E, R>(
   app: App<E, R>
 ) =>
   Effect.withFiber<HttpServerResponse.HttpServerResponse, E, R>(({ context }) => {
-    const startedAtMs = Context.get(context, Clock.Clock).currentTimeMillisUnsafe()
+    const clock = Context.get(context, Clock.Clock)
+    const startedAtMs = clock.currentTimeMillisUnsafe()
+    const startedAtNanos = clock.monotonicTimeNanosUnsafe()
     HttpEffect.appendPreResponseHandlerUnsafe(context, (_request, response) =>
-      Effect.succeed(withHeaders(response, state, security, span))
+      Effect.sync(() => {
+        if (state.timing !== undefined) {
+          const totalMs = Number(clock.monotonicTimeNanosUnsafe() - startedAtNanos) / 1e6
+          state.headers["server-timing"] = serverTiming(totalMs, state.timing)
+        }
+        return withHeaders(response, state, security, span)
+      })
     )
     const annotations = {
       ...Context.get(context, References.CurrentLogAnnotations),

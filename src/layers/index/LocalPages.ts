@@ -64,9 +64,13 @@ const documentOf = (entry: Entry) =>
     ? Effect.succeed(Result.fail(entry.failure))
     : Effect.map(readPage(entry.success), (read) =>
         Result.map(read, ({ page, url }): Document => {
-          const { canonical, language, title, ...rest } = page
+          const { canonical, language, published, title, ...rest } = page
           const texts = { ...rest, url: canonicalOf(canonical) ?? url, title: title || titleOf(url) }
-          return language === undefined ? texts : { ...texts, language }
+          return {
+            ...texts,
+            ...(language === undefined ? {} : { language }),
+            ...(published === undefined ? {} : { published })
+          }
         })
       )
 

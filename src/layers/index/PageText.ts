@@ -1,6 +1,8 @@
 import { Marked } from "marked"
 import { type DefaultTreeAdapterTypes as Html, parse as parseHtml } from "parse5"
 import { parseDocument } from "yaml"
+import { readPublished } from "../../domain/options/published.ts"
+import { readPublished as statedDate } from "../pages/published.ts"
 
 /** The searchable parts of a page. Missing parts are empty strings. */
 export interface PageText {
@@ -13,6 +15,8 @@ export interface PageText {
   readonly language: string | undefined
   /** The canonical URL that an HTML page declares. */
   readonly canonical: string | undefined
+  /** A date or a date-time in UTC. Undefined if the page states none. */
+  readonly published: string | undefined
 }
 
 /** The front matter of a Markdown page is not valid YAML. */
@@ -120,9 +124,35 @@ const headingsOf = (main: Html.Element | undefined): string =>
     .filter((text) => text !== "")
     .join("\n")
 
+const publishedNames = ["article:published_time", "og:article:published_time", "datepublished", "dc.date", "date"]
+
+const maxJsonLdCharacters = 100_000
+
+/** The date in JSON-LD, then in meta elements, then the first one in a `time` element. */
+const publishedIn = ({ elements, meta }: Outline): string | undefined => {
+  const scripts = elements.filter(
+    (each) => each.tagName === "script" && attribute(each, "type").toLowerCase() === "application/ld+json"
+  )
+  const stated = [
+    ...scripts.map((each) => /"datePublished"\s*:\s*"([^"]{1,60})"/.exec(textOf(each, maxJsonLdCharacters))?.[1]),
+    ...publishedNames.map((name) => meta.get(name)),
+    ...elements.filter(({ tagName }) => tagName === "time").map((each) => attribute(each, "datetime"))
+  ]
+  return firstDate(stated)
+}
+
+const firstDate = (stated: ReadonlyArray<string | undefined>): string | undefined => {
+  for (const text of stated) {
+    const date = text === undefined ? undefined : readPublished(statedDate(text), 0)
+    if (date !== undefined) return date
+  }
+  return undefined
+}
+
 /** Extracts title, headings, description and main text from HTML, without navigation and scripts. */
 export const readHtml = (html: string): PageText => {
-  const { elements, first, meta } = outlineOf(html)
+  const outline = outlineOf(html)
+  const { elements, first, meta } = outline
   const body = first("main") ?? first("article") ?? first("body")
   const content = textOf(body, maxContentCharacters)
   const titles = ["title", "h1", "h2", "h3"].map((name) => textOf(first(name), maxTitleCharacters))
@@ -134,7 +164,8 @@ export const readHtml = (html: string): PageText => {
     description: cutAtWord(described || opening(body, content), maxDescriptionCharacters),
     content,
     language: languageOf(attribute(first("html"), "lang")),
-    canonical: attribute(canonical, "href") || undefined
+    canonical: attribute(canonical, "href") || undefined,
+    published: publishedIn(outline)
   }
 }
 
@@ -161,7 +192,8 @@ export const readMarkdown = (markdown: string): PageText | BadFrontMatter => {
     title: given("title") || page.title,
     description: cutAtWord(given("description") || page.description, maxDescriptionCharacters),
     language: languageOf(given("lang") || given("language")),
-    canonical: undefined
+    canonical: undefined,
+    published: firstDate(["published", "datePublished", "date"].map(given))
   }
 }
 

@@ -1,6 +1,6 @@
-import { Effect, Result } from "effect"
+import { Clock, Effect, Result } from "effect"
 import type { Refusal } from "../../domain/providers/Refusal.ts"
-import { type Capabilities, planCalls, type UpstreamCall } from "../../domain/search/Capabilities.ts"
+import { type CallPlan, type Capabilities, planCalls, type UpstreamCall } from "../../domain/search/Capabilities.ts"
 import type { UpstreamRow } from "../../domain/search/Organic.ts"
 import { defaultQueueMs, type Provider } from "../../services/providers/Provider.ts"
 import { withSpan } from "../../services/telemetry/Tracing.ts"
@@ -38,16 +38,20 @@ export const make = (
     return rows
   })
 
+  const run = ({ first, following, skip }: CallPlan, maxQueueMs: number) => {
+    if (following.length === 0) return Effect.map(fetchPage(first, maxQueueMs), (rows) => rows.slice(skip))
+    return Effect.map(
+      Effect.all([fetchWithSpan(first, maxQueueMs), fetchFollowing(following, maxQueueMs)], { concurrency: 2 }),
+      ([rows, more]) => [...rows.slice(skip), ...more]
+    )
+  }
+
   return {
     name,
     capabilities,
-    search: (request, maxQueueMs = defaultQueueMs) => {
-      const { first, following, skip } = planCalls(capabilities, request)
-      if (following.length === 0) return Effect.map(fetchPage(first, maxQueueMs), (rows) => rows.slice(skip))
-      return Effect.map(
-        Effect.all([fetchWithSpan(first, maxQueueMs), fetchFollowing(following, maxQueueMs)], { concurrency: 2 }),
-        ([rows, more]) => [...rows.slice(skip), ...more]
-      )
-    }
+    search: (request, maxQueueMs = defaultQueueMs) =>
+      request.options === undefined
+        ? run(planCalls(capabilities, request), maxQueueMs)
+        : Effect.flatMap(Clock.currentTimeMillis, (now) => run(planCalls(capabilities, request, now), maxQueueMs))
   }
 }

@@ -1,9 +1,10 @@
-import { Array as Arr, Config, Effect, type FileSystem, Layer, Option, Redacted, Schema } from "effect"
+import { Array as Arr, Config, Duration, Effect, type FileSystem, Layer, Option, Redacted, Schema } from "effect"
 import { OperatorError } from "../../domain/OperatorError.ts"
 import { type Target, targets } from "../../domain/search/Target.ts"
+import type { TargetLabel } from "../../domain/search/TargetLabels.ts"
 import type { DocumentIndex } from "../../services/index/DocumentIndex.ts"
 import type { Pacer } from "../../services/providers/Pacer.ts"
-import type { Provider } from "../../services/providers/Provider.ts"
+import type { Fusion, Provider, ProviderEntry } from "../../services/providers/Provider.ts"
 import type { ProviderStates } from "../../services/providers/ProviderStates.ts"
 import { Providers, type ProviderTable } from "../../services/providers/Providers.ts"
 import * as Brave from "./adapters/Brave.ts"
@@ -72,13 +73,46 @@ const Attempt = Schema.Struct({
   )
 }).annotate(anObject)
 
-const Attempts = Schema.Array(Attempt).annotate({ message: "must be a list of providers" })
+const maxFused = 6
+const maxWaitMs = 10_000
+const needMessage = { message: "must be a whole number from 1 to the number of providers" }
+const waitMessage = { message: `must be a duration up to ${maxWaitMs} ms, as in "1500 millis"` }
 
-const AttemptsWith = Schema.Struct({
-  providers: Attempts,
+/** A duration as `settings` have it; compared with the limit once it is decoded. */
+const Wait = Schema.Union([Schema.String, Schema.Number]).annotate(waitMessage)
+
+/** Providers that are asked at once, and whose results are merged (R63). */
+const Fuse = Schema.Struct({
+  fuse: Schema.Array(Attempt)
+    .annotate({ message: `must be a list of 2 to ${maxFused} providers` })
+    .check(Schema.isBetweenLength(2, maxFused, { message: `must be a list of 2 to ${maxFused} providers` })),
+  need: Schema.optionalKey(
+    Schema.Number.annotate(needMessage).check(Schema.isInt(needMessage), Schema.isGreaterThanOrEqualTo(1, needMessage))
+  ),
+  wait: Schema.optionalKey(Wait)
+}).annotate(anObject)
+
+/** Entries are decoded one by one, so that each fault has its own place. */
+const Entries = Schema.Array(Schema.Unknown).annotate({ message: "must be a list of providers" })
+
+const labelText = (maximum: number) => {
+  const message = `must be text of 1 to ${maximum} characters in one line`
+  return Schema.optionalKey(
+    Schema.String.annotate({ message }).check(
+      Schema.isPattern(/^[^\p{Cc}]+$/u, { message }),
+      Schema.isBetweenLength(1, maximum, { message })
+    )
+  )
+}
+
+const EntriesWith = Schema.Struct({
+  providers: Entries,
+  /** The operator's name for the target, and a sentence about it (R73). */
+  name: labelText(60),
+  about: labelText(200),
   /** True when the next provider is asked too once one takes longer than its p95. */
   hedge: Schema.optionalKey(Schema.Boolean.annotate({ message: "must be true or false" }))
-}).annotate({ message: "must be a list of providers, or an object with providers and hedge" })
+}).annotate({ message: "must be a list of providers, or an object with providers" })
 
 const File = Schema.Struct({
   providers: Schema.Record(Schema.String, Schema.Unknown).annotate(anObject),
@@ -88,19 +122,24 @@ type File = typeof File.Type
 
 const decodeFile = decode(File)
 const decodeEntry = decode(Schema.Record(Schema.String, Schema.Unknown).annotate(anObject))
-const decodeAttempts = decode(Attempts)
-const decodeAttemptsWith = decode(AttemptsWith)
+const decodeAttempt = decode(Attempt)
+const decodeFuse = decode(Fuse)
+const decodeEntries = decode(Entries)
+const decodeEntriesWith = decode(EntriesWith)
 const decodeOpenSearch = decode(OpenSearchOptions)
 
-/** The two forms of a target: its list alone, or with options beside it. */
-const readTarget = (path: string, value: unknown) =>
-  Array.isArray(value)
-    ? Effect.map(decodeAttempts(path, value), (attempts) => ({ path, attempts, hedge: false }))
-    : Effect.map(decodeAttemptsWith(path, value), ({ hedge = false, providers }) => ({
-        path: `${path}.providers`,
-        attempts: providers,
-        hedge
-      }))
+const isFuse = (value: unknown): boolean => typeof value === "object" && value !== null && "fuse" in value
+
+/** The forms of a target: its list alone, one fusion, or an object with the list and options beside it. */
+const readTarget = Effect.fnUntraced(function* (path: string, value: unknown) {
+  const alone = { path, hedge: false, label: undefined }
+  if (Array.isArray(value)) return { ...alone, entries: yield* decodeEntries(path, value) }
+  if (isFuse(value)) return { ...alone, entries: [value], isAlone: true }
+  const { about, hedge = false, name, providers } = yield* decodeEntriesWith(path, value)
+  const named = { ...(name === undefined ? {} : { name }), ...(about === undefined ? {} : { about }) }
+  const label: TargetLabel | undefined = Object.keys(named).length === 0 ? undefined : named
+  return { path: `${path}.providers`, entries: providers, hedge, label }
+})
 
 const listed = (names: Iterable<string>): string => [...names].join(", ") || "none"
 
@@ -200,13 +239,30 @@ export const openSearchOptions = (path: string, name: string) =>
     if (type !== "opensearch") return yield* invalid(`${place}.type`, "must be opensearch to take documents")
     return yield* decodeOpenSearch(place, yield* interpolateAll(place, options))
   }).pipe(Effect.mapError((error) => toInvalid(error, [`QUARRY_PROVIDERS (${path})`])))
+type AttemptOf = ReturnType<typeof attemptOf>
+
+/** An entry of a target's list: a provider, or several to be merged. */
+const entryOf = (attempt: AttemptOf) =>
+  Effect.fnUntraced(function* (path: string, value: unknown) {
+    if (!isFuse(value)) return yield* attempt(path, yield* decodeAttempt(path, value))
+    const { fuse, need = 1, wait = "1500 millis" } = yield* decodeFuse(path, value)
+    if (need > fuse.length) return yield* invalid(`${path}.need`, needMessage.message)
+    const waitMs = Option.map(Duration.fromInput(wait as Duration.Input), Duration.toMillis)
+    if (Option.isNone(waitMs) || waitMs.value < 0 || waitMs.value > maxWaitMs) {
+      return yield* invalid(`${path}.wait`, waitMessage.message)
+    }
+    const members = yield* every(fuse.entries(), ([index, member]) => attempt(`${path}.fuse.${index}`, member))
+    const fusion: Fusion = { fuse: members.flat(), need, waitMs: waitMs.value }
+    return [fusion]
+  })
 
 /** The table that the file describes. */
 const fromFile = Effect.fnUntraced(function* ({ providers, targets: lists }: File) {
   const [made, invalidProviders] = yield* Effect.partition(Object.entries(providers), ([name, entry]) =>
     makeProvider(name, entry)
   )
-  const attempt = attemptOf(new Map(made), Object.keys(providers))
+  const entry = entryOf(attemptOf(new Map(made), Object.keys(providers)))
+  const labels: { [T in Target]?: TargetLabel } = {}
   const hedged = new Set<Target>()
   const [served, invalidTargets] = yield* Effect.partition(Object.entries(lists), ([name, list]) =>
     Effect.gen(function* () {
@@ -214,19 +270,24 @@ const fromFile = Effect.fnUntraced(function* ({ providers, targets: lists }: Fil
       if (target === undefined) {
         return yield* invalid(`targets.${name}`, `is not a target; there are ${listed(targets)}`)
       }
-      const { attempts, hedge, path } = yield* readTarget(`targets.${target}`, list)
+      const { entries, hedge, label, path, ...form } = yield* readTarget(`targets.${target}`, list)
       if (hedge) hedged.add(target)
-      const found = yield* every(attempts.entries(), ([index, entry]) => attempt(`${path}.${index}`, entry))
+      if (label !== undefined) labels[target] = label
+      const found = yield* every(
+        entries.entries(),
+        ([index, value]): Effect.Effect<ReadonlyArray<ProviderEntry>, EntryInvalid> =>
+          entry("isAlone" in form ? path : `${path}.${index}`, value)
+      )
       return [target, found.flat()] as const
     })
   )
   yield* failWithAll([...invalidProviders, ...invalidTargets])
   const byTarget = new Map(served)
-  return { ...(yield* tableOf((target) => Effect.succeed(byTarget.get(target) ?? []))), hedged }
+  return { ...(yield* tableOf((target) => Effect.succeed(byTarget.get(target) ?? []))), hedged, labels }
 })
 
 const tableOf = <E>(
-  list: (target: Target) => Effect.Effect<ReadonlyArray<Provider>, E>
+  list: (target: Target) => Effect.Effect<ReadonlyArray<ProviderEntry>, E>
 ): Effect.Effect<ProviderTable, E> =>
   Effect.all({
     alpha_search: list("alpha_search"),

@@ -1,4 +1,5 @@
-import { Effect, Predicate, type Redacted, Schema } from "effect"
+import { Clock, Effect, Predicate, type Redacted, Schema } from "effect"
+import { readPublished } from "../../domain/options/published.ts"
 import type { Refusal } from "../../domain/providers/Refusal.ts"
 import type { Capabilities, UpstreamCall } from "../../domain/search/Capabilities.ts"
 import type { UpstreamRow } from "../../domain/search/Organic.ts"
@@ -21,6 +22,8 @@ export interface AnswerShape {
   readonly title: string
   /** A field name, or a function that reads the row. */
   readonly snippet: string | ((row: object) => unknown)
+  /** The field with the date of publication, in any form that `readPublished` reads. */
+  readonly published?: string
   /** The error that a 200 response without rows reports, or an empty string. Defaults to the `error` field. */
   readonly problem?: (json: object) => string
 }
@@ -38,6 +41,8 @@ export interface SearchApi {
     to: { readonly url: string; readonly engine: string; readonly key: Redacted.Redacted | undefined }
   ) => UpstreamRequest
   readonly answer: AnswerShape
+  /** The shape of a response to a search for news, if it differs. */
+  readonly newsAnswer?: AnswerShape
   readonly dialect?: Upstream.Dialect
 }
 
@@ -46,12 +51,14 @@ const at = (json: unknown, path: ReadonlyArray<string>): unknown =>
 
 const textOf = (value: unknown): string => (typeof value === "string" ? value : "")
 
-const readRow = (shape: AnswerShape, row: unknown): ReadonlyArray<UpstreamRow> => {
+const readRow = (shape: AnswerShape, row: unknown, nowMs: number): ReadonlyArray<UpstreamRow> => {
   if (typeof row !== "object" || row === null) return []
   const url = at(row, [shape.url])
   if (typeof url !== "string") return []
   const snippet = typeof shape.snippet === "string" ? at(row, [shape.snippet]) : shape.snippet(row)
-  return [{ url, title: textOf(at(row, [shape.title])), snippet: textOf(snippet) }]
+  const read = { url, title: textOf(at(row, [shape.title])), snippet: textOf(snippet) }
+  const published = shape.published === undefined ? undefined : readPublished(at(row, [shape.published]), nowMs)
+  return [published === undefined ? read : { ...read, published }]
 }
 
 const isStated = (error: unknown): boolean => (Array.isArray(error) ? error.length > 0 : Boolean(error))
@@ -60,12 +67,16 @@ const statedError = (json: { readonly error?: unknown; readonly errors?: unknown
   isStated(json.error) || isStated(json.errors) ? `error ${Upstream.explanation(json)}` : ""
 
 /** Reads the rows. An empty response is an error unless the search really found nothing (R14). */
-const readAnswer = (shape: AnswerShape, json: unknown): Effect.Effect<ReadonlyArray<UpstreamRow>, Refusal> => {
+const readAnswer = (
+  shape: AnswerShape,
+  json: unknown,
+  nowMs: number
+): Effect.Effect<ReadonlyArray<UpstreamRow>, Refusal> => {
   if (typeof json !== "object" || json === null || Array.isArray(json)) {
     return Upstream.refuse("malformed", "its response is not the documented JSON")
   }
   const list = at(json, shape.rows)
-  const rows = Array.isArray(list) ? list.slice(0, Upstream.maxRows).flatMap((row) => readRow(shape, row)) : []
+  const rows = Array.isArray(list) ? list.slice(0, Upstream.maxRows).flatMap((row) => readRow(shape, row, nowMs)) : []
   if (rows.length > 0) return Effect.succeed(rows)
   const problem = (shape.problem ?? statedError)(json)
   if (problem !== "")
@@ -99,9 +110,10 @@ export const type = (api: SearchApi): ProviderType<UpstreamClient | Pacer> =>
         return (named): Provider => {
           const engine = named ?? api.engines?.[0] ?? ""
           const send = (call: UpstreamCall, maxQueueMs: number, key: Redacted.Redacted | undefined) =>
-            Effect.flatMap(ask(api.request(call, { url, engine, key }), maxQueueMs), (json) =>
-              readAnswer(api.answer, json)
-            )
+            Effect.flatMap(ask(api.request(call, { url, engine, key }), maxQueueMs), (json) => {
+              const shape = call.options?.isNews === true ? (api.newsAnswer ?? api.answer) : api.answer
+              return Clock.clockWith((clock) => readAnswer(shape, json, clock.currentTimeMillisUnsafe()))
+            })
           return Paged.make(
             named === undefined ? name : `${name}/${named}`,
             api.capabilities(engine),

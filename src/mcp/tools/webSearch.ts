@@ -1,7 +1,9 @@
 import { Effect, Schema } from "effect"
-import { jsonSearchFields, pageWithinTarget, toSearch } from "../../domain/search/SearchRequest.ts"
+import { jsonSearchFields, searchRules, toSearch } from "../../domain/search/SearchRequest.ts"
 import { SearchResult, toSearchResult } from "../../domain/search/SearchResult.ts"
+import { describeTargets, type TargetLabels } from "../../domain/search/TargetLabels.ts"
 import { searchBytes } from "../../http/handlers/searchResponses.ts"
+import { NamedTargets } from "../../services/providers/NamedTargets.ts"
 import { Search } from "../../services/search/Search.ts"
 import { defaultSource, makeTool } from "../Tool.ts"
 import { maxCharacters, searchText } from "../text.ts"
@@ -9,10 +11,16 @@ import { maxCharacters, searchText } from "../text.ts"
 const defaultCharacters = 10_000
 
 const Arguments = Schema.Struct({ ...jsonSearchFields, max_characters: maxCharacters(defaultCharacters) }).check(
-  pageWithinTarget
+  ...searchRules
 )
 
-export const webSearch = Effect.map(Search, (search) =>
+/** The operator's names for targets (R73). */
+const targetsText = (labels: TargetLabels): string => {
+  const text = describeTargets(labels)
+  return text === "" ? "" : ` Targets: ${text}`
+}
+
+export const webSearch = Effect.map(Effect.all([Search, NamedTargets]), ([search, labels]) =>
   makeTool({
     name: "web_search",
     title: "Web search",
@@ -20,7 +28,8 @@ export const webSearch = Effect.map(Search, (search) =>
       "Searches the web and returns ranked results: title, URL, domain and snippet. Use it for anything recent, specific " +
       'or that needs a source. Only query is needed, as in {"query": "css grid subgrid support"}; geo and locale choose ' +
       'country and language, as in {"query": "mietpreise", "geo": "de", "num": 5}; page and num the depth, target another ' +
-      "search engine. Returns no page contents. Costs one credit; for several searches at once use bulk_search.",
+      "search engine; freshness, after and before the time, include_domains and exclude_domains the sites, topic news. Returns no page contents. Costs one credit; for several searches at once use bulk_search." +
+      targetsText(labels),
     input: Arguments,
     arguments: Arguments,
     output: SearchResult,

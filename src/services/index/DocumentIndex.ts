@@ -1,4 +1,5 @@
 import { Context, type Effect, Schema, type Stream } from "effect"
+import { parseMoment } from "../../domain/requests/fields.ts"
 import type { UpstreamRow } from "../../domain/search/Organic.ts"
 import type { SearchRequest } from "../../domain/search/SearchRequest.ts"
 import type { Target } from "../../domain/search/Target.ts"
@@ -11,7 +12,16 @@ export const Document = Schema.Struct({
   description: Schema.String,
   /** The text of the page. It has less weight than title and description, and results only contain parts of it. */
   content: Schema.optionalKey(Schema.String),
-  language: Schema.optionalKey(Schema.String.check(Schema.isPattern(/^[a-z]{2}$/)))
+  language: Schema.optionalKey(Schema.String.check(Schema.isPattern(/^[a-z]{2}$/))),
+  /** A date, or a date-time with its zone. Only documents with it are found by searches of a time (R62). */
+  published: Schema.optionalKey(
+    Schema.String.check(
+      Schema.makeFilter(
+        (text: string) =>
+          parseMoment(text) !== undefined || "must be a date or a date-time with its zone, as in 2026-01-31"
+      )
+    )
+  )
 })
 export type Document = typeof Document.Type
 

@@ -4,12 +4,14 @@ import type { LoggedReason, LoggedRefusal } from "../../domain/search/LogEntry.t
 const maxRefusals = 8
 const maxNameCharacters = 64
 
-class Attempt {
+export class Attempt {
   readonly provider: string
   readonly startedAt: number
   /** Undefined while it runs, and if it succeeded. */
   reason: LoggedReason | undefined
   endedAt: number | undefined
+  /** For results that were merged: how many of the search's results only this provider had. */
+  only: number | undefined
 
   constructor(provider: string, startedAt: number) {
     this.provider = provider
@@ -21,6 +23,12 @@ class Attempt {
     if (this.endedAt !== undefined) return
     this.endedAt = now
     this.reason = reason
+  }
+
+  /** Records that the results were merged with those of other providers. */
+  merge(only: number): void {
+    this.reason = "merged"
+    this.only = only
   }
 }
 
@@ -59,9 +67,10 @@ export class Attempts {
   /** The refusals so far. For a failed search, including attempts still running and skipped providers. */
   refusals(hasFailed: boolean, now: number): ReadonlyArray<LoggedRefusal> {
     const refusals: Array<LoggedRefusal> = []
-    for (const { endedAt = now, provider, startedAt, reason = this.openReason } of this.entries(hasFailed)) {
+    for (const { endedAt = now, only, provider, startedAt, reason = this.openReason } of this.entries(hasFailed)) {
       if (refusals.length === maxRefusals) break
-      refusals.push({ provider: provider.slice(0, maxNameCharacters), reason, ms: Math.round(endedAt - startedAt) })
+      const refusal = { provider: provider.slice(0, maxNameCharacters), reason, ms: Math.round(endedAt - startedAt) }
+      refusals.push(only === undefined ? refusal : { ...refusal, only })
     }
     return refusals
   }

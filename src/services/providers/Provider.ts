@@ -23,6 +23,22 @@ export interface Provider {
   readonly search: (request: SearchRequest, maxQueueMs?: number) => Effect.Effect<ReadonlyArray<UpstreamRow>, Refusal>
 }
 
+/** Several providers that are asked at once, and whose results are merged (R63). */
+export interface Fusion {
+  readonly fuse: ReadonlyArray<Provider>
+  /** The search waits `waitMs` for the others once this many have answered. With fewer answers, it fails. */
+  readonly need: number
+  readonly waitMs: number
+}
+
+/** One entry of a target's list. */
+export type ProviderEntry = Provider | Fusion
+
+export const membersOf = (entry: ProviderEntry): ReadonlyArray<Provider> => ("fuse" in entry ? entry.fuse : [entry])
+
+/** Separates the providers of merged results in names. */
+export const fusedNames = " + "
+
 /** Returns why a provider cannot serve a search; undefined if it can. */
 export const unservedBy = ({ capabilities }: Provider, request: SearchRequest): string | undefined =>
   capabilities === undefined ? undefined : unsupportedReason(capabilities, request)
@@ -33,6 +49,7 @@ export const namesOf = ({
 }: {
   readonly name: string
 }): { readonly provider: string; readonly engine: string | null } => {
+  if (name.includes(fusedNames)) return { provider: name, engine: null }
   const [provider = "", ...engine] = name.split("/")
   return { provider, engine: engine.length === 0 ? null : engine.join("/") }
 }

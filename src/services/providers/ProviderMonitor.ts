@@ -110,10 +110,16 @@ export class ProviderMonitor {
   }
 
   /** Records a refusal because another provider, called later, answered first. */
-  readonly recordOvertaking: Effect.Effect<void> = Effect.flatMap(Clock.currentTimeMillis, (now) => {
-    const message = "another provider answered first, although it was called later"
-    return this.recordRefusal(new Refusal({ reason: "timeout", message }), now)
-  })
+  readonly recordOvertaking: Effect.Effect<void> = Effect.suspend(() =>
+    this.recordLateness("another provider answered first, although it was called later")
+  )
+
+  /** Records a refusal of an attempt that the search no longer waits for. */
+  recordLateness(message: string): Effect.Effect<void> {
+    return Effect.flatMap(Clock.currentTimeMillis, (now) =>
+      this.recordRefusal(new Refusal({ reason: "timeout", message }), now)
+    )
+  }
 
   state(now: number): ProviderState {
     const [p50, p95, p99] = [0.5, 0.95, 0.99].map((share) => this.latencies.percentile(share))

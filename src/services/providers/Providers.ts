@@ -1,140 +1,64 @@
-import { Clock, Context, Effect, Latch, Layer, type Tracer } from "effect"
-import { UpstreamError, type UpstreamTimeout } from "../../domain/errors.ts"
-import type { Refusal } from "../../domain/providers/Refusal.ts"
+import { Clock, Context, Effect, Latch, Layer } from "effect"
+import { UnsupportedParameter, UpstreamError, type UpstreamTimeout } from "../../domain/errors.ts"
+import { unsupportedOption } from "../../domain/options/OptionSupport.ts"
+import { type OptionName, optionNames } from "../../domain/options/SearchOptions.ts"
 import type { Answer } from "../../domain/search/Answer.ts"
-import type { LoggedReason } from "../../domain/search/LogEntry.ts"
-import { rank } from "../../domain/search/Organic.ts"
-import { Ranking } from "../../domain/search/Ranking.ts"
 import type { SearchRequest } from "../../domain/search/SearchRequest.ts"
 import { type Target, targets } from "../../domain/search/Target.ts"
+import { labelOf, type TargetLabels } from "../../domain/search/TargetLabels.ts"
 import { type Deadline, deadlineIn, timeLeft } from "../search/Deadlines.ts"
-import { describeProvider, withSpan } from "../telemetry/Tracing.ts"
 import { Attempts } from "./Attempts.ts"
+import { type Candidate, type SearchError, single, type TargetSearch, upstreamError } from "./Candidate.ts"
+import { fused } from "./Fused.ts"
 import { Limits, providerTimedOut } from "./Limits.ts"
-import { type Provider, unservedBy } from "./Provider.ts"
-import type { ProviderMonitor } from "./ProviderMonitor.ts"
+import { membersOf, type Provider, type ProviderEntry } from "./Provider.ts"
 import { ProviderStates } from "./ProviderStates.ts"
 
-type SearchError = UpstreamError | UpstreamTimeout
-
-/** The providers of each target, in failover order. */
-export type ProviderTable = { readonly [T in Target]: ReadonlyArray<Provider> } & {
+/** The entries of each target, in failover order. */
+export type ProviderTable = { readonly [T in Target]: ReadonlyArray<ProviderEntry> } & {
   /** Targets with hedged requests: if a provider is slower than its 95th percentile, the next one is called too. */
   readonly hedged?: ReadonlySet<Target>
+  /** The operator's names for targets (R73). */
+  readonly labels?: TargetLabels
 }
 
-/** Providers that support the search and are not in a cool-down; otherwise those allowed as a last resort. */
+/** Candidates that support the search and are not in a cool-down; otherwise those allowed as a last resort. */
 const candidatesFor = (
-  monitors: ReadonlyArray<ProviderMonitor>,
+  all: ReadonlyArray<Candidate>,
   request: SearchRequest,
   now: number
-): ReadonlyArray<ProviderMonitor> => {
-  const able = monitors.filter(({ provider }) => unservedBy(provider, request) === undefined)
-  const admitted = able.filter((monitor) => monitor.admits(now))
-  return admitted.length > 0 ? admitted : able.filter(({ isLastResort }) => isLastResort)
+): ReadonlyArray<Candidate> => {
+  const able = all.filter((candidate) => candidate.unserved(request) === undefined)
+  const admitted = able.filter((candidate) => candidate.admits(now, request))
+  return admitted.length > 0 ? admitted : able.filter((candidate) => candidate.isLastResort(request))
 }
 
-/** Records skipped providers and why. */
+/** Records skipped candidates. */
 const noteLeftOut = (
-  { attempts, request }: TargetSearch,
-  monitors: ReadonlyArray<ProviderMonitor>,
-  candidates: ReadonlyArray<ProviderMonitor>,
+  search: TargetSearch,
+  all: ReadonlyArray<Candidate>,
+  candidates: ReadonlyArray<Candidate>,
   now: number
 ): void => {
-  if (candidates.length === monitors.length) return
-  for (const monitor of monitors) {
-    if (candidates.includes(monitor)) continue
-    const { provider } = monitor
-    attempts.leaveOut(provider.name, unservedBy(provider, request) === undefined ? "cool_down" : "unserved", now)
-  }
+  if (candidates.length === all.length) return
+  for (const candidate of all) if (!candidates.includes(candidate)) candidate.leaveOut(search, now)
 }
-
-const describeAttempt = (span: Tracer.Span, provider: Provider, { target }: SearchRequest): void => {
-  if (!span.sampled) return
-  span.attribute("quarry.target", target)
-  describeProvider(span, provider.name)
-}
-
-/** Records a refusal as a span event, because another provider may still answer. */
-const describeRefusal = (
-  span: Tracer.Span,
-  { message, reason }: { readonly reason: LoggedReason; readonly message: string }
-): Effect.Effect<void> => {
-  if (!span.sampled) return Effect.void
-  return Effect.map(Clock.currentTimeNanos, (now) => {
-    span.attribute("quarry.refusal", reason)
-    span.attribute("error.type", reason)
-    span.event("quarry.refusal", now, { "quarry.refusal": reason, "quarry.refusal.message": message })
-  })
-}
-
-/** Recorded for an attempt cancelled because its batch ended. The provider is not at fault: it still had time. */
-const cutOff = { reason: "cut_off", message: "the batch ended before the provider answered" } as const
-
-/** The share of an attempt's time that it may wait for the call limit. The last provider may wait longer. */
-const queueShare = { last: 0.8, others: 0.3 }
 
 /** For searches whose target has no provider. They are not dispatched and not charged. */
 export const unservedError = new UpstreamError({
   message: "This target has no search provider on this server. Nothing was charged."
 })
 
-const upstreamError = new UpstreamError({
-  message: "The search provider could not be reached or returned an unusable response."
-})
-
-interface TargetSearch {
-  readonly request: SearchRequest
-  readonly deadline: Deadline
-  readonly attempts: Attempts
-  /** The error if the deadline passes before a provider answers. */
-  readonly timeoutError: UpstreamTimeout
-}
-
-/** `until` is at or before the search's deadline. */
-const attempt = (
-  { attempts, request, timeoutError }: TargetSearch,
-  monitor: ProviderMonitor,
-  until: Deadline,
-  isLast: boolean
-): Effect.Effect<Answer, SearchError> =>
-  Clock.clockWith((clock) => {
-    const { name } = monitor.provider
-    const maxQueueMs = timeLeft(clock, until) * (isLast ? queueShare.last : queueShare.others)
-    const entry = attempts.start(name, clock.currentTimeMillisUnsafe())
-    const rows = withSpan("Provider.search", { kind: "client" }, (span) => {
-      describeAttempt(span, monitor.provider, request)
-      const onRefusal = (refusal: Refusal) => {
-        entry.end(clock.currentTimeMillisUnsafe(), refusal.reason)
-        return describeRefusal(span, refusal)
-      }
-      const rows = monitor.attempt(request, until, { maxQueueMs, onRefusal })
-      if (!span.sampled) return rows
-      return Effect.onInterrupt(rows, () => (entry.reason === "cut_off" ? describeRefusal(span, cutOff) : Effect.void))
-    })
-    return Effect.matchEffect(rows, {
-      onSuccess: (rows) => {
-        entry.end(clock.currentTimeMillisUnsafe())
-        return Effect.succeed({ provider: name, ranking: new Ranking(rank(rows, request.num)), cached: false })
-      },
-      onFailure: ({ message, reason, isLate }) =>
-        Effect.andThen(
-          Effect.logWarning(`Provider ${name} refused ${request.target}: ${reason} (${message})`),
-          Effect.fail(isLate === true ? timeoutError : upstreamError)
-        )
-    })
-  })
-
 /** Calls providers one after another. Each gets an equal share of the remaining time, so that one can hang. */
 const failOver = (
   search: TargetSearch,
-  [first, ...others]: ReadonlyArray<ProviderMonitor>
+  [first, ...others]: ReadonlyArray<Candidate>
 ): Effect.Effect<Answer, SearchError> => {
   if (first === undefined) return Effect.fail(upstreamError)
-  if (others.length === 0) return attempt(search, first, search.deadline, true)
+  if (others.length === 0) return first.attempt(search, search.deadline, true)
   return Clock.clockWith((clock) => {
     const shareMs = timeLeft(clock, search.deadline) / (others.length + 1)
-    return Effect.catch(attempt(search, first, deadlineIn(clock, shareMs), false), () => failOver(search, others))
+    return Effect.catch(first.attempt(search, deadlineIn(clock, shareMs), false), () => failOver(search, others))
   })
 }
 
@@ -144,33 +68,62 @@ const failOver = (
  */
 const hedge = (
   search: TargetSearch,
-  [first, ...others]: ReadonlyArray<ProviderMonitor>
+  [first, ...others]: ReadonlyArray<Candidate>
 ): Effect.Effect<Answer, SearchError> => {
   if (first === undefined) return Effect.fail(upstreamError)
-  if (others.length === 0) return attempt(search, first, search.deadline, true)
+  if (others.length === 0) return first.attempt(search, search.deadline, true)
   return Clock.clockWith((clock) => {
     const shareMs = timeLeft(clock, search.deadline) / (others.length + 1)
     const failure = Latch.makeUnsafe(false)
-    const slowness = Effect.sleep(Math.min(first.slowMs ?? shareMs, shareMs))
+    const slowness = Effect.sleep(Math.min(first.slowMs() ?? shareMs, shareMs))
     const second = hedge(search, others).pipe(
       // The race interrupts the first attempt, which therefore cannot record its own slowness.
       Effect.tap(() => (Latch.isOpen(failure) ? Effect.void : first.recordOvertaking))
     )
     return Effect.race(
-      Effect.tapError(attempt(search, first, search.deadline, false), () => failure.open),
+      Effect.tapError(first.attempt(search, search.deadline, false), () => failure.open),
       Effect.andThen(Effect.raceFirst(failure.await, slowness), second)
     )
   })
 }
 
-const monitorsOf = Effect.fnUntraced(function* (table: ProviderTable) {
+const candidatesOf = Effect.fnUntraced(function* (table: ProviderTable) {
   const states = yield* ProviderStates
-  const lists = new Map<Target, ReadonlyArray<ProviderMonitor>>()
+  const lists = new Map<Target, ReadonlyArray<Candidate>>()
   for (const target of targets) {
-    lists.set(target, yield* Effect.forEach(table[target], states.monitor))
+    const candidates = yield* Effect.forEach(table[target], (entry) =>
+      "fuse" in entry
+        ? Effect.map(Effect.forEach(entry.fuse, states.monitor), (monitors) => fused(monitors, entry))
+        : Effect.map(states.monitor(entry), single)
+    )
+    lists.set(target, candidates)
   }
   return lists
 })
+
+type CandidateLists = ReadonlyMap<Target, ReadonlyArray<Candidate>>
+
+/** The option that no provider of the target supports, in combination with the rest of the search. */
+const missingOption = (providers: ReadonlyArray<Provider>, request: SearchRequest): OptionName | undefined => {
+  const missing = providers.map(({ capabilities }) =>
+    capabilities === undefined ? undefined : unsupportedOption(capabilities, request)
+  )
+  return optionNames.find((name) => missing.includes(name))
+}
+
+/** The error for a search whose options no provider of its target supports; undefined for any other (R62). */
+const unsupported = (table: ProviderTable, lists: CandidateLists, request: SearchRequest) => {
+  if (request.options === undefined) return undefined
+  const serves = (target: Target) =>
+    (lists.get(target) ?? []).some((candidate) => candidate.unserved({ ...request, target }) === undefined)
+  if (serves(request.target)) return undefined
+  const option = missingOption(table[request.target].flatMap(membersOf), request)
+  if (option === undefined) return undefined
+  const others = targets.filter(serves).map((target) => labelOf(target, table.labels))
+  const advice = others.length === 0 ? "No target of this server does." : `These targets do: ${others.join(", ")}.`
+  const message = `${labelOf(request.target, table.labels)} does not support ${option} as sent. ${advice}`
+  return new UnsupportedParameter({ message })
+}
 
 const isServed = Effect.succeed(true)
 
@@ -195,6 +148,10 @@ export class Providers extends Context.Service<
     ) => Effect.Effect<Answer, UpstreamError | UpstreamTimeout>
     /** False without a provider or documents. Such searches are not dispatched, because they would be charged. */
     readonly serves: (target: Target) => Effect.Effect<boolean>
+    /** The error if no provider of the target supports the search's options. Such searches are not dispatched (R62). */
+    readonly unsupported: (request: SearchRequest) => UnsupportedParameter | undefined
+    /** The operator's names for targets (R73). */
+    readonly labels: TargetLabels
   }
 >()("quarry/services/Providers") {
   static readonly layer = (table: ProviderTable): Layer.Layer<Providers, never, ProviderStates> =>
@@ -202,18 +159,23 @@ export class Providers extends Context.Service<
       Providers,
       Effect.gen(function* () {
         const { providerTimeout } = yield* Limits
-        const monitors = yield* monitorsOf(table)
+        const lists = yield* candidatesOf(table)
         const timeoutError = providerTimedOut(providerTimeout)
         const search = (request: SearchRequest, deadline: Deadline, attempts = new Attempts()) =>
           Effect.flatMap(Clock.currentTimeMillis, (now) => {
-            const ofTarget = monitors.get(request.target) ?? []
+            const ofTarget = lists.get(request.target) ?? []
             const candidates = candidatesFor(ofTarget, request, now)
             const targetSearch: TargetSearch = { request, deadline, attempts, timeoutError }
             noteLeftOut(targetSearch, ofTarget, candidates, now)
             const strategy = table.hedged?.has(request.target) === true ? hedge : failOver
             return strategy(targetSearch, candidates)
           })
-        return Providers.of({ search, serves: (target) => servedBy(table[target], target) })
+        return Providers.of({
+          search,
+          serves: (target) => servedBy(table[target].flatMap(membersOf), target),
+          unsupported: (request) => unsupported(table, lists, request),
+          labels: table.labels ?? {}
+        })
       })
     )
 }

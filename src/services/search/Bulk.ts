@@ -68,12 +68,15 @@ const makeKind = (
   describe: describeSearch
 })
 
-/** Rejects rows whose target has no provider. They are not charged. */
+/** Rejects rows whose target has no provider, or none that supports the options. They are not charged. */
 const rejectUnserved = Effect.fnUntraced(function* (providers: Providers["Service"], rows: AskedRows<SearchRequest>) {
   const targets = new Set(rows.flatMap((row) => (Result.isSuccess(row) ? [row.success.target] : [])))
   const unserved = new Set<Target>()
   for (const target of targets) if (!(yield* providers.serves(target))) unserved.add(target)
-  return rows.map((row): AskedRows<SearchRequest>[number] =>
-    Result.isSuccess(row) && unserved.has(row.success.target) ? Result.fail(unservedError) : row
-  )
+  return rows.map((row): AskedRows<SearchRequest>[number] => {
+    if (Result.isFailure(row)) return row
+    const unsupported = providers.unsupported(row.success)
+    if (unsupported !== undefined) return Result.fail(unsupported)
+    return unserved.has(row.success.target) ? Result.fail(unservedError) : row
+  })
 })

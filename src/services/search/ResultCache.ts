@@ -17,8 +17,12 @@ export interface ResultStore {
 }
 
 /** All fields that the results depend on. */
-export const cacheKey = (request: SearchRequest): string =>
-  JSON.stringify([request.target, request.query, request.geo, request.locale, request.page, request.num, request.safe])
+export const cacheKey = ({ geo, locale, num, options, page, query, safe, target }: SearchRequest): string =>
+  JSON.stringify(
+    options === undefined
+      ? [target, query, geo, locale, page, num, safe]
+      : [target, query, geo, locale, page, num, safe, options]
+  )
 
 /** The deadline of a search, and its error at that time. */
 export interface AnswerDeadline<E> {

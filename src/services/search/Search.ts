@@ -31,7 +31,7 @@ export interface SearchSettlement {
   readonly timings: LedgerTimings
 }
 
-/** Errors before a search runs: no credits, or a key that may not use the target (R50). */
+/** Errors before a search runs: no credits, a key that may not use the target (R50), or unsupported options (R62). */
 export type SearchError = QuotaExceeded | UnsupportedParameter
 export type KeyError = InvalidRequest | IdempotencyInProgress
 
@@ -140,6 +140,8 @@ const runSearch = Effect.fnUntraced(function* <E>(
   describeSearch(span, request, yield* TraceQueryText)
   const allowed = boundsOf(principal)?.targets
   if (allowed?.includes(request.target) === false) return yield* forbiddenTarget(request.target, allowed)
+  const unsupported = providers.unsupported(request)
+  if (unsupported !== undefined) return yield* unsupported
   if (!(yield* providers.serves(request.target))) return yield* answerUnserved(deps, principal, span)
   const clock = yield* Clock.Clock
   const startedAt = clock.currentTimeMillisUnsafe()

@@ -1,4 +1,5 @@
 import { Clock, Context, Effect, Option, Tracer } from "effect"
+import { namesOf as optionsUsed, type SearchOptions, toFields } from "../../domain/options/SearchOptions.ts"
 import type { SearchRequest } from "../../domain/search/SearchRequest.ts"
 import { pageTarget } from "../../domain/search/Target.ts"
 import { namesOf } from "../providers/Provider.ts"
@@ -90,6 +91,17 @@ export const describeSearch = (span: Tracer.Span, request: SearchRequest, withTe
   span.attribute("quarry.target", request.target)
   span.attribute("quarry.geo", request.geo)
   if (withText) span.attribute("quarry.query", request.query)
+  if (request.options !== undefined) describeOptions(span, request.options, withText)
+}
+
+/** The options of a search. Domains are recorded under the same condition as a query's text. */
+const describeOptions = (span: Tracer.Span, options: SearchOptions, withText: boolean): void => {
+  span.attribute("quarry.options", optionsUsed(options).join(","))
+  const { exclude_domains, include_domains, ...others } = toFields(options)
+  for (const [name, value] of Object.entries(others)) span.attribute(`quarry.${name}`, value)
+  if (!withText) return
+  if (include_domains !== undefined) span.attribute("quarry.include_domains", include_domains.join(","))
+  if (exclude_domains !== undefined) span.attribute("quarry.exclude_domains", exclude_domains.join(","))
 }
 
 /** The URL of a page is recorded under the same condition as a query's text. */

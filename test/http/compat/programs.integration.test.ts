@@ -76,6 +76,7 @@ const programs: Readonly<Record<string, Program>> = {
       return plain(results)
     }
   },
+  "langchain-js-searxng-time": { ...searxng, read: langchainJs },
   "langchain-python-searxng": {
     ...searxng,
     read: (body) => {
@@ -124,6 +125,7 @@ const programs: Readonly<Record<string, Program>> = {
     ...searxng,
     read: ({ results }) => plain(results.toSorted((a: Body, b: Body) => (b.score ?? 0) - (a.score ?? 0)))
   },
+  "tavily-js-options": tavily,
   "tavily-js": {
     ...tavily,
     read: ({ images, response_time: seconds, results }) => {

@@ -50,7 +50,10 @@ describe("/compat/searxng", () => {
         ["&language=de-AT&safesearch=2&pageno=3", { geo: "at", locale: "de-at", safe: "strict", page: 3 }],
         ["&engines=bing,%20Mojeek,google&safesearch=2", { target: "zeta_search", safe: "off" }],
         ["&engines=bing", { target: "alpha_search" }],
-        ["&language=dz", { geo: "us", locale: "dz-bt" }]
+        ["&language=dz", { geo: "us", locale: "dz-bt" }],
+        ["&time_range=month", { options: { freshness: "month" } }],
+        ["&categories=general,%20News", { options: { topic: "news" } }],
+        ["&categories=general&time_range=", {}]
       ] as const) {
         const { search, status } = yield* get(`/compat/searxng?q=css&format=json${query}`)
         assert.strictEqual(status, 200, query)
@@ -101,10 +104,22 @@ describe("/compat/tavily/search", () => {
         [{ max_results: 1000, safe_search: true }, { num: 20, safe: "strict" }, 20],
         [{ country: "South Korea", max_results: 2 }, { geo: "kr", locale: "ko-kr" }, 2],
         [{ country: "de" }, { geo: "de" }, 5],
-        [{ max_results: null, country: null, include_domains: null, topic: "news", days: 3 }, { geo: "us" }, 5],
+        [{ max_results: null, country: null, include_domains: null, days: 3 }, { geo: "us" }, 5],
+        [{ topic: "news", time_range: "w" }, { options: { freshness: "week", topic: "news" } }, 5],
+        [{ topic: "finance", time_range: "year" }, { options: { freshness: "year" } }, 5],
+        [
+          { time_range: "day", start_date: "2026-01-01", end_date: "2026-01-31" },
+          { options: { after: "2026-01-01", before: "2026-01-31" } },
+          5
+        ],
+        [
+          { include_domains: ["https://www.Example.com"], exclude_domains: ["a.test"] },
+          { options: { includeDomains: ["example.com"], excludeDomains: ["a.test"] } },
+          5
+        ],
         [{ include_domains: ["example.com"], max_results: 3 }, { num: 20 }, 3],
         [{ include_domains: [], exclude_domains: [] }, { num: 5 }, 5],
-        [{ include_domains: ["example.com/2"], max_results: 3 }, { num: 20 }, 2],
+        [{ include_domains: ["example.com/2"], max_results: 3 }, { num: 20 }, 1],
         [{ exclude_domains: ["www.example.com"] }, { num: 20 }, 0]
       ] as const) {
         const { json: body, search, status } = yield* json(path, { query: "css", ...fields })
@@ -128,7 +143,11 @@ describe("/compat/tavily/search", () => {
         { max_results: 1.5 },
         { include_domains: "example.com" },
         { exclude_domains: Array.from({ length: 301 }, () => "a") },
-        { safe_search: "yes" }
+        { safe_search: "yes" },
+        { time_range: "hour" },
+        { start_date: "yesterday" },
+        { start_date: "2026-02-01", end_date: "2026-01-01" },
+        { include_domains: ["not a domain"] }
       ]) {
         const { json: body, status } = yield* json(path, { query: "css", ...fields })
         assert.strictEqual(status, 400, JSON.stringify(fields))
@@ -154,6 +173,19 @@ describe("/compat/openwebui and /compat/perplexity", () => {
         assert.deepInclude(search, { query: "css grid", num: 2, geo: "fr", source: "compat:perplexity" })
         assert.lengthOf(body.results, 2)
       }
+      const limited = yield* json("/compat/perplexity", {
+        query: "css",
+        search_recency_filter: "week",
+        search_domain_filter: ["www.example.com", "-docs.example.com"]
+      })
+      assert.deepInclude(limited.search, {
+        options: { freshness: "week", includeDomains: ["example.com"], excludeDomains: ["docs.example.com"] }
+      })
+      assert.strictEqual(
+        (yield* json("/compat/perplexity", { query: "css", search_recency_filter: "hour" })).status,
+        400
+      )
+      assert.strictEqual((yield* json("/compat/perplexity", { query: "css", search_domain_filter: ["-"] })).status, 400)
       assert.strictEqual((yield* json("/compat/perplexity", { query: [] })).status, 400)
       assert.strictEqual(
         (yield* json("/compat/perplexity", { query: "css", country: "zz" })).json.error,
@@ -238,7 +270,16 @@ describe("the API's description", () => {
     const search = document.paths["/compat/tavily/search"]?.post
     assert.sameMembers(Object.keys(search?.responses ?? {}), ["200", "400", "401", "429", "432", "500", "502", "504"])
     const parameters = document.paths["/compat/searxng/search"]?.get?.parameters.map(({ name }) => name)
-    assert.deepStrictEqual(parameters, ["q", "format", "pageno", "language", "safesearch", "engines"])
+    assert.deepStrictEqual(parameters, [
+      "q",
+      "format",
+      "pageno",
+      "language",
+      "safesearch",
+      "time_range",
+      "categories",
+      "engines"
+    ])
     const schemes = Object.keys(document.components.securitySchemes)
     for (const requirement of search?.security ?? []) assert.includeMembers(schemes, Object.keys(requirement))
   })

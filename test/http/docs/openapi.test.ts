@@ -202,6 +202,12 @@ describe("the API description", () => {
       ["num", false, "integer", 1, 20, 10],
       ["safe", false, "string", undefined, undefined, "off"],
       ["source", false, "string", undefined, undefined, undefined],
+      ["freshness", false, "string", undefined, undefined, undefined],
+      ["after", false, "string", undefined, undefined, undefined],
+      ["before", false, "string", undefined, undefined, undefined],
+      ["include_domains", false, "string", undefined, undefined, undefined],
+      ["exclude_domains", false, "string", undefined, undefined, undefined],
+      ["topic", false, "string", undefined, undefined, "web"],
       ["Idempotency-Key", false, "string", 1, 255, undefined]
     ])
   })

@@ -29,7 +29,12 @@ const make = Effect.gen(function* () {
     started++
     return Effect.as(Effect.sleep("5 millis"), { provider: "test", ranking: large, cached: false })
   })
-  const providers = Layer.succeed(Providers, { search: () => search, serves: () => Effect.succeed(true) })
+  const providers = Layer.succeed(Providers, {
+    search: () => search,
+    serves: () => Effect.succeed(true),
+    unsupported: () => undefined,
+    labels: {}
+  })
   const log: Array<Record<string, unknown>> = []
   const logger = Logger.map(Logger.formatStructured, ({ annotations }) => void log.push(annotations))
   const context = yield* Layer.build(

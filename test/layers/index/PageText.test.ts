@@ -30,7 +30,8 @@ describe("readHtml", () => {
       description: "What we sell.",
       content: "Rockets A rocket flies. An anvil falls. one two",
       language: "en",
-      canonical: "https://shop.example/rockets"
+      canonical: "https://shop.example/rockets",
+      published: undefined
     })
   })
 
@@ -72,7 +73,8 @@ describe("readMarkdown", () => {
       description: "Run npm i and wait for it to end, then go on.",
       content: "Ignored Run npm i and wait for it to end, then go on.",
       language: "de",
-      canonical: undefined
+      canonical: undefined,
+      published: undefined
     })
   })
 
@@ -85,6 +87,29 @@ describe("readMarkdown", () => {
     const page = readMarkdown("---\nlang: en\ntitle: [oops\n---\n# A\n")
     assert.deepInclude(page, { line: 3 })
     assert.match("problem" in page ? page.problem : "", /^front matter: [^\n]+$/)
+  })
+})
+
+describe("the date of a page", () => {
+  const publishedOf = (html: string) => readHtml(`<title>t</title>${html}`).published
+
+  it.each([
+    [
+      `<script type="application/ld+json">{"@type":"Article","datePublished":"2026-01-02T03:04:05+01:00"}</script>
+      <time datetime="2020-01-01">`,
+      "2026-01-02T02:04:05Z"
+    ],
+    [`<meta property="article:published_time" content="2026-01-02">`, "2026-01-02"],
+    [`<p><time>no date</time><time datetime="2026-01-02T03:04">`, "2026-01-02"],
+    [`<script type="application/ld+json">{"datePublished":"soon"}</script>`, undefined],
+    ["<p>2026-01-02</p>", undefined]
+  ])("%s has the date %s", (html, published) => {
+    assert.strictEqual(publishedOf(html), published)
+  })
+
+  it("is in the front matter of Markdown", () => {
+    const page = readMarkdown("---\ndate: 2026-01-02\n---\n# Title")
+    assert.strictEqual("published" in page ? page.published : page.problem, "2026-01-02")
   })
 })
 

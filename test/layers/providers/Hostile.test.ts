@@ -4,7 +4,7 @@ import * as fc from "fast-check"
 import * as ProviderFile from "../../../src/layers/providers/ProviderFile.ts"
 import { maxRows } from "../../../src/layers/providers/Upstream.ts"
 import { BodyTooLarge, UpstreamClient } from "../../../src/layers/providers/UpstreamClient.ts"
-import { foundations } from "../../support/api/ProviderTable.ts"
+import { firstOf, foundations } from "../../support/api/ProviderTable.ts"
 import { searchRequest } from "../../support/api/requests.ts"
 import { type UpstreamFixture, upstreams } from "../../support/servers/upstreams.ts"
 
@@ -26,8 +26,7 @@ const answering = (text: string, status: number) =>
 /** Searches for two pages of rows, which most upstreams are called twice for. */
 const search = (fixture: UpstreamFixture, text: string, status = 200) =>
   Effect.gen(function* () {
-    const { alpha_search } = yield* ProviderFile.table({ _tag: "file", path: "providers.json" })
-    const provider = alpha_search[0] ?? assert.fail("no provider")
+    const provider = firstOf(yield* ProviderFile.table({ _tag: "file", path: "providers.json" }))
     return yield* Effect.result(provider.search(searchRequest({ num: 20 })))
   }).pipe(
     Effect.provide(

@@ -5,6 +5,7 @@ import * as PacerMemory from "../../../src/layers/memory/PacerMemory.ts"
 import { type ProviderSource, table } from "../../../src/layers/providers/ProviderFile.ts"
 import { UpstreamClient } from "../../../src/layers/providers/UpstreamClient.ts"
 import { DocumentIndex } from "../../../src/services/index/DocumentIndex.ts"
+import { membersOf } from "../../../src/services/providers/Provider.ts"
 import type { ProviderTable } from "../../../src/services/providers/Providers.ts"
 import { searchRequest } from "../../support/api/requests.ts"
 import { answer, row } from "../../support/servers/SearXNGServer.ts"
@@ -48,12 +49,12 @@ const file = { _tag: "file", path: "providers.json" } as const
 const readFile = (content: unknown) => read(file, typeof content === "string" ? content : JSON.stringify(content))
 
 const names = (table: ProviderTable) =>
-  Object.fromEntries(targets.map((target) => [target, table[target].map(({ name }) => name)]))
+  Object.fromEntries(targets.map((target) => [target, table[target].flatMap(membersOf).map(({ name }) => name)]))
 
 /** The title of what the target's provider finds. */
 const title = (table: ProviderTable, target: Target, place = 0) =>
   Effect.gen(function* () {
-    const rows = yield* table[target][place]?.search(searchRequest({ target })) ?? Effect.succeed([])
+    const rows = yield* table[target].flatMap(membersOf)[place]?.search(searchRequest({ target })) ?? Effect.succeed([])
     return rows[0]?.title
   })
 
@@ -303,7 +304,7 @@ describe("ProviderFile", () => {
     [
       "a target that is no list",
       { providers: {}, targets: targetsOf(1) },
-      "QUARRY_PROVIDERS (providers.json): targets.alpha_search must be a list of providers, or an object with providers and hedge"
+      "QUARRY_PROVIDERS (providers.json): targets.alpha_search must be a list of providers, or an object with providers"
     ],
     [
       "a target with a bare name",
@@ -453,6 +454,81 @@ describe("ProviderFile", () => {
         Effect.provide(Layer.mergeAll(upstream, index, PacerMemory.layer, FileSystem.layerNoop({})))
       )
       assert.strictEqual(error.message, "QUARRY_PROVIDERS (providers.json): cannot be read (NotFound)")
+    })
+  )
+
+  it.effect("R63: reads several engines at once, alone and in a list", () =>
+    Effect.gen(function* () {
+      const providers = { a: { type: "brave", apiKey: "k" }, b: { type: "exa", apiKey: "k" } }
+      const members = [{ provider: "a" }, { provider: "b" }]
+      const table = yield* readFile({
+        providers,
+        targets: {
+          alpha_search: { fuse: members },
+          beta_search: [{ provider: "a" }, { fuse: members, need: 2, wait: "2 seconds" }],
+          gamma_search: { providers: [{ fuse: members, wait: 250 }] }
+        }
+      })
+      const shapes = (["alpha_search", "beta_search", "gamma_search"] as const).map((target) =>
+        table[target].map((entry) =>
+          "fuse" in entry ? [entry.fuse.map(({ name }) => name).join("+"), entry.need, entry.waitMs] : entry.name
+        )
+      )
+      assert.deepStrictEqual(shapes, [[["a+b", 1, 1_500]], ["a", ["a+b", 2, 2_000]], [["a+b", 1, 250]]])
+    })
+  )
+
+  it.effect("R63: a fusion that cannot work is a fault with its place", () =>
+    Effect.gen(function* () {
+      const providers = { a: { type: "brave", apiKey: "k" }, b: { type: "exa", apiKey: "k" } }
+      const members = [{ provider: "a" }, { provider: "b" }]
+      for (const [entry, fault] of [
+        [{ fuse: [{ provider: "a" }] }, "targets.alpha_search.fuse must be a list of 2 to 6 providers"],
+        [
+          { fuse: members, need: 3 },
+          "targets.alpha_search.need must be a whole number from 1 to the number of providers"
+        ],
+        [
+          { fuse: members, wait: "a while" },
+          'targets.alpha_search.wait must be a duration up to 10000 ms, as in "1500 millis"'
+        ],
+        [
+          { fuse: members, wait: "1 minute" },
+          'targets.alpha_search.wait must be a duration up to 10000 ms, as in "1500 millis"'
+        ],
+        [
+          { fuse: [...members, { provider: "c" }] },
+          "targets.alpha_search.fuse.2 names the provider c, which is not there; there are a, b"
+        ],
+        [{ fuse: members, wiat: 1 }, "targets.alpha_search.wiat is not an option"]
+      ] as const) {
+        const error = yield* Effect.flip(readFile({ providers, targets: { alpha_search: entry } }))
+        assert.include(error.message, fault.replace(".wiat is not an option", ".wiat"))
+      }
+    })
+  )
+
+  it.effect("R73: reads the operator's name and sentence of a target", () =>
+    Effect.gen(function* () {
+      const own = { providers: [{ provider: "own" }] }
+      const { labels } = yield* readFile({
+        providers: { own: { type: "index" } },
+        targets: {
+          alpha_search: { ...own, name: "General", about: "The open web." },
+          beta_search: { ...own, name: "News" },
+          gamma_search: own
+        }
+      })
+      assert.deepStrictEqual(labels, {
+        alpha_search: { name: "General", about: "The open web." },
+        beta_search: { name: "News" }
+      })
+      for (const label of [{ name: "" }, { name: "a\nb" }, { about: "x".repeat(201) }]) {
+        const error = yield* Effect.flip(
+          readFile({ providers: { own: { type: "index" } }, targets: { alpha_search: { ...own, ...label } } })
+        )
+        assert.match(error.message, /targets\.alpha_search\.(name|about) must be text of 1 to/)
+      }
     })
   )
 })

@@ -5,7 +5,7 @@ import * as ProviderFile from "../../../src/layers/providers/ProviderFile.ts"
 import { UpstreamClient } from "../../../src/layers/providers/UpstreamClient.ts"
 import type { Provider } from "../../../src/services/providers/Provider.ts"
 import { ProviderStates } from "../../../src/services/providers/ProviderStates.ts"
-import { foundations } from "../../support/api/ProviderTable.ts"
+import { firstOf, foundations } from "../../support/api/ProviderTable.ts"
 import { searchRequest } from "../../support/api/requests.ts"
 import { type Answer, json, serve } from "../../support/servers/UpstreamServer.ts"
 import { key, type UpstreamFixture, upstreams } from "../../support/servers/upstreams.ts"
@@ -23,9 +23,7 @@ const withProvider = Effect.fnUntraced(function* <A>(
     targets: { alpha_search: [{ provider: "it", ...(engine === undefined ? {} : { engine }) }] }
   }
   const outcome = yield* Effect.gen(function* () {
-    const { alpha_search } = yield* ProviderFile.table({ _tag: "file", path: "providers.json" })
-    const provider = alpha_search[0]
-    if (provider === undefined) return yield* Effect.die("no provider")
+    const provider = firstOf(yield* ProviderFile.table({ _tag: "file", path: "providers.json" }))
     return yield* use(provider)
   }).pipe(Effect.provide(foundations(file)), Effect.orDie)
   return { outcome, received }
@@ -223,12 +221,12 @@ describe("several keys", () => {
         providers: { it: { type: "brave", url, apiKeys: keys } },
         targets: { alpha_search: [{ provider: "it" }] }
       }
-      const { alpha_search } = yield* ProviderFile.table({ _tag: "file", path: "providers.json" }).pipe(
+      const table = yield* ProviderFile.table({ _tag: "file", path: "providers.json" }).pipe(
         Effect.provide(foundations(file)),
         Effect.orDie
       )
       const outcomes = yield* Effect.forEach(range(1, times), () =>
-        Effect.match(alpha_search[0]?.search(searchRequest()) ?? Effect.succeed([]), {
+        Effect.match(firstOf(table).search(searchRequest()), {
           onSuccess: ({ length }) => length,
           onFailure: (refusal) => refusal
         })

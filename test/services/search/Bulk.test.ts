@@ -71,7 +71,12 @@ describe("Bulk", () => {
           Layer.effect(
             Providers,
             Effect.map(Providers, ({ search }) =>
-              Providers.of({ search, serves: (target) => Effect.succeed(target !== "gamma_search") })
+              Providers.of({
+                search,
+                serves: (target) => Effect.succeed(target !== "gamma_search"),
+                unsupported: () => undefined,
+                labels: {}
+              })
             )
           ).pipe(Layer.provide(timed))
         )

@@ -42,7 +42,14 @@ describe("Search", () => {
       assert.deepStrictEqual(yield* state(caller), { used: 0, outcomes: [] })
     }).pipe(
       Effect.provide(
-        services(Layer.mock(Providers, { search: () => Effect.die("dispatched"), serves: () => Effect.succeed(false) }))
+        services(
+          Layer.mock(Providers, {
+            search: () => Effect.die("dispatched"),
+            serves: () => Effect.succeed(false),
+            unsupported: () => undefined,
+            labels: {}
+          })
+        )
       )
     )
   )

@@ -3,6 +3,8 @@ import * as PacerMemory from "../../../src/layers/memory/PacerMemory.ts"
 import * as ProviderFile from "../../../src/layers/providers/ProviderFile.ts"
 import { UpstreamClient } from "../../../src/layers/providers/UpstreamClient.ts"
 import { DocumentIndex } from "../../../src/services/index/DocumentIndex.ts"
+import { membersOf, type Provider } from "../../../src/services/providers/Provider.ts"
+import type { ProviderTable } from "../../../src/services/providers/Providers.ts"
 
 /** An index that finds one page for every search. */
 export const index = Layer.mock(DocumentIndex, {
@@ -26,3 +28,10 @@ export const table = (file: unknown) => ProviderFile.table(source).pipe(Effect.p
 /** The search service over a provider file. */
 export const providers = (file: unknown) =>
   ProviderFile.layer(source).pipe(Layer.provide(foundations(file)), Layer.orDie)
+
+/** The first provider of the first target. */
+export const firstOf = (table: ProviderTable): Provider => {
+  const [provider] = table.alpha_search.flatMap(membersOf)
+  if (provider === undefined) throw new Error("the file has no provider for alpha_search")
+  return provider
+}

@@ -29,6 +29,7 @@ from .models import (
     BatchSummary,
     BulkResult,
     ErrorRow,
+    Freshness,
     Issue,
     Meta,
     OrganicResult,
@@ -42,6 +43,7 @@ from .models import (
     SearchResult,
     ServedRow,
     Target,
+    Topic,
 )
 
 __all__ = [
@@ -56,6 +58,7 @@ __all__ = [
     "Client",
     "DeadlineError",
     "ErrorRow",
+    "Freshness",
     "IdempotencyInProgressError",
     "InternalError",
     "InvalidRequestError",
@@ -79,6 +82,7 @@ __all__ = [
     "Stream",
     "StreamCutError",
     "Target",
+    "Topic",
     "UnauthorizedError",
     "UnexpectedAnswerError",
     "UnsupportedGeoError",

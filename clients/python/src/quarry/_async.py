@@ -19,7 +19,9 @@ from .models import (
     Meta,
     Row,
     RowInput,
+    Freshness,
     Safe,
+    Topic,
     SearchResult,
     Target,
 )
@@ -68,6 +70,12 @@ class AsyncClient:
         num: Optional[int] = None,
         safe: Optional[Safe] = None,
         source: Optional[str] = None,
+        freshness: Optional[Freshness] = None,
+        after: Optional[str] = None,
+        before: Optional[str] = None,
+        include_domains: Optional[Sequence[str]] = None,
+        exclude_domains: Optional[Sequence[str]] = None,
+        topic: Optional[Topic] = None,
         idempotency_key: Optional[str] = None,
         timeout: Optional[float] = None,
     ) -> SearchResult:
@@ -81,6 +89,12 @@ class AsyncClient:
             "num": num,
             "safe": safe,
             "source": source,
+            "freshness": freshness,
+            "after": after,
+            "before": before,
+            "include_domains": _calls.comma_list(include_domains),
+            "exclude_domains": _calls.comma_list(exclude_domains),
+            "topic": topic,
         }
         return await self._run(_calls.query(parameters, idempotency_key, self._seconds(timeout)))
 
@@ -93,11 +107,29 @@ class AsyncClient:
         locale: Optional[str] = None,
         num: Optional[int] = None,
         source: Optional[str] = None,
+        freshness: Optional[Freshness] = None,
+        after: Optional[str] = None,
+        before: Optional[str] = None,
+        include_domains: Optional[Sequence[str]] = None,
+        exclude_domains: Optional[Sequence[str]] = None,
+        topic: Optional[Topic] = None,
         idempotency_key: Optional[str] = None,
         timeout: Optional[float] = None,
     ) -> BulkResult:
         """Runs 1 to 50 searches, each a text or a ``RowRequest``. It costs a credit for each row that ran."""
-        defaults = {"target": target, "geo": geo, "locale": locale, "num": num, "source": source}
+        defaults: Dict[str, object] = {
+            "target": target,
+            "geo": geo,
+            "locale": locale,
+            "num": num,
+            "source": source,
+            "freshness": freshness,
+            "after": after,
+            "before": before,
+            "include_domains": include_domains,
+            "exclude_domains": exclude_domains,
+            "topic": topic,
+        }
         return await self._run(_calls.bulk(queries, defaults, idempotency_key, self._seconds(timeout)))
 
     def stream(
@@ -109,6 +141,12 @@ class AsyncClient:
         locale: Optional[str] = None,
         num: Optional[int] = None,
         source: Optional[str] = None,
+        freshness: Optional[Freshness] = None,
+        after: Optional[str] = None,
+        before: Optional[str] = None,
+        include_domains: Optional[Sequence[str]] = None,
+        exclude_domains: Optional[Sequence[str]] = None,
+        topic: Optional[Topic] = None,
         idempotency_key: Optional[str] = None,
         timeout: Optional[float] = None,
     ) -> "AsyncStream":
@@ -118,7 +156,19 @@ class AsyncClient:
         cut off raises ``StreamCutError``. It is not tried again: its rows were charged. With an ``idempotency_key`` it
         can be repeated without paying again, but its rows come together.
         """
-        defaults = {"target": target, "geo": geo, "locale": locale, "num": num, "source": source}
+        defaults: Dict[str, object] = {
+            "target": target,
+            "geo": geo,
+            "locale": locale,
+            "num": num,
+            "source": source,
+            "freshness": freshness,
+            "after": after,
+            "before": before,
+            "include_domains": include_domains,
+            "exclude_domains": exclude_domains,
+            "topic": topic,
+        }
         call = _calls.stream(queries, defaults, idempotency_key, self._seconds(timeout))
         return AsyncStream(lambda: self._stream(call))
 

@@ -87,6 +87,11 @@ class Call(Generic[T]):
         return self.is_free or self.key is not None
 
 
+def comma_list(domains: Optional[Sequence[str]]) -> Optional[str]:
+    """The form of a list in a query string. A text is taken as it is."""
+    return domains if domains is None or isinstance(domains, str) else ",".join(domains)
+
+
 def query(
     parameters: Mapping[str, Union[str, int, None]], key: Optional[str], seconds: Optional[float]
 ) -> Call[SearchResult]:
@@ -105,7 +110,7 @@ def query(
 
 def bulk(
     queries: Sequence[RowInput],
-    defaults: Mapping[str, Union[str, int, None]],
+    defaults: Mapping[str, object],
     key: Optional[str],
     seconds: Optional[float],
 ) -> Call[BulkResult]:
@@ -122,7 +127,7 @@ def bulk(
 
 def stream(
     queries: Sequence[RowInput],
-    defaults: Mapping[str, Union[str, int, None]],
+    defaults: Mapping[str, object],
     key: Optional[str],
     seconds: Optional[float],
 ) -> Call[None]:
@@ -150,7 +155,7 @@ def me(seconds: Optional[float]) -> Call[Account]:
     )
 
 
-def _bulk_body(queries: Sequence[RowInput], defaults: Mapping[str, Union[str, int, None]]) -> bytes:
+def _bulk_body(queries: Sequence[RowInput], defaults: Mapping[str, object]) -> bytes:
     if isinstance(queries, (str, bytes)):
         raise TypeError("queries must be a list, not one text")
     given = {name: value for name, value in defaults.items() if value is not None}

@@ -3,7 +3,7 @@
 import dataclasses
 import json
 from functools import lru_cache
-from typing import Any, Dict, Literal, Optional, Tuple, Type, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Any, Dict, FrozenSet, Literal, Optional, Tuple, Type, TypeVar, Union, get_args, get_origin, get_type_hints
 
 T = TypeVar("T")
 
@@ -35,10 +35,20 @@ def wire_fields(of: Any) -> Dict[str, Any]:
     return {it.name: hints[it.name] for it in dataclasses.fields(of) if it.metadata.get("wire", True)}
 
 
+@lru_cache(maxsize=None)
+def _optional(of: Any) -> FrozenSet[str]:
+    """The names of fields that may be absent, which have a default."""
+    return frozenset(it.name for it in dataclasses.fields(of) if it.default is not dataclasses.MISSING)
+
+
 def _fields_decoded(of: Any, value: object, where: str, extra: Dict[str, object]) -> Any:
     if not isinstance(value, dict):
         raise WrongShape(f"{where} is not an object")
-    fields = {name: _decoded(hint, value.get(name, _ABSENT), name) for name, hint in wire_fields(of).items()}
+    fields = {
+        name: _decoded(hint, value.get(name, _ABSENT), name)
+        for name, hint in wire_fields(of).items()
+        if name in value or name not in _optional(of)
+    }
     return of(**fields, **extra)
 
 

@@ -18,7 +18,9 @@ from .models import (
     Meta,
     Row,
     RowInput,
+    Freshness,
     Safe,
+    Topic,
     SearchResult,
     Target,
 )
@@ -64,6 +66,12 @@ class Client:
         num: Optional[int] = None,
         safe: Optional[Safe] = None,
         source: Optional[str] = None,
+        freshness: Optional[Freshness] = None,
+        after: Optional[str] = None,
+        before: Optional[str] = None,
+        include_domains: Optional[Sequence[str]] = None,
+        exclude_domains: Optional[Sequence[str]] = None,
+        topic: Optional[Topic] = None,
         idempotency_key: Optional[str] = None,
         timeout: Optional[float] = None,
     ) -> SearchResult:
@@ -77,6 +85,12 @@ class Client:
             "num": num,
             "safe": safe,
             "source": source,
+            "freshness": freshness,
+            "after": after,
+            "before": before,
+            "include_domains": _calls.comma_list(include_domains),
+            "exclude_domains": _calls.comma_list(exclude_domains),
+            "topic": topic,
         }
         return self._run(_calls.query(parameters, idempotency_key, self._seconds(timeout)))
 
@@ -89,11 +103,29 @@ class Client:
         locale: Optional[str] = None,
         num: Optional[int] = None,
         source: Optional[str] = None,
+        freshness: Optional[Freshness] = None,
+        after: Optional[str] = None,
+        before: Optional[str] = None,
+        include_domains: Optional[Sequence[str]] = None,
+        exclude_domains: Optional[Sequence[str]] = None,
+        topic: Optional[Topic] = None,
         idempotency_key: Optional[str] = None,
         timeout: Optional[float] = None,
     ) -> BulkResult:
         """Runs 1 to 50 searches, each a text or a ``RowRequest``. It costs a credit for each row that ran."""
-        defaults = {"target": target, "geo": geo, "locale": locale, "num": num, "source": source}
+        defaults: Dict[str, object] = {
+            "target": target,
+            "geo": geo,
+            "locale": locale,
+            "num": num,
+            "source": source,
+            "freshness": freshness,
+            "after": after,
+            "before": before,
+            "include_domains": include_domains,
+            "exclude_domains": exclude_domains,
+            "topic": topic,
+        }
         return self._run(_calls.bulk(queries, defaults, idempotency_key, self._seconds(timeout)))
 
     def stream(
@@ -105,6 +137,12 @@ class Client:
         locale: Optional[str] = None,
         num: Optional[int] = None,
         source: Optional[str] = None,
+        freshness: Optional[Freshness] = None,
+        after: Optional[str] = None,
+        before: Optional[str] = None,
+        include_domains: Optional[Sequence[str]] = None,
+        exclude_domains: Optional[Sequence[str]] = None,
+        topic: Optional[Topic] = None,
         idempotency_key: Optional[str] = None,
         timeout: Optional[float] = None,
     ) -> "Stream":
@@ -113,7 +151,19 @@ class Client:
         A stream that is cut off raises ``StreamCutError``. It is not tried again: its rows were charged. With an
         ``idempotency_key`` it can be repeated without paying again, but its rows come together.
         """
-        defaults = {"target": target, "geo": geo, "locale": locale, "num": num, "source": source}
+        defaults: Dict[str, object] = {
+            "target": target,
+            "geo": geo,
+            "locale": locale,
+            "num": num,
+            "source": source,
+            "freshness": freshness,
+            "after": after,
+            "before": before,
+            "include_domains": include_domains,
+            "exclude_domains": exclude_domains,
+            "topic": topic,
+        }
         return self._stream(_calls.stream(queries, defaults, idempotency_key, self._seconds(timeout)))
 
     def me(self, *, timeout: Optional[float] = None) -> Account:

@@ -5,10 +5,12 @@ out, so that a newer server does not break an older client.
 """
 
 from dataclasses import dataclass, field
-from typing import Literal, Mapping, Optional, Tuple, TypedDict, Union
+from typing import Literal, Mapping, Optional, Sequence, Tuple, TypedDict, Union
 
 Target = Literal["alpha_search", "beta_search", "gamma_search", "delta_search", "epsilon_search", "zeta_search"]
 Safe = Literal["off", "moderate", "strict"]
+Freshness = Literal["day", "week", "month", "year"]
+Topic = Literal["web", "news"]
 Plan = Literal["trial", "starter", "growth", "business", "custom"]
 KeyMode = Literal["live", "test"]
 
@@ -25,6 +27,12 @@ class RowRequest(_Query, total=False):
     locale: str
     num: int
     source: str
+    freshness: Freshness
+    after: str
+    before: str
+    include_domains: Sequence[str]
+    exclude_domains: Sequence[str]
+    topic: Topic
 
 
 RowInput = Union[str, RowRequest]
@@ -95,6 +103,7 @@ class OrganicResult:
     url: str
     domain: str
     snippet: str
+    published: Optional[str] = None
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,6 @@
 import { Redacted } from "effect"
+import type { CallOptions } from "../../../domain/options/OptionSupport.ts"
+import { freshnessPeriods } from "../../../domain/options/SearchOptions.ts"
 import * as SearchApi from "../SearchApi.ts"
 import * as UpstreamRequest from "../UpstreamRequest.ts"
 
@@ -30,6 +32,16 @@ const resetMs = (header: string | undefined, window: "second" | "month"): number
   return seconds === undefined || Number.isNaN(seconds) ? undefined : seconds * 1000
 }
 
+const periods = { day: "pd", week: "pw", month: "pm", year: "py" } as const
+
+/** A range needs both ends. No page is older than the web. */
+const earliest = "1990-01-01"
+
+const freshness = ({ after, before, freshness, today }: CallOptions): string | undefined => {
+  if (freshness !== undefined) return periods[freshness]
+  return after === undefined && before === undefined ? undefined : `${after ?? earliest}to${before ?? today}`
+}
+
 /** Brave Search API. */
 export const type = SearchApi.type({
   url: "https://api.search.brave.com",
@@ -40,11 +52,17 @@ export const type = SearchApi.type({
     countries,
     languages,
     maxQueryCodePoints: 400,
-    maxQueryWords: 50
+    maxQueryWords: 50,
+    options: {
+      freshness: freshnessPeriods,
+      dates: true,
+      domains: { kind: "operators", or: "OR", canExclude: true },
+      news: true
+    }
   }),
-  request: ({ country, language, locale, page, query, rows, safe }, { key, url }) =>
+  request: ({ country, language, locale, options, page, query, rows, safe }, { key, url }) =>
     UpstreamRequest.get(
-      `${url}/res/v1/web/search`,
+      options?.isNews === true ? `${url}/res/v1/news/search` : `${url}/res/v1/web/search`,
       {
         q: query,
         count: rows,
@@ -52,8 +70,8 @@ export const type = SearchApi.type({
         country: country?.toUpperCase() ?? "ALL",
         search_lang: language === undefined ? undefined : searchLang(language, locale),
         safesearch: safe,
-        result_filter: "web",
-        text_decorations: "false"
+        ...(options?.isNews === true ? {} : { result_filter: "web", text_decorations: "false" }),
+        freshness: options === undefined ? undefined : freshness(options)
       },
       key === undefined ? {} : { "x-subscription-token": Redacted.value(key) }
     ),
@@ -62,7 +80,16 @@ export const type = SearchApi.type({
     marks: ["web", "query", "type", "mixed"],
     url: "url",
     title: "title",
-    snippet: "description"
+    snippet: "description",
+    published: "page_age"
+  },
+  newsAnswer: {
+    rows: ["results"],
+    marks: ["results", "query", "type"],
+    url: "url",
+    title: "title",
+    snippet: "description",
+    published: "page_age"
   },
   dialect: {
     retryAfterMs: (header, reason) =>

@@ -1,6 +1,17 @@
 import { Redacted } from "effect"
+import { anyDomains, type CallOptions } from "../../../domain/options/OptionSupport.ts"
 import * as SearchApi from "../SearchApi.ts"
 import * as UpstreamRequest from "../UpstreamRequest.ts"
+
+const listed = (sites: ReadonlyArray<string>) => (sites.length === 0 ? undefined : sites)
+
+const optionsIn = ({ after, before, excludeDomains, includeDomains, isNews }: CallOptions) => ({
+  startPublishedDate: after === undefined ? undefined : `${after}T00:00:00.000Z`,
+  endPublishedDate: before === undefined ? undefined : `${before}T23:59:59.999Z`,
+  includeDomains: listed(includeDomains),
+  excludeDomains: listed(excludeDomains),
+  category: isNews ? "news" : undefined
+})
 
 /** Exa. The snippet is the passage that matches the query best. */
 export const type = SearchApi.type({
@@ -10,9 +21,10 @@ export const type = SearchApi.type({
     paging: { kind: "first", maxRows: 100 },
     safe: ["off", "moderate", "strict"],
     countries: "any",
-    languages: "none"
+    languages: "none",
+    options: { dates: true, domains: anyDomains, news: true }
   }),
-  request: ({ country, query, rows, safe }, { key, url }) =>
+  request: ({ country, options, query, rows, safe }, { key, url }) =>
     UpstreamRequest.post(
       `${url}/search`,
       {
@@ -21,7 +33,8 @@ export const type = SearchApi.type({
         numResults: rows,
         userLocation: country?.toUpperCase(),
         moderation: safe !== "off",
-        contents: { highlights: { numSentences: 2, highlightsPerUrl: 1 } }
+        contents: { highlights: { numSentences: 2, highlightsPerUrl: 1 } },
+        ...(options === undefined ? {} : optionsIn(options))
       },
       key === undefined ? {} : { "x-api-key": Redacted.value(key) }
     ),
@@ -30,6 +43,7 @@ export const type = SearchApi.type({
     marks: ["results"],
     url: "url",
     title: "title",
+    published: "publishedDate",
     snippet: ({ highlights, summary, text }: { highlights?: unknown; summary?: unknown; text?: unknown }) =>
       (Array.isArray(highlights) ? highlights[0] : undefined) ?? summary ?? text
   }

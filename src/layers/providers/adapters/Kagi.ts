@@ -1,6 +1,10 @@
 import { Redacted } from "effect"
+import type { CallOptions } from "../../../domain/options/OptionSupport.ts"
 import * as SearchApi from "../SearchApi.ts"
 import * as UpstreamRequest from "../UpstreamRequest.ts"
+
+const filtersIn = (region: string | undefined, { after, before }: Partial<CallOptions> = {}) =>
+  (region ?? after ?? before) === undefined ? {} : { filters: { region, after, before } }
 
 /** Kagi Search API v1. */
 export const type = SearchApi.type({
@@ -10,9 +14,10 @@ export const type = SearchApi.type({
     paging: { kind: "sized", maxPageSize: 100, maxPages: 10 },
     safe: ["off", "moderate", "strict"],
     countries: "any",
-    languages: "none"
+    languages: "none",
+    options: { dates: true, domains: { kind: "operators", or: "OR", canExclude: true } }
   }),
-  request: ({ country, page, query, rows, safe }, { key, url }) =>
+  request: ({ country, options, page, query, rows, safe }, { key, url }) =>
     UpstreamRequest.post(
       `${url}/api/v1/search`,
       {
@@ -20,9 +25,16 @@ export const type = SearchApi.type({
         page,
         limit: rows,
         safe_search: safe !== "off",
-        ...(country === undefined ? {} : { filters: { region: country } })
+        ...filtersIn(country, options)
       },
       key === undefined ? {} : { authorization: `Bearer ${Redacted.value(key)}` }
     ),
-  answer: { rows: ["data", "search"], marks: ["data"], url: "url", title: "title", snippet: "snippet" }
+  answer: {
+    rows: ["data", "search"],
+    marks: ["data"],
+    url: "url",
+    title: "title",
+    snippet: "snippet",
+    published: "time"
+  }
 })

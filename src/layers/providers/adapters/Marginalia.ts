@@ -10,7 +10,8 @@ export const type = SearchApi.type({
     paging: { kind: "sized", maxPageSize: 100 },
     safe: ["off", "moderate", "strict"],
     countries: "none",
-    languages: "none"
+    languages: "none",
+    options: { domains: { kind: "operators" } }
   }),
   request: ({ page, query, rows, safe }, { key, url }) =>
     UpstreamRequest.get(

@@ -1,6 +1,9 @@
 import { Predicate } from "effect"
+import { dayAfter } from "../../../domain/options/published.ts"
 import * as SearchApi from "../SearchApi.ts"
 import * as UpstreamRequest from "../UpstreamRequest.ts"
+
+const compact = (date: string | undefined): string | undefined => date?.replaceAll("-", "")
 
 /** Mojeek, an independent index. It reports errors in the body of a 200 response. */
 export const type = SearchApi.type({
@@ -10,9 +13,10 @@ export const type = SearchApi.type({
     paging: { kind: "sized", maxPageSize: 20 },
     safe: ["off", "moderate", "strict"],
     countries: "any",
-    languages: "any"
+    languages: "any",
+    options: { dates: true, domains: { kind: "native", max: 1 } }
   }),
-  request: ({ country, language, offset, query, rows, safe }, { key, url }) =>
+  request: ({ country, language, offset, options, query, rows, safe }, { key, url }) =>
     UpstreamRequest.get(`${url}/search`, {
       api_key: key,
       q: query,
@@ -21,7 +25,10 @@ export const type = SearchApi.type({
       t: rows,
       safe: safe === "off" ? 0 : 1,
       rb: country?.toUpperCase(),
-      lb: language?.toUpperCase()
+      lb: language?.toUpperCase(),
+      site: options?.includeDomains[0],
+      since: compact(options?.after),
+      before: compact(dayAfter(options?.before))
     }),
   answer: {
     rows: ["response", "results"],

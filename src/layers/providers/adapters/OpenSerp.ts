@@ -1,7 +1,16 @@
 import { Predicate, Redacted } from "effect"
+import type { CallOptions } from "../../../domain/options/OptionSupport.ts"
 import * as SearchApi from "../SearchApi.ts"
 import * as Upstream from "../Upstream.ts"
 import * as UpstreamRequest from "../UpstreamRequest.ts"
+
+const earliest = "1990-01-01"
+
+/** The range needs both ends: `20260101..20260131`. */
+const dateRange = ({ after, before, today }: CallOptions): string | undefined =>
+  after === undefined && before === undefined
+    ? undefined
+    : `${after ?? earliest}..${before ?? today}`.replaceAll("-", "")
 
 /** OpenSERP, self-hosted or in its cloud. It scrapes other engines and reports when they block it. */
 export const type = SearchApi.type({
@@ -12,9 +21,10 @@ export const type = SearchApi.type({
     paging: { kind: "sized", maxPageSize: 20 },
     safe: ["off"],
     countries: "any",
-    languages: "any"
+    languages: "any",
+    options: { dates: true, domains: { kind: "native", max: 1 } }
   }),
-  request: ({ country, language, offset, query, rows }, { engine, key, url }) =>
+  request: ({ country, language, offset, options, query, rows }, { engine, key, url }) =>
     UpstreamRequest.get(
       `${url}/${engine}/search`,
       {
@@ -22,7 +32,9 @@ export const type = SearchApi.type({
         lang: language?.toUpperCase(),
         region: country?.toUpperCase(),
         limit: rows,
-        start: offset
+        start: offset,
+        date: options === undefined ? undefined : dateRange(options),
+        site: options?.includeDomains[0]
       },
       key === undefined ? {} : { authorization: `Bearer ${Redacted.value(key)}` }
     ),

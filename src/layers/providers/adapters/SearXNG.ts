@@ -1,4 +1,7 @@
 import { Clock, Effect, Option, Predicate, Record, Redacted, Schema } from "effect"
+import type { DomainSupport, OptionSupport } from "../../../domain/options/OptionSupport.ts"
+import { readPublished } from "../../../domain/options/published.ts"
+import { type Freshness, freshnessPeriods } from "../../../domain/options/SearchOptions.ts"
 import * as CoolDown from "../../../domain/providers/CoolDown.ts"
 import type { Refusal, RefusalReason } from "../../../domain/providers/Refusal.ts"
 import type { Capabilities, UpstreamCall } from "../../../domain/search/Capabilities.ts"
@@ -43,6 +46,7 @@ interface Row {
   readonly content?: string | null
   readonly engine?: string | null
   readonly engines?: ReadonlyArray<string> | null
+  readonly publishedDate?: unknown
 }
 
 const isString = Predicate.isString
@@ -140,26 +144,77 @@ const dialect: Upstream.Dialect = {
   }
 }
 
-const capabilities = (pageSize: number): Capabilities => ({
+/** Engines with `site:` operators that can be joined. Others, and SearXNG's default mix, may ignore them. */
+const siteOperators: Readonly<Record<string, string>> = {
+  google: "OR",
+  bing: "OR",
+  duckduckgo: "OR",
+  brave: "OR",
+  startpage: "OR",
+  yahoo: "OR",
+  qwant: "OR",
+  yandex: "|"
+}
+
+/** Mojeek supports one `site:` at a time. */
+const singleSite: ReadonlySet<string> = new Set(["mojeek"])
+
+const domainsOf = (engine: string | undefined): DomainSupport | undefined => {
+  const or = engine !== undefined && Object.hasOwn(siteOperators, engine) ? siteOperators[engine] : undefined
+  if (or !== undefined) return { kind: "operators", or, canExclude: true }
+  return engine !== undefined && singleSite.has(engine) ? { kind: "operators" } : undefined
+}
+
+/** SearXNG skips engines without a time range in silence, which would pass for "no results". */
+const withoutTimeRange: ReadonlySet<string> = new Set([
+  "bing",
+  "yandex",
+  "qwant",
+  "ecosia",
+  "presearch",
+  "baidu",
+  "naver"
+])
+
+const periodsOf = (engine: string | undefined): ReadonlyArray<Freshness> => {
+  if (engine === "yahoo") return ["day", "week", "month"]
+  return engine !== undefined && withoutTimeRange.has(engine) ? [] : freshnessPeriods
+}
+
+/** SearXNG has periods (`time_range`) but no dates. */
+const optionsOf = (engine: string | undefined): OptionSupport => {
+  const domains = domainsOf(engine)
+  return { freshness: periodsOf(engine), news: true, ...(domains === undefined ? {} : { domains }) }
+}
+
+const capabilities = (pageSize: number, engine: string | undefined): Capabilities => ({
   paging: { kind: "fixed", pageSize },
   safe: ["off", "moderate", "strict"],
   // SearXNG accepts a country only as the region of a language.
   countries: "none",
-  languages: "any"
+  languages: "any",
+  options: optionsOf(engine)
 })
 
 /** Reads the rows of a page. An empty page is an error unless the search really found nothing (R14). */
 const readPage = (
   json: unknown,
   engine: string | undefined,
-  hasEngine: Effect.Effect<boolean>
+  hasEngine: Effect.Effect<boolean>,
+  nowMs: number
 ): Effect.Effect<ReadonlyArray<UpstreamRow>, Refusal> => {
   if (!isAnswer(json)) return Upstream.refuse("malformed", "its response is not the documented JSON")
   const isOurs = (row: Row) => engine === undefined || row.engine === engine || row.engines?.includes(engine) === true
   const rows = json.results.slice(0, Upstream.maxRows).filter(isRow)
   const ours = rows.filter(isOurs)
   if (ours.length === 0) return readEmptyPage(json, rows, engine, hasEngine)
-  return Effect.succeed(ours.map((row) => ({ url: row.url, title: row.title, snippet: row.content ?? "" })))
+  return Effect.succeed(
+    ours.map((row) => {
+      const read = { url: row.url, title: row.title, snippet: row.content ?? "" }
+      const published = readPublished(row.publishedDate, nowMs)
+      return published === undefined ? read : { ...read, published }
+    })
+  )
 }
 
 const readEmptyPage = (
@@ -226,23 +281,31 @@ export const make = (
           ? Effect.succeed(true)
           : Effect.map(engines, (names) => names === undefined || names.has(engine))
 
-      const fetchPage = ({ locale, page, query, safe }: UpstreamCall, maxQueueMs: number) => {
+      const fetchPage = ({ locale, options, page, query, safe }: UpstreamCall, maxQueueMs: number) => {
+        const isNews = options?.isNews === true
+        // SearXNG would add the engines of the category to a named one. News come from all of its news engines.
+        const asked = isNews ? undefined : engine
         const parameters = {
           q: literalQuery(query),
           format: "json",
-          engines: engine,
+          engines: asked,
           pageno: String(page),
           language: language(locale),
-          safesearch: safesearch[safe]
+          safesearch: safesearch[safe],
+          time_range: options?.freshness,
+          categories: isNews ? "news" : undefined
         }
+        const isKnown = isNews ? Effect.succeed(true) : hasEngine
+        const read = (json: unknown) =>
+          Clock.clockWith((clock) => readPage(json, asked, isKnown, clock.currentTimeMillisUnsafe()))
         return get("/search", parameters, maxQueueMs).pipe(
-          Effect.flatMap((json) => Effect.tapError(readPage(json, engine, hasEngine), suspension.failed)),
+          Effect.flatMap((json) => Effect.tapError(read(json), suspension.failed)),
           Effect.flatMap(suspension.believe)
         )
       }
 
       const name = engine === undefined ? instance : `${instance}/${engine}`
-      return Paged.make(name, capabilities(options.pageSize ?? defaultPageSize), fetchPage)
+      return Paged.make(name, capabilities(options.pageSize ?? defaultPageSize, engine), fetchPage)
     }
   })
 

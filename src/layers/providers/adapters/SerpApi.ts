@@ -1,5 +1,8 @@
+import type { CallOptions, DomainSupport, OptionSupport } from "../../../domain/options/OptionSupport.ts"
+import { freshnessPeriods } from "../../../domain/options/SearchOptions.ts"
 import type { Capabilities, UpstreamCall } from "../../../domain/search/Capabilities.ts"
 import type { Safe } from "../../../domain/search/Target.ts"
+import { googleTbs } from "../googleTbs.ts"
 import * as SearchApi from "../SearchApi.ts"
 import * as Upstream from "../Upstream.ts"
 import * as UpstreamRequest from "../UpstreamRequest.ts"
@@ -13,28 +16,45 @@ interface Engine {
   /** Omitted if the engine has only one page. */
   readonly page?: (call: UpstreamCall) => Parameters
   readonly locale: (call: UpstreamCall) => Parameters
+  readonly options?: OptionSupport
+  /** Parameters of a search's dates and topic. */
+  readonly optionsIn?: (options: CallOptions) => Parameters
 }
 
 const upper = (code: string | undefined) => code?.toUpperCase()
+
+const bySite: DomainSupport = { kind: "operators", or: "OR", canExclude: true }
+
+/** A range needs both ends. No page is older than the web. */
+const earliest = "1990-01-01"
 
 const engines: { readonly [name: string]: Engine } = {
   google: {
     query: "q",
     safe: { parameter: "safe", off: "off", moderate: "active", strict: "active" },
     page: ({ offset }) => ({ start: offset }),
-    locale: ({ country, language }) => ({ gl: country, hl: language })
+    locale: ({ country, language }) => ({ gl: country, hl: language }),
+    options: { freshness: freshnessPeriods, dates: true, domains: bySite, news: true },
+    optionsIn: (options) => ({ tbs: googleTbs(options), tbm: options.isNews ? "nws" : undefined })
   },
   bing: {
     query: "q",
     safe: { parameter: "safeSearch", off: "off", moderate: "moderate", strict: "strict" },
     page: ({ offset }) => ({ first: offset + 1 }),
-    locale: ({ country }) => ({ cc: upper(country) })
+    locale: ({ country }) => ({ cc: upper(country) }),
+    options: { domains: bySite }
   },
   duckduckgo: {
     query: "q",
     safe: { parameter: "safe", off: -2, moderate: -1, strict: 1 },
     page: ({ offset }) => ({ start: offset }),
-    locale: ({ country, language }) => ({ kl: `${country === "gb" ? "uk" : country}-${language}` })
+    locale: ({ country, language }) => ({ kl: `${country === "gb" ? "uk" : country}-${language}` }),
+    options: { freshness: freshnessPeriods, dates: true, domains: bySite },
+    optionsIn: ({ after, before, freshness, today }) => ({
+      df:
+        freshness?.slice(0, 1) ??
+        ((after ?? before) === undefined ? undefined : `${after ?? earliest}..${before ?? today}`)
+    })
   },
   yandex: {
     query: "text",
@@ -44,7 +64,8 @@ const engines: { readonly [name: string]: Engine } = {
   yahoo: {
     query: "p",
     page: ({ offset }) => ({ b: offset + 1 }),
-    locale: ({ country, language }) => ({ vc: country, vl: language === undefined ? undefined : `lang_${language}` })
+    locale: ({ country, language }) => ({ vc: country, vl: language === undefined ? undefined : `lang_${language}` }),
+    options: { domains: bySite }
   },
   baidu: { query: "q", page: ({ offset }) => ({ pn: offset }), locale: () => ({}) },
   naver: { query: "query", locale: () => ({}) }
@@ -58,12 +79,26 @@ const capabilities = (name: string): Capabilities => {
     paging: engine?.page === undefined ? { kind: "first", maxRows: pageSize } : { kind: "fixed", pageSize },
     safe: engine?.safe === undefined ? ["off"] : ["off", "moderate", "strict"],
     countries: name === "baidu" || name === "naver" || name === "yandex" ? "none" : "any",
-    languages: name === "baidu" || name === "naver" || name === "bing" ? "none" : "any"
+    languages: name === "baidu" || name === "naver" || name === "bing" ? "none" : "any",
+    ...(engine?.options === undefined ? {} : { options: engine.options })
   }
 }
 
 /** SerpApi reports a successful search without results as an error with this text. */
 const nothingFound = /hasn't returned any results|no results/i
+
+const marks = ["search_metadata", "search_information"]
+
+const row = {
+  url: "link",
+  title: "title",
+  snippet: "snippet",
+  published: "date",
+  problem: (json: object) => {
+    const error = "error" in json ? Upstream.wordsOf(json.error) : ""
+    return error === "" || nothingFound.test(error) ? "" : `error ${error}`
+  }
+}
 
 /** SerpApi, the results of other engines. */
 export const type = SearchApi.type({
@@ -78,19 +113,11 @@ export const type = SearchApi.type({
       [engine?.query ?? "q"]: call.query,
       ...engine?.page?.(call),
       ...engine?.locale(call),
+      ...(call.options === undefined ? {} : engine?.optionsIn?.(call.options)),
       ...(engine?.safe === undefined ? {} : { [engine.safe.parameter]: engine.safe[call.safe] }),
       api_key: key
     })
   },
-  answer: {
-    rows: ["organic_results"],
-    marks: ["organic_results", "search_metadata", "search_information"],
-    url: "link",
-    title: "title",
-    snippet: "snippet",
-    problem: (json) => {
-      const error = "error" in json ? Upstream.wordsOf(json.error) : ""
-      return error === "" || nothingFound.test(error) ? "" : `error ${error}`
-    }
-  }
+  answer: { rows: ["organic_results"], marks: ["organic_results", ...marks], ...row },
+  newsAnswer: { rows: ["news_results"], marks: ["news_results", ...marks], ...row }
 })

@@ -1,7 +1,18 @@
 import { Redacted } from "effect"
+import { freshnessPeriods } from "../../../domain/options/SearchOptions.ts"
+import { googleTbs } from "../googleTbs.ts"
 import * as SearchApi from "../SearchApi.ts"
 import * as Upstream from "../Upstream.ts"
 import * as UpstreamRequest from "../UpstreamRequest.ts"
+
+const row = {
+  url: "link",
+  title: "title",
+  snippet: "snippet",
+  published: "date",
+  problem: (json: object) =>
+    "message" in json && "statusCode" in json ? `error ${Upstream.wordsOf(json.message)}` : ""
+}
 
 /** Serper, Google's results. Without a public reference, it is limited to the page size that every client uses. */
 export const type = SearchApi.type({
@@ -11,20 +22,27 @@ export const type = SearchApi.type({
     paging: { kind: "fixed", pageSize: 10 },
     safe: ["off"],
     countries: "any",
-    languages: "any"
+    languages: "any",
+    options: {
+      freshness: freshnessPeriods,
+      dates: true,
+      domains: { kind: "operators", or: "OR", canExclude: true },
+      news: true
+    }
   }),
-  request: ({ country, language, page, query }, { key, url }) =>
+  request: ({ country, language, options, page, query }, { key, url }) =>
     UpstreamRequest.post(
-      `${url}/search`,
-      { q: query, gl: country, hl: language, num: 10, page },
+      options?.isNews === true ? `${url}/news` : `${url}/search`,
+      {
+        q: query,
+        gl: country,
+        hl: language,
+        num: 10,
+        page,
+        tbs: options === undefined ? undefined : googleTbs(options)
+      },
       key === undefined ? {} : { "x-api-key": Redacted.value(key) }
     ),
-  answer: {
-    rows: ["organic"],
-    marks: ["organic", "searchParameters"],
-    url: "link",
-    title: "title",
-    snippet: "snippet",
-    problem: (json) => ("message" in json && "statusCode" in json ? `error ${Upstream.wordsOf(json.message)}` : "")
-  }
+  answer: { rows: ["organic"], marks: ["organic", "searchParameters"], ...row },
+  newsAnswer: { rows: ["news"], marks: ["news", "searchParameters"], ...row }
 })

@@ -1,4 +1,6 @@
 import { Redacted } from "effect"
+import { anyDomains, type CallOptions } from "../../../domain/options/OptionSupport.ts"
+import { freshnessPeriods } from "../../../domain/options/SearchOptions.ts"
 import * as SearchApi from "../SearchApi.ts"
 import * as UpstreamRequest from "../UpstreamRequest.ts"
 
@@ -10,6 +12,14 @@ const countries = (
 
 const names = new Intl.DisplayNames("en", { type: "region" })
 
+const listed = (sites: ReadonlyArray<string>) => (sites.length === 0 ? undefined : sites)
+
+const optionsIn = ({ after, before, excludeDomains, freshness, includeDomains }: CallOptions) => ({
+  ...(freshness === undefined ? { start_date: after, end_date: before } : { time_range: freshness }),
+  include_domains: listed(includeDomains),
+  exclude_domains: listed(excludeDomains)
+})
+
 /** Tavily, a single page of results made for language models. */
 export const type = SearchApi.type({
   url: "https://api.tavily.com",
@@ -18,20 +28,33 @@ export const type = SearchApi.type({
     paging: { kind: "first", maxRows: 20 },
     safe: ["off"],
     countries,
-    languages: "none"
+    languages: "none",
+    options: { freshness: freshnessPeriods, dates: true, domains: anyDomains, news: true }
   }),
-  request: ({ country, query, rows }, { key, url }) =>
+  request: ({ country, options, query, rows }, { key, url }) =>
     UpstreamRequest.post(
       `${url}/search`,
       {
         query,
         max_results: rows,
         search_depth: "basic",
-        topic: "general",
-        country: country === undefined ? undefined : names.of(country.toUpperCase())?.toLowerCase()
+        topic: options?.isNews === true ? "news" : "general",
+        // Tavily accepts a country for general searches only.
+        country:
+          country === undefined || options?.isNews === true
+            ? undefined
+            : names.of(country.toUpperCase())?.toLowerCase(),
+        ...(options === undefined ? {} : optionsIn(options))
       },
       key === undefined ? {} : { authorization: `Bearer ${Redacted.value(key)}` }
     ),
-  answer: { rows: ["results"], marks: ["results"], url: "url", title: "title", snippet: "content" },
+  answer: {
+    rows: ["results"],
+    marks: ["results"],
+    url: "url",
+    title: "title",
+    snippet: "content",
+    published: "published_date"
+  },
   dialect: { statuses: { 432: { reason: "quota" }, 433: { reason: "quota" } } }
 })

@@ -1,11 +1,14 @@
-import { Effect, Layer, Schema } from "effect"
+import { Clock, Effect, Layer, Schema } from "effect"
 import { SqlClient } from "effect/sql"
+import { spanTerms } from "../../../domain/index/dates.ts"
 import { type QuerySlot, type QueryTerms, readQuery } from "../../../domain/index/QueryTerms.ts"
 import { bestDocuments, type Collection, rarity, type ScoredSlot } from "../../../domain/index/score.ts"
 import { snippetOf, tokenWorth, type WorthOfToken } from "../../../domain/index/snippet.ts"
 import { meantBy, mistakesAllowed } from "../../../domain/index/spelling.ts"
 import { languageFactor, titleScore } from "../../../domain/index/titles.ts"
 import { phraseText } from "../../../domain/index/words.ts"
+import { isInSpan, spanOf } from "../../../domain/options/SearchOptions.ts"
+import { makeSiteFilter } from "../../../domain/options/Sites.ts"
 import { matchDomains } from "../../../domain/search/Domain.ts"
 import type { SearchRequest } from "../../../domain/search/SearchRequest.ts"
 import { Target } from "../../../domain/search/Target.ts"
@@ -59,7 +62,8 @@ const Title = Schema.Struct({
   id: Schema.Finite,
   url: Schema.String,
   title: Schema.String,
-  language: Schema.NullOr(Schema.String)
+  language: Schema.NullOr(Schema.String),
+  published: Schema.NullOr(Schema.String)
 })
 const titleRows = rowsOf(Title)
 
@@ -69,7 +73,8 @@ const Page = Schema.Struct({
   title: Schema.String,
   headings: Schema.String,
   description: Schema.String,
-  content: Schema.String
+  content: Schema.String,
+  published: Schema.NullOr(Schema.String)
 })
 const pageRows = rowsOf(Page)
 
@@ -181,13 +186,55 @@ const scoredSlots = (
 const isExact = ({ excludedPhrases, excludedSites, phrases, sites }: QueryTerms): boolean =>
   phrases.length + excludedPhrases.length === 0 && ![...sites, ...excludedSites].some((site) => site.includes("/"))
 
+/** The options of a search: slots that documents must match, and a check for what terms cannot express. */
+interface Filter {
+  readonly slots: ReadonlyArray<QuerySlot>
+  /** True if the slots alone decide. */
+  readonly isExact: boolean
+  readonly admits: (url: string, published: string | null) => boolean
+}
+
+const unfiltered: Filter = { slots: [], isExact: true, admits: () => true }
+
+const filterSlot = (role: QuerySlot["role"], terms: ReadonlyArray<string>): ReadonlyArray<QuerySlot> =>
+  terms.length === 0 ? [] : [{ terms, word: undefined, times: 0, role }]
+
+const hostTerm = (site: string): string => `@${site.split("/", 1)[0]}`
+
+const filterOf = ({ options }: SearchRequest, nowMs: number): Filter => {
+  if (options === undefined) return unfiltered
+  const { excludeDomains = [], includeDomains = [] } = options
+  const span = spanOf(options, nowMs)
+  const isOfSites = makeSiteFilter(options)
+  const hosts = excludeDomains.filter((site) => !site.includes("/"))
+  return {
+    slots: [
+      ...filterSlot("required", includeDomains.map(hostTerm)),
+      ...filterSlot("excluded", hosts.map(hostTerm)),
+      ...filterSlot("required", span === undefined ? [] : ["#none", ...spanTerms(span)])
+    ],
+    isExact:
+      ![...includeDomains, ...excludeDomains].some((site) => site.includes("/")) && options.freshness === undefined,
+    admits: (url, published) => {
+      const address = URL.parse(url)
+      if (address === null || isOfSites?.(address) === false) return false
+      return span === undefined || (published !== null && isInSpan(span, published))
+    }
+  }
+}
+
 interface Ranked {
   readonly id: number
   readonly url: string
 }
 
 /** Ranks the matching documents, best first. Also returns the weight of each term. */
-const rank = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, request: SearchRequest, query: QueryTerms) {
+const rank = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  request: SearchRequest,
+  query: QueryTerms,
+  filter: Filter
+) {
   const known = yield* postingsOf(
     sql,
     query.slots.flatMap(({ terms }) => terms),
@@ -197,13 +244,16 @@ const rank = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, request: Sea
   const postings = yield* withRespelt(sql, slots, known, request.target)
   const { collection } = postings
   const scored = scoredSlots(slots, postings)
-  const best = bestDocuments(scored, collection, isExact(query) ? maxCandidates : maxUncertainCandidates)
+  const limit = isExact(query) && filter.isExact ? maxCandidates : maxUncertainCandidates
+  const isWanted = filter.slots.length > 0 && scored.some(({ worth }) => worth > 0)
+  // The filters admit documents that have no word of the query.
+  const best = bestDocuments(scored, collection, limit).filter(({ score }) => !isWanted || score > 0)
   const worths = new Map(
     scored.flatMap(({ meant, worth }) => (worth === 0 ? [] : meant.map(({ term }) => [term, worth] as const)))
   )
   const total = scored.reduce((sum, { worth }) => sum + worth, 0)
   const rows = yield* titleRows(sql`
-    select id::float8, url, title, language from indexed_documents
+    select id::float8, url, title, language, published from indexed_documents
     where id = any (${best.map(({ document }) => document)}::float8[]::bigint[])`)
   const scores = new Map(best.map(({ document, score }) => [document, score]))
   const language = request.locale.slice(0, 2)
@@ -211,7 +261,7 @@ const rank = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, request: Sea
   const isOfSite = query.sites.length === 0 ? () => true : matchDomains(query.sites)
   const isOfOther = matchDomains(query.excludedSites)
   const ranked = rows
-    .filter(({ url }) => isOfSite(url) && !isOfOther(url))
+    .filter(({ published, url }) => isOfSite(url) && !isOfOther(url) && filter.admits(url, published))
     .map(({ id, language: own, title, url }) => {
       const score = (scores.get(id) ?? 0) + titleScore(titles, title)
       return { id, url, score: score * languageFactor(own, language) }
@@ -223,7 +273,8 @@ const rank = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, request: Sea
 const pages = (sql: SqlClient.SqlClient, ranked: ReadonlyArray<Ranked>, maxContent: number) =>
   Effect.map(
     pageRows(sql`
-      select id::float8, url, title, headings, description, left(content, ${maxContent}::integer) as content
+      select id::float8, url, title, headings, description, left(content, ${maxContent}::integer) as content,
+        published
       from indexed_documents where id = any (${ranked.map(({ id }) => id)}::float8[]::bigint[])`),
     (rows) => {
       const byId = new Map(rows.map((row) => [row.id, row]))
@@ -258,9 +309,11 @@ const search =
   (sql: SqlClient.SqlClient): DocumentIndex["Service"]["search"] =>
   (request) =>
     Effect.gen(function* () {
-      const query = readQuery(request.query, request.locale.slice(0, 2))
-      if (!query.slots.some(({ role }) => role !== "excluded")) return []
-      const { ranked, worths } = yield* rank(sql, request, query)
+      const asked = readQuery(request.query, request.locale.slice(0, 2))
+      if (!asked.slots.some(({ role }) => role !== "excluded")) return []
+      const filter = filterOf(request, request.options === undefined ? 0 : yield* Clock.currentTimeMillis)
+      const query = { ...asked, slots: [...asked.slots, ...filter.slots] }
+      const { ranked, worths } = yield* rank(sql, request, query, filter)
       const first = (request.page - 1) * request.num
       const last = request.page * request.num
       const isWhole = query.phrases.length + query.excludedPhrases.length === 0
@@ -268,7 +321,10 @@ const search =
       if (page.length === 0) return []
       const worth = tokenWorth((term) => worths.get(term) ?? 0, request.locale.slice(0, 2))
       const rows = yield* pages(sql, page, maxSnippetSource)
-      return rows.map((row) => ({ url: row.url, title: row.title, snippet: snippetIn(row, worth) }))
+      return rows.map((row) => {
+        const found = { url: row.url, title: row.title, snippet: snippetIn(row, worth) }
+        return row.published === null ? found : { ...found, published: row.published }
+      })
     }).pipe(Effect.orDie)
 
 /** The description, or an excerpt of the content if only the content has a word of the query. */

@@ -1,6 +1,7 @@
 import { Array as Arr, Cause, Effect, Schema, Stream } from "effect"
 import type { SqlClient } from "effect/sql"
 import { documentTerms } from "../../../domain/index/DocumentTerms.ts"
+import { readPublished } from "../../../domain/options/published.ts"
 import type { Target } from "../../../domain/search/Target.ts"
 import type { Document, DocumentIndex, Replacement } from "../../../services/index/DocumentIndex.ts"
 import { rowsOf } from "../Rows.ts"
@@ -35,7 +36,7 @@ const lastOfEach = (documents: ReadonlyArray<Row>): ReadonlyArray<Row> => [
   ...new Map(documents.map((document) => [document.url, document])).values()
 ]
 
-const toRow = ({ content = "", description, headings = "", language, title, url }: Document) => {
+const toRow = ({ content = "", description, headings = "", language, published = "", title, url }: Document) => {
   const texts = {
     url: storable(url),
     title: storable(title),
@@ -43,7 +44,9 @@ const toRow = ({ content = "", description, headings = "", language, title, url 
     description: storable(description),
     content: storable(content, maxContentUnits)
   }
-  return { ...texts, language: language ?? "", terms: documentTerms({ ...texts, language: language ?? null }) }
+  const date = readPublished(published, 0) ?? ""
+  const terms = documentTerms({ ...texts, language: language ?? null, published: date })
+  return { ...texts, language: language ?? "", published: date, terms }
 }
 
 type Row = ReturnType<typeof toRow>
@@ -68,20 +71,25 @@ const toRows = (documents: ReadonlyArray<Document>): Effect.Effect<ReadonlyArray
 const write = (sql: SqlClient.SqlClient, rows: ReadonlyArray<Row>, target: Target | null) => {
   const column = (name: Column) => rows.map((row) => row[name])
   return writtenRows(sql`
-    insert into indexed_documents as present (target, url, title, headings, description, content, language)
-    select ${target}::text, url, title, headings, description, content, nullif(language, '') from unnest(
+    insert into indexed_documents as present (target, url, title, headings, description, content, language, published)
+    select ${target}::text, url, title, headings, description, content, nullif(language, ''),
+      nullif(published, '')
+    from unnest(
       ${column("url")}::text[],
       ${column("title")}::text[],
       ${column("headings")}::text[],
       ${column("description")}::text[],
       ${column("content")}::text[],
-      ${column("language")}::text[]
-    ) as document (url, title, headings, description, content, language)
+      ${column("language")}::text[],
+      ${column("published")}::text[]
+    ) as document (url, title, headings, description, content, language, published)
     on conflict ((md5(url)::uuid), coalesce(target, '')) do update
     set id = default, title = excluded.title, headings = excluded.headings, description = excluded.description,
-      content = excluded.content, language = excluded.language
-    where (present.title, present.headings, present.description, present.content, present.language)
-      is distinct from (excluded.title, excluded.headings, excluded.description, excluded.content, excluded.language)
+      content = excluded.content, language = excluded.language, published = excluded.published
+    where (present.title, present.headings, present.description, present.content, present.language, present.published)
+      is distinct from (
+        excluded.title, excluded.headings, excluded.description, excluded.content, excluded.language, excluded.published
+      )
     returning id::float8, url`)
 }
 

@@ -34,7 +34,8 @@ const Stored = Schema.Struct({
   headings: Schema.String,
   description: Schema.String,
   content: Schema.String,
-  language: Schema.NullOr(Schema.String)
+  language: Schema.NullOr(Schema.String),
+  published: Schema.NullOr(Schema.String)
 })
 const storedRows = rowsOf(Stored)
 const idRows = rowsOf(Schema.Struct({ id: Schema.Finite }))
@@ -146,7 +147,7 @@ const index = Effect.fnUntraced(function* (
 ) {
   const read = (from: number) =>
     storedRows(sql`
-      select id::float8, url, title, headings, description, content, language from indexed_documents
+      select id::float8, url, title, headings, description, content, language, published from indexed_documents
       where id between ${from}::float8::bigint and ${last}::float8::bigint
         and target is not distinct from ${target}::text
       order by indexed_documents.id limit ${batchSize}`)

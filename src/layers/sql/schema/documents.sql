@@ -7,7 +7,9 @@ create table indexed_documents (
   headings text not null default '',
   description text not null,
   content text not null,
-  language text
+  language text,
+  -- A date, or a date-time in UTC, in ISO 8601. Null for a document that states none.
+  published text
 );
 
 -- Indexes a digest, because an address may be too long for an index entry.

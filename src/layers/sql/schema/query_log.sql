@@ -35,6 +35,8 @@ create table queries (
   reason text,
   -- Size of the document. 0 for a page that could not be read.
   bytes bigint,
+  -- The search options by their names in the API. Null for a search without any.
+  options jsonb,
   primary key (id, created_at)
 ) partition by range (created_at);
 -- A total order, so that a page continues where the previous one ended, without sorting.

@@ -1,4 +1,5 @@
 import { Schema } from "effect"
+import { LoggedOptions, toFields, toOptions } from "../../../domain/options/SearchOptions.ts"
 import { UnreadableReason } from "../../../domain/pages/UnreadableReason.ts"
 import { type LogEntry, LoggedRefusal, Outcome } from "../../../domain/search/LogEntry.ts"
 import { AnyTarget, Safe } from "../../../domain/search/Target.ts"
@@ -30,7 +31,8 @@ export const LogRow = Schema.Struct({
   refusals: Schema.NullOr(Schema.Array(LoggedRefusal)),
   host: Schema.NullOr(Schema.String),
   reason: Schema.NullOr(UnreadableReason),
-  bytes: Schema.NullOr(Schema.BigInt)
+  bytes: Schema.NullOr(Schema.BigInt),
+  options: Schema.NullOr(LoggedOptions)
 })
 
 /** A log entry as read, including its database timestamp. */
@@ -64,35 +66,40 @@ export const toColumns = (record: LogEntry) =>
     refusals: record.refusals.length === 0 ? undefined : record.refusals,
     host: record.page?.host,
     reason: record.page?.reason,
-    bytes: record.page?.bytes
+    bytes: record.page?.bytes,
+    options: record.request.options === undefined ? undefined : toFields(record.request.options)
   }) satisfies { readonly [Column in keyof typeof LogRow.Type]: unknown }
 
-export const toLogged = (row: typeof LoggedRow.Type): StoredLogEntry => ({
-  id: row.id,
-  accountId: row.account_id ?? undefined,
-  keyId: row.key_id ?? undefined,
-  batchId: row.batch_id ?? undefined,
-  request: {
-    target: row.target,
-    query: row.query,
-    ...(row.geo === null ? {} : { geo: row.geo }),
-    ...(row.locale === null ? {} : { locale: row.locale }),
-    ...(row.page === null ? {} : { page: row.page }),
-    ...(row.num === null ? {} : { num: row.num }),
-    ...(row.safe === null ? {} : { safe: row.safe }),
-    source: row.source
-  },
-  outcome: row.outcome,
-  credits: row.credits,
-  cached: row.cached,
-  provider: row.provider ?? undefined,
-  resultCount: row.result_count,
-  durationMs: Number(row.duration_ms),
-  requestId: row.request_id ?? undefined,
-  rowIndex: row.row_index ?? undefined,
-  refusals: row.refusals ?? [],
-  ...(row.host === null
-    ? {}
-    : { page: { host: row.host, reason: row.reason ?? undefined, bytes: Number(row.bytes ?? 0) } }),
-  at: row.created_at.getTime()
-})
+export const toLogged = (row: typeof LoggedRow.Type): StoredLogEntry => {
+  const options = row.options === null ? undefined : toOptions(row.options)
+  return {
+    id: row.id,
+    accountId: row.account_id ?? undefined,
+    keyId: row.key_id ?? undefined,
+    batchId: row.batch_id ?? undefined,
+    request: {
+      target: row.target,
+      query: row.query,
+      ...(row.geo === null ? {} : { geo: row.geo }),
+      ...(row.locale === null ? {} : { locale: row.locale }),
+      ...(row.page === null ? {} : { page: row.page }),
+      ...(row.num === null ? {} : { num: row.num }),
+      ...(row.safe === null ? {} : { safe: row.safe }),
+      source: row.source,
+      ...(options === undefined ? {} : { options })
+    },
+    outcome: row.outcome,
+    credits: row.credits,
+    cached: row.cached,
+    provider: row.provider ?? undefined,
+    resultCount: row.result_count,
+    durationMs: Number(row.duration_ms),
+    requestId: row.request_id ?? undefined,
+    rowIndex: row.row_index ?? undefined,
+    refusals: row.refusals ?? [],
+    ...(row.host === null
+      ? {}
+      : { page: { host: row.host, reason: row.reason ?? undefined, bytes: Number(row.bytes ?? 0) } }),
+    at: row.created_at.getTime()
+  }
+}

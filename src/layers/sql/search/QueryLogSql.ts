@@ -55,7 +55,7 @@ const indexedEntries = (sql: SqlClient.SqlClient, accountId: string, { after, fi
 
 /** Conditions that no index covers. */
 const otherConditions = (sql: SqlClient.SqlClient, filter: HistoryFilter) => {
-  const { keyId, kind, minDurationMs, outcome, requestId, source, target, text } = filter
+  const { domain, keyId, kind, minDurationMs, option, outcome, requestId, source, target, text } = filter
   const conditions = []
   if (kind !== undefined) {
     conditions.push(kind === "page" ? sql`target = ${pageTarget}` : sql`target <> ${pageTarget}`)
@@ -67,6 +67,12 @@ const otherConditions = (sql: SqlClient.SqlClient, filter: HistoryFilter) => {
   if (keyId !== undefined) conditions.push(sql`key_id = ${keyId}`)
   if (source !== undefined) conditions.push(sql`source = ${source}`)
   if (text !== undefined) conditions.push(sql`strpos(lower(query), lower(${text})) > 0`)
+  if (option !== undefined) conditions.push(sql`jsonb_exists(options, ${option})`)
+  if (domain !== undefined) {
+    conditions.push(
+      sql`(jsonb_exists(options->'include_domains', ${domain}) or jsonb_exists(options->'exclude_domains', ${domain}))`
+    )
+  }
   return conditions
 }
 
@@ -163,8 +169,8 @@ const eraseStepAfter = (sql: SqlClient.SqlClient, accountId: string, after: Posi
       select id, created_at, ordinal
       ${indexedEntries(sql, accountId, { filter: everything, after, limit: eraseStep })} limit ${eraseStep}
     ), erased as (
-      update queries q set query = '', source = '', host = left(host, 0) from page p
-      where q.id = p.id and q.created_at = p.created_at and (q.query <> '' or q.source <> '' or q.host <> '')
+      update queries q set query = '', source = '', host = left(host, 0), options = null from page p
+      where q.id = p.id and q.created_at = p.created_at and (q.query <> '' or q.source <> '' or q.host <> '' or q.options is not null)
     )
     select ${sql.literal(positionColumns)} from page order by created_at, ordinal limit 1`)
 

@@ -66,6 +66,22 @@ await run("tavily-js", () =>
     excludeDomains: ["example.org"]
   })
 )
+await run("tavily-js-options", () =>
+  tavily({ apiKey: key, apiBaseURL: `${compat}/tavily` }).search("http caching", {
+    topic: "news",
+    startDate: "2020-01-01",
+    endDate: "2099-12-31",
+    includeDomains: ["example.com"],
+    excludeDomains: ["docs.example.com"]
+  })
+)
+await run("langchain-js-searxng-time", () =>
+  new SearxngSearch({
+    apiBase: `${compat}/searxng`,
+    params: { format: "json", time_range: "year", categories: "news" },
+    headers: { authorization: `Bearer ${key}` }
+  }).invoke("http caching")
+)
 await run("langchain-js-tavily", () =>
   new TavilySearch({ tavilyApiKey: key, apiBaseUrl: `${compat}/tavily`, maxResults: 3 }).invoke({
     query: "http caching"

@@ -1,5 +1,7 @@
 import { assert, layer as withLayer } from "@effect/vitest"
 import { Effect, type Layer, Stream } from "effect"
+import { TestClock } from "effect/testing"
+import type { SearchOptions } from "../../../../src/domain/options/SearchOptions.ts"
 import type { Target } from "../../../../src/domain/search/Target.ts"
 import { type Document, DocumentIndex } from "../../../../src/services/index/DocumentIndex.ts"
 import { searchRequest } from "../../../support/api/requests.ts"
@@ -491,6 +493,96 @@ export const documentIndexConformance = (name: string, layer: Layer.Layer<Docume
           "line 2"
         )
         assert.strictEqual((yield* index.stats).documents, 2)
+      })
+    )
+
+    const dated = (name: string, published?: string, host = "a.example.org"): Fields => ({
+      url: `https://${host}/${name}`,
+      title: `Release ${name}`,
+      ...(published === undefined ? {} : { published })
+    })
+
+    const findWith = (options: SearchOptions, query = "release") =>
+      Effect.map(findAll(query, { num: 50, options }), (urls) =>
+        urls.map((url) => new URL(url).pathname.slice(1)).sort()
+      )
+
+    it.effect("R62: applies every date exactly, and never returns an undated document with one", () =>
+      Effect.gen(function* () {
+        yield* TestClock.setTime(Date.parse("2026-11-24T12:00:00Z"))
+        yield* only([
+          dated("undated"),
+          dated("hour", "2026-11-24T11:00:00Z"),
+          dated("zone", "2026-11-24T01:00:00+02:00"),
+          dated("dayago", "2026-11-23T11:59:59Z"),
+          dated("week", "2026-11-18"),
+          dated("month", "2026-10-24T12:00:00Z"),
+          dated("older", "2026-10-23"),
+          dated("year", "2025-12-31"),
+          dated("old", "2019-05-05"),
+          { url: "https://a.example.org/other", title: "Other", published: "2026-11-24" }
+        ])
+        assert.deepStrictEqual(yield* findWith({ freshness: "day" }), ["hour", "zone"])
+        assert.deepStrictEqual(yield* findWith({ freshness: "week" }), ["dayago", "hour", "week", "zone"])
+        assert.deepStrictEqual(yield* findWith({ freshness: "month" }), ["dayago", "hour", "month", "week", "zone"])
+        assert.deepStrictEqual(yield* findWith({ topic: "news" }), ["dayago", "hour", "month", "week", "zone"])
+        assert.deepStrictEqual(yield* findWith({ before: "2025-12-31" }), ["old", "year"])
+        assert.deepStrictEqual(yield* findWith({ after: "2026-10-23", before: "2026-11-18" }), [
+          "month",
+          "older",
+          "week"
+        ])
+        assert.deepStrictEqual(yield* findWith({ after: "2026-11-18", topic: "news" }), [
+          "dayago",
+          "hour",
+          "week",
+          "zone"
+        ])
+        assert.deepStrictEqual(yield* findWith({ after: "2030-01-01" }), [])
+        assert.include(yield* findWith({}), "undated")
+      })
+    )
+
+    it.effect("R62: a result has its document's date, in UTC", () =>
+      Effect.gen(function* () {
+        yield* only([dated("a", "2026-01-01T01:00:00+02:00"), dated("b", "2026-01-02"), dated("c")])
+        const rows = yield* (yield* DocumentIndex).search(searchRequest({ query: "release" }))
+        assert.deepStrictEqual(rows.map(({ published, title }) => [title, published]).sort(), [
+          ["Release a", "2025-12-31T23:00:00Z"],
+          ["Release b", "2026-01-02"],
+          ["Release c", undefined]
+        ])
+      })
+    )
+
+    it.effect("R62: only included sites and paths, and no excluded ones", () =>
+      Effect.gen(function* () {
+        yield* only([
+          dated("1", undefined, "example.org"),
+          dated("guide/2", undefined, "docs.example.org"),
+          dated("guidelines/3", undefined, "docs.example.org"),
+          dated("4", undefined, "other.test")
+        ])
+        assert.deepStrictEqual(yield* findWith({ includeDomains: ["example.org"] }), ["1", "guide/2", "guidelines/3"])
+        assert.deepStrictEqual(yield* findWith({ includeDomains: ["docs.example.org/guide", "other.test"] }), [
+          "4",
+          "guide/2"
+        ])
+        assert.deepStrictEqual(yield* findWith({ excludeDomains: ["docs.example.org", "other.test"] }), ["1"])
+        assert.deepStrictEqual(
+          yield* findWith({ includeDomains: ["example.org"], excludeDomains: ["docs.example.org/guide"] }),
+          ["1", "guidelines/3"]
+        )
+        assert.deepStrictEqual(yield* findWith({ includeDomains: ["other.test"] }, "release site:example.org"), [])
+      })
+    )
+
+    it.effect("a document that only changes its date is found by the new one", () =>
+      Effect.gen(function* () {
+        yield* only([dated("a", "2020-01-01")])
+        yield* load([dated("a", "2021-01-01")])
+        assert.deepStrictEqual(yield* findWith({ before: "2020-12-31" }), [])
+        assert.deepStrictEqual(yield* findWith({ after: "2021-01-01" }), ["a"])
       })
     )
   })

@@ -2,6 +2,7 @@ import { assert, type Vitest } from "@effect/vitest"
 import { DateTime, Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { total, type UsageQuery } from "../../../../src/domain/credits/Usage.ts"
+import type { SearchOptions } from "../../../../src/domain/options/SearchOptions.ts"
 import type { LogEntry } from "../../../../src/domain/search/LogEntry.ts"
 import { everything, type HistoryFilter, type Position } from "../../../../src/domain/search/QueryHistory.ts"
 import type { Accounts } from "../../../../src/services/accounts/Accounts.ts"
@@ -44,13 +45,47 @@ export const queryLogConformance = (it: Vitest.MethodsNonLive<Accounts | Ids | L
         credits: 0,
         requestId: "6f1c1f4e-3a5e-4f0e-9d55-0a1b2c3d4e5f",
         rowIndex: 3,
-        refusals: [{ provider: "meta/google", reason: "cut_off", ms: 5_003 }]
+        refusals: [
+          { provider: "meta/google", reason: "cut_off", ms: 5_003 },
+          { provider: "brave", reason: "merged", ms: 12, only: 3 }
+        ]
       }
       yield* log.append([yield* makeRecord(undefined), record])
       const [logged] = yield* log.recent(account.id, 10)
       const { at: _, ...entry } = logged ?? { at: 0 }
       assert.deepStrictEqual(entry, record)
       assert.deepStrictEqual(yield* discrepanciesOf(account), [])
+    })
+  )
+
+  it.effect("R62: the options of a search are kept, are filters of the history, and are erased", () =>
+    Effect.gen(function* () {
+      const log = yield* QueryLog
+      const account = yield* makeAccount({ plan: "starter" })
+      const all: ReadonlyArray<SearchOptions | undefined> = [
+        undefined,
+        { freshness: "week", topic: "news" },
+        { after: "2026-01-01", before: "2026-01-31", includeDomains: ["a.org"] },
+        { excludeDomains: ["a.org", "b.org"] }
+      ]
+      for (const options of all) {
+        yield* TestClock.adjust("1 second")
+        const record = yield* makeRecord(account)
+        const request = options === undefined ? record.request : { ...record.request, options }
+        yield* log.append([{ ...record, credits: 0, request }])
+      }
+      const history = (filter: Partial<HistoryFilter>) =>
+        Effect.map(
+          log.history(account.id, { filter: { ...everything, ...filter }, after: undefined, limit: 9 }),
+          ({ entries }) => entries.map(({ request }) => request.options).reverse()
+        )
+      assert.deepStrictEqual(yield* history({}), all)
+      assert.deepStrictEqual(yield* history({ option: "topic" }), [all[1]])
+      assert.deepStrictEqual(yield* history({ option: "include_domains" }), [all[2]])
+      assert.deepStrictEqual(yield* history({ domain: "a.org" }), [all[2], all[3]])
+      assert.deepStrictEqual(yield* history({ domain: "c.org" }), [])
+      yield* log.erase(account.id)
+      assert.deepStrictEqual(yield* history({}), [undefined, undefined, undefined, undefined])
     })
   )
 

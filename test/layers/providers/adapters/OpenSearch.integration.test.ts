@@ -6,6 +6,7 @@ import * as ProviderFile from "../../../../src/layers/providers/ProviderFile.ts"
 import type { Document } from "../../../../src/services/index/DocumentIndex.ts"
 import { ExternalIndexes } from "../../../../src/services/index/ExternalIndexes.ts"
 import { foundations } from "../../../support/api/ProviderTable.ts"
+import { membersOf } from "../../../../src/services/providers/Provider.ts"
 import { searchRequest } from "../../../support/api/requests.ts"
 import * as OpenSearchServer from "../../../support/servers/OpenSearchServer.ts"
 import { json } from "../../../support/servers/UpstreamServer.ts"
@@ -38,7 +39,7 @@ const load = (file: object, all: ReadonlyArray<Document> = documents, target?: "
 const search = (file: object, fields: Parameters<typeof searchRequest>[0]) =>
   Effect.gen(function* () {
     const { alpha_search } = yield* Effect.orDie(ProviderFile.table({ _tag: "file", path: "providers.json" }))
-    const provider = alpha_search[0] ?? assert.fail("no provider")
+    const [provider = assert.fail("no provider")] = alpha_search.flatMap(membersOf)
     return yield* provider.search(searchRequest(fields))
   }).pipe(Effect.provide(foundations(file)))
 

@@ -36,7 +36,7 @@ layer(SqlStorage.layer(EmbeddedDatabase.layer))("LogRow", (it) => {
         [
           ...["hold_id", "account_id", "key_id", "batch_id", "provider", "request_id", "row_index", "refusals"],
           // Of searches or of pages alone.
-          ...["geo", "locale", "page", "num", "safe", "host", "reason", "bytes"]
+          ...["geo", "locale", "page", "num", "safe", "host", "reason", "bytes", "options"]
         ]
       )
     })

@@ -1,0 +1,71 @@
+import { type Admits, identityOf, type UpstreamRow } from "../search/Organic.ts"
+
+/** The constant of reciprocal rank fusion (Cormack, Clarke and Büttcher 2009): it keeps one first rank from deciding. */
+const rankOffset = 60
+
+/** A result of several lists. */
+export interface FusedRow {
+  readonly row: UpstreamRow
+  /** The positions of the lists that have it. */
+  readonly lists: ReadonlyArray<number>
+}
+
+interface Found {
+  best: { readonly row: UpstreamRow; readonly rank: number; readonly list: number }
+  score: number
+  published: string | undefined
+  readonly lists: Array<number>
+}
+
+const addRow = (found: Map<string, Found>, key: string, row: UpstreamRow, rank: number, list: number): void => {
+  const share = 1 / (rankOffset + rank)
+  const before = found.get(key)
+  if (before === undefined) {
+    found.set(key, { best: { row, rank, list }, score: share, published: row.published, lists: [list] })
+    return
+  }
+  // A list counts once for each result, with its best rank.
+  if (before.lists.includes(list)) return
+  before.score += share
+  before.lists.push(list)
+  before.published ??= row.published
+  if (rank < before.best.rank) before.best = { row, rank, list }
+}
+
+/**
+ * Merges lists by reciprocal rank: a result scores `1 / (60 + rank)` in each list. Title and snippet come from the list
+ * with the best rank, and of equal ones from the first. Ranks count within a list after duplicates (R12) and rows that
+ * the search does not admit are dropped; the first is `firstRank`.
+ */
+export const fuseLists = (
+  lists: ReadonlyArray<ReadonlyArray<UpstreamRow>>,
+  admits?: Admits,
+  firstRank = 1
+): ReadonlyArray<FusedRow> => {
+  const found = new Map<string, Found>()
+  for (const [list, rows] of lists.entries()) {
+    const seen = new Set<string>()
+    for (const row of rows) {
+      const key = identityOf(row.url)
+      if (key === undefined || seen.has(key) || (admits !== undefined && !admits(new URL(row.url), row))) continue
+      addRow(found, key, row, firstRank + seen.size, list)
+      seen.add(key)
+    }
+  }
+  return [...found.values()]
+    .sort((a, b) => b.score - a.score || a.best.rank - b.best.rank || a.best.list - b.best.list)
+    .map(({ best, lists, published }) => ({
+      row: published === undefined ? best.row : { ...best.row, published: best.row.published ?? published },
+      lists
+    }))
+}
+
+/** For each list, the number of results that only it has. */
+export const onlyIn = (rows: ReadonlyArray<FusedRow>, listCount: number): ReadonlyArray<number> => {
+  const counts = Array.from({ length: listCount }, () => 0)
+  for (const { lists } of rows) {
+    const [list] = lists
+    if (list !== undefined && lists.length === 1) counts[list] = (counts[list] ?? 0) + 1
+  }
+  return counts
+}

@@ -1,0 +1,27 @@
+import { type Target, targets } from "./Target.ts"
+
+/** The operator's words for a target (R73). */
+export interface TargetLabel {
+  readonly name?: string
+  /** One sentence about what it finds. */
+  readonly about?: string
+}
+
+export type TargetLabels = { readonly [T in Target]?: TargetLabel }
+
+/** A target in a message: its identifier, and the operator's name for it. */
+export const labelOf = (target: Target, labels: TargetLabels | undefined): string => {
+  const name = labels?.[target]?.name
+  return name === undefined ? target : `${target} (${name})`
+}
+
+/** Lists the targets that the operator named, one sentence each. Empty if there are none. */
+export const describeTargets = (labels: TargetLabels): string =>
+  targets
+    .flatMap((target) => {
+      const label = labels[target]
+      if (label === undefined) return []
+      const about = label.about === undefined ? "" : `: ${label.about}`
+      return [`${labelOf(target, labels)}${about}`.replace(/\.?$/, ".")]
+    })
+    .join(" ")
