@@ -7,6 +7,7 @@ const root = new URL("../../", import.meta.url)
 const documents = [
   "",
   "docs/",
+  "docs/clients/",
   "docs/decisions/",
   "docs/design/",
   "docs/operate/",
@@ -14,7 +15,8 @@ const documents = [
   "bench/",
   "data/",
   "clients/",
-  "clients/python/"
+  "clients/python/",
+  "clients/typescript/"
 ].flatMap((folder) =>
   readdirSync(fileURLToPath(new URL(folder, root)))
     .filter((name) => name.endsWith(".md"))
