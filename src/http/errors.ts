@@ -5,7 +5,7 @@ import { Plan } from "../domain/credits/Plan.ts"
 import * as domain from "../domain/errors.ts"
 import { UnreadableReason } from "../domain/pages/UnreadableReason.ts"
 import { addLogFields, CurrentRequest } from "./CurrentRequest.ts"
-import { Moment, toMomentOrNull } from "./wire.ts"
+import { Moment, toMomentOrNull } from "./timestamps.ts"
 
 /**
  * The API's errors with their statuses and envelopes. Each schema decodes to a domain error and encodes to the
@@ -363,7 +363,7 @@ export type ApiError = (typeof schemas)[keyof typeof schemas]["Type"]
 const statusOf = (schema: Schema.Constraint): number =>
   Number(Schema.resolveAnnotationsKey(schema)?.httpApiStatus ?? 500)
 
-const statuses: ReadonlyMap<unknown, number> = new Map(
+export const statuses: ReadonlyMap<unknown, number> = new Map(
   Object.entries(schemas).map(([code, schema]) => [code, statusOf(schema)])
 )
 

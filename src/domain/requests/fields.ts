@@ -46,6 +46,10 @@ const rulesOf = (failure: SchemaIssue.Issue): ReadonlyArray<FieldsRule> =>
 const namesIn = (ast: SchemaAST.AST): ReadonlyArray<string> =>
   ast._tag === "Objects" ? ast.propertySignatures.map(({ name }) => String(name)) : []
 
+/** Names a likely mistake: a number in quotes. */
+const hintFor = (value: unknown, isTypeFailure: boolean): string =>
+  isTypeFailure && typeof value === "string" && /^\d+$/.test(value) ? ", without quotes" : ""
+
 const formatIssue = SchemaIssue.makeFormatterStandardSchemaV1()
 
 const isObject = (value: unknown): value is RawFields =>
@@ -64,7 +68,8 @@ export const issuesOf = (failure: SchemaIssue.Issue, input: unknown): ReadonlyAr
     for (const { message: found = "is not valid", path = [] } of formatIssue(issue).issues) {
       const field = path.map(String).join(".")
       const value = raw[field]
-      const message = Array.isArray(value) && !isFilter(issue) ? notOneValue(value) : found
+      const isTypeFailure = !isFilter(issue)
+      const message = Array.isArray(value) && isTypeFailure ? notOneValue(value) : found + hintFor(value, isTypeFailure)
       if (!messages.has(field)) messages.set(field, message)
     }
   }
@@ -124,7 +129,7 @@ const withMeantFields = (
     .filter((name) => !names.includes(name) && comparedName.test(name))
   return issues.map((issue) => {
     const sent = isMissing(issue) ? unknown.find((name) => resembles(name.toLowerCase(), issue.field)) : undefined
-    return sent === undefined ? issue : { ...issue, message: `${issue.message}; did you mean it by \`${sent}\`?` }
+    return sent === undefined ? issue : { ...issue, message: `${issue.message}; you sent \`${sent}\` instead` }
   })
 }
 

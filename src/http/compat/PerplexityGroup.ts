@@ -1,8 +1,8 @@
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import { Text } from "../../domain/requests/fields.ts"
+import { ownErrors } from "./CompatError.ts"
 import { alias, documented } from "./endpoints.ts"
-import { ownErrors } from "./errors.ts"
 import { Count, LongQuery } from "./fields.ts"
 
 const maxQueries = 5

@@ -6,7 +6,7 @@ import type { RawFields } from "../../domain/requests/fields.ts"
 import type { OrganicResult } from "../../domain/search/OrganicResult.ts"
 import type { Safe, Target } from "../../domain/search/Target.ts"
 import type { Sender } from "../listener/Intake.ts"
-import type { CompatError } from "./errors.ts"
+import type { CompatError } from "./CompatError.ts"
 
 export type Engines = Readonly<Record<string, Target>>
 

@@ -6,7 +6,7 @@ import type { BatchBody, BatchLineBody } from "../../domain/search/BulkResult.ts
 import type { AnyRowBody, AskedRows } from "../../services/search/Batch.ts"
 import type { Batches, BatchSettlement, StartedBatch } from "../../services/search/Batches.ts"
 import { addLogFields, CurrentRequest, type LogFields, type RequestState, setHeaders } from "../CurrentRequest.ts"
-import { CurrentPrincipal } from "../Middleware.ts"
+import { CurrentPrincipal } from "../Gates.ts"
 import { jsonLines, wantsLines } from "../requests/accept.ts"
 import { readJson } from "../requests/body.ts"
 import { withKey } from "../requests/idempotencyKey.ts"

@@ -1,5 +1,5 @@
 import type { NotFound } from "../../../domain/errors.ts"
-import type { CompatError } from "../errors.ts"
+import type { CompatError } from "../CompatError.ts"
 
 /** The API's own statuses, for services whose clients only look whether a status is an error. */
 export const statuses: Readonly<Record<(CompatError | NotFound)["_tag"], number>> = {
