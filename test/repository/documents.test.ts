@@ -9,6 +9,7 @@ const root = new URL("../../", import.meta.url)
 const documents = [
   "",
   "docs/",
+  "docs/clients/",
   "docs/decisions/",
   "docs/design/",
   "docs/guides/",

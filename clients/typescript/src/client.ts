@@ -1,7 +1,7 @@
 import type { Account, BulkLine, BulkRequest, BulkResult, BulkRow, SearchParameters, SearchResult } from "./api.ts"
 import { Call, type CallOptions, type Clock } from "./Call.ts"
 import type { Meta } from "./meta.ts"
-import { type Connection, type Outgoing, send } from "./send.ts"
+import { type Connection, type Outgoing, readText, send } from "./send.ts"
 import { streamLines } from "./stream.ts"
 
 /** The parameters of a search. Domains may be a list; the request has them with commas. */
@@ -95,6 +95,11 @@ const batchOf = (batch: Batch) => {
 
 const json = { "content-type": "application/json" }
 
+type Asked<A> = Omit<Outgoing<A>, "read" | "onAnswer"> & {
+  /** A field of every answer. Without it something else than Quarry answered, and its type would be wrong. */
+  readonly field?: keyof A & string
+}
+
 /** A client of one deployment. */
 export const createQuarry = (options: QuarryOptions): Quarry => {
   const connection = connectionOf(options)
@@ -113,10 +118,14 @@ export const createQuarry = (options: QuarryOptions): Quarry => {
     given.onAnswer?.(meta)
   }
 
-  const answer = async <A>(call: Call, given: CallOptions, outgoing: Omit<Outgoing<A>, "read" | "onAnswer">) => {
+  const answer = async <A>(call: Call, given: CallOptions, { field, ...outgoing }: Asked<A>) => {
     try {
-      // A 200 has what the document says.
-      const read = async (response: Response) => (await response.json()) as A
+      const read = async (response: Response) => {
+        const value = JSON.parse(await readText(response))
+        if (Object(value) !== value || (field !== undefined && !(field in value)))
+          throw new TypeError(`The body has no field ${field}`)
+        return value as A // A 200 of Quarry has what the document says.
+      }
       return await send<A>(connection, call, { ...outgoing, read, onAnswer: reportTo(given) })
     } finally {
       call.end()
@@ -127,10 +136,10 @@ export const createQuarry = (options: QuarryOptions): Quarry => {
   return {
     async query(search, given = {}) {
       const path = searchPath(search)
-      return answer<SearchResult>(begin(given, given.idempotencyKey ?? newKey()), given, { path })
+      return answer<SearchResult>(begin(given, given.idempotencyKey ?? newKey()), given, { path, field: "results" })
     },
     async bulk(batch, given = {}) {
-      const outgoing = { ...batchOf(batch), headers: json }
+      const outgoing = { ...batchOf(batch), headers: json, field: "results" as const }
       const call = begin(given, given.idempotencyKey ?? newKey(), defaultBulkTimeoutMs)
       return answer<BulkResult>(call, given, outgoing)
     },
@@ -139,7 +148,8 @@ export const createQuarry = (options: QuarryOptions): Quarry => {
       const outgoing = { ...batchOf(batch), headers, onAnswer: reportTo(given) }
       yield* streamLines(connection, begin(given, given.idempotencyKey), outgoing)
     },
-    me: (given = {}) => answer<Account>(begin(given, undefined), given, { path: "/v1/me", isFree: true }),
+    me: (given = {}) =>
+      answer<Account>(begin(given, undefined), given, { path: "/v1/me", isFree: true, field: "plan" }),
     get last() {
       return last
     }

@@ -67,8 +67,8 @@ const failureOf = (baseUrl: string, cause: unknown): string => {
   const code = codeOf(cause)
   const reason = unsentCodes[code ?? ""]
   if (reason !== undefined) return `Could not connect to ${origin}: ${reason} (${code}). Check baseUrl.`
-  const { message = cause } = Object(Object(cause).cause)
-  return `No complete response arrived from ${origin}: ${message}.`
+  const { message = Object(cause).message ?? cause } = Object(Object(cause).cause)
+  return `No complete response of Quarry arrived from ${origin}: ${message}.`
 }
 
 /** The headers say seconds or a date. */
@@ -77,6 +77,26 @@ const retryAfterMsOf = ({ headers }: Response, clock: Clock): number | undefined
   if (text === null) return undefined
   const ms = /^\d+$/.test(text) ? Number(text) * 1000 : Date.parse(text) - clock.now()
   return ms >= 0 ? ms : undefined
+}
+
+/** The longest answer is a batch of pages, which has less than half of it. */
+const maxBodyBytes = 64 * 2 ** 20
+
+/** Reads a body, and ends its connection where a server sends without end. */
+export const readText = async ({ body }: Response): Promise<string> => {
+  const reader = body?.getReader()
+  const decoder = new TextDecoder()
+  let text = ""
+  for (let bytes = 0; ; ) {
+    const chunk = await reader?.read()
+    if (chunk === undefined || chunk.done) return text + decoder.decode()
+    bytes += chunk.value.length
+    if (bytes > maxBodyBytes) {
+      await reader?.cancel()
+      throw new TypeError(`The body is longer than ${maxBodyBytes} bytes`)
+    }
+    text += decoder.decode(chunk.value, { stream: true })
+  }
 }
 
 const envelopeOf = (text: string): ApiError | undefined => {
@@ -131,7 +151,7 @@ const attempt = async <A>(
       signal,
       ...(body === undefined ? {} : { method: "POST", body })
     })
-    content = response.status === 200 ? { value: await read(response) } : { text: await response.text() }
+    content = response.status === 200 ? { value: await read(response) } : { text: await readText(response) }
   } catch (cause) {
     call.check()
     const error = call.error({ error: "network", message: failureOf(baseUrl, cause) }, cause)

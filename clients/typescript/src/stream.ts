@@ -4,6 +4,8 @@ import { type Connection, type Outgoing, send } from "./send.ts"
 
 type Body = ReadableStream<Uint8Array>
 
+const maxLineUnits = 4 * 2 ** 20
+
 /** The lines of a stream as they arrive, and at its end the failure that ended it, if there was one. */
 async function* readLines(body: Body, call: Call): AsyncGenerator<BulkLine, unknown> {
   const reader = body.getReader()
@@ -18,6 +20,7 @@ async function* readLines(body: Body, call: Call): AsyncGenerator<BulkLine, unkn
       if (done) return undefined
       const texts = (rest + decoder.decode(value, { stream: true })).split("\n")
       rest = texts.pop() ?? ""
+      if (rest.length > maxLineUnits) throw new TypeError("A line of the stream is too long")
       // Empty lines keep the connection open.
       lines = texts.filter((text) => text.trim() !== "").map((text) => JSON.parse(text))
     } catch (cause) {

@@ -11,7 +11,7 @@ import { LongQuery } from "./fields.ts"
 export const SearxngParameters = Schema.Struct({
   q: LongQuery,
   format: Schema.optionalKey(
-    Schema.Literals(["json"]).annotate({ message: "must be json", description: "The only supported format." })
+    Schema.Literal("json").annotate({ message: "must be json", description: "The only supported format." })
   ),
   pageno: SearchParameters.fields.page,
   language: Schema.optionalKey(

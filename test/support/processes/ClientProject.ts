@@ -1,4 +1,4 @@
-import { execFileSync } from "node:child_process"
+import { execFile, execFileSync } from "node:child_process"
 import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
@@ -26,6 +26,11 @@ export interface ClientProject {
   readonly write: (name: string, text: string) => void
   /** Runs a program of the repository's packages in the project. Answers what it printed, also where it fails. */
   readonly run: (program: string, ...args: ReadonlyArray<string>) => { readonly ok: boolean; readonly output: string }
+  /** Runs a program of the project while this process goes on, for programs that call a server of it. */
+  readonly start: (
+    name: string,
+    env: Readonly<Record<string, string>>
+  ) => Promise<{ readonly ok: boolean; readonly output: string }>
   /** Compiles the named files as strictly as the package promises to compile. */
   readonly compile: (names: ReadonlyArray<string>) => { readonly ok: boolean; readonly output: string }
   readonly remove: () => void
@@ -62,6 +67,15 @@ export const make = (packages: ReadonlyArray<string>): ClientProject => {
     directory,
     write,
     run,
+    start: (name, env) =>
+      new Promise((resolve) =>
+        execFile(
+          process.execPath,
+          [name],
+          { cwd: directory, encoding: "utf8", timeout: 30_000, env: { PATH: process.env.PATH, ...env } },
+          (error, stdout, stderr) => resolve({ ok: error === null, output: stdout + stderr })
+        )
+      ),
     compile: (names) => {
       write("tsconfig.json", JSON.stringify({ compilerOptions, files: names }))
       return run(join(root, "node_modules/typescript/bin/tsc"))
