@@ -6,7 +6,7 @@ import * as Logging from "./process/Logging.ts"
 import { codeOf, complain } from "./process/lifecycle/exit.ts"
 import * as Misspellings from "./process/Misspellings.ts"
 import { makeMissing } from "./process/store/EmbeddedStore.ts"
-import { isWorker, workersOf } from "./process/workers/Own.ts"
+import { isWorker, workersOf } from "./process/workers/WorkerRole.ts"
 import { AppConfig } from "./settings/Settings.ts"
 
 // V8 would allocate objects of types that often survive directly in old space. Dead objects there keep everything they

@@ -12,6 +12,7 @@ import type { Reconciler } from "../services/billing/Reconciler.ts"
 import type { Holds } from "../services/credits/Holds.ts"
 import type { Ledger } from "../services/credits/Ledger.ts"
 import type { DocumentIndex } from "../services/index/DocumentIndex.ts"
+import type { ExternalIndexes } from "../services/index/ExternalIndexes.ts"
 import type { KeyStore } from "../services/keys/KeyStore.ts"
 import type { Audit } from "../services/operations/Audit.ts"
 import type { Backups } from "../services/operations/Backups.ts"
@@ -81,6 +82,8 @@ export interface CommandLayers<E, R> {
   /** Also works with secrets that the database does not know. */
   readonly secrets: Layer.Layer<AppConfig | Audit | SecretRotation, E, R>
   readonly storage: Layer.Layer<StorageServices, E, R>
+  /** Indexes of engines outside. Connects only when documents are written. */
+  readonly external: Layer.Layer<ExternalIndexes, E, R>
   /** Stores on a read-only connection. */
   readonly reading: Layer.Layer<ReadingServices, E, R>
   /** Fails if no payment provider is configured. Does not open the database. */

@@ -1,7 +1,7 @@
 import { Schema } from "effect"
 import { type Allowance, remaining } from "./accounts/Account.ts"
 import { Plan } from "./credits/Plan.ts"
-import { type Budget, describeBudget } from "./keys/Budget.ts"
+import { appBudgetPrefix, type Budget, describeBudget } from "./keys/Budget.ts"
 import { UnreadableReason, unreadableMessages } from "./pages/UnreadableReason.ts"
 import { abbreviate, waitText } from "./text.ts"
 
@@ -106,11 +106,17 @@ export class QuotaExceeded extends Schema.TaggedError<QuotaExceeded>()("quota_ex
     )
   }
 
-  /** The account could pay, but the key's budget does not cover the request. */
-  static ofBudget(allowance: Allowance, credits: number, budget: Budget, spent: number): QuotaExceeded {
+  /** The account could pay, but the budget of the key or app does not cover the request. */
+  static ofBudget(
+    allowance: Allowance,
+    credits: number,
+    { budgetId = "", ...budget }: Budget & { readonly budgetId?: string | undefined },
+    spent: number
+  ): QuotaExceeded {
     const left = Math.max(budget.credits - spent, 0)
+    const holder = budgetId.startsWith(appBudgetPrefix) ? "app" : "API key"
     return QuotaExceeded.because(
-      `${needs(credits)}, but this API key's budget (${describeBudget(budget)}) has ${left} left.`,
+      `${needs(credits)}, but this ${holder}'s budget (${describeBudget(budget)}) has ${left} left.`,
       allowance
     )
   }

@@ -1,4 +1,5 @@
 import { NotFound } from "../domain/errors.ts"
+import { otherMethods } from "./middleware/otherMethods.ts"
 
 /** Routes that newcomers look for, with the method of each. The full list is in the OpenAPI document. */
 const methods: ReadonlyMap<string, string> = new Map([
@@ -42,6 +43,9 @@ const meant = (path: string): string => {
 /** Says which route was probably meant. The status stays 404 (R3). */
 const hint = (method: string, path: string): string => {
   if (path.length > maxPathCharacters) return general
+  const has = otherMethods(path)
+  if (has !== undefined && !has.split(" and ").includes(method))
+    return `${path} has no ${method}. It is a ${has} route.`
   const probable = meant(path)
   if (privatePaths.has(probable)) {
     return `${probable} is on the private listener: its port is ADMIN_PORT, 9464 unless the operator changed it.`

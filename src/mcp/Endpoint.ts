@@ -2,9 +2,9 @@ import { Effect, Layer, Metric, Result } from "effect"
 import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import { Api } from "../http/Api.ts"
+import { currentAccountPrincipal } from "../http/Gates.ts"
 import { makeGatedRoute } from "../http/gatedRoute.ts"
 import { McpGroup } from "../http/groups/McpGroup.ts"
-import { currentAccountPrincipal } from "../http/Middleware.ts"
 import { readText } from "../http/requests/body.ts"
 import { Deployment } from "../services/operations/Deployment.ts"
 import { mcpMessages, toolCalls } from "../services/telemetry/Metrics.ts"
@@ -12,6 +12,7 @@ import { answerCurrent } from "./current.ts"
 import { answerEarlier } from "./earlier.ts"
 import { methodNotAllowed, noSuchTools, originNotAllowed, parseBody, toErrorResponse } from "./message.ts"
 import { revisions } from "./revisions.ts"
+import { missingScope } from "./scopes.ts"
 import { isStateless, readStateless } from "./stateless.ts"
 import { makeToolboxes, type Toolboxes } from "./Toolbox.ts"
 
@@ -35,6 +36,8 @@ const post = (origin: string, toolboxes: Toolboxes) =>
     const { tools } = yield* HttpServerRequest.ParsedSearchParams
     const toolbox = toolboxes.select(typeof tools === "string" ? tools : tools?.join())
     if (toolbox === undefined) return toErrorResponse(noSuchTools(toolboxes.names))
+    const stepUp = missingScope(body, toolbox, principal, origin)
+    if (stepUp !== undefined) return stepUp
     if (!isStateless(headers, body)) {
       return yield* answerEarlier(body, headers["mcp-protocol-version"], toolbox, principal, headers.accept)
     }

@@ -1,4 +1,5 @@
 import { Effect, type Schema } from "effect"
+import type { ToolScope } from "../domain/accounts/OAuth.ts"
 import type { AccountPrincipal } from "../domain/accounts/Principal.ts"
 import type {
   InvalidRequest,
@@ -35,6 +36,8 @@ export interface Tool {
   readonly input: Schema.Constraint
   readonly output: Schema.Constraint
   readonly openWorld: boolean
+  /** The permission that an app needs. Undefined if every app may call the tool. */
+  readonly scope?: ToolScope
   /** Offered only if the endpoint's URL names it. */
   readonly onRequest?: boolean
   readonly reportsProgress?: boolean

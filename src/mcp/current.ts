@@ -15,13 +15,13 @@ const serverKey = "io.modelcontextprotocol/serverInfo"
 
 const resultMeta = { [serverKey]: { name: info.name, version: info.version } }
 
-const toDiscovery = ({ instructions }: Toolbox) => ({
+const toDiscovery = ({ instructions, server }: Toolbox) => ({
   supportedVersions: [currentRevision],
   capabilities: { tools: {} },
   instructions,
   ...keepFor,
   resultType: "complete",
-  _meta: { [serverKey]: info }
+  _meta: { [serverKey]: server }
 })
 
 export const answerCurrent = (

@@ -1,8 +1,11 @@
-import { Layer } from "effect"
+import { Effect, Layer } from "effect"
 import * as PacerMemory from "../layers/memory/PacerMemory.ts"
+import * as ExternalIndexesOpenSearch from "../layers/providers/opensearch/ExternalIndexesOpenSearch.ts"
+import { UpstreamClient } from "../layers/providers/UpstreamClient.ts"
 import * as BackupsSql from "../layers/sql/operations/BackupsSql.ts"
 import { AccountRemoval } from "../services/accounts/AccountRemoval.ts"
 import { ProviderStates } from "../services/providers/ProviderStates.ts"
+import { AppConfig } from "../settings/Settings.ts"
 import * as Billing from "./Billing.ts"
 import * as Inspection from "./Inspection.ts"
 import * as Logging from "./Logging.ts"
@@ -15,6 +18,10 @@ const settings = Misspellings.warn.pipe(
   Layer.provideMerge(Logging.layer("stderr")),
   Layer.provideMerge(Misspellings.settings)
 )
+
+const externalIndexes = Layer.unwrap(
+  Effect.map(AppConfig, ({ quarryProviders }) => ExternalIndexesOpenSearch.layer(quarryProviders))
+).pipe(Layer.provide(UpstreamClient.layer), Layer.provide(settings))
 
 const storage = AccountRemoval.layer.pipe(
   Layer.provideMerge(SignIn.people),
@@ -40,6 +47,7 @@ export const layers = {
   providers,
   secrets: Layer.provideMerge(Storage.secretRotation, settings),
   storage,
+  external: externalIndexes,
   reading,
   paymentProvider: Layer.provide(Billing.commandProvider, settings),
   reconciler: Billing.commandReconciler.pipe(Layer.provideMerge(storage))

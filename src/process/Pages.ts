@@ -17,10 +17,14 @@ export const settings = Layer.effect(
   }))
 )
 
+/** Names this deployment to the sites that it fetches from. */
+export const userAgentOf = (configured: string | undefined, baseUrl: string): string =>
+  configured ?? `Quarry/${version} (+${baseUrl})`
+
 const fetcher = Layer.unwrap(
   Effect.map(AppConfig, ({ baseUrl, pagesAllowPrivate, pagesRobots, pagesUserAgent }) =>
     PageFetcherNode.layer({
-      userAgent: pagesUserAgent ?? `Quarry/${version} (+${baseUrl})`,
+      userAgent: userAgentOf(pagesUserAgent, baseUrl),
       obeysRobots: pagesRobots === "respect",
       allowsPrivate: pagesAllowPrivate
     })

@@ -2,7 +2,8 @@ import { Layer } from "effect"
 import { HttpIncomingMessage } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import { Api } from "../http/Api.ts"
-import * as compat from "../http/compat/Compat.ts"
+import * as compat from "../http/compat/enabled.ts"
+import * as Discovery from "../http/discovery/Discovery.ts"
 import * as Docs from "../http/docs/Docs.ts"
 import * as access from "../http/handlers/access.ts"
 import * as account from "../http/handlers/account.ts"
@@ -25,6 +26,7 @@ import * as RequestDecoding from "../http/middleware/RequestDecoding.ts"
 import { maxBodyBytes } from "../http/requests/body.ts"
 import * as Site from "../http/site/Site.ts"
 import * as mcp from "../mcp/Endpoint.ts"
+import { revisions } from "../mcp/revisions.ts"
 
 /** Other spellings of a listed path are not found (R3). */
 export const routerConfig = { ignoreTrailingSlash: false, ignoreDuplicateSlashes: false, caseSensitive: true }
@@ -44,6 +46,7 @@ const handlers = Layer.mergeAll(
 export const service = Layer.mergeAll(
   HttpApiBuilder.layer(Api).pipe(Layer.provide(handlers)),
   Site.layer,
+  Discovery.layer(revisions),
   auth.layer,
   oauth.layer,
   deliveries.layer,

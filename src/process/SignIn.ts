@@ -2,11 +2,13 @@ import { Effect, Layer, type Redacted } from "effect"
 import * as Auth from "../layers/auth/Auth.ts"
 import * as EmailsLog from "../layers/auth/emails/EmailsLog.ts"
 import * as EmailsOff from "../layers/auth/emails/EmailsOff.ts"
+import * as ClientDocumentsNode from "../layers/auth/oauth/ClientDocumentsNode.ts"
 import * as PeopleBetterAuth from "../layers/auth/PeopleBetterAuth.ts"
 import * as SessionsBetterAuth from "../layers/auth/SessionsBetterAuth.ts"
 import * as Ids from "../layers/Ids.ts"
 import { Keyrings } from "../services/operations/Keyrings.ts"
 import { AppConfig } from "../settings/Settings.ts"
+import { userAgentOf } from "./Pages.ts"
 import * as Storage from "./store/Storage.ts"
 
 /** Emails go to the mail server, to the log if none is configured, or nowhere with `QUARRY_BACKGROUND=off`. */
@@ -23,6 +25,13 @@ export const emails = Layer.unwrap(
 const client = (clientId: string | undefined, clientSecret: Redacted.Redacted | undefined) =>
   clientId === undefined || clientSecret === undefined ? undefined : { clientId, clientSecret }
 
+/** Fetches the documents of apps under the rules for pages, also where reading pages is off. */
+const clientDocuments = Layer.unwrap(
+  Effect.map(AppConfig, ({ baseUrl, pagesAllowPrivate, pagesUserAgent }) =>
+    ClientDocumentsNode.layer({ userAgent: userAgentOf(pagesUserAgent, baseUrl), allowsPrivate: pagesAllowPrivate })
+  )
+)
+
 export const layer = Layer.unwrap(
   Effect.gen(function* () {
     const config = yield* AppConfig
@@ -35,7 +44,7 @@ export const layer = Layer.unwrap(
       signUp: { mode: config.signUp, domains: config.signUpDomains }
     })
   })
-).pipe(Layer.provide([emails, Storage.layer, Storage.database]))
+).pipe(Layer.provide([emails, clientDocuments, Storage.layer, Storage.database]))
 
 /** People and sessions for operator commands, without emails and without loading Better Auth. */
 export const people = Layer.unwrap(

@@ -1,5 +1,6 @@
 import { Context, Effect, Layer, Redacted } from "effect"
 import type { Account } from "../domain/accounts/Account.ts"
+import { type ToolScope, toolScopes } from "../domain/accounts/OAuth.ts"
 import { NotFound, unauthorized } from "../domain/errors.ts"
 import { AccessTokens } from "../services/accounts/AccessTokens.ts"
 import { Accounts } from "../services/accounts/Accounts.ts"
@@ -17,7 +18,7 @@ export class SignedIn extends Context.Service<
     /** Opens a session and returns its `Cookie` header. */
     readonly cookie: (account: Account) => Effect.Effect<string>
     /** Issues an access token to an app and returns its `Authorization` header. */
-    readonly app: (account: Account) => Effect.Effect<string>
+    readonly app: (account: Account, scopes?: ReadonlyArray<ToolScope>) => Effect.Effect<string>
   }
 >()("quarry/testing/SignedIn") {}
 
@@ -37,6 +38,7 @@ const closedPages = Layer.mergeAll(
     signUp: () => closed,
     atProvider: () => closed,
     requestPasswordReset: () => closed,
+    addressOfLink: () => Effect.undefined,
     resetPassword: () => closed
   }),
   Layer.succeed(AuthorizationRequests, { describe: () => expired, decide: () => expired }),
@@ -65,10 +67,13 @@ const connectedAppsIn = (apps: Map<string, string>) =>
         tokensOf(apps, accountId).map((token) => ({
           id: appIdOf(token),
           name: "An app",
+          verifiedHost: undefined,
+          dailyCredits: undefined,
           connectedAt: 0,
           renewedAt: 0
         }))
       ),
+    limit: () => Effect.void,
     end: (accountId, id) => removeFrom(apps, accountId, (token) => appIdOf(token) === id)
   })
 
@@ -79,6 +84,7 @@ const sessions = Layer.effectContext(
     const ids = yield* Ids
     const open = new Map<string, string>()
     const apps = new Map<string, string>()
+    const granted = new Map<string, ReadonlyArray<ToolScope>>()
 
     const ownerOf = (token: string) =>
       accounts
@@ -111,7 +117,11 @@ const sessions = Layer.effectContext(
 
     const accessTokens = AccessTokens.of({
       authenticate: (token) =>
-        Effect.map(ownerOf(Redacted.value(token)), (account) => ({ _tag: "oauth" as const, account }))
+        Effect.map(ownerOf(Redacted.value(token)), (account) => ({
+          _tag: "oauth" as const,
+          account,
+          scopes: granted.get(Redacted.value(token)) ?? toolScopes
+        }))
     })
 
     const openFor = Effect.fnUntraced(function* (account: Account, map: Map<string, string>) {
@@ -123,7 +133,11 @@ const sessions = Layer.effectContext(
 
     const signedIn = SignedIn.of({
       cookie: (account) => Effect.map(openFor(account, open), (token) => `${cookieName}=${token}`),
-      app: (account) => Effect.map(openFor(account, apps), (token) => `Bearer ${token}`)
+      app: (account, scopes = toolScopes) =>
+        Effect.map(openFor(account, apps), (token) => {
+          granted.set(token, scopes)
+          return `Bearer ${token}`
+        })
     })
 
     return Context.make(Sessions, store).pipe(

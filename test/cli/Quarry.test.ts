@@ -19,6 +19,7 @@ import { PaymentProvider, ProviderUnavailable } from "../../src/services/billing
 import { type Drift, Reconciler } from "../../src/services/billing/Reconciler.ts"
 import { CorrectionImpossible, type Discrepancy, Ledger } from "../../src/services/credits/Ledger.ts"
 import { DocumentIndex, type Replacement } from "../../src/services/index/DocumentIndex.ts"
+import { ExternalIndexes, ExternalIndexFailed } from "../../src/services/index/ExternalIndexes.ts"
 import { KeyStore, tooManyKeys } from "../../src/services/keys/KeyStore.ts"
 import { Backups } from "../../src/services/operations/Backups.ts"
 import { LogRetention } from "../../src/services/operations/LogRetention.ts"
@@ -273,6 +274,7 @@ const quarry = (
   args: ReadonlyArray<string>,
   foundations: {
     readonly storage?: ReturnType<typeof storage>
+    readonly external?: Layer.Layer<ExternalIndexes>
     readonly refusals?: ReadonlyArray<Refusal>
     readonly drifts?: ReadonlyArray<Drift>
   } = {}
@@ -287,6 +289,7 @@ const quarry = (
       overview: Layer.effectContext(Effect.die(new Error("no command here needs it"))),
       secrets: Layer.merge(rotation, foundations.storage ?? storage([])),
       storage: foundations.storage ?? storage([]),
+      external: foundations.external ?? Layer.mock(ExternalIndexes, {}),
       reading: foundations.storage ?? storage([]),
       paymentProvider: Layer.mock(PaymentProvider, { check: Effect.succeed(findings) }),
       reconciler: Layer.merge(foundations.storage ?? storage([]), reconciler(foundations.drifts)),
@@ -812,6 +815,36 @@ describe("quarry index load", () => {
     return { loads, ...printed, err: printed.err.map((text) => text.replaceAll(path, "a.jsonl")) }
   }, Effect.provide(NodeServices.layer))
 
+  it.effect("loads into the index of a provider, and fails if its engine rejects a document", () =>
+    Effect.gen(function* () {
+      const files = yield* FileSystem.FileSystem
+      const path = `${yield* files.makeTempDirectoryScoped()}/a.jsonl`
+      yield* files.writeFileString(path, [line(1), line(2)].join("\n"))
+      const external = Layer.mock(ExternalIndexes, {
+        load: (provider, documents) =>
+          Effect.flatMap(Stream.runCollect(documents), (all) =>
+            provider === "engine"
+              ? Effect.succeed({
+                  written: all.length - 1,
+                  rejected: 1,
+                  problems: [{ url: "https://a.example/2", problem: "mapper: no" }],
+                  isNew: true
+                })
+              : Effect.fail(new ExternalIndexFailed({ message: `There is no ${provider}.` }))
+          )
+      })
+      const run = (...flags: ReadonlyArray<string>) => quarry(["index", "load", path, ...flags], { external })
+      assert.deepStrictEqual(yield* run("--provider", "engine"), {
+        code: 1,
+        out: ["Loaded 1 document."],
+        err: ["https://a.example/2: mapper: no", "quarry: 1 could not be loaded."]
+      })
+      assert.deepStrictEqual((yield* run("--provider", "other")).err, ["quarry: There is no other."])
+      const replacing = yield* run("--provider", "engine", "--replace")
+      assert.match(replacing.err[0] ?? "", /--replace is for the built-in index/)
+    }).pipe(Effect.provide(NodeServices.layer))
+  )
+
   it.effect("loads the rest when a line is no document, names the line, and fails", () =>
     Effect.gen(function* () {
       const { code, err, loads, out } = yield* load([line(1), "{", line(3)], [])
@@ -924,7 +957,8 @@ describe("quarry index load", () => {
         secrets: unused,
         exportAccount: () => Effect.die(new Error("no command here needs it")),
         reading: unused,
-        storage: Layer.merge(storage([]), index)
+        storage: Layer.merge(storage([]), index),
+        external: Layer.mock(ExternalIndexes, {})
       })
       const fiber = yield* Effect.forkChild(run(["index", "load", "data/starter-index.jsonl.gz"]))
       yield* Deferred.await(started)

@@ -46,6 +46,7 @@ const quarry = (line: string, found: Status = status({}), logged = failed) =>
       providers: unused,
       secrets: unused,
       storage: unused,
+      external: unused,
       reading: unused,
       exportAccount: () => Effect.die(new Error("no command here needs it")),
       overview: Layer.succeed(Overview, { look: Effect.succeed(found) }),

@@ -73,6 +73,12 @@ Dashboard.describeDashboard("the connected apps", (it) => {
       yield* Effect.promise(async () => {
         await person.open("/dashboard/apps", "Connected apps")
         await page.getByRole("heading", { name: "No connected apps" }).waitFor()
+        const cursor = await page.getByRole("link", { name: "Add to Cursor" }).getAttribute("href")
+        const config = new URL(cursor ?? "").searchParams.get("config") ?? ""
+        assert.deepStrictEqual(JSON.parse(Buffer.from(config, "base64").toString()), { url: `${origin}/mcp` })
+        const code = await page.getByRole("link", { name: "Add to VS Code" }).getAttribute("href")
+        const server = { name: "quarry", type: "http", url: `${origin}/mcp` }
+        assert.strictEqual(code, `vscode:mcp/install?${encodeURIComponent(JSON.stringify(server))}`)
         await Dashboard.expectAccessible(page)
         const hostile = await letIn(person, callback, '<img src=x onerror="alert(1)">')
         const editor = await letIn(person, callback, "An editor")

@@ -2,11 +2,33 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Latest from "@modelcontextprotocol/client"
 import * as Earlier from "@modelcontextprotocol/sdk/client/index.js"
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js"
-import { Effect } from "effect"
+import { Effect, Layer } from "effect"
+import { PageFetcher } from "../../src/services/pages/PageFetcher.ts"
+import { PageParser } from "../../src/services/pages/PageParser.ts"
 import * as Listener from "../support/api/Listener.ts"
-import { aCaller, found, providing, services } from "../support/api/Services.ts"
+import { aCaller, found, providing, servicesOver } from "../support/api/Services.ts"
+import * as MemoryStorage from "../support/stores/MemoryStorage.ts"
 
-const layer = services(providing(() => Effect.succeed(found(2))))
+/** A web of pages with one text. */
+const web = Layer.merge(
+  Layer.succeed(PageFetcher, {
+    fetch: (url) =>
+      Effect.succeed({ finalUrl: url.href, status: 200, contentType: "text/html", bytes: Buffer.from("text") })
+  }),
+  Layer.succeed(PageParser, {
+    parse: () => {
+      const none = { description: null, author: null, siteName: null, published: null, language: null }
+      const page = { ...none, title: "A page", mediaType: "text/html", markdown: "text", text: "text", links: [] }
+      return Effect.succeed(page)
+    }
+  })
+)
+
+const layer = servicesOver(
+  MemoryStorage.layer,
+  providing(() => Effect.succeed(found(2))),
+  { web }
+)
 
 /** What both generations of the official client have. */
 interface AnyClient {
@@ -97,6 +119,9 @@ describe("the official client", () => {
           })) as { structuredContent: { query: string } }
           assert.strictEqual(structuredContent.query, "css grid")
           await client.callTool({ name: "account", arguments: {} })
+          const url = "https://example.com/"
+          const page = await client.callTool({ name: "read_page", arguments: { url } })
+          assert.include(JSON.stringify(page), '"content":"text"')
           const failed = await client.callTool({ name: "web_search", arguments: { query: "" } })
           assert.isTrue((failed as { isError: boolean }).isError)
           assert.strictEqual(named, revision)
@@ -114,6 +139,15 @@ describe("the official client", () => {
           ])
           await client.close()
           assert.deepStrictEqual(complaints, [])
+
+          const chosen = await connect(new URL(`http://127.0.0.1:${port}/mcp?tools=search,fetch`), options)
+          const searched = await chosen.client.callTool({ name: "search", arguments: { query: "css grid" } })
+          const [first] = (searched as { structuredContent: { results: ReadonlyArray<{ id: string }> } })
+            .structuredContent.results
+          const id = first?.id ?? assert.fail("no result")
+          const fetched = await chosen.client.callTool({ name: "fetch", arguments: { id } })
+          assert.deepInclude((fetched as { structuredContent: object }).structuredContent, { id, text: "text" })
+          await chosen.client.close()
         })
       }).pipe(Effect.provide(layer))
     )

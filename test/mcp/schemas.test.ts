@@ -152,7 +152,8 @@ describe("the skill", () => {
         "invalid_request",
         "upstream_error",
         "upstream_timeout",
-        "quota_exceeded"
+        "quota_exceeded",
+        "page_unreadable"
       ])
       const named = [...text.matchAll(/`([a-z]+(?:_[a-z]+)*)`/g)].map(([, name = ""]) => name)
       assert.isNotEmpty(named)

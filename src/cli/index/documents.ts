@@ -1,4 +1,4 @@
-import { Console, Effect, FileSystem, type Layer, Option, Path, Ref, Result, Stream } from "effect"
+import { Console, Effect, FileSystem, Layer, Option, Path, Ref, Result, Stream } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { baseOf } from "../../domain/pages/pageAddress.ts"
 import { type Target, targets } from "../../domain/search/Target.ts"
@@ -6,6 +6,7 @@ import * as DocumentFile from "../../layers/index/DocumentFile.ts"
 import { type DocumentProblem, type DocumentSource, explainProblem } from "../../layers/index/DocumentSource.ts"
 import * as LocalPages from "../../layers/index/LocalPages.ts"
 import { type Comparison, DocumentIndex, type Replacement } from "../../services/index/DocumentIndex.ts"
+import { ExternalIndexes } from "../../services/index/ExternalIndexes.ts"
 import type { Audit } from "../../services/operations/Audit.ts"
 import type { AppConfig } from "../../settings/Settings.ts"
 import { writesMore, writesNothing } from "../effects.ts"
@@ -107,6 +108,23 @@ const loadFrom = Effect.fnUntraced(function* (source: DocumentSource, { replace,
   return { ...(yield* Ref.get(tally)), written, removed, isKept: replace !== false && !isWhole }
 })
 
+/** Loads valid documents into the index of a provider. Documents that its engine rejects count as broken. */
+const loadOutside = Effect.fnUntraced(function* (source: DocumentSource, provider: string, target: Target | undefined) {
+  const indexes = yield* ExternalIndexes
+  const tally = yield* Ref.make(nothing)
+  const loaded = yield* indexes.load(provider, wholeDocuments("Loaded", source, tally), target)
+  const { failed, problems, read } = yield* Ref.get(tally)
+  const rejected = loaded.problems.map(({ problem, url }) => ({ file: url, line: undefined, problem }))
+  return {
+    read,
+    failed: failed + loaded.rejected,
+    problems: [...problems, ...rejected].slice(0, maxProblems.inJson),
+    written: loaded.written,
+    removed: 0,
+    isKept: false
+  }
+})
+
 type LoadOutcome = Effect.Success<ReturnType<typeof loadFrom>>
 
 /** Prints what was (or would be) loaded, and fails if any document is broken. */
@@ -191,6 +209,10 @@ const load = Command.make(
       ),
       Flag.withDefault(false)
     ),
+    provider: Flag.String("provider").pipe(
+      Flag.withDescription("Load into the index of this provider, of type opensearch, instead of the built-in one"),
+      Flag.optional
+    ),
     dryRun: Flag.Boolean("dry-run").pipe(
       Flag.withDescription("Show what would be loaded and removed without changing anything"),
       Flag.withDefault(false)
@@ -200,7 +222,13 @@ const load = Command.make(
       Flag.withDefault(false)
     )
   },
-  Effect.fn(function* ({ base, dryRun, folder, replace, source, target, yes }) {
+  Effect.fn(function* ({ base, dryRun, folder, provider, replace, source, target, yes }) {
+    const outside = Option.getOrUndefined(provider)
+    if (outside !== undefined && replace) {
+      return yield* new CommandFailed({
+        message: "--replace is for the built-in index: delete and create the index of the provider instead."
+      })
+    }
     const opened = yield* open(source, { base, folder })
     const under = Option.getOrUndefined(Option.map(base, ({ href }) => href))
     const flags = { target: Option.getOrUndefined(target), replace: replace && { under }, yes }
@@ -208,8 +236,16 @@ const load = Command.make(
     yield* recordFirst({
       command: "index load",
       subject: undefined,
-      arguments: { source, target: Option.getOrUndefined(target), ...(replace ? { replace } : {}) }
+      arguments: {
+        source,
+        target: Option.getOrUndefined(target),
+        ...(replace ? { replace } : {}),
+        ...(outside === undefined ? {} : { provider: outside })
+      }
     })
+    if (outside !== undefined) {
+      return yield* report(yield* loadOutside(opened, outside, Option.getOrUndefined(target)), { dryRun })
+    }
     yield* report(yield* loadFrom(opened, flags), { dryRun })
   })
 ).pipe(Command.withDescription("Add documents, replacing those with the same URL and target"))
@@ -243,13 +279,15 @@ const clear = Command.make(
 interface Layers<E, R> {
   readonly reading: Layer.Layer<AppConfig | DocumentIndex, E, R>
   readonly storage: Layer.Layer<AppConfig | Audit | DocumentIndex, E, R>
+  /** Connects only when documents are written. */
+  readonly external: Layer.Layer<ExternalIndexes, E, R>
 }
 
-export const documents = <E, R>({ reading, storage }: Layers<E, R>) =>
+export const documents = <E, R>({ external, reading, storage }: Layers<E, R>) =>
   Command.make("index").pipe(
     Command.withDescription("Manage the documents of the built-in index"),
     Command.withSubcommands([
-      load.pipe(writesMore, Command.provide(storage)),
+      load.pipe(writesMore, Command.provide(Layer.merge(storage, external))),
       stats.pipe(writesNothing, Command.provide(reading)),
       clear.pipe(writesMore, Command.provide(storage))
     ])

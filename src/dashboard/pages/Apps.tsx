@@ -11,7 +11,7 @@ import { PageHeader } from "../components/ui/PageHeader.tsx"
 import { EmptyState, Loaded } from "../components/ui/States.tsx"
 import { Table } from "../components/ui/Table.tsx"
 import { announce } from "../components/ui/Toast.tsx"
-import { formatMoment, formatRelative } from "../format.ts"
+import { formatMoment, formatNumber, formatRelative } from "../format.ts"
 
 type Apps = Answer<"GET /v1/apps">
 type App = Apps["apps"][number]
@@ -61,6 +61,12 @@ const List = ({ apps, onEnd }: { readonly apps: ReadonlyArray<App>; readonly onE
     keyOf={({ id }) => id}
     columns={[
       { name: "App", isHeader: true, cell: (app) => <bdi>{nameOf(app)}</bdi> },
+      { name: "Verified host", cell: ({ verified_host }) => verified_host ?? "None" },
+      {
+        name: "Daily limit",
+        isFigure: true,
+        cell: ({ daily_credits }) => (daily_credits === null ? "None" : formatNumber(daily_credits))
+      },
       { name: "Connected", cell: (app) => formatMoment(app.connected_at) },
       { name: "Last used", cell: (app) => formatRelative(app.renewed_at) },
       {
@@ -77,13 +83,39 @@ const List = ({ apps, onEnd }: { readonly apps: ReadonlyArray<App>; readonly onE
   />
 )
 
+const serverUrl = (): string => `${location.origin}/mcp`
+
+/** Links that add the server to a program, which asks before it does. */
+const installLinks = (url: string): ReadonlyArray<readonly [program: string, href: string]> => [
+  [
+    "Cursor",
+    `cursor://anysphere.cursor-deeplink/mcp/install?name=quarry&config=${encodeURIComponent(btoa(JSON.stringify({ url })))}`
+  ],
+  ["VS Code", `vscode:mcp/install?${encodeURIComponent(JSON.stringify({ name: "quarry", type: "http", url }))}`]
+]
+
+const commands = (url: string): string =>
+  [
+    `claude mcp add --transport http quarry ${url}`,
+    `codex mcp add quarry --url ${url}`,
+    `gemini mcp add --transport http quarry ${url}`
+  ].join("\n")
+
 const Connect = () => (
   <div class="prose">
     <p>
       Add this URL to an agent or editor that supports the Model Context Protocol (MCP). It sends you here to sign in
       and allow access.
     </p>
-    <CodeBlock title="MCP server URL" what="the URL" text={`${location.origin}/mcp`} />
+    <CodeBlock title="MCP server URL" what="the URL" text={serverUrl()} />
+    <p class="links">
+      {installLinks(serverUrl()).map(([program, href]) => (
+        <a key={program} class="button" href={href}>
+          Add to {program}
+        </a>
+      ))}
+    </p>
+    <CodeBlock title="Claude Code, Codex, Gemini CLI" what="the commands" text={commands(serverUrl())} />
   </div>
 )
 

@@ -4,8 +4,20 @@ import { hostOf, isLoopbackHost } from "../net/Network.ts"
 
 /** OAuth 2.1 for apps. Every token is bound to the only protected resource, the MCP endpoint. */
 
-/** `offline_access` is the standard scope for refresh tokens. */
-export const appScopes = ["search", "offline_access"] as const
+/** Permissions of an app: to `search` the web and `read` pages. Either lets it see the account's plan and credits. */
+export const toolScopes = ["search", "read"] as const
+export type ToolScope = (typeof toolScopes)[number]
+
+/** `offline_access` is the standard scope for refresh tokens, which every app gets. */
+export const appScopes = [...toolScopes, "offline_access"] as const
+
+export const isToolScope = (scope: string): scope is ToolScope => toolScopes.some((it) => it === scope)
+
+/** The scopes that an app is offered for those that it requests, separated by spaces. Without a known one it gets all. */
+export const grantableScopes = (requested: string): ReadonlyArray<string> => {
+  const known = toolScopes.filter((scope) => requested.split(" ").includes(scope))
+  return [...(known.length === 0 ? toolScopes : known), "offline_access"]
+}
 
 /** Lets secret scanners recognize tokens. */
 export const accessTokenPrefix = "quarry_at_"
@@ -96,7 +108,7 @@ export const authorizationServerPaths = [
 export const protectedResource = (baseUrl: string) => ({
   resource: resourceOf(baseUrl),
   authorization_servers: [`${baseUrl}${authPath}`],
-  scopes_supported: appScopes,
+  scopes_supported: toolScopes,
   bearer_methods_supported: ["header"],
   resource_name: "Quarry"
 })
@@ -117,15 +129,23 @@ export const authorizationServer = (baseUrl: string) => {
     token_endpoint_auth_methods_supported: ["none"],
     revocation_endpoint_auth_methods_supported: ["none"],
     code_challenge_methods_supported: ["S256"],
-    authorization_response_iss_parameter_supported: true
+    authorization_response_iss_parameter_supported: true,
+    client_id_metadata_document_supported: true
   }
 }
 
-/** The `WWW-Authenticate` header of a 401 from the MCP endpoint (RFC 9728, RFC 6750). */
+const metadataPart = (baseUrl: string): string => `resource_metadata="${baseUrl}${protectedResourcePaths[0]}"`
+
+/** The `WWW-Authenticate` header of a 401 from the MCP endpoint (RFC 9728, RFC 6750), with the scopes to request. */
 export const challengeOf = (baseUrl: string, hasToken: boolean): string | undefined =>
   canAuthorizeApps(baseUrl)
-    ? `Bearer ${hasToken ? 'error="invalid_token", ' : ""}resource_metadata="${baseUrl}${protectedResourcePaths[0]}"`
+    ? `Bearer ${hasToken ? 'error="invalid_token", ' : ""}${metadataPart(baseUrl)}, scope="${toolScopes.join(" ")}"`
     : undefined
+
+/** The `WWW-Authenticate` header for a token without a scope: the app asks again, for these scopes. */
+export const scopeChallenge = (baseUrl: string, scopes: ReadonlyArray<ToolScope>): string =>
+  `Bearer error="insufficient_scope", scope="${scopes.join(" ")}", ${metadataPart(baseUrl)}, ` +
+  'error_description="the person must allow this first"'
 
 /** `WWW-Authenticate` where keys are accepted. Without a token there is no error code (RFC 6750, 3.1). */
 export const keyChallenge = (hasToken: boolean): string =>

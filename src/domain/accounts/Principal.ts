@@ -3,6 +3,7 @@ import { requestsPerMinute } from "../credits/Plan.ts"
 import type { KeyMode } from "../keys/ApiKey.ts"
 import type { AnyTarget } from "../search/Target.ts"
 import type { Account } from "./Account.ts"
+import type { ToolScope } from "./OAuth.ts"
 
 export type Principal =
   | KeyPrincipal
@@ -44,6 +45,9 @@ export interface SessionPrincipal {
 export interface AppPrincipal {
   readonly _tag: "oauth"
   readonly account: Account
+  readonly scopes: ReadonlyArray<ToolScope>
+  /** Set if the person limited the app's credits. */
+  readonly bounds?: PrincipalBounds | undefined
 }
 
 /** A marketplace subscriber. The marketplace bills usage, so there is no quota (R23). */
@@ -66,7 +70,7 @@ export interface DemoPrincipal {
 }
 
 export const boundsOf = (principal: Principal): PrincipalBounds | undefined =>
-  principal._tag === "key" ? principal.key.bounds : undefined
+  principal._tag === "key" ? principal.key.bounds : principal._tag === "oauth" ? principal.bounds : undefined
 
 export interface RateLimit {
   readonly credential: string

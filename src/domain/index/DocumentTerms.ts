@@ -16,7 +16,8 @@ export interface DocumentTerms {
   readonly length: number
 }
 
-const weights = { title: 4, headings: 2, url: 1, description: 1, content: 1 }
+/** Weights of the fields, also for engines outside. */
+export const fieldWeights = { title: 4, headings: 2, url: 1, description: 1, content: 1 }
 
 const maxWords = { title: 60, headings: 200, url: 30, description: 400, content: 8_000 }
 
@@ -24,7 +25,7 @@ const maxWords = { title: 60, headings: 200, url: 30, description: 400, content:
 const maxGuessed = 200
 
 /** The words of a URL without scheme, `www`, top-level domain, query and fragment. */
-const addressText = (url: string): string => {
+export const addressText = (url: string): string => {
   const [host = "", ...path] = url
     .replace(/^https?:\/\//i, "")
     .replace(/[?#].*$/s, "")
@@ -65,14 +66,14 @@ export const languageOf = (language: string | null, words: ReadonlyArray<Word>):
 
 export const documentTerms = (texts: DocumentTexts): DocumentTerms => {
   const fields = [
-    { words: wordsOf(texts.title, maxWords.title), weight: weights.title },
-    { words: wordsOf(texts.headings, maxWords.headings), weight: weights.headings },
-    { words: wordsOf(addressText(texts.url), maxWords.url), weight: weights.url },
+    { words: wordsOf(texts.title, maxWords.title), weight: fieldWeights.title },
+    { words: wordsOf(texts.headings, maxWords.headings), weight: fieldWeights.headings },
+    { words: wordsOf(addressText(texts.url), maxWords.url), weight: fieldWeights.url },
     {
       words: isBeginning(texts.description, texts.content) ? [] : wordsOf(texts.description, maxWords.description),
-      weight: weights.description
+      weight: fieldWeights.description
     },
-    { words: wordsOf(texts.content, maxWords.content), weight: weights.content }
+    { words: wordsOf(texts.content, maxWords.content), weight: fieldWeights.content }
   ]
   const language = languageOf(
     texts.language,

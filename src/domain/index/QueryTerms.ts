@@ -172,3 +172,26 @@ export const readQuery = (query: string, language: string): QueryTerms => {
     excludedSites
   }
 }
+
+/** The parts of a query as they were written, for engines that analyze words themselves. */
+export interface QueryParts {
+  readonly words: string
+  readonly phrases: ReadonlyArray<string>
+  readonly excluded: ReadonlyArray<string>
+  readonly sites: ReadonlyArray<string>
+  readonly excludedSites: ReadonlyArray<string>
+}
+
+export const readParts = (query: string): QueryParts => {
+  const pieces = piecesOf(query)
+  const texts = (...kinds: ReadonlyArray<Piece["kind"]>) =>
+    pieces.filter(({ kind, text }) => kinds.includes(kind) && text.trim() !== "").map(({ text }) => text)
+  const operators = (kind: Piece["kind"]) => texts(kind).slice(0, maxOperators)
+  return {
+    words: texts("words", "phrase").join(" "),
+    phrases: operators("phrase"),
+    excluded: operators("excluded"),
+    sites: operators("site"),
+    excludedSites: operators("excludedSite")
+  }
+}

@@ -13,6 +13,12 @@ export interface Budget {
   readonly period: BudgetPeriod
 }
 
+/** Starts the ID of an app's budget. Other budgets have the ID of a key. */
+export const appBudgetPrefix = "app:"
+
+/** The budget of an app, which a person can set when they allow it. */
+export const budgetOfApp = (accountId: string, clientId: string): string => `${appBudgetPrefix}${accountId}:${clientId}`
+
 export const budgetPeriodAt = (
   period: BudgetPeriod,
   now: number

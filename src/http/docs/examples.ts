@@ -187,7 +187,7 @@ export const parameterExamples: Readonly<Record<string, unknown>> = {
   app_id: appId
 }
 
-/** Ids of each kind, which tell by their prefix of which. */
+/** An id of each kind. Its prefix names the kind. */
 export const idExamples: ReadonlyArray<string> = [keyId, webhook.id, delivery.id]
 
 export const requestExamples: Readonly<Record<string, unknown>> = {
@@ -289,6 +289,8 @@ export const responseExamples: Readonly<Record<string, unknown>> = {
       {
         id: appId,
         name: "An editor",
+        verified_host: "editor.example",
+        daily_credits: 100,
         connected_at: "2026-03-12T08:00:00.000Z",
         renewed_at: "2026-03-14T09:00:00.000Z"
       }

@@ -2,8 +2,8 @@ import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import { accepting } from "../Callers.ts"
 import { InternalError, NotFound } from "../errors.ts"
-import { Authentication, RateLimiting } from "../Middleware.ts"
-import { Moment } from "../wire.ts"
+import { Authentication, RateLimiting } from "../Gates.ts"
+import { Moment } from "../timestamps.ts"
 
 export const Session = Schema.Struct({
   id: Schema.String,
@@ -19,7 +19,13 @@ export const Sessions = Schema.Struct({ sessions: Schema.Array(Session) }).annot
 export const ConnectedApp = Schema.Struct({
   id: Schema.String,
   name: Schema.NullOr(Schema.String).annotate({
-    description: "The name that the app registered; null if it registered none"
+    description: "The name that the app chose for itself; null if it has none"
+  }),
+  verified_host: Schema.NullOr(Schema.String).annotate({
+    description: "The host that publishes the app's metadata document; null if the app registered itself"
+  }),
+  daily_credits: Schema.NullOr(Schema.Int).annotate({
+    description: "The credits that the app may spend each UTC day; null if only the account limits it"
   }),
   connected_at: Moment.pipe(Schema.annotateEncoded({ description: "When the person allowed the app" })),
   renewed_at: Moment.pipe(Schema.annotateEncoded({ description: "Last use, to the hour" }))

@@ -2,7 +2,7 @@ import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import { accepting, SpendsCredits } from "../Callers.ts"
 import { InternalError, InvalidRequest } from "../errors.ts"
-import { Authentication, RateLimiting } from "../Middleware.ts"
+import { Authentication, RateLimiting } from "../Gates.ts"
 
 const version = Schema.Literal("2.0")
 const Id = Schema.Union([Schema.String, Schema.Int])
@@ -50,7 +50,8 @@ export class McpGroup extends HttpApiGroup.make("mcp")
           "tools web_search, bulk_search and account. Use /mcp?tools= to select tools; the search tool is available only that way. " +
           "The response is JSON, or an event stream if Accept prefers text/event-stream or a bulk_search call asks for progress. " +
           "A failed tool call is a result " +
-          "with isError and the error envelope. Notifications return 202. Browser pages of another origin get 403. GET " +
+          "with isError and the error envelope. Notifications return 202. Browser pages of another origin get 403, and so do apps that call a tool which the " +
+          "person did not allow them, with the scopes to ask for in WWW-Authenticate. GET " +
           "and DELETE return 405 with Allow: POST, because there is no stream to listen to and no session to end."
       })
     )

@@ -3,7 +3,7 @@ import { HttpApiBuilder } from "effect/http-api"
 import { ConnectedApps } from "../../services/accounts/ConnectedApps.ts"
 import { Sessions } from "../../services/accounts/Sessions.ts"
 import { Api } from "../Api.ts"
-import { currentAccount, currentAccountPrincipal } from "../Middleware.ts"
+import { currentAccount, currentAccountPrincipal } from "../Gates.ts"
 
 export const layer = HttpApiBuilder.group(
   Api,
@@ -42,9 +42,11 @@ export const layer = HttpApiBuilder.group(
         Effect.fnUntraced(function* () {
           const connected = yield* apps.list((yield* currentAccount).id)
           return {
-            apps: connected.map(({ connectedAt, id, name, renewedAt }) => ({
+            apps: connected.map(({ connectedAt, dailyCredits, id, name, renewedAt, verifiedHost }) => ({
               id,
               name: name ?? null,
+              verified_host: verifiedHost ?? null,
+              daily_credits: dailyCredits ?? null,
               connected_at: connectedAt,
               renewed_at: renewedAt
             }))

@@ -54,7 +54,8 @@ const errorResponseTo = (
 type App<E, R> = Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>
 
 /** Paths that support HEAD. The router would otherwise run the GET handler, and so run searches (R3). */
-const headPaths = /^\/(?:openapi\.json|docs|favicon\.ico|robots\.txt|llms(?:-full)?\.txt|v1\/webhooks\/unsubscribe|dashboard(?:\/.*)?)?$/
+const headPaths =
+  /^\/(?:openapi\.json|docs|favicon\.ico|robots\.txt|llms(?:-full)?\.txt|v1\/webhooks\/unsubscribe|dashboard(?:\/.*)?)?$/
 
 /**
  * A character that ends the path, or an escape that the router would decode to another path. No route needs escapes

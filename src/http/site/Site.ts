@@ -1,7 +1,8 @@
 import { readFile } from "node:fs/promises"
 import { Effect, Layer } from "effect"
-import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
+import { type Headers, HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { NotFound } from "../../domain/errors.ts"
+import { Sessions } from "../../services/accounts/Sessions.ts"
 import { SignIn } from "../../services/accounts/SignIn.ts"
 import { DashboardFiles, type Files } from "../../services/operations/DashboardFiles.ts"
 import { assetResponse, fingerprint, immutableHeaders, revalidationHeaders } from "../docs/assets.ts"
@@ -97,6 +98,20 @@ const root = Effect.flatMap(HttpServerRequest.HttpServerRequest, ({ headers }) =
     : apiErrorResponse(nothingAtRoot)
 )
 
+const entrances: ReadonlySet<string> = new Set(["/sign-in", "/sign-up", "/forgot-password"].map((path) => home + path))
+
+const isEntrance = (url: string): boolean => entrances.has((url.split("?", 1)[0] ?? "").replace(/\/+$/, ""))
+
+const isSignedOutBrowser = (headers: Headers.Headers, cookieName: string): boolean =>
+  /\btext\/html\b/.test(headers.accept ?? "") && !`; ${headers.cookie ?? ""}`.includes(`; ${cookieName}=`)
+
+/** The page remembers where the person wanted to go. */
+const toSignIn = (url: string) =>
+  HttpServerResponse.redirect(
+    url.replace(/\/+$/, "") === home ? `${home}/sign-in` : `${home}/sign-in?${new URLSearchParams({ next: url })}`,
+    { status: 303, headers: { vary: "accept, cookie", "cache-control": "no-store" } }
+  )
+
 export const layer = Layer.unwrap(
   Effect.gen(function* () {
     const signIn = yield* SignIn
@@ -104,6 +119,11 @@ export const layer = Layer.unwrap(
     const document = responses.pipe(
       Effect.flatMap(({ document }) => document),
       Effect.catchTag("DashboardUnavailable", () => Effect.succeed(unavailable))
+    )
+    const { cookieName } = yield* Sessions
+    /** Without a session, every page but the entrances would ask for the sign-in page itself, after failed requests. */
+    const page = Effect.flatMap(HttpServerRequest.HttpServerRequest, ({ headers, url }) =>
+      isSignedOutBrowser(headers, cookieName) && !isEntrance(url) ? Effect.succeed(toSignIn(url)) : document
     )
     const asset = Effect.flatMap(HttpServerRequest.HttpServerRequest, ({ url }) =>
       responses.pipe(
@@ -117,7 +137,7 @@ export const layer = Layer.unwrap(
       HttpRouter.add("GET", "/", root),
       HttpRouter.add("GET", "/llms.txt", Effect.flatten(llms)),
       HttpRouter.add("GET", "/llms-full.txt", Effect.flatten(llmsFull)),
-      HttpRouter.add("GET", `${home}/*`, document),
+      HttpRouter.add("GET", `${home}/*`, page),
       HttpRouter.add("GET", `${home}/assets/*`, asset),
       HttpRouter.add(
         "GET",

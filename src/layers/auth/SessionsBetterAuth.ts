@@ -1,6 +1,7 @@
 import { Effect, Layer, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { NotFound, unauthorized } from "../../domain/errors.ts"
+import { budgetOfApp } from "../../domain/keys/Budget.ts"
 import { maxListedSessions, Sessions } from "../../services/accounts/Sessions.ts"
 import type { Keyring } from "../../services/operations/Keyrings.ts"
 import { AccountRow, toAccount } from "../sql/accounts/AccountsSql.ts"
@@ -87,6 +88,7 @@ const forget = ({ sql }: Deps): Sessions["Service"]["forget"] =>
     function* (accountId) {
       // Foreign keys delete the person's sessions, identities and tokens.
       const people = yield* personRows(sql`delete from auth_users where account_id = ${accountId} returning id`)
+      yield* sql`delete from key_bounds where starts_with(origin_id, ${budgetOfApp(accountId, "")})`
       yield* sql`delete from auth_verifications where ${sql.in(
         "value",
         people.map(({ id }) => id)

@@ -14,20 +14,23 @@ import { FetchSlots } from "./FetchSlots.ts"
 import { HostTurns } from "./HostTurns.ts"
 import { makeRobotsFiles, type RobotsFiles } from "./RobotsFiles.ts"
 
-export interface PageFetcherOptions extends AddressRules {
+export interface SendOptions extends AddressRules {
   readonly userAgent: string
-  /** Skips pages that the site's robots.txt disallows. */
-  readonly obeysRobots: boolean
   /** Permits addresses of this machine and private networks, and any port. */
   readonly allowsPrivate: boolean
   /** Replaces the permitted ports 80 and 443. */
   readonly ports?: ReadonlySet<string> | undefined
 }
 
+export interface PageFetcherOptions extends SendOptions {
+  /** Skips pages that the site's robots.txt disallows. */
+  readonly obeysRobots: boolean
+}
+
 /** Maximum redirects, for a page and for robots.txt (RFC 9309, 2.3.1.2). */
 const maxRedirects = 5
 
-const limitsOf = (timeout: Duration.Duration, maxBodyBytes: number): Exchange.ExchangeLimits => ({
+export const limitsOf = (timeout: Duration.Duration, maxBodyBytes: number): Exchange.ExchangeLimits => ({
   timeout,
   maxHeadBytes: 16 * 1024,
   maxInformational: 8,
@@ -65,11 +68,14 @@ const reasonOf = ({ limit }: Exchange.ExchangeFailed): UnreadableReason =>
 const notAllowed = ({ isUnresolved }: HostNotAllowed) =>
   Effect.fail(PageUnreadable.because(isUnresolved ? "unreachable" : "address_not_allowed"))
 
-const makeSend = ({ ports = usualPorts, userAgent, ...rules }: PageFetcherOptions): Send => {
+const acceptedTypes = "text/html,application/xhtml+xml,application/pdf,text/markdown;q=0.9,text/plain;q=0.8,*/*;q=0.5"
+
+/** Sends requests to public addresses, at the pace that each host allows. */
+export const makeSend = ({ ports = usualPorts, userAgent, ...rules }: SendOptions, accept = acceptedTypes): Send => {
   const turns = new HostTurns()
   const headers = {
     "user-agent": userAgent,
-    accept: "text/html,application/xhtml+xml,application/pdf,text/markdown;q=0.9,text/plain;q=0.8,*/*;q=0.5",
+    accept,
     "accept-language": "*",
     "accept-encoding": acceptedCodings
   }

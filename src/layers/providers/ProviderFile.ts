@@ -12,12 +12,14 @@ import * as Index from "./adapters/Index.ts"
 import * as Kagi from "./adapters/Kagi.ts"
 import * as Marginalia from "./adapters/Marginalia.ts"
 import * as Mojeek from "./adapters/Mojeek.ts"
+import * as OpenSearch from "./adapters/OpenSearch.ts"
 import * as OpenSerp from "./adapters/OpenSerp.ts"
 import * as SearXNG from "./adapters/SearXNG.ts"
 import * as SerpApi from "./adapters/SerpApi.ts"
 import * as Serper from "./adapters/Serper.ts"
 import * as Tavily from "./adapters/Tavily.ts"
 import { readJsonFile } from "./JsonFile.ts"
+import { Options as OpenSearchOptions } from "./opensearch/options.ts"
 import {
   decode,
   type EngineNames,
@@ -44,6 +46,7 @@ const types: Readonly<Record<string, ProviderType<Requirements>>> = {
   kagi: Kagi.type,
   tavily: Tavily.type,
   exa: Exa.type,
+  opensearch: OpenSearch.type,
   index: Index.type
 }
 
@@ -87,6 +90,7 @@ const decodeFile = decode(File)
 const decodeEntry = decode(Schema.Record(Schema.String, Schema.Unknown).annotate(anObject))
 const decodeAttempts = decode(Attempts)
 const decodeAttemptsWith = decode(AttemptsWith)
+const decodeOpenSearch = decode(OpenSearchOptions)
 
 /** The two forms of a target: its list alone, or with options beside it. */
 const readTarget = (path: string, value: unknown) =>
@@ -162,7 +166,7 @@ interface Made {
   readonly engineNames: EngineNames
 }
 
-/** The provider that an entry of a target's list names. One that is invalid itself has its own faults, and is no second one. */
+/** The provider that an entry of a target's list names. An invalid provider is reported once, at its own definition. */
 const attemptOf =
   (made: ReadonlyMap<string, Made>, names: ReadonlyArray<string>) =>
   (path: string, { engine, provider }: typeof Attempt.Type): Effect.Effect<ReadonlyArray<Provider>, EntryInvalid> => {
@@ -183,6 +187,19 @@ const attemptOf =
     }
     return Effect.succeed([found.engines(engine)])
   }
+
+/** The options of an entry of type `opensearch`, for commands that write into its index. */
+export const openSearchOptions = (path: string, name: string) =>
+  Effect.gen(function* () {
+    const { providers } = yield* decodeFile("", yield* readJsonFile(path))
+    const place = `providers.${name}`
+    const entry = Object.hasOwn(providers, name) ? providers[name] : undefined
+    const names = Object.keys(providers)
+    if (entry === undefined) return yield* invalid(place, `is not there; there are ${listed(names)}`)
+    const { type, ...options } = yield* decodeEntry(place, entry)
+    if (type !== "opensearch") return yield* invalid(`${place}.type`, "must be opensearch to take documents")
+    return yield* decodeOpenSearch(place, yield* interpolateAll(place, options))
+  }).pipe(Effect.mapError((error) => toInvalid(error, [`QUARRY_PROVIDERS (${path})`])))
 
 /** The table that the file describes. */
 const fromFile = Effect.fnUntraced(function* ({ providers, targets: lists }: File) {
@@ -241,20 +258,19 @@ const fromIndex = Effect.flatMap(Index.type.make("index", {}), (index) => {
   return tableOf(() => Effect.succeed([provider(undefined)]))
 })
 
+const toInvalid = ({ faults }: EntryInvalid, place: ReadonlyArray<string>): ProviderFileInvalid =>
+  new ProviderFileInvalid({
+    // A value may break two rules that have one message.
+    message: [...new Set(faults.map(({ path, problem }) => [...place, `${path} ${problem}`.trim()].join(": ")))].join(
+      "\n"
+    )
+  })
+
 /** The providers of each target. */
 export const table = (
   source: ProviderSource
 ): Effect.Effect<ProviderTable, ProviderFileInvalid, FileSystem.FileSystem | Requirements> => {
-  const inPlace = (...place: ReadonlyArray<string>) =>
-    Effect.mapError(
-      ({ faults }: EntryInvalid) =>
-        new ProviderFileInvalid({
-          // A value may break two rules that have one message.
-          message: [
-            ...new Set(faults.map(({ path, problem }) => [...place, `${path} ${problem}`.trim()].join(": ")))
-          ].join("\n")
-        })
-    )
+  const inPlace = (...place: ReadonlyArray<string>) => Effect.mapError((error: EntryInvalid) => toInvalid(error, place))
   switch (source._tag) {
     case "index":
       return fromIndex.pipe(inPlace())

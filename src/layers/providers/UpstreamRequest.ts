@@ -2,7 +2,7 @@ import { Redacted } from "effect"
 
 /** A request to an upstream. It contains secrets and the query, so it is neither logged nor traced. */
 export interface UpstreamRequest {
-  readonly method: "GET" | "POST"
+  readonly method: "GET" | "POST" | "PUT"
   readonly url: string
   /** The encoded query string, empty if there is none. */
   readonly parameters: string

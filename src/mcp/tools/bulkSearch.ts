@@ -48,6 +48,7 @@ export const bulkSearch = Effect.map(Bulk, (bulk) =>
     arguments: Schema.Struct({ ...bulkFields, max_characters }),
     output: BulkResult,
     openWorld: true,
+    scope: "search",
     reportsProgress: true,
     call: Effect.fnUntraced(function* (principal, { max_characters = defaultCharacters, ...batch }, progress) {
       const rows = toRows({ source: defaultSource, ...batch })

@@ -27,6 +27,7 @@ export const fetchPage = Effect.map(Pages, (pages) =>
     arguments: Arguments,
     output: Output,
     openWorld: true,
+    scope: "read",
     onRequest: true,
     call: Effect.fnUntraced(function* (principal, { id }) {
       const request = toPageRequest({ source: defaultSource, url: id, max_chars: maxCharacters })

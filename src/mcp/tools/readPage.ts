@@ -34,6 +34,7 @@ export const readPage = Effect.map(Pages, (pages) =>
     arguments: Arguments,
     output: Output,
     openWorld: true,
+    scope: "read",
     call: Effect.fnUntraced(function* (principal, { max_chars = defaultCharacters, ...fields }) {
       const request = toPageRequest({ source: defaultSource, max_chars, ...fields })
       const { body } = yield* pages.read(principal, request)

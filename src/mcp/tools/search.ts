@@ -25,6 +25,7 @@ export const search = Effect.map(Search, (search) =>
     arguments: Arguments,
     output: Output,
     openWorld: true,
+    scope: "search",
     onRequest: true,
     call: Effect.fnUntraced(function* (principal, { query }) {
       const request = yield* Effect.fromResult(toSearch({ query, source: defaultSource }))

@@ -25,6 +25,7 @@ export const webSearch = Effect.map(Search, (search) =>
     arguments: Arguments,
     output: SearchResult,
     openWorld: true,
+    scope: "search",
     call: Effect.fnUntraced(function* (principal, { max_characters = defaultCharacters, ...fields }) {
       const request = yield* Effect.fromResult(toSearch({ source: defaultSource, ...fields }))
       const body = yield* Effect.fromResult((yield* search.run(principal, request)).body)

@@ -1,4 +1,5 @@
 import { Context, Data, type Effect } from "effect"
+import type { ToolScope } from "../../domain/accounts/OAuth.ts"
 import type { Unauthorized } from "../../domain/errors.ts"
 import type { Browser, Redirect, TooManyAttempts } from "./SignIn.ts"
 
@@ -6,6 +7,10 @@ import type { Browser, Redirect, TooManyAttempts } from "./SignIn.ts"
 export interface AuthorizationRequest {
   /** The name that the app chose for itself, if any. */
   readonly appName: string | undefined
+  /** The app's client ID. */
+  readonly appId: string
+  /** The permissions that the app requests. */
+  readonly scopes: ReadonlyArray<ToolScope>
   /** The registered URI that receives the decision. */
   readonly redirectUri: string
 }

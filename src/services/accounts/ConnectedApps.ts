@@ -6,6 +6,10 @@ export interface ConnectedApp {
   readonly id: string
   /** The name that the app chose for itself, if any. */
   readonly name: string | undefined
+  /** The host that publishes the app's metadata document. Undefined for an app that registered itself. */
+  readonly verifiedHost: string | undefined
+  /** The credits that it may spend each UTC day. Undefined if only the account limits it. */
+  readonly dailyCredits: number | undefined
   readonly connectedAt: number
   /** The last time it received a token: hourly while it is used. */
   readonly renewedAt: number
@@ -18,6 +22,8 @@ export class ConnectedApps extends Context.Service<
   {
     /** The apps of the account's person, newest first, at most `maxListedApps`. */
     readonly list: (accountId: string) => Effect.Effect<ReadonlyArray<ConnectedApp>>
+    /** Limits the credits that an app may spend each UTC day, or removes the limit. Takes effect immediately. */
+    readonly limit: (accountId: string, clientId: string, dailyCredits: number | undefined) => Effect.Effect<void>
     /** Revokes an app's authorization and its tokens. */
     readonly end: (accountId: string, appId: string) => Effect.Effect<void, NotFound>
   }

@@ -4,9 +4,11 @@ import {
   authorizationServer,
   canAuthorizeApps,
   challengeOf,
+  grantableScopes,
   isAllowedRedirect,
   isPrivateUseScheme,
-  protectedResource
+  protectedResource,
+  scopeChallenge
 } from "../../../src/domain/accounts/OAuth.ts"
 
 const site = "https://quarry.example"
@@ -30,10 +32,27 @@ describe("what apps read about signing in", () => {
   })
 
   it("a refusal says where to go, and whether there was a token", () => {
-    const where = 'resource_metadata="https://quarry.example/.well-known/oauth-protected-resource/mcp"'
+    const where =
+      'resource_metadata="https://quarry.example/.well-known/oauth-protected-resource/mcp", scope="search read"'
     assert.strictEqual(challengeOf(site, false), `Bearer ${where}`)
     assert.strictEqual(challengeOf(site, true), `Bearer error="invalid_token", ${where}`)
     assert.isUndefined(challengeOf("http://quarry.example", true))
+  })
+
+  it("a token without a scope is told which scopes to ask for", () => {
+    assert.strictEqual(
+      scopeChallenge(site, ["search", "read"]),
+      'Bearer error="insufficient_scope", scope="search read", ' +
+        'resource_metadata="https://quarry.example/.well-known/oauth-protected-resource/mcp", ' +
+        'error_description="the person must allow this first"'
+    )
+  })
+
+  it("an app is offered the known scopes that it asks for, all without any, and always a refresh token", () => {
+    assert.deepStrictEqual(grantableScopes(""), ["search", "read", "offline_access"])
+    assert.deepStrictEqual(grantableScopes("read"), ["read", "offline_access"])
+    assert.deepStrictEqual(grantableScopes("read openid search"), ["search", "read", "offline_access"])
+    assert.deepStrictEqual(grantableScopes("openid readx"), ["search", "read", "offline_access"])
   })
 
   it("apps are let in over https, and on this machine", () => {

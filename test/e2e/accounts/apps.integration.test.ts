@@ -1,4 +1,7 @@
+import { createServer } from "node:https"
+import type { AddressInfo } from "node:net"
 import { assert, it } from "@effect/vitest"
+import * as Latest from "@modelcontextprotocol/client"
 import { type OAuthClientProvider, UnauthorizedError } from "@modelcontextprotocol/sdk/client/auth.js"
 import { Client } from "@modelcontextprotocol/sdk/client/index.js"
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js"
@@ -8,6 +11,7 @@ import type { Page } from "playwright-core"
 import { browser, describeWithChromium } from "../../support/processes/Chromium.ts"
 import { freePort, spawned } from "../../support/processes/Spawned.ts"
 import * as AppCallback from "../../support/servers/AppCallback.ts"
+import * as Certificates from "../../support/servers/Certificates.ts"
 import * as EmbeddedStore from "../../support/stores/EmbeddedStore.ts"
 
 const person = { email: "ada@example.com", password: "correct horse battery staple", name: "Ada" }
@@ -62,12 +66,13 @@ const allow = async (page: Page, asked: URL) => {
   await page.waitForURL(/\/callback\?/)
 }
 
-const server = Effect.gen(function* () {
+const serverWith = Effect.fnUntraced(function* (env: Record<string, string> = {}) {
   const port = yield* freePort
   const process = yield* spawned("src/main.ts", [], {
     LOG_FORMAT: "json",
     DATA_DIR: yield* EmbeddedStore.directory,
-    PORT: `${port}`
+    PORT: `${port}`,
+    ...env
   })
   yield* process.said("Quarry listens at ")
   const origin = `http://localhost:${port}`
@@ -83,12 +88,147 @@ const server = Effect.gen(function* () {
   return { origin, send }
 })
 
+/** A site that publishes an app's metadata document over TLS, and the file of the authority to trust. */
+const publisher = Effect.fnUntraced(function* (redirectUrl: string) {
+  const { authorityFile, certificate } = yield* Certificates.make("DNS:localhost")
+  const { cert, key } = certificate
+  const site = createServer({ cert, key }, (request, response) => {
+    const document = {
+      client_id: `https://${request.headers.host}${request.url}`,
+      client_name: "Ada's <i>assistant</i>",
+      redirect_uris: [redirectUrl],
+      token_endpoint_auth_method: "none"
+    }
+    response.setHeader("content-type", "application/json").end(JSON.stringify(document))
+  })
+  yield* Effect.acquireRelease(
+    Effect.promise(() => new Promise<void>((done) => site.listen(0, "127.0.0.1", done))),
+    () =>
+      Effect.sync(() => {
+        site.closeAllConnections()
+        site.close()
+      })
+  )
+  return { authorityFile, host: `localhost:${(site.address() as AddressInfo).port}` }
+})
+
+/** What the current client keeps of an authorization by metadata document. */
+const makeDocumentProvider = (redirectUrl: string, clientMetadataUrl: string) => {
+  const kept: { client?: Latest.OAuthClientInformationMixed; tokens?: Latest.OAuthTokens; asked?: URL } = {}
+  let verifier = ""
+  const provider: Latest.OAuthClientProvider = {
+    redirectUrl,
+    clientMetadataUrl,
+    clientMetadata: { client_name: "unused", redirect_uris: [redirectUrl] },
+    clientInformation: () => kept.client,
+    saveClientInformation: (client) => {
+      kept.client = client
+    },
+    tokens: () => kept.tokens,
+    saveTokens: (tokens) => {
+      kept.tokens = tokens
+    },
+    redirectToAuthorization: (url) => {
+      kept.asked = url
+    },
+    saveCodeVerifier: (text) => {
+      verifier = text
+    },
+    codeVerifier: () => verifier
+  }
+  return { kept, provider }
+}
+
+/** The credits that the person lets the app spend in a day. */
+const dailyCredits = 2
+
+describeWithChromium("letting in an app that has a metadata document", () => {
+  it.live(
+    "the current client signs in without registering, within its person's limit, until they end it",
+    () =>
+      Effect.gen(function* () {
+        const { url, visits } = yield* AppCallback.make
+        const { authorityFile, host } = yield* publisher(url)
+        const { origin, send } = yield* serverWith({ NODE_EXTRA_CA_CERTS: authorityFile, PAGES_ALLOW_PRIVATE: "true" })
+        const document = `https://${host}/client.json`
+        const { kept, provider } = makeDocumentProvider(url, document)
+        const connect = () => {
+          const client = new Latest.Client({ name: "test", version: "1" }, { versionNegotiation: { mode: "auto" } })
+          const options = { authProvider: provider }
+          return { client, transport: new Latest.StreamableHTTPClientTransport(new URL(`${origin}/mcp`), options) }
+        }
+        const first = connect()
+        yield* Effect.flip(Effect.tryPromise(() => first.client.connect(first.transport)))
+        const asked = kept.asked ?? assert.fail("the client found no way to sign in")
+        assert.strictEqual(asked.searchParams.get("client_id"), document)
+        assert.strictEqual(asked.searchParams.get("resource"), `${origin}/mcp`)
+        const scopes = (asked.searchParams.get("scope") ?? "").split(" ")
+        assert.includeMembers(scopes, ["search", "read"])
+
+        const page = yield* Effect.flatMap(browser, (browser) => Effect.promise(() => browser.newPage()))
+        const foreign = new URL(asked)
+        foreign.searchParams.set("redirect_uri", `${url}/elsewhere`)
+        yield* Effect.promise(async () => {
+          await page.goto(foreign.href)
+          await page.getByRole("heading", { name: "The app sent an unregistered address" }).waitFor()
+          assert.deepStrictEqual(visits, [])
+          await page.goto(asked.href)
+          await page.getByLabel("Email").fill(person.email)
+          await page.getByLabel("Password").fill(person.password)
+          await page.getByRole("button", { name: "Sign in" }).click()
+          await page
+            .getByRole("heading", { name: "Allow Ada's <i>assistant</i> to use your Quarry account?" })
+            .waitFor()
+          const text = (await page.locator("main").textContent()) ?? ""
+          for (const part of [`Verified: ${host} publishes`, "Search the web", "Read web pages", "spends a credit"]) {
+            assert.include(text, part)
+          }
+          await page.getByLabel("Daily credit limit").fill(String(dailyCredits))
+          await page.getByRole("button", { name: "Allow" }).click()
+          await page.waitForURL(/\/callback\?/)
+        })
+        const answer = visits.find(({ pathname }) => pathname === "/callback")?.searchParams ?? assert.fail("no answer")
+        assert.strictEqual(answer.get("iss"), `${origin}/api/auth`)
+        yield* Effect.promise(() => first.transport.finishAuth(answer))
+
+        const { client, transport } = connect()
+        yield* Effect.promise(() => client.connect(transport))
+        const search = (query: string) =>
+          Effect.promise(() => client.callTool({ name: "web_search", arguments: { query } }))
+        for (let n = 1; n <= dailyCredits; n++)
+          assert.notStrictEqual((yield* search(`http caching ${n}`)).isError, true)
+        const over = yield* search("http caching again")
+        assert.isTrue(over.isError)
+        assert.include(JSON.stringify(over.content), "this app's budget (2 credits each UTC day) has 0 left")
+
+        const signedIn = yield* send("/api/auth/sign-in/email", person)
+        const cookie = signedIn.headers
+          .getSetCookie()
+          .map((line) => line.split(";", 1).join(""))
+          .join("; ")
+        const { apps } = yield* Effect.promise(async () => {
+          const listed = await fetch(`${origin}/v1/apps`, { headers: { cookie } })
+          return (await listed.json()) as { readonly apps: ReadonlyArray<Record<string, unknown>> }
+        })
+        assert.lengthOf(apps, 1)
+        assert.deepInclude(apps[0], { verified_host: host, daily_credits: dailyCredits })
+        const path = `${origin}/v1/apps/${apps[0]?.id}`
+        const ended = yield* Effect.promise(() => fetch(path, { method: "DELETE", headers: { cookie, origin } }))
+        assert.strictEqual(ended.status, 204)
+        const bearer = { authorization: `Bearer ${kept.tokens?.access_token}` }
+        const late = yield* send("/mcp", { jsonrpc: "2.0", id: 1, method: "tools/list" }, bearer)
+        assert.strictEqual(late.status, 401, "the token ended at once")
+      }),
+    120_000
+  )
+})
+
 describeWithChromium("letting an app in, over real HTTP", () => {
   it.live(
     "the official client finds the way, a person signs in and allows it, and it searches until that is over",
     () =>
       Effect.gen(function* () {
-        const { origin, send } = yield* server
+        const { origin, send } = yield* serverWith()
         const { url, visits } = yield* AppCallback.make
         const { kept, provider } = makeProvider(url)
 
@@ -144,7 +284,7 @@ describeWithChromium("letting an app in, over real HTTP", () => {
         assert.strictEqual(late.status, 401)
         assert.strictEqual(
           late.headers.get("www-authenticate"),
-          `Bearer error="invalid_token", resource_metadata="${origin}/.well-known/oauth-protected-resource/mcp"`
+          `Bearer error="invalid_token", resource_metadata="${origin}/.well-known/oauth-protected-resource/mcp", scope="search read"`
         )
         const refused = yield* Effect.flip(Effect.tryPromise(() => client.callTool({ name: "account" })))
         assert.instanceOf(refused.cause, UnauthorizedError)

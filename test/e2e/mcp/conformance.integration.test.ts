@@ -1,11 +1,11 @@
-import { execFile } from "node:child_process"
+import { execFile, spawn } from "node:child_process"
 import { globSync, readFileSync } from "node:fs"
 import { createServer, request } from "node:http"
 import { fileURLToPath } from "node:url"
 import { promisify } from "node:util"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, type Scope } from "effect"
-import { freePort, spawned, temporaryDirectory } from "../../support/processes/Spawned.ts"
+import { freePort, spawned, temporaryDirectory, watch } from "../../support/processes/Spawned.ts"
 import * as EmbeddedStore from "../../support/stores/EmbeddedStore.ts"
 
 /** The official conformance suite of the protocol, run against the server as its command line runs it. */
@@ -63,10 +63,8 @@ const inapplicableChecks: Readonly<Record<string, string>> = {
   "sep-2549-resources-templates-list-caching-hints": noResources
 }
 
-/** The checks of authorization servers that do not pass. */
-const inapplicableAuthorizationChecks: Readonly<Record<string, string>> = {
-  "authorization-server-metadata-cimd": "an app registers itself, or is let in by no other way"
-}
+/** The scenarios of authorization servers, which all apply. */
+const authorizationScenarios = ["authorization-server-metadata-endpoint", "authorization-code-grant"]
 
 interface Check {
   readonly id: string
@@ -83,31 +81,80 @@ const run = (args: ReadonlyArray<string>) =>
     )
   )
 
-/** Runs a command of the suite, and returns the checks of each of its scenarios. */
-const runScenarios = Effect.fnUntraced(function* (args: ReadonlyArray<string>) {
-  const directory = yield* temporaryDirectory
-  const output = yield* run([...args, "--output-dir", directory])
+/** The checks of each scenario that the suite has written to a directory. */
+const checksIn = (directory: string, output: string) => {
   const files = globSync("*/checks.json", { cwd: directory })
   assert.isNotEmpty(files, output)
   // A scenario's directory has its name between the kind of the tested program and the time.
   return files.map((file) => {
-    const [, name = ""] = /^(?:server-)?(.+)-\d{4}-\d\d-\d\dT/.exec(file) ?? []
+    const [, name = ""] = /^(?:authorization-server-|server-)?(.+)-\d{4}-\d\d-\d\dT/.exec(file) ?? []
     const checks: ReadonlyArray<Check> = JSON.parse(readFileSync(`${directory}/${file}`, "utf8"))
     return { name, checks }
   })
+}
+
+/** Runs a command of the suite, and returns the checks of each of its scenarios. */
+const runScenarios = Effect.fnUntraced(function* (args: ReadonlyArray<string>) {
+  const directory = yield* temporaryDirectory
+  const output = yield* run([...args, "--output-dir", directory])
+  return checksIn(directory, output)
+})
+
+/** Signs a person up and allows the app whose address the suite wrote, as a browser does. */
+const allowInBrowser = async (url: string, asked: string): Promise<void> => {
+  const person = { email: "ada@example.com", password: "correct horse battery staple", name: "Ada" }
+  const send = (path: string, body: string, headers: Record<string, string>) =>
+    fetch(`${url}${path}`, { method: "POST", redirect: "manual", body, headers: { origin: url, ...headers } })
+  const signedUp = await send("/api/auth/sign-up/email", JSON.stringify(person), { "content-type": "application/json" })
+  const cookie = signedUp.headers
+    .getSetCookie()
+    .map((line) => line.split(";", 1).join(""))
+    .join("; ")
+  const consent = await fetch(asked, { redirect: "manual", headers: { cookie } })
+  const query = new URL(consent.headers.get("location") ?? "", url).search.slice(1)
+  const form = new URLSearchParams({ request: query, decision: "allow" })
+  const allowed = await send("/oauth/consent", String(form), {
+    cookie,
+    "content-type": "application/x-www-form-urlencoded"
+  })
+  await (await fetch(allowed.headers.get("location") ?? "")).text()
+}
+
+/** Runs the scenarios of authorization servers, in which a person takes part, with an app of this redirect. */
+const runAuthorization = Effect.fnUntraced(function* (url: string) {
+  const [directory, port] = [yield* temporaryDirectory, yield* freePort]
+  const registered = yield* Effect.promise(() =>
+    fetch(`${url}/api/auth/oauth2/register`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({ client_name: "The suite", redirect_uris: [`http://127.0.0.1:${port}/callback`] })
+    }).then((answer) => answer.json() as Promise<{ readonly client_id: string }>)
+  )
+  const args = ["--url", `${url}/api/auth`, "--client-id", registered.client_id, "--resource", `${url}/mcp`]
+  const command = [suite, "authorization", ...args, "--port", `${port}`, "--output-dir", directory]
+  const child = spawn(process.execPath, command)
+  const { ended, said } = yield* Effect.acquireRelease(
+    Effect.sync(() => watch(child)),
+    () => Effect.sync(() => child.kill("SIGKILL"))
+  )
+  const [asked = ""] = /http\S+oauth2\/authorize\?\S+/.exec(yield* said("Waiting up to")) ?? []
+  yield* Effect.promise(() => allowInBrowser(url, asked))
+  const { stdout } = yield* ended
+  return checksIn(directory, stdout)
 })
 
 const failures = (checks: ReadonlyArray<Check>, excused: Readonly<Record<string, string>>) =>
   checks.filter(({ id, status }) => (status === "FAILURE" || status === "WARNING") && !Object.hasOwn(excused, id))
 
-/** A proxy that adds the key to each request: the suite sends no credentials to a server. */
+/** A proxy that adds the key to each message: the suite sends no credentials to a server. */
 const proxy = (port: number, target: number, secret: string): Effect.Effect<void, never, Scope.Scope> =>
   Effect.asVoid(
     Effect.acquireRelease(
       Effect.promise(async () => {
         const server = createServer((incoming, response) => {
           const { method, url } = incoming
-          const headers = { ...incoming.headers, authorization: `Bearer ${secret}` }
+          const isMcp = url?.startsWith("/mcp") === true
+          const headers = { ...incoming.headers, ...(isMcp ? { authorization: `Bearer ${secret}` } : {}) }
           const outgoing = request({ port: target, path: url, method, headers }, (answer) => {
             response.writeHead(answer.statusCode ?? 502, answer.headers)
             answer.pipe(response)
@@ -135,7 +182,9 @@ const namesIn = (list: string, heading: string): ReadonlyArray<string> => {
 describe("the official conformance suite", () => {
   it.live("has no scenario of servers about which nothing is decided", () =>
     Effect.gen(function* () {
-      const names = namesIn(yield* run(["list"]), "Server scenarios")
+      const list = yield* run(["list"])
+      assert.deepStrictEqual(namesIn(list, "Authorization server scenarios"), authorizationScenarios)
+      const names = namesIn(list, "Server scenarios")
       assert.isAbove(names.length, 50)
       const known = (name: string) =>
         Object.hasOwn(applicable, name) || inapplicable.some(([start]) => name.startsWith(start))
@@ -170,10 +219,19 @@ describe("the official conformance suite", () => {
             assert.deepStrictEqual(failures(checks, inapplicableChecks), [], `${scenario} at ${revision}`)
           }
         }
-        const metadata = ["--url", `${url}/api/auth`, "--scenario", "authorization-server-metadata-endpoint"]
-        const [authorization] = yield* runScenarios(["authorization", ...metadata])
-        assert.isNotEmpty(authorization?.checks)
-        assert.deepStrictEqual(failures(authorization?.checks ?? [], inapplicableAuthorizationChecks), [])
+        const authorization = yield* runAuthorization(url)
+        assert.sameMembers(
+          authorization.map(({ name }) => name),
+          authorizationScenarios
+        )
+        for (const { checks, name } of authorization) {
+          assert.isNotEmpty(checks, name)
+          assert.deepStrictEqual(
+            checks.filter(({ status }) => status !== "SUCCESS"),
+            [],
+            name
+          )
+        }
       }).pipe(Effect.scoped),
     180_000
   )

@@ -1,5 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer, Redacted } from "effect"
+import { toolScopes } from "../../../src/domain/accounts/OAuth.ts"
 import type { SignUpMode } from "../../../src/domain/accounts/signUp.ts"
 import { unauthorized } from "../../../src/domain/errors.ts"
 import { requestsPerMinuteOfAddress } from "../../../src/http/middleware/addressLimit.ts"
@@ -9,6 +10,7 @@ import {
   UnknownApp
 } from "../../../src/services/accounts/AuthorizationRequests.ts"
 import { AuthRoutes } from "../../../src/services/accounts/AuthRoutes.ts"
+import { ConnectedApps } from "../../../src/services/accounts/ConnectedApps.ts"
 import { Sessions } from "../../../src/services/accounts/Sessions.ts"
 import {
   InvalidCredentials,
@@ -54,11 +56,13 @@ const signInWithOnePerson = Layer.mock(SignIn, {
   atProvider: (_, provider) => redirectTo(`https://github.com/login/oauth/authorize?x=${provider}`),
   requestPasswordReset: (_, { email }) =>
     email === "busy@example.com" ? Effect.fail(new TooManyAttempts({ retryAfterSeconds: 42 })) : Effect.void,
-  resetPassword: (_, { password, token }) => {
+  addressOfLink: (token) =>
+    Effect.succeed(["right", evil].includes(Redacted.value(token)) ? "ada@example.com" : undefined),
+  resetPassword: (_, { password, returnPath, token }) => {
     if (Redacted.value(token) !== "right") return Effect.fail(new InvalidField({ field: "token", message: "is over" }))
     return Redacted.value(password).length < 8
       ? Effect.fail(new InvalidField({ field: "password", message: "must have at least 8 characters" }))
-      : Effect.void
+      : Effect.succeed({ location: returnPath, cookies: [Redacted.make("quarry.session_token=new")] })
   }
 })
 
@@ -68,7 +72,12 @@ const oneAuthorizationRequest = Layer.mock(AuthorizationRequests, {
     if (query.get("sig") !== "right") return Effect.fail(new AuthorizationRequestExpired())
     return query.get("client_id") === "gone"
       ? Effect.fail(new UnknownApp())
-      : Effect.succeed({ appName: evil, redirectUri: query.get("redirect_uri") ?? "" })
+      : Effect.succeed({
+          appName: evil,
+          appId: query.get("client_id") ?? "",
+          scopes: toolScopes.filter((scope) => (query.get("scope") ?? "search read").includes(scope)),
+          redirectUri: query.get("redirect_uri") ?? ""
+        })
   },
   decide: ({ cookies }, _, decision) =>
     cookies !== undefined && Redacted.value(cookies).includes("right")
@@ -281,7 +290,7 @@ describe("the pages where people let apps in", () => {
       const answers = [yield* send("ada@example.com"), yield* send("nobody@example.com")]
       for (const { status, text } of answers) {
         assert.deepStrictEqual([status, text.includes("Check your email")], [200, true])
-        assert.strictEqual(text, answers[0]?.text)
+        assert.strictEqual(text.replaceAll("nobody@", "ada@"), answers[0]?.text)
       }
       const busy = yield* send("busy@example.com")
       assert.deepStrictEqual([busy.status, busy.headers.get("retry-after")], [429, "42"])
@@ -322,6 +331,17 @@ describe("the pages where people let apps in", () => {
       assert.include(page.text, "&lt;script&gt;alert(&quot;1&quot;)")
       assert.include(page.text, next.replaceAll("&", "&amp;"))
       assert.isEmpty(page.headers.getSetCookie())
+      assert.include(page.text, "ada@example.com")
+    }).pipe(Effect.provide(layer))
+  )
+
+  it.effect("a link that was used or has expired says so when it is opened, and leads to a new one", () =>
+    Effect.gen(function* () {
+      const page = yield* (yield* TestApi.make).get("/oauth/confirm?token=used")
+      assert.strictEqual(page.status, 400)
+      assert.include(page.text, "This link has expired")
+      assert.notInclude(page.text, 'type="password"')
+      assert.include(page.text, 'class="button" href="/dashboard/forgot-password"')
     }).pipe(Effect.provide(layer))
   )
 
@@ -333,6 +353,7 @@ describe("the pages where people let apps in", () => {
       const next = `/oauth/sign-in?${signed}`
       const done = yield* send({ next })
       assert.deepStrictEqual([done.status, done.headers.get("location")], [303, next])
+      assert.deepStrictEqual(done.headers.getSetCookie(), ["quarry.session_token=new"])
       for (const elsewhere of ["", "https://evil.example/", "//evil.example", "/\\evil.example"]) {
         assert.strictEqual((yield* send({ next: elsewhere })).headers.get("location"), "/dashboard")
       }
@@ -377,6 +398,56 @@ describe("the pages where people let apps in", () => {
       assert.deepStrictEqual([page.status, page.headers.get("location")], [303, `/oauth/sign-in?${signed}`])
     }).pipe(Effect.provide(layer))
   )
+
+  it.effect("consent names the host that publishes the app, and says where that proves nothing", () =>
+    Effect.gen(function* () {
+      const api = yield* TestApi.make
+      const page = Effect.fnUntraced(function* (client_id: string, redirect_uri: string, scope: string) {
+        const query = new URLSearchParams({ client_id, redirect_uri, scope, sig: "right" })
+        return (yield* api.get(`/oauth/consent?${query}`, { cookie })).text
+      })
+      const document = "https://app.example/oauth/client.json"
+      const web = yield* page(document, "https://app.example/callback", "search")
+      assert.include(web, "Verified: <strong>app.example</strong> publishes this app.")
+      assert.notInclude(web, "Any program on this device")
+      assert.include(web, "Search the web for you")
+      assert.notInclude(web, "Read web pages for you")
+      const local = yield* page(document, "http://127.0.0.1:9/callback", "search read")
+      assert.include(local, "Any program on this device could use its name")
+      assert.include(local, "Read web pages for you")
+      const own = yield* page(document, "cursor://callback/", "search read")
+      assert.include(own, "Any program on this device could use its name")
+      const registered = yield* page("abc", "https://app.example/callback", "search read")
+      assert.include(registered, "The app chose this name itself.")
+      assert.notInclude(registered, "Verified")
+    }).pipe(Effect.provide(layer))
+  )
+
+  it.effect("a daily limit is a number of credits, stored before the app is let in", () => {
+    const limits: Array<ReadonlyArray<unknown>> = []
+    const apps = Layer.mock(ConnectedApps, { limit: (...limit) => Effect.sync(() => void limits.push(limit)) })
+    return Effect.gen(function* () {
+      const api = yield* TestApi.make
+      const send = (fields: Record<string, string>, headers: Record<string, string> = { cookie }) =>
+        api.send("POST", "/oauth/consent", form({ request: signed, decision: "allow", ...fields }, headers))
+      for (const daily_credits of ["0", "-1", "1.5", "ten", "1e3", "1000000001", "0x10"]) {
+        const refused = yield* send({ daily_credits })
+        assert.deepStrictEqual([refused.status, refused.headers.get("location")], [400, null], daily_credits)
+        assert.include(refused.text, "The daily limit must be a whole number")
+        assert.include(refused.text, `value="${daily_credits}"`)
+      }
+      assert.strictEqual((yield* send({ daily_credits: "5" }, {})).status, 303)
+      assert.strictEqual((yield* send({ request: "client_id=app&sig=wrong", daily_credits: "5" })).status, 400)
+      assert.strictEqual((yield* send({ decision: "deny", daily_credits: "ten" })).status, 303)
+      assert.deepStrictEqual(limits, [])
+      assert.strictEqual((yield* send({ daily_credits: " 25 " })).status, 303)
+      assert.strictEqual((yield* send({ daily_credits: "" })).status, 303)
+      assert.deepStrictEqual(limits, [
+        ["acc_1", "app", 25],
+        ["acc_1", "app", undefined]
+      ])
+    }).pipe(Effect.provide(Layer.provideMerge(apps, layer)))
+  })
 
   it.effect("a request that is forged or over, and an app that is gone, get a page that says so", () =>
     Effect.gen(function* () {
@@ -442,7 +513,8 @@ describe("what apps ask", () => {
   it.effect("a 401 at the MCP endpoint says where to sign in, and only there", () =>
     Effect.gen(function* () {
       const api = yield* TestApi.make
-      const where = 'resource_metadata="https://quarry.test/.well-known/oauth-protected-resource/mcp"'
+      const where =
+        'resource_metadata="https://quarry.test/.well-known/oauth-protected-resource/mcp", scope="search read"'
       const init = (headers: Record<string, string>) => ({
         headers: { "content-type": "application/json", ...headers },
         body: "{}"

@@ -46,6 +46,28 @@ describe("R34: addresses for people", () => {
     }).pipe(Effect.provide(running))
   )
 
+  it.effect("a browser without a session is led to the sign-in page, and back from there", () =>
+    Effect.gen(function* () {
+      const api = yield* TestApi.make
+      const locationOf = (path: string, headers: Record<string, string> = {}) =>
+        Effect.map(api.get(path, { accept: "text/html", ...headers }), ({ headers, status }) => [
+          status,
+          headers.get("location")
+        ])
+      assert.deepStrictEqual(yield* locationOf("/dashboard"), [303, "/dashboard/sign-in"])
+      assert.deepStrictEqual(yield* locationOf("/dashboard/"), [303, "/dashboard/sign-in"])
+      assert.deepStrictEqual(yield* locationOf("/dashboard/log?target=page"), [
+        303,
+        "/dashboard/sign-in?next=%2Fdashboard%2Flog%3Ftarget%3Dpage"
+      ])
+      for (const path of ["/dashboard/sign-in", "/dashboard/sign-up/", "/dashboard/forgot-password?next=a"]) {
+        assert.deepStrictEqual(yield* locationOf(path), [200, null])
+      }
+      const cookie = "other=1; quarry.session_token=any"
+      assert.deepStrictEqual(yield* locationOf("/dashboard/log", { cookie }), [200, null])
+    }).pipe(Effect.provide(running))
+  )
+
   it.effect("script and style are named by their content, kept for ever and compressed", () =>
     Effect.gen(function* () {
       const api = yield* TestApi.make

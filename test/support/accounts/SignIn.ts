@@ -5,9 +5,11 @@ import { SqlClient } from "effect/sql"
 import { openToAll, type SignUpPolicy } from "../../../src/domain/accounts/signUp.ts"
 import * as Auth from "../../../src/layers/auth/Auth.ts"
 import type { ProviderClient } from "../../../src/layers/auth/betterAuth/Options.ts"
+import * as ClientDocumentsNode from "../../../src/layers/auth/oauth/ClientDocumentsNode.ts"
 import { AccessTokens } from "../../../src/services/accounts/AccessTokens.ts"
 import { AuthorizationRequests } from "../../../src/services/accounts/AuthorizationRequests.ts"
 import { AuthRoutes } from "../../../src/services/accounts/AuthRoutes.ts"
+import { ClientDocuments } from "../../../src/services/accounts/ClientDocuments.ts"
 import { ConnectedApps } from "../../../src/services/accounts/ConnectedApps.ts"
 import { type Email, Emails } from "../../../src/services/accounts/Emails.ts"
 import { Sessions } from "../../../src/services/accounts/Sessions.ts"
@@ -33,7 +35,14 @@ export interface ReplicaOptions {
   readonly google?: ProviderClient
   readonly github?: ProviderClient
   readonly signUp?: SignUpPolicy
+  /** Replaces the real fetches of apps' metadata documents, which reach public addresses only. */
+  readonly documents?: ClientDocuments["Service"]
 }
+
+const documentsOf = ({ documents }: ReplicaOptions) =>
+  documents === undefined
+    ? ClientDocumentsNode.layer({ userAgent: "Quarry/test", allowsPrivate: false })
+    : Layer.succeed(ClientDocuments, documents)
 
 let clients = 0
 
@@ -61,7 +70,7 @@ export const makeReplica = Effect.fnUntraced(function* (options: ReplicaOptions 
         github: options.github,
         signUp: options.signUp ?? openToAll
       })
-    ).pipe(Layer.provide(emails))
+    ).pipe(Layer.provide([emails, documentsOf(options)]))
   )
   const services = yield* Effect.all({
     sessions: Sessions,

@@ -14,7 +14,7 @@ export interface Certificate {
 }
 
 /** A certificate for `DNS:name` or `IP:address`, and the file of the authority that signed it. */
-const make = Effect.fnUntraced(function* (subject: string) {
+export const make = Effect.fnUntraced(function* (subject: string) {
   const directory = yield* temporaryDirectory
   const openssl = (...args: ReadonlyArray<string>) => execFileSync("openssl", args, { cwd: directory, stdio: "pipe" })
   const made = ["-newkey", "rsa:2048", "-nodes", "-days", "2"]
@@ -28,7 +28,8 @@ const make = Effect.fnUntraced(function* (subject: string) {
     keyFile,
     certFile
   }
-  return { certificate, authority: readFileSync(join(directory, "ca.pem"), "utf8") }
+  const authorityFile = join(directory, "ca.pem")
+  return { certificate, authorityFile, authority: readFileSync(authorityFile, "utf8") }
 })
 
 /** A certificate that this process trusts until the scope ends. */

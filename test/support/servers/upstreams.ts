@@ -269,6 +269,82 @@ const marginalia: UpstreamFixture = {
   unserved: []
 }
 
+const weighted = (group: string) => [
+  `${group}.title^4`,
+  `${group}.headings^2`,
+  `${group}.address^1`,
+  `${group}.description^1`,
+  `${group}.content^1`
+]
+
+const combined = (group: string, query: string) => ({
+  combined_fields: { query, fields: weighted(group), operator: "or" }
+})
+
+const opensearch: UpstreamFixture = {
+  type: "opensearch",
+  entry: { index: "pages", apiKey: key },
+  answer: (rows) => ({
+    took: 3,
+    timed_out: false,
+    _shards: { total: 1, successful: 1, skipped: 0, failed: 0 },
+    hits: {
+      max_score: 1,
+      hits: rows.map((n) => ({
+        _index: "pages",
+        _id: `${n}`,
+        _score: 1,
+        _source: { url: url(n), en: { title: title(n), description: snippet(n) } }
+      }))
+    }
+  }),
+  errorInside: [{ error: { type: "search_phase_execution_exception" }, status: 500 }, "malformed"],
+  failures: [
+    ["401", json({ error: { type: "security_exception" }, status: 401 }, 401), "unauthorized"],
+    ["404", json({ error: { type: "index_not_found_exception" }, status: 404 }, 404), "malformed"],
+    ["429", json({ error: { type: "es_rejected_execution_exception" }, status: 429 }, 429), "rate_limited"],
+    ["503", json({ error: { type: "cluster_block_exception" }, status: 503 }, 503), "unreachable"]
+  ],
+  requests: [
+    [
+      { locale: "en-us", page: 2, num: 20 },
+      body(
+        "/pages/_search",
+        {
+          from: 20,
+          size: 20,
+          timeout: "4s",
+          track_total_hits: false,
+          _source: ["url", "*.title", "*.description"],
+          query: {
+            bool: {
+              must: [
+                {
+                  dis_max: { queries: [combined("en", "effect typescript"), combined("plain", "effect typescript")] }
+                }
+              ],
+              filter: [{ terms: { target: ["alpha_search", "all"] } }],
+              must_not: []
+            }
+          },
+          highlight: {
+            type: "unified",
+            require_field_match: false,
+            pre_tags: [""],
+            post_tags: [""],
+            fragment_size: 150,
+            number_of_fragments: 2,
+            order: "score",
+            fields: { "*.content": {} }
+          }
+        },
+        ["authorization", `ApiKey ${key}`]
+      )
+    ]
+  ],
+  unserved: []
+}
+
 const openserp: UpstreamFixture = {
   type: "openserp",
   entry: { apiKey: key },
@@ -427,6 +503,7 @@ export const upstreams: ReadonlyArray<UpstreamFixture> = [
   serpapi,
   mojeek,
   marginalia,
+  opensearch,
   openserp,
   kagi,
   tavily,

@@ -1,4 +1,5 @@
 import { Effect } from "effect"
+import { verifiedHostOf } from "../../../domain/accounts/ClientMetadata.ts"
 import { AuthorizationRequests } from "../../../services/accounts/AuthorizationRequests.ts"
 import type { AppRequest } from "../../html/pages.ts"
 import { currentBrowser } from "./browser.ts"
@@ -21,7 +22,7 @@ export const canonicalQuery = (query: string): string => new URLSearchParams(que
 
 export const readAuthorizationRequest = Effect.fnUntraced(function* (query: string) {
   const requests = yield* AuthorizationRequests
-  const { appName, redirectUri } = yield* requests.describe(yield* currentBrowser, query).pipe(
+  const { appId, appName, redirectUri, scopes } = yield* requests.describe(yield* currentBrowser, query).pipe(
     Effect.catchTags({
       AuthorizationRequestExpired: () => Effect.fail(requestExpired),
       UnknownApp: () => Effect.fail(unknownApp),
@@ -30,8 +31,14 @@ export const readAuthorizationRequest = Effect.fnUntraced(function* (query: stri
     })
   )
   const { source, text } = destinationOf(redirectUri)
-  const request: AppRequest = { query, appName: appName ?? "An unnamed app", destination: text }
-  return { request, source }
+  const request: AppRequest = {
+    query,
+    appName: appName ?? "An unnamed app",
+    verifiedHost: verifiedHostOf(appId),
+    destination: text,
+    isOnDevice: !source.startsWith("https:")
+  }
+  return { request, source, appId, scopes }
 })
 
 export const authorizationRequestIn = (form: URLSearchParams) =>

@@ -5,6 +5,11 @@ import { ErrorPage, unknownApp } from "./responses.ts"
 
 const errorPages: Readonly<Record<string, ErrorPage>> = {
   invalid_client: unknownApp,
+  invalid_document: ErrorPage.of(
+    400,
+    "Quarry cannot verify this app",
+    "Its description could not be fetched from its own address, or is not valid. Contact the app's developer."
+  ),
   invalid_redirect: ErrorPage.of(
     400,
     "The app sent an unregistered address",

@@ -15,6 +15,7 @@ import {
 } from "../../../domain/accounts/OAuth.ts"
 import { type InvalidRequest, NotFound, type RateLimited } from "../../../domain/errors.ts"
 import type { AuthorizationRequests } from "../../../services/accounts/AuthorizationRequests.ts"
+import type { ConnectedApps } from "../../../services/accounts/ConnectedApps.ts"
 import type { Sessions } from "../../../services/accounts/Sessions.ts"
 import type { SignIn } from "../../../services/accounts/SignIn.ts"
 import type { RateLimiter } from "../../../services/credits/RateLimiter.ts"
@@ -33,7 +34,7 @@ import * as signUp from "./signUp.ts"
 
 /** Routes for sign-in and consent pages, and for the OAuth metadata that apps discover. */
 
-type PageServices = SignIn | AuthorizationRequests | Sessions | RateLimiter
+type PageServices = SignIn | AuthorizationRequests | ConnectedApps | Sessions | RateLimiter
 
 type Handler = Effect.Effect<
   HttpServerResponse.HttpServerResponse,

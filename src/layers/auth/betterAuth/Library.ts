@@ -1,11 +1,12 @@
 import { Context, Effect, Layer, Metric, type Scope } from "effect"
 import type { SqlClient } from "effect/sql"
 import type { Accounts } from "../../../services/accounts/Accounts.ts"
+import type { ClientDocuments } from "../../../services/accounts/ClientDocuments.ts"
 import type { Emails } from "../../../services/accounts/Emails.ts"
 import type { SecretValue } from "../../../services/operations/Keyrings.ts"
 import { emailsSuppressed, signInsDenied, signUpsDenied } from "../../../services/telemetry/Metrics.ts"
 import type { SignInOptions } from "./Options.ts"
-import { renewTokens } from "./Renewal.ts"
+import { renewTokens } from "./RotatedSignatures.ts"
 
 /** The sign-in library. Used only by layers in this folder, because its interface is HTTP. */
 export class Library extends Context.Service<
@@ -27,13 +28,15 @@ const initializeCounters = Effect.forEach(
   { discard: true }
 )
 
+type LibraryServices = Accounts | ClientDocuments | Emails | SqlClient.SqlClient
+
 /** Loads the library on first use, so that replicas that only serve API keys never load it. */
-export const layer = (options: SignInOptions): Layer.Layer<Library, never, Accounts | Emails | SqlClient.SqlClient> =>
+export const layer = (options: SignInOptions): Layer.Layer<Library, never, LibraryServices> =>
   Layer.effect(
     Library,
     Effect.gen(function* () {
       yield* initializeCounters
-      const context = yield* Effect.context<Accounts | Emails | SqlClient.SqlClient | Scope.Scope>()
+      const context = yield* Effect.context<LibraryServices | Scope.Scope>()
       const make = (secret: SecretValue) =>
         Effect.promise(() => import("./BetterAuth.ts")).pipe(
           Effect.flatMap(({ make }) => make({ ...options, secret: secret.secret, values: options.secrets.values() })),

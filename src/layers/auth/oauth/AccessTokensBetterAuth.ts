@@ -1,6 +1,6 @@
-import { Effect, Layer, Redacted } from "effect"
+import { Effect, Layer, Redacted, Schema } from "effect"
 import { SqlClient } from "effect/sql"
-import { accessTokenPrefix, resourceOf } from "../../../domain/accounts/OAuth.ts"
+import { accessTokenPrefix, resourceOf, toolScopes } from "../../../domain/accounts/OAuth.ts"
 import { unauthorized } from "../../../domain/errors.ts"
 import { AccessTokens } from "../../../services/accounts/AccessTokens.ts"
 import { AccountRow, toAccount } from "../../sql/accounts/AccountsSql.ts"
@@ -8,12 +8,22 @@ import { columnsOf, rowOf } from "../../sql/Rows.ts"
 import { retryTransient } from "../../sql/Transient.ts"
 import { digestsOf } from "../betterAuth/Digest.ts"
 import type { SignInOptions } from "../betterAuth/Options.ts"
+import { appBudgetSql } from "./AppBudgets.ts"
 
 /** Our prefix, followed by the library's token. */
 const tokenPattern = new RegExp(`^${accessTokenPrefix}([A-Za-z]{32})$`)
 
 const accountColumns = columnsOf(AccountRow, "a")
-const accountRow = rowOf(AccountRow)
+const tokenRow = rowOf(
+  Schema.Struct({
+    ...AccountRow.fields,
+    granted: Schema.String,
+    budget_id: Schema.NullOr(Schema.String)
+  })
+)
+
+/** The library stores scopes as a JSON list. Searching the text costs less than parsing it for each request. */
+const scopesIn = (list: string) => toolScopes.filter((scope) => list.includes(JSON.stringify(scope)))
 
 /** Reads the sign-in library's access tokens without loading it. A revoked token ends at once on all replicas. */
 export const layer = ({
@@ -33,16 +43,19 @@ export const layer = ({
             const [, token] = tokenPattern.exec(Redacted.value(presented)) ?? []
             if (token === undefined) return yield* unauthorized
             const row = yield* retryTransient(
-              accountRow(sql`
-                select ${sql.literal(accountColumns)}
+              tokenRow(sql`
+                select ${sql.literal(accountColumns)}, t.scopes as granted, b.origin_id as budget_id
                 from auth_access_tokens t
                 join auth_users u on u.id = t.user_id
                 join accounts a on a.id = u.account_id and a.deleted_at is null
+                left join key_bounds b on b.origin_id = ${sql.literal(appBudgetSql)}
                 where t.digest = any (${digestsOf(secrets, "access_token", token)}::text[]) and t.expires_at > clock_timestamp()
                   and t.revoked_at is null and t.resources = ${resources}`)
             )
             if (row === undefined) return yield* unauthorized
-            return { _tag: "oauth" as const, account: toAccount(row) }
+            const bounds =
+              row.budget_id === null ? undefined : { budgetId: row.budget_id, targets: undefined, networks: undefined }
+            return { _tag: "oauth" as const, account: toAccount(row), scopes: scopesIn(row.granted), bounds }
           },
           Effect.catchTag("SqlError", Effect.die)
         )

@@ -1,4 +1,5 @@
 import { Effect, Layer } from "effect"
+import { isToolScope } from "../../../domain/accounts/OAuth.ts"
 import { unauthorized } from "../../../domain/errors.ts"
 import {
   AuthorizationRequestExpired,
@@ -12,12 +13,18 @@ import type { SignInOptions } from "../betterAuth/Options.ts"
 const describe = (deps: Deps): AuthorizationRequests["Service"]["describe"] =>
   Effect.fn("AuthorizationRequests.describe")(function* (browser, request) {
     const query = new URLSearchParams(request)
-    const body = { client_id: query.get("client_id") ?? "", oauth_query: request }
+    const appId = query.get("client_id") ?? ""
+    const body = { client_id: appId, oauth_query: request }
     const response = yield* post(deps, browser, "/oauth2/public-client-prelogin", body)
     if (response.status === 429) return yield* tooManyAttempts(response)
     if (response.status === 404) return yield* new UnknownApp()
     if (response.status !== 200) return yield* new AuthorizationRequestExpired()
-    return { appName: textOf(response.body, "client_name"), redirectUri: query.get("redirect_uri") ?? "" }
+    return {
+      appName: textOf(response.body, "client_name"),
+      appId,
+      scopes: (query.get("scope") ?? "").split(" ").filter(isToolScope),
+      redirectUri: query.get("redirect_uri") ?? ""
+    }
   })
 
 const decide = (deps: Deps): AuthorizationRequests["Service"]["decide"] =>

@@ -1,21 +1,25 @@
+import { createHash } from "node:crypto"
 import { mcp } from "@better-auth/mcp"
 import type { BetterAuthPlugin } from "better-auth"
 import { APIError, isAPIError } from "better-auth/api"
 import type { Endpoint } from "better-call"
 import { Duration, Effect, Predicate, type Redacted } from "effect"
 import { SqlClient } from "effect/sql"
+import { documentUrl } from "../../../domain/accounts/ClientMetadata.ts"
 import {
   accessTokenPrefix,
   appScopes,
   consentPath,
+  failurePath,
   isPrivateUseScheme,
   refreshTokenPrefix,
   resourceOf,
   signInPath
 } from "../../../domain/accounts/OAuth.ts"
+import { ClientDocuments } from "../../../services/accounts/ClientDocuments.ts"
 import type { Bridge } from "../betterAuth/Database.ts"
 import { digestOf } from "../betterAuth/Digest.ts"
-import { apps } from "../betterAuth/Store.ts"
+import { apps } from "../betterAuth/Tables.ts"
 
 const limits = {
   accessToken: Duration.hours(1),
@@ -44,25 +48,26 @@ interface Deps {
   readonly sql: SqlClient.SqlClient
   readonly bridge: Bridge
   readonly secret: Redacted.Redacted
+  readonly documents: ClientDocuments["Service"]
 }
 
 /** An endpoint's function. Endpoints are functions with a path and options as properties. */
-type Handler = (context: { readonly body?: unknown }) => Promise<unknown>
+type Handler = (context: { readonly body?: unknown; readonly query?: unknown }) => Promise<unknown>
+
+type ReplacedEndpoint = "oauth2Authorize" | "oauth2Revoke" | "oauth2Token" | "registerOAuthClient"
 
 /** The authorization server of the MCP endpoint: the library's plugin with some endpoints wrapped. */
 export const makeOAuth = Effect.fnUntraced(function* ({ baseUrl, secret }: OAuthOptions, bridge: Bridge) {
-  const deps: Deps = { sql: yield* SqlClient.SqlClient, bridge, secret }
+  const deps: Deps = { sql: yield* SqlClient.SqlClient, bridge, secret, documents: yield* ClientDocuments }
   const library = mcp(pluginOptions(baseUrl, secret))
-  const {
-    oauth2Revoke,
-    oauth2Token,
-    registerOAuthClient
-  }: Record<"oauth2Revoke" | "oauth2Token" | "registerOAuthClient", Endpoint> = library.endpoints
+  const { oauth2Authorize, oauth2Revoke, oauth2Token, registerOAuthClient }: Record<ReplacedEndpoint, Endpoint> =
+    library.endpoints
   const plugin = {
     ...library,
     schema: withOurColumns(library.schema),
     endpoints: {
       ...library.endpoints,
+      oauth2Authorize: replaceHandler(oauth2Authorize, knowingDocuments(deps, oauth2Authorize)),
       oauth2Token: replaceHandler(
         oauth2Token,
         afterEffect(bridge, deleteExpiredTokens(deps.sql), inTransaction(deps, oauth2Token))
@@ -131,6 +136,61 @@ const deleteUnusedApps = (sql: SqlClient.SqlClient) => sql`
           order by created_at desc offset ${limits.unusedApps - 1} limit 1))
     limit ${limits.deletedRows} for update skip locked
   )`
+
+/** The document is unusable, as an answer to the browser that opened the app's request. */
+const documentFailure = () =>
+  new APIError("FOUND", undefined, { location: `${failurePath}?${new URLSearchParams({ error: "invalid_document" })}` })
+
+/** The ID of a document's app in the API, where an address would not fit into a path. */
+const idOfDocument = (clientId: string): string => createHash("sha256").update(clientId).digest("base64url")
+
+/**
+ * Stores the app of a metadata document under the document's address, which replicas then share. A document is fetched
+ * again when it is no longer fresh. An app whose document is gone or changed its redirects cannot go on with old ones.
+ */
+const storeDocument = Effect.fn("OAuth.storeDocument")(function* ({ documents, sql }: Deps, clientId: string) {
+  const known = yield* sql`
+    select 1 from auth_apps where client_id = ${clientId} and document_expires_at > clock_timestamp()`
+  if (known.length > 0) return
+  const { freshFor, name, redirectUris } = yield* documents.fetch(clientId)
+  yield* deleteUnusedApps(sql)
+  const expiry = sql`clock_timestamp() + ${Duration.toMillis(freshFor)} * interval '1 millisecond'`
+  // Counts as new, so that it is not removed as unused while its person decides.
+  yield* sql`
+    insert into auth_apps as a (
+      id, client_id, name, redirect_uris, scopes, grant_types, response_types, token_endpoint_auth_method,
+      application_type, created_at, updated_at, document_expires_at
+    ) values (
+      ${idOfDocument(clientId)}, ${clientId}, ${name ?? null}, ${JSON.stringify(redirectUris)}, ${JSON.stringify(appScopes)},
+      '["authorization_code","refresh_token"]', '["code"]', 'none', 'native', clock_timestamp(), clock_timestamp(), ${expiry}
+    )
+    on conflict (client_id) do update set
+      name = excluded.name, redirect_uris = excluded.redirect_uris, created_at = excluded.created_at,
+      updated_at = excluded.updated_at, document_expires_at = excluded.document_expires_at`
+})
+
+/** Lets apps name a metadata document instead of registering. Runs after the endpoint's rate limit. */
+const knowingDocuments =
+  (deps: Deps, endpoint: Endpoint): Handler =>
+  async (context) => {
+    const clientId = Predicate.hasProperty(context.query, "client_id") ? context.query.client_id : undefined
+    if (typeof clientId !== "string" || documentUrl(clientId) === undefined) return endpoint(context)
+    const isKnown = await deps.bridge.run(
+      storeDocument(deps, clientId).pipe(
+        Effect.as(true),
+        Effect.catchTag("ClientDocumentUnusable", ({ reason }) =>
+          Effect.as(
+            Effect.logInfo("An app's metadata document cannot be used").pipe(
+              Effect.annotateLogs({ host: documentUrl(clientId)?.host, reason })
+            ),
+            false
+          )
+        )
+      )
+    )
+    if (!isKnown) throw documentFailure()
+    return endpoint(context)
+  }
 
 /** Locks the person of a refresh token first, like `endTokens`, to avoid deadlocks. */
 const lockPerson = ({ secret, sql }: Deps, refreshToken: string) => sql`

@@ -63,7 +63,12 @@ export const appsConformance = (it: Vitest.MethodsNonLive<Services>): void => {
   it.effect("an app registers, a person lets it in, and its token acts for their account on every replica", () =>
     Effect.gen(function* () {
       const { account, replica, tokens } = yield* aConnection
-      assert.deepStrictEqual(yield* whoIs(replica, tokens.access), { _tag: "oauth", account })
+      assert.deepStrictEqual(yield* whoIs(replica, tokens.access), {
+        _tag: "oauth",
+        account,
+        scopes: ["search", "read"],
+        bounds: undefined
+      })
       assert.isTrue(yield* works(yield* makeSite(), tokens.access))
       assert.match(tokens.access, /^quarry_at_[A-Za-z]{32}$/)
       for (const other of [tokens.refresh, `${tokens.access}x`, tokens.access.toUpperCase(), ""]) {
@@ -432,7 +437,7 @@ export const appsConformance = (it: Vitest.MethodsNonLive<Services>): void => {
         redirect_uri: Apps.callback
       })
       const { json } = yield* Apps.post(replica, "/oauth2/token", body, { headers: { dpop: "nonsense" } })
-      assert.strictEqual(json.scope, "search offline_access")
+      assert.strictEqual(json.scope, "search read offline_access")
       assert.strictEqual(json.token_type, "Bearer")
       assert.isTrue(yield* works(replica, String(json.access_token)))
     })
@@ -690,7 +695,7 @@ export const appsConformance = (it: Vitest.MethodsNonLive<Services>): void => {
     })
   )
 
-  it.effect("an app's name is no address that anything is fetched from", () =>
+  it.effect("an app's ID leads to no address of this machine or of a private network", () =>
     Effect.gen(function* () {
       const { browser, replica } = yield* aConnection
       let connections = 0
@@ -714,12 +719,14 @@ export const appsConformance = (it: Vitest.MethodsNonLive<Services>): void => {
         // Resolves to the loopback address wherever names do.
         `https://127.0.0.1.nip.io:${port}/app.json`,
         "https://169.254.169.254/latest/meta-data/",
-        "https://app.example/app.json",
         "\0",
         "x".repeat(5000)
       ]) {
         const query = Apps.authorizationQuery(replica, name, Apps.makeProof().challenge)
-        assert.match(yield* Apps.authorize(replica, browser, query), /\/oauth\/error\?error=invalid_client/)
+        assert.match(
+          yield* Apps.authorize(replica, browser, query),
+          /\/oauth\/error\?error=invalid_(?:client|document)/
+        )
         const body = new URLSearchParams({ grant_type: "refresh_token", refresh_token: "x", client_id: name })
         assert.strictEqual((yield* Apps.post(replica, "/oauth2/token", body)).status, 400)
       }

@@ -1,0 +1,92 @@
+import { Predicate, Result } from "effect"
+import { parseAddress } from "../net/address.ts"
+import { cutCodePoints } from "../text.ts"
+import { isAllowedRedirect } from "./OAuth.ts"
+
+/** An app's description of itself, in a registration or in a document at its own address. */
+export interface ClientMetadata {
+  /** Undefined if the app chose no readable name. */
+  readonly name: string | undefined
+  readonly redirectUris: ReadonlyArray<string>
+}
+
+/** Limits of an app's own description, which is stored and shown to people. */
+export const clientLimits = { nameCharacters: 100, redirects: 10, redirectCharacters: 2_000 }
+
+/** Limit of a document's address, which is the app's ID in an index of the database. */
+const maxDocumentUrlCharacters = 500
+
+/** A rejected description, as an error code of RFC 7591 section 3.2.2. */
+export interface MetadataIssue {
+  readonly error: "invalid_client_metadata" | "invalid_redirect_uri"
+  readonly message: string
+}
+
+/** Removes control characters and bidirectional overrides, which could make one app look like another. */
+const toReadableName = (name: string): string => {
+  const line = name.replaceAll(/\p{C}+/gu, "").replaceAll(/\s+/gu, " ")
+  return cutCodePoints(line.trim(), clientLimits.nameCharacters).trim()
+}
+
+const isRedirectList = (value: unknown): value is ReadonlyArray<string> =>
+  Array.isArray(value) &&
+  value.length > 0 &&
+  value.length <= clientLimits.redirects &&
+  value.every((uri) => typeof uri === "string" && uri.length <= clientLimits.redirectCharacters)
+
+const issue = (error: MetadataIssue["error"], message: string) => Result.fail({ error, message })
+
+/** Reads the members of client metadata that Quarry uses (RFC 7591 section 2). */
+export const readClientMetadata = (body: unknown): Result.Result<ClientMetadata, MetadataIssue> => {
+  if (!Predicate.isObject(body)) return issue("invalid_client_metadata", "the body must be a JSON object")
+  const { client_name, redirect_uris } = body as { readonly client_name?: unknown; readonly redirect_uris?: unknown }
+  const { redirectCharacters, redirects } = clientLimits
+  if (!isRedirectList(redirect_uris)) {
+    const limit = `1 to ${redirects} addresses of at most ${redirectCharacters} characters`
+    return issue("invalid_redirect_uri", `redirect_uris must be ${limit}`)
+  }
+  if (!redirect_uris.every(isAllowedRedirect)) {
+    const allowed = "https, http to this machine, or of a scheme of the app's own"
+    return issue("invalid_redirect_uri", `a redirect must be ${allowed}`)
+  }
+  const name = typeof client_name === "string" ? toReadableName(client_name) : ""
+  return Result.succeed({ name: name === "" ? undefined : name, redirectUris: redirect_uris })
+}
+
+/**
+ * The URL of a client ID that is the address of a metadata document (draft-ietf-oauth-client-id-metadata-document
+ * section 3): https, with a path and without credentials, fragment or dot segments. Undefined for any other ID. An
+ * address in another than its normal form is rejected too, because one document would then be several apps.
+ */
+export const documentUrl = (clientId: string): URL | undefined => {
+  if (
+    clientId.length > maxDocumentUrlCharacters ||
+    !/^https:\/\/[^/?#]+\/[^?#\s\p{C}]*(?:\?[^#\s\p{C}]*)?$/u.test(clientId)
+  )
+    return undefined
+  const url = parseAddress(clientId)
+  if (url === null || url.username !== "" || url.password !== "" || url.href !== clientId) return undefined
+  return url
+}
+
+/** The host that publishes an app's document, which Quarry has verified by fetching it. */
+export const verifiedHostOf = (clientId: string): string | undefined => documentUrl(clientId)?.host
+
+/** The methods of apps that keep no secret: Quarry accepts proof by PKCE only. */
+const isPublicMethod = (method: unknown): boolean => method === undefined || method === "none"
+
+/** Reads a document. It must name its own address, so that nobody can publish another app's document. */
+export const readClientDocument = (clientId: string, text: string): Result.Result<ClientMetadata, MetadataIssue> => {
+  const parsed = Result.try({ try: (): unknown => JSON.parse(text), catch: () => "not JSON" })
+  if (Result.isFailure(parsed) || !Predicate.isObject(parsed.success)) {
+    return issue("invalid_client_metadata", "the document must be a JSON object")
+  }
+  const document = parsed.success as Readonly<Record<string, unknown>>
+  if (document.client_id !== clientId) {
+    return issue("invalid_client_metadata", "client_id must be the address of the document")
+  }
+  if (Object.hasOwn(document, "client_secret") || !isPublicMethod(document.token_endpoint_auth_method)) {
+    return issue("invalid_client_metadata", "token_endpoint_auth_method must be none")
+  }
+  return readClientMetadata(document)
+}

@@ -1,0 +1,30 @@
+import { HttpServerResponse } from "effect/http"
+import { scopeChallenge, type ToolScope, toolScopes } from "../domain/accounts/OAuth.ts"
+import type { AccountPrincipal } from "../domain/accounts/Principal.ts"
+import { isMembers, type RpcError, rpcCodes, toErrorResponse } from "./message.ts"
+import type { Toolbox } from "./Toolbox.ts"
+
+/** The scope of the tool that a message calls. Undefined for other messages and unknown tools. */
+const scopeOf = (message: unknown, { byName }: Toolbox): ToolScope | undefined => {
+  if (!isMembers(message) || message.method !== "tools/call" || !isMembers(message.params)) return undefined
+  const { name } = message.params
+  return typeof name === "string" ? byName.get(name)?.scope : undefined
+}
+
+/** A 403 for a call that the person did not allow the app, with the scopes to ask for. Undefined if all are allowed. */
+export const missingScope = (body: unknown, toolbox: Toolbox, principal: AccountPrincipal, origin: string) => {
+  if (principal._tag !== "oauth") return undefined
+  const messages: ReadonlyArray<unknown> = Array.isArray(body) ? body : [body]
+  const needed = messages.flatMap((message) => scopeOf(message, toolbox) ?? [])
+  const missing = needed.find((scope) => !principal.scopes.includes(scope))
+  if (missing === undefined) return undefined
+  // Names the scopes that the app has too, because a new token replaces the old one.
+  const scopes = toolScopes.filter((scope) => principal.scopes.includes(scope) || needed.includes(scope))
+  const error: RpcError = {
+    status: 403,
+    code: rpcCodes.serverError,
+    message: `The app is not allowed to ${missing}. Connect it again and allow it.`,
+    id: null
+  }
+  return HttpServerResponse.setHeader(toErrorResponse(error), "www-authenticate", scopeChallenge(origin, scopes))
+}
