@@ -19,6 +19,9 @@ const typedMs = 700
 const pauseMs = 2_500
 const maxResponseLines = 14
 
+/** Longer waits are cut, as recorders of terminals do, because a busy machine says nothing about Quarry. */
+const maxWaitMs = 2_000
+
 interface Line {
   readonly atMs: number
   readonly text: string
@@ -59,6 +62,16 @@ const search = async (curl: string, fromMs: number): Promise<ReadonlyArray<Line>
   const answeredMs = fromMs + typedMs + performance.now() - startedAt
   const shown = [...body.slice(0, maxResponseLines), "  …"]
   return [{ atMs: fromMs, text: `$ ${curl} | jq` }, ...shown.map((text) => ({ atMs: answeredMs, text }))]
+}
+
+const withoutLongWaits = (lines: ReadonlyArray<Line>): ReadonlyArray<Line> => {
+  let saidMs = 0
+  let shownMs = 0
+  return lines.map(({ atMs, text }) => {
+    shownMs += Math.min(atMs - saidMs, maxWaitMs)
+    saidMs = atMs
+    return { atMs: shownMs, text }
+  })
 }
 
 const escaped = (text: string): string => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;")
@@ -103,7 +116,7 @@ try {
   const readyMs = lines.at(-1)?.atMs ?? 0
   const all = [{ atMs: 0, text: "$ npm start" }, ...lines, ...(await search(curl, readyMs + pauseMs))]
   const shown = all.map(({ atMs, text }) => ({ atMs, text: withoutSecrets(text) })).flatMap(wrapped)
-  writeFileSync(join(root, "docs/images/start.svg"), drawn(shown))
+  writeFileSync(join(root, "docs/images/start.svg"), drawn(withoutLongWaits(shown)))
 } finally {
   // The terminal goes with it, and the server ends with its terminal.
   terminal.kill("SIGKILL")

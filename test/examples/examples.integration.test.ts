@@ -12,7 +12,7 @@ import { QuarryRetriever } from "../../examples/langchain-retriever/retriever.ts
 import { freePort, spawned } from "../support/processes/Spawned.ts"
 
 const examples = new URL("../../examples/", import.meta.url)
-const timeout = 120_000
+const timeout = 240_000
 const read = (path: string): string => readFileSync(new URL(path, examples), "utf8")
 
 const has = (program: string, ...args: ReadonlyArray<string>): boolean => {

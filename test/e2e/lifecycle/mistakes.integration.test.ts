@@ -10,7 +10,7 @@ import { freePort, spawned, temporaryDirectory } from "../../support/processes/S
 import * as EmbeddedStore from "../../support/stores/EmbeddedStore.ts"
 
 const root = new URL("../../../", import.meta.url)
-const timeout = 120_000
+const timeout = 240_000
 
 /** The messages that the page promises, by the mistakes in its first column. */
 const promised = new Map(
